@@ -47,11 +47,16 @@ sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
 }
 
 Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const FileSystem& files,
-                                           std::uint64_t map_slots) {
+                                           const sched::ClusterState& cluster) {
   MILLRACE_ASSIGN(std::vector<Split> splits, SplitsOf(request, files.names()));
-  const std::uint64_t target = MayPack(request.split_by) ? PackTarget(splits, request.pack, map_slots) : 0;
-  return PackSplits(
-      std::move(splits), [&files](const Split& split) { return HoldersOf(split, files); }, target);
+  const std::uint64_t slots = cluster.Capacity(TaskKind::kMap);
+  const std::uint64_t target = MayPack(request.split_by) ? PackTarget(splits, request.pack, slots) : 0;
+  const auto has_slots = [&cluster](dfs::NodeId id) {
+    const sched::NodeState* node = cluster.FindNode(NodeId{id});
+    return node != nullptr && node->counted.maps > 0;
+  };
+  return PackSplits(std::move(splits), {[&files](const Split& split) { return HoldersOf(split, files); }, has_slots},
+                    target);
 }
 
 sched::MapInput InputOf(const PackedSplits& map) {

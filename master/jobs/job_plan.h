@@ -12,6 +12,7 @@
 #include "master/cluster/file_system.h"
 #include "master/jobs/job_record.h"
 #include "master/jobs/pack_splits.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/events/events.h"
 
 namespace millrace::master {
@@ -19,10 +20,10 @@ namespace millrace::master {
 // Returns what the engine has to know of the job, but for its maps and the profile of its program.
 [[nodiscard]] sched::JobSpec SpecOf(const JobRequest& request, Micros now);
 
-// Cuts the inputs of the job into splits, and gives each map one or more of them. `map_slots` is how many maps the
-// cluster runs at once. kNotFound names an input that is not there (splits.h).
+// Cuts the inputs of the job into splits, and gives each map one or more of them. kNotFound names an input that is not
+// there (splits.h).
 [[nodiscard]] Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const FileSystem& files,
-                                                         std::uint64_t map_slots);
+                                                         const sched::ClusterState& cluster);
 
 // Returns what the scheduler knows of a map's input.
 [[nodiscard]] sched::MapInput InputOf(const PackedSplits& map);

@@ -124,7 +124,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   if (files_.names().Stat(request.output).ok()) {
     return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
   }
-  MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state().Capacity(TaskKind::kMap)));
+  MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state()));
   MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
 
   // Recovery can begin at the first job after a quiet time.
