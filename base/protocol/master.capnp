@@ -16,7 +16,7 @@ interface Master extends(N.NameProvider) {
   # All or none. Without `force` the last live nodes that take tasks and blocks are not drained.
   version @4 () -> (version :Text, cluster :Text);
   # cluster: base/cluster_id.h. A worker asks before it registers, so that it hands nothing over to another cluster.
-  schedulers @5 () -> (active :Text, available :List(SchedulerInfo));
+  unused @5 () -> ();          # was: the schedulers that there are, which every program knows by itself
   setScheduler @6 (name :Text) -> ();
   # A name and parts, "fair+delay+ccs". Answered when it is on disk.
   showScheduler @7 () -> (view :SchedulerView);
@@ -28,12 +28,6 @@ interface Master extends(N.NameProvider) {
   # They may be put aside though they are many; says how many there are.
   forgetNodes @11 (nodes :List(UInt32), force :Bool) -> ();
   # All or none, lost ones only. Without `force` not while blocks are missing that may be on them.
-}
-
-struct SchedulerInfo {
-  name @0 :Text;
-  oneLine @1 :Text;
-  parts @2 :List(Text);        # that may be added: "delay", "ccs", "preempt"
 }
 
 # What the scheduler in force would say of itself (schedulers/core/policy_view.h).
