@@ -86,7 +86,9 @@ struct Summary {
   double fairness = 1;                 // F, mean over the samples with active jobs
   double distance = 0;                 // d, mean over the samples with running maps
   double late = 0;                     // P: share of the jobs with a deadline that were late
-  PerKind<double> utilisation = {};    // busy slot time / slot time, from start to the last end, by TaskKind
+  // Busy slot time / slot time, from start to the last end, by TaskKind. A reduce is busy while it holds a slot: from
+  // its launch, or, where reduces copy beside the slots (`+ccs`), from its compute permit.
+  PerKind<double> utilisation = {};
   double utilisation_total = 0;
   double tasks_per_node = 0, tasks_per_node_deviation = 0;  // attempts launched; population deviation
   std::uint64_t peak_space = 0;                             // map outputs kept, all nodes together

@@ -337,7 +337,9 @@ void Simulator::Launch(const sched::Launch& launch) {
 bool Simulator::Remove(SlotId slot, AttemptEnd how) {
   Attempt& attempt = state_.attempts[slot];
   const TaskId& task = attempt.id.task;
-  state_.recorder.OnEnd(attempt.row, attempt.id, attempt.since, how, state_.now);
+  const bool computes = task.kind == TaskKind::kReduce && attempt.phase == Attempt::Phase::kComputing;
+  state_.recorder.OnEnd(attempt.row, attempt.id, attempt.since,
+                        computes ? std::optional(attempt.phase_since) : std::nullopt, how, state_.now);
   SlotId* link = &state_.RunOf(attempt).running[task.kind][task.index];
   while (*link != slot) link = &state_.attempts[*link].next_of_task;
   *link = attempt.next_of_task;
@@ -387,6 +389,7 @@ void Simulator::Compute(SlotId slot) {
   Attempt& attempt = state_.attempts[slot];
   attempt.phase = Attempt::Phase::kComputing;
   attempt.phase_since = state_.now;
+  if (attempt.id.task.kind == TaskKind::kReduce) state_.recorder.OnReduceComputing(state_.now);
   state_.SetTimer(slot, attempt.fails ? attempt.compute / 2 : attempt.compute);
 }
 

@@ -246,6 +246,32 @@ TEST(Timeline, DeadlinesAndSlowdowns) {
   EXPECT_DOUBLE_EQ(result.summary.utilisation[TaskKind::kMap], 1);
 }
 
+// Two reduces of 30 s on one slot. One after the other, or, with `+ccs`, both at once until they compute: the slot is
+// as busy. Of the run of 70 s it idles for the 10 s of the map; the map slot is busy for those 10 s.
+TEST(Timeline, CopyingBesideTheSlotsIsNoSlotTime) {
+  const ClusterSpec cluster = MakeCluster(1, 1, 1, {1, 1});
+  SimJob job = MakeJob(1, 10, 2, 30);
+  job.slow_start = 0;
+  for (const char* scheduler : {"fifo", "fifo+ccs"}) {
+    SCOPED_TRACE(scheduler);
+    SimJob alone = job;
+    if (std::string_view(scheduler) == "fifo") alone.slow_start = 1;
+    const SimResult result = MustSimulate(cluster, Of({alone}), scheduler);
+    EXPECT_EQ(result.summary.makespan, 70 * kSecond);
+    EXPECT_DOUBLE_EQ(result.summary.utilisation[TaskKind::kReduce], 60.0 / 70);
+    EXPECT_DOUBLE_EQ(result.summary.utilisation[TaskKind::kMap], 10.0 / 70);
+    EXPECT_DOUBLE_EQ(result.summary.utilisation_total, 70.0 / 140);
+  }
+  // Stopped while the first of them computes and the second, without a permit, waits.
+  SimOptions options;
+  options.stop_at = 25 * kSecond;
+  const SimResult stopped = MustSimulate(cluster, Of({job}), "fifo+ccs", options);
+  EXPECT_DOUBLE_EQ(stopped.summary.utilisation[TaskKind::kReduce], 15.0 / 25);
+  // Without `+ccs` a reduce that waits for maps holds its slot.
+  const SimResult holds = MustSimulate(cluster, Of({job}), "fifo", options);
+  EXPECT_DOUBLE_EQ(holds.summary.utilisation[TaskKind::kReduce], 1);
+}
+
 // A profile is kept of the first job and serves the second.
 TEST(Timeline, HistoryIsKept) {
   SimJob job = MakeJob(2, 10, 1, 7);
