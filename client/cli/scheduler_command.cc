@@ -90,9 +90,10 @@ void AddGroupRow(const View::Group& group, bool reduces, std::vector<Words>* row
 }
 
 int ListSchedulers(const Invocation& invocation, const Words& args) {
-  Arguments arguments("scheduler list", "",
-                      "Lists the schedulers of this version of Millrace, and what each can be added. It needs no cluster; "
-                      "`scheduler show` says which one is in use.");
+  Arguments arguments(
+      "scheduler list", "",
+      "Lists the schedulers of this version of Millrace, and what each can be added. It needs no cluster; "
+      "`scheduler show` says which one is in use.");
   bool json = false;
   arguments.Flag("--json", &json, "one JSON array");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;

@@ -34,8 +34,8 @@ struct BlockState {  // of a wanted block; millions of them
   std::uint64_t length = 0;
   std::uint32_t crc = 0;
   std::uint8_t wanted = 0;
-  std::uint8_t queued = 0;                            // bit i: an entry in Impl::endangered[i]
-  bool queued_surplus = false;                        // an entry in Impl::surplus
+  std::uint8_t queued = 0;      // bit i: an entry in Impl::endangered[i]
+  bool queued_surplus = false;  // an entry in Impl::surplus
   Watched watched = Watched::kNo;
   boost::container::small_vector<NodeId, 3> holders;  // of good replicas, ascending
 
@@ -134,7 +134,7 @@ struct BlockManager::Impl {
   std::map<BlockId, Move> moves_to_end;               // of blocks in `surplus`: the copy has arrived
   Balancing balancing;
   std::deque<BlockId> moved;  // watched; hints, as above
-  BlockHealth health;  // the counts that are kept up to date: not corrupt, not pending
+  BlockHealth health;         // the counts that are kept up to date: not corrupt, not pending
 
   // ---- blocks (block_manager.cc) ----
   [[nodiscard]] std::uint32_t Live(const BlockState& block) const;

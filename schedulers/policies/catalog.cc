@@ -8,6 +8,7 @@
 #include "schedulers/offering/ccs_settings.h"
 #include "schedulers/offering/copy_gate.h"
 #include "schedulers/offering/delay_settings.h"
+#include "schedulers/offering/eviction_settings.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/offering/locality_wait.h"
 #include "schedulers/offering/speculation.h"
@@ -159,6 +160,7 @@ constexpr Section kSections[] = {
     FixedSection<CpSettings>(),           // [cp]
     FixedSection<LsapSettings>(),         // [lsap]
     FixedSection<SpeculationSettings>(),  // [speculation]
+    FixedSection<EvictionSettings>(),     // [eviction]
     NamedSection<PoolSettings>(),         // [pools.NAME]
     NamedSection<QueueSettings>(),        // [queues.NAME]
 };
@@ -245,7 +247,8 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
   }
   auto policy = entry->make(std::move(recipe));
   const auto& speculation = settings.Of<SpeculationSettings>();
-  if (speculation.on()) return std::make_unique<Speculating>(std::move(policy), speculation);
+  if (speculation.on()) policy = std::make_unique<Speculating>(std::move(policy), speculation);
+  policy->set_gives_way(settings.Of<EvictionSettings>().gives_way);
   return policy;
 }
 

@@ -34,7 +34,8 @@ struct PolicyInfo {
 // Returns the policy of an expression: a name and parts, each once, in any order (`fair+ccs+delay`). Returns null when
 // there is no such policy or part, or when they make no sense together; *why then says in one line what there is, or
 // why they do not go together and what to use instead. The policy's name() is the expression with the parts in the
-// order delay, ccs, preempt. With SpeculationSettings on, the policy also duplicates slow tasks.
+// order delay, ccs, preempt. With SpeculationSettings on, the policy also duplicates slow tasks; EvictionSettings say
+// which job it lets give way.
 [[nodiscard]] std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& settings,
                                                  std::string* why);
 

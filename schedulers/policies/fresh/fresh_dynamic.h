@@ -10,9 +10,9 @@
 //       if a free node may run a task of the job: launch it there, and return
 //
 // CalExpSm is in expected_map_slots.h, M and R in phase_admission.h. r_i, the job's slot time so far / (now - its first
-// start), and the weight w_i of its priority are in least_served.h. Pools and their weights do not count. Of several free nodes one
-// that holds the data of the job's first pending map comes first, else the next in turn by id; there the closest map is
-// launched, or the reduce with the lowest index.
+// start), and the weight w_i of its priority are in least_served.h. Pools and their weights do not count. Of several
+// free nodes one that holds the data of the job's first pending map comes first, else the next in turn by id; there the
+// closest map is launched, or the reduce with the lowest index.
 //
 // What the paper does not have:
 // - If nothing of the chosen kind can run, the other kind gets the slot: no slot idles for its type.

@@ -206,6 +206,8 @@ void Simulator::Carry(const sched::Effect& effect) {
     Stop(kill->attempt, AttemptEnd::kKilled);
   } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
     Stop(preempt->attempt, AttemptEnd::kPreempted);
+  } else if (const auto* evict = std::get_if<sched::Evict>(&effect)) {
+    state_.recorder.OnEvicted(evict->job.value);
   } else if (const auto* blame = std::get_if<sched::Blame>(&effect)) {
     Journal(sched::NodeBlamed{blame->node, blame->by, blame->until});
   } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {

@@ -1,6 +1,7 @@
 // Runs small enough to be worked out by hand.
 #include <gtest/gtest.h>
 
+#include "schedulers/offering/eviction_settings.h"
 #include "tests/schedulers/sim/testing.h"
 
 namespace millrace::sim {
@@ -208,6 +209,32 @@ TEST(Timeline, StuckAlsoUnderASchedulerThatAsksToBeWoken) {
     EXPECT_EQ(result.summary.unfinished, 3U);
     EXPECT_EQ(result.stuck.size(), 3U);
   }
+}
+
+// Each job has one output of 40 bytes, and there is no room for a third on a node of 100. The first has done a quarter
+// of its tasks, the second a third.
+TEST(Timeline, AJobGivesWayAsTheSettingsSay) {
+  ClusterSpec cluster = MakeCluster(1, 1, 1, {2, 1});
+  cluster.nodes[0].space = 100;
+  std::vector<SimJob> jobs;
+  for (const std::size_t reduces : {2, 1}) {
+    SimJob& job = jobs.emplace_back(MakeJob(2, 10, reduces, 1));
+    job.user = std::to_string(reduces);
+    job.slow_start = 1;
+    for (SimMap& map : job.maps) map.bytes = map.output = 40;
+    job.profile = {.runs = 1, .map_time = 1, .reduce_time = 1, .output_ratio = 1};
+  }
+  const auto evictions = [&](sched::GivesWay gives_way) {
+    sched::Settings settings;
+    settings.Of<sched::EvictionSettings>().gives_way = gives_way;
+    const SimResult result = MustSimulate(cluster, Of(jobs), "fair", {}, settings);
+    EXPECT_EQ(result.summary.succeeded, 2U);
+    EXPECT_EQ(result.summary.evictions, 1U);
+    EXPECT_NE(SummaryJson(result).find("\"evictions\": 1"), std::string::npos);
+    return std::vector<std::uint32_t>{result.jobs[0].evicted, result.jobs[1].evicted};
+  };
+  EXPECT_EQ(evictions(sched::GivesWay::kSubmittedLast), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(evictions(sched::GivesWay::kLeastProgress), (std::vector<std::uint32_t>{1, 0}));
 }
 
 // A pause after a failure is no end: the task runs again when it is over.
