@@ -21,19 +21,16 @@ void VisitBlocks(const std::vector<MapSplits>& maps, const Visit& visit) {
 
 void InputPlaces::Watch(JobId job, const std::vector<MapSplits>& maps, dfs::BlockManager& blocks) {
   VisitBlocks(maps, [&](std::uint32_t map, dfs::BlockId block) {
-    readers_[block].push_back({job, map});
+    readers_.emplace(block, Reader{job, map});
     blocks.Watch(block);
   });
 }
 
 void InputPlaces::Unwatch(JobId job, const std::vector<MapSplits>& maps, dfs::BlockManager& blocks) {
   VisitBlocks(maps, [&](std::uint32_t map, dfs::BlockId block) {
-    const auto it = readers_.find(block);
-    auto& readers = it->second;
-    readers.erase(std::find(readers.begin(), readers.end(), Reader{job, map}));
-    if (!readers.empty()) return;
-    readers_.erase(it);
-    blocks.Unwatch(block);
+    const auto [first, last] = readers_.equal_range(block);
+    readers_.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == Reader{job, map}; }));
+    if (!readers_.contains(block)) blocks.Unwatch(block);
   });
   doubted_.erase(doubted_.lower_bound({job, TaskKind::kMap, 0}), doubted_.lower_bound({job, TaskKind::kReduce, 0}));
 }
@@ -42,7 +39,8 @@ std::vector<TaskId> InputPlaces::Take(std::size_t most, dfs::BlockManager& block
   while (doubted_.size() < most) {
     const std::vector<dfs::BlockId> moved = blocks.TakeMoved(1);
     if (moved.empty()) break;
-    for (const Reader& reader : readers_.at(moved.front())) Doubt({reader.job, TaskKind::kMap, reader.map});
+    const auto [first, last] = readers_.equal_range(moved.front());
+    for (auto it = first; it != last; ++it) Doubt({it->second.job, TaskKind::kMap, it->second.map});
   }
   std::vector<TaskId> taken;
   while (taken.size() < most && !doubted_.empty()) {

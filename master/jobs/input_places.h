@@ -7,11 +7,10 @@
 // Pure. Thread rule: control thread.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ids/ids.h"
@@ -40,7 +39,7 @@ class InputPlaces {
     bool operator==(const Reader&) const = default;
   };
 
-  boost::unordered_flat_map<dfs::BlockId, boost::container::small_vector<Reader, 1>> readers_;  // of watched blocks
+  std::unordered_multimap<dfs::BlockId, Reader> readers_;  // of watched blocks
   std::set<TaskId> doubted_;
   TaskId last_;  // the turn comes to the maps after this one
 };

@@ -55,7 +55,7 @@ struct WhyNot {
   [[nodiscard]] std::string_view Of(Part part) const { return part == kDelay ? delay : part == kCcs ? ccs : preempt; }
 };
 
-// Preemption (schedulers/policies/fair/starvation.h) gives a pool what `fair` says is its share.
+// Preemption (schedulers/policies/fair/fair_preempting.h) gives a pool what `fair` says is its share.
 constexpr std::string_view kNoShares =
     "it takes slots back for a pool that is below its share, and the policy shares nothing among pools; use "
     "fair+preempt";
