@@ -63,8 +63,9 @@ class BalanceTest(unittest.TestCase):
             job = start("wordcount", "/in", "-o", "/out", "-D", "job.pack=0")
             cluster.run("fs", "setrep", "2", "/in/c")
             history = lambda: cluster.run("job", "history", job)[0].decode().splitlines()
-            while not any(f" ReplicasMoved map=job{job}.m.2 replicas=n1,n2" in line for line in history()):
-                pass
+            for _ in range(2000):  # each look is a call that the master answers between its own steps
+                if any(f" ReplicasMoved map=job{job}.m.2 replicas=n1,n2" in line for line in history()):
+                    break
             cluster.run("job", "kill", long)
             cluster.run("job", "wait", job)
             maps = [line.split(" attempt=")[1] for line in history() if f" AttemptLaunched attempt=job{job}.m." in line]
