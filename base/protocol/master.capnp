@@ -18,7 +18,7 @@ interface Master extends(N.NameProvider) {
   version @4 () -> (version :Text, cluster :Text);
   # For `cluster` see base/cluster_id.h. A worker asks for it before it registers, so that it hands nothing over to another
   # cluster.
-  schedulers @5 () -> (active :Text, available :List(SchedulerInfo));
+  unused @5 () -> ();          # listed the schedulers that there are, which every program knows by itself
   setScheduler @6 (name :Text) -> ();
   # `name` is a name with parts, such as "fair+delay+ccs". Returns when the change is on disk.
   showScheduler @7 () -> (view :SchedulerView);
@@ -31,12 +31,6 @@ interface Master extends(N.NameProvider) {
   forgetNodes @11 (nodes :List(UInt32), force :Bool) -> ();
   # Forgets all of them or none; only lost nodes can be forgotten. Without `force` it is refused while blocks are missing that
   # may be on them.
-}
-
-struct SchedulerInfo {
-  name @0 :Text;
-  oneLine @1 :Text;
-  parts @2 :List(Text);        # parts that may be added: "delay", "ccs", "preempt"
 }
 
 # What the active scheduler says of itself (schedulers/core/policy_view.h).

@@ -7,6 +7,7 @@
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "client/job_client/job_client.h"
+#include "schedulers/policies/catalog.h"
 
 namespace millrace::cli {
 namespace {
@@ -71,6 +72,15 @@ Json ToJson(const View& view) {
   return json;
 }
 
+Json ToJson(const sched::PolicyInfo& policy) {
+  Json refused = Json::object();
+  for (const sched::PolicyInfo::RefusedPart& part : policy.refused) refused[part.name] = part.why;
+  return {{"name", policy.name},
+          {"one_line", policy.one_line},
+          {"parts", policy.parts},
+          {"refused_parts", std::move(refused)}};
+}
+
 void AddGroupRow(const View::Group& group, bool reduces, std::vector<Words>* rows) {
   const View::GroupSlots& slots = reduces ? group.reduces : group.maps;
   rows->push_back({reduces ? "" : group.name, reduces ? "" : Number(group.weight),
@@ -80,23 +90,19 @@ void AddGroupRow(const View::Group& group, bool reduces, std::vector<Words>* row
 }
 
 int ListSchedulers(const Invocation& invocation, const Words& args) {
-  Arguments arguments("scheduler list", "",
-                      "Lists the schedulers that the master can use, and the parts that can be added to each.");
+  Arguments arguments(
+      "scheduler list", "",
+      "Lists the schedulers of this version of Millrace, and what each can be added. It needs no cluster; "
+      "`scheduler show` says which one is in use.");
   bool json = false;
   arguments.Flag("--json", &json, "print one JSON array");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
-  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
-  if (!files.ok()) return invocation.Fail("scheduler list", files.status(), kUnreachable);
-  const Result<job::Schedulers> schedulers = job::JobClient(**files).ListSchedulers();
-  if (!schedulers.ok()) return invocation.Fail("scheduler list", schedulers.status());
   Printer out(invocation.console.out);
   console::JsonList list(out);
-  std::vector<Words> rows{{"SCHEDULER", "ACTIVE", "PARTS", "WHAT IT DOES"}};
-  for (const job::Schedulers::Available& entry : schedulers->available) {
-    const bool active = entry.name == schedulers->active.substr(0, schedulers->active.find('+'));
-    if (json)
-      list.Add(Json{{"name", entry.name}, {"active", active}, {"parts", entry.parts}, {"one_line", entry.one_line}});
-    rows.push_back({entry.name, active ? schedulers->active : "", Joined(entry.parts), entry.one_line});
+  std::vector<Words> rows{{"SCHEDULER", "PARTS", "WHAT IT DOES"}};
+  for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
+    if (json) list.Add(ToJson(policy));
+    rows.push_back({policy.name, Joined(policy.parts), policy.one_line});
   }
   if (json) {
     list.Close();
@@ -163,7 +169,7 @@ std::string SchedulerText(const View& view) {
 
 std::vector<Verb> SchedulerVerbs() {
   return {
-      {"list", "the schedulers that the master can use", ListSchedulers, {}},
+      {"list", "the schedulers that there are", ListSchedulers, {}},
       {"show", "the one in use, its pools, and why jobs wait", ShowScheduler, {}},
       {"set", "change it", SetScheduler, {}},
   };

@@ -278,21 +278,6 @@ Result<std::uint64_t> JobClient::DiscardUnknown(NodeId node) {
   return blocks;
 }
 
-Result<Schedulers> JobClient::ListSchedulers() {
-  Schedulers schedulers;
-  MILLRACE_TRY(Ask("list schedulers", [&](Master::Client master) {
-    return master.schedulersRequest().send().then([&schedulers](capnp::Response<Master::SchedulersResults>&& answer) {
-      schedulers = {answer.getActive(), {}};
-      for (const auto in : answer.getAvailable()) {
-        Schedulers::Available& entry =
-            schedulers.available.emplace_back(Schedulers::Available{in.getName(), in.getOneLine(), {}});
-        for (const auto part : in.getParts()) entry.parts.emplace_back(part);
-      }
-    });
-  }));
-  return schedulers;
-}
-
 Result<SchedulerView> JobClient::ShowScheduler() {
   SchedulerView view;
   MILLRACE_TRY(Ask("show the scheduler", [&](Master::Client master) {

@@ -50,7 +50,6 @@ class JobClient {
   // Allows these blocks to go to the node's trash, however many they are. Returns how many they are.
   Result<std::uint64_t> DiscardUnknown(NodeId node);
 
-  Result<Schedulers> ListSchedulers();
   // Sets the scheduler; that is on disk when this returns.
   Status SetScheduler(const std::string& name);
   Result<SchedulerView> ShowScheduler();

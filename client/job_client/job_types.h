@@ -131,15 +131,6 @@ struct MasterBackup {
   std::uint64_t bytes = 0;
 };
 
-struct Schedulers {
-  struct Available {
-    std::string name, one_line;
-    std::vector<std::string> parts;  // that may be added
-  };
-  std::string active;
-  std::vector<Available> available;
-};
-
 // What the scheduler in force says of itself.
 struct SchedulerView {
   struct GroupSlots {

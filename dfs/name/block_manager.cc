@@ -61,6 +61,7 @@ void BlockManager::Impl::AddHolder(BlockId id, BlockState* block, NodeId node) {
   block->holders.insert(std::lower_bound(block->holders.begin(), block->holders.end(), node), node);
   nodes.at(node).held_bytes += block->length;
   Account(*block, true);
+  NoteMoved(id, block);
   // A hint at a more endangered level is enough, since its level is corrected when it is taken. After a start, when
   // every block gains its replicas one by one, this saves most of the hints.
   if (block->queued == 0 || Live(*block) > block->wanted) Enqueue(id, block);
@@ -73,6 +74,7 @@ void BlockManager::Impl::RemoveHolder(BlockId id, BlockState* block, NodeId node
   block->holders.erase(at);
   nodes.at(node).held_bytes -= block->length;
   Account(*block, true);
+  NoteMoved(id, block);
   Enqueue(id, block);
 }
 
@@ -81,6 +83,12 @@ void BlockManager::Impl::ChangeWanted(BlockId id, BlockState* block, std::uint32
   block->wanted = static_cast<std::uint8_t>(replication);
   Account(*block, true);
   Enqueue(id, block);
+}
+
+void BlockManager::Impl::NoteMoved(BlockId id, BlockState* block) {
+  if (block->watched != Watched::kYes) return;
+  block->watched = Watched::kMoved;
+  moved.push_back(id);
 }
 
 void BlockManager::Impl::Remember(BlockId removed_block) {
@@ -166,6 +174,28 @@ void BlockManager::Unwant(BlockId block) {
 
 void BlockManager::Expect(BlockId block) {
   if (!impl_->blocks.contains(block)) impl_->expected.try_emplace(block);
+}
+
+void BlockManager::Watch(BlockId block) {
+  const auto it = impl_->blocks.find(block);
+  if (it != impl_->blocks.end() && it->second.watched == Watched::kNo) it->second.watched = Watched::kYes;
+}
+
+void BlockManager::Unwatch(BlockId block) {
+  const auto it = impl_->blocks.find(block);
+  if (it != impl_->blocks.end()) it->second.watched = Watched::kNo;
+}
+
+std::vector<BlockId> BlockManager::TakeMoved(std::size_t most) {
+  std::vector<BlockId> taken;
+  for (; taken.size() < most && !impl_->moved.empty(); impl_->moved.pop_front()) {
+    const BlockId id = impl_->moved.front();
+    const auto it = impl_->blocks.find(id);
+    if (it == impl_->blocks.end() || it->second.watched != Watched::kMoved) continue;
+    it->second.watched = Watched::kYes;
+    taken.push_back(id);
+  }
+  return taken;
 }
 
 bool BlockManager::Drained(NodeId node) const {

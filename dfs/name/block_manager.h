@@ -16,6 +16,7 @@
 // NextWork O(work given out), and a few milliseconds at most.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -142,6 +143,15 @@ class BlockManager {
   // Returns true if a block from the node's trash should come back: a file has it, with this length and checksum, and
   // the node has no replica.
   [[nodiscard]] bool WantsBack(NodeId node, const Block& trashed) const;
+
+  // ---- blocks that are watched ----
+
+  // Watches a wanted block, or watches it no more. Either does nothing if that is so already.
+  void Watch(BlockId block);
+  void Unwatch(BlockId block);
+  // Returns the watched blocks of which the good replicas have changed since the call that returned them last: at most
+  // `most`, those first that changed first. O(blocks returned, or unwatched since they changed).
+  [[nodiscard]] std::vector<BlockId> TakeMoved(std::size_t most);
 
   // ---- what to do ----
 

@@ -24,12 +24,19 @@ enum class ReplicaFlaw : std::uint8_t {
   kBytes,  // found corrupt: only a fresh copy clears it
 };
 
+enum class Watched : std::uint8_t {
+  kNo,
+  kYes,
+  kMoved,  // and an entry in Impl::moved
+};
+
 struct BlockState {  // of a wanted block; millions of them
   std::uint64_t length = 0;
   std::uint32_t crc = 0;
   std::uint8_t wanted = 0;
-  std::uint8_t queued = 0;                            // bit i: an entry in Impl::endangered[i]
-  bool queued_surplus = false;                        // an entry in Impl::surplus
+  std::uint8_t queued = 0;      // bit i: an entry in Impl::endangered[i]
+  bool queued_surplus = false;  // an entry in Impl::surplus
+  Watched watched = Watched::kNo;
   boost::container::small_vector<NodeId, 3> holders;  // of good replicas, ascending
 
   [[nodiscard]] bool Is(const Block& reported) const { return reported.length == length && reported.crc == crc; }
@@ -126,7 +133,8 @@ struct BlockManager::Impl {
   std::deque<CopyExpiry> expiries;                         // by time
   std::map<BlockId, BlockMove> moves_to_end;               // of blocks in `surplus`: the copy has arrived
   Balancing balancing;
-  BlockHealth health;  // the counts that are kept up to date: not corrupt, not pending
+  std::deque<BlockId> moved;  // watched; hints, as above
+  BlockHealth health;         // the counts that are kept up to date: not corrupt, not pending
 
   // ---- blocks (block_manager.cc) ----
   [[nodiscard]] std::uint32_t Live(const BlockState& block) const;
@@ -134,6 +142,7 @@ struct BlockManager::Impl {
   void Enqueue(BlockId id, BlockState* block);
   void AddHolder(BlockId id, BlockState* block, NodeId node);
   void RemoveHolder(BlockId id, BlockState* block, NodeId node);
+  void NoteMoved(BlockId id, BlockState* block);
   void Remember(BlockId removed_block);
   void ChangeWanted(BlockId id, BlockState* block, std::uint32_t replication);
   void UpdateCandidate(NodeId id);

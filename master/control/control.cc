@@ -228,7 +228,16 @@ void Control::Tick(Micros late) {
   ScheduleBlockWork();
   if (Held()) return;
   workers_.ForgetOld();
+  NoteMovedReplicas();
   FollowSchedulerFile();
+}
+
+// After a start the blocks of a worker seem to be nowhere until it has reported.
+void Control::NoteMovedReplicas() {
+  if (workers_.InStartupGrace()) return;
+  Step step = Begin();
+  jobs_.NoteMovedReplicas(&step);
+  if (!step.batch.empty()) FinishLazily(std::move(step));
 }
 
 void Control::ExpireLeases() {

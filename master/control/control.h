@@ -171,6 +171,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   kj::Promise<void> Clockwork();
   void Tick(Micros late);
   void ExpireLeases();
+  void NoteMovedReplicas();
   void FollowSchedulerFile();
   kj::Promise<void> WatchRoom();
   void LookAtRoom();

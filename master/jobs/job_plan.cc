@@ -1,5 +1,6 @@
 #include "master/jobs/job_plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "master/jobs/splits.h"
@@ -15,6 +16,12 @@ Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namesp
 }
 
 // Records of a fixed length are for jobs that compute with their positions, and numbers are spread over maps already.
+std::vector<NodeId> HoldersOf(const Split& split, const FileSystem& files) {
+  if (split.blocks.empty()) return {};
+  return files.Holders(PlacingBlock(split));
+}
+
+// Records of a fixed length are for jobs that reckon with their places, and numbers are spread over maps already.
 bool MayPack(SplitBy split_by) { return split_by == SplitBy::kBlock || split_by == SplitBy::kFile; }
 
 }  // namespace
@@ -41,13 +48,16 @@ sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
 }
 
 Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const FileSystem& files,
-                                           std::uint64_t map_slots) {
+                                           const sched::ClusterState& cluster) {
   MILLRACE_ASSIGN(std::vector<Split> splits, SplitsOf(request, files.names()));
-  const std::uint64_t target = MayPack(request.split_by) ? PackTarget(splits, request.pack, map_slots) : 0;
-  const auto nodes_of = [&files](const Split& split) {
-    return files.Holders(split.blocks.empty() ? 0 : split.blocks.front().id);
+  const std::uint64_t slots = cluster.Capacity(TaskKind::kMap);
+  const std::uint64_t target = MayPack(request.split_by) ? PackTarget(splits, request.pack, slots) : 0;
+  const auto has_slots = [&cluster](NodeId id) {
+    const sched::NodeState* node = cluster.FindNode(NodeId{id});
+    return node != nullptr && node->counted.maps > 0;
   };
-  return PackSplits(std::move(splits), nodes_of, target);
+  return PackSplits(std::move(splits), {[&files](const Split& split) { return HoldersOf(split, files); }, has_slots},
+                    target);
 }
 
 sched::MapInput InputOf(const PackedSplits& map) {
@@ -55,6 +65,20 @@ sched::MapInput InputOf(const PackedSplits& map) {
   for (const Split& split : map.splits) input.bytes += split.blocks.empty() ? 0 : split.length;  // numbers have none
   input.replicas = map.nodes;
   return input;
+}
+
+dfs::BlockId PlacingBlock(const Split& split) { return split.blocks.front().id; }
+
+std::vector<NodeId> ReplicasOf(const MapSplits& map, const FileSystem& files) {
+  std::vector<NodeId> nodes = HoldersOf(map.front(), files);
+  for (std::size_t i = 1; i < map.size() && !nodes.empty(); ++i) {
+    const std::vector<NodeId> others = HoldersOf(map[i], files);
+    std::erase_if(nodes, [&](NodeId node) { return std::ranges::find(others, node) == others.end(); });
+  }
+  std::ranges::sort(nodes);
+  std::vector<NodeId> replicas;
+  for (const NodeId node : nodes) replicas.push_back(NodeId{node});
+  return replicas;
 }
 
 }  // namespace millrace::master

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/status.h"
+#include "dfs/name/types.h"
 #include "master/cluster/file_system.h"
 #include "master/jobs/job_record.h"
 #include "master/jobs/pack_splits.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/events/events.h"
 
 namespace millrace::master {
@@ -17,12 +20,17 @@ namespace millrace::master {
 // Returns what the engine has to know of the job, but for its maps and the profile of its program.
 [[nodiscard]] sched::JobSpec SpecOf(const JobRequest& request, Micros now);
 
-// Cuts the inputs of the job into splits, and gives each map one or more of them. `map_slots` is how many maps the
-// cluster runs at once. kNotFound names an input that is not there (splits.h).
+// Cuts the inputs of the job into splits, and gives each map one or more of them. kNotFound names an input that is not
+// there (splits.h).
 [[nodiscard]] Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const FileSystem& files,
-                                                         std::uint64_t map_slots);
+                                                         const sched::ClusterState& cluster);
 
 // Returns what the scheduler knows of a map's input.
 [[nodiscard]] sched::MapInput InputOf(const PackedSplits& map);
+
+// Returns the block whose holders stand for those of the whole split. Requires: the split has blocks.
+[[nodiscard]] dfs::BlockId PlacingBlock(const Split& split);
+// Returns the nodes that hold a replica of each of the map's splits now, by rising id.
+[[nodiscard]] std::vector<NodeId> ReplicasOf(const MapSplits& map, const FileSystem& files);
 
 }  // namespace millrace::master

@@ -57,6 +57,11 @@ Status JobTracker::Load(const NodeTable& nodes) {
   for (const auto& [node, joined] : joined_) {
     if (const NodeRecord* record = nodes.Find(node)) incarnations_[node] = record->facts.incarnation;
   }
+  for (const JobId job : jobs_.live()) {
+    const std::vector<MapSplits>& splits = jobs_.At(job).splits;
+    places_.Watch(job, splits, files_.blocks());
+    for (std::uint32_t map = 0; map < splits.size(); ++map) places_.Doubt({job, TaskKind::kMap, map});
+  }
   return Status::Ok();
 }
 
@@ -112,7 +117,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   if (files_.names().Stat(request.output).ok()) {
     return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
   }
-  MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state().Capacity(TaskKind::kMap)));
+  MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state()));
   MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
 
   // When no other job lives, recovery can begin at this one.
@@ -130,6 +135,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
     job.record.figures.input_bytes += submitted.spec.maps.back().bytes;
     job.splits.push_back(std::move(map.splits));
   }
+  places_.Watch(id, job.splits, files_.blocks());
   job.record.figures.maps = static_cast<std::uint32_t>(job.splits.size());
   job.record.figures.reduces = job.record.request.reduces;
   step->batch.Put(JobKey(id), EncodeJob(job.record));
@@ -365,6 +371,19 @@ void JobTracker::NoteTransfer(NodeId node, const MapSplits& splits, std::uint64_
   if (from) Apply(sched::BandwidthMeasured{*from, node, bytes_per_second}, JobId{0}, step);
 }
 
+// ---- replicas ----
+
+void JobTracker::NoteMovedReplicas(Step* step) {
+  for (const TaskId& map : places_.Take(kMostLookedAt, files_.blocks())) {
+    const sched::JobState& job = *engine_.state().FindJob(map.job);
+    if (job.maps[map.index].done) continue;
+    std::vector<NodeId> known = job.spec.maps[map.index].replicas;
+    std::ranges::sort(known);
+    std::vector<NodeId> replicas = ReplicasOf(jobs_.At(map.job).splits[map.index], files_);
+    if (replicas != known) Apply(sched::ReplicasMoved{map, std::move(replicas)}, map.job, step);
+  }
+}
+
 // ---- decisions and effects ----
 
 void JobTracker::Decide(Step* step) {
@@ -495,6 +514,7 @@ void JobTracker::AnnounceOutputs(JobId job, NodeId node, Step* step) {
 }
 
 void JobTracker::CarryOutput(const AttemptId& map, NodeId node, bool ready, Step* step) {
+  if (!ready) places_.Doubt(map.task);
   for (const NodeId target : jobs_.At(map.task.job).ReducingNodes()) {
     OutputsOrder& order = step->OutputsFor(target, map.task.job);
     if (ready) {
@@ -554,6 +574,7 @@ void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   for (const auto& [task, report] : job.reports) step->batch.Remove(TaskKey(task));
   for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, step->now, &step->batch);
   for (const NodeId node : job.nodes) step->forgets.push_back({node, record.id});
+  places_.Unwatch(record.id, job.splits, files_.blocks());
   job.DropWork();
   jobs_.NoteEnded(record.id);
   RecordHistory(job, step);

@@ -6,6 +6,7 @@
 //   journal.h      the events, from which a new start makes the engine again
 //   beliefs.h      what the master believes of attempts, when a worker registers
 //   job_table.h    what is kept of each job
+//   input_places.h which inputs may have moved
 //   job_plan.h     how a request becomes a job
 //   job_views.h    what clients are shown
 //   orders.h       Step, and what workers are told
@@ -31,6 +32,7 @@
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/jobs/beliefs.h"
+#include "master/jobs/input_places.h"
 #include "master/jobs/job_record.h"
 #include "master/jobs/job_table.h"
 #include "master/jobs/job_views.h"
@@ -125,6 +127,13 @@ class JobTracker {
   // Makes an open file the output of this attempt, with which it ends. kNotFound if the attempt does not run.
   Status HandOver(dfs::FileId file, const AttemptId& attempt);
 
+  // ---- replicas ----
+  // Tells the engine where the inputs of maps that are not done lie by now, if that is elsewhere than the engine knows.
+  // A call looks at kMostLookedAt maps at most, so a worker that is lost with very many blocks costs several calls.
+  // Requires: it is called now and then, once the blocks of the workers that are awaited are known.
+  static constexpr std::size_t kMostLookedAt = 4096;
+  void NoteMovedReplicas(Step* step);
+
   // Lets the policy fill free slots. Requires: the caller ends every batch of calls with it.
   void Decide(Step* step);
   [[nodiscard]] std::optional<Micros> NextWake() const { return engine_.NextWake(); }
@@ -206,6 +215,7 @@ class JobTracker {
   ReservedCounter job_numbers_{"k", 16};
   Journal journal_;
   JobTable jobs_;
+  InputPlaces places_;
   Micros last_time_ = 0;
   std::set<NodeId> avoided_;                      // as the log was told
   std::map<NodeId, sched::NodeJoined> joined_;    // as the engine knows them

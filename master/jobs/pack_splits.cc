@@ -13,9 +13,10 @@ std::uint64_t PackCost(const Split& split) { return std::max(split.length, kLeas
 
 class Packer {
  public:
-  explicit Packer(std::uint64_t target) : target_(target) {}
+  Packer(const PackingPlaces& places, std::uint64_t target) : places_(places), target_(target) {}
 
-  void Add(Split split, std::vector<NodeId> nodes) {
+  void Add(Split split) {
+    std::vector<NodeId> nodes = places_.nodes_of(split);
     const std::uint64_t cost = PackCost(split);
     if (cost >= std::min(target_, kLargeSplit)) return Begin(std::move(split), std::move(nodes));
     OpenMap& open = Choose(nodes, split);
@@ -63,11 +64,12 @@ class Packer {
     if (nodes.empty()) return open_[kNobody];
     const auto rank = [&](NodeId node) {
       const OpenMap& open = open_[node];
-      return std::tuple(!HasRoom(open, split), open.given, node);
+      return std::tuple(!places_.has_slots(node), !HasRoom(open, split), open.given, node);
     };
     return open_[*std::ranges::min_element(nodes, {}, rank)];
   }
 
+  const PackingPlaces& places_;
   const std::uint64_t target_;
   std::vector<PackedSplits> maps_;
   std::map<NodeId, OpenMap> open_;
@@ -82,12 +84,9 @@ std::uint64_t PackTarget(const std::vector<Split>& splits, std::uint64_t most, s
   return std::min(most, total / (2 * map_slots));
 }
 
-std::vector<PackedSplits> PackSplits(std::vector<Split> splits, const NodesOf& nodes_of, std::uint64_t target) {
-  Packer packer(target);
-  for (Split& split : splits) {
-    std::vector<NodeId> nodes = nodes_of(split);
-    packer.Add(std::move(split), std::move(nodes));
-  }
+std::vector<PackedSplits> PackSplits(std::vector<Split> splits, const PackingPlaces& places, std::uint64_t target) {
+  Packer packer(places, target);
+  for (Split& split : splits) packer.Add(std::move(split));
   return packer.Take();
 }
 

@@ -6,7 +6,8 @@
 // Others share a map as long as they count no more than the target together and some node holds a replica of them all;
 // splits without a known holder share maps among themselves. Each node has one map that is open for more. A split joins
 // the open map of one of its nodes. If none has room, a new map is opened on one of them, and the one that was open
-// there is closed. Among nodes the one that was given least is chosen, then the one with the lower number.
+// there is closed. Among nodes one with map slots is chosen (nothing would be local on another), then the one that was
+// given least, then the one with the lower number. Where no holder has map slots, all of them stand for their racks.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +34,15 @@ struct PackedSplits {
 // has two maps, if there are enough splits for that. Returns 0, which is never to pack, without slots.
 [[nodiscard]] std::uint64_t PackTarget(const std::vector<Split>& splits, std::uint64_t most, std::uint64_t map_slots);
 
-// Gives every split to one map; the maps are ordered by their first split. `nodes_of` names a split's nodes, each once,
-// in any order. With target 0 each split has a map of its own. O(splits x replicas x log nodes).
-using NodesOf = std::function<std::vector<NodeId>(const Split&)>;
-[[nodiscard]] std::vector<PackedSplits> PackSplits(std::vector<Split> splits, const NodesOf& nodes_of,
+// What packing asks of the cluster.
+struct PackingPlaces {
+  std::function<std::vector<NodeId>(const Split&)> nodes_of;  // a split's nodes, each once, in any order
+  std::function<bool(NodeId)> has_slots;                      // the node runs maps
+};
+
+// Gives every split to one map; the maps are ordered by their first split. With target 0 each split has a map of its
+// own. O(splits x replicas).
+[[nodiscard]] std::vector<PackedSplits> PackSplits(std::vector<Split> splits, const PackingPlaces& places,
                                                    std::uint64_t target);
 
 }  // namespace millrace::master

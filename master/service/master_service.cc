@@ -15,7 +15,6 @@
 #include "master/service/service_support.h"
 #include "master/service/worker_service.h"
 #include "schedulers/cluster/cluster_state.h"
-#include "schedulers/policies/catalog.h"
 
 namespace millrace::master {
 namespace {
@@ -159,20 +158,6 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> version(VersionContext context) override {
     context.getResults().setVersion(kVersion);
     context.getResults().setCluster(control_.cluster());
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> schedulers(SchedulersContext context) override {
-    const std::vector<sched::PolicyInfo> policies = sched::ListPolicies();
-    auto results = context.getResults();
-    results.setActive(control_.scheduler());
-    auto out = results.initAvailable(static_cast<unsigned>(policies.size()));
-    for (unsigned i = 0; i < out.size(); ++i) {
-      out[i].setName(policies[i].name);
-      out[i].setOneLine(policies[i].one_line);
-      auto parts = out[i].initParts(static_cast<unsigned>(policies[i].parts.size()));
-      for (unsigned p = 0; p < parts.size(); ++p) parts.set(p, policies[i].parts[p]);
-    }
     return kj::READY_NOW;
   }
 

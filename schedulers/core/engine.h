@@ -28,8 +28,8 @@
 // - A map may leave out at most JobSpec::skip_bad_records records (bad_records.h).
 // - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
 //   fit (NodeSpace). When for this reason no map runs, no reduce computes and no reduce has all its input, while at
-//   least two jobs hold slots or map outputs, one of these jobs is evicted. It is held until another job ends, or until
-//   no other job lives.
+//   least two jobs hold slots or map outputs, one of these jobs is evicted (Policy::gives_way says which). It is held
+//   until another job ends, or until no other job lives.
 // - A node that joins is not drained, whatever its last incarnation was.
 //
 // The engine is pure: it has no I/O, no threads, no clock but the `now` argument (a time before that of the last call
@@ -66,10 +66,6 @@ struct EngineOptions {
   // Requires: both are above 0.
   Micros refusal = 600 * kSecond;
   Micros longest_refusal = 7200 * kSecond;
-  // Which job gives way when none can go on for lack of room for map outputs (Zaharia et al. section 5.4): never the
-  // one that uses the most, which would starve large jobs.
-  enum class Evict : std::uint8_t { kSubmittedLast, kLeastProgress };
-  Evict evict = Evict::kSubmittedLast;
   // How long the next attempt of a task waits after the second failure by its own fault. After each further failure it
   // waits twice as long as before, up to the longest, so that a condition that lasts a while does not use up the task's
   // attempts. With 0 there is no pause.

@@ -38,7 +38,7 @@ bool Engine::Impl::EvictIfStuck(Effects& effects) {
     const bool later = victim == nullptr || job.key.submit_order > victim->key.submit_order;
     const bool less = victim == nullptr || ShareDone(job) < ShareDone(*victim);
     const bool same = victim != nullptr && ShareDone(job) == ShareDone(*victim);
-    if (options.evict == EngineOptions::Evict::kSubmittedLast ? later : less || (same && later)) victim = &job;
+    if (policy->gives_way() == GivesWay::kSubmittedLast ? later : less || (same && later)) victim = &job;
   }
   if (holders < 2) return false;  // evicting the only holder helps nobody: it waits for room
   if (!policy->WaitsForSpace(state, now)) return false;

@@ -55,6 +55,10 @@ struct Victim {
   std::string reason;  // "pool ads is below its minimum share"
 };
 
+// Which of the jobs that hold room for map outputs is evicted when none can go on (Zaharia et al., section 5.4): never
+// the one that uses the most, which would starve large jobs.
+enum class GivesWay : std::uint8_t { kSubmittedLast, kLeastProgress };
+
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -100,6 +104,10 @@ class Policy {
   // leaves these out, or else a job is evicted that could have gone on. Greedy does it for all orders.
   [[nodiscard]] virtual bool WaitsForSpace(const ClusterState&, Micros) const { return false; }
 
+  // Which job the engine then evicts. It is a setting, and no policy looks at it, but it comes with the policy's own.
+  [[nodiscard]] GivesWay gives_way() const { return gives_way_; }
+  void set_gives_way(GivesWay gives_way) { gives_way_ = gives_way; }
+
   // Returns true if some runnable job would be given a slot of the kind now, if only one that suits it were free. When
   // Next has given nothing and this is false, free slots may go to second attempts (offering/speculation.h). The
   // default holds no runnable job back. A policy that does (its pool is at its maximum, others are let in first) says
@@ -116,6 +124,9 @@ class Policy {
 
   // Returns what people are shown of the policy. It may cost what it takes.
   [[nodiscard]] virtual PolicyView View(const ClusterState&, Micros) const { return {}; }
+
+ private:
+  GivesWay gives_way_ = GivesWay::kSubmittedLast;
 };
 
 }  // namespace millrace::sched

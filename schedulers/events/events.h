@@ -182,7 +182,7 @@ struct NodeSpace {
   bool operator==(const NodeSpace&) const = default;
 };
 // The engine evicted the job itself in Decide(): the job's attempts were killed, its map outputs are given up, and it
-// is held back until another job ends (EngineOptions::evict). This is in the journal for recovery.
+// is held back until another job ends (Policy::gives_way). This is in the journal for recovery.
 struct JobEvicted {
   JobId job;
   bool operator==(const JobEvicted&) const = default;

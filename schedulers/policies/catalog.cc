@@ -8,6 +8,7 @@
 #include "schedulers/offering/ccs_settings.h"
 #include "schedulers/offering/copy_gate.h"
 #include "schedulers/offering/delay_settings.h"
+#include "schedulers/offering/eviction_settings.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/offering/locality_wait.h"
 #include "schedulers/offering/speculation.h"
@@ -47,9 +48,49 @@ struct Recipe {
   bool preempt = false;
 };
 
+// For each part, why it does not go with the policy and what to use for it; empty if it goes with it.
+struct WhyNot {
+  std::string_view delay, ccs, preempt;
+
+  [[nodiscard]] std::string_view Of(Part part) const { return part == kDelay ? delay : part == kCcs ? ccs : preempt; }
+};
+
+// Preemption (schedulers/policies/fair/fair_preempting.h) gives a pool what `fair` says is its share.
+constexpr std::string_view kNoShares =
+    "it takes slots back for a pool that is below its share, and the policy shares nothing among pools; use "
+    "fair+preempt";
+constexpr WhyNot kGatesOnly = {.delay = {}, .ccs = {}, .preempt = kNoShares};
+constexpr WhyNot kCapacity = {
+    .delay = {},
+    .ccs = {},
+    .preempt = "a queue gets back what it has lent as tasks end, as in Hadoop 1; use fair+preempt"};
+constexpr WhyNot kLsapFair = {
+    .delay = {},
+    .ccs = {},
+    .preempt = "a group's share is a cost there, beside the cost of distance, and no guarantee; use fair+preempt"};
+constexpr std::string_view kFreshReduces =
+    "FRESH decides how many reduces a node holds, and counts on each of them to hold a slot; use fair+ccs";
+constexpr WhyNot kFreshStatic = {
+    .delay = {},
+    .ccs = kFreshReduces,
+    .preempt =
+        "a job may be below its share because of the split or of k, which no other job's slots would mend; use "
+        "fair+preempt"};
+constexpr WhyNot kFreshDynamic = {
+    .delay =
+        "a free slot has no type, so that a job that waits for its data would keep it from reduces, too; use "
+        "fresh-static+delay",
+    .ccs = kFreshReduces,
+    .preempt = kNoShares};
+constexpr WhyNot kJoss = {
+    .delay = "a task waits already for the datacenter that it was assigned to, and for no node; use fair+delay",
+    .ccs =
+        "a reduce queues for a slot of the datacenter that it was assigned to, and holds it to its end; use fair+ccs",
+    .preempt = kNoShares};
+
 struct CatalogLine {
   std::string_view name;
-  unsigned parts;  // that make sense with it
+  WhyNot why_not;
   std::string_view one_line;
   std::unique_ptr<Policy> (*make)(Recipe recipe);
 };
@@ -68,42 +109,42 @@ std::unique_ptr<Policy> MakeGreedy(Recipe& recipe, const Arguments&... arguments
 }
 
 constexpr CatalogLine kPolicies[] = {
-    {"fifo", kDelay | kCcs, "first job first, by priority and submit order (Hadoop's default)",
+    {"fifo", kGatesOnly, "first job first, by priority and submit order (Hadoop's default)",
      [](Recipe r) { return MakeGreedy<FifoOrder>(r); }},
-    {"capacity", kDelay | kCcs, "queues with guaranteed shares and ceilings, FIFO inside",
+    {"capacity", kCapacity, "queues with guaranteed shares and ceilings, FIFO inside",
      [](Recipe r) { return MakeGreedy<CapacityOrder>(r, r.settings.Named<QueueSettings>(), r.admission.CountedReduces()); }},
-    {"sjf", kDelay | kCcs, "the job with the least remaining work first",
+    {"sjf", kGatesOnly, "the job with the least remaining work first",
      [](Recipe r) { return MakeGreedy<SinglePoolOrder>(r, PoolOrder::kSjf, r.settings.Of<MlqSettings>()); }},
-    {"mlq", kDelay | kCcs, "small and large jobs share the slots by weight, FIFO inside",
+    {"mlq", kGatesOnly, "small and large jobs share the slots by weight, FIFO inside",
      [](Recipe r) { return MakeGreedy<SinglePoolOrder>(r, PoolOrder::kMlq, r.settings.Of<MlqSettings>()); }},
-    {"dl", kDelay | kCcs, "the closest task of all jobs for each free slot in turn",
-     [](Recipe r) { return Make<Dl>(r); }},
-    {"fair", kDelay | kCcs | kPreempt, "pools with weights and minimum shares, slots shared fairly among them",
+    {"dl", kGatesOnly, "the closest task of all jobs for each free slot in turn", [](Recipe r) { return Make<Dl>(r); }},
+    {"fair", WhyNot(), "pools with weights and minimum shares, slots shared fairly among them",
      [](Recipe r) {
        if (r.preempt) return Make<FairPreempting>(r, r.settings, r.admission.CountedReduces());
        return MakeGreedy<FairOrder>(r, r.settings, FairCounting{r.admission.CountedReduces()});
      }},
-    {"edf", kDelay | kCcs, "earliest deadline first, jobs without a deadline last",
+    {"edf", kGatesOnly, "earliest deadline first, jobs without a deadline last",
      [](Recipe r) { return MakeGreedy<EdfOrder>(r, r.settings.Of<EdfSettings>()); }},
-    {"cp", kDelay | kCcs, "fewest late jobs and shortest turnarounds, by a search over the order of jobs (MRCP)",
+    {"cp", kGatesOnly, "fewest late jobs and shortest turnarounds, by a search over the order of jobs (MRCP)",
      [](Recipe r) { return Make<Cp>(r, r.settings.Of<CpSettings>()); }},
-    {"fresh-static", kDelay, "slots split between maps and reduces so that the batch ends first, shared fairly",
+    {"fresh-static", kFreshStatic, "slots split between maps and reduces so that the batch ends first, shared fairly",
      [](Recipe r) { return Make<FreshStatic>(r, r.settings); }},
-    {"fresh-dynamic", 0, "slots turn to maps or reduces as the remaining work of both asks, least served job first",
+    {"fresh-dynamic", kFreshDynamic,
+     "slots turn to maps or reduces as the remaining work of both asks, least served job first",
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<FreshDynamic>(r.settings.Of<FreshSettings>());
      }},
-    {"lsap", kDelay | kCcs, "all free map slots and waiting maps assigned at once, least transfer time in all",
+    {"lsap", kGatesOnly, "all free map slots and waiting maps assigned at once, least transfer time in all",
      [](Recipe r) { return Make<Lsap>(r, r.settings.Of<LsapSettings>(), Lsap::Cost::kMeasured); }},
-    {"lsap-uniform", kDelay | kCcs, "the same, every map away from its data costing as much",
+    {"lsap-uniform", kGatesOnly, "the same, every map away from its data costing as much",
      [](Recipe r) { return Make<Lsap>(r, r.settings.Of<LsapSettings>(), Lsap::Cost::kUniform); }},
-    {"lsap-fair", kDelay | kCcs, "the same with a cost for groups beyond their weight",
+    {"lsap-fair", kLsapFair, "the same with a cost for groups beyond their weight",
      [](Recipe r) { return Make<LsapFair>(r, r.settings); }},
-    {"joss-t", 0, "tasks bound to the datacenters that hold their data, fast assignment (JoSS)",
+    {"joss-t", kJoss, "tasks bound to the datacenters that hold their data, fast assignment (JoSS)",
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<Joss>(Joss::Assigner::kTask, r.settings.Of<JossSettings>());
      }},
-    {"joss-j", 0, "tasks bound to the datacenters that hold their data, the closest map of a queue first (JoSS)",
+    {"joss-j", kJoss, "tasks bound to the datacenters that hold their data, the closest map of a queue first (JoSS)",
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<Joss>(Joss::Assigner::kJob, r.settings.Of<JossSettings>());
      }},
@@ -122,17 +163,14 @@ constexpr Section kSections[] = {
     FixedSection<CpSettings>(),           // [cp]
     FixedSection<LsapSettings>(),         // [lsap]
     FixedSection<SpeculationSettings>(),  // [speculation]
+    FixedSection<EvictionSettings>(),     // [eviction]
     NamedSection<PoolSettings>(),         // [pools.NAME]
     NamedSection<QueueSettings>(),        // [queues.NAME]
 };
 static_assert(NamedOnce(kSections), "two sections of the scheduler file have one name");
 
-std::string_view Cut(std::string_view* text, char separator) {
-  const std::size_t at = std::min(text->find(separator), text->size());
-  const std::string_view word = text->substr(0, at);
-  text->remove_prefix(std::min(at + 1, text->size()));
-  return word;
-}
+// Returns what comes before the first '+'.
+std::string_view Word(std::string_view text) { return text.substr(0, text.find('+')); }
 
 template <class Range, class Name>
 std::string Join(const Range& range, Name name) {
@@ -141,10 +179,13 @@ std::string Join(const Range& range, Name name) {
   return text;
 }
 
+// Parses what follows the name: nothing, or a '+' and a part, any number of times.
 std::optional<unsigned> ParseParts(const CatalogLine& entry, std::string_view text, std::string* why) {
   unsigned parts = 0;
   while (!text.empty()) {
-    const std::string_view word = Cut(&text, '+');
+    text.remove_prefix(1);
+    const std::string_view word = Word(text);
+    text.remove_prefix(word.size());
     const auto* part =
         std::find_if(std::begin(kParts), std::end(kParts), [&](const auto& p) { return p.first == word; });
     if (part == std::end(kParts)) {
@@ -152,8 +193,9 @@ std::optional<unsigned> ParseParts(const CatalogLine& entry, std::string_view te
              "\" can be added to a scheduler; there is: " + Join(kParts, [](const auto& p) { return p.first; });
       return std::nullopt;
     }
-    if ((entry.parts & part->second) == 0) {
-      *why = '"' + std::string(word) + "\" makes no sense with \"" + std::string(entry.name) + '"';
+    if (const std::string_view why_not = entry.why_not.Of(part->second); !why_not.empty()) {
+      *why =
+          '"' + std::string(word) + "\" does not go with \"" + std::string(entry.name) + "\": " + std::string(why_not);
       return std::nullopt;
     }
     if ((parts & part->second) != 0) {
@@ -179,9 +221,11 @@ Admission MakeAdmission(const Settings& settings, unsigned parts) {
 std::vector<PolicyInfo> ListPolicies() {
   std::vector<PolicyInfo> policies;
   for (const CatalogLine& entry : kPolicies) {
-    PolicyInfo& info = policies.emplace_back(PolicyInfo{std::string(entry.name), std::string(entry.one_line), {}});
+    PolicyInfo& info = policies.emplace_back(PolicyInfo{std::string(entry.name), std::string(entry.one_line), {}, {}});
     for (const auto& [name, part] : kParts) {
-      if ((entry.parts & part) != 0) info.parts.emplace_back(name);
+      const std::string_view why = entry.why_not.Of(part);
+      if (why.empty()) info.parts.emplace_back(name);
+      if (!why.empty()) info.refused.push_back({std::string(name), std::string(why)});
     }
   }
   return policies;
@@ -190,8 +234,7 @@ std::vector<PolicyInfo> ListPolicies() {
 std::span<const Section> ListSections() { return kSections; }
 
 std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& settings, std::string* why) {
-  std::string_view rest = expression;
-  const std::string_view name = Cut(&rest, '+');
+  const std::string_view name = Word(expression);
   const auto* entry =
       std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const CatalogLine& e) { return e.name == name; });
   if (entry == std::end(kPolicies)) {
@@ -199,7 +242,7 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
            "\"; there is: " + Join(kPolicies, [](const CatalogLine& e) { return e.name; });
     return nullptr;
   }
-  const auto parts = ParseParts(*entry, rest, why);
+  const auto parts = ParseParts(*entry, expression.substr(name.size()), why);
   if (!parts) return nullptr;
   Recipe recipe{std::string(name), settings, MakeAdmission(settings, *parts), (*parts & kPreempt) != 0};
   for (const auto& [word, part] : kParts) {
@@ -207,7 +250,8 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
   }
   auto policy = entry->make(std::move(recipe));
   const auto& speculation = settings.Of<SpeculationSettings>();
-  if (speculation.on()) return std::make_unique<Speculating>(std::move(policy), speculation);
+  if (speculation.on()) policy = std::make_unique<Speculating>(std::move(policy), speculation);
+  policy->set_gives_way(settings.Of<EvictionSettings>().gives_way);
   return policy;
 }
 

@@ -1,4 +1,4 @@
-"""A worker that joins a full cluster gets its share of the blocks, and nothing is lost on the way."""
+"""A worker that joins a full cluster gets its share of the blocks, nothing is lost on the way, and jobs follow their data."""
 
 import json
 import unittest
@@ -51,6 +51,25 @@ class BalanceTest(unittest.TestCase):
             cluster.stop_master()
             cluster.start_master()
             self.assertEqual(self.status(cluster)["state"], "off")
+
+    def test_a_waiting_map_runs_first_where_its_input_was_copied_to(self):
+        with Cluster(workers=0, settings=FAST) as cluster:
+            cluster.start_worker(0, ["worker.map_slots=0"])
+            for name in "abc":
+                cluster.run("fs", "put", "--replication", "1", "-", f"/in/{name}", input=words(1, 1000))
+            cluster.start_worker(1)
+            start = lambda *args: cluster.run("run", *args, "--detach")[0].split()[-1].decode()
+            long = start("sleep", "-o", "/long", "-D", "input.maps=1", "-D", "sleep.map_time=1h")
+            job = start("wordcount", "/in", "-o", "/out", "-D", "job.pack=0")
+            cluster.run("fs", "setrep", "2", "/in/c")
+            history = lambda: cluster.run("job", "history", job)[0].decode().splitlines()
+            for _ in range(2000):  # each look is a call that the master answers between its own steps
+                if any(f" ReplicasMoved map=job{job}.m.2 replicas=n1,n2" in line for line in history()):
+                    break
+            cluster.run("job", "kill", long)
+            cluster.run("job", "wait", job)
+            maps = [line.split(" attempt=")[1] for line in history() if f" AttemptLaunched attempt=job{job}.m." in line]
+            self.assertEqual(maps, [f"job{job}.m.{n}.0 node=n2" for n in (2, 0, 1)])
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/random.h"
@@ -24,6 +25,7 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 struct Input {
   std::vector<Split> splits;
   std::vector<std::vector<NodeId>> nodes;  // of each
+  std::set<NodeId> without_slots;
 
   // Splits are told from each other by the number of their block.
   void Add(std::uint64_t length, std::vector<NodeId> on) {
@@ -32,8 +34,10 @@ struct Input {
     nodes.push_back(std::move(on));
   }
   [[nodiscard]] std::vector<PackedSplits> Pack(std::uint64_t target) const {
-    return PackSplits(
-        splits, [this](const Split& split) { return nodes[split.blocks.front().id]; }, target);
+    return PackSplits(splits,
+                      {[this](const Split& split) { return nodes[split.blocks.front().id]; },
+                       [this](NodeId node) { return !without_slots.contains(node); }},
+                      target);
   }
 };
 
@@ -85,6 +89,18 @@ TEST(PackSplitsTest, AMapStaysOnOneNodeAtLeast) {
   EXPECT_THAT(Numbers(maps), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3, 4)));
   EXPECT_THAT(maps[0].nodes, ElementsAre(1_n, 2_n));
   EXPECT_THAT(maps[1].nodes, ElementsAre(3_n));
+}
+
+TEST(PackSplitsTest, AMapIsLocalWhereItCanRun) {
+  Input input;
+  input.without_slots = {1, 4};
+  const std::vector<std::vector<NodeId>> places = {{1, 2}, {1, 3}, {1, 2}, {1, 3}, {1, 4}, {4, 1}};
+  for (const std::vector<NodeId>& on : places) input.Add(kMiB, on);
+  const std::vector<PackedSplits> maps = input.Pack(8 * kMiB);
+  EXPECT_THAT(Numbers(maps), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3), ElementsAre(4, 5)));
+  EXPECT_THAT(maps[0].nodes, ElementsAre(1, 2));
+  EXPECT_THAT(maps[1].nodes, ElementsAre(1, 3));
+  EXPECT_THAT(maps[2].nodes, ElementsAre(1, 4)) << "in their racks at least";
 }
 
 TEST(PackSplitsTest, NewMapsGoToTheNodesThatWereGivenLeast) {

@@ -37,6 +37,13 @@ class TrackerSchedulerTest : public TrackerFixture {
     jobs->SetScheduler(next, &step);
     Finish(std::move(step));
   }
+  // What the master does now and then.
+  void NoteMovedReplicas() {
+    Step step = At();
+    jobs->NoteMovedReplicas(&step);
+    Finish(std::move(step));
+  }
+  dfs::Block BlockOf(JobId job, std::uint32_t map) { return (*jobs->Splits(job))[map].front().blocks.front(); }
   LaunchOrder Take() {
     EXPECT_FALSE(launches.empty());
     const LaunchOrder first = launches.front();
@@ -337,6 +344,98 @@ TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
   Done(reduce, WriteOutput(reduce.attempt, "part-r-00000"));
   EXPECT_EQ(jobs->View(first)->state, JobState::kSucceeded);
   EXPECT_EQ(Take().attempt, (AttemptId{urgent.attempt.task, 1})) << "the other has its turn, from the start";
+}
+
+// What was copied to the node of the free slot goes first there, and what was not done when the master died is known
+// after the restart.
+TEST_F(TrackerSchedulerTest, ACopyOfItsInputMakesAPendingMapLocalElsewhere) {
+  const NodeId holder = AddWorker("a", 0, 0), node = AddWorker("b", 1, 0);
+  AddFile("/in/text", 4, {holder});
+  const JobId job = Submit(Request("/out", 1));
+  const LaunchOrder first = Take();
+  ASSERT_EQ(first.attempt.task.index, 0u);
+  NoteMovedReplicas();
+  EXPECT_THAT(Lines(job.value, "ReplicasMoved"), IsEmpty()) << "the engine knows it all";
+  files->blocks().Received(node, BlockOf(job, 0));
+  files->blocks().Received(node, BlockOf(job, 3));
+  Done(first);
+  const LaunchOrder second = Take();
+  EXPECT_EQ(second.attempt.task.index, 1u) << "it is not told yet";
+  NoteMovedReplicas();
+  const std::vector<std::string> lines = Lines(job.value, "ReplicasMoved");
+  ASSERT_THAT(lines, SizeIs(1)) << "not of the map that is done";
+  EXPECT_THAT(lines[0], HasSubstr("map=job1.m.3 replicas=n1,n2"));
+  Done(second);
+  const LaunchOrder third = Take();
+  EXPECT_EQ(third.attempt.task.index, 3u);
+  EXPECT_EQ(jobs->View(job)->figures.launched_at[0], 1u);
+  files->blocks().Corrupt(holder, BlockOf(job, 2).id);
+  NoteMovedReplicas();
+  EXPECT_THAT(jobs->cluster().FindJob(job)->pending_maps.unlocated().First(), 2u);
+  Restart();
+  EXPECT_THAT(jobs->cluster().FindJob(job)->pending_maps.unlocated().First(), 2u) << "from the journal";
+  ComeBack(node);
+  files->blocks().Received(node, BlockOf(job, 2));
+  NoteMovedReplicas();
+  EXPECT_THAT(jobs->cluster().FindJob(job)->spec.maps[2].replicas, ElementsAre(NodeId{node}));
+  EXPECT_THAT(jobs->cluster().FindJob(job)->spec.maps[3].replicas, IsEmpty()) << "nobody has reported it since";
+}
+
+// Nobody looks for the replicas of a map that is done, but it may have to run again.
+TEST_F(TrackerSchedulerTest, AMapThatRunsAgainIsLookedAt) {
+  const NodeId node = AddWorker("a", 1, 0), other = AddWorker("b", 0, 0);
+  AddFile("/in/text", 1, {node});
+  const JobId job = Submit(Request("/out", 1));
+  Done(Take());
+  files->blocks().Received(other, BlockOf(job, 0));
+  NoteMovedReplicas();
+  EXPECT_THAT(Lines(job.value, "ReplicasMoved"), IsEmpty());
+  Step step = At();
+  jobs->NodeRegistered(*nodes->Find(node), {}, &step);  // it does not have the output any more
+  Finish(std::move(step));
+  NoteMovedReplicas();
+  EXPECT_THAT(jobs->cluster().FindJob(job)->spec.maps[0].replicas, ElementsAre(NodeId{node}, NodeId{other}));
+}
+
+// Each of two jobs reads the blocks of a worker that is lost, packed into maps and one by one.
+TEST_F(TrackerSchedulerTest, ALostWorkerWithManyBlocksIsToldPieceByPiece) {
+  const NodeId holder = AddWorker("a", 0, 0), node = AddWorker("b", 1, 0);
+  constexpr std::size_t kBlocks = JobTracker::kMostLookedAt / 2 + 100;
+  AddFile("/in/text", kBlocks, {holder, node});
+  const JobId first = Submit(Request("/first", 1)), second = Submit(Request("/second", 1));
+  files->blocks().NodeDown(holder);
+  const auto told = [&] {
+    return Lines(first.value, "ReplicasMoved").size() + Lines(second.value, "ReplicasMoved").size();
+  };
+  NoteMovedReplicas();
+  EXPECT_EQ(told(), JobTracker::kMostLookedAt);
+  NoteMovedReplicas();
+  EXPECT_EQ(told(), 2 * kBlocks);
+  Step step = At();
+  ASSERT_TRUE(jobs->Kill(first, "a test wants it", &step).ok());
+  Finish(std::move(step));
+  files->blocks().Received(node, BlockOf(second, 0));
+  files->blocks().Corrupt(node, BlockOf(second, 7).id);
+  NoteMovedReplicas();
+  EXPECT_EQ(Lines(first.value, "ReplicasMoved").size(), kBlocks) << "of a job that has ended";
+  EXPECT_EQ(told(), 2 * kBlocks + 1);
+}
+
+// A map of several files is local where all of them are.
+TEST_F(TrackerSchedulerTest, AMapOfSeveralFilesIsWhereAllOfThemAre) {
+  const NodeId holder = AddWorker("a", 1, 0), other = AddWorker("b", 0, 0);
+  for (const char* file : {"/in/a", "/in/b", "/in/c", "/in/d"}) AddFile(file, 1, {holder});
+  JobRequest packed = Request("/packed", 1);
+  packed.pack = std::uint64_t{64} << 20;
+  const JobId job = Submit(packed);
+  const MapSplits map = jobs->Splits(job)->front();
+  ASSERT_THAT(map, SizeIs(2));
+  files->blocks().Received(other, map[0].blocks.front());
+  NoteMovedReplicas();
+  EXPECT_THAT(Lines(job.value, "ReplicasMoved"), IsEmpty());
+  files->blocks().Received(other, map[1].blocks.front());
+  NoteMovedReplicas();
+  EXPECT_THAT(jobs->cluster().FindJob(job)->spec.maps[0].replicas, ElementsAre(NodeId{holder}, NodeId{other}));
 }
 
 TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {

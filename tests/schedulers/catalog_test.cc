@@ -28,6 +28,35 @@ TEST(Catalog, AnUnknownNameIsAnsweredWithThoseThatExist) {
   for (const PolicyInfo& info : ListPolicies()) EXPECT_NE(why.find(info.name), std::string::npos) << why;
 }
 
+// Each refusal says what to use instead, which can be made.
+TEST(Catalog, APartThatDoesNotGoWithAPolicyIsRefusedWithTheReason) {
+  for (const PolicyInfo& info : ListPolicies()) {
+    EXPECT_EQ(info.parts.size() + info.refused.size(), 3u) << info.name;
+    for (const std::string& part : info.parts) {
+      std::string why;
+      EXPECT_NE(MakePolicy(info.name + '+' + part, {}, &why), nullptr) << why;
+    }
+    for (const PolicyInfo::RefusedPart& refused : info.refused) {
+      std::string why;
+      EXPECT_EQ(MakePolicy(info.name + '+' + refused.name, {}, &why), nullptr);
+      EXPECT_EQ(why, '"' + refused.name + "\" does not go with \"" + info.name + "\": " + refused.why);
+      const std::size_t use = refused.why.find("; use ");
+      ASSERT_NE(use, std::string::npos) << refused.why;
+      const std::string instead = refused.why.substr(use + 6);
+      EXPECT_NE(MakePolicy(instead, {}, &why), nullptr) << why;
+      EXPECT_TRUE(instead.ends_with('+' + refused.name)) << instead;
+    }
+  }
+}
+
+TEST(Catalog, APartHasAName) {
+  for (const char* expression : {"fair+", "fair++delay", "fair+delay+", "+", ""}) {
+    std::string why;
+    EXPECT_EQ(MakePolicy(expression, {}, &why), nullptr) << expression;
+    EXPECT_NE(why.find("\"\""), std::string::npos) << why;
+  }
+}
+
 struct MySettings {
   static constexpr std::string_view kSection = "mine";
   static constexpr std::string_view kOneLine = "Of one policy.";

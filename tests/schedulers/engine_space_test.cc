@@ -5,6 +5,7 @@
 
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
+#include "schedulers/offering/eviction_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 
@@ -125,7 +126,9 @@ TEST_F(Space, AHeldJobThatLivesAloneGoesOn) {
 
 TEST(SpaceOptions, TheJobWithTheLeastProgressGivesWayIfSoConfigured) {
   std::string why;
-  Engine engine({.evict = EngineOptions::Evict::kLeastProgress}, MakePolicy("fifo", {}, &why));
+  Settings settings;
+  settings.Of<EvictionSettings>().gives_way = GivesWay::kLeastProgress;
+  Engine engine({}, MakePolicy("fifo", settings, &why));
   EXPECT_PLAYS(&engine, std::string(kStuck) + R"(
     3 decide
     -> evict job1

@@ -26,7 +26,10 @@ bool TakesTasks(const ClusterState& state, NodeId node) {
 
 void FreshDynamic::OnJobSubmitted(const ClusterState& state, JobId job) { admission_.OnJobSubmitted(state, job); }
 
-void FreshDynamic::OnJobPrioritySet(const ClusterState& state, JobId job) { admission_.OnJobPrioritySet(state, job); }
+void FreshDynamic::OnJobPrioritySet(const ClusterState& state, JobId job) {
+  admission_.OnJobPrioritySet(state, job);
+  admission_.OnJobChanged(job);  // its weight among the candidates has changed
+}
 
 void FreshDynamic::OnJobEnded(const ClusterState&, JobId job) {
   admission_.OnJobEnded(job);

@@ -6,12 +6,13 @@
 //   kind = ExpectedMapSlots(...) > running maps ? map : reduce            // Algorithm 2; CalExpSm is Algorithm 3
 //   for each of kind, the other kind:
 //     C = the jobs with a task of it to run: in M for a map, in R for a reduce           // section III, line 2 to 3
-//     for each job of C, by r_i = its slot time so far / (now - its first start):        // Algorithm 4, equation 1
+//     for each job of C, by r_i / w_i:                                                    // Algorithm 4, equation 1
 //       if a free node may run a task of the job: launch it there, and return
 //
-// CalExpSm is in expected_map_slots.h, M and R in phase_admission.h, r_i in least_served.h. Of several free nodes one
-// that holds the data of the job's first pending map comes first, else the next in turn by id; there the closest map is
-// launched, or the reduce with the lowest index.
+// CalExpSm is in expected_map_slots.h, M and R in phase_admission.h. r_i, the job's slot time so far / (now - its first
+// start), and the weight w_i of its priority are in least_served.h. Pools and their weights do not count. Of several
+// free nodes one that holds the data of the job's first pending map comes first, else the next in turn by id; there the
+// closest map is launched, or the reduce with the lowest index.
 //
 // What the paper does not have:
 // - If nothing of the chosen kind can run, the other kind gets the slot: no slot idles for its type.

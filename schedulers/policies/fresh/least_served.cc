@@ -1,8 +1,9 @@
 #include "schedulers/policies/fresh/least_served.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
+
+#include "schedulers/policies/fair/pool_jobs.h"
 
 namespace millrace::sched {
 
@@ -17,7 +18,9 @@ void LeastServed::Put(const JobState& job) {
   if (at == line_.end() || at->job != id) at = line_.insert(at, {id});
   at->has_started = job.started;
   at->started = job.progress.started;
-  at->running = at->used_at_start = 0;
+  at->weight = static_cast<std::uint32_t>(4 * PriorityWeight(job.progress.priority));
+  at->running = 0;
+  at->used_at_start = 0;
   for (const TaskKind kind : kTaskKinds) {
     at->running += job.running_attempts[kind];
     at->used_at_start += job.SlotTime(kind, at->started);
@@ -33,7 +36,8 @@ void LeastServed::Remove(JobId job) {
 double LeastServed::Share(const Service& service, Micros now) {
   const Micros age = now - service.started;
   if (!service.has_started || age <= 0) return 0;
-  return static_cast<double>(service.used_at_start + service.running * age) / static_cast<double>(age);
+  return static_cast<double>(service.used_at_start + service.running * age) /
+         static_cast<double>(age * Micros{service.weight});
 }
 
 std::optional<JobId> LeastServed::First(Micros now) const {
@@ -42,7 +46,11 @@ std::optional<JobId> LeastServed::First(Micros now) const {
   for (const Service& service : line_) {
     if (service.excluded) continue;
     const double share = Share(service, now);
-    if (first != nullptr && std::tie(least, first->running) <= std::tie(share, service.running)) continue;
+    // Of equal shares the one with fewer tasks for its weight is less.
+    const auto fewer_or_as_few = [&] {
+      return std::uint64_t{first->running} * service.weight <= std::uint64_t{service.running} * first->weight;
+    };
+    if (first != nullptr && (least < share || (least == share && fewer_or_as_few()))) continue;
     first = &service;
     least = share;
   }

@@ -6,10 +6,11 @@
 //   r_i = 0 if job i has not started before now, else
 //         (run times of its finished and running tasks, of maps and reduces together) / (now - T_i),
 //         where T_i is when its first task started;
-//   the first job = the least by (r_i, running tasks, job id).
+//   w_i = 4, 2, 1, 0.5 or 0.25 by the priority of job i, VERY_HIGH to VERY_LOW, as `fair` has it;
+//   the first job = the least by (r_i / w_i, running tasks / w_i, job id).
 //
 // The print has r_i alone. All jobs are equal when a batch starts, and the print would give every free slot of that
-// moment to one of them.
+// moment to one of them. It knows no priorities: among jobs of one priority the order is the print's.
 //
 // The order of the r_i changes even when only time passes, so no order is kept: First computes r_i of each job in line.
 // FRESH's k bounds the line. For each job the run time is kept as a sum and as how fast it grows, because a JobState
@@ -52,10 +53,11 @@ class LeastServed {
     bool excluded = false;
     bool has_started = false;
     std::uint32_t running = 0;  // tasks
+    std::uint32_t weight = 0;   // 4 w_i, which is a whole number
     Micros started = 0;         // T_i
     Micros used_at_start = 0;   // slot time, if the tasks that run now had run since `started` and before
   };
-  // Returns r_i.
+  // Returns r_i / w_i, in quarters.
   static double Share(const Service& service, Micros now);
   [[nodiscard]] std::vector<Service>::iterator Find(JobId job);
 

@@ -149,13 +149,17 @@ double PlayAlgorithmOne(const std::vector<PhaseProfile>& batch, double s_m, doub
 }
 
 bool LeastServedFirst(const ServiceFraction& a, const ServiceFraction& b) {
-  const __int128 left = static_cast<__int128>(a.used) * b.age, right = static_cast<__int128>(b.used) * a.age;
+  const __int128 left = static_cast<__int128>(a.used) * b.age * b.weight;
+  const __int128 right = static_cast<__int128>(b.used) * a.age * a.weight;
   if (left != right) return left < right;
-  return std::pair(a.running, a.job) < std::pair(b.running, b.job);
+  const std::uint64_t fewer = std::uint64_t{a.running} * b.weight, than = std::uint64_t{b.running} * a.weight;
+  return std::pair(fewer, a.job) < std::pair(than, b.job);
 }
 
 ServiceFraction ServiceOf(const JobState& job, Micros now) {
+  constexpr std::uint32_t kWeights[] = {16, 8, 4, 2, 1};
   ServiceFraction service{job.progress.job};
+  service.weight = kWeights[static_cast<std::size_t>(job.progress.priority)];
   Micros used = 0;
   for (const TaskKind kind : kTaskKinds) {
     used += job.times[kind].ended_total;

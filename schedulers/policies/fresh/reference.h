@@ -29,10 +29,11 @@ namespace millrace::sched {
 struct ServiceFraction {
   JobId job;
   std::uint32_t running = 0;  // tasks
+  std::uint32_t weight = 4;   // 4 w_i
   Micros used = 0;            // run times of all tasks, finished and running
   Micros age = 1;             // now - T_i; a job that has not started before now has had 0 / 1
 };
-// Returns true if the job of `a` comes before that of `b`: by r_i, then by running tasks, then by id.
+// Returns true if the job of `a` comes before that of `b`: by r_i / w_i, then by running tasks / w_i, then by id.
 [[nodiscard]] bool LeastServedFirst(const ServiceFraction& a, const ServiceFraction& b);
 // Returns the fraction of the job at `now`, from each of its running tasks.
 [[nodiscard]] ServiceFraction ServiceOf(const JobState& job, Micros now);

@@ -38,6 +38,7 @@ void SummariseAttempts(SimResult* result) {
     near += static_cast<double>(row.shuffle_datacenter_bytes);
     summary.preempted += row.preempted, summary.speculative += row.speculative;
     summary.failed_attempts += row.failed, summary.killed_attempts += row.killed;
+    summary.evictions += row.evicted;
   }
   for (double& share : summary.maps_at) share = launched > 0 ? share / launched : 0;
   summary.reduce_locality = shuffled > 0 ? near / shuffled : 1;

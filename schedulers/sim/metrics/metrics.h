@@ -31,6 +31,7 @@ struct JobRow {
   std::uint64_t shuffle_bytes = 0;             // that reduces fetched
   std::uint64_t shuffle_datacenter_bytes = 0;  // of these, from the reduce's own datacenter
   std::uint32_t preempted = 0, speculative = 0, failed = 0, killed = 0;  // attempts
+  std::uint32_t evicted = 0;  // how often the job gave way for lack of room for map outputs
 
   [[nodiscard]] Micros Turnaround() const { return end - submit; }
   [[nodiscard]] Micros Wait() const { return (started ? start : end) - submit; }
@@ -86,11 +87,14 @@ struct Summary {
   double fairness = 1;                 // F, mean over the samples with active jobs
   double distance = 0;                 // d, mean over the samples with running maps
   double late = 0;                     // P: share of the jobs with a deadline that were late
-  PerKind<double> utilisation = {};    // busy slot time / slot time, from start to the last end, by TaskKind
+  // Busy slot time / slot time, from start to the last end, by TaskKind. A reduce is busy while it holds a slot: from
+  // its launch, or, where reduces copy beside the slots (`+ccs`), from its compute permit.
+  PerKind<double> utilisation = {};
   double utilisation_total = 0;
   double tasks_per_node = 0, tasks_per_node_deviation = 0;  // attempts launched; population deviation
   std::uint64_t peak_space = 0;                             // map outputs kept, all nodes together
   std::uint32_t preempted = 0, speculative = 0, failed_attempts = 0, killed_attempts = 0;
+  std::uint32_t evictions = 0;
   std::uint64_t launches = 0, events = 0;
 };
 

@@ -13,6 +13,17 @@ namespace {
 
 using sched::ClusterState;
 
+// Returns how many of the reduces that nodes may hold are beyond their slots, so that they copy and do not compute.
+std::uint32_t SlotsForCopying(const ClusterState& state) {
+  std::uint32_t copying = 0;
+  for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
+    const sched::NodeState* node = state.FindNode(NodeId{id});
+    const std::uint32_t slots = node == nullptr ? 0 : node->slots.maps + node->slots.reduces;
+    if (node != nullptr && node->counted.total > slots) copying += node->counted.total - slots;
+  }
+  return copying;
+}
+
 std::uint64_t Round(double bytes) { return static_cast<std::uint64_t>(std::llround(bytes)); }
 
 }  // namespace
@@ -58,8 +69,7 @@ std::uint32_t Recorder::OnLaunch(const AttemptId& attempt, NodeId node, Locality
   if (speculative) ++job.speculative;
   ++result_.summary.launches;
   ++launched_on_[node.value];
-  ++running_[kind];
-  running_since_[kind] += static_cast<std::uint64_t>(now);
+  busy_[kind].Begin(now);
   if (!task_rows_) return kNoRow;
   TaskRow& row = result_.tasks.emplace_back();
   row.attempt = attempt, row.node = node, row.locality = locality, row.speculative = speculative, row.start = now;
@@ -74,12 +84,13 @@ void Recorder::OnCompute(std::uint32_t row, Micros now) {
   if (row != kNoRow) result_.tasks[row].compute = now;
 }
 
-void Recorder::OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, AttemptEnd how, Micros now) {
+void Recorder::OnReduceComputing(Micros now) { computing_.Begin(now); }
+
+void Recorder::OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, std::optional<Micros> computing,
+                     AttemptEnd how, Micros now) {
   JobRow& job = result_.jobs[attempt.task.job.value];
-  const TaskKind kind = attempt.task.kind;
-  busy_[kind] += static_cast<double>(now - started);
-  --running_[kind];
-  running_since_[kind] -= static_cast<std::uint64_t>(started);
+  busy_[attempt.task.kind].End(started, now);
+  if (computing) computing_.End(*computing, now);
   job.failed += how == AttemptEnd::kFailed ? 1 : 0;
   job.killed += how == AttemptEnd::kKilled || how == AttemptEnd::kLost ? 1 : 0;
   job.preempted += how == AttemptEnd::kPreempted ? 1 : 0;
@@ -102,11 +113,13 @@ void Recorder::OnCopied(std::uint32_t job, double bytes, double rack_bytes, doub
 void Recorder::OnSpace(std::uint64_t kept) { result_.summary.peak_space = std::max(result_.summary.peak_space, kept); }
 
 void Recorder::OnCapacity(const ClusterState& state, Micros now) {
-  const auto passed = static_cast<double>(now - capacity_at_);
+  const auto passed = static_cast<double>(now - std::exchange(capacity_at_, now));
+  if (passed == 0) return;
+  const std::uint32_t copying = SlotsForCopying(state);
+  splits_ = splits_ || copying > 0;
   offered_[TaskKind::kMap] += passed * state.Capacity(TaskKind::kMap);
-  offered_[TaskKind::kReduce] += passed * state.Capacity(TaskKind::kReduce);
-  offered_total_ += passed * state.TotalCapacity();
-  capacity_at_ = now;
+  offered_[TaskKind::kReduce] += passed * (state.Capacity(TaskKind::kReduce) - copying);
+  offered_total_ += passed * (state.TotalCapacity() - copying);
 }
 
 double Recorder::DistanceNow(const ClusterState& state) const {
@@ -169,8 +182,8 @@ SimResult Recorder::Finish(const ClusterState& state, Micros now) {
   Summary& summary = result_.summary;
   double busy_total = 0;
   for (const TaskKind kind : kTaskKinds) {
-    const double busy = busy_[kind] + static_cast<double>(running_[kind]) * static_cast<double>(now) -
-                        static_cast<double>(running_since_[kind]);
+    const bool computing = splits_ && kind == TaskKind::kReduce;
+    const double busy = (computing ? computing_ : busy_[kind]).Used(now);
     busy_total += busy;
     summary.utilisation[kind] = offered_[kind] > 0 ? busy / offered_[kind] : 0;
   }

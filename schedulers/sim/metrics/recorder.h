@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,18 @@ class Recorder {
            std::uint32_t nodes, bool task_rows);
 
   void OnSubmit(std::uint32_t job, Micros now);
+  // The job gave way for lack of room for map outputs.
+  void OnEvicted(std::uint32_t job) { ++result_.jobs[job].evicted; }
   void OnJobEnded(std::uint32_t job, sched::JobOutcome outcome, Micros now);
   // Gives the row of the attempt for the calls below.
   std::uint32_t OnLaunch(const AttemptId& attempt, NodeId node, Locality locality, bool speculative, Micros now);
   void OnRead(std::uint32_t row, Micros now);
   void OnCompute(std::uint32_t row, Micros now);
-  void OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, AttemptEnd how, Micros now);
+  // A reduce begins to compute.
+  void OnReduceComputing(Micros now);
+  // `computing` is since when a reduce computes; nothing if it does not, or if the attempt is a map's.
+  void OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, std::optional<Micros> computing,
+             AttemptEnd how, Micros now);
   // A map has read its split from this far; a reduce has copied.
   void OnInput(std::uint32_t job, Locality from, double bytes);
   void OnCopied(std::uint32_t job, double bytes, double rack_bytes, double datacenter_bytes);
@@ -56,11 +63,30 @@ class Recorder {
   SimResult result_;
   std::vector<Bytes> bytes_;                // by job
   std::vector<std::uint32_t> launched_on_;  // by node
-  PerKind<double> busy_ = {};               // us, of attempts that ended
-  PerKind<double> offered_;
+
+  // Time that some attempts have held a slot for.
+  class SlotTime {
+   public:
+    void Begin(Micros now) { ++running_, since_ += static_cast<std::uint64_t>(now); }
+    void End(Micros began, Micros now) {
+      --running_, since_ -= static_cast<std::uint64_t>(began);
+      ended_ += static_cast<double>(now - began);
+    }
+    // Returns what has been used until now, in us.
+    [[nodiscard]] double Used(Micros now) const {
+      return ended_ + static_cast<double>(running_) * static_cast<double>(now) - static_cast<double>(since_);
+    }
+
+   private:
+    double ended_ = 0;
+    std::uint32_t running_ = 0;
+    std::uint64_t since_ = 0;  // sum over the attempts that run
+  };
+  PerKind<SlotTime> busy_;
+  SlotTime computing_;       // of reduces
+  PerKind<double> offered_;  // us of slots
   double offered_total_ = 0;
-  PerKind<std::uint64_t> running_since_ = {};  // sum over the attempts that run
-  PerKind<std::uint32_t> running_ = {};
+  bool splits_ = false;  // reduces beyond the slots copy (`+ccs`), so that those that compute hold the slots
   Micros capacity_at_ = 0;
 };
 

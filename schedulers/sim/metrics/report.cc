@@ -79,6 +79,7 @@ Json ToJson(const SimResult& result) {
           {"speculative", s.speculative},
           {"failed_attempts", s.failed_attempts},
           {"killed_attempts", s.killed_attempts},
+          {"evictions", s.evictions},
           {"launches", s.launches},
           {"events", s.events}};
 }
@@ -91,20 +92,21 @@ Status Write(const std::string& path, const std::string& text) {
 }  // namespace
 
 std::vector<std::vector<std::string>> ComparisonTable(const std::vector<SimResult>& results) {
-  std::vector<std::vector<std::string>> rows{{"SCHEDULER", "JOBS", "MAKESPAN", "TURNAROUND", "SLOWDOWN", "NODE-LOCAL",
-                                              "RACK-LOCAL", "INTER-RACK", "INTER-DC", "F", "d", "LATE", "BUSY",
-                                              "TASKS/NODE", "PREEMPTED", "SPECULATIVE", "FAILED", "DECIDE/JOB"}};
+  std::vector<std::vector<std::string>> rows{
+      {"SCHEDULER", "JOBS", "MAKESPAN", "TURNAROUND", "SLOWDOWN", "NODE-LOCAL", "RACK-LOCAL", "INTER-RACK", "INTER-DC",
+       "F", "d", "LATE", "BUSY", "TASKS/NODE", "PREEMPTED", "EVICTED", "SPECULATIVE", "FAILED", "DECIDE/JOB"}};
   for (const SimResult& result : results) {
     const Summary& s = result.summary;
     const double per_job = s.jobs > 0 ? result.decision_seconds / s.jobs : 0;
-    rows.push_back(
-        {result.scheduler, std::to_string(s.succeeded) + " of " + std::to_string(s.jobs),
-         Rounded(static_cast<double>(s.makespan) / kMicros, 1) + " s", Rounded(s.mean_turnaround / kMicros, 1) + " s",
-         s.mean_slowdown > 0 ? Rounded(s.mean_slowdown, 2) : "-", Percent(s.maps_at[0]), Percent(s.maps_at[1]),
-         FormatBytes(s.rack_bytes), FormatBytes(s.datacenter_bytes), Rounded(s.fairness, 3), Rounded(s.distance, 3),
-         Percent(s.late), Percent(s.utilisation_total),
-         Rounded(s.tasks_per_node, 1) + " +- " + Rounded(s.tasks_per_node_deviation, 1), std::to_string(s.preempted),
-         std::to_string(s.speculative), std::to_string(s.failed_attempts), Rounded(per_job * 1e3, 3) + " ms"});
+    rows.push_back({result.scheduler, std::to_string(s.succeeded) + " of " + std::to_string(s.jobs),
+                    Rounded(static_cast<double>(s.makespan) / kMicros, 1) + " s",
+                    Rounded(s.mean_turnaround / kMicros, 1) + " s",
+                    s.mean_slowdown > 0 ? Rounded(s.mean_slowdown, 2) : "-", Percent(s.maps_at[0]),
+                    Percent(s.maps_at[1]), FormatBytes(s.rack_bytes), FormatBytes(s.datacenter_bytes),
+                    Rounded(s.fairness, 3), Rounded(s.distance, 3), Percent(s.late), Percent(s.utilisation_total),
+                    Rounded(s.tasks_per_node, 1) + " +- " + Rounded(s.tasks_per_node_deviation, 1),
+                    std::to_string(s.preempted), std::to_string(s.evictions), std::to_string(s.speculative),
+                    std::to_string(s.failed_attempts), Rounded(per_job * 1e3, 3) + " ms"});
   }
   return rows;
 }

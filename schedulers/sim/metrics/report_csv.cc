@@ -105,7 +105,8 @@ std::string JobsCsv(const SimResult& result) {
                     "preempted",
                     "speculative",
                     "failed",
-                    "killed"});
+                    "killed",
+                    "evicted"});
   for (const JobRow& row : result.jobs) {
     std::vector<std::string> fields{std::to_string(row.job),     csv::Field(row.name),  csv::Field(row.user),
                                     csv::Field(row.pool),        csv::Field(row.group), std::to_string(row.maps),
@@ -115,7 +116,7 @@ std::string JobsCsv(const SimResult& result) {
     for (const std::uint64_t bytes : row.bytes_at) fields.push_back(std::to_string(bytes));
     fields.push_back(std::to_string(row.shuffle_bytes));
     fields.push_back(std::to_string(row.shuffle_datacenter_bytes));
-    for (const std::uint32_t attempts : {row.preempted, row.speculative, row.failed, row.killed})
+    for (const std::uint32_t attempts : {row.preempted, row.speculative, row.failed, row.killed, row.evicted})
       fields.push_back(std::to_string(attempts));
     csv::Line(&text, fields);
   }

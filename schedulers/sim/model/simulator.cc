@@ -201,6 +201,8 @@ void Simulator::Carry(const sched::Effect& effect) {
     Stop(kill->attempt, AttemptEnd::kKilled);
   } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
     Stop(preempt->attempt, AttemptEnd::kPreempted);
+  } else if (const auto* evict = std::get_if<sched::Evict>(&effect)) {
+    state_.recorder.OnEvicted(evict->job.value);
   } else if (const auto* blame = std::get_if<sched::Blame>(&effect)) {
     Journal(sched::NodeBlamed{blame->node, blame->by, blame->until});
   } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {
@@ -331,7 +333,9 @@ void Simulator::Launch(const sched::Launch& launch) {
 void Simulator::Remove(SlotId slot, AttemptEnd how) {
   Attempt& attempt = state_.attempts[slot];
   const TaskId& task = attempt.id.task;
-  state_.recorder.OnEnd(attempt.row, attempt.id, attempt.since, how, state_.now);
+  const bool computes = task.kind == TaskKind::kReduce && attempt.phase == Attempt::Phase::kComputing;
+  state_.recorder.OnEnd(attempt.row, attempt.id, attempt.since,
+                        computes ? std::optional(attempt.phase_since) : std::nullopt, how, state_.now);
   SlotId* link = &state_.RunOf(attempt).running[task.kind][task.index];
   while (*link != slot) link = &state_.attempts[*link].next_of_task;
   *link = attempt.next_of_task;
@@ -379,6 +383,7 @@ void Simulator::Compute(SlotId slot) {
   Attempt& attempt = state_.attempts[slot];
   attempt.phase = Attempt::Phase::kComputing;
   attempt.phase_since = state_.now;
+  if (attempt.id.task.kind == TaskKind::kReduce) state_.recorder.OnReduceComputing(state_.now);
   state_.SetTimer(slot, attempt.fails ? attempt.compute / 2 : attempt.compute);
 }
 

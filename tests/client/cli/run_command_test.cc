@@ -1,8 +1,10 @@
 #include "client/cli/run_command.h"
 
+#include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "client/cli/cli.h"
 #include "client/cli/find_job.h"
@@ -10,6 +12,8 @@
 
 namespace millrace::cli {
 namespace {
+
+using ::testing::HasSubstr;
 
 std::string WriteScript(const std::string& path, const std::string& body, mode_t mode = 0755) {
   EXPECT_TRUE(WriteFileDurably(path, "#!/bin/sh\n" + body + "\n").ok());
@@ -223,6 +227,20 @@ TEST(RunCliTest, AMasterThatIsNotThereIsExitStatus3) {
     EXPECT_EQ(RunCli(console.Make(), words, {}), kUnreachable) << words[0];
   }
   EXPECT_NE(console.err().find("127.0.0.1:1"), std::string::npos);
+}
+
+TEST(RunCliTest, TheSchedulersAreListedWithoutACluster) {
+  const ConsolePipe console;
+  EXPECT_EQ(RunCli(console.Make(), {"scheduler", "list"}, {}), kDone);
+  EXPECT_THAT(console.out(), HasSubstr("fair           delay ccs preempt  pools with weights"));
+  EXPECT_EQ(console.err(), "");
+  const ConsolePipe listed;
+  EXPECT_EQ(RunCli(listed.Make(), {"scheduler", "list", "--json"}, {}), kDone);
+  const auto json = nlohmann::json::parse(listed.out());
+  ASSERT_FALSE(json.empty());
+  EXPECT_EQ(json[0]["name"], "fifo");
+  EXPECT_EQ(json[0]["parts"], (std::vector<std::string>{"delay", "ccs"}));
+  EXPECT_THAT(json[0]["refused_parts"]["preempt"].get<std::string>(), HasSubstr("use fair+preempt"));
 }
 
 TEST(RunCliTest, HowLongToWaitIsATime) {

@@ -154,6 +154,25 @@ TEST_F(BlockManagerTest, ANodeThatGoesDownTakesItsReplicasAndBringsThemBack) {
   EXPECT_EQ(deleted, 1u);
 }
 
+TEST_F(BlockManagerTest, TellsOfTheWatchedBlocksWhoseReplicasMovedOnceEach) {
+  for (const BlockId id : {1, 2, 3, 4}) blocks_.Want({id, kLength}, 2);
+  for (const BlockId id : {1, 2, 4}) blocks_.Watch(id);
+  UpAll({{1, 3, 4}, {1, 4}, {2}});
+  EXPECT_THAT(blocks_.TakeMoved(2), UnorderedElementsAre(1, 4));
+  EXPECT_THAT(blocks_.TakeMoved(2), ElementsAre(2));
+  EXPECT_THAT(blocks_.TakeMoved(2), IsEmpty());
+  blocks_.NodeDown(0);
+  EXPECT_THAT(blocks_.TakeMoved(9), UnorderedElementsAre(1, 4));
+  blocks_.Received(2, {1, kLength});
+  blocks_.Corrupt(2, 2);
+  blocks_.Unwatch(2);
+  blocks_.Deleted(1, 4);
+  blocks_.Unwant(4);
+  EXPECT_THAT(blocks_.TakeMoved(9), ElementsAre(1));
+  Report(1, {{1, kLength}});
+  EXPECT_THAT(blocks_.TakeMoved(9), IsEmpty()) << "it has what it had";
+}
+
 TEST_F(BlockManagerTest, OfAForgottenNodeNothingIsLeft) {
   blocks_.Want({1, kLength}, 2);
   blocks_.Want({2, kLength}, 1);

@@ -120,6 +120,30 @@ TEST(FreshDynamicTest, JohnsonsOrderDecidesWhoEnters) {
   )");
 }
 
+// VERY_HIGH gets four times as much as NORMAL. At 20 job1 has used 20 in 20 and job2 80, which are equal for their
+// weights, until job2 is only LOW.
+TEST(FreshDynamicTest, PrioritiesAreWeights) {
+  Engine engine = Fresh(0);
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=5
+    0 JobSubmitted job=job1 maps=1:;1:;1:;1:;1:;1:;1:
+    0 JobSubmitted job=job2 maps=1:;1:;1:;1:;1:;1:;1: priority=VERY_HIGH
+    0 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job2.m.0.0 n1 off
+    -> launch job2.m.1.0 n1 off
+    -> launch job2.m.2.0 n1 off
+    -> launch job2.m.3.0 n1 off
+    10 AttemptSucceeded attempt=job1.m.0.0
+    10 decide
+    -> launch job1.m.1.0 n1 off
+    20 AttemptSucceeded attempt=job2.m.0.0
+    20 JobPrioritySet job=job2 priority=LOW
+    20 decide
+    -> launch job1.m.2.0 n1 off
+  )");
+}
+
 // At 20 job1 has used 10 + 20 in 20, job2 10 in 10; at 30 they stand at 30/30 and 20/20 + 10/20; at 31 at 31/31 and
 // 31/21.
 TEST(FreshDynamicTest, TheLeastServedJobFirst) {

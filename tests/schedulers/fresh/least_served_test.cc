@@ -90,6 +90,35 @@ TEST(LeastServedTest, AmongEqualsTheFewestTasksThenTheLowestId) {
   EXPECT_EQ(line.First(100), JobId{5});
 }
 
+std::unique_ptr<JobState> Weighted(std::unique_ptr<JobState> job, Priority priority) {
+  job->progress.priority = priority;
+  return job;
+}
+
+// 40/10, 20/10 and so on are all 10/10 for their weights; then they go by the tasks that run, again for their weights.
+TEST(LeastServedTest, APriorityIsAWeight) {
+  const std::vector<std::pair<Priority, Micros>> used = {{Priority::kVeryHigh, 400},
+                                                         {Priority::kHigh, 200},
+                                                         {Priority::kNormal, 100},
+                                                         {Priority::kLow, 50},
+                                                         {Priority::kVeryLow, 25}};
+  for (const auto& [least, used_by_least] : used) {
+    LeastServed line;
+    for (std::uint32_t id = 0; id < used.size(); ++id) {
+      const auto& [priority, had] = used[id];
+      line.Put(*Weighted(Served(id, 0, priority == least ? had - 1 : had), priority));
+    }
+    EXPECT_EQ(line.First(100), JobId{static_cast<std::uint32_t>(least)});
+  }
+  LeastServed line;
+  line.Put(*Weighted(Served(0, 100, 0, 1), Priority::kLow));
+  line.Put(*Weighted(Served(1, 100, 0, 7), Priority::kVeryHigh));
+  line.Put(*Weighted(Served(2, 100, 0, 2), Priority::kNormal));
+  EXPECT_EQ(line.First(100), JobId{1}) << "1/0.5, 7/4 and 2";
+  line.Put(*Weighted(Served(1, 100, 0, 8), Priority::kVeryHigh));
+  EXPECT_EQ(line.First(100), JobId{0});
+}
+
 // 1/3 of the time each; no two of the fractions are the same numbers. None is exact in binary.
 TEST(LeastServedTest, EqualFractionsAreEqual) {
   LeastServed line;
@@ -129,7 +158,10 @@ class RandomLine {
   // Times of few different values make ties; from `now` on.
   RandomLine(std::uint64_t seed, std::uint32_t jobs, Micros now, Micros pace)
       : random_(seed), now_(now), pace_(pace), jobs_(jobs) {
-    for (std::uint32_t id = 0; id < jobs; ++id) jobs_[id].state = NewJob(id, now);
+    for (std::uint32_t id = 0; id < jobs; ++id) {
+      jobs_[id].state = NewJob(id, now);
+      jobs_[id].state->progress.priority = static_cast<Priority>(seed % 2 == 0 ? 2 : id % 5);
+    }
   }
 
   void Step() {
@@ -192,7 +224,9 @@ class RandomLine {
 
   // From what the history gave the job, not from its JobState.
   [[nodiscard]] ServiceFraction ServiceOf(const Job& job) const {
+    constexpr std::uint32_t kWeights[] = {16, 8, 4, 2, 1};
     ServiceFraction service{job.state->progress.job};
+    service.weight = kWeights[static_cast<std::size_t>(job.state->progress.priority)];
     for (const auto& kind : job.since) service.running += static_cast<std::uint32_t>(kind.size());
     if (!job.state->started || job.state->progress.started == now_) return service;
     service.used = job.ended;

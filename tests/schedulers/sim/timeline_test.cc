@@ -1,6 +1,7 @@
 // Tests runs that are small enough to be worked out by hand.
 #include <gtest/gtest.h>
 
+#include "schedulers/offering/eviction_settings.h"
 #include "tests/schedulers/sim/testing.h"
 
 namespace millrace::sim {
@@ -210,7 +211,33 @@ TEST(Timeline, StuckAlsoUnderASchedulerThatAsksToBeWoken) {
   }
 }
 
-// A pause after a failure is not the end: the task runs again when it is over.
+// Each job has one output of 40 bytes, and there is no room for a third on a node of 100. The first has done a quarter
+// of its tasks, the second a third.
+TEST(Timeline, AJobGivesWayAsTheSettingsSay) {
+  ClusterSpec cluster = MakeCluster(1, 1, 1, {2, 1});
+  cluster.nodes[0].space = 100;
+  std::vector<SimJob> jobs;
+  for (const std::size_t reduces : {2, 1}) {
+    SimJob& job = jobs.emplace_back(MakeJob(2, 10, reduces, 1));
+    job.user = std::to_string(reduces);
+    job.slow_start = 1;
+    for (SimMap& map : job.maps) map.bytes = map.output = 40;
+    job.profile = {.runs = 1, .map_time = 1, .reduce_time = 1, .output_ratio = 1};
+  }
+  const auto evictions = [&](sched::GivesWay gives_way) {
+    sched::Settings settings;
+    settings.Of<sched::EvictionSettings>().gives_way = gives_way;
+    const SimResult result = MustSimulate(cluster, Of(jobs), "fair", {}, settings);
+    EXPECT_EQ(result.summary.succeeded, 2U);
+    EXPECT_EQ(result.summary.evictions, 1U);
+    EXPECT_NE(SummaryJson(result).find("\"evictions\": 1"), std::string::npos);
+    return std::vector<std::uint32_t>{result.jobs[0].evicted, result.jobs[1].evicted};
+  };
+  EXPECT_EQ(evictions(sched::GivesWay::kSubmittedLast), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(evictions(sched::GivesWay::kLeastProgress), (std::vector<std::uint32_t>{1, 0}));
+}
+
+// A pause after a failure is no end: the task runs again when it is over.
 TEST(Timeline, NotStuckWhileSomethingIsToCome) {
   ClusterSpec cluster = MakeCluster(1, 1, 1, {1, 1});
   cluster.failures = {{.node = 0, .at = 5 * kSecond, .back = 500'000 * kSecond}};
@@ -246,7 +273,33 @@ TEST(Timeline, DeadlinesAndSlowdowns) {
   EXPECT_DOUBLE_EQ(result.summary.utilisation[TaskKind::kMap], 1);
 }
 
-// The profile of the first job is kept and used for the second.
+// Two reduces of 30 s on one slot. One after the other, or, with `+ccs`, both at once until they compute: the slot is
+// as busy. Of the run of 70 s it idles for the 10 s of the map; the map slot is busy for those 10 s.
+TEST(Timeline, CopyingBesideTheSlotsIsNoSlotTime) {
+  const ClusterSpec cluster = MakeCluster(1, 1, 1, {1, 1});
+  SimJob job = MakeJob(1, 10, 2, 30);
+  job.slow_start = 0;
+  for (const char* scheduler : {"fifo", "fifo+ccs"}) {
+    SCOPED_TRACE(scheduler);
+    SimJob alone = job;
+    if (std::string_view(scheduler) == "fifo") alone.slow_start = 1;
+    const SimResult result = MustSimulate(cluster, Of({alone}), scheduler);
+    EXPECT_EQ(result.summary.makespan, 70 * kSecond);
+    EXPECT_DOUBLE_EQ(result.summary.utilisation[TaskKind::kReduce], 60.0 / 70);
+    EXPECT_DOUBLE_EQ(result.summary.utilisation[TaskKind::kMap], 10.0 / 70);
+    EXPECT_DOUBLE_EQ(result.summary.utilisation_total, 70.0 / 140);
+  }
+  // Stopped while the first of them computes and the second, without a permit, waits.
+  SimOptions options;
+  options.stop_at = 25 * kSecond;
+  const SimResult stopped = MustSimulate(cluster, Of({job}), "fifo+ccs", options);
+  EXPECT_DOUBLE_EQ(stopped.summary.utilisation[TaskKind::kReduce], 15.0 / 25);
+  // Without `+ccs` a reduce that waits for maps holds its slot.
+  const SimResult holds = MustSimulate(cluster, Of({job}), "fifo", options);
+  EXPECT_DOUBLE_EQ(holds.summary.utilisation[TaskKind::kReduce], 1);
+}
+
+// A profile is kept of the first job and serves the second.
 TEST(Timeline, HistoryIsKept) {
   SimJob job = MakeJob(2, 10, 1, 7);
   job.program = "p";

@@ -1,0 +1,22 @@
+// EvictionSettings: which job gives way when none can go on for lack of room for map outputs (schedulers/core/engine.h).
+#pragma once
+
+#include <string_view>
+
+#include "schedulers/core/policy.h"
+
+namespace millrace::sched {
+
+class KeyList;
+
+struct EvictionSettings {
+  GivesWay gives_way = GivesWay::kSubmittedLast;
+
+  static constexpr std::string_view kSection = "eviction";
+  static constexpr std::string_view kOneLine =
+      "With every scheduler: when no job can go on for lack of room for map outputs, one of them gives way.";
+};
+
+void Declare(KeyList& keys, EvictionSettings& settings);
+
+}  // namespace millrace::sched
