@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "base/ids/ids.h"
@@ -33,8 +32,9 @@ class JossQueues {
     OrderedBits tasks;
   };
   // The shares of a queue that are ready, by their places: those with data in the datacenter, and those without.
-  struct Queue {
+  struct ReadyShares {
     std::map<std::int64_t, Share*> near, far;
+    [[nodiscard]] const Share& First() const { return *(near.empty() ? far : near).begin()->second; }
   };
 
   // Where a new share goes.
@@ -49,13 +49,12 @@ class JossQueues {
   // Moves all shares of the datacenter to the ends of the other's queues of the same numbers, in their order.
   void MoveAll(TaskKind kind, CenterId from, CenterId to);
 
-  // Returns the numbers of the queues with something ready.
-  [[nodiscard]] const std::set<std::uint32_t>& ReadyQueues(TaskKind kind, CenterId center) const;
-  // Returns the ready shares of a queue. Requires: the queue is in ReadyQueues.
-  [[nodiscard]] const Queue& ReadyShares(TaskKind kind, CenterId center, std::uint32_t queue) const;
-  // Returns the number of the queue that has its turn. If nothing is ready in that queue, the turn is that of the next
-  // one by number that has something ready, and after the last one the first is next.
-  [[nodiscard]] std::uint32_t Turn(TaskKind kind, CenterId center) const;
+  // Returns the queues with something ready, by number.
+  using ReadyQueues = std::map<std::uint32_t, ReadyShares>;
+  [[nodiscard]] const ReadyQueues& Ready(TaskKind kind, CenterId center) const;
+  // Returns the ready queue that has its turn: the next by number after the one that was served last, and after the
+  // last one the first. Requires: Ready is not empty.
+  [[nodiscard]] ReadyQueues::const_iterator InTurn(TaskKind kind, CenterId center) const;
   void EndTurn(TaskKind kind, CenterId center, std::uint32_t served);
 
   [[nodiscard]] std::uint32_t Waiting(TaskKind kind, CenterId center) const;  // tasks
@@ -69,8 +68,7 @@ class JossQueues {
   // The queues of one kind of one datacenter.
   struct Lane {
     std::map<std::uint32_t, std::map<std::int64_t, Share>> queues;  // by number, place
-    std::map<std::uint32_t, Queue> ready;                           // those with something ready
-    std::set<std::uint32_t> ready_numbers;
+    ReadyQueues ready;
     std::uint32_t turn = 0;
     std::uint32_t waiting = 0;
   };
