@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -158,11 +159,15 @@ Joss::Answer Joss::OfferToLocalOf(const ClusterState& state, const Queue& queue,
 Joss::Answer Joss::OfferToFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node) {
   for (const auto& [place, share] : line) {
     const JobState& job = *state.FindJob(share->job);
+    const bool maps = share->kind == kMap;
+    std::uint64_t too_large = std::numeric_limits<std::uint64_t>::max();  // the least output that does not fit
     for (const std::uint32_t index : share->tasks) {
+      if (maps && job.ExpectedOutput(index) >= too_large) continue;
       const TaskId task{share->job, share->kind, index};
       const Outcome outcome = Check(state, task, node, Locality::kOff);
       if (outcome != Outcome::kRefused) return {outcome, task, node};
-      if (!state.Avoids(job, share->kind, index, node)) break;  // it is the job that may not have the node
+      if (state.Refused(job, node)) break;  // so may none behind it
+      if (maps && state.LacksSpace(job, index, node)) too_large = job.ExpectedOutput(index);
     }
   }
   return {};

@@ -310,11 +310,14 @@ JossReference::Pick JossReference::PickFrom(const ClusterState& state, const Que
   for (const Batch& batch : queue) {
     const JobState& job = *state.FindJob(batch.job);
     if (!job.runnable[kind]) continue;
+    std::optional<std::uint64_t> too_large;  // the least output that does not fit
     for (const std::uint32_t index : batch.tasks) {
+      if (too_large && job.ExpectedOutput(index) >= *too_large) continue;
       const TaskId task{batch.job, kind, index};
       const Verdict verdict = Check(state, task, center, node, false);
       if (verdict != Verdict::kSkip) return {verdict, task};
-      if (!state.Avoids(job, kind, index, node)) break;  // the node is refused to the job, or has no room for its maps
+      if (state.Refused(job, node)) break;
+      if (kind == TaskKind::kMap && state.LacksSpace(job, index, node)) too_large = job.ExpectedOutput(index);
     }
   }
   return {};

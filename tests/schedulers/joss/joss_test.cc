@@ -300,6 +300,24 @@ TEST(JossTest, ATaskThatItsDatacenterMayNotRunMoves) {
   )");
 }
 
+// Map 0 fits nowhere, maps 1 and 3 only on n2, which is full.
+TEST(JossTest, AMapThatDoesNotFitHoldsBackNoneBehindIt) {
+  Engine engine({}, TaskDriven(1));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 datacenter=a maps=1 reduces=1
+    0 NodeJoined node=n2 datacenter=a maps=1
+    0 NodeJoined node=n3 datacenter=b maps=1
+    0 NodeSpace node=n1 free_bytes=50
+    0 NodeSpace node=n2 free_bytes=80
+    0 NodeSpace node=n3 free_bytes=5
+    1 JobSubmitted job=job1 maps=1:n2 reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    1 AttemptLaunched attempt=job1.m.0.0 node=n2
+    1 JobSubmitted job=job2 maps=100:n1;70:n1;40:n1;60:n1;30:n1 reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    1 decide
+    -> launch job2.m.2.0 n1 node
+  )");
+}
+
 TEST(JossTest, WithOneDatacenterItRunsAsFifoAndSaysSo) {
   Engine engine({}, JobDriven(1));
   EXPECT_PLAYS(&engine, R"(
