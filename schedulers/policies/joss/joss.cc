@@ -92,6 +92,10 @@ std::optional<Decision> Joss::NextOf(const ClusterState& state, TaskKind kind) {
 
 Joss::Answer Joss::OfferIn(const ClusterState& state, TaskKind kind, CenterId center) {
   if (homes_.queues().Ready(kind, center).empty()) return {};
+  if (assigner_ == Assigner::kJob && kind == kMap) {
+    const Answer at_data = OfferAtData(state, center);
+    if (at_data.outcome != Outcome::kRefused) return at_data;
+  }
   const OrderedBits& free = state.FreeNodes(kind);
   const OrderedBits& open = homes_.centers().OpenNodes(kind, center);
   std::uint32_t& turn = turns_[kind].node[center];
@@ -104,6 +108,19 @@ Joss::Answer Joss::OfferIn(const ClusterState& state, TaskKind kind, CenterId ce
     }
   }
   return {};
+}
+
+// When several nodes are free, one that holds the data of the first map of the queue in turn comes before its own turn.
+Joss::Answer Joss::OfferAtData(const ClusterState& state, CenterId center) {
+  const Queue& queue = *homes_.queues().InTurn(kMap, center);
+  const Share& first = queue.second.First();
+  std::optional<NodeId> at;
+  for (const NodeId node : state.FindJob(first.job)->spec.maps[first.tasks.First()].replicas) {
+    const bool free =
+        state.FreeNodes(kMap).Contains(node.value) && homes_.centers().OpenNodes(kMap, center).Contains(node.value);
+    if (free && (!at || node < *at)) at = node;
+  }
+  return at ? OfferToLocal(state, queue, *at) : Answer();
 }
 
 Joss::Answer Joss::OfferNode(const ClusterState& state, TaskKind kind, CenterId center, NodeId node) {

@@ -10,10 +10,12 @@
 //                    else the first with data in the datacenter, else the first
 //     a reduce: the first that may start
 //
-// Free nodes are served in turn by id, datacenters in turn by number. It decides exactly as JossReference
-// (reference.h).
+// Free nodes are served in turn by id, datacenters in turn by number. joss-j chooses the node as `fifo` does
+// (offering/greedy.h): if free nodes of the datacenter hold the data of the first map of the queue whose turn it is,
+// the first such is served before. It decides exactly as JossReference (reference.h).
 //
 // What the paper does not have:
+// - That choice of a node. The paper's tasktrackers ask one by one, so there is no choice, for its FIFO neither.
 // - Unprocessed tasks are those that wait for a datacenter or run there: otherwise an idle and a full one are equal.
 // - With fewer than two datacenters alive it runs as `fifo`, and says so. When that changes, all tasks that wait are
 //   placed anew.
@@ -75,6 +77,7 @@ class Joss : public GreedyOver<JossFifo> {
 
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind);
   Answer OfferIn(const ClusterState& state, TaskKind kind, CenterId center);
+  Answer OfferAtData(const ClusterState& state, CenterId center);
   Answer OfferNode(const ClusterState& state, TaskKind kind, CenterId center, NodeId node);
   Answer OfferToQueue(const ClusterState& state, TaskKind kind, const Queue& queue, NodeId node);
   Answer OfferToLocal(const ClusterState& state, const Queue& queue, NodeId node);
