@@ -110,7 +110,7 @@ class Builder {
     snapshot_.times[id] = times;
     PlanJob plan;
     plan.id = id;
-    plan.submitted = plan.earliest = job.progress.submitted;
+    plan.submitted = job.progress.submitted;
     if (job.spec.deadline > 0) plan.deadline = job.spec.deadline;
     if (!job.held) {
       plan.maps = job.pending_maps.all().size();
