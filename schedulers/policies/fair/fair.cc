@@ -84,7 +84,7 @@ bool FairOrder::Before(const ClusterState& state, TaskKind kind, Micros, JobId a
   FairPool& pool = PoolOf(a);
   FairPool& other = PoolOf(b);
   if (&pool == &other) {
-    return JobsOf(pool, kind).Before(state, kind, jobs_[a.value]->entry(), jobs_[b.value]->entry());
+    return JobsOf(pool, kind).Before(state, kind, a, b);
   }
   if (pool.Owed(kind) != other.Owed(kind)) return pool.Owed(kind);
   return pools(kind).Before(pool.member(kind), other.member(kind));

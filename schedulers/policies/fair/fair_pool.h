@@ -38,20 +38,22 @@ class FairPool {
   class Job {
    public:
     // Requires: the pool outlives the job.
-    Job(FairPool* pool, JobId job) : pool_(*pool), entry_(pool->in_order_->NewJob(job)) {}
+    Job(FairPool* pool, JobId job) : pool_(*pool), id_(job) {}
     [[nodiscard]] FairPool& pool() const { return pool_; }
-    [[nodiscard]] JobId id() const { return entry_->job(); }
     [[nodiscard]] bool admitted() const { return admitted_; }
-    // Does what PoolJobs::Job::Hold does. It takes effect with the next Change.
-    void Hold(TaskKind kind, bool held) { entry_->Hold(kind, held); }
-    [[nodiscard]] const PoolJobs::Job& entry() const { return *entry_; }  // of in_order()
+    // Keeps the job from being offered slots of the kind, though it keeps its share. It takes effect with the next
+    // Change.
+    void Hold(TaskKind kind, bool held) { held_[kind] = held; }
 
    private:
     friend class FairPool;
+    [[nodiscard]] PerKind<bool> Offered(const JobState& job) const;
+
     FairPool& pool_;
+    const JobId id_;
     bool admitted_ = false;
+    PerKind<bool> held_ = {};
     PerKind<Counts> counts_;
-    std::unique_ptr<PoolJobs::Job> entry_;
     QueueKey key_;  // while it waits for admission
   };
 
@@ -97,8 +99,8 @@ class FairPool {
   void Admit(const ClusterState& state, Job& job);
   // Admits as many of the waiting jobs as may run.
   void AdmitNext(const ClusterState& state);
-  // Takes back the admission of one job that has not begun, to make room for one that has.
-  void TakeBackOne(const ClusterState& state);
+  // Ends the admission of one job that has not begun, to make room for one that has.
+  void DismissOne(const ClusterState& state);
   void Count(const ClusterState& state, Job& job);
   void Replace(Job& job, TaskKind kind, const Counts& now);
 
