@@ -4,9 +4,6 @@
 
 namespace millrace::sched {
 
-FairOrder::FairOrder(const Settings& settings, bool starvation)
-    : settings_(settings), queues_{{FairQueue(starvation), FairQueue(starvation)}} {}
-
 void FairOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
   const std::string& name = state.FindJob(job)->spec.PoolName();
   auto& pool = pools_[name];

@@ -16,7 +16,6 @@
 //
 // A job is in the pool that it names, else in its user's; a pool exists while jobs of it live.
 //
-// With `+preempt` (fair_preempting.h) the order also knows which pools are starved.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +35,7 @@ namespace millrace::sched {
 
 class FairOrder : public JobOrder {
  public:
-  // `starvation` is for fair_preempting.h.
-  explicit FairOrder(const Settings& settings, bool starvation = false);
+  explicit FairOrder(const Settings& settings) : settings_(settings) {}
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;

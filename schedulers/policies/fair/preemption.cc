@@ -1,7 +1,9 @@
 #include "schedulers/policies/fair/preemption.h"
 
 #include <algorithm>
-#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
 
 namespace millrace::sched {
 namespace {
@@ -55,36 +57,6 @@ std::vector<AttemptId> ChooseVictims(const ClusterState& state, TaskKind kind, s
     enter(job);
   }
   return victims;
-}
-
-void StarvationClocks::Start(const Key& key, Micros due) {
-  if (due_.try_emplace(key, due).second) order_.insert({due, key});
-}
-
-void StarvationClocks::Stop(const Key& key) {
-  const auto at = due_.find(key);
-  if (at == due_.end()) return;
-  order_.erase({at->second, key});
-  due_.erase(at);
-}
-
-void StarvationClocks::StopPool(const std::string& pool) {
-  for (const TaskKind kind : kTaskKinds) {
-    for (const Cause cause : {Cause::kMinimum, Cause::kFairShare}) Stop({pool, kind, cause});
-  }
-}
-
-std::optional<Micros> StarvationClocks::NextDue() const {
-  return order_.empty() ? std::nullopt : std::optional(order_.begin()->first);
-}
-
-std::vector<StarvationClocks::Key> StarvationClocks::TakeDue(Micros now) {
-  std::vector<Key> due;
-  while (!order_.empty() && order_.begin()->first <= now) {
-    due.push_back(order_.begin()->second);
-    Stop(due.back());
-  }
-  return due;
 }
 
 }  // namespace millrace::sched
