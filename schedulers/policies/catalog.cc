@@ -39,7 +39,7 @@ namespace {
 enum Part : unsigned { kDelay = 1, kCcs = 2, kPreempt = 4 };
 constexpr std::pair<std::string_view, Part> kParts[] = {{"delay", kDelay}, {"ccs", kCcs}, {"preempt", kPreempt}};
 
-// What a policy is made of; `name` is the whole expression.
+// It holds what a policy is made of; `name` is the whole expression.
 struct Recipe {
   std::string name;
   Settings settings;
@@ -106,7 +106,7 @@ constexpr CatalogLine kPolicies[] = {
      }},
 };
 
-// In the order in which settings are written.
+// They stand in the order in which settings are written.
 constexpr Section kSections[] = {
     FixedSection<PoolDefaults>(),         // [pool_defaults]
     FixedSection<FairSettings>(),         // [fair]

@@ -12,7 +12,7 @@ constexpr Micros kSteps = 200;         // of a map time
 constexpr Micros kFinestStep = 1'000;  // us
 constexpr Micros kCoarsestStep = 100'000;
 
-// What was seen of a job's tasks, and what was declared of the same ones.
+// It holds what was seen of a job's tasks, and what was declared of the same ones.
 struct Evidence {
   PerKind<double> declared = {};  // of one task, by TaskKind
   double seen = 0, expected = 0;
@@ -165,7 +165,7 @@ class Builder {
 
 }  // namespace
 
-CpSnapshot TakeSnapshot(const ClusterState& state, const CpSettings& settings, Micros now) {
+CpSnapshot MakeSnapshot(const ClusterState& state, const CpSettings& settings, Micros now) {
   return Builder(state, settings, now).Build();
 }
 

@@ -42,7 +42,7 @@ void FairOrder::OnNodesChanged(const ClusterState& state) {
 
 void FairOrder::Refresh(FairPool& pool) {
   for (const TaskKind kind : kTaskKinds) {
-    if (pool.TakeChanged(kind)) pools(kind).Put(pool.member(kind), pool.Claim(kind));
+    if (pool.ConsumeChanged(kind)) pools(kind).Put(pool.member(kind), pool.Claim(kind));
     if (pool.ConsumeLetIn(kind)) let_in_[kind] = true;
   }
 }

@@ -76,7 +76,7 @@ class FairPool {
   [[nodiscard]] FairClaim Claim(TaskKind kind) const;
 
   // Returns true if the claim has changed since the last call.
-  bool TakeChanged(TaskKind kind) { return std::exchange(changed_[kind], false); }
+  bool ConsumeChanged(TaskKind kind) { return std::exchange(changed_[kind], false); }
   // Returns true if a job that was left out may have been let in since the last call: the pool has room again, or the
   // job was admitted.
   bool ConsumeLetIn(TaskKind kind) { return std::exchange(let_in_[kind], false); }

@@ -34,7 +34,7 @@ Micros FairPreempting::Patience(const FairPool& pool, Cause cause) const {
   return pool.settings().min_share_timeout.value_or(fair.min_share_timeout);
 }
 
-void FairPreempting::UpdateClocks(Micros now) {
+void FairPreempting::UpdatePatience(Micros now) {
   std::map<Lack, Micros> patience;
   for (const TaskKind kind : kTaskKinds) {
     FairQueue& pools = order().pools(kind);
@@ -99,7 +99,7 @@ std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, TaskKin
 }
 
 std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros now) {
-  UpdateClocks(now);
+  UpdatePatience(now);
   const std::vector<Lack> due = Due(now);
   if (due.empty()) return {};
   std::vector<Victim> victims;
@@ -140,7 +140,7 @@ std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
 }
 
 std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros now) {
-  UpdateClocks(now);
+  UpdatePatience(now);
   if (auto map = NextFreed(state)) return map;
   auto decision = Greedy::Next(state, now);
   if (!decision) order().ForgetOwed();

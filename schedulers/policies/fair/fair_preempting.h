@@ -54,7 +54,7 @@ class FairPreempting : public GreedyOver<FairOrder> {
     std::uint32_t slots = 0;   // to be taken from others
   };
 
-  void UpdateClocks(Micros now);
+  void UpdatePatience(Micros now);
   [[nodiscard]] Micros Patience(const FairPool& pool, Cause cause) const;
   [[nodiscard]] static std::string Reason(const FairPool& pool, Cause cause);
   // Returns what is lacking and was to be given by now, the first due first.

@@ -93,7 +93,7 @@ void FairQueue::Move(Member& member) {
   if (now.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(now.shelf)].insert(&member);
 }
 
-// O(members), but only while the minima exceed the capacity and just after.
+// This costs O(members), but only while the minima exceed the capacity and just after.
 void FairQueue::GrantMinima() {
   const double capacity = static_cast<double>(level_.capacity());
   std::vector<ShareClaim> claims;
@@ -104,7 +104,7 @@ void FairQueue::GrantMinima() {
   const std::vector<double> minima = GrantedMinima(capacity, claims);
   std::size_t next = 0;
   for (Member* member : members_) {
-    // Rounded down, so that they fit.
+    // The minima are rounded down, so that they fit.
     level_.Change(*member, LevelClaim(member->fair_, static_cast<Units>(std::floor(minima[next++]))));
     Move(*member);
   }

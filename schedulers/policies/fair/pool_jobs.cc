@@ -47,7 +47,7 @@ class FairJobs : public PoolJobs {
   PerKind<FairQueue> queues_;
 };
 
-// Jobs by priority and submit order, and the runnable ones among them.
+// It holds jobs by priority and submit order, and those among them that are offered slots.
 class Line {
  public:
   void Put(const JobState& job, PerKind<bool> offered) {

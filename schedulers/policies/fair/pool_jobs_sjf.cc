@@ -1,4 +1,4 @@
-// PoolJobs by remaining work.
+// These are PoolJobs by remaining work.
 #include <map>
 #include <optional>
 #include <utility>
@@ -66,7 +66,7 @@ class SjfJobs : public PoolJobs {
     bool offered = false;
     bool operator==(const Work&) const = default;
   };
-  // The jobs that are offered slots.
+  // It holds the jobs that are offered slots.
   struct Line {
     SortedRows<std::pair<double, JobId>> known;
     SortedRows<std::pair<std::uint32_t, JobId>> unknown;

@@ -10,7 +10,7 @@ namespace {
 
 using Launched = std::pair<Micros, AttemptId>;
 
-// Running attempts of these jobs, by the time of their launch.
+// Returns the running attempts of these jobs, by the time of their launch.
 std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, TaskKind kind,
                                                   const std::vector<JobHolding>& jobs) {
   std::map<JobId, std::vector<Launched>> attempts;
@@ -36,7 +36,7 @@ std::vector<AttemptId> ChooseVictims(const ClusterState& state, TaskKind kind, s
   std::erase_if(jobs, [&](const JobHolding& job) { return !job.slots.MayLose() || !pools[job.pool].MayLose(); });
   if (jobs.empty() || wanted == 0) return {};
   auto attempts = AttemptsOf(state, kind, jobs);
-  // The first to lose one first: excess, last launch, job.
+  // The first is the first to lose an attempt. A rank is the excess, the last launch and the job.
   using Rank = std::tuple<double, Micros, JobId>;
   std::map<Rank, JobHolding*> ranks;
   const auto enter = [&](JobHolding* job) {

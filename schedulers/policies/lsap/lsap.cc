@@ -9,7 +9,7 @@ namespace {
 constexpr Micros kDefaultWindow = 200 * kMillisecond;
 constexpr std::uint64_t kPlentyFree = 20;  // one in so many map slots, and there is no need to gather
 
-// When the oldest job with a waiting map was submitted.
+// Returns when the oldest job with a waiting map was submitted.
 Micros OldestSubmission(const ClusterState& state) {
   const ClusterState::JobQueue& jobs = state.RunnableJobs(TaskKind::kMap);
   Micros oldest = state.FindJob(jobs.begin()->job)->progress.submitted;
@@ -59,7 +59,7 @@ void Lsap::DropPlan() {
 }
 
 std::optional<Decision> Lsap::Next(const ClusterState& state, Micros now) {
-  if (TakeRaised(state, now)) DropPlan();
+  if (ConsumeRaised(state, now)) DropPlan();
   const auto decision = NextOf(state, now);
   launched_ = decision ? std::optional(decision->task.job) : std::nullopt;
   return decision;
@@ -104,7 +104,7 @@ void Lsap::MakePlan(const ClusterState& state, Micros now) {
   std::optional<MapAssignment::Plan> plan;
   MapCandidates candidates;
   if (!groups) {
-    // Every slot with a map at its data cannot be bettered.
+    // A plan that gives every slot a map at its data cannot be bettered.
     candidates = CollectCandidates(state, CandidateReach::kNodes, {});
     const MapAssignment assignment = Pose(state, now, candidates);
     plan = candidates.all ? assignment.Solve() : assignment.SolveLocally();

@@ -8,7 +8,7 @@
 namespace millrace::sched {
 namespace {
 
-// How much slot time there is before a moment, and the reverse.
+// It says how much slot time there is before a moment, and the reverse.
 class Capacity {
  public:
   Capacity(const std::vector<SlotGroup>& slots, Micros now) : slots_(slots), now_(now) {}

@@ -31,7 +31,7 @@ TransferCosts::TransferCosts(const ClusterState& state, const IdleSlots& slots, 
   }
 }
 
-// Half of what Assignment takes: the cost of a transfer and a fixed cost are added.
+// This is half of what Assignment takes, since the cost of a transfer and a fixed cost are added.
 constexpr Assignment::Cost kMostCost = Assignment::kMaxCost / 2;
 constexpr auto kMost = static_cast<double>(kMostCost);
 
@@ -148,7 +148,7 @@ void TransferCosts::CollectNodes(bool partners) {
   }
 }
 
-// Those of wider places come first: where a level is missing, several stand for one place and the last one holds.
+// Those of wider places come first. Where a level is missing, several stand for one place and the last one holds.
 void TransferCosts::CollectSpecials(const Row& row) {
   specials_.clear();
   replicas_.clear();
@@ -218,7 +218,8 @@ void TransferCosts::OpenAbove(Assignment::Place place) {
   }
 }
 
-// The place as a whole, or, if that would be too cheap for some, what is below it; special places say their own.
+// The cost is said of the place as a whole, or, if that would be too cheap for some, of what is below it. Special
+// places say their own.
 void TransferCosts::Emit(const Row& row, Assignment::Place place, Assignment::Cost cost, Locality locality) {
   if (!MarkOf(place).opened) {
     if (locality <= row.worst) costs_.push_back({place, cost});
