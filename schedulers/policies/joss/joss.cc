@@ -145,31 +145,25 @@ Joss::Answer Joss::OfferToQueue(const ClusterState& state, TaskKind kind, const 
 
 Joss::Answer Joss::OfferToLocal(const ClusterState& state, const Queue& queue, NodeId node) {
   const Share& first = queue.second.First();
-  const CenterId center = first.center;
-  if (queue.first != 0) {  // of one job
-    return state.IsLocalJob(first.job, node) ? OfferToLocalOf(state, queue, first.job, center, node) : Answer();
-  }
-  Answer answer;
-  state.VisitLocalJobs(node, [&](JobId job) {
-    answer = OfferToLocalOf(state, queue, job, center, node);
-    return answer.outcome == Outcome::kRefused;
-  });
-  return answer;
-}
-
-Joss::Answer Joss::OfferToLocalOf(const ClusterState& state, const Queue& queue, JobId job, CenterId center,
-                                  NodeId node) {
-  const auto in_queue = [&](const Share* share) {
+  const auto in_queue = [&, center = first.center](const Share* share) {
     return share != nullptr && share->center == center && share->queue == queue.first && share->ready;
   };
   Answer answer;
-  const auto& shares = homes_.queues().SharesOf(job, kMap);
-  if (std::none_of(shares.begin(), shares.end(), in_queue)) return answer;
-  state.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
-    const TaskId task{job, kMap, map};
-    if (in_queue(homes_.queues().Find(task))) answer = {Check(state, task, node, Locality::kNode), task, node};
+  const auto offer_to = [&](JobId job) {
+    const auto& shares = homes_.queues().SharesOf(job, kMap);
+    if (std::none_of(shares.begin(), shares.end(), in_queue)) return true;
+    state.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
+      const TaskId task{job, kMap, map};
+      if (in_queue(homes_.queues().Find(task))) answer = {Check(state, task, node, Locality::kNode), task, node};
+      return answer.outcome == Outcome::kRefused;
+    });
     return answer.outcome == Outcome::kRefused;
-  });
+  };
+  if (queue.first == JossQueues::kShared) {
+    state.VisitLocalJobs(node, offer_to);
+  } else if (state.IsLocalJob(first.job, node)) {
+    offer_to(first.job);
+  }
   return answer;
 }
 

@@ -14,17 +14,10 @@
 // (offering/greedy.h): if free nodes of the datacenter hold the data of the first map of the queue whose turn it is,
 // the first such is served before. It decides exactly as JossReference (reference.h).
 //
-// What the paper does not have:
-// - That choice of a node. The paper's tasktrackers ask one by one, so there is no choice, for its FIFO neither.
-// - Unprocessed tasks are those that wait for a datacenter or run there: otherwise an idle and a full one are equal.
-// - With fewer than two datacenters alive it runs as `fifo`, and says so. When that changes, all tasks that wait are
-//   placed anew.
-// - A task that must run again returns to the head of its queue, in its old datacenter.
-// - A datacenter that takes no tasks of a kind any more (its last node is lost or drained) gives its queues of the kind
-//   to the one with the fewest unprocessed tasks.
-// - A map that was placed by its block moves, when its turn comes, to a datacenter with a replica if the block has none
-//   left in its own. Any task that no node of the datacenter may run (it failed there, its output does not fit) moves
-//   to one where a node may.
+// What the paper does not have, beside what JossHomes adds:
+// - That choice of a node. The paper's nodes ask one by one, so that there is none to make, for its FIFO neither.
+// - A map whose output does not fit on the node lets those behind it go before, if they give less.
+// - With fewer than two datacenters alive it runs as `fifo`, and says so.
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of tasks and jobs, and a walk past free nodes of other
 // datacenters where node ids of several are mixed.
@@ -81,7 +74,6 @@ class Joss : public GreedyOver<JossFifo> {
   Answer OfferNode(const ClusterState& state, TaskKind kind, CenterId center, NodeId node);
   Answer OfferToQueue(const ClusterState& state, TaskKind kind, const Queue& queue, NodeId node);
   Answer OfferToLocal(const ClusterState& state, const Queue& queue, NodeId node);
-  Answer OfferToLocalOf(const ClusterState& state, const Queue& queue, JobId job, CenterId center, NodeId node);
   Answer OfferToFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node);
   Outcome Check(const ClusterState& state, const TaskId& task, NodeId node, Locality known);
 

@@ -71,7 +71,7 @@ void JossHomes::Bind(const ClusterState& state, const JobState& job, double filt
   JobHomes& homes = jobs_[job.progress.job.value];
   const bool small = IsSmallJob(job.spec.maps.size(), state.live_nodes(), centers_.live());
   homes.by_blocks = !small || filtering <= ReduceHeavyThreshold(centers_.live());
-  homes.queue = small ? 0 : ++last_queue_;
+  homes.queue = small ? JossQueues::kShared : ++last_queue_;
   const CenterId least = centers_.LeastLoaded(state, queues_, {TaskKind::kMap, TaskKind::kReduce});
   if (homes.by_blocks) {
     std::vector<std::vector<CenterId>> holders;

@@ -8,11 +8,18 @@
 //     it is small and FP > td (reduce-heavy): all to the datacenter with the fewest unprocessed tasks      // policy A
 //     it is small otherwise: its maps to the datacenters that hold their blocks, its reduces to that of most     // B
 //     it is large: as B, into queues of its own                                                                  // C
-//   with fewer than two live datacenters: every job is listed; when that changes, all tasks that wait are placed anew
-//   a task that must run again: to the head of its queue, in its old datacenter
-//   a datacenter takes no tasks of a kind any more: its queues go to the one with the fewest unprocessed tasks
 //
-// The pure parts of it are in joss_placing.h. Thread rule: one thread. A task that returns costs O(pending tasks of its
+// What the paper does not have:
+// - Unprocessed tasks are those that wait for a datacenter or run there: otherwise an idle and a full one are equal.
+// - With fewer than two datacenters alive every job is listed. When that changes, all tasks that wait are placed anew.
+// - A task that must run again returns to the head of its queue, in its old datacenter.
+// - A datacenter that takes no tasks of a kind any more (its last node is lost or drained) gives its queues of the kind
+//   to the one with the fewest unprocessed tasks.
+// - A map that was placed by its block moves, when its turn comes, to a datacenter with a replica if the block has none
+//   left in its own. Any task that no node of the datacenter may run (it failed there, its output does not fit) moves
+//   to one where a node may.
+//
+// Its pure parts are in joss_placing.h. Thread rule: one thread. A task that returns costs O(pending tasks of its
 // job), and a submission O(maps x datacenters that hold blocks + nodes).
 #pragma once
 
@@ -51,10 +58,10 @@ class JossHomes {
 
   // Takes note that the task, which is in a queue, has been given a slot in its datacenter: its queue has had its turn.
   void OnLaunched(const TaskId& task);
-  // These move a task that is in a queue to the head of the same queue of another datacenter: of those that would do,
-  // the one with the fewest unprocessed tasks. Return false if the task stays. MoveToOpenNodes moves it if no node of
-  // its datacenter may run it (it failed there, its output does not fit) and one elsewhere may. MoveToItsBlock moves a
-  // map that was placed by its block if the datacenter has no replica left and one that may run it has. O(nodes).
+  // These move a task that is in a queue to the head of that queue in another datacenter, of several the one with the
+  // fewest unprocessed tasks, and return false if it stays. MoveToOpenNodes does it if no node of its datacenter may
+  // run the task, MoveToItsBlock if it is a map that was placed by its block and the datacenter has no replica.
+  // O(nodes).
   bool MoveToOpenNodes(const ClusterState& state, const TaskId& task);
   bool MoveToItsBlock(const ClusterState& state, const TaskId& task);
 

@@ -1,7 +1,7 @@
 // JossQueues: the task queues of each datacenter (Lee et al. section 4; docs/policies.md#joss).
 //
-// A datacenter has queues of maps and queues of reduces, each with a number: queue 0 is permanent, and small jobs share
-// it; a large job has a queue of its own. A queue is a row of shares. A share holds tasks of one job that came
+// A datacenter has queues of maps and queues of reduces, each with a number: small jobs share queue 0, which is
+// permanent; a large job has a queue of its own. A queue is a row of shares. A share holds tasks of one job that came
 // together, in the order of their indices. A queue is dropped when it is drained, and made again when one of its tasks
 // must run again. Queues are served in turn by their numbers, and the turn persists.
 //
@@ -21,6 +21,8 @@ namespace millrace::sched {
 
 class JossQueues {
  public:
+  static constexpr std::uint32_t kShared = 0;  // the queue of the small jobs
+
   struct Share {
     JobId job;
     TaskKind kind = TaskKind::kMap;
