@@ -178,6 +178,42 @@ TEST(JossTest, JobDrivenTakesTheClosestOfAllJobsInTheQueue) {
   )");
 }
 
+constexpr const char* kDataOnTheSecondNode = R"(
+    0 NodeJoined node=n1 datacenter=a rack=r1 maps=1
+    0 NodeJoined node=n2 datacenter=a rack=r2 maps=1
+    0 NodeJoined node=n3 datacenter=b
+    0 NodeJoined node=n4 datacenter=b
+    1 JobSubmitted job=job1 maps=1:n2
+    1 decide
+  )";
+
+TEST(JossTest, TaskDrivenServesNodesByNumber) {
+  Engine engine({}, TaskDriven(1));
+  EXPECT_PLAYS(&engine, std::string(kDataOnTheSecondNode) + "-> launch job1.m.0.0 n1 datacenter\n");
+}
+
+TEST(JossTest, JobDrivenServesANodeWithTheDataOfTheFirstMapFirst) {
+  Engine engine({}, JobDriven(1));
+  EXPECT_PLAYS(&engine, std::string(kDataOnTheSecondNode) + "-> launch job1.m.0.0 n2 node\n");
+}
+
+// Large jobs: job1 has the turn and then job2, and each has its choice of a node. Then job1 has to take what is left,
+// though job2 has its data there.
+TEST(JossTest, TheChoiceOfANodeLeavesTheTurnsOfTheQueues) {
+  Engine engine({}, JobDriven(1));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 datacenter=a rack=r1 maps=2
+    0 NodeJoined node=n2 datacenter=a rack=r2 maps=1
+    0 NodeJoined node=n3 datacenter=b
+    1 JobSubmitted job=job1 maps=1:n2;1:n2;1:n2
+    1 JobSubmitted job=job2 maps=1:n1;1:n1
+    1 decide
+    -> launch job1.m.0.0 n2 node
+    -> launch job2.m.0.0 n1 node
+    -> launch job1.m.1.0 n1 datacenter
+  )");
+}
+
 // Large jobs: job1 has the turn, and its own closest map goes, then job2, which has none at the node.
 TEST(JossTest, JobDrivenTakesTheClosestOfALargeJobsOwnQueue) {
   Engine engine({}, JobDriven(1));
