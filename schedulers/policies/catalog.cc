@@ -40,7 +40,7 @@ namespace {
 enum Part : unsigned { kDelay = 1, kCcs = 2, kPreempt = 4 };
 constexpr std::pair<std::string_view, Part> kParts[] = {{"delay", kDelay}, {"ccs", kCcs}, {"preempt", kPreempt}};
 
-// What a policy is made of; `name` is the whole expression.
+// It holds what a policy is made of; `name` is the whole expression.
 struct Recipe {
   std::string name;
   Settings settings;
@@ -121,7 +121,7 @@ constexpr CatalogLine kPolicies[] = {
     {"fair", WhyNot(), "pools with weights and minimum shares, slots shared fairly among them",
      [](Recipe r) {
        if (r.preempt) return Make<FairPreempting>(r, r.settings, r.admission.CountedReduces());
-       return MakeGreedy<FairOrder>(r, r.settings, FairCounting{r.admission.CountedReduces()});
+       return MakeGreedy<FairOrder>(r, r.settings, r.admission.CountedReduces());
      }},
     {"edf", kGatesOnly, "earliest deadline first, jobs without a deadline last",
      [](Recipe r) { return MakeGreedy<EdfOrder>(r, r.settings.Of<EdfSettings>()); }},
@@ -150,7 +150,7 @@ constexpr CatalogLine kPolicies[] = {
      }},
 };
 
-// In the order in which settings are written.
+// They stand in the order in which settings are written.
 constexpr Section kSections[] = {
     FixedSection<PoolDefaults>(),         // [pool_defaults]
     FixedSection<FairSettings>(),         // [fair]

@@ -78,7 +78,7 @@ void Cp::Replan(const ClusterState& state, Micros now) {
     return !state.FreeNodes(kind).empty() && !state.RunnableJobs(kind).empty();
   };
   if (!settings_.background && !wanted(TaskKind::kMap) && !wanted(TaskKind::kReduce)) return;
-  CpSnapshot snapshot = TakeSnapshot(state, settings_, now);
+  CpSnapshot snapshot = MakeSnapshot(state, settings_, now);
   review_ = snapshot.review;
   const bool needed = due_ || TimesMoved(snapshot.times);
   due_ = false;

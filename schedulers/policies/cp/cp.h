@@ -8,7 +8,7 @@
 //     due = true
 //   for each decision at `now`:                                                                   // assignTasks()
 //     if due or review <= now:                                                                    // line 5
-//       picture = TakeSnapshot(state, now);  review = picture.review                              // lines 2 and 3
+//       picture = MakeSnapshot(state, now);  review = picture.review                              // lines 2 and 3
 //       if due, or the times of a job differ by more than a fifth from those last planned with:
 //         planner.Submit(picture)                                                                 // line 6
 //       due = false

@@ -12,7 +12,7 @@ constexpr Micros kSteps = 200;         // of a map time
 constexpr Micros kFinestStep = 1'000;  // us
 constexpr Micros kCoarsestStep = 100'000;
 
-// What was seen of a job's tasks, and what was declared of the same ones.
+// It holds what was seen of a job's tasks, and what was declared of the same ones.
 struct Evidence {
   PerKind<double> declared = {};  // of one task, by TaskKind
   double seen = 0, expected = 0;
@@ -122,7 +122,7 @@ class Builder {
     snapshot_.times[id] = times;
     PlanJob plan;
     plan.id = id;
-    plan.submitted = plan.earliest = job.progress.submitted;
+    plan.submitted = job.progress.submitted;
     if (job.spec.deadline > 0) plan.deadline = job.spec.deadline;
     if (!job.held) {
       plan.maps = job.pending_maps.all().size();
@@ -178,7 +178,7 @@ class Builder {
 
 }  // namespace
 
-CpSnapshot TakeSnapshot(const ClusterState& state, const CpSettings& settings, Micros now) {
+CpSnapshot MakeSnapshot(const ClusterState& state, const CpSettings& settings, Micros now) {
   return Builder(state, settings, now).Build();
 }
 

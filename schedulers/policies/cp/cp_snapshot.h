@@ -41,7 +41,7 @@ struct CpSnapshot {
 };
 
 // O(nodes + running tasks + jobs).
-[[nodiscard]] CpSnapshot TakeSnapshot(const ClusterState& state, const CpSettings& settings, Micros now);
+[[nodiscard]] CpSnapshot MakeSnapshot(const ClusterState& state, const CpSettings& settings, Micros now);
 
 // The times by finished tasks alone. O(1).
 [[nodiscard]] TaskTimes FinishedTimes(const ClusterState& state, const JobState& job);

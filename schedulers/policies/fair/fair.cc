@@ -4,11 +4,6 @@
 
 namespace millrace::sched {
 
-FairOrder::FairOrder(const Settings& settings, FairCounting counting)
-    : settings_(settings),
-      reduces_(counting.reduces),
-      queues_{{FairQueue(counting.starvation), FairQueue(counting.starvation), FairQueue(counting.starvation)}} {}
-
 void FairOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
   const std::string& name = state.FindJob(job)->spec.PoolName();
   auto& pool = pools_[name];
@@ -47,7 +42,7 @@ void FairOrder::OnNodesChanged(const ClusterState& state) {
 
 void FairOrder::Refresh(FairPool& pool) {
   for (const SlotKind kind : kSlotKinds) {
-    if (pool.TakeChanged(kind)) pools(kind).Put(pool.member(kind), pool.Claim(kind));
+    if (pool.ConsumeChanged(kind)) pools(kind).Put(pool.member(kind), pool.Claim(kind));
     if (pool.ConsumeLetIn(kind)) let_in_[kind] = true;
   }
 }
@@ -86,7 +81,7 @@ bool FairOrder::Before(const ClusterState& state, SlotKind kind, Micros, JobId a
   FairPool& pool = PoolOf(a);
   FairPool& other = PoolOf(b);
   if (&pool == &other) {
-    return JobsOf(pool, kind).Before(state, kind, jobs_[a.value]->entry(), jobs_[b.value]->entry());
+    return JobsOf(pool, kind).Before(state, kind, a, b);
   }
   if (pool.Owed(kind) != other.Owed(kind)) return pool.Owed(kind);
   return pools(kind).Before(pool.member(kind), other.member(kind));

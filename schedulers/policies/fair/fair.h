@@ -16,7 +16,6 @@
 //
 // A job is in the pool that it names, else in its user's; a pool exists while jobs of it live.
 //
-// With `+preempt` (fair_preempting.h) the order also knows which pools are starved.
 #pragma once
 
 #include <cstdint>
@@ -34,16 +33,12 @@
 
 namespace millrace::sched {
 
-struct FairCounting {
-  // What the minimum and the maximum of a pool's reduces count: kReduceSlot; with `+ccs` kComputePermit, since a reduce
-  // that copies, or waits, takes nothing that the pools share but room to copy.
-  SlotKind reduces = kReduceSlot;
-  bool starvation = false;  // is kept, for fair_preempting.h
-};
-
 class FairOrder : public JobOrder {
  public:
-  explicit FairOrder(const Settings& settings, FairCounting counting = {});
+  // `reduces`: what the minimum and the maximum of a pool's reduces count: kReduceSlot; with `+ccs` kComputePermit, since
+  // a reduce that copies, or waits, takes nothing that the pools share but room to copy.
+  explicit FairOrder(const Settings& settings, SlotKind reduces = kReduceSlot)
+      : settings_(settings), reduces_(reduces) {}
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;

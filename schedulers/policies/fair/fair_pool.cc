@@ -15,13 +15,13 @@ FairPool::FairPool(std::string name, const Settings& settings, SlotKind reduces)
       members_{{{{name_, 0}, {name_, 0}, {name_, 0}}}} {}
 
 void FairPool::Add(const ClusterState& state, Job& job) {
-  const JobState& of = *state.FindJob(job.id());
-  jobs_.emplace(job.id(), &job);
+  const JobState& of = *state.FindJob(job.id_);
+  jobs_.emplace(job.id_, &job);
   job.key_ = of.key;
   waiting_.insert(job.key_);
   if (of.started) {
     Admit(state, job);
-    TakeBackOne(state);
+    DismissOne(state);
   }
   AdmitNext(state);
   Count(state, job);
@@ -29,7 +29,7 @@ void FairPool::Add(const ClusterState& state, Job& job) {
 
 void FairPool::Change(const ClusterState& state, Job& job) {
   if (!job.admitted_) {
-    waiting_.erase(std::exchange(job.key_, state.FindJob(job.id())->key));
+    waiting_.erase(std::exchange(job.key_, state.FindJob(job.id_)->key));
     waiting_.insert(job.key_);
   }
   Count(state, job);
@@ -38,11 +38,11 @@ void FairPool::Change(const ClusterState& state, Job& job) {
 void FairPool::Remove(const ClusterState& state, Job& job) {
   for (const SlotKind kind : kSlotKinds) Replace(job, kind, {});
   if (job.admitted_) {
-    in_order_->Erase(*job.entry_);
+    in_order_->Erase(job.id_);
   } else {
     waiting_.erase(job.key_);
   }
-  jobs_.erase(job.id());
+  jobs_.erase(job.id_);
   const std::size_t waited = waiting_.size();
   AdmitNext(state);
   if (waiting_.size() < waited) let_in_ = {true, true, true};
@@ -59,7 +59,7 @@ void FairPool::AdmitNext(const ClusterState& state) {
   while (!waiting_.empty() && jobs_.size() - waiting_.size() < limit) Admit(state, *jobs_.at(waiting_.begin()->job));
 }
 
-void FairPool::TakeBackOne(const ClusterState& state) {
+void FairPool::DismissOne(const ClusterState& state) {
   if (jobs_.size() - waiting_.size() <= settings_.max_running_jobs.value_or(kNoMaximum)) return;
   Job* last = nullptr;
   for (const auto& [id, job] : jobs_) {
@@ -71,19 +71,24 @@ void FairPool::TakeBackOne(const ClusterState& state) {
   if (last == nullptr) return;
   last->admitted_ = false;
   waiting_.insert(last->key_);
-  in_order_->Erase(*last->entry_);
+  in_order_->Erase(last->id_);
   Count(state, *last);
 }
 
 void FairPool::Count(const ClusterState& state, Job& job) {
-  const JobState& of = *state.FindJob(job.id());
+  const JobState& of = *state.FindJob(job.id_);
+  const PerSlot<bool> offered = job.Offered(of);
   for (const SlotKind kind : kSlotKinds) {
     const std::uint32_t running = of.running_attempts[kind];
-    Replace(
-        job, kind,
-        {running, job.admitted_ ? of.Demand(kind) : running, job.admitted_ && job.entry_->Offered(of, kind) ? 1U : 0U});
+    Replace(job, kind, {running, job.admitted_ ? of.Demand(kind) : running, job.admitted_ && offered[kind] ? 1U : 0U});
   }
-  if (job.admitted_) in_order_->Put(state, of, *job.entry_);
+  if (job.admitted_) in_order_->Put(state, of, offered);
+}
+
+PerSlot<bool> FairPool::Job::Offered(const JobState& job) const {
+  PerSlot<bool> offered = job.runnable;
+  for (const SlotKind kind : kSlotKinds) offered[kind] = offered[kind] && !held_[kind];
+  return offered;
 }
 
 void FairPool::Replace(Job& job, SlotKind kind, const Counts& now) {

@@ -29,7 +29,7 @@ class FairPool {
   };
 
  public:
-  // `reduces`: what the minimum and the maximum of reduces count (FairCounting).
+  // `reduces`: what the minimum and the maximum of reduces count (FairOrder).
   FairPool(std::string name, const Settings& settings, SlotKind reduces);
   FairPool(const FairPool&) = delete;
   FairPool& operator=(const FairPool&) = delete;
@@ -39,20 +39,22 @@ class FairPool {
   class Job {
    public:
     // Requires: the pool outlives the job.
-    Job(FairPool* pool, JobId job) : pool_(*pool), entry_(pool->in_order_->NewJob(job)) {}
+    Job(FairPool* pool, JobId job) : pool_(*pool), id_(job) {}
     [[nodiscard]] FairPool& pool() const { return pool_; }
-    [[nodiscard]] JobId id() const { return entry_->job(); }
     [[nodiscard]] bool admitted() const { return admitted_; }
-    // Does what PoolJobs::Job::Hold does. It takes effect with the next Change.
-    void Hold(SlotKind kind, bool held) { entry_->Hold(kind, held); }
-    [[nodiscard]] const PoolJobs::Job& entry() const { return *entry_; }  // of in_order()
+    // Keeps the job from being offered slots of the kind, though it keeps its share. It takes effect with the next
+    // Change.
+    void Hold(SlotKind kind, bool held) { held_[kind] = held; }
 
    private:
     friend class FairPool;
+    [[nodiscard]] PerSlot<bool> Offered(const JobState& job) const;
+
     FairPool& pool_;
+    const JobId id_;
     bool admitted_ = false;
+    PerSlot<bool> held_ = {};
     PerSlot<Counts> counts_;
-    std::unique_ptr<PoolJobs::Job> entry_;
     QueueKey key_;  // while it waits for admission
   };
 
@@ -75,7 +77,7 @@ class FairPool {
   [[nodiscard]] FairClaim Claim(SlotKind kind) const;
 
   // Returns true if the claim has changed since the last call.
-  bool TakeChanged(SlotKind kind) { return std::exchange(changed_[kind], false); }
+  bool ConsumeChanged(SlotKind kind) { return std::exchange(changed_[kind], false); }
   // Returns true if a job that was left out may have been let in since the last call: the pool has room again, or the
   // job was admitted.
   bool ConsumeLetIn(SlotKind kind) { return std::exchange(let_in_[kind], false); }
@@ -98,8 +100,8 @@ class FairPool {
   void Admit(const ClusterState& state, Job& job);
   // Admits as many of the waiting jobs as may run.
   void AdmitNext(const ClusterState& state);
-  // Takes back the admission of one job that has not begun, to make room for one that has.
-  void TakeBackOne(const ClusterState& state);
+  // Ends the admission of one job that has not begun, to make room for one that has.
+  void DismissOne(const ClusterState& state);
   void Count(const ClusterState& state, Job& job);
   void Replace(Job& job, SlotKind kind, const Counts& now);
 

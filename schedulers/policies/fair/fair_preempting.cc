@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <set>
 #include <utility>
 
 namespace millrace::sched {
@@ -28,21 +30,13 @@ std::uint32_t FreeSlots(const ClusterState& state, TaskKind kind) {
   return free;
 }
 
-std::string Reason(const FairPool& pool, StarvationClocks::Cause cause) {
-  return "pool " + pool.name() + " is below its " +
-         (cause == StarvationClocks::Cause::kMinimum ? "minimum share" : "fair share");
-}
-
 }  // namespace
 
 FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission)
-    : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, FairCounting{reduces, true}),
-                  std::move(admission)) {}
+    : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, reduces), std::move(admission)) {}
 
-void FairPreempting::OnJobEnded(const ClusterState& state, JobId job) {
-  const std::string pool = order().PoolOf(job).name();
-  Greedy::OnJobEnded(state, job);
-  if (!order().live_pools().contains(pool)) clocks_.StopPool(pool);
+std::string FairPreempting::Reason(const FairPool& pool, Cause cause) {
+  return "pool " + pool.name() + " is below its " + (cause == Cause::kMinimum ? "minimum share" : "fair share");
 }
 
 Micros FairPreempting::Patience(const FairPool& pool, Cause cause) const {
@@ -51,33 +45,42 @@ Micros FairPreempting::Patience(const FairPool& pool, Cause cause) const {
   return pool.settings().min_share_timeout.value_or(fair.min_share_timeout);
 }
 
-void FairPreempting::UpdateClocks(Micros now) {
+void FairPreempting::UpdatePatience(Micros now) {
+  std::map<Lack, Micros> patience;
   for (const SlotKind kind : Kinds()) {
-    for (const FairQueue::Member* member : order().pools(kind).TakeTouched()) {
-      const FairPool& pool = order().PoolNamed(member->name());
-      const std::pair<Cause, bool> causes[] = {{Cause::kMinimum, member->below_minimum()},
-                                               {Cause::kFairShare, member->starved()}};
-      for (const auto& [cause, starved] : causes) {
-        const StarvationClocks::Key key{pool.name(), kind, cause};
-        if (starved) {
-          clocks_.Start(key, now + Patience(pool, cause));
-        } else {
-          clocks_.Stop(key);
-        }
+    FairQueue& pools = order().pools(kind);
+    for (const auto& [name, pool] : order().live_pools()) {
+      const FairQueue::Member& member = pool->member(kind);
+      for (const Cause cause : {Cause::kMinimum, Cause::kFairShare}) {
+        if (!(cause == Cause::kMinimum ? pools.IsBelowMinimum(member) : pools.IsBelowShare(member))) continue;
+        const Lack lack{name, kind, cause};
+        const auto since = patience_.find(lack);
+        patience[lack] = since == patience_.end() ? now + Patience(*pool, cause) : since->second;
       }
     }
   }
+  patience_ = std::move(patience);
 }
 
-std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<StarvationClocks::Key>& due, SlotKind kind,
-                                                        std::uint32_t free, Micros now) {
+std::vector<FairPreempting::Lack> FairPreempting::Due(Micros now) const {
+  std::set<std::pair<Micros, Lack>> in_order;
+  for (const auto& [lack, until] : patience_) {
+    if (until <= now) in_order.insert({until, lack});
+  }
+  std::vector<Lack> due;
+  for (const auto& [until, lack] : in_order) due.push_back(lack);
+  return due;
+}
+
+std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<Lack>& due, SlotKind kind, std::uint32_t free,
+                                                        Micros now) {
   std::vector<Need> needs;
   std::map<const FairPool*, std::uint32_t> promised;
-  for (const StarvationClocks::Key& key : due) {
-    if (key.kind != kind) continue;
-    FairPool& pool = *order().live_pools().at(key.pool);
-    clocks_.Start(key, now + Patience(pool, key.cause));
-    const double share = key.cause == Cause::kMinimum
+  for (const Lack& lack : due) {
+    if (lack.kind != kind) continue;
+    FairPool& pool = order().PoolNamed(lack.pool);
+    patience_[lack] = now + Patience(pool, lack.cause);
+    const double share = lack.cause == Cause::kMinimum
                              ? static_cast<double>(pool.member(kind).claim().minimum) / static_cast<double>(kSlot)
                              : order().pools(kind).Share(pool.member(kind));
     const std::uint32_t wanted = Holding::WholeSlots(share), has = pool.Running(kind) + promised[&pool];
@@ -85,7 +88,7 @@ std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<Starva
     promised[&pool] += wanted - has;
     const std::uint32_t from_free = std::min(free, wanted - has);
     free -= from_free;
-    if (wanted - has > from_free) needs.push_back({&pool, key.cause, wanted, wanted - has - from_free});
+    if (wanted - has > from_free) needs.push_back({&pool, lack.cause, wanted, wanted - has - from_free});
   }
   return needs;
 }
@@ -116,8 +119,8 @@ std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, SlotKin
 }
 
 std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros now) {
-  UpdateClocks(now);
-  const std::vector<StarvationClocks::Key> due = clocks_.TakeDue(now);
+  UpdatePatience(now);
+  const std::vector<Lack> due = Due(now);
   if (due.empty()) return {};
   std::vector<Victim> victims;
   for (const SlotKind kind : Kinds()) {
@@ -156,7 +159,7 @@ std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
 }
 
 std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros now) {
-  UpdateClocks(now);
+  UpdatePatience(now);
   if (auto map = NextFreed(state)) return map;
   auto decision = Greedy::Next(state, now);
   if (!decision) order().ForgetOwed();
@@ -164,7 +167,9 @@ std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros n
 }
 
 std::optional<Micros> FairPreempting::NextWake(const ClusterState& state) const {
-  const auto due = clocks_.NextDue(), wake = Greedy::NextWake(state);
+  std::optional<Micros> due;
+  for (const auto& [lack, until] : patience_) due = std::min(due.value_or(until), until);
+  const auto wake = Greedy::NextWake(state);
   return due && wake ? std::min(due, wake) : std::max(due, wake);
 }
 

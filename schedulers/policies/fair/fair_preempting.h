@@ -21,7 +21,9 @@
 #pragma once
 
 #include <array>
-#include <memory>
+#include <compare>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,17 +36,23 @@ namespace millrace::sched {
 
 class FairPreempting : public GreedyOver<FairOrder> {
  public:
-  // `reduces`: what counts of the reduces (FairCounting). Requires: it is admission.CountedReduces().
+  // `reduces`: what counts of the reduces (FairOrder). Requires: it is admission.CountedReduces().
   FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission);
 
-  void OnJobEnded(const ClusterState& state, JobId job) override;
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
 
  private:
-  using Cause = StarvationClocks::Cause;
-  // What a pool lacks.
+  enum class Cause : std::uint8_t { kMinimum, kFairShare };
+  // Of what a pool could use one more slot.
+  struct Lack {
+    std::string pool;
+    SlotKind kind = kMapSlot;
+    Cause cause = Cause::kMinimum;
+    auto operator<=>(const Lack&) const = default;
+  };
+  // What a pool is to be given.
   struct Need {
     FairPool* pool = nullptr;
     Cause cause = Cause::kMinimum;
@@ -52,17 +60,20 @@ class FairPreempting : public GreedyOver<FairOrder> {
     std::uint32_t slots = 0;   // to be taken from others
   };
 
-  void UpdateClocks(Micros now);
+  void UpdatePatience(Micros now);
   [[nodiscard]] Micros Patience(const FairPool& pool, Cause cause) const;
-  // Returns what the pools lack that have lost patience. Their patience begins anew.
-  std::vector<Need> Needs(const std::vector<StarvationClocks::Key>& due, SlotKind kind, std::uint32_t free, Micros now);
+  [[nodiscard]] static std::string Reason(const FairPool& pool, Cause cause);
+  // Returns what is lacking and was to be given by now, the first due first.
+  [[nodiscard]] std::vector<Lack> Due(Micros now) const;
+  // Returns what the pools need that have lost patience. Their patience begins anew.
+  std::vector<Need> Needs(const std::vector<Lack>& due, SlotKind kind, std::uint32_t free, Micros now);
   // Returns the next map for a slot that was freed for its pool.
   std::optional<Decision> NextFreed(const ClusterState& state);
   std::vector<AttemptId> Choose(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs) const;
   [[nodiscard]] std::array<SlotKind, 2> Kinds() const { return {kMapSlot, order().reduces()}; }
 
-  StarvationClocks clocks_;
-  std::vector<NodeId> freed_;  // by the last Preempt(), of maps, and not taken yet
+  std::map<Lack, Micros> patience_;  // until when the pools wait for it
+  std::vector<NodeId> freed_;        // by the last Preempt(), of maps, and not taken yet
 };
 
 }  // namespace millrace::sched

@@ -32,9 +32,8 @@ void FairQueue::SetCapacity(Units capacity) {
   settled_ = false;
 }
 
-WaterLevel::Claim FairQueue::LevelClaim(const FairClaim& fair, Units minimum) const {
-  const Units mark = starvation_ ? (Units{fair.running} + 1) * kSlot : -1;
-  return {fair.weight, minimum, Units{fair.demand} * kSlot, mark};
+WaterLevel::Claim FairQueue::LevelClaim(const FairClaim& fair, Units minimum) {
+  return {fair.weight, minimum, Units{fair.demand} * kSlot};
 }
 
 void FairQueue::Change(Member& member, const FairClaim& claim) {
@@ -58,7 +57,6 @@ void FairQueue::Change(Member& member, const FairClaim& claim) {
   if (scaled_) settled_ = false;  // a minimum may have become what was granted of the old one: others get less now
   member.present_ = true;
   Move(member);
-  Touch(member);
 }
 
 void FairQueue::Erase(Member& member) {
@@ -68,21 +66,8 @@ void FairQueue::Erase(Member& member) {
   level_.Erase(member);
   members_.erase(&member);
   minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
-  if (member.touched_) std::erase(touched_, &member);
-  member.present_ = member.touched_ = false;
+  member.present_ = false;
   settled_ = false;
-}
-
-void FairQueue::Touch(Member& member) {
-  if (!starvation_ || member.touched_) return;
-  member.touched_ = true;
-  touched_.push_back(&member);
-}
-
-std::vector<FairQueue::Member*> FairQueue::TakeTouched() {
-  RecomputeShares();
-  for (Member* member : touched_) member->touched_ = false;
-  return std::exchange(touched_, {});
 }
 
 FairQueue::Stand FairQueue::StandOf(const Member& member) {
@@ -108,7 +93,7 @@ void FairQueue::Move(Member& member) {
   if (now.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(now.shelf)].insert(&member);
 }
 
-// O(members), but only while the minima exceed the capacity and just after.
+// This costs O(members), but only while the minima exceed the capacity and just after.
 void FairQueue::GrantMinima() {
   const double capacity = static_cast<double>(level_.capacity());
   std::vector<ShareClaim> claims;
@@ -119,10 +104,9 @@ void FairQueue::GrantMinima() {
   const std::vector<double> minima = GrantedMinima(capacity, claims);
   std::size_t next = 0;
   for (Member* member : members_) {
-    // Rounded down, so that they fit.
+    // The minima are rounded down, so that they fit.
     level_.Change(*member, LevelClaim(member->fair_, static_cast<Units>(std::floor(minima[next++]))));
     Move(*member);
-    Touch(*member);
   }
 }
 
@@ -134,11 +118,7 @@ void FairQueue::RecomputeShares() {
   scaled_ = exceed;
   moved_.clear();
   level_.RecomputeLevel(&moved_);
-  for (WaterLevel::Member* moved : moved_) {
-    Member& member = static_cast<Member&>(*moved);
-    Move(member);
-    Touch(member);
-  }
+  for (WaterLevel::Member* moved : moved_) Move(static_cast<Member&>(*moved));
 }
 
 double FairQueue::Ratio(const Member& member) const {
@@ -168,6 +148,16 @@ double FairQueue::Share(const Member& member) {
 Units FairQueue::ShareUnits(const Member& member) {
   RecomputeShares();
   return static_cast<Units>(std::floor(level_.Share(member)));
+}
+
+bool FairQueue::IsBelowShare(const Member& member) {
+  RecomputeShares();
+  return level_.SharesAtLeast(member, (Units{member.fair_.running} + 1) * kSlot);
+}
+
+bool FairQueue::IsBelowMinimum(const Member& member) {
+  RecomputeShares();
+  return (Units{member.fair_.running} + 1) * kSlot <= member.claim().minimum;
 }
 
 }  // namespace millrace::sched

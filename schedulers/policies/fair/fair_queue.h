@@ -63,22 +63,13 @@ class FairQueue {
    public:
     using WaterLevel::Member::Member;
     [[nodiscard]] const FairClaim& fair() const { return fair_; }
-    // Returns true if the member would use one more slot, and this would not lift it above its share. Requires:
-    // `starvation`, and a RecomputeShares() after the last change.
-    [[nodiscard]] bool starved() const { return reaches_mark(); }
-    // Returns the same for the minimum as it is granted.
-    [[nodiscard]] bool below_minimum() const { return (Units{fair_.running} + 1) * kSlot <= claim().minimum; }
 
    private:
     friend class FairQueue;
     FairClaim fair_;
     Stand stand_;
-    bool present_ = false, touched_ = false;
+    bool present_ = false;
   };
-
-  // With `starvation` Member::starved is kept.
-  FairQueue() = default;
-  explicit FairQueue(bool starvation) : starvation_(starvation) {}
 
   void SetCapacity(Units capacity);
   // Inserts the member, or changes its claim.
@@ -98,9 +89,10 @@ class FairQueue {
   [[nodiscard]] Units ShareUnits(const Member& member);
   // Makes the shares those of the claims. Every call that needs the shares does this first.
   void RecomputeShares();
-  // Settles, and returns the members with a starved() or below_minimum() that may have changed since the last call,
-  // each once. Requires: `starvation`.
-  [[nodiscard]] std::vector<Member*> TakeTouched();
+  // Return true if the member would use one more slot, and this would not lift it above its share, or above its minimum
+  // as it is granted.
+  [[nodiscard]] bool IsBelowShare(const Member& member);
+  [[nodiscard]] bool IsBelowMinimum(const Member& member);
 
  private:
   [[nodiscard]] static Stand StandOf(const Member& member);
@@ -109,19 +101,16 @@ class FairQueue {
   // Moves the member to where it belongs now that its claim or bound has changed.
   void Move(Member& member);
   void GrantMinima();
-  void Touch(Member& member);
-  [[nodiscard]] WaterLevel::Claim LevelClaim(const FairClaim& fair, Units minimum) const;
+  [[nodiscard]] static WaterLevel::Claim LevelClaim(const FairClaim& fair, Units minimum);
   [[nodiscard]] bool Less(const Member& a, const Member& b) const;
   [[nodiscard]] double Ratio(const Member& member) const;
 
-  bool starvation_ = false;
   WaterLevel level_;
   std::set<Member*, TieEarlier> members_;
   std::set<Member*, StandEarlier> shelves_[kShelves];
   std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
   bool settled_ = true, scaled_ = false;
   std::vector<WaterLevel::Member*> moved_;  // by the last RecomputeShares()
-  std::vector<Member*> touched_;
 };
 
 template <class Take>

@@ -1,4 +1,4 @@
-// JobShares: what the jobs of a pool may have of its slots.
+// JobShares says what the jobs of a pool may have of its slots.
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
@@ -15,7 +15,7 @@ struct Claimant {
   double share = 0;
 };
 
-// One after the other, until there are none left.
+// They get slots one after the other, until there are none left.
 void Fill(SlotKind kind, double slots, const std::vector<Claimant*>& in_order) {
   for (Claimant* claimant : in_order) {
     claimant->share = std::min(slots, static_cast<double>(claimant->job->Demand(kind)));

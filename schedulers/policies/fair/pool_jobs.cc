@@ -1,6 +1,7 @@
 #include "schedulers/policies/fair/pool_jobs.h"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,21 +13,18 @@ namespace {
 
 class FairJobs : public PoolJobs {
  public:
-  std::unique_ptr<PoolJobs::Job> NewJob(JobId job) const override { return std::make_unique<FairJob>(job); }
-  void Put(const ClusterState&, const JobState& job, PoolJobs::Job& of) override {
-    FairJob& entry = Of(of);
-    if (entry.priority != job.progress.priority) {
-      entry.priority = job.progress.priority;
-      entry.weight = WeightUnits(PriorityWeight(job.progress.priority));
-    }
+  void Put(const ClusterState&, const JobState& job, PerSlot<bool> offered) override {
+    const JobId id = job.progress.job;
+    FairJob& entry = jobs_.try_emplace(id, id).first->second;
+    const Units weight = WeightUnits(PriorityWeight(job.progress.priority));
     for (const SlotKind kind : kSlotKinds) {
-      const std::uint32_t running = job.running_attempts[kind];
-      const FairClaim claim{entry.weight, 0, job.Demand(kind), running, entry.Offered(job, kind)};
+      const FairClaim claim{weight, 0, job.Demand(kind), job.running_attempts[kind], offered[kind]};
       queues_[kind].Put(entry.member[kind], claim);
     }
   }
-  void Erase(PoolJobs::Job& entry) override {
-    for (const SlotKind kind : kSlotKinds) queues_[kind].Erase(Of(entry).member[kind]);
+  void Erase(JobId job) override {
+    for (const SlotKind kind : kSlotKinds) queues_[kind].Erase(MemberOf(job, kind));
+    jobs_.erase(job);
   }
   void SetShare(SlotKind kind, Units slots) override { queues_[kind].SetCapacity(slots); }
   std::optional<JobId> Offer(const ClusterState&, SlotKind kind, const JobOrder::Take& take) override {
@@ -34,79 +32,66 @@ class FairJobs : public PoolJobs {
         queues_[kind].Visit([&](const FairQueue::Member&, std::uint32_t id) { return take(JobId{id}); });
     return taker == nullptr ? std::nullopt : std::optional(JobId{taker->id()});
   }
-  bool Before(const ClusterState&, SlotKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
-    return queues_[kind].Before(Of(a).member[kind], Of(b).member[kind]);
+  bool Before(const ClusterState&, SlotKind kind, JobId a, JobId b) override {
+    return queues_[kind].Before(MemberOf(a, kind), MemberOf(b, kind));
   }
 
  private:
-  struct FairJob : PoolJobs::Job {
-    explicit FairJob(JobId job) : PoolJobs::Job(job), member{{{{"", job.value}, {"", job.value}, {"", job.value}}}} {}
-    std::optional<Priority> priority;
-    Units weight = kSlot;  // of that priority
+  struct FairJob {
+    explicit FairJob(JobId job) : member{{{{"", job.value}, {"", job.value}, {"", job.value}}}} {}
     PerSlot<FairQueue::Member> member;
   };
-  static FairJob& Of(PoolJobs::Job& entry) { return static_cast<FairJob&>(entry); }
-  static const FairJob& Of(const PoolJobs::Job& entry) { return static_cast<const FairJob&>(entry); }
+  FairQueue::Member& MemberOf(JobId job, SlotKind kind) { return jobs_.at(job).member[kind]; }
 
+  std::map<JobId, FairJob> jobs_;
   PerSlot<FairQueue> queues_;
 };
 
-// Runnable jobs by priority and submit order.
+// It holds jobs by priority and submit order, and those among them that are offered slots.
 class Line {
  public:
-  struct InLine {
-    QueueKey key;
-    PerSlot<bool> listed;  // in runnable_, under the key
-  };
-
-  void Put(const JobState& job, const PoolJobs::Job& of, InLine& entry) {
+  void Put(const JobState& job, PerSlot<bool> offered) {
+    LinedJob& entry = jobs_[job.progress.job];
     for (const SlotKind kind : kSlotKinds) {
-      const bool offered = of.Offered(job, kind);
-      if (entry.listed[kind] == offered && entry.key == job.key) continue;
-      if (entry.listed[kind]) runnable_[kind].erase(entry.key);
-      if (offered) runnable_[kind].insert(job.key);
-      entry.listed[kind] = offered;
+      if (entry.offered[kind] == offered[kind] && entry.key == job.key) continue;
+      if (entry.offered[kind]) offered_[kind].erase(entry.key);
+      if (offered[kind]) offered_[kind].insert(job.key);
     }
-    entry.key = job.key;
+    entry = {job.key, offered};
   }
-  void Erase(InLine& entry) {
-    for (auto& line : runnable_) line.erase(entry.key);
-    entry = {};
+  void Erase(JobId job) {
+    const auto at = jobs_.find(job);
+    for (auto& line : offered_) line.erase(at->second.key);
+    jobs_.erase(at);
   }
   std::optional<JobId> Offer(SlotKind kind, const JobOrder::Take& take) const {
-    for (const QueueKey& key : runnable_[kind]) {
+    for (const QueueKey& key : offered_[kind]) {
       if (take(key.job)) return key.job;
     }
     return std::nullopt;
   }
-  [[nodiscard]] bool Runs(SlotKind kind) const { return !runnable_[kind].empty(); }
+  [[nodiscard]] bool Before(JobId a, JobId b) const { return jobs_.at(a).key < jobs_.at(b).key; }
+  [[nodiscard]] bool Offers(SlotKind kind) const { return !offered_[kind].empty(); }
 
  private:
-  PerSlot<std::set<QueueKey>> runnable_;
+  struct LinedJob {
+    QueueKey key;
+    PerSlot<bool> offered;  // in offered_, under the key
+  };
+  std::map<JobId, LinedJob> jobs_;
+  PerSlot<std::set<QueueKey>> offered_;
 };
 
 class FifoJobs : public PoolJobs {
  public:
-  std::unique_ptr<PoolJobs::Job> NewJob(JobId job) const override { return std::make_unique<FifoJob>(job); }
-  void Put(const ClusterState&, const JobState& job, PoolJobs::Job& entry) override {
-    line_.Put(job, entry, Of(entry));
-  }
-  void Erase(PoolJobs::Job& entry) override { line_.Erase(Of(entry)); }
+  void Put(const ClusterState&, const JobState& job, PerSlot<bool> offered) override { line_.Put(job, offered); }
+  void Erase(JobId job) override { line_.Erase(job); }
   std::optional<JobId> Offer(const ClusterState&, SlotKind kind, const JobOrder::Take& take) override {
     return line_.Offer(kind, take);
   }
-  bool Before(const ClusterState&, SlotKind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
-    return Of(a).key < Of(b).key;
-  }
+  bool Before(const ClusterState&, SlotKind, JobId a, JobId b) override { return line_.Before(a, b); }
 
  private:
-  struct FifoJob : PoolJobs::Job {
-    using PoolJobs::Job::Job;
-    Line::InLine in_line;
-  };
-  static Line::InLine& Of(PoolJobs::Job& entry) { return static_cast<FifoJob&>(entry).in_line; }
-  static const Line::InLine& Of(const PoolJobs::Job& entry) { return static_cast<const FifoJob&>(entry).in_line; }
-
   Line line_;
 };
 
@@ -115,22 +100,19 @@ class MlqJobs : public PoolJobs {
   explicit MlqJobs(const MlqSettings& settings)
       : settings_(settings), small_{kSmall, settings.small_weight}, large_{kLarge, settings.large_weight} {}
 
-  std::unique_ptr<PoolJobs::Job> NewJob(JobId job) const override { return std::make_unique<MlqJob>(job); }
-  void Put(const ClusterState&, const JobState& job, PoolJobs::Job& of) override {
-    MlqJob& entry = Of(of);
+  void Put(const ClusterState&, const JobState& job, PerSlot<bool> offered) override {
+    MlqJob& entry = jobs_[job.progress.job];
     entry.small = IsSmall(settings_, job);
     Group& group = GroupOf(entry);
-    group.line.Put(job, entry, entry.in_line);
-    for (const SlotKind kind : kSlotKinds) {
-      const Counts now{job.running_attempts[kind], job.Demand(kind)};
-      Add(group, kind, std::exchange(entry.counts[kind], now), now);
-    }
+    group.line.Put(job, offered);
+    for (const SlotKind kind : kSlotKinds) Count(group, entry, kind, {job.running_attempts[kind], job.Demand(kind)});
   }
-  void Erase(PoolJobs::Job& of) override {
-    MlqJob& entry = Of(of);
-    Group& group = GroupOf(entry);
-    group.line.Erase(entry.in_line);
-    for (const SlotKind kind : kSlotKinds) Add(group, kind, std::exchange(entry.counts[kind], {}), {});
+  void Erase(JobId job) override {
+    const auto at = jobs_.find(job);
+    Group& group = GroupOf(at->second);
+    group.line.Erase(job);
+    for (const SlotKind kind : kSlotKinds) Count(group, at->second, kind, {});
+    jobs_.erase(at);
   }
   void SetShare(SlotKind kind, Units slots) override { queues_[kind].SetCapacity(slots); }
   std::optional<JobId> Offer(const ClusterState&, SlotKind kind, const JobOrder::Take& take) override {
@@ -141,9 +123,9 @@ class MlqJobs : public PoolJobs {
     });
     return taker;
   }
-  bool Before(const ClusterState&, SlotKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
-    const bool small = Of(a).small;
-    if (small == Of(b).small) return Of(a).in_line.key < Of(b).in_line.key;
+  bool Before(const ClusterState&, SlotKind kind, JobId a, JobId b) override {
+    const bool small = jobs_.at(a).small;
+    if (small == jobs_.at(b).small) return (small ? small_ : large_).line.Before(a, b);
     const bool small_first = queues_[kind].Before(small_.member[kind], large_.member[kind]);
     return small == small_first;
   }
@@ -153,10 +135,8 @@ class MlqJobs : public PoolJobs {
   struct Counts {
     std::uint32_t running = 0, demand = 0;
   };
-  struct MlqJob : PoolJobs::Job {
-    using PoolJobs::Job::Job;
+  struct MlqJob {
     bool small = false;
-    Line::InLine in_line;
     PerSlot<Counts> counts;
   };
   struct Group {
@@ -167,18 +147,18 @@ class MlqJobs : public PoolJobs {
     PerSlot<Counts> total;
   };
 
-  static MlqJob& Of(PoolJobs::Job& entry) { return static_cast<MlqJob&>(entry); }
-  static const MlqJob& Of(const PoolJobs::Job& entry) { return static_cast<const MlqJob&>(entry); }
   Group& GroupOf(const MlqJob& entry) { return entry.small ? small_ : large_; }
-  void Add(Group& group, SlotKind kind, const Counts& before, const Counts& now) {
+  void Count(Group& group, MlqJob& entry, SlotKind kind, const Counts& now) {
+    const Counts before = std::exchange(entry.counts[kind], now);
     Counts& total = group.total[kind];
     total.running += now.running - before.running;
     total.demand += now.demand - before.demand;
-    const FairClaim claim{group.weight, 0, total.demand, total.running, group.line.Runs(kind)};
+    const FairClaim claim{group.weight, 0, total.demand, total.running, group.line.Offers(kind)};
     queues_[kind].Put(group.member[kind], claim);
   }
 
   MlqSettings settings_;
+  std::map<JobId, MlqJob> jobs_;
   Group small_, large_;
   PerSlot<FairQueue> queues_;
 };

@@ -22,35 +22,18 @@ namespace millrace::sched {
 
 class PoolJobs {
  public:
-  // What the order keeps of one of its jobs. It belongs to the caller, and may be put in again after an Erase.
-  // Requires: it is erased before it is destroyed.
-  class Job {
-   public:
-    explicit Job(JobId job) : job_(job) {}
-    Job(const Job&) = delete;
-    Job& operator=(const Job&) = delete;
-    virtual ~Job() = default;
-    [[nodiscard]] JobId job() const { return job_; }
-    // Keeps the job from being offered slots of the kind, though it keeps its share. It takes effect with the next Put.
-    void Hold(SlotKind kind, bool held) { held_[kind] = held; }
-    [[nodiscard]] bool Offered(const JobState& job, SlotKind kind) const { return job.runnable[kind] && !held_[kind]; }
-
-   private:
-    JobId job_;
-    PerSlot<bool> held_ = {};
-  };
-
   virtual ~PoolJobs() = default;
-  [[nodiscard]] virtual std::unique_ptr<Job> NewJob(JobId job) const = 0;
-  // Puts in the job of the entry, which is new here, or its tasks or its priority changed.
-  virtual void Put(const ClusterState& state, const JobState& job, Job& entry) = 0;
+  // Puts in the job, which is new here, or its tasks or its priority changed. `offered` are the kinds of slots that it
+  // is offered; it has its share of the others, too.
+  virtual void Put(const ClusterState& state, const JobState& job, PerSlot<bool> offered) = 0;
   // Requires: the job is here.
-  virtual void Erase(Job& entry) = 0;
+  virtual void Erase(JobId job) = 0;
   // Sets how many slots the pool has to share out.
   virtual void SetShare(SlotKind, Units) {}
-  // Both do what they do in JobOrder. They may do work that was put off, and change nothing else.
+  // Both do what they do in JobOrder. They may do work that was put off, and change nothing else. Requires of Before:
+  // both jobs are here.
   virtual std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, const JobOrder::Take& take) = 0;
-  [[nodiscard]] virtual bool Before(const ClusterState& state, SlotKind kind, const Job& a, const Job& b) = 0;
+  [[nodiscard]] virtual bool Before(const ClusterState& state, SlotKind kind, JobId a, JobId b) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq);

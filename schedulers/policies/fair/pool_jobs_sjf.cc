@@ -1,5 +1,6 @@
-// PoolJobs by remaining work.
-#include <array>
+// These are PoolJobs by remaining work.
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "schedulers/history/estimates.h"
@@ -13,16 +14,22 @@ namespace {
 // tasks, which orders them at any mean.
 class SjfJobs : public PoolJobs {
  public:
-  std::unique_ptr<PoolJobs::Job> NewJob(JobId job) const override { return std::make_unique<SjfJob>(job); }
-  void Put(const ClusterState& state, const JobState& job, PoolJobs::Job& entry) override {
+  void Put(const ClusterState& state, const JobState& job, PerSlot<bool> offered) override {
+    const JobId id = job.progress.job;
+    PerSlot<Work>& works = jobs_[id];
     for (const SlotKind kind : kSlotKinds) {
-      Work work{job.YetToHave(kind), std::nullopt, entry.Offered(job, kind)};
+      Work work{job.YetToHave(kind), std::nullopt, offered[kind]};
       if (OwnMeasuredTime(job, kind.task())) work.own = RemainingWork(state, job, kind);
-      lines_[kind].Put(entry.job(), Of(entry, kind), work);
+      if (work == works[kind]) continue;
+      lines_[kind].Erase(id, works[kind]);
+      lines_[kind].Insert(id, work);
+      works[kind] = work;
     }
   }
-  void Erase(PoolJobs::Job& entry) override {
-    for (const SlotKind kind : kSlotKinds) lines_[kind].Remove(entry.job(), Of(entry, kind));
+  void Erase(JobId job) override {
+    const auto at = jobs_.find(job);
+    for (const SlotKind kind : kSlotKinds) lines_[kind].Erase(job, at->second[kind]);
+    jobs_.erase(at);
   }
   std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, const JobOrder::Take& take) override {
     const Line& line = lines_[kind];
@@ -43,11 +50,11 @@ class SjfJobs : public PoolJobs {
     }
     return std::nullopt;
   }
-  bool Before(const ClusterState& state, SlotKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
+  bool Before(const ClusterState& state, SlotKind kind, JobId a, JobId b) override {
     const double mean = ClusterTime(state, kind);
-    const auto key = [&](const PoolJobs::Job& entry) {
-      const Work& work = static_cast<const SjfJob&>(entry).work[kind];
-      return std::pair{work.own ? *work.own : work.pending * mean, entry.job()};
+    const auto key = [&](JobId job) {
+      const Work& work = jobs_.at(job)[kind];
+      return std::pair{work.own ? *work.own : work.pending * mean, job};
     };
     return key(a) < key(b);
   }
@@ -56,43 +63,29 @@ class SjfJobs : public PoolJobs {
   struct Work {
     std::uint32_t pending = 0;
     std::optional<double> own;
-    bool runnable = false;
+    bool offered = false;
     bool operator==(const Work&) const = default;
   };
-  struct SjfJob : PoolJobs::Job {
-    using PoolJobs::Job::Job;
-    PerSlot<Work> work;  // as listed
-  };
+  // It holds the jobs that are offered slots.
   struct Line {
     SortedRows<std::pair<double, JobId>> known;
     SortedRows<std::pair<std::uint32_t, JobId>> unknown;
 
-    void Put(JobId job, Work& before, const Work& work) {
-      if (work == before) return;
-      Unlist(job, before);
-      if (work.runnable && work.own) known.Insert({*work.own, job});
-      if (work.runnable && !work.own) unknown.Insert({work.pending, job});
-      before = work;
+    void Insert(JobId job, const Work& work) {
+      if (work.offered && work.own) known.Insert({*work.own, job});
+      if (work.offered && !work.own) unknown.Insert({work.pending, job});
     }
-    void Unlist(JobId job, const Work& work) {
-      if (!work.runnable) return;
-      if (work.own) {
-        known.Erase({*work.own, job});
-      } else {
-        unknown.Erase({work.pending, job});
-      }
-    }
-    void Remove(JobId job, Work& work) {
-      Unlist(job, work);
-      work = {};
+    void Erase(JobId job, const Work& work) {
+      if (work.offered && work.own) known.Erase({*work.own, job});
+      if (work.offered && !work.own) unknown.Erase({work.pending, job});
     }
   };
 
-  static Work& Of(PoolJobs::Job& entry, SlotKind kind) { return static_cast<SjfJob&>(entry).work[kind]; }
   static double ClusterTime(const ClusterState& state, SlotKind kind) {
     return static_cast<double>(ClusterTaskTime(state, kind.task()));
   }
 
+  std::map<JobId, PerSlot<Work>> jobs_;
   PerSlot<Line> lines_;
 };
 

@@ -1,7 +1,9 @@
 #include "schedulers/policies/fair/preemption.h"
 
 #include <algorithm>
-#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
 
 namespace millrace::sched {
 namespace {
@@ -14,7 +16,7 @@ struct Launched {
   auto operator<=>(const Launched&) const = default;
 };
 
-// Running attempts of these jobs, by the time of their launch.
+// Returns the running attempts of these jobs, by the time of their launch.
 std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, SlotKind kind,
                                                   const std::vector<JobHolding>& jobs) {
   std::map<JobId, std::vector<Launched>> attempts;
@@ -43,7 +45,7 @@ std::vector<AttemptId> ChooseVictims(const ClusterState& state, SlotKind kind, s
   std::erase_if(jobs, [&](const JobHolding& job) { return !job.slots.MayLose() || !pools[job.pool].MayLose(); });
   if (jobs.empty() || wanted == 0) return {};
   auto attempts = AttemptsOf(state, kind, jobs);
-  // The first to lose one first: excess, last launch, job.
+  // The first is the first to lose an attempt. A rank is the excess, the last launch and the job.
   using Rank = std::tuple<double, Micros, JobId>;
   std::map<Rank, JobHolding*> ranks;
   const auto enter = [&](JobHolding* job) {
@@ -68,36 +70,6 @@ std::vector<AttemptId> ChooseVictims(const ClusterState& state, SlotKind kind, s
     enter(job);
   }
   return victims;
-}
-
-void StarvationClocks::Start(const Key& key, Micros due) {
-  if (due_.try_emplace(key, due).second) order_.insert({due, key});
-}
-
-void StarvationClocks::Stop(const Key& key) {
-  const auto at = due_.find(key);
-  if (at == due_.end()) return;
-  order_.erase({at->second, key});
-  due_.erase(at);
-}
-
-void StarvationClocks::StopPool(const std::string& pool) {
-  for (const SlotKind kind : kSlotKinds) {
-    for (const Cause cause : {Cause::kMinimum, Cause::kFairShare}) Stop({pool, kind, cause});
-  }
-}
-
-std::optional<Micros> StarvationClocks::NextDue() const {
-  return order_.empty() ? std::nullopt : std::optional(order_.begin()->first);
-}
-
-std::vector<StarvationClocks::Key> StarvationClocks::TakeDue(Micros now) {
-  std::vector<Key> due;
-  while (!order_.empty() && order_.begin()->first <= now) {
-    due.push_back(order_.begin()->second);
-    Stop(due.back());
-  }
-  return due;
 }
 
 }  // namespace millrace::sched

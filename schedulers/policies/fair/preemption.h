@@ -1,16 +1,11 @@
 // Preemption: which running tasks make room for a pool that has been starved for too long (Zaharia et al. section 3.2;
-// docs/policies.md#preemption), and since when a pool has been.
+// docs/policies.md#preemption).
 //
 // Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "base/ids/ids.h"
@@ -44,29 +39,5 @@ struct JobHolding {
 [[nodiscard]] std::vector<AttemptId> ChooseVictims(const ClusterState& state, SlotKind kind, std::uint32_t wanted,
                                                    std::map<NodeId, std::uint32_t> wanted_at,
                                                    std::vector<Holding> pools, std::vector<JobHolding> jobs);
-
-// What pools wait for, and until when they do so in patience.
-class StarvationClocks {
- public:
-  enum class Cause : std::uint8_t { kMinimum, kFairShare };
-  struct Key {
-    std::string pool;
-    SlotKind kind = kMapSlot;
-    Cause cause = Cause::kMinimum;
-    auto operator<=>(const Key&) const = default;
-  };
-
-  // Starts the clock. Does nothing if it runs already.
-  void Start(const Key& key, Micros due);
-  void Stop(const Key& key);
-  void StopPool(const std::string& pool);
-  [[nodiscard]] std::optional<Micros> NextDue() const;
-  // Stops the clocks that are due by now, and returns them, the first due first.
-  [[nodiscard]] std::vector<Key> TakeDue(Micros now);
-
- private:
-  std::map<Key, Micros> due_;
-  std::set<std::pair<Micros, Key>> order_;
-};
 
 }  // namespace millrace::sched

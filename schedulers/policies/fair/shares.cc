@@ -12,7 +12,7 @@ struct Bucket {
   double top = 0;
 };
 
-// A level at which a bucket begins or ceases to fill.
+// This is a level at which a bucket begins or ceases to fill.
 struct Edge {
   double level = 0;
   double widens = 0;  // the water's surface, from here on
@@ -29,7 +29,7 @@ std::vector<Edge> EdgesOf(const std::vector<Bucket>& buckets) {
   return edges;
 }
 
-// How high the water stands when `left` is poured in.
+// Returns how high the water stands when `left` is poured in.
 double Level(double left, const std::vector<Bucket>& buckets) {
   double level = 0, surface = 0;
   for (const Edge& edge : EdgesOf(buckets)) {

@@ -8,21 +8,15 @@ namespace millrace::sched {
 SinglePoolOrder::SinglePoolOrder(PoolOrder order, const MlqSettings& mlq)
     : order_(order), mlq_(mlq), jobs_(MakePoolJobs(order, mlq)) {}
 
-void SinglePoolOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
-  if (entries_.size() <= job.value) entries_.resize(job.value + 1);
-  entries_[job.value] = jobs_->NewJob(job);
-  OnJobChanged(state, job);
-}
+void SinglePoolOrder::OnJobSubmitted(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
 
 void SinglePoolOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
 
-void SinglePoolOrder::OnJobEnded(const ClusterState&, JobId job) {
-  jobs_->Erase(*entries_[job.value]);
-  entries_[job.value].reset();
-}
+void SinglePoolOrder::OnJobEnded(const ClusterState&, JobId job) { jobs_->Erase(job); }
 
 void SinglePoolOrder::OnJobChanged(const ClusterState& state, JobId job) {
-  jobs_->Put(state, *state.FindJob(job), *entries_[job.value]);
+  const JobState& changed = *state.FindJob(job);
+  jobs_->Put(state, changed, changed.runnable);
 }
 
 void SinglePoolOrder::OnNodesChanged(const ClusterState& state) {
@@ -34,7 +28,7 @@ std::optional<JobId> SinglePoolOrder::Offer(const ClusterState& state, SlotKind 
 }
 
 bool SinglePoolOrder::Before(const ClusterState& state, SlotKind kind, Micros, JobId a, JobId b) const {
-  return jobs_->Before(state, kind, *entries_[a.value], *entries_[b.value]);
+  return jobs_->Before(state, kind, a, b);
 }
 
 PolicyView SinglePoolOrder::View(const ClusterState& state, Micros) const {

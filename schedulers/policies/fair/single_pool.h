@@ -17,7 +17,6 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "schedulers/offering/job_order.h"
 #include "schedulers/policies/fair/fair_settings.h"
@@ -43,7 +42,6 @@ class SinglePoolOrder : public JobOrder {
   const PoolOrder order_;
   const MlqSettings mlq_;
   const std::unique_ptr<PoolJobs> jobs_;
-  std::vector<std::unique_ptr<PoolJobs::Job>> entries_;  // by job id; of live jobs
 };
 
 }  // namespace millrace::sched

@@ -32,9 +32,7 @@ bool WaterLevel::Reaches(const Edge& edge) const {
 void WaterLevel::Pass(const Edge& edge) {
   Member& member = *edge.member;
   member.places_[static_cast<std::size_t>(edge.kind)].passed = true;
-  if (edge.kind == EdgeKind::kMark) {
-    member.reaches_mark_ = true;
-  } else if (edge.kind == EdgeKind::kMinimum) {
+  if (edge.kind == EdgeKind::kMinimum) {
     fixed_ -= member.claim_.minimum;
     slope_ += member.claim_.weight;
     member.bound_ = Bound::kLevel;
@@ -49,9 +47,7 @@ void WaterLevel::Pass(const Edge& edge) {
 void WaterLevel::Unpass(const Edge& edge) {
   Member& member = *edge.member;
   member.places_[static_cast<std::size_t>(edge.kind)].passed = false;
-  if (edge.kind == EdgeKind::kMark) {
-    member.reaches_mark_ = false;
-  } else if (edge.kind == EdgeKind::kMinimum) {
+  if (edge.kind == EdgeKind::kMinimum) {
     fixed_ += member.claim_.minimum;
     slope_ -= member.claim_.weight;
     member.bound_ = Bound::kMinimum;
@@ -115,7 +111,6 @@ bool WaterLevel::Unpark(const Edge& edge) {
 
 void WaterLevel::Insert(Member& member, const Claim& claim) {
   member.claim_ = claim;
-  member.reaches_mark_ = claim.mark >= 0 && claim.mark <= claim.minimum;
   if (claim.minimum >= claim.demand) {
     member.bound_ = Bound::kDemand;
     fixed_ += claim.demand;
@@ -129,14 +124,13 @@ void WaterLevel::Insert(Member& member, const Claim& claim) {
     fixed_ += claim.minimum;
     AddEdge(member, EdgeKind::kMinimum, claim.minimum);
   }
-  if (claim.mark > claim.minimum && claim.mark <= claim.demand) AddEdge(member, EdgeKind::kMark, claim.mark);
   AddDemandEdge(member);
 }
 
 void WaterLevel::Change(Member& member, const Claim& claim) {
   Claim same = claim;
   same.demand = member.claim_.demand;
-  if (same == member.claim_ && claim.mark < 0 && member.demand_ahead_ <= claim.demand) {
+  if (same == member.claim_ && member.demand_ahead_ <= claim.demand) {
     member.claim_.demand = claim.demand;
     return;
   }
@@ -145,7 +139,7 @@ void WaterLevel::Change(Member& member, const Claim& claim) {
 }
 
 void WaterLevel::Erase(Member& member) {
-  for (const EdgeKind kind : {EdgeKind::kDemand, EdgeKind::kMark, EdgeKind::kMinimum}) EraseEdge(member, kind);
+  for (const EdgeKind kind : {EdgeKind::kDemand, EdgeKind::kMinimum}) EraseEdge(member, kind);
   if (member.bound_ == Bound::kLevel) {
     slope_ -= member.claim_.weight;
   } else {
@@ -180,6 +174,12 @@ double WaterLevel::level() const {
   if (next_ == edges_.begin()) return 0;
   const Edge& last = *std::prev(next_);
   return static_cast<double>(last.at) / static_cast<double>(last.weight);
+}
+
+bool WaterLevel::SharesAtLeast(const Member& member, Units units) const {
+  if (member.bound_ == Bound::kMinimum) return units <= member.claim_.minimum;
+  if (member.bound_ == Bound::kDemand) return units <= member.claim_.demand;
+  return Wide{slope_} * units <= Wide{capacity_ - fixed_} * member.claim_.weight;
 }
 
 double WaterLevel::Share(const Member& member) const {

@@ -31,14 +31,13 @@ class WaterLevel {
     Units weight = kSlot;
     Units minimum = 0;  // at most the demand; all together at most the capacity
     Units demand = 0;
-    Units mark = -1;  // whether the share reaches this is told as well; below 0 or above the demand: it does not
     bool operator==(const Claim&) const = default;
   };
 
   class Member;
 
  private:
-  enum class EdgeKind : std::uint8_t { kMinimum, kMark, kDemand };
+  enum class EdgeKind : std::uint8_t { kMinimum, kDemand };
   struct Edge {
     Units at = 0;  // the share of a member of this weight there; of kDemand, while it is not passed, a lower bound
     Units weight = 1;
@@ -64,7 +63,6 @@ class WaterLevel {
     [[nodiscard]] std::string_view name() const { return name_; }
     [[nodiscard]] const Claim& claim() const { return claim_; }
     [[nodiscard]] Bound bound() const { return bound_; }
-    [[nodiscard]] bool reaches_mark() const { return reaches_mark_; }
     [[nodiscard]] bool TieBefore(const Member& other) const {
       return id_ != other.id_ ? id_ < other.id_ : name_ < other.name_;
     }
@@ -78,14 +76,14 @@ class WaterLevel {
 
     static constexpr Units kNoEdge = INT64_MAX;
 
-    EdgePlace places_[3];  // by EdgeKind
+    EdgePlace places_[2];  // by EdgeKind
     std::uint32_t id_;
     std::string_view name_;
     // What most changes look at.
     Units demand_ahead_ = kNoEdge;  // where the edge of the demand stands that is not passed
     Claim claim_;
     Bound bound_ = Bound::kDemand;
-    bool reaches_mark_ = false, listed_ = false;
+    bool listed_ = false;
   };
 
   void SetCapacity(Units capacity) { capacity_ = capacity; }
@@ -94,14 +92,16 @@ class WaterLevel {
   // Requires: the member is inserted.
   void Change(Member& member, const Claim& claim);
   void Erase(Member& member);
-  // Moves the level to where it belongs; until then bounds and marks are as the last level had them. Appends to
-  // *changed the members that have a new bound or mark.
+  // Moves the level to where it belongs; until then bounds are as the last level had them. Appends to *changed the
+  // members that have a new bound.
   void RecomputeLevel(std::vector<Member*>* changed);
 
-  // Returns the level in units per unit of weight. Requires: RecomputeShares() was called after the last change.
+  // Returns the level in units per unit of weight. Requires: RecomputeLevel() was called after the last change.
   [[nodiscard]] double level() const;
-  // Returns the member's share in units. Requires: RecomputeShares() was called after the last change.
+  // Returns the member's share in units. Requires: RecomputeLevel() was called after the last change.
   [[nodiscard]] double Share(const Member& member) const;
+  // Returns true if the member's share, not rounded, is that much. Requires: the same.
+  [[nodiscard]] bool SharesAtLeast(const Member& member, Units units) const;
 
  private:
   // Returns true if a new edge counts as passed: it belongs before an edge that was passed, or it comes just after

@@ -25,7 +25,7 @@ double ExpectedMapSlots(const PhaseOutlook& outlook, double tau_progress, double
   const double reduce_work = outlook.reduce_work + outlook.first_reduce_work;
   const double theta_exp = map_work + reduce_work > 0 ? map_work / (map_work + reduce_work) : theta_cur;
   const double then = outlook.map_slots + theta_cur * FreedReduceSlots(outlook, theta_cur);
-  // |then / S - theta_exp| / theta_exp > tau_2 without the division: theta_exp may be 0.
+  // This is |then / S - theta_exp| / theta_exp > tau_2 without the division, since theta_exp may be 0.
   const bool sudden = std::abs(then / slots - theta_exp) > tau_change * theta_exp;
   return (sudden ? theta_exp : theta_cur) * slots;
 }

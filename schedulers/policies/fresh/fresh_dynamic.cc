@@ -79,14 +79,14 @@ std::optional<Decision> FreshDynamic::Choose(const ClusterState& state, Micros n
   return LaunchLeastServed(state, kind == TaskKind::kMap ? TaskKind::kReduce : TaskKind::kMap, now);
 }
 
-// Algorithm 2.
+// This is Algorithm 2.
 TaskKind FreshDynamic::KindOfFreeSlot(const ClusterState& state) const {
   const PhaseOutlook outlook = work_.Outlook(state, admission_);
   const double expected = ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change);
   return expected > outlook.map_slots ? TaskKind::kMap : TaskKind::kReduce;
 }
 
-// Algorithm 4.
+// This is Algorithm 4.
 std::optional<Decision> FreshDynamic::LaunchLeastServed(const ClusterState& state, TaskKind kind, Micros now) {
   LeastServed& candidates = candidates_[kind];
   while (const auto job = candidates.First(now)) {

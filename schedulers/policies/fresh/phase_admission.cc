@@ -14,7 +14,8 @@ bool ReducesBegan(const JobState& job) { return job.progress.reduces_running + j
 
 }  // namespace
 
-// At least 1 us a task: what is left of a kind is work, and gets a slot, even if such tasks took no time so far.
+// A task counts as 1 us at least: what is left of a kind is work, and gets a slot, even if such tasks took no time so
+// far.
 PhaseProfile RemainingPhases(const ClusterState& state, const JobState& job) {
   const auto time = [&](TaskKind kind) { return std::max<Micros>(1, MeasuredTime(state, job, kind)); };
   return {job.progress.maps - job.progress.maps_done, time(TaskKind::kMap),

@@ -18,8 +18,8 @@ struct Milestone {
   double reduces = 0;  // B: reduce work of this job and those that end their maps later
 };
 
-// In the order in which the jobs end their maps. While |M| jobs share the slots, each has done 1/|M| of the work: a
-// job that enters at `level` leaves at level + its work.
+// Returns the milestones in the order in which the jobs end their maps. While |M| jobs share the slots, each has done
+// 1/|M| of the work: a job that enters at `level` leaves at level + its work.
 std::vector<Milestone> PlayMapPhase(const std::vector<PhaseProfile>& batch, std::uint32_t k) {
   using Leaving = std::pair<double, std::uint32_t>;  // level, position
   std::priority_queue<Leaving, std::vector<Leaving>, std::greater<>> in_map_phase;

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <utility>
+#include <limits>
+#include <memory>
+#include <string>
 
 #include "schedulers/cluster/ordered_bits.h"
 
 namespace millrace::sched {
 namespace {
+
+constexpr TaskKind kMap = TaskKind::kMap;
 
 std::string Decimal(double value) {
   char text[32];
@@ -15,190 +19,52 @@ std::string Decimal(double value) {
   return text;
 }
 
+// Returns true if maps of the share, which is ready, wait for space on the node.
+bool LacksSpace(const ClusterState& state, const JossQueues::Share& share, NodeId node) {
+  if (!state.BestMapLacksSpace(share.job, node)) return false;
+  const JobState& job = *state.FindJob(share.job);
+  return std::any_of(share.tasks.begin(), share.tasks.end(),
+                     [&](std::uint32_t map) { return state.LacksSpace(job, map, node); });
+}
+
 }  // namespace
 
-Joss::Joss(Assigner assigner, const JossSettings& settings) : Joss(assigner, settings, std::make_unique<JossFifo>()) {}
-
-Joss::Joss(Assigner assigner, const JossSettings& settings, std::unique_ptr<JossFifo> listed)
-    : assigner_(assigner),
-      settings_(settings),
-      listed_(listed.get()),
-      fifo_(assigner == Assigner::kTask ? "joss-t" : "joss-j", std::move(listed), Admission()) {}
-
-void Joss::Touch(JobId job) {
-  if (!std::exchange(jobs_[job.value].dirty, true)) dirty_.push_back(job);
-}
+Joss::Joss(Assigner assigner, const JossSettings& settings)
+    : GreedyOver(assigner == Assigner::kTask ? "joss-t" : "joss-j", std::make_unique<JossFifo>(), Admission()),
+      assigner_(assigner),
+      homes_(settings,
+             assigner == Assigner::kTask ? JossHomes::QueueOrder::kAsTheyCame : JossHomes::QueueOrder::kByData) {}
 
 void Joss::OnJobSubmitted(const ClusterState& state, JobId job) {
-  if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
-  jobs_[job.value].alive = true;
-  fifo_.OnJobSubmitted(state, job);
-  Touch(job);
+  Greedy::OnJobSubmitted(state, job);
+  homes_.OnJobSubmitted(job);
 }
 
-void Joss::OnJobPrioritySet(const ClusterState& state, JobId job) { fifo_.OnJobPrioritySet(state, job); }
-
 void Joss::OnJobEnded(const ClusterState& state, JobId job) {
-  fifo_.OnJobEnded(state, job);
-  queues_.EraseJob(job);
-  const bool dirty = jobs_[job.value].dirty;
-  jobs_[job.value] = Job();
-  jobs_[job.value].dirty = dirty;
+  Greedy::OnJobEnded(state, job);
+  homes_.OnJobEnded(job);
 }
 
 void Joss::OnJobChanged(const ClusterState& state, JobId job) {
-  fifo_.OnJobChanged(state, job);
-  Touch(job);
+  Greedy::OnJobChanged(state, job);
+  homes_.OnJobChanged(job);
 }
 
 void Joss::OnNodesChanged(const ClusterState& state) {
-  fifo_.OnNodesChanged(state);
+  Greedy::OnNodesChanged(state);
   if (assigner_ == Assigner::kJob) state.KeepLocalJobs();
-  nodes_changed_ = true;
+  homes_.OnNodesChanged();
 }
-
-void Joss::ApplyChanges(const ClusterState& state) {
-  if (std::exchange(nodes_changed_, false)) {
-    centers_.Rebuild(state);
-    for (Turns& turns : turns_) turns.node.resize(centers_.size());
-    const bool spread = centers_.live() >= 2;
-    if (std::exchange(spread_, spread) != spread) {
-      PlaceAll(state);
-    } else if (spread) {
-      LeaveClosedCenters(state);
-    }
-  }
-  for (const JobId job : dirty_) {
-    Job& placing = jobs_[job.value];
-    placing.dirty = false;
-    if (!placing.alive) continue;
-    if (!placing.placed) PlaceTasks(state, job);
-    if (!listed_->IsListed(job)) Refresh(state, job);
-  }
-  dirty_.clear();
-}
-
-void Joss::PlaceAll(const ClusterState& state) {
-  queues_ = JossQueues();
-  std::vector<QueueKey> jobs(state.LiveJobs().begin(), state.LiveJobs().end());
-  std::sort(jobs.begin(), jobs.end(),
-            [](const QueueKey& a, const QueueKey& b) { return a.submit_order < b.submit_order; });
-  for (const QueueKey& key : jobs) {
-    listed_->Unlist(key.job);
-    PlaceTasks(state, key.job);
-  }
-}
-
-void Joss::PlaceTasks(const ClusterState& state, JobId id) {
-  const JobState& job = *state.FindJob(id);
-  jobs_[id.value].placed = true;
-  const auto filtering = FilteringPercentage(job, settings_);
-  if (!spread_ || !filtering) {
-    listed_->List(state, id);
-  } else {
-    Bind(state, job, jobs_[id.value], *filtering);
-  }
-}
-
-void Joss::Bind(const ClusterState& state, const JobState& job, Job& placing, double filtering) {
-  const bool small = IsSmallJob(job.spec.maps.size(), state.live_nodes(), centers_.live());
-  placing.by_blocks = !small || filtering <= ReduceHeavyThreshold(centers_.live());
-  placing.queue = small ? 0 : ++last_queue_;
-  const CenterId least = centers_.LeastLoaded(state, queues_, {TaskKind::kMap, TaskKind::kReduce});
-  if (placing.by_blocks) {
-    std::vector<std::vector<CenterId>> holders;
-    holders.reserve(job.spec.maps.size());
-    for (const MapInput& input : job.spec.maps) holders.push_back(centers_.Holders(state, input));
-    JossPlan plan = PlaceByBlocks(holders, centers_.size(), least);
-    placing.maps = std::move(plan.maps);
-    placing.reduces = plan.reduces;
-  } else {
-    placing.maps.assign(job.spec.maps.size(), least);
-    placing.reduces = least;
-  }
-  for (const TaskKind kind : kTaskKinds) QueueMissing(state, job, kind, JossQueues::End::kTail);
-}
-
-void Joss::LeaveClosedCenters(const ClusterState& state) {
-  for (const TaskKind kind : kTaskKinds) {
-    for (CenterId center = 0; center < centers_.size(); ++center) {
-      if (queues_.Waiting(kind, center) == 0 || centers_.IsOpen(kind, center)) continue;
-      const CenterId to = centers_.LeastLoaded(state, queues_, {kind});
-      if (centers_.IsOpen(kind, to)) queues_.MoveAll(kind, center, to);
-    }
-  }
-}
-
-void Joss::Refresh(const ClusterState& state, JobId id) {
-  const JobState& job = *state.FindJob(id);
-  for (const TaskKind kind : kTaskKinds) {
-    // Every task stands in one queue at most, so as many tasks that are all pending are all that are.
-    const auto& shares = queues_.SharesOf(id, kind);
-    const bool same = queues_.Waiting(id, kind) == job.Pending(kind).size() &&
-                      std::all_of(shares.begin(), shares.end(),
-                                  [&](const Share* share) { return job.Pending(kind).ContainsAll(share->tasks); });
-    if (!same) {
-      TakeGone(job, kind);
-      QueueMissing(state, job, kind, JossQueues::End::kHead);
-    }
-    for (Share* share : queues_.SharesOf(id, kind)) {
-      queues_.SetReady(*share, job.runnable[kind]);
-    }
-  }
-}
-
-// Tasks that were launched by another policy, or by a journal.
-void Joss::TakeGone(const JobState& job, TaskKind kind) {
-  for (Share* share : std::vector<Share*>(queues_.SharesOf(job.progress.job, kind))) {
-    const std::vector<std::uint32_t> tasks(share->tasks.begin(), share->tasks.end());
-    for (const std::uint32_t task : tasks) {
-      if (!job.Pending(kind).Contains(task)) queues_.Remove(*share, task);
-    }
-  }
-}
-
-void Joss::QueueMissing(const ClusterState& state, const JobState& job, TaskKind kind, JossQueues::End end) {
-  const JobId id = job.progress.job;
-  std::map<std::pair<CenterId, bool>, OrderedBits> missing;  // by datacenter, and whether the data is there
-  std::optional<CenterId> instead;
-  for (const std::uint32_t index : job.Pending(kind)) {
-    const TaskId task{id, kind, index};
-    if (queues_.Find(task) != nullptr) continue;
-    CenterId& home = Home(task);
-    if (!centers_.IsOpen(kind, home)) {
-      if (!instead) instead = centers_.LeastLoaded(state, queues_, {kind});
-      home = *instead;
-    }
-    missing[{home, IsNear(state, job, task, home)}].Insert(index);
-  }
-  for (auto& [place, tasks] : missing) {
-    Share& share = queues_.Put(end, id, kind, place.first, jobs_[id.value].queue, place.second, std::move(tasks));
-    queues_.SetReady(share, job.runnable[kind]);
-  }
-}
-
-CenterId& Joss::Home(const TaskId& task) {
-  Job& job = jobs_[task.job.value];
-  return task.kind == TaskKind::kMap ? job.maps[task.index] : job.reduces;
-}
-
-// joss-t does not look: its queues have one order.
-bool Joss::IsNear(const ClusterState& state, const JobState& job, const TaskId& task, CenterId center) const {
-  if (assigner_ == Assigner::kTask || task.kind == TaskKind::kReduce) return true;
-  return centers_.Holds(state, job.spec.maps[task.index], center);
-}
-
-// --- Which task a free node is given ---
 
 Policy::Limits Joss::BeginRound(const ClusterState& state, Micros now) {
-  ApplyChanges(state);
-  return fifo_.BeginRound(state, now);
+  homes_.Update(state, order());
+  return Greedy::BeginRound(state, now);
 }
 
 std::optional<Decision> Joss::Next(const ClusterState& state, Micros now) {
-  ApplyChanges(state);
-  if (auto decision = fifo_.Next(state, now)) return decision;
-  if (!spread_) return std::nullopt;
+  homes_.Update(state, order());
+  if (auto decision = Greedy::Next(state, now)) return decision;
+  if (!homes_.spread()) return std::nullopt;
   for (const TaskKind kind : kTaskKinds) {
     if (auto decision = NextOf(state, kind)) return decision;
   }
@@ -206,55 +72,134 @@ std::optional<Decision> Joss::Next(const ClusterState& state, Micros now) {
 }
 
 std::optional<Decision> Joss::NextOf(const ClusterState& state, TaskKind kind) {
-  const OrderedBits& free = state.FreeNodes(kind);
-  if (free.empty()) return std::nullopt;
-  Turns& turns = turns_[kind];
-  for (CenterId i = 0; i < centers_.size();) {
-    const CenterId center = (turns.center + i++) % centers_.size();
-    if (queues_.ReadyQueues(kind, center).empty()) continue;
-    const OrderedBits& open = centers_.OpenNodes(kind, center);
-    const std::uint32_t start = turns.node[center];
-    std::uint32_t node = OrderedBits::NextCommon(free, open, start);
-    bool wrapped = false;
-    while (true) {
-      if (node == OrderedBits::kNone && !std::exchange(wrapped, true)) node = OrderedBits::NextCommon(free, open, 0);
-      if (node == OrderedBits::kNone || (wrapped && node >= start)) break;
-      const Pick pick = PickFor(state, kind, center, NodeId{node});
-      if (pick.outcome == Outcome::kRequeuedElsewhere) {  // perhaps to a datacenter that was passed already
-        i = 0;
-        break;
-      }
-      if (pick.outcome == Outcome::kTake) {
-        Home(pick.task) = center;
-        queues_.Remove(*queues_.Find(pick.task), pick.task.index);
-        turns.center = (center + 1) % centers_.size();
-        turns.node[center] = node + 1;
-        return Decision{pick.task, NodeId{node}};
-      }
-      node = OrderedBits::NextCommon(free, open, node + 1);
+  if (state.FreeNodes(kind).empty()) return std::nullopt;
+  const CenterId centers = homes_.centers().size();
+  turns_[kind].node.resize(centers);
+  CenterId& turn = turns_[kind].center;
+  for (CenterId passed = 0; passed < centers;) {
+    const CenterId center = (turn + passed) % centers;
+    const Answer answer = OfferIn(state, kind, center);
+    if (answer.outcome == Outcome::kTaken) {
+      turn = (center + 1) % centers;
+      homes_.OnLaunched(answer.task);
+      return Decision{answer.task, answer.node};
     }
+    // What moved may wait in a datacenter that was passed already.
+    passed = answer.outcome == Outcome::kMoved ? 0 : passed + 1;
   }
   return std::nullopt;
 }
 
-bool Joss::LacksSpace(const ClusterState& state, const Share& share, NodeId node) {
-  if (!state.BestMapLacksSpace(share.job, node)) return false;
-  const JobState& job = *state.FindJob(share.job);
-  return job.runnable[TaskKind::kMap] && std::any_of(share.tasks.begin(), share.tasks.end(), [&](std::uint32_t map) {
-           return state.LacksSpace(job, map, node);
-         });
+Joss::Answer Joss::OfferIn(const ClusterState& state, TaskKind kind, CenterId center) {
+  if (homes_.queues().Ready(kind, center).empty()) return {};
+  if (assigner_ == Assigner::kJob && kind == kMap) {
+    const Answer at_data = OfferAtData(state, center);
+    if (at_data.outcome != Outcome::kRefused) return at_data;
+  }
+  const OrderedBits& free = state.FreeNodes(kind);
+  const OrderedBits& open = homes_.centers().OpenNodes(kind, center);
+  std::uint32_t& turn = turns_[kind].node[center];
+  const std::uint32_t parts[][2] = {{turn, OrderedBits::kNone}, {0, turn}};
+  for (const auto& [begin, end] : parts) {
+    for (std::uint32_t id = begin; (id = OrderedBits::NextCommon(free, open, id)) < end; ++id) {
+      const Answer answer = OfferNode(state, kind, center, NodeId{id});
+      if (answer.outcome == Outcome::kTaken) turn = id + 1;
+      if (answer.outcome != Outcome::kRefused) return answer;
+    }
+  }
+  return {};
+}
+
+// When several nodes are free, one that holds the data of the first map of the queue in turn comes before its own turn.
+Joss::Answer Joss::OfferAtData(const ClusterState& state, CenterId center) {
+  const Queue& queue = *homes_.queues().InTurn(kMap, center);
+  const Share& first = queue.second.First();
+  std::optional<NodeId> at;
+  for (const NodeId node : state.FindJob(first.job)->spec.maps[first.tasks.First()].replicas) {
+    const bool free =
+        state.FreeNodes(kMap).Contains(node.value) && homes_.centers().OpenNodes(kMap, center).Contains(node.value);
+    if (free && (!at || node < *at)) at = node;
+  }
+  return at ? OfferToLocal(state, queue, *at) : Answer();
+}
+
+Joss::Answer Joss::OfferNode(const ClusterState& state, TaskKind kind, CenterId center, NodeId node) {
+  const JossQueues::ReadyQueues& ready = homes_.queues().Ready(kind, center);
+  auto queue = homes_.queues().InTurn(kind, center);
+  for (std::size_t asked = 0; asked < ready.size(); ++asked, ++queue) {
+    if (queue == ready.end()) queue = ready.begin();
+    const Answer answer = OfferToQueue(state, kind, *queue, node);
+    if (answer.outcome != Outcome::kRefused) return answer;
+  }
+  return {};
+}
+
+Joss::Answer Joss::OfferToQueue(const ClusterState& state, TaskKind kind, const Queue& queue, NodeId node) {
+  if (assigner_ == Assigner::kJob && kind == kMap) {
+    const Answer local = OfferToLocal(state, queue, node);
+    if (local.outcome != Outcome::kRefused) return local;
+  }
+  const Answer near = OfferToFirst(state, queue.second.near, node);
+  return near.outcome != Outcome::kRefused ? near : OfferToFirst(state, queue.second.far, node);
+}
+
+Joss::Answer Joss::OfferToLocal(const ClusterState& state, const Queue& queue, NodeId node) {
+  const Share& first = queue.second.First();
+  const auto in_queue = [&, center = first.center](const Share* share) {
+    return share != nullptr && share->center == center && share->queue == queue.first && share->ready;
+  };
+  Answer answer;
+  const auto offer_to = [&](JobId job) {
+    const auto& shares = homes_.queues().SharesOf(job, kMap);
+    if (std::none_of(shares.begin(), shares.end(), in_queue)) return true;
+    state.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
+      const TaskId task{job, kMap, map};
+      if (in_queue(homes_.queues().Find(task))) answer = {Check(state, task, node, Locality::kNode), task, node};
+      return answer.outcome == Outcome::kRefused;
+    });
+    return answer.outcome == Outcome::kRefused;
+  };
+  if (queue.first == JossQueues::kShared) {
+    state.VisitLocalJobs(node, offer_to);
+  } else if (state.IsLocalJob(first.job, node)) {
+    offer_to(first.job);
+  }
+  return answer;
+}
+
+Joss::Answer Joss::OfferToFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node) {
+  for (const auto& [place, share] : line) {
+    const JobState& job = *state.FindJob(share->job);
+    const bool maps = share->kind == kMap;
+    std::uint64_t too_large = std::numeric_limits<std::uint64_t>::max();  // the least output that does not fit
+    for (const std::uint32_t index : share->tasks) {
+      if (maps && job.ExpectedOutput(index) >= too_large) continue;
+      const TaskId task{share->job, share->kind, index};
+      const Outcome outcome = Check(state, task, node, Locality::kOff);
+      if (outcome != Outcome::kRefused) return {outcome, task, node};
+      if (state.Refused(job, node)) break;  // so may none behind it
+      if (maps && state.LacksSpace(job, index, node)) too_large = job.ExpectedOutput(index);
+    }
+  }
+  return {};
+}
+
+// A map that is known to be local has a replica in the node's datacenter.
+Joss::Outcome Joss::Check(const ClusterState& state, const TaskId& task, NodeId node, Locality known) {
+  if (!JossCenters::MayRun(state, task, node))
+    return homes_.MoveToOpenNodes(state, task) ? Outcome::kMoved : Outcome::kRefused;
+  if (known == Locality::kNode) return Outcome::kTaken;
+  return homes_.MoveToItsBlock(state, task) ? Outcome::kMoved : Outcome::kTaken;
 }
 
 bool Joss::WaitsForSpace(const ClusterState& state, Micros now) const {
-  if (fifo_.WaitsForSpace(state, now)) return true;
-  if (!spread_) return false;
-  constexpr TaskKind kMap = TaskKind::kMap;
-  for (CenterId center = 0; center < centers_.size(); ++center) {
+  if (Greedy::WaitsForSpace(state, now)) return true;
+  if (!homes_.spread()) return false;
+  for (CenterId center = 0; center < homes_.centers().size(); ++center) {
     for (const std::uint32_t node : state.FreeNodes(kMap)) {
-      if (!centers_.OpenNodes(kMap, center).Contains(node)) continue;
+      if (!homes_.centers().OpenNodes(kMap, center).Contains(node)) continue;
       const auto lacks = [&](const auto& placed) { return LacksSpace(state, *placed.second, NodeId{node}); };
-      for (const std::uint32_t queue : queues_.ReadyQueues(kMap, center)) {
-        const JossQueues::Queue& ready = queues_.ReadyShares(kMap, center, queue);
+      for (const auto& [number, ready] : homes_.queues().Ready(kMap, center)) {
         if (std::any_of(ready.near.begin(), ready.near.end(), lacks)) return true;
         if (std::any_of(ready.far.begin(), ready.far.end(), lacks)) return true;
       }
@@ -263,146 +208,29 @@ bool Joss::WaitsForSpace(const ClusterState& state, Micros now) const {
   return false;
 }
 
-Joss::Pick Joss::PickFor(const ClusterState& state, TaskKind kind, CenterId center, NodeId node) {
-  const auto& ready = queues_.ReadyQueues(kind, center);
-  auto queue = ready.lower_bound(queues_.Turn(kind, center));
-  for (std::size_t seen = 0; seen < ready.size(); ++seen, ++queue) {
-    if (queue == ready.end()) queue = ready.begin();
-    const Pick pick = PickFrom(state, kind, center, *queue, node);
-    if (pick.outcome == Outcome::kTake) queues_.EndTurn(kind, center, *queue);
-    if (pick.outcome != Outcome::kSkip) return pick;
-  }
-  return {};
-}
-
-Joss::Pick Joss::PickFrom(const ClusterState& state, TaskKind kind, CenterId center, std::uint32_t queue, NodeId node) {
-  if (assigner_ == Assigner::kJob && kind == TaskKind::kMap) {
-    const Pick local = PickLocal(state, center, queue, node);
-    if (local.outcome != Outcome::kSkip) return local;
-  }
-  const JossQueues::Queue& ready = queues_.ReadyShares(kind, center, queue);
-  const Pick near = PickFirst(state, ready.near, node);
-  return near.outcome != Outcome::kSkip ? near : PickFirst(state, ready.far, node);
-}
-
-Joss::Pick Joss::PickLocal(const ClusterState& state, CenterId center, std::uint32_t queue, NodeId node) {
-  Pick pick;
-  if (queue != 0) {  // of one job
-    const JossQueues::Queue& ready = queues_.ReadyShares(TaskKind::kMap, center, queue);
-    const JobId job = (ready.near.empty() ? ready.far : ready.near).begin()->second->job;
-    return state.IsLocalJob(job, node) ? PickLocalOf(state, job, center, queue, node) : pick;
-  }
-  state.VisitLocalJobs(node, [&](JobId job) {
-    pick = PickLocalOf(state, job, center, queue, node);
-    return pick.outcome == Outcome::kSkip;
-  });
-  return pick;
-}
-
-Joss::Pick Joss::PickLocalOf(const ClusterState& state, JobId job, CenterId center, std::uint32_t queue, NodeId node) {
-  const auto in_queue = [&](const Share* share) {
-    return share != nullptr && share->center == center && share->queue == queue && share->ready;
-  };
-  Pick pick;
-  const auto& shares = queues_.SharesOf(job, TaskKind::kMap);
-  if (std::none_of(shares.begin(), shares.end(), in_queue)) return pick;
-  state.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
-    const TaskId task{job, TaskKind::kMap, map};
-    if (!in_queue(queues_.Find(task))) return true;
-    const Outcome outcome = Check(state, task, center, node, Locality::kNode);
-    if (outcome != Outcome::kSkip) pick = {outcome, task};
-    return outcome == Outcome::kSkip;
-  });
-  return pick;
-}
-
-Joss::Pick Joss::PickFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node) {
-  for (const auto& [place, share] : line) {
-    const JobState& job = *state.FindJob(share->job);
-    if (!job.runnable[share->kind]) continue;
-    for (const std::uint32_t index : share->tasks) {
-      const TaskId task{share->job, share->kind, index};
-      const Outcome outcome = Check(state, task, share->center, node, Locality::kOff);
-      if (outcome != Outcome::kSkip) return {outcome, task};
-      if (!state.Avoids(job, share->kind, index, node)) break;  // it is the job that may not have the node
-    }
-  }
-  return {};
-}
-
-// A map that is known to be local has a replica in the datacenter, that of the node.
-Joss::Outcome Joss::Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node, Locality known) {
-  const JobState& job = *state.FindJob(task.job);
-  const bool map = task.kind == TaskKind::kMap;
-  const bool bound = map && known != Locality::kNode && jobs_[task.job.value].by_blocks;
-  const bool lacks_space = map && state.LacksSpace(job, task.index, node);
-  std::optional<CenterId> to;
-  if (lacks_space || state.Refused(job, node) || state.Avoids(job, task.kind, task.index, node)) {
-    if (!MayRunIn(state, task, center)) to = Elsewhere(state, task, center, false);
-    if (!to) return Outcome::kSkip;
-  } else if (bound && !centers_.Holds(state, job.spec.maps[task.index], center)) {
-    to = Elsewhere(state, task, center, true);
-  }
-  if (!to) return Outcome::kTake;
-  MoveTo(state, task, *to);
-  return Outcome::kRequeuedElsewhere;
-}
-
-void Joss::MoveTo(const ClusterState& state, const TaskId& task, CenterId center) {
-  Share& share = *queues_.Find(task);
-  const std::uint32_t queue = share.queue;
-  const bool ready = share.ready;
-  queues_.Remove(share, task.index);
-  Home(task) = center;
-  OrderedBits tasks;
-  tasks.Insert(task.index);
-  const bool near = IsNear(state, *state.FindJob(task.job), task, center);
-  queues_.SetReady(queues_.Put(JossQueues::End::kHead, task.job, task.kind, center, queue, near, std::move(tasks)),
-                   ready);
-}
-
-bool Joss::MayRunIn(const ClusterState& state, const TaskId& task, CenterId center) const {
-  const JobState& job = *state.FindJob(task.job);
-  const OrderedBits& open = centers_.OpenNodes(task.kind, center);
-  return std::any_of(open.begin(), open.end(), [&](std::uint32_t node) {
-    if (state.Refused(job, NodeId{node}) || state.Avoids(job, task.kind, task.index, NodeId{node})) return false;
-    return task.kind == TaskKind::kReduce || !state.LacksSpace(job, task.index, NodeId{node});
-  });
-}
-
-std::optional<CenterId> Joss::Elsewhere(const ClusterState& state, const TaskId& task, CenterId center,
-                                        bool holding) const {
-  std::optional<CenterId> best;
-  std::uint64_t fewest = 0;
-  for (CenterId other = 0; other < centers_.size(); ++other) {
-    if (other == center || !MayRunIn(state, task, other)) continue;
-    if (holding && !centers_.Holds(state, state.FindJob(task.job)->spec.maps[task.index], other)) continue;
-    const std::uint64_t tasks = centers_.Unprocessed(state, queues_, other);
-    if (best && tasks >= fewest) continue;
-    best = other;
-    fewest = tasks;
-  }
-  return best;
+bool Joss::WantsSlots(const ClusterState& state, TaskKind kind, Micros) const {
+  return !state.RunnableJobs(kind).empty();
 }
 
 PolicyView Joss::View(const ClusterState& state, Micros now) const {
-  PolicyView view = fifo_.View(state, now);
-  view.facts.emplace_back("datacenters", std::to_string(centers_.live()));
-  if (!spread_) {
+  PolicyView view = Greedy::View(state, now);
+  const std::uint32_t live = homes_.centers().live();
+  view.facts.emplace_back("datacenters", std::to_string(live));
+  if (!homes_.spread()) {
     view.facts.emplace_back("runs as", "fifo: JoSS needs two datacenters");
     return view;
   }
-  const std::uint32_t live = centers_.live();
+  const JossQueues& queues = homes_.queues();
   view.facts.emplace_back("small jobs", "up to " + std::to_string(state.live_nodes() / live) + " maps");
   view.facts.emplace_back("reduce-heavy", "above " + Decimal(ReduceHeavyThreshold(live)));
-  for (CenterId center = 0; center < centers_.size(); ++center) {
+  for (CenterId center = 0; center < homes_.centers().size(); ++center) {
     view.facts.emplace_back("datacenter " + std::to_string(center),
-                            std::to_string(queues_.Waiting(TaskKind::kMap, center)) + " maps and " +
-                                std::to_string(queues_.Waiting(TaskKind::kReduce, center)) + " reduces wait");
+                            std::to_string(queues.Waiting(kMap, center)) + " maps and " +
+                                std::to_string(queues.Waiting(TaskKind::kReduce, center)) + " reduces wait");
   }
   for (const TaskKind kind : kTaskKinds) {
     for (const QueueKey& key : state.RunnableJobs(kind)) {
-      const auto& shares = queues_.SharesOf(key.job, kind);
+      const auto& shares = queues.SharesOf(key.job, kind);
       if (shares.empty()) continue;
       view.waits.push_back({key.job, kind, "in the queue of datacenter " + std::to_string(shares.front()->center)});
     }

@@ -22,6 +22,17 @@ void JossCenters::Rebuild(const ClusterState& state) {
       std::count_if(centers_.begin(), centers_.end(), [](const Center& center) { return !center.alive.empty(); }));
 }
 
+bool JossCenters::MayRun(const ClusterState& state, const TaskId& task, NodeId node) {
+  const JobState& job = *state.FindJob(task.job);
+  if (state.Refused(job, node) || state.Avoids(job, task.kind, task.index, node)) return false;
+  return task.kind == TaskKind::kReduce || !state.LacksSpace(job, task.index, node);
+}
+
+bool JossCenters::MayRunIn(const ClusterState& state, const TaskId& task, CenterId center) const {
+  const OrderedBits& open = OpenNodes(task.kind, center);
+  return std::any_of(open.begin(), open.end(), [&](std::uint32_t node) { return MayRun(state, task, NodeId{node}); });
+}
+
 std::uint64_t JossCenters::Unprocessed(const ClusterState& state, const JossQueues& queues, CenterId center) const {
   std::uint64_t tasks = queues.Waiting(TaskKind::kMap, center);
   tasks += queues.Waiting(TaskKind::kReduce, center);

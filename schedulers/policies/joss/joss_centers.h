@@ -26,6 +26,11 @@ class JossCenters {
   }
   [[nodiscard]] bool IsOpen(TaskKind kind, CenterId center) const { return !OpenNodes(kind, center).empty(); }
 
+  // Return true if the node, or a node of the datacenter that takes tasks, may run the task: the job does not refuse
+  // it, the task does not avoid it, and the output of a map fits there. MayRunIn: O(nodes).
+  [[nodiscard]] static bool MayRun(const ClusterState& state, const TaskId& task, NodeId node);
+  [[nodiscard]] bool MayRunIn(const ClusterState& state, const TaskId& task, CenterId center) const;
+
   // Returns how many tasks wait for the datacenter or run in it.
   [[nodiscard]] std::uint64_t Unprocessed(const ClusterState& state, const JossQueues& queues, CenterId center) const;
   // Returns the datacenter with the fewest unprocessed tasks among those that take tasks of all `kinds`, or among the

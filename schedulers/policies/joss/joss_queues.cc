@@ -68,17 +68,14 @@ void JossQueues::Drop(Share& share) {
 void JossQueues::SetReady(Share& share, bool ready) {
   if (std::exchange(share.ready, ready) == ready) return;
   Lane& lane = LaneOf(share.kind, share.center);
-  Queue& queue = lane.ready[share.queue];
+  ReadyShares& queue = lane.ready[share.queue];
   auto& line = share.near ? queue.near : queue.far;
   if (ready) {
     line[share.place] = &share;
-    lane.ready_numbers.insert(share.queue);
     return;
   }
   line.erase(share.place);
-  if (!queue.near.empty() || !queue.far.empty()) return;
-  lane.ready.erase(share.queue);
-  lane.ready_numbers.erase(share.queue);
+  if (queue.near.empty() && queue.far.empty()) lane.ready.erase(share.queue);
 }
 
 void JossQueues::EraseJob(JobId job) {
@@ -106,15 +103,15 @@ void JossQueues::MoveAll(TaskKind kind, CenterId from, CenterId to) {
   }
 }
 
-const std::set<std::uint32_t>& JossQueues::ReadyQueues(TaskKind kind, CenterId center) const {
-  return LaneOf(kind, center).ready_numbers;
+const JossQueues::ReadyQueues& JossQueues::Ready(TaskKind kind, CenterId center) const {
+  return LaneOf(kind, center).ready;
 }
 
-const JossQueues::Queue& JossQueues::ReadyShares(TaskKind kind, CenterId center, std::uint32_t queue) const {
-  return LaneOf(kind, center).ready.at(queue);
+JossQueues::ReadyQueues::const_iterator JossQueues::InTurn(TaskKind kind, CenterId center) const {
+  const Lane& lane = LaneOf(kind, center);
+  const auto next = lane.ready.lower_bound(lane.turn);
+  return next == lane.ready.end() ? lane.ready.begin() : next;
 }
-
-std::uint32_t JossQueues::Turn(TaskKind kind, CenterId center) const { return LaneOf(kind, center).turn; }
 
 void JossQueues::EndTurn(TaskKind kind, CenterId center, std::uint32_t served) {
   LaneOf(kind, center).turn = served + 1;

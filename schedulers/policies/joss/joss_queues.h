@@ -1,7 +1,7 @@
 // JossQueues: the task queues of each datacenter (Lee et al. section 4; docs/policies.md#joss).
 //
-// A datacenter has queues of maps and queues of reduces, each with a number: queue 0 is permanent, and small jobs share
-// it; a large job has a queue of its own. A queue is a row of shares. A share holds tasks of one job that came
+// A datacenter has queues of maps and queues of reduces, each with a number: small jobs share queue 0, which is
+// permanent; a large job has a queue of its own. A queue is a row of shares. A share holds tasks of one job that came
 // together, in the order of their indices. A queue is dropped when it is drained, and made again when one of its tasks
 // must run again. Queues are served in turn by their numbers, and the turn persists.
 //
@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "base/ids/ids.h"
@@ -22,6 +21,8 @@ namespace millrace::sched {
 
 class JossQueues {
  public:
+  static constexpr std::uint32_t kShared = 0;  // the queue of the small jobs
+
   struct Share {
     JobId job;
     TaskKind kind = TaskKind::kMap;
@@ -33,8 +34,9 @@ class JossQueues {
     OrderedBits tasks;
   };
   // The shares of a queue that are ready, by their places: those with data in the datacenter, and those without.
-  struct Queue {
+  struct ReadyShares {
     std::map<std::int64_t, Share*> near, far;
+    [[nodiscard]] const Share& First() const { return *(near.empty() ? far : near).begin()->second; }
   };
 
   // Where a new share goes.
@@ -49,13 +51,12 @@ class JossQueues {
   // Moves all shares of the datacenter to the ends of the other's queues of the same numbers, in their order.
   void MoveAll(TaskKind kind, CenterId from, CenterId to);
 
-  // Returns the numbers of the queues with something ready.
-  [[nodiscard]] const std::set<std::uint32_t>& ReadyQueues(TaskKind kind, CenterId center) const;
-  // Returns the ready shares of a queue. Requires: the queue is in ReadyQueues.
-  [[nodiscard]] const Queue& ReadyShares(TaskKind kind, CenterId center, std::uint32_t queue) const;
-  // Returns the number of the queue that has its turn. If nothing is ready in that queue, the turn is that of the next
-  // one by number that has something ready, and after the last one the first is next.
-  [[nodiscard]] std::uint32_t Turn(TaskKind kind, CenterId center) const;
+  // Returns the queues with something ready, by number.
+  using ReadyQueues = std::map<std::uint32_t, ReadyShares>;
+  [[nodiscard]] const ReadyQueues& Ready(TaskKind kind, CenterId center) const;
+  // Returns the ready queue that has its turn: the next by number after the one that was served last, and after the
+  // last one the first. Requires: Ready is not empty.
+  [[nodiscard]] ReadyQueues::const_iterator InTurn(TaskKind kind, CenterId center) const;
   void EndTurn(TaskKind kind, CenterId center, std::uint32_t served);
 
   [[nodiscard]] std::uint32_t Waiting(TaskKind kind, CenterId center) const;  // tasks
@@ -69,8 +70,7 @@ class JossQueues {
   // The queues of one kind of one datacenter.
   struct Lane {
     std::map<std::uint32_t, std::map<std::int64_t, Share>> queues;  // by number, place
-    std::map<std::uint32_t, Queue> ready;                           // those with something ready
-    std::set<std::uint32_t> ready_numbers;
+    ReadyQueues ready;
     std::uint32_t turn = 0;
     std::uint32_t waiting = 0;
   };

@@ -271,50 +271,80 @@ std::optional<Decision> JossReference::NextQueued(const ClusterState& state, Tas
       if (state.FreeNodes(kind).Contains(node)) nodes.push_back(node);
     }
     for (const auto& [id, queue] : queues_) {
-      const bool ready = std::any_of(queue.begin(), queue.end(),
-                                     [&](const Batch& batch) { return state.FindJob(batch.job)->runnable[kind]; });
+      const bool ready = !InOrder(state, id).empty();
       if (std::get<TaskKind>(id) == kind && std::get<1>(id) == center && ready) queues.push_back(std::get<2>(id));
     }
-    std::uint32_t& node_turn = node_turn_[{kind, center}];
-    std::uint32_t& queue_turn = queue_turn_[{kind, center}];
-    for (const std::uint32_t node : InTurn(nodes, node_turn)) {
-      for (const std::uint32_t queue : InTurn(queues, queue_turn)) {
+    queues = InTurn(queues, queue_turn_[{kind, center}]);
+    if (!queues.empty() && assigner_ == Joss::Assigner::kJob && kind == TaskKind::kMap) {
+      const QueueId id{kind, center, queues.front()};
+      const Batch first = InOrder(state, id).front();
+      const auto& replicas = state.FindJob(first.job)->spec.maps[*first.tasks.begin()].replicas;
+      const auto at_data = std::find_if(nodes.begin(), nodes.end(), [&](std::uint32_t node) {
+        return std::find(replicas.begin(), replicas.end(), NodeId{node}) != replicas.end();
+      });
+      const Pick pick = at_data == nodes.end() ? Pick() : PickLocal(state, id, NodeId{*at_data});
+      if (pick.verdict == Verdict::kMoved) return NextQueued(state, kind);
+      if (pick.verdict == Verdict::kTake) return Give(id, pick.task, NodeId{*at_data});
+    }
+    for (const std::uint32_t node : InTurn(nodes, node_turn_[{kind, center}])) {
+      for (const std::uint32_t queue : queues) {
         const Pick pick = PickFrom(state, {kind, center, queue}, NodeId{node});
         if (pick.verdict == Verdict::kMoved) return NextQueued(state, kind);
         if (pick.verdict == Verdict::kSkip) continue;
-        Remove(pick.task);
-        Home(pick.task) = center;
-        center_turn_[kind] = center + 1;
-        node_turn = node + 1;
-        queue_turn = queue + 1;
-        return Decision{pick.task, NodeId{node}};
+        node_turn_[{kind, center}] = node + 1;
+        return Give({kind, center, queue}, pick.task, NodeId{node});
       }
     }
   }
   return std::nullopt;
 }
 
+Decision JossReference::Give(const QueueId& id, const TaskId& task, NodeId node) {
+  const auto& [kind, center, queue] = id;
+  Remove(task);
+  Home(task) = center;
+  center_turn_[kind] = center + 1;
+  queue_turn_[{kind, center}] = queue + 1;
+  return {task, node};
+}
+
+std::vector<JossReference::Batch> JossReference::InOrder(const ClusterState& state, const QueueId& id) const {
+  std::vector<Batch> batches;
+  for (const bool near : {true, false}) {
+    for (const Batch& batch : queues_.at(id)) {
+      if (batch.near == near && state.FindJob(batch.job)->runnable[std::get<TaskKind>(id)]) batches.push_back(batch);
+    }
+  }
+  return batches;
+}
+
 JossReference::Pick JossReference::PickFrom(const ClusterState& state, const QueueId& id, NodeId node) {
   const auto& [kind, center, number] = id;
   if (assigner_ == Joss::Assigner::kJob && kind == TaskKind::kMap) {
-    for (const QueueKey& key : state.RunnableJobs(kind)) {
-      for (const std::uint32_t map : state.FindJob(key.job)->pending_maps.At(node)) {
-        const TaskId task{key.job, kind, map};
-        const Verdict verdict = IsIn(id, task) ? Check(state, task, center, node, true) : Verdict::kSkip;
-        if (verdict != Verdict::kSkip) return {verdict, task};
-      }
-    }
+    const Pick local = PickLocal(state, id, node);
+    if (local.verdict != Verdict::kSkip) return local;
   }
-  std::deque<Batch> queue = queues_.at(id);
-  std::stable_sort(queue.begin(), queue.end(), [](const Batch& a, const Batch& b) { return a.near > b.near; });
-  for (const Batch& batch : queue) {
+  for (const Batch& batch : InOrder(state, id)) {
     const JobState& job = *state.FindJob(batch.job);
-    if (!job.runnable[kind]) continue;
+    std::optional<std::uint64_t> too_large;  // the least output that does not fit
     for (const std::uint32_t index : batch.tasks) {
+      if (too_large && job.ExpectedOutput(index) >= *too_large) continue;
       const TaskId task{batch.job, kind, index};
       const Verdict verdict = Check(state, task, center, node, false);
       if (verdict != Verdict::kSkip) return {verdict, task};
-      if (!state.Avoids(job, kind, index, node)) break;  // the node is refused to the job, or has no room for its maps
+      if (state.Refused(job, node)) break;
+      if (kind == TaskKind::kMap && state.LacksSpace(job, index, node)) too_large = job.ExpectedOutput(index);
+    }
+  }
+  return {};
+}
+
+JossReference::Pick JossReference::PickLocal(const ClusterState& state, const QueueId& id, NodeId node) {
+  for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
+    for (const std::uint32_t map : state.FindJob(key.job)->pending_maps.At(node)) {
+      const TaskId task{key.job, TaskKind::kMap, map};
+      const Verdict verdict = IsIn(id, task) ? Check(state, task, std::get<1>(id), node, true) : Verdict::kSkip;
+      if (verdict != Verdict::kSkip) return {verdict, task};
     }
   }
   return {};

@@ -64,7 +64,11 @@ class JossReference {
 
   std::optional<Decision> NextUnknown(const ClusterState& state, TaskKind kind);
   std::optional<Decision> NextQueued(const ClusterState& state, TaskKind kind);
+  Decision Give(const QueueId& queue, const TaskId& task, NodeId node);
+  // Returns what may run of the queue: first the batches whose data was in the datacenter.
+  [[nodiscard]] std::vector<Batch> InOrder(const ClusterState& state, const QueueId& queue) const;
   Pick PickFrom(const ClusterState& state, const QueueId& queue, NodeId node);
+  Pick PickLocal(const ClusterState& state, const QueueId& queue, NodeId node);
   Verdict Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node, bool at_data);
   void Move(const ClusterState& state, const TaskId& task, CenterId to);
 

@@ -9,7 +9,7 @@ namespace {
 constexpr Micros kDefaultWindow = 200 * kMillisecond;
 constexpr std::uint64_t kPlentyFree = 20;  // one in so many map slots, and there is no need to gather
 
-// When the oldest job with a waiting map was submitted.
+// Returns when the oldest job with a waiting map was submitted.
 Micros OldestSubmission(const ClusterState& state) {
   const ClusterState::JobQueue& jobs = state.RunnableJobs(TaskKind::kMap);
   Micros oldest = state.FindJob(jobs.begin()->job)->progress.submitted;
@@ -33,44 +33,56 @@ Lsap::Lsap(std::string name, const LsapSettings& settings, Cost cost, Admission 
 
 void Lsap::OnJobSubmitted(const ClusterState& state, JobId job) {
   Dl::OnJobSubmitted(state, job);
-  changed_ = true;
+  DropPlan();
 }
 
-void Lsap::OnJobPrioritySet(const ClusterState&, JobId) { changed_ = true; }
+void Lsap::OnJobPrioritySet(const ClusterState&, JobId) { DropPlan(); }
 
 void Lsap::OnJobEnded(const ClusterState& state, JobId job) {
   Dl::OnJobEnded(state, job);
-  changed_ = true;
+  DropPlan();
 }
 
 void Lsap::OnJobChanged(const ClusterState& state, JobId job) {
   Dl::OnJobChanged(state, job);
-  if (std::exchange(launched_, std::nullopt) != job) changed_ = true;
+  if (std::exchange(launched_, std::nullopt) != job) DropPlan();
 }
 
 void Lsap::OnNodesChanged(const ClusterState& state) {
   Dl::OnNodesChanged(state);
-  changed_ = true;
+  DropPlan();
+}
+
+void Lsap::DropPlan() {
+  plan_.clear();
+  if (phase_ == Phase::kPlanned) phase_ = Phase::kChanged;
 }
 
 std::optional<Decision> Lsap::Next(const ClusterState& state, Micros now) {
-  if (TakeRaised(state, now)) changed_ = true;
-  if (changed_) plan_.clear();
+  if (ConsumeRaised(state, now)) DropPlan();
   const auto decision = NextOf(state, now);
   launched_ = decision ? std::optional(decision->task.job) : std::nullopt;
   return decision;
 }
 
 std::optional<Decision> Lsap::NextOf(const ClusterState& state, Micros now) {
-  if (auto planned = NextPlanned(state, now)) return planned;
-  if (Gather(state, now)) return NextReduce(state);
-  if (changed_ && !state.FreeNodes(TaskKind::kMap).empty() && !state.RunnableJobs(TaskKind::kMap).empty()) {
-    changed_ = false;
-    if (Groups() || !OneSlotFree(state)) MakePlan(state, now);
-    if (auto planned = NextPlanned(state, now)) return planned;
+  if (phase_ != Phase::kPlanned) {
+    phase_ = NextPhase(state, now);
+    if (phase_ == Phase::kGathering) return NextReduce(state);
+    if (phase_ == Phase::kPlanned && (Groups() || !OneSlotFree(state))) MakePlan(state, now);
   }
+  if (auto planned = NextPlanned(state, now)) return planned;
   if (auto map = NextMap(state, now)) return map;
   return NextReduce(state);
+}
+
+Lsap::Phase Lsap::NextPhase(const ClusterState& state, Micros now) {
+  if (state.FreeNodes(TaskKind::kMap).empty() || state.RunnableJobs(TaskKind::kMap).empty()) return Phase::kChanged;
+  const Micros window = Window(state);
+  if (window <= 0) return Phase::kPlanned;
+  if (phase_ != Phase::kGathering) gathering_since_ = now;
+  gathered_at_ = std::min(gathering_since_, OldestSubmission(state)) + window;
+  return now < gathered_at_ ? Phase::kGathering : Phase::kPlanned;
 }
 
 Micros Lsap::Window(const ClusterState& state) const {
@@ -80,24 +92,7 @@ Micros Lsap::Window(const ClusterState& state) const {
   return (slots - used) * kPlentyFree >= slots ? 0 : kDefaultWindow;
 }
 
-bool Lsap::Gather(const ClusterState& state, Micros now) {
-  gathered_at_.reset();
-  const bool nothing = state.FreeNodes(TaskKind::kMap).empty() || state.RunnableJobs(TaskKind::kMap).empty();
-  const Micros window = nothing || !changed_ ? 0 : Window(state);
-  if (window > 0) {
-    if (!gathering_since_) gathering_since_ = now;
-    const Micros end = std::min(*gathering_since_, OldestSubmission(state)) + window;
-    if (now < end) {
-      gathered_at_ = end;
-      return true;
-    }
-  }
-  gathering_since_.reset();
-  return false;
-}
-
 void Lsap::MakePlan(const ClusterState& state, Micros now) {
-  plan_.clear();
   if (OneSlotFree(state)) {
     const NodeId node{state.FreeNodes(TaskKind::kMap).First()};
     if (const auto cheapest = CheapestAtData(state, now, node)) {
@@ -109,7 +104,7 @@ void Lsap::MakePlan(const ClusterState& state, Micros now) {
   std::optional<MapAssignment::Plan> plan;
   MapCandidates candidates;
   if (!groups) {
-    // Every slot with a map at its data cannot be bettered.
+    // A plan that gives every slot a map at its data cannot be bettered.
     candidates = CollectCandidates(state, CandidateReach::kNodes, {});
     const MapAssignment assignment = Pose(state, now, candidates);
     plan = candidates.all ? assignment.Solve() : assignment.SolveLocally();
@@ -156,17 +151,18 @@ std::optional<Decision> Lsap::NextPlanned(const ClusterState& state, Micros now)
 }
 
 bool Lsap::WaitsForSpace(const ClusterState& state, Micros now) const {
-  return !gathered_at_ && Dl::WaitsForSpace(state, now);
+  return phase_ != Phase::kGathering && Dl::WaitsForSpace(state, now);
 }
 
 std::optional<Micros> Lsap::NextWake(const ClusterState& state) const {
   const auto wait = Dl::NextWake(state);
-  return wait && gathered_at_ ? std::min(wait, gathered_at_) : std::max(wait, gathered_at_);
+  if (phase_ != Phase::kGathering) return wait;
+  return wait ? std::min(*wait, gathered_at_) : gathered_at_;
 }
 
 std::optional<std::string> Lsap::WhyMapsWait(Micros now) const {
-  if (!gathering_since_) return std::nullopt;
-  return "waiting for slots to gather since " + std::to_string((now - *gathering_since_) / kMillisecond) + " ms";
+  if (phase_ != Phase::kGathering) return std::nullopt;
+  return "waiting for slots to gather since " + std::to_string((now - gathering_since_) / kMillisecond) + " ms";
 }
 
 }  // namespace millrace::sched

@@ -67,9 +67,18 @@ class Lsap : public Dl {
   }
 
  private:
+  enum class Phase : std::uint8_t {
+    kChanged,    // something has happened since the last plan
+    kGathering,  // the same, and slots are held back
+    kPlanned     // what has happened since the last plan are its own launches
+  };
+
+  // Something has happened.
+  void DropPlan();
   std::optional<Decision> NextOf(const ClusterState& state, Micros now);
   std::optional<Decision> NextPlanned(const ClusterState& state, Micros now);
-  [[nodiscard]] bool Gather(const ClusterState& state, Micros now);
+  // Returns what comes after kChanged and kGathering.
+  [[nodiscard]] Phase NextPhase(const ClusterState& state, Micros now);
   [[nodiscard]] Micros Window(const ClusterState& state) const;
   void MakePlan(const ClusterState& state, Micros now);
   // The candidates and the free slots.
@@ -78,10 +87,9 @@ class Lsap : public Dl {
   const LsapSettings settings_;
   const Cost cost_;
   std::deque<Decision> plan_;
-  bool changed_ = true;            // something happened since the last plan
-  std::optional<JobId> launched_;  // by the last decision: that change is our own
-  std::optional<Micros> gathering_since_;
-  std::optional<Micros> gathered_at_;  // when the gathering ends
+  Phase phase_ = Phase::kChanged;
+  std::optional<JobId> launched_;                 // by the last decision: that change is our own
+  Micros gathering_since_ = 0, gathered_at_ = 0;  // in kGathering: when it began and when it ends
 };
 
 }  // namespace millrace::sched

@@ -36,16 +36,16 @@ class Collector {
       return candidates;
     }
     if (reach_ == CandidateReach::kPlaces)
-      TakeAroundFreeNodes();
+      CollectAroundFreeNodes();
     else
-      for (const std::uint32_t id : state_.FreeNodes(TaskKind::kMap)) TakeOnNode(id, nullptr, nullptr);
-    TakeQueue();
+      for (const std::uint32_t id : state_.FreeNodes(TaskKind::kMap)) CollectOnNode(id, nullptr, nullptr);
+    CollectFromQueue();
     candidates.maps = InOrder();
     return candidates;
   }
 
  private:
-  // How many maps of each group a place still wants.
+  // It says how many maps of each group a place still wants.
   struct Wanted {
     void Set(std::uint32_t groups, std::uint32_t of_each) {
       left.assign(groups, of_each);
@@ -76,8 +76,8 @@ class Collector {
     return &taken_[at->second].maps;
   }
 
-  // For the node, if a slot is free there, and for its rack and datacenter, if they want more.
-  void TakeOnNode(std::uint32_t id, Wanted* rack, Wanted* datacenter) {
+  // Collects maps for the node, if a slot is free there, and for its rack and datacenter, if they want more.
+  void CollectOnNode(std::uint32_t id, Wanted* rack, Wanted* datacenter) {
     const bool free = state_.FreeNodes(TaskKind::kMap).Contains(id);
     node_.Set(free ? groups_.count : 0, free ? Limit(FreeAt(id)) : 0);
     std::array<Wanted*, 3> places{};
@@ -85,9 +85,9 @@ class Collector {
     for (Wanted* place : {&node_, rack, datacenter}) {
       if (place != nullptr && place->open > 0) places[count++] = place;
     }
-    TakeFor(NodeId{id}, std::span(places).first(count));
+    CollectFor(NodeId{id}, std::span(places).first(count));
   }
-  void TakeFor(NodeId node, std::span<Wanted* const> places) {
+  void CollectFor(NodeId node, std::span<Wanted* const> places) {
     if (places.empty()) return;
     state_.VisitLocalJobs(node, [&](JobId job) {
       const std::uint32_t group = groups_.of(job);
@@ -106,8 +106,8 @@ class Collector {
     });
   }
 
-  // Racks and datacenters where something is free take from all nodes there.
-  void TakeAroundFreeNodes() {
+  // Collects for the racks and datacenters where something is free, from all nodes there.
+  void CollectAroundFreeNodes() {
     const Topology& topology = state_.topology();
     std::vector<std::uint32_t> racks(topology.racks()), datacenters(topology.datacenters());
     for (const std::uint32_t id : state_.FreeNodes(TaskKind::kMap)) {
@@ -118,11 +118,11 @@ class Collector {
     for (std::uint32_t id = 0; id < state_.node_ids(); ++id) {
       const Location at = topology.Of(NodeId{id});
       if (at.rack == Location::kNowhere) continue;
-      TakeOnNode(id, by_rack.empty() ? nullptr : &by_rack[at.rack],
-                 by_datacenter.empty() ? nullptr : &by_datacenter[at.datacenter]);
+      CollectOnNode(id, by_rack.empty() ? nullptr : &by_rack[at.rack],
+                    by_datacenter.empty() ? nullptr : &by_datacenter[at.datacenter]);
     }
   }
-  // Of the places of a level, by their free slots; none if the cluster does not have that level.
+  // Returns what the places of a level want, by their free slots; nothing if the cluster does not have that level.
   [[nodiscard]] std::vector<Wanted> WantedBy(const std::vector<std::uint32_t>& free) const {
     if (free.size() <= 1) return {};
     std::vector<Wanted> wanted(free.size());
@@ -132,7 +132,7 @@ class Collector {
     return wanted;
   }
 
-  void TakeQueue() {
+  void CollectFromQueue() {
     node_.Set(groups_.count, slots_);
     for (const QueueKey& key : state_.RunnableJobs(TaskKind::kMap)) {
       if (node_.open == 0) return;

@@ -9,7 +9,7 @@
 namespace millrace::sched {
 namespace {
 
-// Percent of a number of slots; a whole number stays one.
+// Returns a percentage of a number of slots. A whole number stays one.
 double Percent(double percent, double slots) { return percent * slots / 100; }
 
 }  // namespace

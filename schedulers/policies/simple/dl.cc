@@ -39,7 +39,7 @@ std::optional<Decision> Dl::Next(const ClusterState& state, Micros now) {
   return NextReduce(state);
 }
 
-bool Dl::TakeRaised(const ClusterState& state, Micros now) {
+bool Dl::ConsumeRaised(const ClusterState& state, Micros now) {
   if (admission_.locality() == nullptr) return false;
   const std::vector<JobId> raised = admission_.locality()->TakeRaised(state, now);
   for (const JobId job : raised) refusals_[TaskKind::kMap].MayAcceptMore(job);
@@ -48,7 +48,7 @@ bool Dl::TakeRaised(const ClusterState& state, Micros now) {
 
 std::optional<Decision> Dl::NextMap(const ClusterState& state, Micros now) {
   SlotRefusals& memory = refusals_[TaskKind::kMap];
-  TakeRaised(state, now);
+  ConsumeRaised(state, now);
   const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
   if (free.empty() || state.RunnableJobs(TaskKind::kMap).empty()) return std::nullopt;
   std::optional<Offer> taken;

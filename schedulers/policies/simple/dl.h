@@ -53,7 +53,7 @@ class Dl : public Policy {
   std::optional<Decision> NextMap(const ClusterState& state, Micros now);
   std::optional<Decision> NextReduce(const ClusterState& state);
   // Returns true if jobs have earned farther slots since the last call.
-  bool TakeRaised(const ClusterState& state, Micros now);
+  bool ConsumeRaised(const ClusterState& state, Micros now);
   // Takes note that a map of the job is going to be launched.
   void OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now);
   [[nodiscard]] Admission& admission() { return admission_; }

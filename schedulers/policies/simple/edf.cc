@@ -11,8 +11,8 @@ namespace {
 
 constexpr Micros kNoDeadline = std::numeric_limits<Micros>::max();
 
-// When all maps are done: the moment at which half of the reduces will be, by the run time of those that run now; a
-// moment in the past if they are. Nothing if it takes more than what runs.
+// Returns the moment at which half of the reduces will be done, by the run time of those that run now, which is in the
+// past if they are; nothing before all maps are done, or if it takes more than what runs.
 std::optional<Micros> HalfDoneAt(const ClusterState& state, const JobState& job) {
   constexpr TaskKind kReduce = TaskKind::kReduce;
   const JobProgress& progress = job.progress;
@@ -26,7 +26,7 @@ std::optional<Micros> HalfDoneAt(const ClusterState& state, const JobState& job)
   return static_cast<Micros>((since + missing * estimate) / running + 0.5);
 }
 
-// The same by what the reduces report.
+// Returns true if half of the reduces are done by what they report.
 bool ReportsHalf(const JobState& job) {
   if (job.progress.maps_done < job.progress.maps) return false;
   std::uint64_t per_mille = 1000ULL * job.progress.reduces_done;
@@ -82,7 +82,7 @@ bool EdfOrder::Wanted(const ClusterState& state) const {
                      [&](TaskKind kind) { return !state.FreeNodes(kind).empty() && !runnable_[kind].empty(); });
 }
 
-// Exclusive: lets the next jobs in as long as all that are in are half done.
+// `edf.exclusive` lets the next jobs in as long as all that are in are half done.
 PerSlot<bool> EdfOrder::BeginRound(const ClusterState& state, Micros now) {
   if (!exclusive_ || !Wanted(state)) return {};
   const auto half_done = [&](const Key& key) { return HalfDone(state, *state.FindJob(std::get<JobId>(key)), now); };

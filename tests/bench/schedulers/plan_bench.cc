@@ -47,7 +47,7 @@ PlanProblem Backlog(const Size& size, std::uint64_t seed, PlanObjective::Kind ob
   for (std::uint32_t i = 0; i < size.jobs; ++i) {
     PlanJob job;
     job.id = JobId{i};
-    job.submitted = job.earliest = kMoment - kTick * static_cast<Micros>(between(0, 3'000));
+    job.submitted = kMoment - kTick * static_cast<Micros>(between(0, 3'000));
     job.maps = static_cast<std::uint32_t>(between(size.maps / 4, size.maps * 7 / 4));
     job.reduces = static_cast<std::uint32_t>(between(1, 2 * size.reduces - 1));
     job.map_time = kTick * static_cast<Micros>(between(100, 300));

@@ -298,7 +298,7 @@ TEST(CpSnapshotTest, PoolsSlotsAndFixesRunningTasks) {
     2000000 AttemptLaunched attempt=job5.r.0.0 node=n2
     3000000 NodeDrained node=n3
   )");
-  const CpSnapshot snapshot = TakeSnapshot(engine.state(), CpSettings(), 4'000'000);
+  const CpSnapshot snapshot = MakeSnapshot(engine.state(), CpSettings(), 4'000'000);
   const PlanProblem& problem = snapshot.problem;
   EXPECT_EQ(problem.now, 4'000'000);
   // n3 takes no new tasks; the other map ends at 6 s.
@@ -331,7 +331,7 @@ TEST(CpSnapshotTest, TheBiasOfAJobIsThatOfItsFinishedTasksWithAPriorOfOne) {
   )");
   // 1 s + 3 s + 3 s for 3 s said; with the one that runs since 5 s 12 s for 4 s.
   EXPECT_DOUBLE_EQ(FinishedTimes(engine.state(), *engine.state().FindJob(JobId{1})).map, 7e6 / 3);
-  const CpSnapshot snapshot = TakeSnapshot(engine.state(), CpSettings(), 5'000'000);
+  const CpSnapshot snapshot = MakeSnapshot(engine.state(), CpSettings(), 5'000'000);
   EXPECT_DOUBLE_EQ(snapshot.times.at(JobId{1}).reduce, 6e6);
   EXPECT_EQ(snapshot.problem.jobs.at(0).map_time, 3'000'000);
   EXPECT_EQ(snapshot.problem.jobs.at(0).reduce_time, 6'000'000);

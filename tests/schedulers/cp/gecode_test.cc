@@ -34,7 +34,7 @@ TEST(GecodeTest, FindsTheSameBestSchedulesAsTryingAll) {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    PlanProblem problem = RandomProblem(&random, {.jobs = 3, .maps = 2, .reduces = 1, .waiting = seed % 4 == 0});
+    PlanProblem problem = RandomProblem(&random, {.jobs = 3, .maps = 2, .reduces = 1});
     problem.objective.kind = PlanObjective::Kind::kPaper;
     const double best = LeastCost(problem);
     EXPECT_EQ(Solve(problem, best + 1), best);
@@ -51,7 +51,7 @@ TEST(GecodeTest, ProvesNothingThatIsNotSo) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const PlanProblem problem = RandomProblem(&random, {.jobs = 3, .maps = 2, .reduces = 1, .waiting = seed % 4 == 0});
+    const PlanProblem problem = RandomProblem(&random, {.jobs = 3, .maps = 2, .reduces = 1});
     const double best = LeastCost(problem);
     EXPECT_FALSE(prover->NothingBelow(problem, best * (1 + 1e-6) + 1e-6));
     proven += prover->NothingBelow(problem, best) ? 1 : 0;
@@ -67,7 +67,7 @@ TEST(GecodeTest, TimesThatDoNotFitAreRoundedInFavourOfTheSchedule) {
   for (std::uint32_t i = 0; i < 4; ++i) {
     PlanJob job;
     job.id = JobId{i};
-    job.submitted = job.earliest = problem.now - 1'000'000'007;
+    job.submitted = problem.now - 1'000'000'007;
     job.maps = 3;
     job.map_time = 999'999'937;
     job.deadline = problem.now + 12 * job.map_time;

@@ -20,8 +20,6 @@ PlanProblem RandomProblem(std::mt19937_64* random, const RandomShape& shape) {
     PlanJob job;
     job.id = JobId{i + 1};
     job.submitted = problem.now - static_cast<Micros>(upto(20));
-    job.earliest = job.submitted;
-    if (shape.waiting && upto(1) == 0) job.earliest = job.submitted = problem.now + static_cast<Micros>(upto(15));
     job.maps = static_cast<std::uint32_t>(upto(shape.maps));
     job.reduces = static_cast<std::uint32_t>(upto(shape.reduces));
     job.map_time = 1 + static_cast<Micros>(upto(static_cast<std::uint64_t>(shape.task - 1)));

@@ -13,7 +13,6 @@ struct RandomShape {
   std::uint32_t maps = 3, reduces = 2;  // of a job, at most
   std::uint32_t slots = 3;              // of a kind, at most
   Micros task = 9;                      // at most
-  bool waiting = false;                 // some jobs may not start yet
 };
 // Returns a problem with at least one slot of each kind. Half of the problems have the objective of the paper.
 PlanProblem RandomProblem(std::mt19937_64* random, const RandomShape& shape);

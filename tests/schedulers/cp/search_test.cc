@@ -59,7 +59,7 @@ TEST(SearchTest, TheBestOrderIsWithinAFewPercentOfTheBestSchedule) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const PlanProblem problem = RandomProblem(&random, {.jobs = 3, .maps = 2, .reduces = 1, .waiting = false});
+    const PlanProblem problem = RandomProblem(&random, {.jobs = 3, .maps = 2, .reduces = 1});
     const Plan plan = SearchPlan(problem, {});
     const double best = LeastCost(problem);
     ASSERT_LE(plan.bound, best * (1 + 1e-9));
@@ -79,7 +79,7 @@ TEST(SearchTest, ThePlanHoldsEveryPendingTaskAndCostsWhatItSays) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const RandomShape shape{.jobs = 12, .maps = 20, .reduces = 3, .slots = 6, .task = 20, .waiting = seed % 4 == 0};
+    const RandomShape shape{.jobs = 12, .maps = 20, .reduces = 3, .slots = 6, .task = 20};
     const PlanProblem problem = RandomProblem(&random, shape);
     std::vector<double> costs;
     const Plan plan = SearchPlan(problem, {.evaluations = 800}, [&](const Plan& p) { costs.push_back(p.cost); });

@@ -44,7 +44,7 @@ const Setup kSetups[] = {
     {"sjf", [](const Settings& s, SlotKind) { return std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, s.Of<MlqSettings>()); }},
     {"mlq", [](const Settings& s, SlotKind) { return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, s.Of<MlqSettings>()); }},
     {"edf", [](const Settings& s, SlotKind) { return std::make_unique<EdfOrder>(s.Of<EdfSettings>()); }},
-    {"fair", [](const Settings& s, SlotKind reduces) { return std::make_unique<FairOrder>(s, FairCounting{reduces}); }},
+    {"fair", [](const Settings& s, SlotKind reduces) { return std::make_unique<FairOrder>(s, reduces); }},
     {"round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(); }, false},
     {"limited_round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(2); }, false},
 };

@@ -178,6 +178,42 @@ TEST(JossTest, JobDrivenTakesTheClosestOfAllJobsInTheQueue) {
   )");
 }
 
+constexpr const char* kDataOnTheSecondNode = R"(
+    0 NodeJoined node=n1 datacenter=a rack=r1 maps=1
+    0 NodeJoined node=n2 datacenter=a rack=r2 maps=1
+    0 NodeJoined node=n3 datacenter=b
+    0 NodeJoined node=n4 datacenter=b
+    1 JobSubmitted job=job1 maps=1:n2
+    1 decide
+  )";
+
+TEST(JossTest, TaskDrivenServesNodesByNumber) {
+  Engine engine({}, TaskDriven(1));
+  EXPECT_PLAYS(&engine, std::string(kDataOnTheSecondNode) + "-> launch job1.m.0.0 n1 datacenter\n");
+}
+
+TEST(JossTest, JobDrivenServesANodeWithTheDataOfTheFirstMapFirst) {
+  Engine engine({}, JobDriven(1));
+  EXPECT_PLAYS(&engine, std::string(kDataOnTheSecondNode) + "-> launch job1.m.0.0 n2 node\n");
+}
+
+// Large jobs: job1 has the turn and then job2, and each has its choice of a node. Then job1 has to take what is left,
+// though job2 has its data there.
+TEST(JossTest, TheChoiceOfANodeLeavesTheTurnsOfTheQueues) {
+  Engine engine({}, JobDriven(1));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 datacenter=a rack=r1 maps=2
+    0 NodeJoined node=n2 datacenter=a rack=r2 maps=1
+    0 NodeJoined node=n3 datacenter=b
+    1 JobSubmitted job=job1 maps=1:n2;1:n2;1:n2
+    1 JobSubmitted job=job2 maps=1:n1;1:n1
+    1 decide
+    -> launch job1.m.0.0 n2 node
+    -> launch job2.m.0.0 n1 node
+    -> launch job1.m.1.0 n1 datacenter
+  )");
+}
+
 // Large jobs: job1 has the turn, and its own closest map goes, then job2, which has none at the node.
 TEST(JossTest, JobDrivenTakesTheClosestOfALargeJobsOwnQueue) {
   Engine engine({}, JobDriven(1));
@@ -297,6 +333,24 @@ TEST(JossTest, ATaskThatItsDatacenterMayNotRunMoves) {
     2 AttemptFailed attempt=job1.m.0.0 reason=x
     2 decide
     -> launch job1.m.0.1 n2 off
+  )");
+}
+
+// Map 0 fits nowhere, maps 1 and 3 only on n2, which is full.
+TEST(JossTest, AMapThatDoesNotFitHoldsBackNoneBehindIt) {
+  Engine engine({}, TaskDriven(1));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 datacenter=a maps=1 reduces=1
+    0 NodeJoined node=n2 datacenter=a maps=1
+    0 NodeJoined node=n3 datacenter=b maps=1
+    0 NodeSpace node=n1 free_bytes=50
+    0 NodeSpace node=n2 free_bytes=80
+    0 NodeSpace node=n3 free_bytes=5
+    1 JobSubmitted job=job1 maps=1:n2 reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    1 AttemptLaunched attempt=job1.m.0.0 node=n2
+    1 JobSubmitted job=job2 maps=100:n1;70:n1;40:n1;60:n1;30:n1 reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    1 decide
+    -> launch job2.m.2.0 n1 node
   )");
 }
 

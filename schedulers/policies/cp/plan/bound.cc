@@ -8,7 +8,7 @@
 namespace millrace::sched {
 namespace {
 
-// How much slot time there is before a moment, and the reverse.
+// It says how much slot time there is before a moment, and the reverse.
 class Capacity {
  public:
   Capacity(const std::vector<SlotGroup>& slots, Micros now) : slots_(slots), now_(now) {}
@@ -140,9 +140,8 @@ std::vector<Micros> AloneEnds(const PlanProblem& problem) {
   const SlotPool reduce_slots(SlotsOf(problem.reduce_slots, problem.now));
   std::vector<Micros> ends;
   for (const PlanJob& job : problem.jobs) {
-    Micros end = std::max({problem.now, job.earliest, job.maps_until});
+    Micros end = std::max(problem.now, job.maps_until);
     SlotPool maps = map_slots;
-    maps.AdvanceTo(job.earliest);
     end = std::max(end, maps.Place(job.maps, job.map_time).last_end);
     SlotPool reduces = reduce_slots;
     reduces.AdvanceTo(end);

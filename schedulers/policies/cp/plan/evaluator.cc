@@ -22,26 +22,17 @@ Evaluator::Evaluator(const PlanProblem& problem)
       initial_reduces_(PoolOf(problem.reduce_slots, problem.now)),
       pool_(initial_maps_),
       map_ends_(problem.jobs.size()),
-      ends_(problem.jobs.size()) {
-  for (const PlanJob& job : problem.jobs) waiting_ |= job.maps > 0 && job.earliest > problem.now;
-}
+      ends_(problem.jobs.size()) {}
 
 double Evaluator::Cost(const PlanOrder& order, std::size_t same) {
   ++evaluations_;
-  for (std::size_t i = 0; i < ends_.size(); ++i) {
-    map_ends_[i] = std::max({problem_.now, problem_.jobs[i].earliest, problem_.jobs[i].maps_until});
-  }
-  if (waiting_) {
-    RunWaitingMaps(order);
-  } else {
-    RunMaps(order, same);
-  }
+  for (std::size_t i = 0; i < ends_.size(); ++i) map_ends_[i] = std::max(problem_.now, problem_.jobs[i].maps_until);
+  RunMaps(order, same);
   RunReduces(order);
   return PlanCost(problem_, ends_);
 }
 
 void Evaluator::Rebase(const PlanOrder& order, std::size_t same) {
-  if (waiting_) return;
   const std::size_t count = order.maps.size();
   const std::size_t stride = std::max<std::size_t>(1, count / kCheckpoints);
   if (stride != stride_ || checkpoints_.empty()) same = 0;
@@ -80,16 +71,6 @@ void Evaluator::RunMaps(const PlanOrder& order, std::size_t same) {
   }
 }
 
-void Evaluator::RunWaitingMaps(const PlanOrder& order) {
-  batches_.clear();
-  for (const MapChunk& chunk : order.maps) {
-    const PlanJob& job = problem_.jobs[chunk.job];
-    if (chunk.maps > 0) batches_.push_back({std::max(problem_.now, job.earliest), chunk.job, chunk.maps, job.map_time});
-  }
-  pool_ = initial_maps_;
-  Dispatch(&pool_, &batches_, &map_ends_);
-}
-
 void Evaluator::RunReduces(const PlanOrder& order) {
   for (std::size_t i = 0; i < ends_.size(); ++i) ends_[i] = std::max(map_ends_[i], problem_.jobs[i].reduces_until);
   batches_.clear();
@@ -97,30 +78,28 @@ void Evaluator::RunReduces(const PlanOrder& order) {
     const PlanJob& job = problem_.jobs[index];
     if (job.reduces > 0) batches_.push_back({map_ends_[index], index, job.reduces, job.reduce_time});
   }
-  pool_ = initial_reduces_;
-  Dispatch(&pool_, &batches_, &ends_);
+  Dispatch();
 }
 
-void Evaluator::Dispatch(SlotPool* pool, std::vector<Batch>* batches, std::vector<Micros>* ends) {
-  by_ready_.resize(batches->size());
+void Evaluator::Dispatch() {
+  pool_ = initial_reduces_;
+  by_ready_.resize(batches_.size());
   std::iota(by_ready_.begin(), by_ready_.end(), 0U);
   std::sort(by_ready_.begin(), by_ready_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const Micros ready_a = (*batches)[a].ready, ready_b = (*batches)[b].ready;
-    return ready_a != ready_b ? ready_a < ready_b : a < b;
+    return batches_[a].ready != batches_[b].ready ? batches_[a].ready < batches_[b].ready : a < b;
   });
   open_.clear();
   std::size_t next = 0;
   while (next < by_ready_.size() || !open_.empty()) {
-    const Micros start = open_.empty() ? (*batches)[by_ready_[next]].ready : pool->NextFree();
-    pool->AdvanceTo(start);
-    for (; next < by_ready_.size() && (*batches)[by_ready_[next]].ready <= pool->NextFree(); ++next) {
+    pool_.AdvanceTo(open_.empty() ? batches_[by_ready_[next]].ready : pool_.NextFree());
+    for (; next < by_ready_.size() && batches_[by_ready_[next]].ready <= pool_.NextFree(); ++next) {
       open_.push_back(by_ready_[next]);
       std::push_heap(open_.begin(), open_.end(), std::greater<>());
     }
-    Batch& first = (*batches)[open_.front()];
-    const Micros until = next < by_ready_.size() ? (*batches)[by_ready_[next]].ready : kNever;
-    const SlotPool::Placed placed = pool->Place(first.tasks, first.duration, until);
-    (*ends)[first.job] = std::max((*ends)[first.job], placed.last_end);
+    Batch& first = batches_[open_.front()];
+    const Micros until = next < by_ready_.size() ? batches_[by_ready_[next]].ready : kNever;
+    const SlotPool::Placed placed = pool_.Place(first.tasks, first.duration, until);
+    ends_[first.job] = std::max(ends_[first.job], placed.last_end);
     first.tasks -= placed.tasks;
     if (first.tasks > 0) continue;
     std::pop_heap(open_.begin(), open_.end(), std::greater<>());

@@ -3,9 +3,9 @@
 // The rule, as code; no slot idles while a task could take it, as at dispatch:
 //
 //   for t from `now` on, whenever a slot becomes free or tasks become ready:
-//     while a map slot is free, and a chunk of order.maps has a map left whose job may start by t:
+//     while a map slot is free, and a chunk of order.maps has a map left:
 //       the first such chunk starts a map there
-//     while a reduce slot is free, and a job of order.reduces has a reduce left, may start, and has ended its maps:
+//     while a reduce slot is free, and a job of order.reduces has a reduce left and has ended its maps:
 //       the first such job starts a reduce there
 //   C_j = the end of the last task of job j, those that run now among them
 //   cost = PlanCost(C)                                                          // problem.h
@@ -58,7 +58,7 @@ class Evaluator {
   [[nodiscard]] const PlanProblem& problem() const { return problem_; }
 
  private:
-  // Tasks of one job that may start from `ready` on; the index is the priority, lowest first.
+  // The reduces of a job, which may start from `ready` on; the index is the priority, lowest first.
   struct Batch {
     Micros ready = 0;
     std::uint32_t job = 0;
@@ -67,15 +67,13 @@ class Evaluator {
   };
 
   void RunMaps(const PlanOrder& order, std::size_t same);
-  void RunWaitingMaps(const PlanOrder& order);
   void RunReduces(const PlanOrder& order);
-  // Raises ends[job] to the end of its last task.
-  void Dispatch(SlotPool* pool, std::vector<Batch>* batches, std::vector<Micros>* ends);
+  // Starts what is in batches_, and raises ends_ to the ends of its last tasks.
+  void Dispatch();
 
   const PlanProblem& problem_;
   SlotPool initial_maps_;
   SlotPool initial_reduces_;
-  bool waiting_ = false;  // some job may not start yet
   std::uint64_t evaluations_ = 0;
 
   // Of the base order: the pool before chunk i * stride_, and when the last map of each chunk ends.

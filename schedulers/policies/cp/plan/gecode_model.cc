@@ -52,7 +52,7 @@ Micros HorizonOf(const PlanProblem& problem) {
     for (const SlotGroup& group : slots) count += group.slots;
     return static_cast<Micros>(tasks / std::max<std::uint64_t>(1, count) + 1);
   };
-  for (const PlanJob& job : problem.jobs) end = std::max({end, job.maps_until, job.reduces_until, job.earliest});
+  for (const PlanJob& job : problem.jobs) end = std::max({end, job.maps_until, job.reduces_until});
   for (const PlanJob& job : problem.jobs) {
     end += job.map_time * waves(job.maps, problem.map_slots);
     end += job.reduce_time * waves(job.reduces, problem.reduce_slots);
@@ -98,9 +98,9 @@ MrcpModel::MrcpModel(const PlanProblem& problem, double below) {
   const Ticks ticks{problem, tick_, static_cast<int>(CeilDiv(horizon, tick_))};
   Cumulative maps, reduces;
   IntVarArgs ends;
+  const IntVar now(*this, 0, 0);
   for (const PlanJob& job : problem.jobs) {
-    const IntVar from(*this, ticks.Down(job.earliest), ticks.Down(job.earliest));
-    const IntVar map_end = AddTasks(ticks, job.maps, job.map_time, from, job.maps_until, &maps);
+    const IntVar map_end = AddTasks(ticks, job.maps, job.map_time, now, job.maps_until, &maps);
     ends << AddTasks(ticks, job.reduces, job.reduce_time, map_end, job.reduces_until, &reduces);
   }
   IntVarArgs starts;

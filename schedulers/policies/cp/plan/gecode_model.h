@@ -4,7 +4,7 @@
 // The rule, as code, of section 3, Table 1, with pooled slots; times in ticks from `now`:
 //
 //   for each job j:
-//     map_end = max(earliest, maps_until, start + map_time of each map), each start >= earliest         // (2)
+//     map_end = max(0, maps_until, start + map_time of each map), each start >= 0                       // (2)
 //     C_j = max(map_end, reduces_until, start + reduce_time of each reduce), each start >= map_end      // (3), (4)
 //   for maps, and for reduces:
 //     cumulative(starts, times, 1 slot each, all slots), with a task in each slot until it is free      // (6), (7)

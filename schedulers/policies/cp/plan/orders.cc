@@ -27,7 +27,7 @@ double Slots(const std::vector<SlotGroup>& groups) {
   return std::max(1.0, slots);
 }
 
-// The work of each job, as the time that it takes on all slots.
+// Returns the work of each job, as the time that it takes on all slots.
 struct Works {
   std::vector<double> maps, reduces;
 };

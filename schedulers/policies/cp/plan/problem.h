@@ -7,7 +7,7 @@
 //   where      worst = max of (C_j - s_j);  late = the number of jobs with C_j > d_j          // (5)
 //              p_late = 1 if C_j > d_j, else 0.9 e^(-(d_j - C_j) / tau)
 //              C_j = the end of the job's last task                                           // (4)
-//   such that  no map starts before `now`, or before its job may start                        // (2)
+//   such that  no map starts before `now`; that is after s_j                                  // (2)
 //              a reduce starts after all maps of its job, those that run among them           // (3)
 //              at no time do more maps run than there are map slots, nor more reduces         // (6), (7)
 //
@@ -38,8 +38,7 @@ struct SlotGroup {
 
 struct PlanJob {
   JobId id;
-  Micros submitted = 0;            // s_j: the turnaround counts from here
-  Micros earliest = 0;             // none of its pending tasks starts before; in the paper s_j
+  Micros submitted = 0;            // s_j, at most `now`: the turnaround counts from here
   std::optional<Micros> deadline;  // d_j; without one it is never late
   std::uint32_t maps = 0;          // pending
   std::uint32_t reduces = 0;       // pending

@@ -18,7 +18,7 @@ class Exhaustive {
   explicit Exhaustive(const PlanProblem& problem) : problem_(problem) {
     for (const PlanJob& job : problem.jobs) {
       left_.push_back({job.maps, job.reduces});
-      map_ends_.push_back(std::max({problem.now, job.earliest, job.maps_until}));
+      map_ends_.push_back(std::max(problem.now, job.maps_until));
       ends_.push_back(std::max(map_ends_.back(), job.reduces_until));
     }
     Occupy(problem.map_slots, &busy_maps_);
@@ -80,7 +80,7 @@ class Exhaustive {
     for (std::size_t i = 0; i < problem_.jobs.size(); ++i) {
       const PlanJob& job = problem_.jobs[i];
       if (left_[i].maps > 0) {
-        Try(i, true, &busy_maps_, std::max(problem_.now, job.earliest), job.map_time);
+        Try(i, true, &busy_maps_, problem_.now, job.map_time);
       } else if (left_[i].reduces > 0) {
         Try(i, false, &busy_reduces_, map_ends_[i], job.reduce_time);
       } else {
@@ -123,7 +123,7 @@ std::vector<Micros> Follow(const PlanProblem& problem, const PlanOrder& order) {
   std::vector<Micros> map_ends, ends;
   std::vector<std::uint32_t> chunk_left, maps_left, reduces_left;
   for (const PlanJob& job : problem.jobs) {
-    map_ends.push_back(std::max({problem.now, job.earliest, job.maps_until}));
+    map_ends.push_back(std::max(problem.now, job.maps_until));
     ends.push_back(std::max(map_ends.back(), job.reduces_until));
     maps_left.push_back(job.maps);
     reduces_left.push_back(job.reduces);
@@ -135,7 +135,7 @@ std::vector<Micros> Follow(const PlanProblem& problem, const PlanOrder& order) {
     for (Micros& slot : map_slots) {
       for (std::size_t i = 0; i < order.maps.size() && slot <= now; ++i) {
         const std::uint32_t j = order.maps[i].job;
-        if (chunk_left[i] == 0 || problem.jobs[j].earliest > now) continue;
+        if (chunk_left[i] == 0) continue;
         --chunk_left[i];
         --maps_left[j];
         --left;

@@ -26,7 +26,7 @@ namespace millrace::sched {
 // Returns the least cost of any schedule, idle slots allowed: that of the best active schedule, since the cost is no
 // less when an end comes later. It tries every order of the tasks, so a problem has at most about 8.
 // Requires: there is a slot of each kind of which a task is pending, and all tasks, run one after the other once every
-// slot is free and every job may start, end within kReferenceTicks of `now`.
+// slot is free, end within kReferenceTicks of `now`.
 [[nodiscard]] double LeastCost(const PlanProblem& problem);
 inline constexpr Micros kReferenceTicks = 400;
 

@@ -62,8 +62,8 @@ Assignment::Row Assignment::AddRow(std::uint32_t tasks, std::span<const PlaceCos
   return row;
 }
 
-// The transport problem: the smaller side is the source, so that all of it is shipped and the dummies are on the other
-// side, where they are nothing but room that is left.
+// This is the transport problem. The smaller side is the source, so that all of it is shipped and the dummies are on
+// the other side, where they are nothing but room that is left.
 class Assignment::Network {
  public:
   explicit Network(const Assignment& problem);
@@ -78,7 +78,7 @@ class Assignment::Network {
       transport_.AddArc(to, from, cost);
   }
   std::vector<RowCost> UsefulCosts() const;
-  void TakeCheapest(std::span<RowCost> costs, std::vector<RowCost>* useful) const;
+  void KeepCheapest(std::span<RowCost> costs, std::vector<RowCost>* useful) const;
   std::vector<std::vector<Share>> Arrivals(Plan* plan) const;
   Transport::Vertex Of(Place place) const { return static_cast<Transport::Vertex>(problem_.tasks_.size() + place); }
   Transport::Vertex Nowhere() const { return Of(static_cast<Place>(problem_.places_.size())); }
@@ -86,7 +86,7 @@ class Assignment::Network {
   const Assignment& problem_;
   const bool by_task_;  // the tasks are the source
   Transport transport_;
-  // Arcs by which slots go nowhere, those of places below too.
+  // This is an arc by which slots go nowhere, those of places below too.
   struct Idle {
     Place place;
     std::uint32_t arc;
@@ -151,14 +151,14 @@ std::vector<Assignment::RowCost> Assignment::Network::UsefulCosts() const {
   }
   std::uint32_t begin = 0;
   for (const std::uint32_t stop : end) {
-    TakeCheapest(std::span(crowded).subspan(begin, stop - begin), &useful);
+    KeepCheapest(std::span(crowded).subspan(begin, stop - begin), &useful);
     begin = stop;
   }
   return useful;
 }
 
-// Of the costs at one place, those of the cheapest rows that have as many tasks as there are slots. Each has a task.
-void Assignment::Network::TakeCheapest(std::span<RowCost> costs, std::vector<RowCost>* useful) const {
+// Of the costs at one place it keeps those of the cheapest rows that together have as many tasks as there are slots.
+void Assignment::Network::KeepCheapest(std::span<RowCost> costs, std::vector<RowCost>* useful) const {
   const auto cheaper = [](const RowCost& a, const RowCost& b) {
     return std::tie(a.cost, a.row) < std::tie(b.cost, b.row);
   };
@@ -172,7 +172,7 @@ void Assignment::Network::TakeCheapest(std::span<RowCost> costs, std::vector<Row
   }
 }
 
-// By place: what comes there from rows and stays, or goes on to places below.
+// Returns by place what comes there from rows and stays, or goes on to places below.
 std::vector<std::vector<Assignment::Share>> Assignment::Network::Arrivals(Plan* plan) const {
   std::vector<std::vector<Share>> arrivals(problem_.places_.size());
   for (std::uint32_t arc = 0; arc < costs_.size(); ++arc) {

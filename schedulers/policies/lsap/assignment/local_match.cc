@@ -13,13 +13,13 @@ std::uint32_t LocalMatch::Add(Row row, std::uint32_t tasks, std::span<const Plac
   const auto entry = static_cast<std::uint32_t>(rows_.size());
   rows_.push_back({row, static_cast<std::uint32_t>(edges_.size())});
   for (const Place place : places) edges_.push_back({place, entry, 0});
-  std::uint32_t placed = TakeFree(entry, tasks);
+  std::uint32_t placed = FillFree(entry, tasks);
   while (placed < tasks && Augment(entry)) ++placed;
   return placed;
 }
 
-// Where most slots are free, so that those who come later find some at as many places as possible.
-std::uint32_t LocalMatch::TakeFree(std::uint32_t entry, std::uint32_t tasks) {
+// It fills where most slots are free, so that those who come later find some at as many places as possible.
+std::uint32_t LocalMatch::FillFree(std::uint32_t entry, std::uint32_t tasks) {
   std::uint32_t taken = 0;
   for (; taken < tasks; ++taken) {
     std::uint32_t best = kNone;

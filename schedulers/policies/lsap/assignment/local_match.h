@@ -48,7 +48,7 @@ class LocalMatch {
     std::uint32_t held = kNone;  // whose task, at the place before, would come here; none: the new one
   };
 
-  std::uint32_t TakeFree(std::uint32_t entry, std::uint32_t tasks);
+  std::uint32_t FillFree(std::uint32_t entry, std::uint32_t tasks);
   bool Augment(std::uint32_t entry);
   // The edges of the row to places that were not seen yet join the search; gives one whose place has a free slot.
   std::uint32_t Reach(std::uint32_t entry, std::uint32_t held);

@@ -23,7 +23,7 @@ MapAssignment::MapAssignment(const ClusterState& state, TransferCosts::Options o
 
 const MapInput& MapAssignment::InputOf(const Task& task) const { return state_.FindJob(task.job)->spec.maps[task.map]; }
 
-// There are nodes where it may not run.
+// Returns true if there are nodes where it may not run.
 bool MapAssignment::Constrained(const Task& task) const {
   const JobState& job = *state_.FindJob(task.job);
   return job.live_bad_nodes > 0 || !job.failed_on[TaskKind::kMap].empty();

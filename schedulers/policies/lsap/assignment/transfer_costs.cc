@@ -18,9 +18,9 @@ TransferCosts::TransferCosts(const ClusterState& state, const IdleSlots& slots, 
     : state_(state),
       slots_(slots),
       options_(options),
+      node_round_(slots.size()),
       rack_round_(state.topology().racks()),
       datacenter_round_(state.topology().datacenters()),
-      partners_(slots.size()),
       marks_(slots.size()) {
   const Topology& topology = state.topology();
   datacenter_of_.assign(topology.racks(), Location::kNowhere);
@@ -31,7 +31,7 @@ TransferCosts::TransferCosts(const ClusterState& state, const IdleSlots& slots, 
   }
 }
 
-// Half of what Assignment takes: the cost of a transfer and a fixed cost are added.
+// This is half of what Assignment takes, since the cost of a transfer and a fixed cost are added.
 constexpr Assignment::Cost kMostCost = Assignment::kMaxCost / 2;
 constexpr auto kMost = static_cast<double>(kMostCost);
 
@@ -111,14 +111,13 @@ void TransferCosts::AddRack(std::uint32_t rack) {
   specials_.push_back({kLevel, rack, BandwidthTo(kLevel, rack), LocalityOf(kLevel, rack)});
 }
 
-TransferCosts::Partner* TransferCosts::AddNode(NodeId node) {
+void TransferCosts::AddNode(NodeId node) {
   const Assignment::Place place = slots_.OfNode(node);
-  if (place == Assignment::kNoPlace) return nullptr;
-  Partner& partner = partners_[place];
-  if (partner.round == round_) return &partner;
-  partner = {round_, static_cast<std::uint32_t>(specials_.size()), 0};
-  specials_.push_back({PlaceLevel::kNode, node.value, 0, LocalityOf(PlaceLevel::kNode, node.value)});
-  return &partner;
+  if (place == Assignment::kNoPlace || std::exchange(node_round_[place], round_) == round_) return;
+  constexpr auto kLevel = PlaceLevel::kNode;
+  const Locality locality = LocalityOf(kLevel, node.value);
+  const double bandwidth = locality == Locality::kNode ? kHere : BandwidthTo(kLevel, node.value);
+  specials_.push_back({kLevel, node.value, bandwidth, locality});
 }
 
 void TransferCosts::CollectDatacenters(bool partners) {
@@ -142,32 +141,14 @@ void TransferCosts::CollectRacks(bool partners) {
 }
 
 void TransferCosts::CollectNodes(bool partners) {
-  const std::size_t first = specials_.size();
+  for (const NodeId replica : replicas_) AddNode(replica);
+  if (!partners) return;
   for (const NodeId replica : replicas_) {
-    if (const Partner* here = AddNode(replica)) specials_[here->special].bandwidth = kHere;
-  }
-  for (std::size_t i = 0; partners && i < replicas_.size(); ++i) {
-    for (const auto& known : state_.bandwidths().NodesFrom(replicas_[i])) {
-      Partner* partner = AddNode(NodeId{known.to});
-      if (partner == nullptr) continue;
-      double& bandwidth = specials_[partner->special].bandwidth;
-      bandwidth = std::max(bandwidth, known.bytes_per_second);
-      if (i < 64) partner->measured |= std::uint64_t{1} << i;
-    }
-  }
-  // The other replicas may be nearer, measured or not.
-  for (std::size_t at = first; at < specials_.size(); ++at) {
-    Special& special = specials_[at];
-    if (special.bandwidth == kHere) continue;
-    const std::uint64_t measured = partners_[slots_.OfNode(NodeId{special.id})].measured;
-    for (std::size_t i = 0; i < replicas_.size(); ++i) {
-      if (i < 64 && (measured >> i & 1) != 0) continue;
-      special.bandwidth = std::max(special.bandwidth, Between(replicas_[i], PlaceLevel::kNode, special.id));
-    }
+    for (const auto& known : state_.bandwidths().NodesFrom(replica)) AddNode(NodeId{known.to});
   }
 }
 
-// Those of wider places come first: where a level is missing, several stand for one place and the last one holds.
+// Those of wider places come first. Where a level is missing, several stand for one place and the last one holds.
 void TransferCosts::CollectSpecials(const Row& row) {
   specials_.clear();
   replicas_.clear();
@@ -237,7 +218,8 @@ void TransferCosts::OpenAbove(Assignment::Place place) {
   }
 }
 
-// The place as a whole, or, if that would be too cheap for some, what is below it; special places say their own.
+// The cost is said of the place as a whole, or, if that would be too cheap for some, of what is below it. Special
+// places say their own.
 void TransferCosts::Emit(const Row& row, Assignment::Place place, Assignment::Cost cost, Locality locality) {
   if (!MarkOf(place).opened) {
     if (locality <= row.worst) costs_.push_back({place, cost});

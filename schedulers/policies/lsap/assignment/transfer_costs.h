@@ -70,20 +70,14 @@ class TransferCosts {
     Assignment::Cost cost = 0;
   };
 
-  struct Partner {  // a node that is looked at for a row, by its place
-    std::uint32_t round = 0;
-    std::uint32_t special = 0;   // into specials_
-    std::uint64_t measured = 0;  // from which of the first 64 replicas_ it was
-  };
-
   void CollectSpecials(const Row& row);
   void CollectDatacenters(bool partners);
   void CollectRacks(bool partners);
   void CollectNodes(bool partners);
+  // These do nothing if it has been added for this row; AddNode neither if nothing is free there.
   void AddDatacenter(std::uint32_t datacenter);
   void AddRack(std::uint32_t rack);
-  // Returns null if nothing is free there. A new one has no bandwidth yet.
-  Partner* AddNode(NodeId node);
+  void AddNode(NodeId node);
   [[nodiscard]] Locality LocalityOf(PlaceLevel level, std::uint32_t id) const;
   [[nodiscard]] Location RackLocation(std::uint32_t rack) const;
   [[nodiscard]] double BandwidthTo(PlaceLevel level, std::uint32_t id) const;
@@ -102,8 +96,7 @@ class TransferCosts {
   std::vector<std::uint32_t> datacenter_of_;  // by rack, of those with a free slot; when far pairs are looked at
   std::vector<NodeId> replicas_;              // that joined once
   std::vector<Special> specials_;
-  std::vector<std::uint32_t> rack_round_, datacenter_round_;  // when it became a special
-  std::vector<Partner> partners_;                             // by place
+  std::vector<std::uint32_t> node_round_, rack_round_, datacenter_round_;  // by place, or id: when it became a special
   std::vector<Assignment::Place> marked_;
   std::vector<Mark> marks_;  // by place
   std::uint32_t round_ = 0;

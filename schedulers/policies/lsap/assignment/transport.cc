@@ -191,7 +191,7 @@ void Transport::ShipByShortestPath(Vertex source) {
   Ship(source, sink);
 }
 
-// As much as fits, along path_ in any order.
+// It ships as much as fits, along path_ in any order.
 std::uint32_t Transport::Ship(Vertex source, Vertex sink) {
   std::uint32_t units = std::min(supply_[source], room_[sink]);
   for (const Step& step : path_) {
@@ -263,7 +263,7 @@ std::uint64_t Transport::ShipFrom(Vertex source) {
   return shipped;
 }
 
-// One step on from tip_, or back from a dead end; false when there is nothing left of the path.
+// It goes one step on from tip_, or back from a dead end. Returns false when there is nothing left of the path.
 bool Transport::Advance() {
   const std::uint32_t edges = out_begin_[tip_ + 1] - out_begin_[tip_] + in_begin_[tip_ + 1] - in_begin_[tip_];
   for (std::uint32_t& i = next_[tip_]; i < edges; ++i) {
