@@ -162,26 +162,23 @@ void AddSlowdownClaims(double share, const Batches& batches, std::vector<Claim>*
 
 Table Disciplines(const Batches& batches) {
   Table table{"table-4",
-              "Table 4: the disciplines relative to fifo, reduces from a twentieth of the maps on",
+              "Table 4: the disciplines relative to fifo, reduces after all maps",
               {{"discipline"},
                {"paper: batch"},
                Ratio("end of the batch"),
                {"paper: average response"},
                Ratio("mean turnaround"),
                {"paper: intermediate space"},
-               Ratio("map outputs at their peak"),
-               {"paper: isolation"},
-               Ratio("largest slowdown")}};
-  constexpr const char* kPaper[][4] = {{"best", "bad", "best", "none"},
-                                       {"can suffer", "boundedly bad", "boundedly bad", "best"},
-                                       {"can suffer", "best", "unboundedly bad", "none"},
-                                       {"can suffer", "good", "boundedly bad", "some"}};
+               Ratio("map outputs at their peak")}};
+  constexpr const char* kPaper[][3] = {{"best", "bad", "best"},
+                                       {"can suffer", "boundedly bad", "boundedly bad"},
+                                       {"can suffer", "best", "unboundedly bad"},
+                                       {"can suffer", "good", "boundedly bad"}};
   const Mean& fifo = batches.means.at("fifo");
   for (std::size_t d = 0; d < std::size(kDisciplines); ++d) {
     const Mean& mean = batches.means.at(kDisciplines[d]);
     table.rows.push_back({kDisciplines[d], kPaper[d][0], mean.makespan / fifo.makespan, kPaper[d][1],
-                          mean.turnaround / fifo.turnaround, kPaper[d][2], mean.space / fifo.space, kPaper[d][3],
-                          mean.most / fifo.most});
+                          mean.turnaround / fifo.turnaround, kPaper[d][2], mean.space / fifo.space});
   }
   return table;
 }
@@ -199,7 +196,7 @@ SimResult RunFive(const char* scheduler, const Options& options) {
     }
     job.user = "u" + std::to_string(j);
     job.reduces.resize(190);
-    for (SimReduce& reduce : job.reduces) reduce.cpu = Seconds(220 * Uniform(&random, 0.9, 1.1));
+    for (SimReduce& reduce : job.reduces) reduce.cpu = Seconds(237 * Uniform(&random, 0.9, 1.1));
     workload.jobs.push_back(std::move(job));
   }
   return Run(Ec2Cluster(kGigabit), workload, scheduler, {}, Seeded(options.seed));
@@ -234,16 +231,20 @@ std::vector<Claim> Claims(const std::vector<std::pair<double, Batches>>& shares,
   const auto ratio = [&](double Mean::*what, const char* a, const char* b) {
     return disciplines.means.at(a).*what / disciplines.means.at(b).*what;
   };
-  claims.push_back({"section 5.4: map outputs at their peak, fair / fifo", "more", ratio(&Mean::space, "fair", "fifo"),
-                    Ratio(""), AtLeast(1)});
-  claims.push_back(
-      {"the same, sjf / fair", "more (unbounded)", ratio(&Mean::space, "sjf", "fair"), Ratio(""), AtLeast(1)});
-  claims.push_back({"table 4: mean turnaround, sjf / fair", "sjf is the best", ratio(&Mean::turnaround, "sjf", "fair"),
+  claims.push_back({"section 5.4: map outputs at their peak, fair / fifo", "more, boundedly",
+                    ratio(&Mean::space, "fair", "fifo"), Ratio(""), AtLeast(1)});
+  claims.push_back({"section 5.4: map outputs at their peak, sjf / fair", "more, unboundedly",
+                    ratio(&Mean::space, "sjf", "fair"), Ratio(""), AtLeast(1)});
+  for (const char* other : {"fair", "sjf", "mlq"}) {
+    claims.push_back({std::string("table 4: end of the batch, ") + other + " / fifo", "fifo best",
+                      ratio(&Mean::makespan, other, "fifo"), Ratio(""), AtLeast(1)});
+  }
+  claims.push_back({"table 4: mean turnaround, fair / fifo", "fifo bad, fair boundedly bad",
+                    ratio(&Mean::turnaround, "fair", "fifo"), Ratio(""), AtMost(1)});
+  claims.push_back({"table 4: mean turnaround, sjf / fair", "sjf best", ratio(&Mean::turnaround, "sjf", "fair"),
                     Ratio(""), AtMost(1)});
   claims.push_back({"table 4: mean turnaround, mlq / fair", "mlq good, fair boundedly bad",
                     ratio(&Mean::turnaround, "mlq", "fair"), Ratio(""), AtMost(1)});
-  claims.push_back({"table 4: largest slowdown, fair / mlq", "fair isolates best", ratio(&Mean::most, "fair", "mlq"),
-                    Ratio(""), AtMost(1)});
   claims.push_back({"section 6.2.6: end of the batch, fair / fifo", "1.19", five.Number("fair", "/ fifo"), Ratio(""),
                     Effect(1.19, 0.005, 1)});
   return claims;
@@ -255,7 +256,7 @@ Findings Batch(const Options& options) {
   std::vector<std::pair<double, Batches>> shares;
   for (const double share : {0.05, 0.1, 0.2, 0.3, 0.5, 1.0})
     shares.emplace_back(share, RunBatches(kSchedulers, share, options));
-  const Batches disciplines = RunBatches(kDisciplines, 0.05, options);
+  const Batches disciplines = RunBatches(kDisciplines, 1, options);
   Findings findings{
       {TwoJobs(), Slowdowns(shares.front().second), OverShares(shares), Disciplines(disciplines), FiveJobs(options)}};
   for (const std::size_t table : {1U, 2U, 3U})

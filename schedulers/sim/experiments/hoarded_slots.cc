@@ -73,7 +73,7 @@ Workload LargeJob(std::uint64_t seed) {
     map.output = map.bytes;
   }
   job.reduces.resize(5'000);
-  for (SimReduce& reduce : job.reduces) reduce.cpu = Seconds(90 * Uniform(&random, 0.9, 1.1));
+  for (SimReduce& reduce : job.reduces) reduce.cpu = Seconds(134 * Uniform(&random, 0.9, 1.1));
   workload.jobs.push_back(std::move(job));
   return workload;
 }

@@ -255,7 +255,7 @@ void AddLocalityClaims(const Results& small, const Results& mixed, std::vector<C
   };
   claims->push_back({"small: maps of map-heavy jobs off their datacenter, joss-t, %", "close to 0 (below 2)",
                      off(small, "joss-t"), Measured(""), AtMost(2)});
-  claims->push_back({"the same under fifo less under joss-t, points", "far lower",
+  claims->push_back({"small: the same under fifo less under joss-t, points", "far lower",
                      off(small, "fifo") - off(small, "joss-t"), Measured(""), AtLeast(0)});
   for (const char* other : kOthers) {
     claims->push_back({std::string("small: node-local maps of map-heavy jobs, joss-j less ") + other + ", points",

@@ -42,11 +42,11 @@ std::size_t DrawBin(Random* random) {
   return kBins.size() - 1;
 }
 
-// 30 users, each of whom submits one job after the other. The first job of each is a large one, so that the slots are
+// 60 users, each of whom submits one job after the other. The first job of each is a large one, so that the slots are
 // full from the start; it is not counted.
 Workload FacebookJobs(std::uint64_t seed) {
-  constexpr std::uint32_t kUsers = 30;
-  constexpr std::uint32_t kJobs = 400;
+  constexpr std::uint32_t kUsers = 60;
+  constexpr std::uint32_t kJobs = 600;
   constexpr double kMapSeconds = 60;
   Random random(seed);
   Workload workload;
@@ -120,14 +120,13 @@ Table ResponseTable(const Options& options) {
               {{"scheduler"},
                {"paper: response, s"},
                Measured("response, s"),
-               Ratio("/ dl", 3),
                Given("paper: node-local, %"),
                Measured("node-local, %")}};
   table.repeats = "8 runs";
   const Alone dl = RunAlone("dl", options), delay = RunAlone("dl+delay", options), fifo = RunAlone("fifo", options);
-  table.rows.push_back({"dl", "35.4", dl.seconds, 1.0, 25.0, dl.local});
-  table.rows.push_back({"dl+delay", "35.4", delay.seconds, delay.seconds / dl.seconds, 100.0, delay.local});
-  table.rows.push_back({"fifo", "", fifo.seconds, fifo.seconds / dl.seconds, Cell(), fifo.local});
+  table.rows.push_back({"dl", "35.4", dl.seconds, 25.0, dl.local});
+  table.rows.push_back({"dl+delay", "35.4", delay.seconds, 100.0, delay.local});
+  table.rows.push_back({"fifo", "", fifo.seconds, Cell(), fifo.local});
   return table;
 }
 
@@ -139,14 +138,16 @@ Findings SmallJobLocality(const Options& options) {
   std::vector<Claim> claims = {
       {"figure 4, 1 to 25 maps: node-local under fair, %", "5", facebook.Number(0, "fair: node"), Measured(""),
        Size(5, 0.5)},
-      {"the same: rack-local, %", "59", facebook.Number(0, "fair: rack"), Measured(""), Size(59, 0.5)},
+      {"figure 4, 1 to 25 maps: rack-local under fair, %", "59", facebook.Number(0, "fair: rack"), Measured(""),
+       Size(59, 0.5)},
       {"section 4.2: node-local with 15 s of waiting, %", "98.6", facebook.Number(0, "fair+delay: node"), Measured(""),
        Size(98.6, 0.05)},
       {"section 6.2.3: node-local without delay (dl), %", "25", response.Number("dl", "node-local, %"), Measured(""),
        Size(25, 0.5)},
-      {"with delay (dl+delay), %", "100", response.Number("dl+delay", "node-local, %"), Measured(""), AtLeast(100)},
-      {"response time, dl+delay / dl", "no difference", response.Number("dl+delay", "/ dl"), Ratio("", 3),
-       Within(0.95, 1.05)},
+      {"section 6.2.3: node-local with delay (dl+delay), %", "100", response.Number("dl+delay", "node-local, %"),
+       Measured(""), AtLeast(100)},
+      {"section 6.2.3: response time, dl+delay less dl, s", "0 (35.4 both)",
+       response.Number("dl+delay", "response, s") - response.Number("dl", "response, s"), Measured(""), Size(0, 0.1)},
   };
   return {{facebook, response}, claims};
 }

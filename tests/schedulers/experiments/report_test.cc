@@ -24,7 +24,7 @@ TEST(ReportTest, AlignsFiguresToTheRight) {
 }
 
 TEST(ReportTest, WritesMarkdown) {
-  EXPECT_EQ(FormatMarkdown(Summarise({{{Sample()}, {}}}).at(0)),
+  EXPECT_EQ(FormatMarkdown(Summarise({Findings{{Sample()}, {}}}).at(0)),
             "Locality. One seed.\n\n"
             "| jobs | paper, % | ours, % |\n"
             "|---|---:|---:|\n"

@@ -110,7 +110,7 @@ double Skewed(Random* random) {
 Estimate QuickBootstrap(const std::vector<double>& values) { return MeanByBootstrapT(values, {.resamples = 999}); }
 
 TEST(CoverageTest, BothIntervalsHoldTheMeanOfNormalValues) {
-  for (const auto& interval : {&MeanByT, static_cast<decltype(&MeanByT)>(&QuickBootstrap)}) {
+  for (const auto interval : {&MeanByT, &QuickBootstrap}) {
     const double coverage = Coverage(0, Normal, interval);
     EXPECT_GE(coverage, 93);
     EXPECT_LE(coverage, 97);
