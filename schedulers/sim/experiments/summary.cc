@@ -30,7 +30,8 @@ Estimate FromRatio(Figure figure, const Estimate& ratio) {
 }
 
 std::string EstimateText(const Column& column, const std::vector<double>& values) {
-  if (column.figure == Figure::kGiven || values.size() == 1) return Digits(values.front(), column.decimals);
+  const bool alike = std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); });
+  if (column.figure == Figure::kGiven || alike) return Digits(values.front(), column.decimals);
   const Estimate estimate = EstimateOf(column.figure, values);
   const std::string value = Digits(estimate.value, column.decimals);
   if (column.figure == Figure::kMean) return value + " ± " + Digits(estimate.high - estimate.value, column.decimals);

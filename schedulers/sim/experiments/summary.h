@@ -33,7 +33,8 @@ struct TextTable {
 [[nodiscard]] std::string Verdict(const Expected& expected, const Estimate& ours);
 
 // Returns the tables of the experiment, and if there are claims a table of them, of the id "claims". With one seed
-// there are no intervals and no verdicts. Requires: one or more findings of one experiment.
+// there are no intervals and no verdicts; a figure that is the same for every seed has no interval either. Requires:
+// one or more findings of one experiment.
 [[nodiscard]] std::vector<TextTable> Summarise(const std::vector<Findings>& seeds);
 
 }  // namespace millrace::sim::experiments
