@@ -1,22 +1,23 @@
 // The experiments, one function in a file of its own name each; list.cc says what each shows.
 #pragma once
 
-#include <vector>
-
 #include "schedulers/sim/experiments/experiment.h"
 
 namespace millrace::sim::experiments {
 
-[[nodiscard]] std::vector<Table> StickySlots(const Options& options);
-[[nodiscard]] std::vector<Table> SmallJobs(const Options& options);
-[[nodiscard]] std::vector<Table> MultiUser(const Options& options);
-[[nodiscard]] std::vector<Table> Batch(const Options& options);
-[[nodiscard]] std::vector<Table> HotSpot(const Options& options);
-[[nodiscard]] std::vector<Table> LsapLocality(const Options& options);
-[[nodiscard]] std::vector<Table> LsapCost(const Options& options);
-[[nodiscard]] std::vector<Table> LsapFairness(const Options& options);
-[[nodiscard]] std::vector<Table> FreshSets(const Options& options);
-[[nodiscard]] std::vector<Table> JossWorkloads(const Options& options);
-[[nodiscard]] std::vector<Table> CpDeadlines(const Options& options);
+[[nodiscard]] Findings StickySlots(const Options& options);
+[[nodiscard]] Findings SmallJobs(const Options& options);
+[[nodiscard]] Findings SmallJobLocality(const Options& options);
+[[nodiscard]] Findings MultiUser(const Options& options);
+[[nodiscard]] Findings HoardedSlots(const Options& options);
+[[nodiscard]] Findings Batch(const Options& options);
+[[nodiscard]] Findings HotSpot(const Options& options);
+[[nodiscard]] Findings LsapLocality(const Options& options);
+[[nodiscard]] Findings LsapCost(const Options& options);
+[[nodiscard]] Findings LsapFairness(const Options& options);
+[[nodiscard]] Findings FreshSimple(const Options& options);
+[[nodiscard]] Findings FreshSets(const Options& options);
+[[nodiscard]] Findings JossWorkloads(const Options& options);
+[[nodiscard]] Findings CpDeadlines(const Options& options);
 
 }  // namespace millrace::sim::experiments

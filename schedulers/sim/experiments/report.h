@@ -5,16 +5,17 @@
 #include <vector>
 
 #include "schedulers/sim/experiments/experiment.h"
+#include "schedulers/sim/experiments/summary.h"
 
 namespace millrace::sim::experiments {
 
-// Text with aligned columns, figures to the right; an empty cell is "-".
-[[nodiscard]] std::string FormatTable(const Table& table);
+// Text with aligned columns, figures to the right.
+[[nodiscard]] std::string FormatTable(const TextTable& table);
 // The same as a Markdown table, as in docs/papers.md.
-[[nodiscard]] std::string FormatMarkdown(const Table& table);
-// {"experiment": name, "paper": ..., "seed": n, "tables": [{"title": ..., "columns": [...], "rows": [[...]]}]}; an
+[[nodiscard]] std::string FormatMarkdown(const TextTable& table);
+// What one seed gave, before anything is put together: {"experiment": name, "paper": ..., "seed": n, "tables": [{"id":
+// ..., "title": ..., "columns": [...], "rows": [[...]]}], "claims": [{"claim": ..., "paper": ..., "ours": x}]}; an
 // empty cell is null.
-[[nodiscard]] std::string FormatJson(const Experiment& experiment, const Options& options,
-                                     const std::vector<Table>& tables);
+[[nodiscard]] std::string FormatJson(const Experiment& experiment, std::uint64_t seed, const Findings& findings);
 
 }  // namespace millrace::sim::experiments

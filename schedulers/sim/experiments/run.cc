@@ -1,8 +1,11 @@
 #include "schedulers/sim/experiments/run.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
+#include "schedulers/offering/delay_settings.h"
 #include "schedulers/sim/experiments/draw.h"
 
 namespace millrace::sim::experiments {
@@ -26,6 +29,10 @@ SimOptions Seeded(std::uint64_t seed) {
   return options;
 }
 
+std::string Count(std::uint32_t count, const std::string& what, const std::string& plural) {
+  return std::to_string(count) + ' ' + (count == 1 ? what : plural.empty() ? what + 's' : plural);
+}
+
 double LocalityPercent(const std::vector<JobRow>& jobs, Locality worst) {
   double near = 0;
   double all = 0;
@@ -36,6 +43,24 @@ double LocalityPercent(const std::vector<JobRow>& jobs, Locality worst) {
     }
   }
   return all > 0 ? 100 * near / all : 0;
+}
+
+std::vector<JobRow> OfGroup(const SimResult& result, const std::string& group) {
+  std::vector<JobRow> rows;
+  std::copy_if(result.jobs.begin(), result.jobs.end(), std::back_inserter(rows),
+               [&](const JobRow& row) { return row.group == group; });
+  return rows;
+}
+
+double GroupLocality(const SimResult& result, const std::string& group, Locality worst) {
+  return LocalityPercent(OfGroup(result, group), worst);
+}
+
+sched::Settings DelayWaits(double seconds) {
+  sched::Settings settings;
+  auto& delay = settings.Of<sched::DelaySettings>();
+  delay.rack_wait = delay.datacenter_wait = delay.off_wait = Seconds(seconds);
+  return settings;
 }
 
 SimJob ScanJob(std::uint32_t maps, double map_seconds) {

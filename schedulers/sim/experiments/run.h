@@ -28,8 +28,18 @@ inline constexpr double kGigabit = 125e6;
 // The usual options with this seed.
 [[nodiscard]] SimOptions Seeded(std::uint64_t seed);
 
+// "20 schedules", "1 schedule"; by "s" unless the plural is given.
+[[nodiscard]] std::string Count(std::uint32_t count, const std::string& what, const std::string& plural = "");
+
 // In %: of the maps launched by these jobs, those at this level or nearer.
 [[nodiscard]] double LocalityPercent(const std::vector<JobRow>& jobs, Locality worst);
+
+// The jobs of this group.
+[[nodiscard]] std::vector<JobRow> OfGroup(const SimResult& result, const std::string& group);
+[[nodiscard]] double GroupLocality(const SimResult& result, const std::string& group, Locality worst);
+
+// The settings of `+delay` with this wait before each level of locality is given up.
+[[nodiscard]] sched::Settings DelayWaits(double seconds);
 
 // A map-only job, each map reading a block of 128 MiB.
 [[nodiscard]] SimJob ScanJob(std::uint32_t maps, double map_seconds);

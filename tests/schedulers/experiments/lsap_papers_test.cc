@@ -8,13 +8,14 @@ namespace millrace::sim::experiments {
 namespace {
 
 TEST(LsapLocalityTest, LandsOnThePapersShares) {
-  const std::vector<Table> tables = LsapLocality({.seed = 1});
-  for (std::size_t row = 0; row < tables[0].rows.size(); ++row) {
-    EXPECT_NEAR(tables[0].Number(row, "dl"), 83, 2) << tables[0].Number(row, "nodes");
-    EXPECT_NEAR(tables[0].Number(row, "lsap"), 97, 1.5) << tables[0].Number(row, "nodes");
+  const Findings findings = LsapLocality({.seed = 1});
+  const Table &nodes = findings.Of("figure-4"), &replicas = findings.Of("figure-3a");
+  for (std::size_t row = 0; row < nodes.rows.size(); ++row) {
+    EXPECT_NEAR(nodes.Number(row, "dl"), 83, 2) << nodes.Number(row, "nodes");
+    EXPECT_NEAR(nodes.Number(row, "lsap"), 97, 1.5) << nodes.Number(row, "nodes");
   }
-  EXPECT_NEAR(tables[1].Number(1, "lsap"), 72, 3);
-  EXPECT_NEAR(tables[1].Number(2, "lsap"), 88, 3);
+  EXPECT_NEAR(replicas.Number(1, "lsap"), 72, 3);
+  EXPECT_NEAR(replicas.Number(2, "lsap"), 88, 3);
 }
 
 TEST(RoundTest, LsapIsNeverWorseThanGreedyInAnyRound) {
@@ -29,22 +30,23 @@ TEST(RoundTest, LsapIsNeverWorseThanGreedyInAnyRound) {
 }
 
 TEST(LsapCostTest, SavesWhatThePaperSaves) {
-  const std::vector<Table> tables = LsapCost({.seed = 1, .effort = 0.4});
-  for (std::size_t row = 0; row < tables[0].rows.size(); ++row) {
-    EXPECT_GE(tables[0].Number(row, "saved, %"), 70);
-    EXPECT_LE(tables[0].Number(row, "saved, %"), 90);
+  const Findings findings = LsapCost({.seed = 1, .effort = 0.5});
+  const Table &equal = findings.Of("figure-5"), &drawn = findings.Of("figure-7");
+  for (std::size_t row = 0; row < equal.rows.size(); ++row) {
+    EXPECT_GE(equal.Number(row, "saved, %"), 70);
+    EXPECT_LE(equal.Number(row, "saved, %"), 90);
   }
-  for (std::size_t row = 0; row < tables[2].rows.size(); ++row) {
-    EXPECT_GE(tables[2].Number(row, "against dl, %"), 60 - 3);
-    EXPECT_LE(tables[2].Number(row, "against dl, %"), 70 + 3);
+  for (std::size_t row = 0; row < drawn.rows.size(); ++row) {
+    EXPECT_GE(drawn.Number(row, "saved, %"), 60 - 3);
+    EXPECT_LE(drawn.Number(row, "saved, %"), 70 + 3);
   }
-  const Table& replicas = tables[4];  // half of the slots idle
+  const Table &replicas = findings.Of("figure-8-50");
   EXPECT_GE(replicas.Number(1, "saved, %"), 50);
   for (std::size_t row = 4; row < replicas.rows.size(); ++row) EXPECT_GE(replicas.Number(row, "saved, %"), 95);
 }
 
 TEST(LsapFairnessTest, AlphaTradesFairnessForLocality) {
-  const Table table = LsapFairness({.seed = 1, .effort = 0.5})[0];
+  const Table table = LsapFairness({.seed = 1, .effort = 0.5}).Of("figure-9");
   const std::size_t last = table.rows.size() - 1;
   EXPECT_GT(table.Number(0, "fairness gained"), table.Number(last, "fairness gained") + 0.1);
   EXPECT_LT(table.Number(0, "node-local, %") + 10, table.Number(last, "node-local, %"));

@@ -9,8 +9,8 @@ namespace {
 constexpr Options kQuick{.seed = 7, .effort = 0.3};
 
 TEST(FreshSetsTest, EndsTheBatchFirstAndIsFair) {
-  const auto tables = FreshSets(kQuick);
-  const Table &makespans = tables.at(0), &fairness = tables.at(1);
+  const Findings findings = FreshSets(kQuick);
+  const Table &makespans = findings.Of("makespans"), &fairness = findings.Of("fairness");
   for (const char* set : {"A", "B", "C", "D", "E"}) {
     SCOPED_TRACE(set);
     for (const char* fresh : {"FRESH:1", "FRESH:half", "FRESH:all"}) {
@@ -21,19 +21,30 @@ TEST(FreshSetsTest, EndsTheBatchFirstAndIsFair) {
     EXPECT_GT(fairness.Number("FRESH:half", set), 0.95) << "paper: > 0.95 in all the tested cases";
     EXPECT_GT(fairness.Number("FRESH:all", set), 0.95);
   }
-  EXPECT_NEAR(tables.at(2).Number(0, "ours"), 27.6, 6) << "set A: less makespan than Fair-2:2, %";
-  EXPECT_NEAR(tables.at(2).Number(1, "ours"), 31.3, 6) << "sets B to E";
+  EXPECT_NEAR(findings.Ours("set A, k = 5: makespan less than Fair-2:2's, %"), 27.6, 6);
+  EXPECT_NEAR(findings.Ours("sets B to E, mean of the three k: less than Fair-2:2's, %"), 31.3, 6);
+}
+
+TEST(FreshSimpleTest, EndsEqualJobsFirstAtAnyK) {
+  for (const Table& table : FreshSimple(kQuick).tables) {
+    SCOPED_TRACE(table.title);
+    for (const char* k : {"k = 1", "k = 3", "k = 5", "k = 10"}) {
+      EXPECT_LT(table.Number("FRESH-dynamic", k), table.Number("Fair-2:2", k)) << k;
+    }
+    EXPECT_GT(table.Number("FRESH-dynamic", "fairness, k = 10"), 0.95);
+  }
 }
 
 TEST(JossWorkloadsTest, KeepsTrafficInTheDatacenter) {
-  const auto tables = JossWorkloads(kQuick);
-  for (const std::size_t workload : {2, 4}) {
+  const Findings findings = JossWorkloads(kQuick);
+  for (const char* workload : {"table-9", "table-10"}) {
+    const Table& totals = findings.Of(workload);
     for (const char* joss : {"joss-t", "joss-j"}) {
       for (const char* other : {"fifo", "fair", "capacity"})
-        EXPECT_LT(tables.at(workload).Number(joss, "INT, GB"), tables.at(workload).Number(other, "INT, GB"));
+        EXPECT_LT(totals.Number(joss, "INT, GB"), totals.Number(other, "INT, GB"));
     }
   }
-  const Table& small = tables.at(0);
+  const Table& small = findings.Of("figure-7");
   for (std::size_t row = 0; row < 10; ++row) {  // five benchmarks under joss-t, then joss-j
     if (row % 5 == 4) {
       EXPECT_GT(small.Number(row, "reduce data, %"), 95) << "Permu is reduce-heavy";
@@ -47,8 +58,9 @@ TEST(JossWorkloadsTest, KeepsTrafficInTheDatacenter) {
 }
 
 TEST(CpDeadlinesTest, IsLateLessThanEdf) {
-  const auto tables = CpDeadlines(kQuick);
-  const Table &small = tables.at(2), &medium = tables.at(4), &large = tables.at(6);
+  const Findings findings = CpDeadlines(kQuick);
+  const Table &small = findings.Of("small-late"), &medium = findings.Of("medium-late");
+  const Table& large = findings.Of("large-late");
   EXPECT_LT(small.Number("CP, mixed cost", "1/15.0"), 0.6 * small.Number("EDF", "1/15.0")) << "paper: about half";
   EXPECT_LT(small.Number("CP, mixed cost", "1/20.0"), 7) << "paper: below 0.07";
   EXPECT_LT(medium.Number("CP, mixed cost", "1/37.5"), medium.Number("EDF", "1/37.5"));
