@@ -28,7 +28,7 @@ Verb Branch(const std::string& name, const std::string& one_line, const std::vec
       Names(verbs)};
 }
 
-// Checks an address: HOST:PORT, or several of them (those of a master and its standby), separated by commas.
+// HOST:PORT, or several of them (a master and its standby), separated by commas.
 Status CheckAddress(const std::string& master) {
   for (std::size_t begin = 0, end = 0; end < master.size() || begin == 0; begin = end + 1) {
     end = std::min(master.find(',', begin), master.size());

@@ -77,7 +77,7 @@ Status TakeSchedulerParameters(job::Parameters* parameters, RunOptions* options)
 Result<Micros> ParseTimeOption(const char* option, const std::string& text, Micros most) {
   if (text.empty()) return Micros{0};
   MILLRACE_ASSIGN(const Micros time, ParseDuration(text));
-  if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is less than a millisecond");
+  if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is too short; the least is 1 ms");
   if (time > most) return Invalid(std::string(option) + " " + Quote(text) + " is more than " + FormatDuration(most));
   return time;
 }

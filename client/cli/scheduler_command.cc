@@ -81,7 +81,7 @@ void AddGroupRow(const View::Group& group, bool reduces, std::vector<Words>* row
 
 int ListSchedulers(const Invocation& invocation, const Words& args) {
   Arguments arguments("scheduler list", "",
-                      "Lists the schedulers that the master can use, and the parts that can be added to each.");
+                      "Lists the schedulers that the master can use, and what each can be added.");
   bool json = false;
   arguments.Flag("--json", &json, "one JSON array");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
