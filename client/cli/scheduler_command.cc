@@ -92,7 +92,7 @@ void AddGroupRow(const View::Group& group, bool reduces, std::vector<Words>* row
 int ListSchedulers(const Invocation& invocation, const Words& args) {
   Arguments arguments(
       "scheduler list", "",
-      "Lists the schedulers of this version of Millrace, and what each can be added. It needs no cluster; "
+      "Lists the schedulers of this version of Millrace, and the parts that can be added to each. It needs no cluster; "
       "`scheduler show` says which one is in use.");
   bool json = false;
   arguments.Flag("--json", &json, "print one JSON array");

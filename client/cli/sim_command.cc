@@ -174,7 +174,7 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
     if (sched::MakePolicy(scheduler, plan.settings, &why) == nullptr) return Invalid(why);
   }
   if (!words.journal.empty() && plan.schedulers.size() > 1)
-    return Invalid("--journal records one scheduler; name only one");
+    return Invalid("--journal takes the run of one scheduler only");
   MILLRACE_ASSIGN(plan.file, LoadWorkload(words, path));
   plan.options.seed = plan.file.seed;
   plan.options.stop_at = plan.file.stop_at;
