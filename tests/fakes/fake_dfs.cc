@@ -109,7 +109,7 @@ class FakeWriter final : public FileWriter {
     tree_->attempts[path_] = attempt;
     tree_->writing.erase(path_);
     open_ = false;
-    return HandedOver{77, {{5, data_.size(), {1, 2}}}, data_.size()};
+    return HandedOver{77, {{5, data_.size(), {NodeId{1}, NodeId{2}}}}, data_.size()};
   }
   [[nodiscard]] std::uint64_t bytes() const override { return data_.size(); }
 
