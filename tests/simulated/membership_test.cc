@@ -203,7 +203,7 @@ TEST(MembershipTest, AWorkerThatMayHaveMissingBlocksIsForgottenByForceOnly) {
   };
   cluster.Advance(30);
   EXPECT_EQ(forget(number, true).code(), StatusCode::kBusy) << "alive";
-  EXPECT_EQ(forget(99, true).code(), StatusCode::kNotFound);
+  EXPECT_EQ(forget(99_n, true).code(), StatusCode::kNotFound);
   cluster.Cut(1);
   cluster.Advance(3600);
   EXPECT_EQ(forget(number, false).code(), StatusCode::kInvalid);

@@ -236,7 +236,7 @@ void Checker::CheckSlots() {
     if (node == nullptr) continue;
     sched::Slots used;
     for (const AttemptId& attempt : node->running) ++(attempt.task.kind == TaskKind::kMap ? used.maps : used.reduces);
-    const auto [maps, reduces] = control->jobs().RunningOn(n);
+    const auto [maps, reduces] = control->jobs().RunningOn(NodeId{n});
     if (used != node->used || maps != used.maps || reduces != used.reduces) {
       return cluster_.world().Fail(
           "slots", fmt::format("node {} runs {}+{} attempts, has {}+{} slots in use, and the records say {}+{}", n,

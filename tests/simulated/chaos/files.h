@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids/ids.h"
 #include "tests/simulated/chaos/caller.h"
 #include "tests/simulated/chaos/cluster.h"
 
