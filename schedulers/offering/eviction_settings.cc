@@ -14,8 +14,9 @@ constexpr std::pair<std::string_view, GivesWay> kChoices[] = {{"submitted-last",
 
 void Declare(KeyList& keys, EvictionSettings& settings) {
   auto& [gives_way] = settings;
-  keys.Choice<GivesWay>("gives_way", &gives_way, kChoices,
-                        "the job that does: the one submitted last, or the one with the smallest share of its tasks done");
+  keys.Choice<GivesWay>(
+      "gives_way", &gives_way, kChoices,
+      "the job that does: the one submitted last, or the one with the smallest share of its tasks done");
 }
 
 }  // namespace millrace::sched

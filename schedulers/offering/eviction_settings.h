@@ -1,4 +1,5 @@
-// EvictionSettings: which job gives way when none can go on for lack of room for map outputs (schedulers/core/engine.h).
+// EvictionSettings: which job gives way when none can go on for lack of room for map outputs
+// (schedulers/core/engine.h).
 #pragma once
 
 #include <string_view>

@@ -19,6 +19,12 @@
 // waited for. The waits are the scheduler's, or the job's own (JobSpec::locality_waits: zero for CPU-bound jobs is the
 // paper's IO-rate biasing).
 //
+// The clock is not that of Algorithm 1. There a job's wait grows from a heartbeat at which the job was skipped to the
+// next one, so it stands still while other jobs take the slots. Here it runs from the first slot that the job refuses
+// to its next launch. So a job takes any slot that it is offered once T1 + T2 + T3 have passed since that refusal,
+// whoever took slots meanwhile, and a slot need not be offered to every job that waits: the clocks of those run. Where
+// hundreds of jobs wait at once, that costs locality; docs/policies.md#delay has the figures of both.
+//
 // Outnumbers (what Spark lacked, SPARK-18886): a job with more pending maps than there are map slots on the nodes with
 // their data may use slots that would idle. Each slot counts once, however short the maps are, so that in the end the
 // cluster idles for about one map and not for the whole wait.

@@ -140,7 +140,8 @@ TEST(SettingsFile, AFileIsReadAndAMissingOneIsNamed) {
 // A value other than the default for a key, found by trying what might do.
 std::string OtherValue(const SettingKey& key) {
   const std::optional<std::string> before = key.field.get();
-  for (const char* text : {"true", "7", "0.5", "1.5", "10", "0", "sjf", "auto", "johnson", "paper", "7s", "30000000"}) {
+  for (const char* text :
+       {"true", "7", "0.5", "1.5", "10", "0", "sjf", "auto", "johnson", "paper", "7s", "30000000", "least-progress"}) {
     if (key.field.set(text).ok() && key.field.get() != before) return text;
   }
   return "";

@@ -82,6 +82,23 @@ TEST_F(DelayTest, AJobThatDoesNotWaitRunsAnywhereAtOnce) {
   )");
 }
 
+// The wait is bounded whoever takes slots meanwhile, unlike that of Algorithm 1, which stands still while the job is
+// offered nothing.
+TEST_F(DelayTest, TheClockRunsWhileAnotherJobHasTheSlot) {
+  Wait(kJob);
+  EXPECT_PLAYS(&engine_, R"(
+    1000000 NodeJoined node=n2 maps=1 rack=a datacenter=east
+    1000000 decide
+    1500000 JobSubmitted job=job2 maps=1:n2 priority=VERY_HIGH
+    1500000 decide
+    -> launch job2.m.0.0 n2 node
+    6000000 AttemptSucceeded attempt=job2.m.0.0
+    -> ended job2 succeeded
+    6000000 decide
+    -> launch job1.m.0.0 n2 rack
+  )");
+}
+
 // A map whose input lies nowhere is as local anywhere. Its launch is no local one: the wait of the other goes on.
 TEST_F(DelayTest, AMapWithoutLocatedInputDoesNotWait) {
   Wait("JobSubmitted job=job1 maps=1:n1;1:;1:");
