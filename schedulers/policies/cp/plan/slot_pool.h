@@ -40,7 +40,8 @@ class SlotPool {
   Placed Place(std::uint32_t tasks, Micros duration, Micros until = kNever);
 
  private:
-  // Whole rounds in which every slot from groups_[head] on takes a task: only the times move.
+  // Starts whole rounds of tasks, in which every slot takes one, so that only the times move. Returns how many tasks
+  // these are. The first slots are in groups_[head].
   std::uint32_t PlaceRounds(std::size_t head, std::uint32_t tasks, Micros duration, Micros until);
 
   std::vector<SlotGroup> groups_;
