@@ -45,26 +45,24 @@ Micros FairPreempting::Patience(const FairPool& pool, Cause cause) const {
   return pool.settings().min_share_timeout.value_or(fair.min_share_timeout);
 }
 
-void FairPreempting::UpdatePatience(Micros now) {
+void FairPreempting::UpdatePatience(SlotKind kind, Micros now) {
+  FairQueue& pools = order().pools(kind);
+  if (!pools.ConsumeChanged()) return;
   std::map<Lack, Micros> patience;
-  for (const SlotKind kind : Kinds()) {
-    FairQueue& pools = order().pools(kind);
-    for (const auto& [name, pool] : order().live_pools()) {
-      const FairQueue::Member& member = pool->member(kind);
-      for (const Cause cause : {Cause::kMinimum, Cause::kFairShare}) {
-        if (!(cause == Cause::kMinimum ? pools.IsBelowMinimum(member) : pools.IsBelowShare(member))) continue;
-        const Lack lack{name, kind, cause};
-        const auto since = patience_.find(lack);
-        patience[lack] = since == patience_.end() ? now + Patience(*pool, cause) : since->second;
-      }
+  for (const auto& [name, pool] : order().live_pools()) {
+    const FairQueue::Member& member = pool->member(kind);
+    for (const Cause cause : {Cause::kMinimum, Cause::kFairShare}) {
+      if (!(cause == Cause::kMinimum ? pools.IsBelowMinimum(member) : pools.IsBelowShare(member))) continue;
+      const auto waits = patience_[kind].find({name, cause});
+      patience[{name, cause}] = waits == patience_[kind].end() ? now + Patience(*pool, cause) : waits->second;
     }
   }
-  patience_ = std::move(patience);
+  patience_[kind] = std::move(patience);
 }
 
-std::vector<FairPreempting::Lack> FairPreempting::Due(Micros now) const {
+std::vector<FairPreempting::Lack> FairPreempting::Due(SlotKind kind, Micros now) const {
   std::set<std::pair<Micros, Lack>> in_order;
-  for (const auto& [lack, until] : patience_) {
+  for (const auto& [lack, until] : patience_[kind]) {
     if (until <= now) in_order.insert({until, lack});
   }
   std::vector<Lack> due;
@@ -77,9 +75,8 @@ std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<Lack>&
   std::vector<Need> needs;
   std::map<const FairPool*, std::uint32_t> promised;
   for (const Lack& lack : due) {
-    if (lack.kind != kind) continue;
     FairPool& pool = order().PoolNamed(lack.pool);
-    patience_[lack] = now + Patience(pool, lack.cause);
+    patience_[kind][lack] = now + Patience(pool, lack.cause);
     const double share = lack.cause == Cause::kMinimum
                              ? static_cast<double>(pool.member(kind).claim().minimum) / static_cast<double>(kSlot)
                              : order().pools(kind).Share(pool.member(kind));
@@ -119,11 +116,11 @@ std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, SlotKin
 }
 
 std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros now) {
-  UpdatePatience(now);
-  const std::vector<Lack> due = Due(now);
-  if (due.empty()) return {};
   std::vector<Victim> victims;
   for (const SlotKind kind : Kinds()) {
+    UpdatePatience(kind, now);
+    const std::vector<Lack> due = Due(kind, now);
+    if (due.empty()) continue;
     const std::uint32_t free = kind == kComputePermit ? FreePermits(state) : FreeSlots(state, kind.task());
     const std::vector<Need> needs = Needs(due, kind, free, now);
     if (needs.empty()) continue;
@@ -159,7 +156,7 @@ std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
 }
 
 std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros now) {
-  UpdatePatience(now);
+  for (const TaskKind kind : kTaskKinds) UpdatePatience(kind, now);
   if (auto map = NextFreed(state)) return map;
   auto decision = Greedy::Next(state, now);
   if (!decision) order().ForgetOwed();
@@ -168,7 +165,9 @@ std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros n
 
 std::optional<Micros> FairPreempting::NextWake(const ClusterState& state) const {
   std::optional<Micros> due;
-  for (const auto& [lack, until] : patience_) due = std::min(due.value_or(until), until);
+  for (const auto& lacks : patience_) {
+    for (const auto& [lack, until] : lacks) due = std::min(due.value_or(until), until);
+  }
   const auto wake = Greedy::NextWake(state);
   return due && wake ? std::min(due, wake) : std::max(due, wake);
 }

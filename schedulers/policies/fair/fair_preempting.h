@@ -17,7 +17,7 @@
 // With `+ccs` a pool is starved of compute permits and not of reduce slots: by its reduces that compute, beside those that
 // wait to.
 //
-// The pools' clocks start and stop with the event that starves or feeds them.
+// The pools' clocks start and stop with the event that starves or feeds them. That costs O(pools) for an event.
 #pragma once
 
 #include <array>
@@ -45,10 +45,9 @@ class FairPreempting : public GreedyOver<FairOrder> {
 
  private:
   enum class Cause : std::uint8_t { kMinimum, kFairShare };
-  // Of what a pool could use one more slot.
+  // A pool that could use one more slot without being lifted above its minimum, or above its share.
   struct Lack {
     std::string pool;
-    SlotKind kind = kMapSlot;
     Cause cause = Cause::kMinimum;
     auto operator<=>(const Lack&) const = default;
   };
@@ -60,20 +59,21 @@ class FairPreempting : public GreedyOver<FairOrder> {
     std::uint32_t slots = 0;   // to be taken from others
   };
 
-  void UpdatePatience(Micros now);
+  // Asks every pool for what it lacks, if something has changed since the last call.
+  void UpdatePatience(SlotKind kind, Micros now);
   [[nodiscard]] Micros Patience(const FairPool& pool, Cause cause) const;
   [[nodiscard]] static std::string Reason(const FairPool& pool, Cause cause);
-  // Returns what is lacking and was to be given by now, the first due first.
-  [[nodiscard]] std::vector<Lack> Due(Micros now) const;
-  // Returns what the pools need that have lost patience. Their patience begins anew.
+  // Returns what pools have lacked for too long by now, the first due first.
+  [[nodiscard]] std::vector<Lack> Due(SlotKind kind, Micros now) const;
+  // Returns what these pools need. Their patience begins anew.
   std::vector<Need> Needs(const std::vector<Lack>& due, SlotKind kind, std::uint32_t free, Micros now);
   // Returns the next map for a slot that was freed for its pool.
   std::optional<Decision> NextFreed(const ClusterState& state);
   std::vector<AttemptId> Choose(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs) const;
   [[nodiscard]] std::array<SlotKind, 2> Kinds() const { return {kMapSlot, order().reduces()}; }
 
-  std::map<Lack, Micros> patience_;  // until when the pools wait for it
-  std::vector<NodeId> freed_;        // by the last Preempt(), of maps, and not taken yet
+  PerSlot<std::map<Lack, Micros>> patience_;  // until when the pools wait for it
+  std::vector<NodeId> freed_;                 // by the last Preempt(), of maps, and not taken yet
 };
 
 }  // namespace millrace::sched

@@ -30,6 +30,7 @@ void FairQueue::SetCapacity(Units capacity) {
   if (capacity == level_.capacity()) return;
   level_.SetCapacity(capacity);
   settled_ = false;
+  changed_ = true;
 }
 
 WaterLevel::Claim FairQueue::LevelClaim(const FairClaim& fair, Units minimum) {
@@ -56,6 +57,7 @@ void FairQueue::Change(Member& member, const FairClaim& claim) {
   }
   if (scaled_) settled_ = false;  // a minimum may have become what was granted of the old one: others get less now
   member.present_ = true;
+  changed_ = true;
   Move(member);
 }
 
@@ -68,6 +70,7 @@ void FairQueue::Erase(Member& member) {
   minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
   member.present_ = false;
   settled_ = false;
+  changed_ = true;
 }
 
 FairQueue::Stand FairQueue::StandOf(const Member& member) {

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schedulers/policies/fair/water_level.h"
@@ -89,6 +90,8 @@ class FairQueue {
   [[nodiscard]] Units ShareUnits(const Member& member);
   // Makes the shares those of the claims. Every call that needs the shares does this first.
   void RecomputeShares();
+  // Returns true if a claim or the capacity has changed since the last call.
+  bool ConsumeChanged() { return std::exchange(changed_, false); }
   // Return true if the member would use one more slot, and this would not lift it above its share, or above its minimum
   // as it is granted.
   [[nodiscard]] bool IsBelowShare(const Member& member);
@@ -109,7 +112,7 @@ class FairQueue {
   std::set<Member*, TieEarlier> members_;
   std::set<Member*, StandEarlier> shelves_[kShelves];
   std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
-  bool settled_ = true, scaled_ = false;
+  bool settled_ = true, scaled_ = false, changed_ = false;
   std::vector<WaterLevel::Member*> moved_;  // by the last RecomputeShares()
 };
 

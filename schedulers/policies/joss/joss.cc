@@ -110,7 +110,6 @@ Joss::Answer Joss::OfferIn(const ClusterState& state, TaskKind kind, CenterId ce
   return {};
 }
 
-// When several nodes are free, one that holds the data of the first map of the queue in turn comes before its own turn.
 Joss::Answer Joss::OfferAtData(const ClusterState& state, CenterId center) {
   const Queue& queue = *homes_.queues().InTurn(kMap, center);
   const Share& first = queue.second.First();
@@ -154,7 +153,7 @@ Joss::Answer Joss::OfferToLocal(const ClusterState& state, const Queue& queue, N
     if (std::none_of(shares.begin(), shares.end(), in_queue)) return true;
     state.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
       const TaskId task{job, kMap, map};
-      if (in_queue(homes_.queues().Find(task))) answer = {Check(state, task, node, Locality::kNode), task, node};
+      if (in_queue(homes_.queues().Find(task))) answer = {Check(state, task, node, true), task, node};
       return answer.outcome == Outcome::kRefused;
     });
     return answer.outcome == Outcome::kRefused;
@@ -175,7 +174,7 @@ Joss::Answer Joss::OfferToFirst(const ClusterState& state, const std::map<std::i
     for (const std::uint32_t index : share->tasks) {
       if (maps && job.ExpectedOutput(index) >= too_large) continue;
       const TaskId task{share->job, share->kind, index};
-      const Outcome outcome = Check(state, task, node, Locality::kOff);
+      const Outcome outcome = Check(state, task, node, false);
       if (outcome != Outcome::kRefused) return {outcome, task, node};
       if (state.Refused(job, node)) break;  // so may none behind it
       if (maps && state.LacksSpace(job, index, node)) too_large = job.ExpectedOutput(index);
@@ -184,12 +183,10 @@ Joss::Answer Joss::OfferToFirst(const ClusterState& state, const std::map<std::i
   return {};
 }
 
-// A map that is known to be local has a replica in the node's datacenter.
-Joss::Outcome Joss::Check(const ClusterState& state, const TaskId& task, NodeId node, Locality known) {
+Joss::Outcome Joss::Check(const ClusterState& state, const TaskId& task, NodeId node, bool at_data) {
   if (!JossCenters::MayRun(state, task, node))
     return homes_.MoveToOpenNodes(state, task) ? Outcome::kMoved : Outcome::kRefused;
-  if (known == Locality::kNode) return Outcome::kTaken;
-  return homes_.MoveToItsBlock(state, task) ? Outcome::kMoved : Outcome::kTaken;
+  return !at_data && homes_.MoveToItsBlock(state, task) ? Outcome::kMoved : Outcome::kTaken;
 }
 
 bool Joss::WaitsForSpace(const ClusterState& state, Micros now) const {

@@ -69,13 +69,18 @@ class Joss : public GreedyOver<JossFifo> {
   };
 
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind);
+  // Offers the free slots of the datacenter.
   Answer OfferIn(const ClusterState& state, TaskKind kind, CenterId center);
+  // Offers a node with the data of the first map of the queue in turn to that queue, if such a node is free.
   Answer OfferAtData(const ClusterState& state, CenterId center);
+  // Offers the node to the queues in turn.
   Answer OfferNode(const ClusterState& state, TaskKind kind, CenterId center, NodeId node);
   Answer OfferToQueue(const ClusterState& state, TaskKind kind, const Queue& queue, NodeId node);
+  // Offers the node to those maps of the queue that have their data there.
   Answer OfferToLocal(const ClusterState& state, const Queue& queue, NodeId node);
   Answer OfferToFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node);
-  Outcome Check(const ClusterState& state, const TaskId& task, NodeId node, Locality known);
+  // `at_data`: the task is a map with its data on the node, and so in the node's datacenter.
+  Outcome Check(const ClusterState& state, const TaskId& task, NodeId node, bool at_data);
 
   const Assigner assigner_;
   JossHomes homes_;

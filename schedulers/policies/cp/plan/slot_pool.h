@@ -24,9 +24,9 @@ class SlotPool {
   explicit SlotPool(std::span<const SlotGroup> groups);
 
   // Returns when the first slot is free.
-  [[nodiscard]] Micros NextFree() const { return groups_[head_].free; }
+  [[nodiscard]] Micros NextFree() const { return groups_.front().free; }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
-  [[nodiscard]] std::span<const SlotGroup> groups() const { return {groups_.data() + head_, groups_.size() - head_}; }
+  [[nodiscard]] std::span<const SlotGroup> groups() const { return groups_; }
 
   // Keeps slots that are free before `start` idle until then.
   void AdvanceTo(Micros start);
@@ -40,18 +40,12 @@ class SlotPool {
   Placed Place(std::uint32_t tasks, Micros duration, Micros until = kNever);
 
  private:
-  // Whole rounds in which every slot takes a task: only the times move.
-  std::uint32_t PlaceRounds(std::uint32_t tasks, Micros duration, Micros until);
-  // Slots that are free within one duration of the first; their next times go to fresh_.
-  std::uint32_t PlaceWindow(std::uint32_t tasks, Micros duration, Micros until);
-  // fresh_ goes back among the groups, in order.
-  void Merge();
-  void MakeRoom(std::size_t groups);
+  // Starts whole rounds of tasks, in which every slot takes one, so that only the times move. Returns how many tasks
+  // these are. The first slots are in groups_[head].
+  std::uint32_t PlaceRounds(std::size_t head, std::uint32_t tasks, Micros duration, Micros until);
 
-  std::vector<SlotGroup> groups_;  // from head_ on; what is before is room to grow into
-  std::size_t head_ = 0;
+  std::vector<SlotGroup> groups_;
   std::uint32_t slots_ = 0;
-  std::vector<SlotGroup> fresh_;
 };
 
 }  // namespace millrace::sched
