@@ -107,8 +107,6 @@ Findings HoardedSlots(const Options& options) {
   std::vector<Claim> claims = {
       {"figure 6: turnaround of job 4, fair+ccs / fair", "does not starve", four("fair+ccs") / four("fair"),
        Ratio("", 3), AtMost(1)},
-      {"figure 6: job 4 under fair+ccs / its time alone", "-", hoarding.Number("fair+ccs", "over its time alone"),
-       Ratio(""), AtMost(2)},
       {"section 6.2.5: end of the job, fifo+ccs / fifo", "0.91", one.Number("fifo+ccs", "/ fifo"), Ratio("", 3),
        Effect(11.8 / 12.9, 0.005, 1)},
   };

@@ -117,7 +117,10 @@ Table OverReplicas(const Options& options, std::uint32_t idle) {
   for (std::uint32_t replicas = 1; replicas <= 13; replicas += 2) {
     const RoundSpec spec{.slots = 1, .idle = idle, .tasks = idle, .replication = replicas, .rack_nodes = 20};
     const Costs mean = MeanCosts(spec, RoundCosts::kByTask, options, draws);
-    const char* paper = replicas == 1 ? "comparable" : replicas == 3 ? "over 50" : replicas > 7 ? "almost all" : "";
+    const Cell paper = replicas == 1   ? Cell("comparable")
+                       : replicas == 3 ? Cell("over 50")
+                       : replicas > 7  ? Cell("almost all")
+                                       : Cell();
     table.rows.push_back({1.0 * replicas, mean.dl, mean.uniform, mean.lsap, paper, Saved(mean.lsap, mean.dl),
                           SavedByPair(spec, options, pairs)});
   }

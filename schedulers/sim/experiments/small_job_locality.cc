@@ -130,7 +130,7 @@ Table ResponseTable(const Options& options) {
   const Alone dl = RunAlone("dl", options), delay = RunAlone("dl+delay", options), fifo = RunAlone("fifo", options);
   table.rows.push_back({"dl", "35.4", dl.seconds, 25.0, dl.local});
   table.rows.push_back({"dl+delay", "35.4", delay.seconds, 100.0, delay.local});
-  table.rows.push_back({"fifo", "", fifo.seconds, Cell(), fifo.local});
+  table.rows.push_back({"fifo", Cell(), fifo.seconds, Cell(), fifo.local});
   return table;
 }
 
