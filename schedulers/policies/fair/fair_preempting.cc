@@ -156,7 +156,7 @@ std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
 }
 
 std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros now) {
-  for (const TaskKind kind : kTaskKinds) UpdatePatience(kind, now);
+  for (const SlotKind kind : Kinds()) UpdatePatience(kind, now);
   if (auto map = NextFreed(state)) return map;
   auto decision = Greedy::Next(state, now);
   if (!decision) order().ForgetOwed();
