@@ -93,14 +93,14 @@ TEST(PackSplitsTest, AMapStaysOnOneNodeAtLeast) {
 
 TEST(PackSplitsTest, AMapIsLocalWhereItCanRun) {
   Input input;
-  input.without_slots = {1, 4};
-  const std::vector<std::vector<NodeId>> places = {{1, 2}, {1, 3}, {1, 2}, {1, 3}, {1, 4}, {4, 1}};
+  input.without_slots = {1_n, 4_n};
+  const std::vector<std::vector<NodeId>> places = {{1_n, 2_n}, {1_n, 3_n}, {1_n, 2_n}, {1_n, 3_n}, {1_n, 4_n}, {4_n, 1_n}};
   for (const std::vector<NodeId>& on : places) input.Add(kMiB, on);
   const std::vector<PackedSplits> maps = input.Pack(8 * kMiB);
   EXPECT_THAT(Numbers(maps), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3), ElementsAre(4, 5)));
-  EXPECT_THAT(maps[0].nodes, ElementsAre(1, 2));
-  EXPECT_THAT(maps[1].nodes, ElementsAre(1, 3));
-  EXPECT_THAT(maps[2].nodes, ElementsAre(1, 4)) << "in their racks at least";
+  EXPECT_THAT(maps[0].nodes, ElementsAre(1_n, 2_n));
+  EXPECT_THAT(maps[1].nodes, ElementsAre(1_n, 3_n));
+  EXPECT_THAT(maps[2].nodes, ElementsAre(1_n, 4_n)) << "in their racks at least";
 }
 
 TEST(PackSplitsTest, NewMapsGoToTheNodesThatWereGivenLeast) {

@@ -214,7 +214,7 @@ TEST_F(TrackerSchedulerTest, PermitsAreGrantedJournaledAndRepeated) {
   const auto copied = [&](const LaunchOrder& reduce) {
     Step step = At();
     jobs->ReduceCopied(node, reduce.attempt, &step);
-    jobs->ReduceCopied(node + 1, reduce.attempt, &step);  // it does not run there
+    jobs->ReduceCopied(NodeId{node.value + 1}, reduce.attempt, &step);  // it does not run there
     Finish(std::move(step));
   };
   copied(first);

@@ -161,15 +161,15 @@ TEST_F(BlockManagerTest, TellsOfTheWatchedBlocksWhoseReplicasMovedOnceEach) {
   EXPECT_THAT(blocks_.TakeMoved(2), UnorderedElementsAre(1, 4));
   EXPECT_THAT(blocks_.TakeMoved(2), ElementsAre(2));
   EXPECT_THAT(blocks_.TakeMoved(2), IsEmpty());
-  blocks_.NodeDown(0);
+  blocks_.NodeDown(0_n);
   EXPECT_THAT(blocks_.TakeMoved(9), UnorderedElementsAre(1, 4));
-  blocks_.Received(2, {1, kLength});
-  blocks_.Corrupt(2, 2);
+  blocks_.Received(2_n, {1, kLength});
+  blocks_.Corrupt(2_n, 2);
   blocks_.Unwatch(2);
-  blocks_.Deleted(1, 4);
+  blocks_.Deleted(1_n, 4);
   blocks_.Unwant(4);
   EXPECT_THAT(blocks_.TakeMoved(9), ElementsAre(1));
-  Report(1, {{1, kLength}});
+  Report(1_n, {{1, kLength}});
   EXPECT_THAT(blocks_.TakeMoved(9), IsEmpty()) << "it has what it had";
 }
 

@@ -91,7 +91,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
     }
     FinishIfComplete();
     if (ended_) return;
-    while (const std::optional<shuffle::FetchPlace> place = book_.Visit()) {
+    while (const std::optional<shuffle::FetchPlace> place = book_.VisitNext()) {
       fetches_.add(plane_.cluster_.world().Spawn([this, at = *place](kj::WaitScope& scope) { Visit(scope, at); }));
     }
     if (const auto wake = book_.next_wake(); wake && (!armed_ || *armed_ != *wake)) {
