@@ -20,7 +20,7 @@ struct Parameter {
 struct JobSetup {
   job @0 :UInt32;
   name @1 :Text;
-  parameters @2 :List(Parameter);   # what was given with -D: options of the job and of the engine (client/api/engine_options.h)
+  parameters @2 :List(Parameter);   # what was given with -D: options of the job and of the engine (client/job/engine_options.h)
   maps @3 :UInt32;
   reduces @4 :UInt32;               # 0: the maps write the job's output
   outputDirectory @5 :Data;

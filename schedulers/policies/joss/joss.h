@@ -49,6 +49,10 @@ class Joss : public GreedyOver<JossFifo> {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   Limits BeginRound(const ClusterState& state, Micros now) override;
+  // Permits go by priority and submit order: the queue of MQ_FIFO does not know the jobs that have homes.
+  std::optional<AttemptId> NextToCompute(const ClusterState& state, Micros now) override {
+    return Policy::NextToCompute(state, now);
+  }
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
   // Every job may run, those in queues of datacenters too.

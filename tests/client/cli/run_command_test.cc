@@ -164,7 +164,7 @@ TEST(PrepareRunTest, InputIsNamedWhereItIsRead) {
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
   EXPECT_EQ(prepared->request.description.maps, 3u);
   options.inputs = {"in"};
-  EXPECT_NE(PrepareRun(console.Make(), options).status().message().find("leave the input \"in\" out"),
+  EXPECT_NE(PrepareRun(console.Make(), options).status().message().find("leave out the input \"in\""),
             std::string::npos);
 }
 

@@ -75,8 +75,8 @@ TEST_F(PutTest, AnExistingFileIsKeptUnlessForced) {
 
 TEST_F(PutTest, WhatCannotBePut) {
   const std::string a = MakeLocal("a", "1"), b = MakeLocal("b", "2");
-  Refuses(1, {"put", a, b, "/nowhere"}, {"/nowhere", "no directory"});
-  Refuses(1, {"put", a, "/nowhere/"}, {"/nowhere", "no directory"});
+  Refuses(1, {"put", a, b, "/nowhere"}, {"/nowhere", "not a directory"});
+  Refuses(1, {"put", a, "/nowhere/"}, {"/nowhere", "not a directory"});
   Refuses(1, {"put", Local("missing"), "/x"}, {"missing"});
   Refuses(1, {"put", a, "relative"}, {"relative", "begins with /"});
   Refuses(1, {"put", a, "/" + std::string(4000, 'n')}, {"4000", "255"});
