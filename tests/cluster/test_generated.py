@@ -229,7 +229,7 @@ class GeneratedTest(unittest.TestCase):
 
     def test_a_job_that_reads_nothing_takes_no_input(self):
         self.assertIn(b"reads input", self.cluster.run("run", "terasort", "-o", "/x", status=2)[1])
-        self.assertIn(b"leave the input", self.cluster.run("run", "teragen", "/tera", "-o", "/x", "-D", "input.records=1", status=2)[1])
+        self.assertIn(b"leave out the input", self.cluster.run("run", "teragen", "/tera", "-o", "/x", "-D", "input.records=1", status=2)[1])
         self.assertIn(b"input.records", self.cluster.run("run", "teragen", "-o", "/x", status=2)[1])
         self.assertIn(b"no reduces", self.cluster.run("run", "teragen", "-o", "/x", "-D", "input.records=1", "--reducers", "2", status=2)[1])
         self.cluster.run("fs", "put", "-", "/one", input=b"x" * RECORD)

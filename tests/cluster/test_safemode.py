@@ -41,7 +41,7 @@ class SafemodeTest(unittest.TestCase):
             cluster.start_worker(1 - holder)
 
             out, error = cluster.run("fs", "fsck", status=1)
-            self.assertIn(b"are not missing: the master has started", error)
+            self.assertIn(b"do not count as missing: the master has started", error)
             self.assertIn(AWAITED, error)
             self.assertIn(b"awaited   block", out)
             self.assertNotIn(b"missing  ", out)
