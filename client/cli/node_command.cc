@@ -25,9 +25,10 @@ std::string State(const job::Node& node) {
 std::string AvoidedLine(const job::Node& node) {
   std::string jobs;
   for (const std::uint32_t job : node.avoided_by) jobs += (jobs.empty() ? "" : ", ") + std::to_string(job);
-  return "node " + std::to_string(node.node.value) + ": no tasks go to it for another " + FormatDuration(node.avoided_for) +
-         ", because too many tasks of jobs " + jobs + " failed there; `millrace node recommission " +
-         std::to_string(node.node.value) + "` puts it back into use at once";
+  return "node " + std::to_string(node.node.value) + ": no tasks go to it for another " +
+         FormatDuration(node.avoided_for) + ", because too many tasks of jobs " + jobs +
+         " failed there; `millrace node recommission " + std::to_string(node.node.value) +
+         "` puts it back into use at once";
 }
 
 Json ToJson(const job::Node& node) {

@@ -27,11 +27,12 @@ enum class ReducePhase : std::uint8_t { kCopying, kCopied, kComputing };
 struct RunningAttempt {
   std::uint32_t number = 0;
   NodeId node;
-  Micros since = 0;  // its launch; of a reduce that waited for its permit later by that wait, which is nobody's run time
-  Locality locality = Locality::kOff;          // of a map
-  ReducePhase phase = ReducePhase::kCopying;   // of a reduce
-  std::uint32_t per_mille = 0;                 // how far it is, as last reported
-  std::uint64_t expected_output = 0;           // of a map: the bytes reserved for it on the node
+  Micros since =
+      0;  // its launch; of a reduce that waited for its permit later by that wait, which is nobody's run time
+  Locality locality = Locality::kOff;         // of a map
+  ReducePhase phase = ReducePhase::kCopying;  // of a reduce
+  std::uint32_t per_mille = 0;                // how far it is, as last reported
+  std::uint64_t expected_output = 0;          // of a map: the bytes reserved for it on the node
 
   [[nodiscard]] bool computing() const { return phase == ReducePhase::kComputing; }
 };
@@ -140,7 +141,7 @@ struct alignas(64) JobState {
   OrderedBits pending_reduces;
   PendingMaps pending_maps;
   std::vector<CopiedReduce> copied_reduces;  // in the order in which they had copied
-  std::set<NodeId> bad_nodes;  // nodes on which enough attempts failed that they may be refused for now
+  std::set<NodeId> bad_nodes;                // nodes on which enough attempts failed that they may be refused for now
   PerKind<std::set<std::pair<std::uint32_t, NodeId>>> failed_on;  // tasks and nodes where attempts failed
   std::map<NodeId, NodeFailures> node_failures;
   // By map: the reduces that could not fetch it, each with the report that said so.

@@ -11,7 +11,8 @@
 //   others get a Kill.
 // - A task does not run again on a node where an attempt of it failed (or where its output could not be fetched) while
 //   another node with slots of its kind would take it.
-// - A reduce that has copied its input and waits for a compute permit (ReduceCopied) gets one when its node has one free
+// - A reduce that has copied its input and waits for a compute permit (ReduceCopied) gets one when its node has one
+// free
 //   and the policy says that it is its turn. Until it computes it counts towards the node's reduces alone.
 // - No Kill is sent to a node that is lost or joins again: what ran there is gone.
 // - The output of a map that is fetched by reduces is lost with its node and the map runs again; the output of a
@@ -89,8 +90,8 @@ class Engine {
 
   // Fills free slots until the policy has no more to give. Launches are applied; the driver journals each Launch
   // as an AttemptLaunched event, each Compute as a ComputeGranted, each Preempt as an AttemptPreempted, each Evict as a
-  // JobEvicted (and must not Apply them; the Kill and MapOutputGone after an Evict are its consequences). Call it after a batch of events; a call
-  // without change is cheap.
+  // JobEvicted (and must not Apply them; the Kill and MapOutputGone after an Evict are its consequences). Call it after
+  // a batch of events; a call without change is cheap.
   void Decide(Micros now, Effects* effects);
 
   // Returns the time at which Decide should be called although nothing has happened (a locality wait runs out, a task

@@ -1,5 +1,5 @@
-// Which effects are decisions of Engine::Decide, and the events that journals hold of them. Recovery applies such events,
-// since another policy may be in force by then. Thread rule: free functions.
+// Which effects are decisions of Engine::Decide, and the events that journals hold of them. Recovery applies such
+// events, since another policy may be in force by then. Thread rule: free functions.
 #pragma once
 
 #include <optional>

@@ -103,12 +103,11 @@ void Fields(V& v, E& e) {
 }
 
 // The index is that of the alternative in Event.
-constexpr std::string_view kNames[] = {"NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",
-                                       "JobKilled",        "JobPrioritySet",    "AttemptLaunched", "AttemptSucceeded",
-                                       "AttemptFailed",    "AttemptLost",       "FetchFailed",     "ReplicasMoved",
-                                       "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured",
-                                       "SchedulerSet",     "NodeSpace",         "JobEvicted",      "NodeBlamed",
-                                       "ReduceCopied",     "ComputeGranted"};
+constexpr std::string_view kNames[] = {
+    "NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",      "JobKilled",    "JobPrioritySet",
+    "AttemptLaunched",  "AttemptSucceeded",  "AttemptFailed",   "AttemptLost",       "FetchFailed",  "ReplicasMoved",
+    "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured", "SchedulerSet", "NodeSpace",
+    "JobEvicted",       "NodeBlamed",        "ReduceCopied",    "ComputeGranted"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 template <std::size_t I = 0>

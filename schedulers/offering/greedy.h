@@ -12,8 +12,8 @@
 //           launch the closest map, or the reduce with the lowest index, and return
 //     if kind is map, with +delay: the same once more for jobs with more maps than there are slots at their data
 //
-// A compute permit (SlotKind) goes to the first job in the order that has a reduce waiting where one is free, and there to
-// the reduce that has waited longest.
+// A compute permit (SlotKind) goes to the first job in the order that has a reduce waiting where one is free, and there
+// to the reduce that has waited longest.
 //
 // It decides exactly as GreedyReference (reference.h), which asks all of that at each call. Greedy asks less: a slot
 // that every job refused is not offered again until something has happened that could change the answer

@@ -1,9 +1,9 @@
-// JobOrder: in which order the jobs are offered a free slot, or a compute permit. It is all that fifo, fair, capacity, sjf, mlq and edf
-// differ in: Greedy (greedy.h) offers each free slot to the jobs in this order and gives it to the first that has a
-// task for it.
+// JobOrder: in which order the jobs are offered a free slot, or a compute permit. It is all that fifo, fair, capacity,
+// sjf, mlq and edf differ in: Greedy (greedy.h) offers each free slot to the jobs in this order and gives it to the
+// first that has a task for it.
 //
-// An order needs Offer and Before. It keeps the jobs that ClusterState lists as runnable for a kind of slot, and is told of
-// changes by the On... calls of a Policy, with the same rules (core/policy.h); or it keeps nothing and walks
+// An order needs Offer and Before. It keeps the jobs that ClusterState lists as runnable for a kind of slot, and is
+// told of changes by the On... calls of a Policy, with the same rules (core/policy.h); or it keeps nothing and walks
 // ClusterState::RunnableJobs. The rest have defaults that are always right, and at worst slow.
 //
 // A const call changes nothing that another call would show. In particular an order does not learn from Offer that a
@@ -52,7 +52,8 @@ class JobOrder {
   // Returns false if Offer leaves the job out now, or would if it were runnable. Requires: the job lives. O(1). An
   // order that leaves jobs out must say so here, too.
   [[nodiscard]] virtual bool MayRun(const ClusterState&, SlotKind, JobId) const { return true; }
-  // Returns true if MayRun may come to be false for permits of the job though a reduce of it runs (Policy::MayHoldBack).
+  // Returns true if MayRun may come to be false for permits of the job though a reduce of it runs
+  // (Policy::MayHoldBack).
   [[nodiscard]] virtual bool MayHoldBack(const ClusterState&, JobId) const { return false; }
   // Returns true if Offer goes in the order of ClusterState::RunnableJobs and never leaves anybody out, so that Greedy
   // need not ask.

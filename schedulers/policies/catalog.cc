@@ -112,7 +112,9 @@ constexpr CatalogLine kPolicies[] = {
     {"fifo", kGatesOnly, "first job first, by priority and submit order (Hadoop's default)",
      [](Recipe r) { return MakeGreedy<FifoOrder>(r); }},
     {"capacity", kCapacity, "queues with guaranteed shares and ceilings, FIFO inside",
-     [](Recipe r) { return MakeGreedy<CapacityOrder>(r, r.settings.Named<QueueSettings>(), r.admission.CountedReduces()); }},
+     [](Recipe r) {
+       return MakeGreedy<CapacityOrder>(r, r.settings.Named<QueueSettings>(), r.admission.CountedReduces());
+     }},
     {"sjf", kGatesOnly, "the job with the least remaining work first",
      [](Recipe r) { return MakeGreedy<SinglePoolOrder>(r, PoolOrder::kSjf, r.settings.Of<MlqSettings>()); }},
     {"mlq", kGatesOnly, "small and large jobs share the slots by weight, FIFO inside",

@@ -94,7 +94,8 @@ TEST(PackSplitsTest, AMapStaysOnOneNodeAtLeast) {
 TEST(PackSplitsTest, AMapIsLocalWhereItCanRun) {
   Input input;
   input.without_slots = {1_n, 4_n};
-  const std::vector<std::vector<NodeId>> places = {{1_n, 2_n}, {1_n, 3_n}, {1_n, 2_n}, {1_n, 3_n}, {1_n, 4_n}, {4_n, 1_n}};
+  const std::vector<std::vector<NodeId>> places = {{1_n, 2_n}, {1_n, 3_n}, {1_n, 2_n},
+                                                   {1_n, 3_n}, {1_n, 4_n}, {4_n, 1_n}};
   for (const std::vector<NodeId>& on : places) input.Add(kMiB, on);
   const std::vector<PackedSplits> maps = input.Pack(8 * kMiB);
   EXPECT_THAT(Numbers(maps), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3), ElementsAre(4, 5)));

@@ -31,7 +31,8 @@ void DumpJob(std::ostream& out, const JobState& job) {
   const JobId id = job.progress.job;
   out << "job" << id.value << " order " << job.key.submit_order << " started " << job.started << " slots "
       << job.running_attempts[TaskKind::kMap] << ' ' << job.running_attempts[TaskKind::kReduce] << " runnable "
-      << job.runnable[TaskKind::kMap] << job.runnable[TaskKind::kReduce] << " computing " << job.running_attempts[kComputePermit] << " copied";
+      << job.runnable[TaskKind::kMap] << job.runnable[TaskKind::kReduce] << " computing "
+      << job.running_attempts[kComputePermit] << " copied";
   for (const CopiedReduce& reduce : job.copied_reduces) out << ' ' << ToText(reduce.attempt);
   out << " bad " << job.live_bad_nodes << '\n';
   out << "  spec " << FormatEvent(0, JobSubmitted{id, job.spec}) << '\n';

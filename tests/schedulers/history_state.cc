@@ -83,9 +83,9 @@ void History::CheckPermits() const {
     if (model.alive && !model.drained && !known->avoided) capacity += std::min(known->Permits(), known->limits.reduces);
     if (!model.alive) continue;
     ASSERT_EQ(known->computing, computing[node]) << "n" << node.value;
-    ASSERT_EQ(state.FreeNodesWithPermits().Contains(node.value),
-              state.FreeNodes(TaskKind::kReduce).Contains(node.value) &&
-                  Used(node, TaskKind::kReduce) < known->Permits())
+    ASSERT_EQ(
+        state.FreeNodesWithPermits().Contains(node.value),
+        state.FreeNodes(TaskKind::kReduce).Contains(node.value) && Used(node, TaskKind::kReduce) < known->Permits())
         << "n" << node.value;
   }
   ASSERT_EQ(state.Capacity(kComputePermit), capacity);

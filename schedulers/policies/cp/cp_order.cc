@@ -103,9 +103,7 @@ bool CpOrder::MayRun(const ClusterState& state, SlotKind kind, JobId job) const 
   return kind != kReduceSlot || MapsDone(*state.FindJob(job));
 }
 
-PerSlot<bool> CpOrder::BeginRound(const ClusterState&, Micros) {
-  return {false, std::exchange(let_in_, false), false};
-}
+PerSlot<bool> CpOrder::BeginRound(const ClusterState&, Micros) { return {false, std::exchange(let_in_, false), false}; }
 
 PolicyView CpOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;

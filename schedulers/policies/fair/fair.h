@@ -35,8 +35,8 @@ namespace millrace::sched {
 
 class FairOrder : public JobOrder {
  public:
-  // `reduces`: what the minimum and the maximum of a pool's reduces count: kReduceSlot; with `+ccs` kComputePermit, since
-  // a reduce that copies, or waits, takes nothing that the pools share but room to copy.
+  // `reduces`: what the minimum and the maximum of a pool's reduces count: kReduceSlot; with `+ccs` kComputePermit,
+  // since a reduce that copies, or waits, takes nothing that the pools share but room to copy.
   explicit FairOrder(const Settings& settings, SlotKind reduces = kReduceSlot)
       : settings_(settings), reduces_(reduces) {}
 

@@ -14,8 +14,8 @@
 // If the pool refuses them (it waits for locality), or no other pool was above its share, nothing more happens until
 // its patience is at an end again; the waits of `+delay` have then begun to run.
 //
-// With `+ccs` a pool is starved of compute permits and not of reduce slots: by its reduces that compute, beside those that
-// wait to.
+// With `+ccs` a pool is starved of compute permits and not of reduce slots: by its reduces that compute, beside those
+// that wait to.
 //
 // The pools' clocks start and stop with the event that starves or feeds them. That costs O(pools) for an event.
 #pragma once

@@ -140,7 +140,8 @@ class MlqJobs : public PoolJobs {
     PerSlot<Counts> counts;
   };
   struct Group {
-    Group(std::uint32_t id, double of_weight) : weight(WeightUnits(of_weight)), member{{{{"", id}, {"", id}, {"", id}}}} {}
+    Group(std::uint32_t id, double of_weight)
+        : weight(WeightUnits(of_weight)), member{{{{"", id}, {"", id}, {"", id}}}} {}
     const Units weight;
     PerSlot<FairQueue::Member> member;
     Line line;

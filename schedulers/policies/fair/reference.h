@@ -59,7 +59,7 @@ class FairReference : public JobOrder {
   [[nodiscard]] Bounds BoundsOf(SlotKind kind, const std::string& name) const;
 
   const Settings settings_;
-  const SlotKind reduces_;  // what minima and maxima of reduces count
+  const SlotKind reduces_;             // what minima and maxima of reduces count
   std::map<std::string, Pool> pools_;  // with live jobs
 };
 

@@ -14,8 +14,7 @@ double Percent(double percent, double slots) { return percent * slots / 100; }
 
 }  // namespace
 
-CapacityOrder::CapacityOrder(const std::map<std::string, QueueSettings>& queues, SlotKind reduces)
-    : reduces_(reduces) {
+CapacityOrder::CapacityOrder(const std::map<std::string, QueueSettings>& queues, SlotKind reduces) : reduces_(reduces) {
   double left = 100;
   for (const auto& [name, settings] : queues) {
     Queue& queue = queues_[name];

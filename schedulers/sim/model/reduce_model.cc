@@ -21,7 +21,11 @@ std::uint32_t ReduceModel::PlaceOf(NodeId node) const {
 }
 
 ReduceModel::ReduceModel(RunState& state, ModelHost& host)
-    : state_(state), host_(host), gathering_(state.fabric), shuffles_(state.jobs.size()), kept_on_(state.nodes.size()) {}
+    : state_(state),
+      host_(host),
+      gathering_(state.fabric),
+      shuffles_(state.jobs.size()),
+      kept_on_(state.nodes.size()) {}
 
 void ReduceModel::Submit(JobId id, const SimJob& job) {
   shuffles_[id.value] = std::make_unique<Shuffle>();

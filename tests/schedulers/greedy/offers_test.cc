@@ -38,11 +38,12 @@ struct Setup {
 
 const Setup kSetups[] = {
     {"fifo", [](const Settings&, SlotKind) { return std::make_unique<FifoOrder>(); }},
-    {"capacity", [](const Settings& s, SlotKind reduces) {
-       return std::make_unique<CapacityOrder>(s.Named<QueueSettings>(), reduces);
-     }},
-    {"sjf", [](const Settings& s, SlotKind) { return std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, s.Of<MlqSettings>()); }},
-    {"mlq", [](const Settings& s, SlotKind) { return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, s.Of<MlqSettings>()); }},
+    {"capacity", [](const Settings& s,
+                    SlotKind reduces) { return std::make_unique<CapacityOrder>(s.Named<QueueSettings>(), reduces); }},
+    {"sjf", [](const Settings& s,
+               SlotKind) { return std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, s.Of<MlqSettings>()); }},
+    {"mlq", [](const Settings& s,
+               SlotKind) { return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, s.Of<MlqSettings>()); }},
     {"edf", [](const Settings& s, SlotKind) { return std::make_unique<EdfOrder>(s.Of<EdfSettings>()); }},
     {"fair", [](const Settings& s, SlotKind reduces) { return std::make_unique<FairOrder>(s, reduces); }},
     {"round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(); }, false},

@@ -125,7 +125,8 @@ TEST_P(PermitOrder, NoJobWaitsForAPermitThatGoesToALaterOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Orders, PermitOrder,
-                         testing::Values("fifo+ccs", "fifo+delay+ccs", "edf+ccs", "edf+delay+ccs", "dl+ccs", "lsap+ccs"),
+                         testing::Values("fifo+ccs", "fifo+delay+ccs", "edf+ccs", "edf+delay+ccs", "dl+ccs",
+                                         "lsap+ccs"),
                          [](const auto& param) {
                            std::string name = param.param;
                            for (char& c : name) c = c == '+' ? '_' : c;

@@ -2,8 +2,8 @@
 //
 // A map attempt: directories, executable, process; then its run file is served, then the master is told.
 // A reduce attempt: directories, copy phase (no process yet), then past the compute gate, for which it may have to ask
-// the master (compute_gate.h), process; then the master is told. Reports are repeated until answered (report_queue.h). An attempt whose reports do not change for task.timeout
-// has failed. Thread rule: the control thread.
+// the master (compute_gate.h), process; then the master is told. Reports are repeated until answered (report_queue.h).
+// An attempt whose reports do not change for task.timeout has failed. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
