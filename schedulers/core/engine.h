@@ -11,9 +11,8 @@
 //   others get a Kill.
 // - A task does not run again on a node where an attempt of it failed (or where its output could not be fetched) while
 //   another node with slots of its kind would take it.
-// - A reduce that has copied its input and waits for a compute permit (ReduceCopied) gets one when its node has one
-// free
-//   and the policy says that it is its turn. Until it computes it counts towards the node's reduces alone.
+// - A reduce that has copied its input and waits for a compute permit (ReduceCopied) gets one when its node has a free
+//   one and the policy says that it is its turn. Until it computes it counts towards the node's reduces alone.
 // - No Kill is sent to a node that is lost or joins again: what ran there is gone.
 // - The output of a map that is fetched by reduces is lost with its node and the map runs again; the output of a
 //   map-only job is committed and never lost. Running reduces keep running.

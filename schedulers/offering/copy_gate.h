@@ -8,8 +8,7 @@
 //   a reduce ceases to copy when it has its permit (ReduceComputing, ComputeGranted)
 //
 // Here is the first rule; the policy gives the permits (Policy::NextToCompute), since it is they that are scarce. While
-// no more than s reduces run on the node there are permits for all, and the worker lets a reduce compute without
-// asking.
+// no more than s reduces run on the node there are permits for all, and a reduce computes without asking.
 //
 // A reduce goes to a node where fewer than s reduces run, if there is one, since it cannot leave its node to compute.
 //

@@ -8,8 +8,7 @@
 //
 // What a task does. A map that is not node-local reads its split from the closest replica (the flow shares links with
 // all others), then computes. A reduce copies its share of each map's output as maps end, waits for a compute permit of
-// its node if more reduces run there than may compute (the engine gives it, in the policy's order), computes and is
-// done.
+// its node if more reduces run there than may compute (the engine gives it, in the policy's order), and computes.
 //
 // Pure but for the clock of `decision_seconds`: the same arguments give the same result, byte for byte, on one machine
 // type. Thread rule: any thread; simulations share nothing.
