@@ -35,6 +35,10 @@ std::uint32_t FreeSlots(const ClusterState& state, TaskKind kind) {
 FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission)
     : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, reduces), std::move(admission)) {}
 
+std::span<const SlotKind> FairPreempting::Kinds() const {
+  return std::span(kSlotKinds).first(order().reduces() == kComputePermit ? 3 : 2);
+}
+
 std::string FairPreempting::Reason(const FairPool& pool, Cause cause) {
   return "pool " + pool.name() + " is below its " + (cause == Cause::kMinimum ? "minimum share" : "fair share");
 }

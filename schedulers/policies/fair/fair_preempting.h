@@ -14,17 +14,18 @@
 // If the pool refuses them (it waits for locality), or no other pool was above its share, nothing more happens until
 // its patience is at an end again; the waits of `+delay` have then begun to run.
 //
-// With `+ccs` a pool is starved of compute permits and not of reduce slots: by its reduces that compute, beside those
-// that wait to.
+// With `+ccs` a pool may be starved of two things. Its reduces that compute, beside those that wait to, tell whether it
+// lacks permits, and preemption takes reduces that compute. All its reduces tell whether it lacks room to copy, of
+// which pools have no minimum, and preemption takes reduces that copy or wait.
 //
 // The pools' clocks start and stop with the event that starves or feeds them. That costs O(pools) for an event.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,7 +71,8 @@ class FairPreempting : public GreedyOver<FairOrder> {
   // Returns the next map for a slot that was freed for its pool.
   std::optional<Decision> NextFreed(const ClusterState& state);
   std::vector<AttemptId> Choose(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs) const;
-  [[nodiscard]] std::array<SlotKind, 2> Kinds() const { return {kMapSlot, order().reduces()}; }
+  // Returns what pools may be starved of.
+  [[nodiscard]] std::span<const SlotKind> Kinds() const;
 
   PerSlot<std::map<Lack, Micros>> patience_;  // until when the pools wait for it
   std::vector<NodeId> freed_;                 // by the last Preempt(), of maps, and not taken yet

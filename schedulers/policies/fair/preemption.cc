@@ -30,6 +30,7 @@ std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, Slo
       const TaskState& task = state.FindJob(attempt.task.job)->Tasks(attempt.task.kind)[attempt.task.index];
       const RunningAttempt& running = *task.Find(attempt.number);
       if (kind == kComputePermit && !running.computing()) continue;
+      if (kind == kReduceSlot && node->limits.only_copying > 0 && running.computing()) continue;
       at->second.push_back({running.since, attempt, node->id});
     }
   }
