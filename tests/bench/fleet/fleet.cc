@@ -1,0 +1,80 @@
+#include "tests/bench/fleet/fleet.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/rpc/status_codec.h"
+#include "dfs/data/block_store.h"
+#include "worker/daemon/agent/agent.h"
+#include "worker/daemon/agent/synthetic.h"
+
+namespace millrace::bench {
+namespace {
+
+// A worker has its address to itself (master/control/workers.cc), and every address of 127.0.0.0/8 is this machine's.
+std::string HostOf(std::int64_t number) { return fmt::format("127.1.{}.{}", number / 250, 1 + number % 250); }
+
+}  // namespace
+
+struct Fleet::Worker {
+  Worker(Fleet& fleet, const FleetOptions& options, std::int64_t number, std::uint16_t port)
+      : runner(fleet.io_.provider->getTimer(), options.work * kj::MICROSECONDS, fleet.tally_), executables(background) {
+    worker::WorkerConfig config;
+    const OptionSet defaults = worker::DeclareWorkerOptions(&config);
+    config.master = options.master;
+    config.host = HostOf(number);
+    config.rack = fmt::format("/rack{}", number % options.racks);
+    config.map_slots = options.map_slots;
+    config.reduce_slots = options.reduce_slots;
+    const auto random = Random(static_cast<std::uint64_t>(number) + 1);
+    agent = std::make_unique<worker::WorkerAgent>(
+        worker::AgentParts{fleet.io_.provider->getTimer(), fleet.dialer_, runner, *blocks, plane, files, executables,
+                           background, background, clock},
+        config,
+        worker::WorkerIdentity{fmt::format("storage{}", number), port, "", "",
+                               [](const std::string&) { return Status::Ok(); }},
+        random, MakeSilentLog());
+    agent->OnRegistered([&fleet](NodeId) { fleet.NoteRegistered(); });
+    agent->Start();
+  }
+
+  SystemClock clock;
+  rpc::InlineBackground background;
+  TimedRunner runner;
+  std::unique_ptr<dfs::BlockStore> blocks = dfs::MakeMemoryBlockStore(std::uint64_t{1} << 40);
+  worker::SyntheticPlane plane;
+  worker::SyntheticFiles files;
+  worker::SyntheticExecutables executables;
+  std::unique_ptr<worker::WorkerAgent> agent;
+};
+
+Fleet::Fleet(kj::AsyncIoContext& io, const FleetOptions& options)
+    : io_(io), dialer_(io.provider->getNetwork()), missing_(static_cast<std::size_t>(options.workers)) {
+  open_ = Open(options).eagerlyEvaluate(
+      [](kj::Exception&& why) { MILLRACE_CHECK(false, rpc::FromException(why).message()); });
+}
+
+Fleet::~Fleet() noexcept = default;
+
+kj::Promise<void> Fleet::Registered() { return kj::mv(all_here_.promise); }
+
+// The master calls the port of each worker that registers, and only wants to see that somebody answers.
+kj::Promise<void> Fleet::Open(const FleetOptions& options) {
+  return rpc::Listen(io_.provider->getNetwork(), "0.0.0.0:0").then([this, options](rpc::Listening listening) {
+    port_ = kj::mv(listening.receiver);
+    for (std::int64_t number = 0; number < options.workers; ++number) {
+      workers_.push_back(std::make_unique<Worker>(*this, options, number, static_cast<std::uint16_t>(listening.port)));
+    }
+    return TakeCalls();
+  });
+}
+
+kj::Promise<void> Fleet::TakeCalls() {
+  return port_->accept().ignoreResult().then([this] { return TakeCalls(); });
+}
+
+void Fleet::NoteRegistered() {
+  if (missing_ > 0 && --missing_ == 0) all_here_.fulfiller->fulfill();
+}
+
+}  // namespace millrace::bench

@@ -1,0 +1,51 @@
+// TimedRunner: attempts that take a set time and do no work, with a record of when they came and went. It stands in for
+// a worker's task processes (worker/daemon/process/task_runner.h). Thread rule: one thread, that of the event loop.
+#pragma once
+
+#include <kj/time.h>
+#include <kj/timer.h>
+
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/random.h"
+#include "worker/daemon/agent/synthetic.h"
+#include "worker/daemon/process/task_runner.h"
+
+namespace millrace::bench {
+
+// What all runners of a fleet have seen, in the order in which it happened.
+struct Tally {
+  std::vector<AttemptId> launched, succeeded;
+  std::vector<kj::Duration> idle;  // for each launch into a slot that had run a task before: how long the slot was free
+};
+
+class TimedRunner final : public worker::TaskRunner, private worker::TaskObserver {
+ public:
+  // Requires: `timer` and `tally` outlive this.
+  TimedRunner(kj::Timer& timer, kj::Duration work, Tally& tally);
+  ~TimedRunner() noexcept override = default;
+
+  void Observe(worker::TaskObserver* observer) override { observer_ = observer; }
+  void SetUpJob(std::uint32_t job, std::string executable, worker::OwnedMessage<task::wire::SetUp> set_up) override;
+  void RunMap(worker::OwnedMessage<task::wire::RunMap> launch) override;
+  void RunReduce(worker::OwnedMessage<task::wire::RunReduce> launch) override;
+  [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override { return attempts_.Kill(attempt); }
+  [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override { return attempts_.ForgetJob(job); }
+
+ private:
+  void NoteLaunch(const AttemptId& attempt);
+  void TaskProgress(const AttemptId& attempt, worker::OwnedMessage<task::wire::Progress> progress) override;
+  void TaskDone(const AttemptId& attempt, worker::OwnedMessage<task::wire::Done> done) override;
+  void TaskFailed(const AttemptId& attempt, worker::TaskFailure failure) override;
+
+  const kj::MonotonicClock& clock_ = kj::systemPreciseMonotonicClock();
+  Tally& tally_;
+  worker::TaskObserver* observer_ = nullptr;
+  std::array<std::deque<kj::TimePoint>, 2> freed_;  // by kind: since when slots are free, the first one first
+  worker::SyntheticRunner attempts_;
+};
+
+}  // namespace millrace::bench
