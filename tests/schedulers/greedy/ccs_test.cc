@@ -229,6 +229,29 @@ TEST(Ccs, APoolThatIsStarvedOfPermitsTakesOneOnANodeWhereItWaits) {
   )");
 }
 
+// Three jobs of ann fill the node, which holds three reduces. What computes is not taken for room to copy.
+TEST(Ccs, APoolThatLacksRoomToCopyGetsItFromReducesThatDoNotCompute) {
+  Settings settings;
+  settings.Of<FairSettings>().fair_share_timeout = 10;
+  Engine engine({}, Make("fair+ccs+preempt", settings));
+  (void)Play(&engine, R"(
+    0 NodeJoined node=n1 reduces=1
+    0 JobSubmitted job=job1 reduces=1 user=ann
+    0 JobSubmitted job=job2 reduces=1 user=ann
+    0 JobSubmitted job=job3 reduces=1 user=ann
+    0 decide
+    1 ReduceComputing attempt=job1.r.0.0
+    2 JobSubmitted job=job4 reduces=1 user=bob
+    2 decide
+  )");
+  EXPECT_PLAYS(&engine, R"(
+    11 decide
+    12 decide
+    -> preempt job2.r.0.0 n1: pool bob is below its fair share
+    -> launch job4.r.0.0 n1
+  )");
+}
+
 // As long as a reduce waits for its permit it is not running: nothing that is learnt of the job counts the wait.
 TEST(Ccs, AWaitForAPermitIsNoRunTime) {
   Engine engine({}, Make("fifo+ccs"));
