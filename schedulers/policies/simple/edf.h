@@ -6,7 +6,7 @@
 //   for job in admitted, by deadline (those without one last), then submit order:          // priorities do not count
 //     if the job has a task that may run on the node: launch the closest, and return
 //
-//   AdmittedJobs():                      // the scheduler that the paper measured, which does not overlap jobs
+//   AdmittedJobs():                      // one job at a time, nearly: our reading of the EDF that the paper measured
 //     for job in all jobs, by deadline, then submit order:
 //       admit the job, unless one that was admitted before it is not yet half done
 //   half done: all maps are done, and half of the reduces' work by what they report or by their run time against the
