@@ -608,6 +608,11 @@ Result<JobView> JobTracker::View(JobId id) const {
   return ViewOf(*job, engine_);
 }
 
+const JobRecord* JobTracker::FindRecord(JobId id) const {
+  const TrackedJob* job = jobs_.Find(id);
+  return job == nullptr ? nullptr : &job->record;
+}
+
 Result<Counters> JobTracker::JobCounters(JobId id) const {
   MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));
   return CountersOf(*job);
