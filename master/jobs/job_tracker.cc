@@ -634,6 +634,6 @@ const std::vector<MapSplits>* JobTracker::Splits(JobId id) const {
   return job == nullptr || job->record.outcome ? nullptr : &job->splits;
 }
 
-sched::PolicyView JobTracker::ViewPolicy(Micros now) const { return engine_.policy().View(engine_.state(), now); }
+sched::PolicyView JobTracker::ViewPolicy(Micros now) const { return engine_.View(now); }
 
 }  // namespace millrace::master

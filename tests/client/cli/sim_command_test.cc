@@ -62,7 +62,7 @@ TEST_F(SimVerb, AStuckRunFailsAndSaysWhichJobsAndWhy) {
   EXPECT_NE(said.out.find("0 of 3"), std::string::npos) << said.out;
   EXPECT_NE(said.err.find("fifo is stuck"), std::string::npos) << said.err;
   EXPECT_NE(said.err.find("3 of 3 jobs have not ended: job0 ("), std::string::npos) << said.err;
-  EXPECT_NE(said.err.find("its maps: no slot of that kind"), std::string::npos) << said.err;
+  EXPECT_NE(said.err.find("its maps: no node that takes tasks has a map slot"), std::string::npos) << said.err;
 }
 
 TEST_F(SimVerb, EqualRunsWriteEqualBytes) {
