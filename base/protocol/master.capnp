@@ -50,12 +50,14 @@ struct SchedulerView {
 
   deadlines @9 :List(Deadline);  # of a scheduler that decides by them, the first first, as many as an answer holds
   groupNoun @10 :Text;         # what the groups are: "pool", "queue"
+  now @11 :Int64;              # the master's time, in microseconds since the epoch
 
   struct Fact {
     name @0 :Text;
-    text @1 :Text;             # the unit of the number, or the words
+    value @1 :Text;            # in words; a number with its unit
     hasNumber @2 :Bool;
     number @3 :Float64;
+    unit @4 :Text;             # of the number; empty: it is a count
   }
   struct Deadline { job @0 :UInt32; at @1 :Int64; slack @2 :Int64; }  # both in microseconds
   struct Group {
@@ -78,22 +80,23 @@ struct SchedulerView {
     job @0 :UInt32;
     name @1 :Text;
     pool @2 :Text;
-    slot @3 :Text;             # what it waits for: "map", "reduce", "permit"
+    reduces @3 :Bool;          # true: its reduces wait; false: its maps
     pending @4 :UInt32;        # tasks that wait for it
     running @5 :UInt32;        # tasks that have it
-    sentence @6 :Text;         # the rest in words
-    cause @7 :Text;            # WaitCause by name, and its numbers
-    used @8 :UInt32;
-    of @9 :UInt32;
-    others @10 :List(UInt32);
-    hasOtherCount @11 :Bool;
-    otherCount @12 :UInt32;
-    group @13 :Text;
-    groupUsed @14 :UInt32;
-    hasGroupShare @15 :Bool;
-    groupShare @16 :Float64;
-    since @17 :Int64;          # microseconds since the epoch, as is the next; 0: none
-    until @18 :Int64;
+    reason @6 :Text;           # the cause and its numbers as a sentence
+    slot @7 :Text;             # what it waits for: "map", "reduce", "permit"
+    cause @8 :Text;            # WaitCause by name (schedulers/core/wait_view.h), and its numbers
+    used @9 :UInt32;
+    of @10 :UInt32;
+    others @11 :List(UInt32);
+    hasOtherCount @12 :Bool;
+    otherCount @13 :UInt32;
+    group @14 :Text;
+    groupUsed @15 :UInt32;
+    hasGroupShare @16 :Bool;
+    groupShare @17 :Float64;
+    since @18 :Int64;          # microseconds since the epoch, as is the next; 0: none
+    until @19 :Int64;
   }
 }
 

@@ -56,7 +56,7 @@ Json WithWaits(const job::JobStatus& status, const Waits& waits) {
 // Returns why the job has not more slots: of the first kind that it could use.
 std::string FirstWait(const job::JobStatus& status, const Waits& waits) {
   const auto wait = std::ranges::find(waits, status.job, &job::SchedulerView::Wait::job);
-  return wait == waits.end() ? "" : wait->sentence;
+  return wait == waits.end() ? "" : wait->reason;
 }
 
 int PrintList(const Invocation& invocation, const std::vector<job::JobStatus>& jobs, const Waits& waits, bool json) {
@@ -118,7 +118,7 @@ std::string WaitLines(const Waits& waits) {
   std::string text;
   for (const job::SchedulerView::Wait& wait : waits) {
     text += "  waits for " + WhatItWaitsFor(wait) + " (has " + std::to_string(wait.running) + ", wants " +
-            std::to_string(wait.pending) + " more): " + Printable(wait.sentence) + "\n";
+            std::to_string(wait.pending) + " more): " + Printable(wait.reason) + "\n";
   }
   return text;
 }

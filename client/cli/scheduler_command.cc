@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <optional>
 
-#include "base/clock.h"
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/ids/ids.h"
@@ -13,6 +11,7 @@
 #include "base/text.h"
 #include "client/cli/waits.h"
 #include "client/job_client/job_client.h"
+#include "schedulers/core/wait_view.h"
 #include "schedulers/policies/catalog.h"
 
 namespace millrace::cli {
@@ -22,22 +21,6 @@ using console::Arguments;
 using console::Printer;
 using Json = nlohmann::ordered_json;
 using View = job::SchedulerView;
-
-// Writes whole numbers as they are, and others with one digit after the point.
-std::string Number(double number) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.1f", number);
-  std::string out = text;
-  if (out.ends_with(".0")) out.resize(out.size() - 2);
-  return out;
-}
-
-std::string InWords(const View::Fact& fact) {
-  if (!fact.number) return fact.text;
-  char number[32];
-  std::snprintf(number, sizeof number, "%.6g", *fact.number);
-  return number + (fact.text.empty() ? "" : " " + fact.text);
-}
 
 std::string JobText(std::uint32_t job) { return ToText(JobId{job}); }
 
@@ -59,9 +42,9 @@ Json ToJson(const View::GroupSlots& slots) {
 }
 
 Json ToJson(const View::Fact& fact) {
-  if (!fact.number) return fact.text;
-  if (fact.text.empty()) return *fact.number;
-  return {{"value", *fact.number}, {"unit", fact.text}};
+  if (!fact.number) return fact.value;
+  if (fact.unit.empty()) return *fact.number;
+  return {{"value", *fact.number}, {"unit", fact.unit}};
 }
 
 Json ToJson(const View& view) {
@@ -86,7 +69,7 @@ Json ToJson(const View& view) {
   }
   for (const View::Wait& wait : view.waits) json["waiting"].push_back(WaitToJson(wait));
   for (const View::Deadline& deadline : view.deadlines) {
-    json["deadlines"].push_back({{"job", deadline.job}, {"at", deadline.at}, {"slack_us", deadline.slack}});
+    json["deadlines"].push_back({{"job", deadline.job}, {"at", deadline.at}, {"slack", deadline.slack}});
   }
   return json;
 }
@@ -102,9 +85,9 @@ Json ToJson(const sched::PolicyInfo& policy) {
 
 void AddGroupRow(const View::Group& group, bool reduces, Micros now, std::vector<Words>* rows) {
   const View::GroupSlots& slots = reduces ? group.reduces : group.maps;
-  rows->push_back({reduces ? "" : group.name, reduces ? "" : Number(group.weight),
+  rows->push_back({reduces ? "" : group.name, reduces ? "" : sched::SlotsInWords(group.weight),
                    reduces ? "" : std::to_string(group.jobs), reduces ? "reduce" : "map", std::to_string(slots.running),
-                   std::to_string(slots.demand), Number(slots.share), std::to_string(slots.minimum),
+                   std::to_string(slots.demand), sched::SlotsInWords(slots.share), std::to_string(slots.minimum),
                    slots.maximum ? std::to_string(*slots.maximum) : "-",
                    slots.preempts_at ? FormatDuration(std::max(*slots.preempts_at - now, Micros{0})) : "-"});
 }
@@ -142,8 +125,7 @@ int ShowScheduler(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("scheduler show", files.status(), kUnreachable);
   const Result<View> view = job::JobClient(**files).ShowScheduler();
   if (!view.ok()) return invocation.Fail("scheduler show", view.status());
-  Printer(invocation.console.out) << (json ? console::Dump(ToJson(*view)) + "\n"
-                                           : SchedulerText(*view, SystemClock().Now()));
+  Printer(invocation.console.out) << (json ? console::Dump(ToJson(*view)) + "\n" : SchedulerText(*view));
   return kDone;
 }
 
@@ -160,12 +142,12 @@ int SetScheduler(const Invocation& invocation, const Words& args) {
 
 }  // namespace
 
-std::string SchedulerText(const View& view, Micros now) {
+std::string SchedulerText(const View& view) {
   std::string text = Printable(view.name) + "\n";
   std::vector<Words> facts;
   if (!view.file.empty()) facts.push_back({"scheduler file", view.file});
   if (!view.file_problem.empty()) facts.push_back({"refused", view.file_problem});
-  for (const View::Fact& fact : view.facts) facts.push_back({fact.name, InWords(fact)});
+  for (const View::Fact& fact : view.facts) facts.push_back({fact.name, fact.value});
   text += FormatTable(facts);
   text += MoreOf(view.more_facts);
   if (!view.groups.empty()) {
@@ -174,8 +156,8 @@ std::string SchedulerText(const View& view, Micros now) {
     std::vector<Words> rows{
         {noun, "WEIGHT", "JOBS", "KIND", "RUNNING", "DEMAND", "SHARE", "MINIMUM", "MAXIMUM", "PREEMPTS IN"}};
     for (const View::Group& group : view.groups) {
-      AddGroupRow(group, false, now, &rows);
-      AddGroupRow(group, true, now, &rows);
+      AddGroupRow(group, false, view.now, &rows);
+      AddGroupRow(group, true, view.now, &rows);
     }
     text += "\n" + FormatTable(rows);
   }
@@ -183,7 +165,7 @@ std::string SchedulerText(const View& view, Micros now) {
   if (!view.deadlines.empty()) {
     std::vector<Words> rows{{"JOB", "DEADLINE IN", "SLACK"}};
     for (const View::Deadline& deadline : view.deadlines) {
-      rows.push_back({JobText(deadline.job), FormatDuration(deadline.at - now), FormatDuration(deadline.slack)});
+      rows.push_back({JobText(deadline.job), FormatDuration(deadline.at - view.now), FormatDuration(deadline.slack)});
     }
     text += "\n" + FormatTable(rows);
   }
@@ -191,7 +173,7 @@ std::string SchedulerText(const View& view, Micros now) {
     std::vector<Words> rows{{"JOB", "NAME", "POOL", "WAITS FOR", "HAS", "WANTS", "WHY"}};
     for (const View::Wait& wait : view.waits) {
       rows.push_back({JobText(wait.job), wait.name, wait.pool, WhatItWaitsFor(wait), std::to_string(wait.running),
-                      std::to_string(wait.pending), wait.sentence});
+                      std::to_string(wait.pending), wait.reason});
     }
     text += "\n" + FormatTable(rows);
   }

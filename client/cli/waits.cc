@@ -22,7 +22,7 @@ Json WaitToJson(const job::SchedulerView::Wait& wait) {
   return {{"job", wait.job},
           {"name", wait.name},
           {"pool", wait.pool},
-          {"slot", wait.slot},
+          {"kind", wait.slot},
           {"running", wait.running},
           {"pending", wait.pending},
           {"cause", wait.cause},
@@ -35,7 +35,7 @@ Json WaitToJson(const job::SchedulerView::Wait& wait) {
           {"group_share", OrNull(wait.group_share)},
           {"since", OrNull(wait.since)},
           {"until", OrNull(wait.until)},
-          {"sentence", wait.sentence}};
+          {"reason", wait.reason}};
 }
 
 }  // namespace millrace::cli

@@ -10,8 +10,8 @@ namespace millrace::cli {
 
 // Returns what the wait is for: "map slots", "reduce slots", "compute permits".
 [[nodiscard]] std::string WhatItWaitsFor(const job::SchedulerView::Wait& wait);
-// Returns the wait as numbers, with the sentence beside them. Times are microseconds since the epoch, null if there are
-// none.
+// Returns the wait as numbers, with the sentence beside them (`reason`). Times are microseconds since the epoch, null
+// if there are none.
 [[nodiscard]] nlohmann::ordered_json WaitToJson(const job::SchedulerView::Wait& wait);
 
 }  // namespace millrace::cli

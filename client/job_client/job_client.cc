@@ -301,9 +301,14 @@ Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(const std::vect
     auto call = master.explainWaitsRequest();
     auto asked = call.initJobs(static_cast<unsigned>(jobs.size()));
     for (unsigned i = 0; i < asked.size(); ++i) asked.set(i, jobs[i]);
-    return call.send().then([&waits](capnp::Response<Master::ExplainWaitsResults>&& answer) {
-      for (const auto wait : answer.getWaits()) waits.push_back(Read(wait));
-    });
+    return call.send().then(
+        [&waits](capnp::Response<Master::ExplainWaitsResults>&& answer) {
+          for (const auto wait : answer.getWaits()) waits.push_back(Read(wait));
+        },
+        [](kj::Exception&& e) {
+          // A master that does not know the call yet says nothing of waits, and the rest is shown all the same.
+          if (e.getType() != kj::Exception::Type::UNIMPLEMENTED) kj::throwFatalException(kj::mv(e));
+        });
   }));
   return waits;
 }

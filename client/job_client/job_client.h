@@ -53,7 +53,8 @@ class JobClient {
   // Sets the scheduler; that is on disk when this returns.
   Status SetScheduler(const std::string& name);
   Result<SchedulerView> ShowScheduler();
-  // Returns why the job waits for further slots, an entry for each kind that it could use.
+  // Returns why the job waits for further slots, an entry for each kind that it could use; nothing if the master is too
+  // old to say.
   Result<std::vector<SchedulerView::Wait>> ExplainWaits(std::uint32_t job);
   // Returns the same of all jobs, as many as an answer of the master holds.
   Result<std::vector<SchedulerView::Wait>> ExplainAllWaits();

@@ -142,8 +142,9 @@ struct SchedulerView {
   };
   // Something that is in force: a number with its unit, or words.
   struct Fact {
-    std::string name, text;  // the unit, or the words
+    std::string name, value;  // in words; a number with its unit
     std::optional<double> number;
+    std::string unit;  // of the number; empty: it is a count
   };
   struct Deadline {
     std::uint32_t job = 0;
@@ -160,8 +161,8 @@ struct SchedulerView {
     std::string name, pool;
     std::string slot;                        // what it waits for: "map", "reduce", "permit"
     std::uint32_t pending = 0, running = 0;  // tasks that wait for one, and that have one
-    std::string sentence;
-    // The rest is the sentence as numbers (schedulers/core/wait_view.h).
+    std::string reason;                      // the rest as a sentence
+    // The cause and its numbers (schedulers/core/wait_view.h).
     std::string cause;
     std::uint32_t used = 0, of = 0;
     std::vector<std::uint32_t> others;
@@ -178,6 +179,7 @@ struct SchedulerView {
   std::vector<Group> groups;
   std::vector<Wait> waits;
   std::vector<Deadline> deadlines;
+  Micros now = 0;  // the master's time, since the epoch
   std::uint32_t more_facts = 0, more_groups = 0,
                 more_waits = 0;  // how many more there are that the master did not list
 };

@@ -153,7 +153,7 @@ SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in) {
   out.slot = in.getSlot();
   out.pending = in.getPending();
   out.running = in.getRunning();
-  out.sentence = in.getSentence();
+  out.reason = in.getReason();
   out.cause = in.getCause();
   out.used = in.getUsed();
   out.of = in.getOf();
@@ -173,10 +173,11 @@ SchedulerView Read(master::wire::SchedulerView::Reader in) {
   out.file = in.getFile();
   out.file_problem = in.getFileProblem();
   for (const auto fact : in.getFacts()) {
-    out.facts.push_back({fact.getName(), fact.getText(), {}});
+    out.facts.push_back({fact.getName(), fact.getValue(), {}, fact.getUnit()});
     if (fact.getHasNumber()) out.facts.back().number = fact.getNumber();
   }
   out.group_noun = in.getGroupNoun();
+  out.now = in.getNow();
   for (const auto group : in.getGroups()) {
     out.groups.push_back(
         {group.getName(), group.getWeight(), group.getJobs(), Read(group.getMaps()), Read(group.getReduces())});

@@ -67,11 +67,12 @@ void Write(const WaitEntry& entry, wire::SchedulerView::Wait::Builder out) {
   out.setJob(wait.job.value);
   out.setName(job.spec.name);
   out.setPool(job.spec.PoolName());
+  out.setReduces(!wait.slot.map());
   out.setSlot(std::string(NameOf(wait.slot)));
   out.setPending(wait.slot == sched::kComputePermit ? static_cast<std::uint32_t>(job.copied_reduces.size())
                                                     : static_cast<std::uint32_t>(job.Pending(wait.slot.task()).size()));
   out.setRunning(job.running_attempts[wait.slot]);
-  out.setSentence(entry.sentence);
+  out.setReason(entry.sentence);
   out.setCause(std::string(ToText(wait.cause)));
   out.setUsed(wait.used);
   out.setOf(wait.of);
@@ -110,11 +111,12 @@ void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out
   AnswerBudget budget(kMostElements);
   budget.Add(FieldBytes(control.scheduler_file().name()) + FieldBytes(control.scheduler_file().problem()));
   const std::size_t facts = budget.TakeFront(
-      view.facts, [](const sched::Fact& fact) { return 32 + FieldBytes(fact.name) + FieldBytes(fact.text); });
+      view.facts, [](const sched::Fact& fact) { return 64 + FieldBytes(fact.name) + 2 * FieldBytes(fact.text); });
   auto out_facts = out.initFacts(static_cast<unsigned>(facts));
   Fill(view.facts, facts, [&](const sched::Fact& fact, unsigned i) {
     out_facts[i].setName(fact.name);
-    out_facts[i].setText(fact.text);
+    out_facts[i].setValue(InWords(fact));
+    if (fact.number) out_facts[i].setUnit(fact.text);
     out_facts[i].setHasNumber(fact.number.has_value());
     out_facts[i].setNumber(fact.number.value_or(0));
   });
@@ -140,6 +142,7 @@ void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out
     out_deadlines[i].setSlack(deadline.slack);
   });
   out.setGroupNoun(view.group_noun);
+  out.setNow(now);
   out.setMoreFacts(static_cast<std::uint32_t>(view.facts.size() - facts));
   out.setMoreGroups(static_cast<std::uint32_t>(view.groups.size() - groups));
   out.setMoreWaits(static_cast<std::uint32_t>(view.waits.size() - waits));

@@ -1,5 +1,8 @@
 // PolicyView: what `millrace scheduler show` prints of a policy: its pools or queues, what is in force, and why each
 // job that could use another slot waits.
+//
+// A policy says why the runnable jobs wait that it could give a slot to, or holds back. Engine::View adds the rest:
+// jobs that may not run yet, pause or gave way, reduces that wait for permits, the shares of their groups.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +31,9 @@ struct Fact {
   bool operator==(const Fact&) const = default;
 };
 
+// Returns the number with its unit, or the words.
+[[nodiscard]] std::string InWords(const Fact& fact);
+
 // What one pool, queue or group has of the slots of one kind.
 struct GroupSlots {
   std::uint32_t running = 0;
@@ -35,7 +41,7 @@ struct GroupSlots {
   double share = 0;          // the slots that the policy would give it now
   std::uint32_t minimum = 0;
   std::optional<std::uint32_t> maximum;
-  // Preemption: since when it is starved of its minimum or its share, and when it takes slots back.
+  // When preemption takes slots back for it, if it goes on as it is; nothing if it lacks none.
   std::optional<Micros> preempts_at;
 };
 

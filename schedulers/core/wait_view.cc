@@ -6,6 +6,7 @@
 #include "base/ids/time.h"
 #include "schedulers/cluster/check.h"
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/core/policy_view.h"
 
 namespace millrace::sched {
 namespace {
@@ -63,14 +64,6 @@ std::string_view PlaceOf(Locality locality) {
   return "anywhere";
 }
 
-std::string ShareInWords(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", share);
-  std::string out = text;
-  if (out.ends_with(".0")) out.resize(out.size() - 2);
-  return out;
-}
-
 // Of how many slots there are, as a subject with its verb.
 std::string AllBusy(const WaitView& wait, const ClusterState& state) {
   const bool one = wait.of == 1;
@@ -100,7 +93,7 @@ std::string BusyInWords(const WaitView& wait, const ClusterState& state, Micros 
   if (!wait.group_share) return text;
   text += "; " + std::string(group_noun) + ' ' + wait.group;
   if (*wait.group_share <= 0) return text + " has no share of them";
-  return text + " has " + std::to_string(wait.group_used) + " of its share of " + ShareInWords(*wait.group_share);
+  return text + " has " + std::to_string(wait.group_used) + " of its share of " + SlotsInWords(*wait.group_share);
 }
 
 }  // namespace
@@ -111,6 +104,21 @@ WaitView WaitView::Behind(const WaitView& ahead) && {
     other_count = ahead.other_count;
   }
   return std::move(*this);
+}
+
+std::string SlotsInWords(double slots) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", slots);
+  std::string out = text;
+  if (out.ends_with(".0")) out.resize(out.size() - 2);
+  return out;
+}
+
+std::string InWords(const Fact& fact) {
+  if (!fact.number) return fact.text;
+  char number[32];
+  std::snprintf(number, sizeof number, "%.6g", *fact.number);
+  return number + (fact.text.empty() ? "" : ' ' + fact.text);
 }
 
 std::string_view ToText(WaitCause cause) {

@@ -83,6 +83,9 @@ struct WaitView {
 [[nodiscard]] std::string InWords(const WaitView& wait, const ClusterState& state, Micros now,
                                   std::string_view group_noun = "pool");
 
+// Returns a number of slots that need not be whole: "4", "5.2".
+[[nodiscard]] std::string SlotsInWords(double slots);
+
 // Sorts waits by job, then kind of slot.
 inline void SortWaits(std::vector<WaitView>* waits) {
   std::stable_sort(waits->begin(), waits->end(), [](const WaitView& a, const WaitView& b) {

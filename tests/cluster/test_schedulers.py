@@ -202,8 +202,8 @@ class SchedulersTest(unittest.TestCase):
         self.assertIn(b"submitted", run.stderr.readline())
         shown = json.loads(self.ask("scheduler", "show", "--json"))
         maps, reduces = shown["waiting"]
-        self.assertEqual((maps["name"], maps["slot"], maps["pending"], maps["cause"]), ("waits", "map", 3, "no-slots"))
-        self.assertEqual((reduces["slot"], reduces["cause"], reduces["used"]), ("reduce", "maps-first", 0))
+        self.assertEqual((maps["name"], maps["kind"], maps["pending"], maps["cause"]), ("waits", "map", 3, "no-slots"))
+        self.assertEqual((reduces["kind"], reduces["cause"], reduces["used"]), ("reduce", "maps-first", 0))
         self.assertIn("no node that takes tasks has a map slot", self.ask("job", "list", "--live").decode())
         self.ask("node", "recommission", *nodes)
         _, error = run.communicate(timeout=LIMIT_SECONDS)

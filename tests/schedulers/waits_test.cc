@@ -17,7 +17,9 @@
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
+#include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/edf_settings.h"
+#include "tests/schedulers/script.h"
 
 namespace millrace::sched {
 namespace {
@@ -288,6 +290,71 @@ INSTANTIATE_TEST_SUITE_P(Schedulers, WaitsOf,
                              letter = std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
                            return name;
                          });
+
+// Plays the script under the scheduler and returns in words why the job waits for such a slot; times in us.
+std::string Why(const std::string& scheduler, const Settings& settings, std::string_view script, JobId job,
+                SlotKind slot) {
+  std::string why;
+  Engine engine({}, MakePolicy(scheduler, settings, &why));
+  Play(&engine, script);
+  const PolicyView view = engine.View(4);
+  for (const WaitView& wait : view.waits) {
+    if (wait.job == job && wait.slot == slot) return InWords(wait, engine.state(), 4, view.group_noun);
+  }
+  return "nothing is said";
+}
+
+constexpr std::string_view kThreeJobs = R"(
+  0 NodeJoined node=n1 maps=2
+  1 JobSubmitted job=job1 name=logs pool=a maps=1:;1:;1:
+  1 decide
+  2 JobSubmitted job=job2 name=ads pool=b priority=HIGH maps=1:
+  2 JobSubmitted job=job3 pool=b maps=1:
+  2 decide
+)";
+
+TEST(WaitsInWords, WhoIsAhead) {
+  EXPECT_EQ(Why("fifo", {}, kThreeJobs, JobId{3}, kMapSlot),
+            "all 2 map slots are busy; 2 jobs are ahead (job2 ads HIGH, job1 logs)");
+  EXPECT_EQ(Why("fifo", {}, kThreeJobs, JobId{2}, kMapSlot),
+            "all 2 map slots are busy; the next that frees is offered to it first");
+  EXPECT_EQ(Why("dl", {}, kThreeJobs, JobId{2}, kMapSlot),
+            "all 2 map slots are busy; the next that frees goes to the pending map that is closest to it");
+}
+
+TEST(WaitsInWords, WhatItsGroupHas) {
+  EXPECT_EQ(Why("fair", {}, kThreeJobs, JobId{1}, kMapSlot),
+            "all 2 map slots are busy; 2 jobs are ahead (job2 ads HIGH, job3); pool a has 2 of its share of 1");
+  Settings settings;
+  settings.Named<QueueSettings>()["a"].capacity = 100;
+  EXPECT_EQ(Why("capacity", settings, kThreeJobs, JobId{2}, kMapSlot),
+            "all 2 map slots are busy; 1 job is ahead (job1 logs); queue default has no share of them");
+}
+
+TEST(WaitsInWords, WhoHoldsThePermits) {
+  constexpr std::string_view kTwoReduces = R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    1 JobSubmitted job=job1 name=logs reduces=1
+    1 JobSubmitted job=job2 reduces=1
+    1 decide
+    2 ReduceCopied attempt=job1.r.0.0
+    2 decide
+    3 ReduceCopied attempt=job2.r.0.0
+    3 decide
+  )";
+  EXPECT_EQ(Why("fifo+ccs", {}, kTwoReduces, JobId{2}, kComputePermit),
+            "it has copied its input; the only compute permit of its nodes is busy (job1 logs)");
+}
+
+TEST(WaitsInWords, ReducesWaitForMaps) {
+  EXPECT_EQ(Why("fifo", {}, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    1 JobSubmitted job=job1 maps=1:;1:;1:;1:;1:;1:;1:;1:;1:;1: reduces=1 slow_start=0.25
+    1 decide
+  )",
+                JobId{1}, kReduceSlot),
+            "0 of its maps are done; its reduces start when 3 are");
+}
 
 }  // namespace
 }  // namespace millrace::sched

@@ -155,4 +155,20 @@ std::optional<Micros> FairPreempting::NextWake(const ClusterState& state) const 
   return wake;
 }
 
+PolicyView FairPreempting::View(const ClusterState& state, Micros now) const {
+  PolicyView view = GreedyOver::View(state, now);
+  const FairSettings& fair = order().settings().Of<FairSettings>();
+  view.facts.push_back(Fact::Seconds("fair.min_share_timeout", fair.min_share_timeout));
+  view.facts.push_back(Fact::Seconds("fair.fair_share_timeout", fair.fair_share_timeout));
+  for (const SlotKind kind : Kinds()) {
+    for (const auto& [lack, until] : starved_[kind].waiting()) {
+      const auto group = std::ranges::find(view.groups, lack.pool, &GroupView::name);
+      if (group == view.groups.end()) continue;
+      std::optional<Micros>& at = group->slots[kind.task()].preempts_at;
+      at = std::min(at.value_or(until), until);
+    }
+  }
+  return view;
+}
+
 }  // namespace millrace::sched

@@ -42,6 +42,7 @@ class FairPreempting : public GreedyOver<FairOrder> {
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
   using Cause = StarvedPools::Cause;

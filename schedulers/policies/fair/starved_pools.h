@@ -49,6 +49,8 @@ class StarvedPools {
   [[nodiscard]] std::vector<Lack> Due(Micros now) const;
   // Lets the pool wait anew. Requires: it waits for that.
   void BeginAnew(const Lack& lack, Micros now);
+  // Returns what pools lack, and until when each waits for it.
+  [[nodiscard]] const std::map<Lack, Micros>& waiting() const { return until_; }
   // Returns when something is due next; nothing if no pool waits.
   [[nodiscard]] std::optional<Micros> NextDue() const;
 

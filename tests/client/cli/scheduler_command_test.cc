@@ -11,7 +11,8 @@ TEST(SchedulerTextTest, ShowsPoolsAndWhyJobsWait) {
   view.name = "fair+delay";
   view.file = "/etc/scheduler.toml";
   view.file_problem = "scheduler.toml:4: pools.ads.weight: -1 is not above 0";
-  view.facts = {{"map slots", "", 8}, {"delay.rack_wait", "s", 5}, {"delay.mode", "fixed", {}}};
+  view.now = 1'000'000;
+  view.facts = {{"map slots", "8", 8, ""}, {"delay.rack_wait", "5 s", 5, "s"}, {"delay.mode", "fixed", {}, ""}};
   view.group_noun = "queue";
   view.groups = {{"ads", 2, 1, {3, 9, 5.25, 2, 6, 4'000'000}, {0, 1, 1, 0, {}, {}}}};
   view.deadlines = {{7, 61'000'000, -2'000'000}};
@@ -22,10 +23,10 @@ TEST(SchedulerTextTest, ShowsPoolsAndWhyJobsWait) {
   wait.slot = "map";
   wait.pending = 6;
   wait.running = 3;
-  wait.sentence = "waits for a slot at its data, 3.2 s of 5 s; the free ones are farther";
+  wait.reason = "waits for a slot at its data, 3.2 s of 5 s; the free ones are farther";
   view.more_waits = 2;
   EXPECT_EQ(
-      SchedulerText(view, 1'000'000),
+      SchedulerText(view),
       "fair+delay\n"
       "scheduler file   /etc/scheduler.toml\n"
       "refused          scheduler.toml:4: pools.ads.weight: -1 is not above 0\n"
@@ -48,7 +49,7 @@ TEST(SchedulerTextTest, ShowsPoolsAndWhyJobsWait) {
 TEST(SchedulerTextTest, ANameAloneIsEnough) {
   job::SchedulerView view;
   view.name = "fifo";
-  EXPECT_EQ(SchedulerText(view, 0), "fifo\n");
+  EXPECT_EQ(SchedulerText(view), "fifo\n");
 }
 
 }  // namespace
