@@ -1,6 +1,5 @@
 // Engine::View: what the policy shows, and what the engine itself knows of why jobs wait.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>

@@ -147,9 +147,8 @@ void Register(const std::string& scheduler) {
 
 int main(int argc, char** argv) {
   std::string schedulers =
-      "fifo,fifo+delay,fifo+ccs,fair,fair+delay,fair+ccs,fair+preempt,fair+delay+ccs+preempt,edf,edf+delay,sjf,sjf+"
-      "delay,"
-      "mlq,capacity";
+      "fifo,fifo+delay,fifo+ccs,fair,fair+delay,fair+ccs,fair+preempt,fair+delay+ccs+preempt,"
+      "edf,edf+delay,sjf,sjf+delay,mlq,capacity";
   benchmark::Initialize(&argc, argv);
   constexpr std::string_view kFlag = "--schedulers=";
   for (int i = 1; i < argc; ++i) {
