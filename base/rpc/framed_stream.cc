@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint32_t kMostSegments = 512;
 constexpr std::size_t kMostAtOnce = 64 << 10;
 constexpr std::size_t kAheadBytes = 1 << 10;           // room for a few common messages, which each connection holds
+constexpr std::size_t kMostGathered = 4 << 10;         // bytes that are not counted as waiting for the peer
 constexpr std::size_t kFirstWords = 512, kGrowth = 4;  // 4 KiB are taken before a byte of the body has come
 
 std::uint32_t LittleEndian(const kj::byte* bytes) {
@@ -93,7 +94,6 @@ FramedStream::FramedStream(kj::AsyncIoStream& stream, kj::Timer& timer, std::sha
                            kj::Function<void()> grown)
     : stream_(stream),
       timer_(timer),
-      writer_(stream),
       share_(std::move(share)),
       grown_(kj::mv(grown)),
       ahead_(kj::heapArray<kj::byte>(kAheadBytes)) {}
@@ -177,19 +177,53 @@ kj::Promise<FramedStream::MaybeMessage> FramedStream::ReadBody(kj::Own<Incoming>
   });
 }
 
-kj::Promise<void> FramedStream::Timed(kj::Promise<void> write) {
+void FramedStream::Gather(kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) {
+  const auto number = [this](std::size_t value) {
+    for (int shift = 0; shift < 32; shift += 8) gathered_.push_back(static_cast<kj::byte>(value >> shift));
+  };
+  number(segments.size() - 1);
+  for (const auto& segment : segments) number(segment.size());
+  if (segments.size() % 2 == 0) number(0);
+  for (const auto& segment : segments) {
+    const auto bytes = segment.asBytes();
+    gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
+  }
+}
+
+kj::Promise<void> FramedStream::Write() {
+  writing_ = true;
   writing_since_ = timer_.now();
-  return write.then([this] { writing_since_.reset(); });
+  return stream_.write(gathered_.data(), gathered_.size()).then([this] {
+    writing_ = false;
+    writing_since_.reset();
+    gathered_.clear();
+    if (gathered_.capacity() > kMostGathered) gathered_.shrink_to_fit();
+  });
 }
 
 kj::Promise<void> FramedStream::writeMessage(kj::ArrayPtr<const int>,
                                              kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) {
-  return Timed(writer_.writeMessage(nullptr, segments));
+  if (writing_) {
+    return KJ_ASSERT_NONNULL(write_).addBranch().then([this, segments] { return writeMessage(nullptr, segments); });
+  }
+  if (gathered_.empty()) write_ = kj::evalLast([this] { return Write(); }).fork();
+  Gather(segments);
+  if (gathered_.size() <= kMostGathered) return kj::READY_NOW;
+  return KJ_ASSERT_NONNULL(write_).addBranch();
 }
 
 kj::Promise<void> FramedStream::writeMessages(
     kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) {
-  return Timed(writer_.writeMessages(messages));
+  if (messages.size() == 0) return kj::READY_NOW;
+  return writeMessage(nullptr, messages[0]).then([this, rest = messages.slice(1, messages.size())]() mutable {
+    return writeMessages(rest);
+  });
+}
+
+kj::Promise<void> FramedStream::end() {
+  KJ_IF_MAYBE (write, write_) return write->addBranch().then([this] { stream_.shutdownWrite(); });
+  stream_.shutdownWrite();
+  return kj::READY_NOW;
 }
 
 }  // namespace millrace::rpc

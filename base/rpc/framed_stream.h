@@ -1,6 +1,7 @@
 // FramedStream: Cap'n Proto messages over a byte stream, for an end that must not trust its peer. It allocates memory
 // for a message only as the bytes arrive, counts what all connections together hold, and shows since when the peer owes
-// the rest of a message or has taken no answer. Thread rule: the control thread.
+// the rest of a message or has taken no answer. The messages of one turn of the loop are written together at its end,
+// so that an answer and the calls that follow from it take one system call. Thread rule: the control thread.
 #pragma once
 
 #include <capnp/serialize-async.h>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace millrace::rpc {
 
@@ -48,7 +50,7 @@ class FramedStream final : public capnp::MessageStream {
 
   // Returns when the first byte of the message that is arriving came, or nothing if none is arriving.
   [[nodiscard]] std::optional<kj::TimePoint> reading_since() const { return reading_since_; }
-  // Returns since when a message waits for the peer to take it, or nothing if none does.
+  // Returns since when what was written waits for the peer to take it, or nothing if nothing does.
   [[nodiscard]] std::optional<kj::TimePoint> writing_since() const { return writing_since_; }
 
   // Refuses a message of more words than options.traversalLimitInWords before it takes memory for it. Receives no
@@ -56,11 +58,14 @@ class FramedStream final : public capnp::MessageStream {
   kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(kj::ArrayPtr<kj::AutoCloseFd> no_fds,
                                                                     capnp::ReaderOptions options,
                                                                     kj::ArrayPtr<capnp::word> scratch) override;
+  // The promise is settled once the message need not be kept: it was copied, or (if it is large, or the peer is slow)
+  // written. It is rejected once a write has failed; messages that were copied before are lost then.
   kj::Promise<void> writeMessage(kj::ArrayPtr<const int> no_fds,
                                  kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) override;
   kj::Promise<void> writeMessages(kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) override;
-  kj::Maybe<int> getSendBufferSize() override { return writer_.getSendBufferSize(); }
-  kj::Promise<void> end() override { return writer_.end(); }
+  kj::Maybe<int> getSendBufferSize() override { return capnp::AsyncIoMessageStream(stream_).getSendBufferSize(); }
+  // Ends the stream behind what was written before.
+  kj::Promise<void> end() override;
 
  private:
   class Incoming;
@@ -74,16 +79,20 @@ class FramedStream final : public capnp::MessageStream {
   kj::Promise<MaybeMessage> ReadMessage(const capnp::ReaderOptions& options);
   kj::Promise<MaybeMessage> ReadSizes(kj::Own<Incoming> message, const capnp::ReaderOptions& options);
   kj::Promise<MaybeMessage> ReadBody(kj::Own<Incoming> message, const capnp::ReaderOptions& options);
-  kj::Promise<void> Timed(kj::Promise<void> write);
+  void Gather(kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments);
+  // Writes what was gathered.
+  kj::Promise<void> Write();
 
   kj::AsyncIoStream& stream_;
   kj::Timer& timer_;
-  capnp::AsyncIoMessageStream writer_;
   std::shared_ptr<MessageMemory::Share> share_;
   kj::Function<void()> grown_;
   std::optional<kj::TimePoint> reading_since_, writing_since_;
-  kj::Array<kj::byte> ahead_;      // what one read of the stream brought: often whole messages
-  kj::ArrayPtr<kj::byte> unread_;  // the part of `ahead_` that belongs to messages to come
+  kj::Array<kj::byte> ahead_;                 // what one read of the stream brought: often whole messages
+  kj::ArrayPtr<kj::byte> unread_;             // the part of `ahead_` that belongs to messages to come
+  std::vector<kj::byte> gathered_;            // framed messages that the next write takes
+  bool writing_ = false;                      // `write_` takes no more messages: it is under way, or has failed
+  kj::Maybe<kj::ForkedPromise<void>> write_;  // of what is gathered or being written
 };
 
 }  // namespace millrace::rpc

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ namespace millrace::rpc {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
-// A stream that gives the bytes that it holds, as a socket would.
+// A stream that gives the bytes that it holds, as a socket would, and keeps what is written to it.
 class ScriptedStream final : public kj::AsyncIoStream {
  public:
   kj::Promise<std::size_t> tryRead(void* buffer, std::size_t least, std::size_t most) override {
@@ -35,13 +37,22 @@ class ScriptedStream final : public kj::AsyncIoStream {
     if (got >= least) return got;
     return kj::NEVER_DONE;
   }
-  kj::Promise<void> write(const void*, std::size_t) override { return kj::READY_NOW; }
-  kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>>) override { return kj::READY_NOW; }
+  kj::Promise<void> write(const void* buffer, std::size_t size) override {
+    writes.emplace_back(static_cast<const char*>(buffer), size);
+    if (!slow) return kj::READY_NOW;
+    auto paf = kj::newPromiseAndFulfiller<void>();
+    taken = kj::mv(paf.fulfiller);
+    return kj::mv(paf.promise);
+  }
+  kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>>) override { KJ_UNREACHABLE; }
   kj::Promise<void> whenWriteDisconnected() override { return kj::NEVER_DONE; }
-  void shutdownWrite() override {}
+  void shutdownWrite() override { writes.emplace_back("the end"); }
 
   std::deque<std::string> arriving;  // a read that has enough leaves the pieces that follow
   int reads = 0;
+  std::vector<std::string> writes;
+  bool slow = false;                          // a write ends only when `taken` says so
+  kj::Own<kj::PromiseFulfiller<void>> taken;  // for the last write of a slow stream
 };
 
 // A call with a number and a parameter of `bytes` bytes.
@@ -73,6 +84,9 @@ class FramedStreamTest : public testing::Test {
       }
     }
   }
+  kj::Promise<void> Write(capnp::MessageBuilder& message) {
+    return framed_.writeMessage(nullptr, message.getSegmentsForOutput());
+  }
 
   DrivenLoop loop_;
   ScriptedStream stream_;
@@ -99,6 +113,71 @@ TEST_F(FramedStreamTest, AMessageMayArriveInAnyPieces) {
     ASSERT_EQ(framed_.reading_since(), std::nullopt);
   }
   EXPECT_EQ(memory_->bytes(), 0u);
+}
+
+TEST_F(FramedStreamTest, MessagesOfOneTurnAreWrittenByOneCall) {
+  auto later = Make(3);
+  const std::string both = Bytes(*Make(1)) + Bytes(*Make(2)), last = Bytes(*later);
+  {
+    auto first = Make(1), second = Make(2);
+    auto one = Write(*first), two = Write(*second);
+  }
+  EXPECT_THAT(stream_.writes, IsEmpty());
+  loop_.scope.poll();
+  EXPECT_THAT(stream_.writes, ElementsAre(both));
+  auto third = Write(*later);
+  auto end = framed_.end();
+  end.wait(loop_.scope);
+  EXPECT_THAT(stream_.writes, ElementsAre(both, last, "the end"));
+}
+
+TEST_F(FramedStreamTest, MessagesOfSeveralSegmentsAreFramedAsTheLibraryFramesThem) {
+  std::set<std::size_t> parities;
+  for (unsigned bytes = 0; bytes < 100; bytes += 8) {
+    capnp::MallocMessageBuilder message(4, capnp::AllocationStrategy::FIXED_SIZE);
+    auto call = message.initRoot<capnp::rpc::Message>().initCall();
+    call.initParams().getContent().initAs<capnp::Data>(bytes);
+    for (unsigned i = 0; i < bytes / 8; ++i) call.initParams().initCapTable(1);
+    parities.insert(message.getSegmentsForOutput().size() % 2);
+    stream_.writes.clear();
+    EXPECT_TRUE(Write(message).poll(loop_.scope));
+    loop_.scope.poll();
+    EXPECT_THAT(stream_.writes, ElementsAre(Bytes(message)));
+  }
+  EXPECT_THAT(parities, ElementsAre(0u, 1u)) << "one of them is padded";
+}
+
+TEST_F(FramedStreamTest, WhatThePeerDoesNotTakeIsKeptByItsSender) {
+  stream_.slow = true;
+  auto small = Make(1), large = Make(2, 100'000), after = Make(3);
+  auto first = Write(*small), second = Write(*large);
+  EXPECT_TRUE(first.poll(loop_.scope));
+  EXPECT_FALSE(second.poll(loop_.scope)) << "too large to be kept uncounted";
+  ASSERT_EQ(stream_.writes.size(), 1u);
+  EXPECT_TRUE(stream_.writes[0] == Bytes(*small) + Bytes(*large));
+  EXPECT_EQ(framed_.writing_since(), loop_.timer.now());
+  auto third = Write(*after);
+  loop_.Advance(5 * kj::SECONDS);
+  EXPECT_FALSE(third.poll(loop_.scope)) << "a write is under way";
+  EXPECT_EQ(framed_.writing_since(), loop_.timer.now() - 5 * kj::SECONDS);
+  stream_.taken->fulfill();
+  EXPECT_TRUE(second.poll(loop_.scope));
+  EXPECT_TRUE(third.poll(loop_.scope));
+  loop_.scope.poll();
+  ASSERT_EQ(stream_.writes.size(), 2u);
+  EXPECT_EQ(stream_.writes[1], Bytes(*after));
+}
+
+TEST_F(FramedStreamTest, NothingIsWrittenOnceAWriteHasFailed) {
+  stream_.slow = true;
+  auto message = Make(1);
+  auto first = Write(*message);
+  loop_.scope.poll();
+  stream_.taken->reject(ToException(Unavailable("gone")));
+  loop_.scope.poll();
+  EXPECT_THROW(Write(*message).wait(loop_.scope), kj::Exception);
+  EXPECT_THROW(framed_.end().wait(loop_.scope), kj::Exception);
+  EXPECT_EQ(stream_.writes.size(), 1u);
 }
 
 }  // namespace

@@ -163,6 +163,7 @@ TEST_F(LinkTest, ComesBackAfterACut) {
   EXPECT_EQ(Outcome(kj::mv(call), loop_.scope).code(), StatusCode::kUnavailable);
   ASSERT_TRUE(broken.poll(loop_.scope));
   EXPECT_EQ(Ping(old).code(), StatusCode::kUnavailable);
+  loop_.scope.poll();
   EXPECT_EQ(server_.connections(), 0u);
   EXPECT_TRUE(link.Broken().poll(loop_.scope));
   auto again = link.Connected();
@@ -187,6 +188,7 @@ TEST_F(LinkTest, ResetBreaksTheConnection) {
   EXPECT_EQ(Outcome(kj::mv(call), loop_.scope).code(), StatusCode::kUnavailable);
   EXPECT_EQ(Ping(old).code(), StatusCode::kUnavailable);
   EXPECT_TRUE(Ping(link.Connected().wait(loop_.scope)).ok());
+  loop_.scope.poll();
   EXPECT_EQ(server_.connections(), 1u);
 }
 

@@ -266,7 +266,8 @@ dfs::BlockId SimulatedCluster::StoreFile(const std::string& path) {
   const std::vector<std::uint32_t> crcs = dfs::ChunkCrcs(data);
   master::Step step = control_->Begin();
   const auto file = control_->files().Create(path, {.replication = 1}, step.now, &step.batch);
-  const auto block = control_->files().AddBlock(*file, std::nullopt, {}, &step.batch);
+  const NodeId writer = control_->nodes().FindByStorage("storage0")->number;  // a file's first replica is the writer's
+  const auto block = control_->files().AddBlock(*file, writer, {}, &step.batch);
   auto writing = blocks(0).Create(block->id);
   EXPECT_TRUE((*writing)->Append(data, crcs).ok());
   EXPECT_TRUE((*writing)->Finish().ok());
