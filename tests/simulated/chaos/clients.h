@@ -46,12 +46,11 @@ class Client {
   // ---- jobs ----
   void WorkWithJobs(kj::WaitScope& scope);
   void RunJob(kj::WaitScope& scope, std::uint32_t number);
-  [[nodiscard]] std::optional<std::uint32_t> Submit(kj::WaitScope& scope, const std::string& token,
-                                                    const std::string& input, const std::string& output,
-                                                    std::uint32_t reduces);
+  [[nodiscard]] std::optional<JobId> Submit(kj::WaitScope& scope, const std::string& token, const std::string& input,
+                                            const std::string& output, std::uint32_t reduces);
   [[nodiscard]] bool MayFail(const std::string& reason);
-  [[nodiscard]] bool WaitForEnd(kj::WaitScope& scope, std::uint32_t job);  // true: it has succeeded
-  void CompareOutput(kj::WaitScope& scope, std::uint32_t job, const std::string& output,
+  [[nodiscard]] bool WaitForEnd(kj::WaitScope& scope, JobId job);  // true: it has succeeded
+  void CompareOutput(kj::WaitScope& scope, JobId job, const std::string& output,
                      const std::vector<std::string>& expected, bool reduces);
 
   // ---- what both need ----

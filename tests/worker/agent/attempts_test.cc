@@ -29,7 +29,7 @@ TEST_F(AttemptsTest, TheJobIsSetUpBeforeItsFirstAttemptRuns) {
   StartAgent();
   SetUpJob();
   const AttemptId map = LaunchMap(0);
-  EXPECT_THAT(runner_.set_ups, ElementsAre("3 /system/wordcount node 5"));
+  EXPECT_THAT(runner_.set_ups, ElementsAre("job3 /system/wordcount node 5"));
   EXPECT_THAT(runner_.running, ElementsAre(map));
 }
 
@@ -61,10 +61,10 @@ TEST_F(AttemptsTest, AMapOfAJobWithoutReducesLeavesNothing) {
 TEST_F(AttemptsTest, AMapIsToldWhatMovingItsOutputCosts) {
   StartAgent();
   SetUpJob();
-  plane_.SetSeen({50e6, 0.25, 2});
+  plane_.SetFetchFigures({50e6, 0.25, 2});
   LaunchMap(0);
   LaunchMap(1, 0.5);
-  plane_.SetSeen({40e6, 0.75, 2});
+  plane_.SetFetchFigures({40e6, 0.75, 2});
   LaunchMap(2, 0.75);
   ASSERT_EQ(runner_.links.size(), 3U);
   EXPECT_EQ(runner_.links[0].bytes_per_second, 0) << "nothing crosses";
@@ -154,7 +154,7 @@ TEST_F(AttemptsTest, AReduceThatHasToAskWaitsThoughThereIsRoom) {
 TEST_F(AttemptsTest, AnAttemptOfAnUnknownJobIsLost) {
   StartAgent();
   LaunchMap(0);
-  EXPECT_THAT(record_.log, Contains("lost job3.m.0.0: the worker was not told of job 3 before"));
+  EXPECT_THAT(record_.log, Contains("lost job3.m.0.0: the worker was not told of job3 before"));
 }
 
 TEST_F(AttemptsTest, ARepeatedLaunchIsHarmless) {
@@ -285,7 +285,7 @@ TEST_F(AttemptsTest, ForgetJobDropsEverythingButTheLogs) {
   LaunchReduce(0, 2);
   Write(files_->Paths(map).stdout_file, "hello");
   auto request = Control().forgetJobRequest();
-  request.setJob(kJob);
+  request.setJob(kJob.value);
   Send(std::move(request));
   EXPECT_THAT(runner_.forgotten, ElementsAre(kJob));
   EXPECT_THAT(plane_.served(), IsEmpty());

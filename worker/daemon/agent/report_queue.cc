@@ -102,8 +102,8 @@ void ReportQueue::Drop(const AttemptId& attempt) {
   reports_.remove_if([&](const Kept& kept) { return kept.report.attempt == attempt; });
 }
 
-void ReportQueue::DropJob(std::uint32_t job) {
-  reports_.remove_if([&](const Kept& kept) { return kept.report.attempt.task.job.value == job; });
+void ReportQueue::DropJob(JobId job) {
+  reports_.remove_if([&](const Kept& kept) { return kept.report.attempt.task.job == job; });
 }
 
 std::vector<AttemptId> ReportQueue::Unanswered(Report::Tells end) const {

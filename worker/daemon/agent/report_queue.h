@@ -45,7 +45,7 @@ class ReportQueue {
   void Pump();
   // Drops the reports of the attempt: nobody wants to hear of it any more.
   void Drop(const AttemptId& attempt);
-  void DropJob(std::uint32_t job);
+  void DropJob(JobId job);
   // Returns the attempts that have ended in this way, but whose end the master has not yet confirmed.
   [[nodiscard]] std::vector<AttemptId> Unanswered(Report::Tells end) const;
   [[nodiscard]] bool empty() const { return reports_.empty(); }

@@ -49,7 +49,7 @@ FetchMeter::Figures FetchMeter::Lane::Get() const {
   return figures;
 }
 
-void FetchMeter::Begin(std::uint32_t job, Time now) {
+void FetchMeter::Begin(JobId job, Time now) {
   {
     const std::lock_guard lock(mutex_);
     jobs_.try_emplace(job);
@@ -57,7 +57,7 @@ void FetchMeter::Begin(std::uint32_t job, Time now) {
   Note(job, now, [](Lane& lane) { ++lane.copies; });
 }
 
-void FetchMeter::Came(std::uint32_t job, std::uint64_t bytes, Time now) {
+void FetchMeter::Came(JobId job, std::uint64_t bytes, Time now) {
   Note(job, now, [bytes, now](Lane& lane) {
     --lane.waits;
     lane.window_bytes += bytes;
@@ -65,14 +65,14 @@ void FetchMeter::Came(std::uint32_t job, std::uint64_t bytes, Time now) {
   });
 }
 
-void FetchMeter::Segment(std::uint32_t job, std::uint64_t stored, std::uint64_t raw, Time now) {
+void FetchMeter::Segment(JobId job, std::uint64_t stored, std::uint64_t raw, Time now) {
   Note(job, now, [stored, raw](Lane& lane) {
     lane.stored += static_cast<double>(stored);
     lane.raw += static_cast<double>(raw);
   });
 }
 
-FetchMeter::Figures FetchMeter::Of(std::uint32_t job, Time now) const {
+FetchMeter::Figures FetchMeter::FiguresOf(JobId job, Time now) const {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(job);
   if (found != jobs_.end() && found->second.rates.size() >= kFewestWindows) return found->second.At(now);
@@ -80,7 +80,7 @@ FetchMeter::Figures FetchMeter::Of(std::uint32_t job, Time now) const {
   return worker_.At(now);
 }
 
-void FetchMeter::Forget(std::uint32_t job) {
+void FetchMeter::Forget(JobId job) {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return;

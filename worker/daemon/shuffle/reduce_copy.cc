@@ -14,7 +14,7 @@ void ReduceCopy::Impl::Announced(const std::vector<Source>& sources) {
     if (source.local) {
       LookUp(source);
     } else if (options.meter != nullptr && !metered && !ended) {
-      metered = source.map.task.job.value;
+      metered = source.map.task.job;
       options.meter->Begin(*metered, std::chrono::steady_clock::now());
     }
   }
@@ -109,7 +109,7 @@ void ReduceCopy::Impl::Keep(CopiedSegment segment) {
 
 void ReduceCopy::Impl::Failed(const Ticket& ticket, const Status& why, bool for_good) {
   if (ended) return;
-  log->warn("copy for reduce {}: {}", partition, why.message());
+  log->warn("copy for {}: {}", ToText(TaskId{ticket.map.task.job, TaskKind::kReduce, partition}), why.message());
   if (book.Fail(ticket, for_good, std::chrono::steady_clock::now())) Tell(ticket.map, why);
 }
 

@@ -106,8 +106,8 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   std::map<FetchPlace, std::shared_ptr<Guest>> guests;
   FetchLimit limit;
   unsigned connections = 0;
-  std::optional<std::uint32_t> metered;  // the job under which this copy is known to the meter
-  bool ended = false;                    // complete, broken or destroyed
+  std::optional<JobId> metered;  // the job under which this copy is known to the meter
+  bool ended = false;            // complete, broken or destroyed
   std::uint64_t fetched_segments = 0;
   std::atomic<std::uint32_t> copied{0};
   std::atomic<std::uint64_t> bytes_fetched{0};

@@ -161,7 +161,7 @@ void ReduceCopy::Impl::Arrived(std::size_t size) {
 
 Awaitable<Status> ReduceCopy::Impl::ReadMetered(Wire& wire, char* out, std::size_t size, bool counts) {
   FetchMeter* const meter = counts ? options.meter : nullptr;
-  const std::uint32_t job = metered.value_or(0);
+  const JobId job = metered.value_or(JobId());
   if (meter != nullptr) meter->Wait(job, std::chrono::steady_clock::now());
   Status status = co_await wire.Read(out, size);
   if (meter != nullptr) meter->Came(job, status.ok() ? size : 0, std::chrono::steady_clock::now());
