@@ -91,7 +91,7 @@ void Client::Fence(kj::WaitScope& scope) {
   }
 }
 
-Client::Seen Client::LookAt(kj::WaitScope& scope, const std::string& path) {
+Client::FoundFile Client::FindFile(kj::WaitScope& scope, const std::string& path) {
   while (true) {
     const std::uint64_t misled = Misled();
     const auto found =
@@ -141,7 +141,7 @@ Client::Outcome Client::Put(kj::WaitScope& scope, const std::string& path, std::
   bool done = completed.ok();
   if (completed.code() == StatusCode::kCancelled) {
     Fence(scope);
-    const std::uint64_t now = Look(scope, path);
+    const std::uint64_t now = FindFileId(scope, path);
     done = now == file.id;
     if (!done && now != before.id)
       world_.Fail("names", fmt::format("{} is file {}, but was {} or {}", path, now, before.id, file.id));
@@ -189,7 +189,7 @@ void Client::Stream(kj::WaitScope& scope, const std::string& path) {
     seen = Trust(there.ok() ? Status::Ok() : there.status(), then);
     if (!seen.ok()) continue;
     Fence(scope);  // a master that dies before its disk knows will take the file for open again, for a while
-    if (Look(scope, path) != id) seen = Unavailable("not for good");
+    if (FindFileId(scope, path) != id) seen = Unavailable("not for good");
   }
   File file{written.file, {}, {}, cluster_.plan().replication};
   for (const BlockPlaces& block : *there) file.blocks.push_back(block.id);
@@ -218,7 +218,7 @@ void Client::Remove(kj::WaitScope& scope, const std::string& path) {
   bool gone = status.ok();
   if (status.code() == StatusCode::kCancelled) {
     Fence(scope);
-    gone = Look(scope, path) == 0;
+    gone = FindFileId(scope, path) == 0;
   } else if (!status.ok()) {
     world_.Fail("names", fmt::format("remove {}: {}", path, status.message()));
   }
@@ -240,7 +240,7 @@ void Client::Rename(kj::WaitScope& scope, const std::string& from, const std::st
   bool done = status.ok();
   if (status.code() == StatusCode::kCancelled) {
     Fence(scope);
-    const std::uint64_t id = files_.at(from).id, before = Look(scope, from), after = Look(scope, to);
+    const std::uint64_t id = files_.at(from).id, before = FindFileId(scope, from), after = FindFileId(scope, to);
     done = after == id;
     if ((before == id) == (after == id))
       world_.Fail("names", fmt::format("{} is file {} and {} is file {} after a rename of file {}", from, before, to,
@@ -280,7 +280,7 @@ void Client::SetReplication(kj::WaitScope& scope, const std::string& path) {
   std::uint32_t now = replication;
   if (status.code() == StatusCode::kCancelled) {
     Fence(scope);
-    now = LookAt(scope, path).replication;
+    now = FindFile(scope, path).replication;
     if (now != replication && now != file.replication)
       world_.Fail("names",
                   fmt::format("{} has replication {}, not {} or {}", path, now, file.replication, replication));

@@ -287,20 +287,20 @@ class AgentTest : public testing::Test {
                                                   }},
                                    Random(1), log_);
     agent_->Start();
-    Settle();
+    RunReady();
   }
   void AddBlock(std::uint64_t id) {
     auto block = blocks_->Create(id);
     ASSERT_TRUE(block.ok() && (*block)->Finish().ok());
   }
-  void Settle() { scope_.poll(); }
+  void RunReady() { scope_.poll(); }
   void Advance(kj::Duration by) {
     const kj::TimePoint end = timer_.now() + by;
     while (timer_.now() < end) {
       const kj::TimePoint next = std::min(timer_.now() + 50 * kj::MILLISECONDS, end);
       clock_.Set(clock_.Now() + (next - timer_.now()) / kj::MICROSECONDS);
       timer_.advanceTo(next);
-      Settle();
+      RunReady();
     }
   }
   wire::WorkerControl::Client Control() {
@@ -376,7 +376,7 @@ class AgentTest : public testing::Test {
   template <class Request>
   void Send(Request request) {
     request.send().ignoreResult().wait(scope_);
-    Settle();
+    RunReady();
   }
 
   TempDir directory_ = std::move(*TempDir::Make("agent"));

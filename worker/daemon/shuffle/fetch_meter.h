@@ -39,12 +39,12 @@ class FetchMeter {
   // Begin and End enclose the time in which a copy has remote outputs to fetch.
   void Begin(JobId job, Time now);
   void End(JobId job, Time now) {
-    Note(job, now, [](Lane& lane) { --lane.copies; });
+    Note(job, now, [](Tally& tally) { --tally.copies; });
   }
   // Wait notes that a copy has nothing to do but wait for bytes from the network, Came that `bytes` of them came (0
   // with a failure).
   void Wait(JobId job, Time now) {
-    Note(job, now, [](Lane& lane) { ++lane.waits; });
+    Note(job, now, [](Tally& tally) { ++tally.waits; });
   }
   void Came(JobId job, std::uint64_t bytes, Time now);
   void Segment(JobId job, std::uint64_t stored, std::uint64_t raw, Time now);
@@ -55,7 +55,7 @@ class FetchMeter {
   void Forget(JobId job);  // requires: its copies have ended
 
  private:
-  struct Lane {
+  struct Tally {
     void Advance(Time now);
     [[nodiscard]] bool over() const { return forgotten && copies == 0 && waits == 0; }
     void CloseWindow(Time now);
@@ -85,8 +85,8 @@ class FetchMeter {
   }
 
   mutable std::mutex mutex_;
-  Lane worker_;
-  std::map<JobId, Lane> jobs_;
+  Tally worker_;
+  std::map<JobId, Tally> jobs_;
 };
 
 }  // namespace millrace::shuffle
