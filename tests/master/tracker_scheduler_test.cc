@@ -404,9 +404,7 @@ TEST_F(TrackerSchedulerTest, ALostWorkerWithManyBlocksIsToldPieceByPiece) {
   AddFile("/in/text", kBlocks, {holder, node});
   const JobId first = Submit(Request("/first", 1)), second = Submit(Request("/second", 1));
   files->blocks().NodeDown(holder);
-  const auto told = [&] {
-    return Lines(first, "ReplicasMoved").size() + Lines(second, "ReplicasMoved").size();
-  };
+  const auto told = [&] { return Lines(first, "ReplicasMoved").size() + Lines(second, "ReplicasMoved").size(); };
   NoteMovedReplicas();
   EXPECT_EQ(told(), JobTracker::kMostLookedAt);
   NoteMovedReplicas();
