@@ -5,8 +5,7 @@
 namespace millrace::internal {
 
 Status BadBytes(const char* what, const TaskContext& context) {
-  return Corrupt(std::string("a ") + what + " among the records for reduce " +
-                 std::to_string(context.facts().attempt.task.index) + " of job " + context.facts().job_name +
+  return Corrupt(std::string("a ") + what + " among the records for " + ToText(context.facts().attempt.task) +
                  " does not decode; does its Codec read what it writes?");
 }
 

@@ -27,14 +27,14 @@ std::string Percent(double fraction) { return std::to_string(static_cast<int>(fr
 // Every verb but list begins with this: one job that the command line names, and a connection.
 struct OneJob {
   std::unique_ptr<dfs::DfsClient> files;
-  std::uint32_t job = 0;
+  JobId job;
   [[nodiscard]] job::JobClient client() const { return job::JobClient(*files); }
 };
 
 std::optional<int> Begin(const Invocation& invocation, Arguments& arguments, const Words& args, std::size_t operands,
                          OneJob* one, const std::function<void()>& before_wait = {}) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, operands, operands)) return status;
-  const Result<std::uint32_t> job = job::ParseJobArgument(arguments.operands()[0]);
+  const Result<JobId> job = job::ParseJobArgument(arguments.operands()[0]);
   if (!job.ok()) return invocation.Fail(arguments.verb(), job.status(), kWrongUsage);
   Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect(before_wait);
   if (!files.ok()) return invocation.Fail(arguments.verb(), files.status(), kUnreachable);
@@ -69,7 +69,8 @@ int PrintList(const Invocation& invocation, const std::vector<job::JobStatus>& j
     std::vector<Words> rows{
         {"JOB", "STATE", "PRIORITY", "OWNER", "POOL", "SUBMITTED", "MAPS", "REDUCES", "NAME", "WHY IT WAITS"}};
     for (const job::JobStatus& status : jobs) {
-      rows.push_back({std::to_string(status.job), std::string(ToString(status.state)),
+      // The first column is a plain number, which scripts sort and compare.
+      rows.push_back({std::to_string(status.job.value), std::string(ToString(status.state)),
                       job::PriorityName(status.priority), status.owner, status.pool,
                       console::FormatTime(status.submitted),
                       Percent(status.maps.fraction) + " of " + std::to_string(status.maps.total),
@@ -98,8 +99,8 @@ int List(const Invocation& invocation, const Words& args) {
 }
 
 std::string Details(const job::JobStatus& status) {
-  std::string text = "job " + std::to_string(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) +
-                     ": " + std::string(ToString(status.state)) +
+  std::string text = ToText(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) + ": " +
+                     std::string(ToString(status.state)) +
                      (status.reason.empty() ? "" : ", " + Printable(status.reason)) + "\n";
   text += "  priority " + job::PriorityName(status.priority) +
           (status.pool.empty() ? "" : ", pool " + Quote(status.pool)) +
@@ -208,17 +209,17 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
 }
 
 // Returns the lines of one job, or of everything, in the order in which they happened.
-Result<std::map<std::uint64_t, std::string>> Journal(job::JobClient client, std::optional<std::uint32_t> only) {
-  std::vector<std::uint32_t> jobs;
+Result<std::map<std::uint64_t, std::string>> Journal(job::JobClient client, std::optional<JobId> only) {
+  std::vector<JobId> jobs;
   if (only) {
     jobs = {*only};
   } else {
-    jobs = {0};  // job 0 holds the lines of nodes and schedulers
+    jobs = {JobId{0}};  // job 0 holds the lines of nodes and schedulers
     MILLRACE_ASSIGN(const std::vector<job::JobStatus> all, client.List(false));
     for (const job::JobStatus& status : all) jobs.push_back(status.job);
   }
   std::map<std::uint64_t, std::string> lines;
-  for (const std::uint32_t job : jobs) {
+  for (const JobId job : jobs) {
     MILLRACE_TRY(client.History(job, [&](std::uint64_t number, const std::string& line) { lines[number] = line; }));
   }
   return lines;
@@ -232,9 +233,9 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
   bool json = false;
   arguments.Flag("--json", &json, "print one JSON array of lines");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
-  std::optional<std::uint32_t> only;
+  std::optional<JobId> only;
   if (!arguments.operands().empty()) {
-    const Result<std::uint32_t> job = job::ParseJobArgument(arguments.operands()[0]);
+    const Result<JobId> job = job::ParseJobArgument(arguments.operands()[0]);
     if (!job.ok()) return invocation.Fail("job history", job.status(), kWrongUsage);
     only = *job;
   }

@@ -12,11 +12,10 @@ namespace {
 using console::Printer;
 
 // Reads an attempt from "m.17.0" or "job3.m.17.0".
-Result<AttemptId> AttemptOf(std::uint32_t job, const std::string& word) {
-  const std::string full = word.starts_with("job") ? word : "job" + std::to_string(job) + "." + word;
+Result<AttemptId> AttemptOf(JobId job, const std::string& word) {
+  const std::string full = word.starts_with("job") ? word : ToText(job) + "." + word;
   MILLRACE_ASSIGN(const AttemptId attempt, job::ParseAttemptArgument(full));
-  if (attempt.task.job.value != job)
-    return Invalid("attempt " + Quote(word) + " is not one of job " + std::to_string(job));
+  if (attempt.task.job != job) return Invalid("attempt " + Quote(word) + " is not one of " + ToText(job));
   return attempt;
 }
 
@@ -32,7 +31,7 @@ Status PrintLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted
 }
 
 // Prints the logs of all attempts. One that cannot be fetched, because its worker is gone, does not hide the others.
-int PrintAll(const Invocation& invocation, job::JobClient& client, std::uint32_t job, Wanted wanted) {
+int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Wanted wanted) {
   const Result<std::vector<job::AttemptStatus>> attempts = client.Attempts(job);
   if (!attempts.ok()) return invocation.Fail("job logs", attempts.status());
   Printer out(invocation.console.out);
@@ -59,7 +58,7 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   arguments.Flag("--stderr", &only_err, "standard error only");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 2)) return *status;
   const Words& operands = arguments.operands();
-  const Result<std::uint32_t> job = job::ParseJobArgument(operands[0]);
+  const Result<JobId> job = job::ParseJobArgument(operands[0]);
   if (!job.ok()) return invocation.Fail("job logs", job.status(), kWrongUsage);
   std::optional<AttemptId> one;
   if (operands.size() == 2) {

@@ -6,6 +6,7 @@
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "client/cli/report.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {
@@ -24,9 +25,9 @@ std::string State(const job::Node& node) {
 
 std::string AvoidedLine(const job::Node& node) {
   std::string jobs;
-  for (const std::uint32_t job : node.avoided_by) jobs += (jobs.empty() ? "" : ", ") + std::to_string(job);
+  for (const JobId job : node.avoided_by) jobs += (jobs.empty() ? "" : ", ") + ToText(job);
   return "node " + std::to_string(node.node.value) + ": no tasks go to it for another " +
-         FormatDuration(node.avoided_for) + ", because too many tasks of jobs " + jobs +
+         FormatDuration(node.avoided_for) + ", because too many tasks of " + jobs +
          " failed there; `millrace node recommission " + std::to_string(node.node.value) +
          "` puts it back into use at once";
 }
@@ -50,7 +51,7 @@ Json ToJson(const job::Node& node) {
   json["unknown_blocks"] = node.unknown_blocks;
   json["unknown_held"] = node.unknown_held;
   json["avoided_ms"] = node.avoided_for / kMillisecond;
-  json["avoided_by"] = node.avoided_by;
+  json["avoided_by"] = JobNumbers(node.avoided_by);
   json["since_heartbeat_ms"] = node.since_heartbeat / kMillisecond;
   return json;
 }

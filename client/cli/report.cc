@@ -63,7 +63,7 @@ std::string PlainProgress::Update(const job::JobStatus& status) {
   map_ = map;
   copy_ = copy;
   reduce_ = reduce;
-  std::string line = "job " + std::to_string(status.job) + ": map " + std::to_string(map) + "%";
+  std::string line = ToText(status.job) + ": map " + std::to_string(map) + "%";
   if (status.reduces.total > 0) line += ", copy " + std::to_string(copy) + "%, reduce " + std::to_string(reduce) + "%";
   return line;
 }
@@ -101,8 +101,8 @@ std::string LeftOutLines(const job::JobStatus& status) { return LeftOutMaps(stat
 
 std::string Summary(const job::JobStatus& status) {
   const Micros time = status.ended > status.submitted ? status.ended - status.submitted : 0;
-  std::string text = "job " + std::to_string(status.job) + " " + std::string(ToString(status.state)) + " in " +
-                     FormatDuration(time) + ": " + Quote(status.output) + "\n";
+  std::string text = ToText(status.job) + " " + std::string(ToString(status.state)) + " in " + FormatDuration(time) +
+                     ": " + Quote(status.output) + "\n";
   text += "  maps " + std::to_string(status.maps.total) + " (launched " + std::to_string(status.maps_at[0]) +
           " at their data, " + std::to_string(status.maps_at[1]) + " in its rack, " +
           std::to_string(status.maps_at[2]) + " in its datacenter, " + std::to_string(status.maps_at[3]) +
@@ -123,8 +123,14 @@ std::string Summary(const job::JobStatus& status) {
   return text;
 }
 
+nlohmann::ordered_json JobNumbers(const std::vector<JobId>& jobs) {
+  auto numbers = nlohmann::ordered_json::array();
+  for (const JobId job : jobs) numbers.push_back(job.value);
+  return numbers;
+}
+
 nlohmann::ordered_json ToJson(const job::JobStatus& status) {
-  nlohmann::ordered_json json{{"job", status.job}};
+  nlohmann::ordered_json json{{"job", status.job.value}};
   console::SetBytes(json, "name", status.name);
   console::SetBytes(json, "owner", status.owner);
   json["state"] = ToString(status.state);

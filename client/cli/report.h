@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "client/job_client/job_types.h"
@@ -31,6 +32,9 @@ class PlainProgress {
 
 // Returns several lines, each with its newline.
 [[nodiscard]] std::string Summary(const job::JobStatus& status);
+
+// Returns the jobs as a JSON array of numbers.
+[[nodiscard]] nlohmann::ordered_json JobNumbers(const std::vector<JobId>& jobs);
 
 // Returns the status as JSON. Times are microseconds since the epoch, null when they have not come.
 [[nodiscard]] nlohmann::ordered_json ToJson(const job::JobStatus& status);

@@ -144,7 +144,7 @@ Status PrepareJob(const job::LookedAt& where, const std::string& executable, job
   return Status::Ok();
 }
 
-Result<std::uint32_t> Submit(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
+Result<JobId> Submit(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
   job::JobRequest& request = prepared->request;
   MILLRACE_TRY(CheckPaths(files, request));
   MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
@@ -235,16 +235,16 @@ int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOpti
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { sigint.EndThreads(); });
   sigint.EndThreads();
   if (!files.ok()) return invocation.Fail("run", files.status(), kUnreachable);
-  const Result<std::uint32_t> job = Submit(invocation, **files, &prepared);
+  const Result<JobId> job = Submit(invocation, **files, &prepared);
   if (!job.ok()) return invocation.Fail("run " + options.job, job.status());
   if (options.detach) {
+    const std::string number = std::to_string(job->value);  // scripts read the last word of the line as a number
     console::Printer(invocation.console.out)
-        << (options.json ? "{\"job\":" + std::to_string(*job) + "}\n" : "submitted job " + std::to_string(*job) + "\n");
+        << (options.json ? "{\"job\":" + number + "}\n" : "submitted job " + number + "\n");
     return kDone;
   }
   sigint.Catch();  // before the line is printed, since from here on Ctrl-C means the job
-  if (!invocation.console.err_is_terminal)
-    console::SayLine(invocation.console, "job " + std::to_string(*job) + ": submitted");
+  if (!invocation.console.err_is_terminal) console::SayLine(invocation.console, ToText(*job) + ": submitted");
   return WaitAndReport(invocation, **files, *job, sigint, options.json, "run " + options.job);
 }
 

@@ -22,8 +22,6 @@ using console::Printer;
 using Json = nlohmann::ordered_json;
 using View = job::SchedulerView;
 
-std::string JobText(std::uint32_t job) { return ToText(JobId{job}); }
-
 std::string Joined(const Words& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
@@ -69,7 +67,7 @@ Json ToJson(const View& view) {
   }
   for (const View::Wait& wait : view.waits) json["waiting"].push_back(WaitToJson(wait));
   for (const View::Deadline& deadline : view.deadlines) {
-    json["deadlines"].push_back({{"job", deadline.job}, {"at", deadline.at}, {"slack", deadline.slack}});
+    json["deadlines"].push_back({{"job", deadline.job.value}, {"at", deadline.at}, {"slack", deadline.slack}});
   }
   return json;
 }
@@ -165,14 +163,14 @@ std::string SchedulerText(const View& view) {
   if (!view.deadlines.empty()) {
     std::vector<Words> rows{{"JOB", "DEADLINE IN", "SLACK"}};
     for (const View::Deadline& deadline : view.deadlines) {
-      rows.push_back({JobText(deadline.job), FormatDuration(deadline.at - view.now), FormatDuration(deadline.slack)});
+      rows.push_back({ToText(deadline.job), FormatDuration(deadline.at - view.now), FormatDuration(deadline.slack)});
     }
     text += "\n" + FormatTable(rows);
   }
   if (!view.waits.empty()) {
     std::vector<Words> rows{{"JOB", "NAME", "POOL", "WAITS FOR", "HAS", "WANTS", "WHY"}};
     for (const View::Wait& wait : view.waits) {
-      rows.push_back({JobText(wait.job), wait.name, wait.pool, WhatItWaitsFor(wait), std::to_string(wait.running),
+      rows.push_back({ToText(wait.job), wait.name, wait.pool, WhatItWaitsFor(wait), std::to_string(wait.running),
                       std::to_string(wait.pending), wait.reason});
     }
     text += "\n" + FormatTable(rows);

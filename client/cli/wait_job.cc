@@ -29,7 +29,7 @@ struct Waited {
 
 class Waiter {
  public:
-  Waiter(const Invocation& invocation, dfs::DfsClient& files, std::uint32_t job, SigintHold& sigint)
+  Waiter(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint)
       : invocation_(invocation),
         console_(invocation.console),
         client_(files),
@@ -58,7 +58,7 @@ class Waiter {
   void Show(const job::JobStatus& status) {
     if (status.first_launch != 0 && !running_since_) running_since_ = std::chrono::steady_clock::now();
     if (console_.err_is_terminal) {
-      line_.Show(running_since_ ? BarLine(status, Elapsed()) : "job " + std::to_string(job_) + " waits for a slot");
+      line_.Show(running_since_ ? BarLine(status, Elapsed()) : ToText(job_) + " waits for a slot");
     } else if (const std::string line = plain_.Update(status); !line.empty()) {
       console::SayLine(console_, line);
     }
@@ -73,20 +73,19 @@ class Waiter {
     const bool asked = console_.in_is_terminal && console_.err_is_terminal;
     line_.Clear();
     if (asked && !Asked()) {
-      console::SayLine(console_, "job " + std::to_string(job_) + " goes on; follow it with: millrace job wait " +
-                                     std::to_string(job_));
+      console::SayLine(console_, ToText(job_) + " goes on; follow it with: millrace job wait " + ToText(job_));
       return Waited{std::nullopt, kFailed};
     }
     const Status killed = client_.Kill(job_, "interrupted by its user");
-    if (!killed.ok()) return Waited{std::nullopt, invocation_.Fail("kill job " + std::to_string(job_), killed)};
+    if (!killed.ok()) return Waited{std::nullopt, invocation_.Fail("kill " + ToText(job_), killed)};
     if (asked) return std::nullopt;  // the watch will tell of the end
-    console::SayLine(console_, "millrace: job " + std::to_string(job_) + ": killed, because it was interrupted");
+    console::SayLine(console_, "millrace: " + ToText(job_) + ": killed, because it was interrupted");
     return Waited{std::nullopt, 128 + SIGINT};
   }
 
   // Asks whether to kill the job. Another Ctrl-C means no.
   bool Asked() {
-    (void)WriteAll(console_.err, "\nkill job " + std::to_string(job_) + "? [y/N] ", "standard error");
+    (void)WriteAll(console_.err, "\nkill " + ToText(job_) + "? [y/N] ", "standard error");
     std::array<pollfd, 2> waited{pollfd{console_.in, POLLIN, 0}, pollfd{sigint_.fd(), POLLIN, 0}};
     while (::poll(waited.data(), waited.size(), -1) < 0 && errno == EINTR) {
     }
@@ -98,7 +97,7 @@ class Waiter {
   const Invocation& invocation_;
   const Console console_;
   job::JobClient client_;
-  const std::uint32_t job_;
+  const JobId job_;
   SigintHold& sigint_;
   console::StatusLine line_;
   PlainProgress plain_;
@@ -109,14 +108,13 @@ int Report(const Invocation& invocation, const job::JobStatus& status, bool json
   if (json) console::Printer(invocation.console.out) << console::Dump(ToJson(status)) << "\n";
   if (status.state != job::JobState::kSucceeded) {
     const std::string reason = status.reason.empty() ? "no reason was given" : status.reason;
-    return invocation.Fail("job " + std::to_string(status.job),
-                           Invalid(std::string(ToString(status.state)) + ": " + reason));
+    return invocation.Fail(ToText(status.job), Invalid(std::string(ToString(status.state)) + ": " + reason));
   }
   if (!json) console::Printer(invocation.console.out) << Summary(status);
   return kDone;
 }
 
-Result<Waited> WaitForJob(const Invocation& invocation, dfs::DfsClient& files, std::uint32_t job, SigintHold& sigint) {
+Result<Waited> WaitForJob(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint) {
   sigint.Catch();
   MILLRACE_ASSIGN(const std::unique_ptr<job::JobWatch> watch, job::JobWatch::Start(files, job, kPatience));
   return Waiter(invocation, files, job, sigint).Run(*watch);
@@ -124,7 +122,7 @@ Result<Waited> WaitForJob(const Invocation& invocation, dfs::DfsClient& files, s
 
 }  // namespace
 
-int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, std::uint32_t job, SigintHold& sigint, bool json,
+int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint, bool json,
                   const std::string& what) {
   const Result<Waited> waited = WaitForJob(invocation, files, job, sigint);
   if (!waited.ok()) return invocation.Fail(what, waited.status());

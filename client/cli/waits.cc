@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "client/cli/report.h"
+
 namespace millrace::cli {
 namespace {
 
@@ -19,7 +21,7 @@ std::string WhatItWaitsFor(const job::SchedulerView::Wait& wait) {
 }
 
 Json WaitToJson(const job::SchedulerView::Wait& wait) {
-  return {{"job", wait.job},
+  return {{"job", wait.job.value},
           {"name", wait.name},
           {"pool", wait.pool},
           {"kind", wait.slot},
@@ -28,7 +30,7 @@ Json WaitToJson(const job::SchedulerView::Wait& wait) {
           {"cause", wait.cause},
           {"used", wait.used},
           {"of", wait.of},
-          {"others", wait.others},
+          {"others", JobNumbers(wait.others)},
           {"other_count", OrNull(wait.other_count)},
           {"group", wait.group.empty() ? Json(nullptr) : Json(wait.group)},
           {"group_used", wait.group_used},

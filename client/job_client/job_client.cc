@@ -13,8 +13,6 @@ constexpr std::uint32_t kLogPiece = 256 << 10;
 // A message of more than 1 MiB breaks the connection.
 constexpr std::size_t kMostRequestBytes = std::size_t{960} << 10;
 
-std::string Name(std::uint32_t job) { return "job " + std::to_string(job); }
-
 }  // namespace
 
 Status JobClient::Ask(const std::string& what, const AskMaster& f) {
@@ -26,15 +24,16 @@ Status JobClient::AskAboutJobs(const std::string& what, const AskJobs& f) {
   return Ask(what, [&f](Master::Client master) { return f(master.jobsRequest().send().getService()); });
 }
 
-Result<std::uint32_t> JobClient::Submit(const JobRequest& request) {
-  std::uint32_t job = 0;
+Result<JobId> JobClient::Submit(const JobRequest& request) {
+  JobId job;
   std::size_t bytes = 0;
   const auto submit = [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
     auto call = bootstrap.castAs<Master>().jobsRequest().send().getService().submitRequest();
     Write(request, call.initRequest());
     bytes = call.totalSize().wordCount * sizeof(capnp::word);
     if (bytes > kMostRequestBytes) return kj::Promise<void>(kj::READY_NOW);
-    return call.send().then([&job](capnp::Response<JobService::SubmitResults>&& answer) { job = answer.getJob(); });
+    return call.send().then(
+        [&job](capnp::Response<JobService::SubmitResults>&& answer) { job = JobId{answer.getJob()}; });
   };
   MILLRACE_TRY(connection_.CallUntilReady("submit the job", submit));
   if (bytes > kMostRequestBytes) {
@@ -44,11 +43,11 @@ Result<std::uint32_t> JobClient::Submit(const JobRequest& request) {
   return job;
 }
 
-Result<JobStatus> JobClient::GetStatus(std::uint32_t job) {
+Result<JobStatus> JobClient::GetStatus(JobId job) {
   JobStatus status;
-  MILLRACE_TRY(AskAboutJobs("status of " + Name(job), [&](JobService::Client jobs) {
+  MILLRACE_TRY(AskAboutJobs("status of " + ToText(job), [&](JobService::Client jobs) {
     auto call = jobs.statusRequest();
-    call.setJob(job);
+    call.setJob(job.value);
     return call.send().then(
         [&status](capnp::Response<JobService::StatusResults>&& answer) { status = Read(answer.getStatus()); });
   }));
@@ -61,7 +60,7 @@ Result<std::vector<JobStatus>> JobClient::List(bool live_only) {
     const std::size_t known = list.size();
     MILLRACE_TRY(AskAboutJobs("list jobs", [&](JobService::Client jobs) {
       auto call = jobs.listRequest();
-      call.setAfter(known == 0 ? 0 : list[known - 1].job);
+      call.setAfter(known == 0 ? 0 : list[known - 1].job.value);
       call.setLiveOnly(live_only);
       return call.send().then([&](capnp::Response<JobService::ListResults>&& answer) {
         list.resize(known);
@@ -74,31 +73,31 @@ Result<std::vector<JobStatus>> JobClient::List(bool live_only) {
   return list;
 }
 
-Status JobClient::Kill(std::uint32_t job, const std::string& reason) {
-  return AskAboutJobs("kill " + Name(job), [&](JobService::Client jobs) {
+Status JobClient::Kill(JobId job, const std::string& reason) {
+  return AskAboutJobs("kill " + ToText(job), [&](JobService::Client jobs) {
     auto call = jobs.killRequest();
-    call.setJob(job);
+    call.setJob(job.value);
     call.setReason(reason);
     return call.send().ignoreResult();
   });
 }
 
-Status JobClient::SetPriority(std::uint32_t job, std::uint8_t priority) {
-  return AskAboutJobs("set the priority of " + Name(job), [&](JobService::Client jobs) {
+Status JobClient::SetPriority(JobId job, std::uint8_t priority) {
+  return AskAboutJobs("set the priority of " + ToText(job), [&](JobService::Client jobs) {
     auto call = jobs.setPriorityRequest();
-    call.setJob(job);
+    call.setJob(job.value);
     call.setPriority(priority);
     return call.send().ignoreResult();
   });
 }
 
-Result<std::vector<Counter>> JobClient::Counters(std::uint32_t job) {
+Result<std::vector<Counter>> JobClient::Counters(JobId job) {
   std::vector<Counter> counters;
   for (bool more = true; more;) {
     const std::size_t known = counters.size();
-    MILLRACE_TRY(AskAboutJobs("counters of " + Name(job), [&](JobService::Client jobs) {
+    MILLRACE_TRY(AskAboutJobs("counters of " + ToText(job), [&](JobService::Client jobs) {
       auto call = jobs.countersRequest();
-      call.setJob(job);
+      call.setJob(job.value);
       if (known > 0) {
         call.setAfterGroup(counters[known - 1].group);
         call.setAfterName(counters[known - 1].name);
@@ -114,13 +113,13 @@ Result<std::vector<Counter>> JobClient::Counters(std::uint32_t job) {
   return counters;
 }
 
-Result<std::vector<AttemptStatus>> JobClient::Attempts(std::uint32_t job) {
+Result<std::vector<AttemptStatus>> JobClient::Attempts(JobId job) {
   std::vector<AttemptStatus> attempts;
   for (bool more = true; more;) {
     const std::size_t known = attempts.size();
-    MILLRACE_TRY(AskAboutJobs("attempts of " + Name(job), [&](JobService::Client jobs) {
+    MILLRACE_TRY(AskAboutJobs("attempts of " + ToText(job), [&](JobService::Client jobs) {
       auto call = jobs.attemptsRequest();
-      call.setJob(job);
+      call.setJob(job.value);
       call.setAfter(static_cast<std::uint32_t>(known));
       return call.send().then([&](capnp::Response<JobService::AttemptsResults>&& answer) {
         attempts.resize(known);
@@ -153,7 +152,7 @@ Status JobClient::ReadLog(const AttemptId& attempt, LogStream stream,
   return Status::Ok();
 }
 
-Status JobClient::History(std::uint32_t job, const std::function<void(std::uint64_t, const std::string&)>& sink) {
+Status JobClient::History(JobId job, const std::function<void(std::uint64_t, const std::string&)>& sink) {
   HistoryPage page;
   std::string begun;  // the beginning of a line that came in pieces
   for (page.more = true; page.more;) {
@@ -172,11 +171,11 @@ Status JobClient::History(std::uint32_t job, const std::function<void(std::uint6
 
 // Each list of an answer is read only once, since every reading is charged against the message's limit
 // (base/rpc/transport.h).
-Result<JobClient::HistoryPage> JobClient::GetHistory(std::uint32_t job, std::uint64_t after, std::uint64_t offset) {
+Result<JobClient::HistoryPage> JobClient::GetHistory(JobId job, std::uint64_t after, std::uint64_t offset) {
   HistoryPage page;
-  MILLRACE_TRY(AskAboutJobs("history of " + Name(job), [&](JobService::Client jobs) {
+  MILLRACE_TRY(AskAboutJobs("history of " + ToText(job), [&](JobService::Client jobs) {
     auto call = jobs.historyRequest();
-    call.setJob(job);
+    call.setJob(job.value);
     call.setAfter(after);
     call.setOffset(offset);
     return call.send().then([&](capnp::Response<JobService::HistoryResults>&& answer) {
@@ -287,20 +286,18 @@ Result<SchedulerView> JobClient::ShowScheduler() {
   return view;
 }
 
-Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(std::uint32_t job) {
-  return ExplainWaits(std::vector<std::uint32_t>{job});
+Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(JobId job) {
+  return ExplainWaits(std::vector<JobId>{job});
 }
 
-Result<std::vector<SchedulerView::Wait>> JobClient::ExplainAllWaits() {
-  return ExplainWaits(std::vector<std::uint32_t>{});
-}
+Result<std::vector<SchedulerView::Wait>> JobClient::ExplainAllWaits() { return ExplainWaits(std::vector<JobId>{}); }
 
-Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(const std::vector<std::uint32_t>& jobs) {
+Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(const std::vector<JobId>& jobs) {
   std::vector<SchedulerView::Wait> waits;
   MILLRACE_TRY(Ask("say why jobs wait", [&](Master::Client master) {
     auto call = master.explainWaitsRequest();
     auto asked = call.initJobs(static_cast<unsigned>(jobs.size()));
-    for (unsigned i = 0; i < asked.size(); ++i) asked.set(i, jobs[i]);
+    for (unsigned i = 0; i < asked.size(); ++i) asked.set(i, jobs[i].value);
     return call.send().then(
         [&waits](capnp::Response<Master::ExplainWaitsResults>&& answer) {
           for (const auto wait : answer.getWaits()) waits.push_back(Read(wait));

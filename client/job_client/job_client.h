@@ -22,18 +22,18 @@ class JobClient {
 
   // Returns the job's number once the master has it on disk. The request carries a token: the same request sent again
   // is the same job.
-  Result<std::uint32_t> Submit(const JobRequest& request);
-  Result<JobStatus> GetStatus(std::uint32_t job);
+  Result<JobId> Submit(const JobRequest& request);
+  Result<JobStatus> GetStatus(JobId job);
   Result<std::vector<JobStatus>> List(bool live_only);
-  Status Kill(std::uint32_t job, const std::string& reason);
-  Status SetPriority(std::uint32_t job, std::uint8_t priority);
-  Result<std::vector<Counter>> Counters(std::uint32_t job);
-  Result<std::vector<AttemptStatus>> Attempts(std::uint32_t job);
+  Status Kill(JobId job, const std::string& reason);
+  Status SetPriority(JobId job, std::uint8_t priority);
+  Result<std::vector<Counter>> Counters(JobId job);
+  Result<std::vector<AttemptStatus>> Attempts(JobId job);
   // Gives the attempt's log to `sink` from its beginning, piece by piece.
   Status ReadLog(const AttemptId& attempt, LogStream stream, const std::function<void(std::string_view)>& sink);
   // Gives the journal's lines of the job to `sink`, in order, each with its number in the whole journal. Job 0 has what
   // happened to nodes and schedulers.
-  Status History(std::uint32_t job, const std::function<void(std::uint64_t, const std::string&)>& sink);
+  Status History(JobId job, const std::function<void(std::uint64_t, const std::string&)>& sink);
 
   Result<std::vector<Node>> Nodes();
   // Drains the nodes: they get no new tasks, and their blocks are copied elsewhere. `drained` false takes them back.
@@ -55,19 +55,19 @@ class JobClient {
   Result<SchedulerView> ShowScheduler();
   // Returns why the job waits for further slots, an entry for each kind that it could use; nothing if the master is too
   // old to say.
-  Result<std::vector<SchedulerView::Wait>> ExplainWaits(std::uint32_t job);
+  Result<std::vector<SchedulerView::Wait>> ExplainWaits(JobId job);
   // Returns the same of all jobs, as many as an answer of the master holds.
   Result<std::vector<SchedulerView::Wait>> ExplainAllWaits();
 
  private:
-  Result<std::vector<SchedulerView::Wait>> ExplainWaits(const std::vector<std::uint32_t>& jobs);
+  Result<std::vector<SchedulerView::Wait>> ExplainWaits(const std::vector<JobId>& jobs);
   struct HistoryPage {
     std::vector<std::pair<std::uint64_t, std::string>> lines;
     std::uint64_t next = 0;  // the number of the last line that is whole
     bool cut = false;        // the last line goes on
     bool more = false;
   };
-  Result<HistoryPage> GetHistory(std::uint32_t job, std::uint64_t after, std::uint64_t offset);
+  Result<HistoryPage> GetHistory(JobId job, std::uint64_t after, std::uint64_t offset);
   using AskMaster = std::function<kj::Promise<void>(master::wire::Master::Client)>;
   using AskJobs = std::function<kj::Promise<void>(master::wire::JobService::Client)>;
   Status Ask(const std::string& what, const AskMaster& f);

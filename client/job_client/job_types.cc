@@ -63,10 +63,10 @@ Result<std::uint8_t> ParsePriority(std::string_view name) {
   return Invalid("priority " + Quote(name) + " is not VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW");
 }
 
-Result<std::uint32_t> ParseJobArgument(std::string_view text) {
-  const std::optional<std::uint32_t> job = ParseNumber(text.starts_with("job") ? text.substr(3) : text);
-  if (!job) return Invalid(Quote(text) + " is not the number of a job; `millrace job list` shows them");
-  return *job;
+Result<JobId> ParseJobArgument(std::string_view text) {
+  if (const std::optional<JobId> job = ParseJob(text)) return *job;
+  if (const std::optional<std::uint32_t> number = ParseNumber(text)) return JobId{*number};
+  return Invalid(Quote(text) + " is not a job; one is written like job3 or 3, and `millrace job list` shows them");
 }
 
 Result<AttemptId> ParseAttemptArgument(std::string_view text) {

@@ -23,8 +23,8 @@ enum class JobState { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
 // Returns the name of a priority: 0 is VERY_HIGH, then HIGH, NORMAL, LOW, and 4 is VERY_LOW.
 [[nodiscard]] std::string PriorityName(std::uint8_t priority);
 [[nodiscard]] Result<std::uint8_t> ParsePriority(std::string_view name);
-// Reads "3" or "job3".
-[[nodiscard]] Result<std::uint32_t> ParseJobArgument(std::string_view text);
+// Reads a job such as "job3" or "3"; kInvalid for any other text.
+[[nodiscard]] Result<JobId> ParseJobArgument(std::string_view text);
 
 struct Phase {
   std::uint32_t total = 0, running = 0, done = 0;
@@ -45,7 +45,7 @@ struct LeftOutRecord {
 };
 
 struct JobStatus {
-  std::uint32_t job = 0;
+  JobId job;
   std::string name, owner;
   JobState state = JobState::kWaiting;
   std::string reason;  // why it failed or was killed
@@ -122,7 +122,7 @@ struct Node {
   bool unknown_held = false;         // these are too many: they stay until DiscardUnknown
   // For how long no tasks go there, since too many attempts of these jobs (or more) failed there; 0: it is not avoided.
   Micros avoided_for = 0;
-  std::vector<std::uint32_t> avoided_by;
+  std::vector<JobId> avoided_by;
   Micros since_heartbeat = 0;
 };
 
@@ -147,7 +147,7 @@ struct SchedulerView {
     std::string unit;  // of the number; empty: it is a count
   };
   struct Deadline {
-    std::uint32_t job = 0;
+    JobId job;
     Micros at = 0, slack = 0;  // since the epoch; what the job can still lose
   };
   struct Group {  // a pool or queue
@@ -157,7 +157,7 @@ struct SchedulerView {
     GroupSlots maps, reduces;
   };
   struct Wait {
-    std::uint32_t job = 0;
+    JobId job;
     std::string name, pool;
     std::string slot;                        // what it waits for: "map", "reduce", "permit"
     std::uint32_t pending = 0, running = 0;  // tasks that wait for one, and that have one
@@ -165,7 +165,7 @@ struct SchedulerView {
     // The cause and its numbers (schedulers/core/wait_view.h).
     std::string cause;
     std::uint32_t used = 0, of = 0;
-    std::vector<std::uint32_t> others;
+    std::vector<JobId> others;
     std::optional<std::uint32_t> other_count;
     std::string group;
     std::uint32_t group_used = 0;

@@ -72,7 +72,7 @@ class Watcher final : public JobWatcher::Server {
 
 struct JobWatch::Impl {
   dfs::DfsClient& connection;
-  const std::uint32_t job;
+  const JobId job;
   const Micros patience;
   const std::shared_ptr<News> news;
   std::mutex mutex;
@@ -80,7 +80,7 @@ struct JobWatch::Impl {
   kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop;  // ends the current subscription
   std::thread thread;
 
-  Impl(dfs::DfsClient& connection_, std::uint32_t job_, Micros patience_, Fd event)
+  Impl(dfs::DfsClient& connection_, JobId job_, Micros patience_, Fd event)
       : connection(connection_), job(job_), patience(patience_), news(std::make_shared<News>(std::move(event))) {}
 
   // Follows the job until it has ended (returns true), or until Stop or the end of the subscription's time (returns
@@ -103,7 +103,7 @@ kj::Promise<void> JobWatch::Impl::UntilStopped() {
 kj::Promise<void> JobWatch::Impl::Follow(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io, bool* ended) {
   auto over = kj::newPromiseAndFulfiller<void>();
   auto call = bootstrap.castAs<master::wire::Master>().jobsRequest().send().getService().watchRequest();
-  call.setJob(job);
+  call.setJob(job.value);
   call.setWatcher(kj::heap<Watcher>(news, kj::mv(over.fulfiller)));
   return call.send().then(
       [this, &io, ended, promise = kj::mv(over.promise)](capnp::Response<JobService::WatchResults>&& answer) mutable {
@@ -120,10 +120,10 @@ kj::Promise<void> JobWatch::Impl::Follow(capnp::Capability::Client bootstrap, kj
 
 Result<bool> JobWatch::Impl::Subscribe() {
   bool ended = false;
-  MILLRACE_TRY(connection.Call("watch job " + std::to_string(job),
-                               [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext& io) {
-                                 return Follow(kj::mv(bootstrap), io, &ended);
-                               }));
+  MILLRACE_TRY(
+      connection.Call("watch " + ToText(job), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext& io) {
+        return Follow(kj::mv(bootstrap), io, &ended);
+      }));
   return ended;
 }
 
@@ -157,7 +157,7 @@ void JobWatch::Impl::Stop() {
   thread.join();
 }
 
-Result<std::unique_ptr<JobWatch>> JobWatch::Start(dfs::DfsClient& connection, std::uint32_t job, Micros patience) {
+Result<std::unique_ptr<JobWatch>> JobWatch::Start(dfs::DfsClient& connection, JobId job, Micros patience) {
   Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event.valid()) return FromErrno(errno, "make an event descriptor");
   auto impl = std::make_unique<Impl>(connection, job, patience, std::move(event));

@@ -18,7 +18,7 @@ class JobWatch {
  public:
   // `patience` is how long the master may be out of reach before the watch gives up. Requires: `connection` outlives
   // the watch.
-  static Result<std::unique_ptr<JobWatch>> Start(dfs::DfsClient& connection, std::uint32_t job, Micros patience);
+  static Result<std::unique_ptr<JobWatch>> Start(dfs::DfsClient& connection, JobId job, Micros patience);
   ~JobWatch();
   JobWatch(const JobWatch&) = delete;
   JobWatch& operator=(const JobWatch&) = delete;

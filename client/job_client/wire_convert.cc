@@ -25,7 +25,7 @@ Enum Known(unsigned value, Enum last, Enum otherwise) {
 
 JobStatus Read(master::wire::JobStatus::Reader in) {
   JobStatus out;
-  out.job = in.getJob();
+  out.job = JobId{in.getJob()};
   out.name = in.getName();
   out.owner = in.getOwner();
   out.state = Known(static_cast<unsigned>(in.getState()), JobState::kKilled, JobState::kRunning);
@@ -86,7 +86,7 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.drained = in.getDrained();
   out.awaited = in.getAwaited();
   out.avoided_for = static_cast<Micros>(in.getAvoidedMillis()) * kMillisecond;
-  for (const std::uint32_t job : in.getAvoidedBy()) out.avoided_by.push_back(job);
+  for (const std::uint32_t job : in.getAvoidedBy()) out.avoided_by.push_back(JobId{job});
   out.capacity = stats.getCapacity();
   out.free = stats.getFree();
   out.used = stats.getUsed();
@@ -147,7 +147,7 @@ SchedulerView::GroupSlots Read(master::wire::SchedulerView::GroupSlots::Reader i
 
 SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in) {
   SchedulerView::Wait out;
-  out.job = in.getJob();
+  out.job = JobId{in.getJob()};
   out.name = in.getName();
   out.pool = in.getPool();
   out.slot = in.getSlot();
@@ -157,7 +157,7 @@ SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in) {
   out.cause = in.getCause();
   out.used = in.getUsed();
   out.of = in.getOf();
-  for (const std::uint32_t other : in.getOthers()) out.others.push_back(other);
+  for (const std::uint32_t other : in.getOthers()) out.others.push_back(JobId{other});
   if (in.getHasOtherCount()) out.other_count = in.getOtherCount();
   out.group = in.getGroup();
   out.group_used = in.getGroupUsed();
@@ -184,7 +184,7 @@ SchedulerView Read(master::wire::SchedulerView::Reader in) {
   }
   for (const auto wait : in.getWaits()) out.waits.push_back(Read(wait));
   for (const auto deadline : in.getDeadlines()) {
-    out.deadlines.push_back({deadline.getJob(), deadline.getAt(), deadline.getSlack()});
+    out.deadlines.push_back({JobId{deadline.getJob()}, deadline.getAt(), deadline.getSlack()});
   }
   out.more_facts = in.getMoreFacts();
   out.more_groups = in.getMoreGroups();

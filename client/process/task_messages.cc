@@ -40,7 +40,7 @@ InputPiece Decode(wire::InputPiece::Reader in) {
 SetUp Decode(wire::SetUp::Reader in) {
   const auto job = in.getJob();
   SetUp out;
-  out.job = job.getJob();
+  out.job = JobId{job.getJob()};
   out.name = Str(job.getName());
   for (const auto parameter : job.getParameters()) {
     out.parameters.emplace_back(Str(parameter.getName()), Str(parameter.getValue()));

@@ -24,7 +24,7 @@
 namespace millrace {
 
 struct SetUp {
-  std::uint32_t job = 0;
+  JobId job;
   std::string name;
   std::vector<std::pair<std::string, std::string>> parameters;
   std::uint32_t maps = 0;

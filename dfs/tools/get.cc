@@ -6,9 +6,9 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "dfs/tools/aside.h"
 #include "dfs/tools/parallel.h"
 #include "dfs/tools/remote_path.h"
+#include "dfs/tools/staged_file.h"
 #include "dfs/wire/path.h"
 
 namespace millrace::dfs {
@@ -28,16 +28,16 @@ LocalKind LookLocal(const std::string& path) {
 
 Status GetFile(DfsClient& client, const FileInfo& file, const std::string& local, const GetOptions& options,
                console::Progress& progress) {
-  MILLRACE_ASSIGN(AsideFile aside, AsideFile::Make(local));
+  MILLRACE_ASSIGN(StagedFile staged, StagedFile::Make(local));
   progress.Begin("reading", file.path);
-  MILLRACE_TRY(CopyOut(client, file, 0, aside.fd(), local, options.interrupt, &progress));
-  MILLRACE_TRY(aside.Commit(options.overwrite));
+  MILLRACE_TRY(CopyOut(client, file, 0, staged.fd(), local, options.interrupt, &progress));
+  MILLRACE_TRY(staged.Commit(options.overwrite));
   progress.Done("read", file.path, file.length);
   return Status::Ok();
 }
 
 Status GetTree(DfsClient& client, const GetPlan& plan, const GetOptions& options, console::Progress& progress) {
-  MILLRACE_ASSIGN(AsideDirectory aside, AsideDirectory::Make(plan.local));
+  MILLRACE_ASSIGN(StagedDirectory staged, StagedDirectory::Make(plan.local));
   const std::size_t root = plan.source.path == "/" ? 0 : plan.source.path.size();
   std::vector<const FileInfo*> files;
   for (const FileInfo& entry : plan.below) {
@@ -45,12 +45,12 @@ Status GetTree(DfsClient& client, const GetPlan& plan, const GetOptions& options
       files.push_back(&entry);
       continue;
     }
-    MILLRACE_TRY(MakeDirectories(aside.path() + entry.path.substr(root)));
+    MILLRACE_TRY(MakeDirectories(staged.path() + entry.path.substr(root)));
   }
   MILLRACE_TRY(RunParallel(files.size(), options.threads, [&](std::size_t i) {
-    return GetFile(client, *files[i], aside.path() + files[i]->path.substr(root), options, progress);
+    return GetFile(client, *files[i], staged.path() + files[i]->path.substr(root), options, progress);
   }));
-  return aside.Commit();
+  return staged.Commit();
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ Status JobTable::LoadRecords(const KeyValueStore& store) {
 
 Status JobTable::LoadWork(const KeyValueStore& store, TrackedJob& job) {
   MILLRACE_ASSIGN(const std::optional<std::string> splits, store.Get(SplitsKey(job.record.id)));
-  if (!splits) return Corrupt("job " + std::to_string(job.record.id.value) + ": the database has no splits of it");
+  if (!splits) return Corrupt(ToText(job.record.id) + ": the database has no splits of it");
   MILLRACE_ASSIGN(job.splits, DecodeSplits(*splits));
   Status failure;
   MILLRACE_TRY(store.Scan(TaskKeyPrefix(job.record.id), {}, [&](std::string_view key, std::string_view value) {
@@ -173,13 +173,13 @@ const TrackedJob* JobTable::Find(JobId job) const {
 
 Result<const TrackedJob*> JobTable::Get(JobId job) const {
   if (const TrackedJob* found = Find(job)) return found;
-  return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them");
+  return NotFound(ToText(job) + ": no such job; `millrace job list` shows them");
 }
 
 Result<TrackedJob*> JobTable::GetLive(JobId job) {
   MILLRACE_TRY(Get(job).status());
   TrackedJob* found = Find(job);
-  if (found->record.outcome) return Invalid("job " + std::to_string(job.value) + ": has ended already");
+  if (found->record.outcome) return Invalid(ToText(job) + ": has ended already");
   return found;
 }
 

@@ -140,7 +140,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   job.record.figures.reduces = job.record.request.reduces;
   step->batch.Put(JobKey(id), EncodeJob(job.record));
   step->batch.Put(SplitsKey(id), EncodeSplits(job.splits));
-  MILLRACE_CHECK(Apply(submitted, id, step), "job " + std::to_string(id.value) + " was refused by the engine");
+  MILLRACE_CHECK(Apply(submitted, id, step), ToText(id) + " was refused by the engine");
   return id;
 }
 
@@ -473,7 +473,7 @@ void JobTracker::CarryPreempt(const sched::Preempt& preempt, Step* step) {
 // The kills of its attempts follow. Workers drop what they hold of the job, and are told of it anew when it goes on.
 void JobTracker::CarryEvict(JobId id, Step* step) {
   journal_.Record(sched::JobEvicted{id}, id, step);
-  log_->warn("job {} gives way: there is no room for the map outputs of all running jobs", id.value);
+  log_->warn("{} gives way: there is no room for the map outputs of all running jobs", ToText(id));
   TrackedJob& job = jobs_.At(id);
   for (const NodeId node : job.nodes) step->forgets.push_back({node, id});
   job.nodes.clear();
@@ -484,7 +484,7 @@ void JobTracker::CarryEvict(JobId id, Step* step) {
 void JobTracker::CarryBlame(const sched::Blame& blame, Step* step) {
   journal_.Record(sched::NodeBlamed{blame.node, blame.by, blame.until}, JobId{0}, step);
   if (blame.until <= step->now) return;
-  log_->warn("job {}: none of its tasks goes to worker {} for {}: too many of them failed there", blame.by.value,
+  log_->warn("{}: none of its tasks goes to worker {} for {}: too many of them failed there", ToText(blame.by),
              blame.node.value, FormatDuration(blame.until - step->now));
 }
 
@@ -530,7 +530,7 @@ void JobTracker::CarryOutput(const AttemptId& map, NodeId node, bool ready, Step
 void JobTracker::CarryLeftOut(const sched::MapLeftOut& left_out, Step* step) {
   const TaskId& map = left_out.map;
   TrackedJob& job = jobs_.At(map.job);
-  log_->warn("job {} goes on without map {}: {}", map.job.value, map.index, left_out.reason);
+  log_->warn("{} goes on without {}: {}", ToText(map.job), ToText(map), left_out.reason);
   ++job.record.figures.maps_left_out;
   if (job.record.left_out.size() < kMostLeftOut)
     job.record.left_out.push_back({map.index, DescribeInput(job.splits.at(map.index))});
@@ -559,7 +559,7 @@ void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
   if (record.outcome->outcome != sched::JobOutcome::kSucceeded) {
     const Status removed = files_.Remove(record.request.output, true, &step->batch);
     if (!removed.ok() && removed.code() != StatusCode::kNotFound)
-      log_->warn("job {}: output of a failed job stays: {}", end.job.value, removed.message());
+      log_->warn("{}: output of a failed job stays: {}", ToText(end.job), removed.message());
   }
   CloseJob(job, step);
 }
@@ -596,7 +596,7 @@ void JobTracker::ForgetOldJobs(Step* step) {
   for (const JobId job : jobs_.BeyondHistory(history_jobs_, step->ended)) {
     step->batch.Remove(JobKey(job));
     const Status forgotten = journal_.Forget(job, step);
-    if (!forgotten.ok()) log_->warn("job {}: its journal stays: {}", job.value, forgotten.message());
+    if (!forgotten.ok()) log_->warn("{}: its journal stays: {}", ToText(job), forgotten.message());
     jobs_.Forget(job);
   }
 }

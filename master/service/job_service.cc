@@ -46,7 +46,7 @@ class JobServiceImpl final : public wire::JobService::Server {
     }
     Step step = control_.Begin();
     const JobId job = Require(control_.jobs().Submit(std::move(request), &step));
-    control_.log()->info("job {} submitted", job.value);
+    control_.log()->info("{} submitted", ToText(job));
     context.getResults().setJob(job.value);
     return control_.Finish(std::move(step));
   }

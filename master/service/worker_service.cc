@@ -138,11 +138,11 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     Listen();
     Require(control_.CheckGoingOn());
     const auto params = context.getParams();
-    control_.log()->warn("worker {}: cannot fetch the output of map {}: {}", node_.value, params.getMap().getTask(),
+    const AttemptId map = FromWire(params.getMap());
+    control_.log()->warn("worker {}: cannot fetch the output of {}: {}", node_.value, ToText(map),
                          ToString(params.getReason()));
     Step step = control_.Begin();
-    control_.jobs().FetchFailed(node_, FromWire(params.getReduce()), FromWire(params.getMap()), params.getReport(),
-                                &step);
+    control_.jobs().FetchFailed(node_, FromWire(params.getReduce()), map, params.getReport(), &step);
     return control_.Finish(std::move(step));
   }
 

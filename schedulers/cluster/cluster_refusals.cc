@@ -20,7 +20,7 @@ bool ClusterState::CountNodeFailure(const TaskId& task, NodeId node, std::uint32
 
 void ClusterState::Refuse(JobId id, NodeId node, Micros until) {
   JobState& job = MutableJob(id);
-  SCHED_CHECK(job.bad_nodes.insert(node).second, "job" + std::to_string(id.value));
+  SCHED_CHECK(job.bad_nodes.insert(node).second, ToText(id));
   NodeFailures& of_node = job.node_failures[node];
   ++of_node.refusals;
   of_node.until = until;

@@ -21,7 +21,7 @@ NodeState& ClusterState::Node(NodeId node) {
 }
 
 JobState& ClusterState::MutableJob(JobId job) {
-  SCHED_CHECK(FindJob(job) != nullptr, "job" + std::to_string(job.value));
+  SCHED_CHECK(FindJob(job) != nullptr, ToText(job));
   return *jobs_[job.value].state;
 }
 
@@ -114,14 +114,14 @@ PendingMaps::Skip ClusterState::Avoided(const JobState& job, NodeId node) const 
 
 std::optional<MapChoice> ClusterState::UnlocatedPendingMap(JobId id, NodeId node) const {
   const JobState* job = FindJob(id);
-  SCHED_CHECK(job != nullptr && job->alive(), "job" + std::to_string(id.value));
+  SCHED_CHECK(job != nullptr && job->alive(), ToText(id));
   const auto choice = FirstUnlocatedMap(*job, node);
   return choice && !LacksSpace(*job, choice->map, node) ? choice : std::nullopt;
 }
 
 bool ClusterState::UnlocatedMapLacksSpace(JobId id, NodeId node) const {
   const JobState* job = FindJob(id);
-  SCHED_CHECK(job != nullptr && job->alive(), "job" + std::to_string(id.value));
+  SCHED_CHECK(job != nullptr && job->alive(), ToText(id));
   const auto choice = FirstUnlocatedMap(*job, node);
   return choice && LacksSpace(*job, choice->map, node);
 }
@@ -133,9 +133,9 @@ std::optional<MapChoice> ClusterState::FirstUnlocatedMap(const JobState& job, No
 
 std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Locality worst) const {
   const JobState* state = FindJob(job);
-  SCHED_CHECK(state != nullptr, "job" + std::to_string(job.value));
+  SCHED_CHECK(state != nullptr, ToText(job));
   state->Prefetch();
-  SCHED_CHECK(state->alive(), "job" + std::to_string(job.value));
+  SCHED_CHECK(state->alive(), ToText(job));
   auto choice = ClosestPendingMap(*state, node, worst);
   if (choice && LacksSpace(*state, choice->map, node)) choice.reset();
   if (choice) {  // the launch of the map reads these next, and they are a few among millions
@@ -150,7 +150,7 @@ bool ClusterState::BestMapLacksSpace(JobId id, NodeId node, Locality worst) cons
   const NodeState* host = FindNode(node);
   if (host == nullptr || !host->free_bytes) return false;
   const JobState* job = FindJob(id);
-  SCHED_CHECK(job != nullptr && job->alive(), "job" + std::to_string(id.value));
+  SCHED_CHECK(job != nullptr && job->alive(), ToText(id));
   const auto closest = ClosestPendingMap(*job, node, worst);
   return closest && LacksSpace(*job, closest->map, node);
 }
@@ -172,7 +172,7 @@ bool ClusterState::LacksSpace(const JobState& job, std::uint32_t map, NodeId nod
 
 std::optional<std::uint32_t> ClusterState::NextPendingReduce(JobId job, NodeId node) const {
   const JobState* state = FindJob(job);
-  SCHED_CHECK(state != nullptr && state->alive(), "job" + std::to_string(job.value));
+  SCHED_CHECK(state != nullptr && state->alive(), ToText(job));
   if (state->pending_reduces.empty() || !state->ReducesMayStart() || Refused(*state, node)) return std::nullopt;
   for (const std::uint32_t reduce : state->pending_reduces) {
     if (!Avoids(*state, TaskKind::kReduce, reduce, node)) return reduce;
@@ -185,7 +185,7 @@ AttemptId ClusterState::NextToCompute(JobId job) const {
   const auto next = std::find_if(copied.begin(), copied.end(), [this](const CopiedReduce& reduce) {
     return nodes_[reduce.node.value].HasFreePermit();
   });
-  SCHED_CHECK(next != copied.end(), "job" + std::to_string(job.value));
+  SCHED_CHECK(next != copied.end(), ToText(job));
   return next->attempt;
 }
 
@@ -244,7 +244,7 @@ void ClusterState::LeaveQueues(JobState& job) {
 }
 
 void ClusterState::AddJob(JobId job, JobSpec spec, Micros now) {
-  SCHED_CHECK(!WasUsed(job), "job" + std::to_string(job.value));
+  SCHED_CHECK(!WasUsed(job), ToText(job));
   if (job.value >= jobs_.size()) jobs_.resize(job.value + 1);
   auto state = std::make_unique<JobState>();
   state->progress.job = job;
@@ -272,8 +272,7 @@ void ClusterState::SetPriority(JobId job, Priority priority) {
 
 void ClusterState::EndJob(JobId job, JobOutcome outcome, Micros now) {
   JobState& state = MutableJob(job);
-  SCHED_CHECK(state.running_attempts[TaskKind::kMap] + state.running_attempts[TaskKind::kReduce] == 0,
-              "job" + std::to_string(job.value));
+  SCHED_CHECK(state.running_attempts[TaskKind::kMap] + state.running_attempts[TaskKind::kReduce] == 0, ToText(job));
   LeaveQueues(state);
   std::erase_if(paused_, [&](const auto& paused) { return paused.second.job == job; });
   for (const NodeId node : state.bad_nodes) refusals_.erase({state.node_failures.at(node).until, job, node});

@@ -15,7 +15,7 @@ void LocalJobs::SetNodes(std::size_t count) {
 
 void LocalJobs::AddJob(const QueueKey& key) {
   if (seat_of_.size() <= key.job.value) seat_of_.resize(key.job.value + 1);
-  SCHED_CHECK(seat_of_[key.job.value].number == kNone, "job" + std::to_string(key.job.value));
+  SCHED_CHECK(seat_of_[key.job.value].number == kNone, ToText(key.job));
   const auto priority = static_cast<std::uint32_t>(key.priority);
   Rows& rows = rows_[priority];
   const bool behind_all = rows.seats.empty() || rows.seats.back() < key;

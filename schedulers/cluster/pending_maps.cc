@@ -95,7 +95,7 @@ PendingMaps::PendingMaps(const std::vector<MapInput>& maps, const Topology& topo
 
 std::uint32_t& PendingMaps::CountOf(PlaceKey place) const {
   Shelf* shelf = FindShelf(place);
-  return shelf != nullptr ? shelf->count : strays_[place];
+  return shelf != nullptr ? shelf->count : counts_off_shelves_[place];
 }
 
 // Counts a map out of its shelves.
@@ -127,7 +127,7 @@ void PendingMaps::Recount() const {
     const auto from = entries_.begin() + shelf.next, to = entries_.begin() + shelf.end;
     shelf.count = static_cast<std::uint32_t>(std::count_if(from, to, [this](auto map) { return shelved_[map]; }));
   }
-  strays_.clear();
+  counts_off_shelves_.clear();
   for (const auto& [place, map] : returned_) {
     if (IsNode(place)) ++CountOf(place);
   }
@@ -137,8 +137,8 @@ std::uint32_t PendingMaps::CountAt(NodeId node) const {
   Recount();
   const PlaceKey place = Key(Locality::kNode, node.value);
   if (const Shelf* shelf = FindShelf(place); shelf != nullptr) return shelf->count;
-  const auto stray = strays_.find(place);
-  return stray == strays_.end() ? 0 : stray->second;
+  const auto count = counts_off_shelves_.find(place);
+  return count == counts_off_shelves_.end() ? 0 : count->second;
 }
 
 std::vector<NodeId> PendingMaps::Nodes() const {

@@ -100,7 +100,8 @@ class PendingMaps {
   std::vector<std::array<std::uint32_t, 4>> shelves_of_;   // by map: those of its nodes in shelves_[0]; kNone: no more
   std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
   mutable bool counted_ = true;                            // the counts by node are right
-  mutable std::map<PlaceKey, std::uint32_t> strays_;       // those of nodes without a shelf (replicas moved there)
+  // The counts of nodes without a shelf, to which replicas have moved.
+  mutable std::map<PlaceKey, std::uint32_t> counts_off_shelves_;
 };
 
 template <class Visit>
@@ -131,7 +132,7 @@ void PendingMaps::VisitNodes(const Visit& visit) const {
   for (const Shelf& shelf : shelves_[0].slots()) {
     if (shelf.count > 0 && !visit(NodeId{shelf.place})) return;
   }
-  for (const auto& [place, count] : strays_) {
+  for (const auto& [place, count] : counts_off_shelves_) {
     if (count > 0 && !visit(NodeId{place})) return;
   }
 }

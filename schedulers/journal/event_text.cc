@@ -15,91 +15,94 @@ concept Is = std::same_as<std::remove_const_t<E>, T>;
 // The format of each event, written once for both the writer and the reader: its name and its fields.
 template <class V, Is<NodeJoined> E>
 void Fields(V& v, E& e) {
-  v.Must("node", e.node), v.May("rack", e.rack), v.May("datacenter", e.datacenter);
-  v.May("maps", e.slots.maps), v.May("reduces", e.slots.reduces);
+  v.Required("node", e.node), v.Optional("rack", e.rack), v.Optional("datacenter", e.datacenter);
+  v.Optional("maps", e.slots.maps), v.Optional("reduces", e.slots.reduces);
 }
 template <class V, Is<NodeLost> E>
 void Fields(V& v, E& e) {
-  v.Must("node", e.node), v.May("died", e.died);
+  v.Required("node", e.node), v.Optional("died", e.died);
 }
 template <class V, Is<NodeDrained> E>
 void Fields(V& v, E& e) {
-  v.Must("node", e.node), v.May("drained", e.drained);
+  v.Required("node", e.node), v.Optional("drained", e.drained);
 }
 template <class V, Is<JobSubmitted> E>
 void Fields(V& v, E& e) {
-  v.Must("job", e.job), v.May("name", e.spec.name), v.May("priority", e.spec.priority), v.May("maps", e.spec.maps);
-  v.May("reduces", e.spec.reduces), v.May("slow_start", e.spec.slow_start);
-  v.May("max_attempts", e.spec.max_attempts), v.Rare("max_failed_maps", e.spec.max_failed_maps);
-  v.Rare("skip_bad_records", e.spec.skip_bad_records);
-  v.Rare("user", e.spec.user), v.Rare("pool", e.spec.pool), v.Rare("deadline", e.spec.deadline);
-  v.Rare("map_time", e.spec.map_time), v.Rare("reduce_time", e.spec.reduce_time);
-  v.Rare("locality_waits", e.spec.locality_waits), v.Rare("no_speculation", e.spec.no_speculation);
-  v.Rare("program", e.spec.program), v.Rare("input_type", e.spec.input_type);
-  v.Rare("profile_runs", e.spec.profile.runs), v.Rare("profile_map_time", e.spec.profile.map_time);
-  v.Rare("profile_reduce_time", e.spec.profile.reduce_time), v.Rare("profile_ratio", e.spec.profile.output_ratio);
+  v.Required("job", e.job), v.Optional("name", e.spec.name), v.Optional("priority", e.spec.priority),
+      v.Optional("maps", e.spec.maps);
+  v.Optional("reduces", e.spec.reduces), v.Optional("slow_start", e.spec.slow_start);
+  v.Optional("max_attempts", e.spec.max_attempts), v.UnlessDefault("max_failed_maps", e.spec.max_failed_maps);
+  v.UnlessDefault("skip_bad_records", e.spec.skip_bad_records);
+  v.UnlessDefault("user", e.spec.user), v.UnlessDefault("pool", e.spec.pool),
+      v.UnlessDefault("deadline", e.spec.deadline);
+  v.UnlessDefault("map_time", e.spec.map_time), v.UnlessDefault("reduce_time", e.spec.reduce_time);
+  v.UnlessDefault("locality_waits", e.spec.locality_waits), v.UnlessDefault("no_speculation", e.spec.no_speculation);
+  v.UnlessDefault("program", e.spec.program), v.UnlessDefault("input_type", e.spec.input_type);
+  v.UnlessDefault("profile_runs", e.spec.profile.runs), v.UnlessDefault("profile_map_time", e.spec.profile.map_time);
+  v.UnlessDefault("profile_reduce_time", e.spec.profile.reduce_time),
+      v.UnlessDefault("profile_ratio", e.spec.profile.output_ratio);
 }
 template <class V, Is<JobKilled> E>
 void Fields(V& v, E& e) {
-  v.Must("job", e.job), v.May("reason", e.reason);
+  v.Required("job", e.job), v.Optional("reason", e.reason);
 }
 template <class V, Is<JobPrioritySet> E>
 void Fields(V& v, E& e) {
-  v.Must("job", e.job), v.May("priority", e.priority);
+  v.Required("job", e.job), v.Optional("priority", e.priority);
 }
 template <class V, Is<AttemptLaunched> E>
 void Fields(V& v, E& e) {
-  v.Must("attempt", e.attempt), v.Must("node", e.node);
+  v.Required("attempt", e.attempt), v.Required("node", e.node);
 }
 template <class V, Is<AttemptSucceeded> E>
 void Fields(V& v, E& e) {
-  v.Must("attempt", e.attempt);
-  v.Rare("input_bytes", e.input_bytes), v.Rare("output_bytes", e.output_bytes);
+  v.Required("attempt", e.attempt);
+  v.UnlessDefault("input_bytes", e.input_bytes), v.UnlessDefault("output_bytes", e.output_bytes);
 }
 template <class V, Is<AttemptFailed> E>
 void Fields(V& v, E& e) {
-  v.Must("attempt", e.attempt), v.May("reason", e.reason), v.Rare("record", e.record);
+  v.Required("attempt", e.attempt), v.Optional("reason", e.reason), v.UnlessDefault("record", e.record);
 }
 template <class V, class E>
 requires Is<E, AttemptLost> || Is<E, AttemptPreempted>
-void Fields(V& v, E& e) { v.Must("attempt", e.attempt), v.May("reason", e.reason); }
+void Fields(V& v, E& e) { v.Required("attempt", e.attempt), v.Optional("reason", e.reason); }
 template <class V, Is<FetchFailed> E>
 void Fields(V& v, E& e) {
-  v.Must("reduce", e.reduce), v.Must("map_attempt", e.map_attempt), v.Rare("report", e.report);
+  v.Required("reduce", e.reduce), v.Required("map_attempt", e.map_attempt), v.UnlessDefault("report", e.report);
 }
 template <class V, Is<ReplicasMoved> E>
 void Fields(V& v, E& e) {
-  v.Must("map", e.map), v.May("replicas", e.replicas);
+  v.Required("map", e.map), v.Optional("replicas", e.replicas);
 }
 
 template <class V, Is<AttemptProgressed> E>
 void Fields(V& v, E& e) {
-  v.Must("attempt", e.attempt), v.May("per_mille", e.per_mille);
+  v.Required("attempt", e.attempt), v.Optional("per_mille", e.per_mille);
 }
 template <class V, class E>
 requires Is<E, ReduceComputing> || Is<E, ReduceCopied> || Is<E, ComputeGranted>
-void Fields(V& v, E& e) { v.Must("attempt", e.attempt); }
+void Fields(V& v, E& e) { v.Required("attempt", e.attempt); }
 template <class V, Is<BandwidthMeasured> E>
 void Fields(V& v, E& e) {
-  v.Must("from", e.from), v.Must("to", e.to), v.May("bytes_per_second", e.bytes_per_second);
+  v.Required("from", e.from), v.Required("to", e.to), v.Optional("bytes_per_second", e.bytes_per_second);
 }
 template <class V, Is<SchedulerSet> E>
 void Fields(V& v, E& e) {
-  v.Must("name", e.name), v.Rare("settings", e.settings);
+  v.Required("name", e.name), v.UnlessDefault("settings", e.settings);
 }
 
 template <class V, Is<NodeSpace> E>
 void Fields(V& v, E& e) {
-  v.Must("node", e.node), v.May("free_bytes", e.free_bytes);
+  v.Required("node", e.node), v.Optional("free_bytes", e.free_bytes);
 }
 template <class V, Is<JobEvicted> E>
 void Fields(V& v, E& e) {
-  v.Must("job", e.job);
+  v.Required("job", e.job);
 }
 
 template <class V, Is<NodeBlamed> E>
 void Fields(V& v, E& e) {
-  v.Must("node", e.node), v.Must("by", e.by), v.May("until", e.until);
+  v.Required("node", e.node), v.Required("by", e.by), v.Optional("until", e.until);
 }
 
 // The index is that of the alternative in Event.

@@ -56,17 +56,17 @@ class FieldWriter {
  public:
   explicit FieldWriter(std::string* line) : line_(line) {}
   template <class T>
-  void Must(std::string_view key, const T& value) {
+  void Required(std::string_view key, const T& value) {
     ((line_->append(1, ' ') += key) += '=') += EncodeValue(value);
   }
   template <class T>
-  void May(std::string_view key, const T& value) {
-    Must(key, value);
+  void Optional(std::string_view key, const T& value) {
+    Required(key, value);
   }
-  // A field that is left out while it has the value of its type's default, which is also the field's.
+  // Leaves the field out while it has the default of its type, which is also the field's.
   template <class T>
-  void Rare(std::string_view key, const T& value) {
-    if (value != T{}) Must(key, value);
+  void UnlessDefault(std::string_view key, const T& value) {
+    if (value != T{}) Required(key, value);
   }
 
  private:
@@ -78,21 +78,21 @@ class FieldReader {
   // Adds one "key=value". Returns false if the word is not of that form. An empty word (two spaces in a row) is passed
   // over.
   [[nodiscard]] bool Add(std::string_view word);
-  // Must reads a field that has to be there; May reads one that keeps its default if it is not there. If a key comes
+  // Required reads a field that has to be there, Optional one that keeps its default if it is not there. If a key comes
   // twice, the first one counts.
   template <class T>
-  void Must(std::string_view key, T& value) {
+  void Required(std::string_view key, T& value) {
     const std::string_view* text = Find(key);
     ok_ = ok_ && text != nullptr && DecodeValue(*text, &value);
   }
   template <class T>
-  void May(std::string_view key, T& value) {
+  void Optional(std::string_view key, T& value) {
     const std::string_view* text = Find(key);
     ok_ = ok_ && (text == nullptr || DecodeValue(*text, &value));
   }
   template <class T>
-  void Rare(std::string_view key, T& value) {
-    May(key, value);
+  void UnlessDefault(std::string_view key, T& value) {
+    Optional(key, value);
   }
   [[nodiscard]] bool ok() const { return ok_; }
 

@@ -51,7 +51,7 @@ class LocalityGate {
   [[nodiscard]] virtual std::vector<Fact> Facts() const = 0;
 };
 
-// What `+ccs` adds (copy_gate.h): how many reduces a node holds, and how many of one job may copy there.
+// What `+ccs` adds (copy_compute_splitting.h): how many reduces a node holds, and how many of one job may copy there.
 class CopyGate {
  public:
   virtual ~CopyGate() = default;

@@ -1,4 +1,4 @@
-// CcsSettings: how many reduces a node holds under Coupled Compute Slots (copy_gate.h).
+// CcsSettings: how many reduces a node holds under copy-compute splitting (copy_compute_splitting.h).
 #pragma once
 
 #include <string_view>

@@ -6,7 +6,7 @@
 
 #include "schedulers/offering/admission.h"
 #include "schedulers/offering/ccs_settings.h"
-#include "schedulers/offering/copy_gate.h"
+#include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/offering/eviction_settings.h"
 #include "schedulers/offering/greedy.h"
@@ -214,7 +214,7 @@ Admission MakeAdmission(const Settings& settings, unsigned parts) {
   std::unique_ptr<CopyGate> copy;
   if ((parts & kDelay) != 0)
     locality = std::make_unique<LocalityWait>(settings.Of<DelaySettings>(), settings.Of<LsapSettings>().bandwidths);
-  if ((parts & kCcs) != 0) copy = std::make_unique<ComputePhaseAdmission>(settings.Of<CcsSettings>());
+  if ((parts & kCcs) != 0) copy = std::make_unique<CopyComputeSplitting>(settings.Of<CcsSettings>());
   return {std::move(locality), std::move(copy)};
 }
 

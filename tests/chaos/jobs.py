@@ -108,15 +108,15 @@ class Jobs:
         self.counts[job["state"]] += 1
         self.counts["attempts killed or failed"] += job["failed_attempts"] + job["killed_attempts"]
         if job["state"] == "failed":
-            return [f"job {name} ({job['job']}) failed: {job['reason']}"]
+            return [f"job {name} (job{job['job']}) failed: {job['reason']}"]
         if job["state"] != "succeeded":
-            return [f"job {name} ({job['job']}) is {job['state']} though nobody asked for it"] if job["state"] != "killed" else []
+            return [f"job {name} (job{job['job']}) is {job['state']} though nobody asked for it"] if job["state"] != "killed" else []
         parts = [f"/jobs/{name}/part-r-{n:05}" for n in range(work.reducers)]
         code, data, why = self.ground.client("fs", "cat", *parts)
         if code != 0:
-            return [f"job {name} ({job['job']}) succeeded, its output cannot be read: {why.decode(errors='replace').strip()}"]
+            return [f"job {name} (job{job['job']}) succeeded, its output cannot be read: {why.decode(errors='replace').strip()}"]
         if work.digest(data) != work.expected:
-            return [f"job {name} ({job['job']}) succeeded with a wrong output of {len(data)} bytes"]
+            return [f"job {name} (job{job['job']}) succeeded with a wrong output of {len(data)} bytes"]
         self.counts["identical"] += 1
         self.ground.client("fs", "rm", "-r", f"/jobs/{name}")
         return []

@@ -52,7 +52,7 @@ def jobs_end(ground, jobs, bound):
         if time.monotonic() - since > bound:
             break
         time.sleep(0.2)
-    wrong = [f"job {job['name']} ({job['job']}) hangs: nothing of it moves for {bound:.0f} s; {job['state']}, maps {job['maps']['done']} of "
+    wrong = [f"job {job['name']} (job{job['job']}) hangs: nothing of it moves for {bound:.0f} s; {job['state']}, maps {job['maps']['done']} of "
              f"{job['maps']['total']}, reduces {job['reduces']['done']} of {job['reduces']['total']} "
              f"({job['maps']['running']} and {job['reduces']['running']} run)" for job in left]
     for job in left:

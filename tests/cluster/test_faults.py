@@ -129,7 +129,7 @@ class FaultsTest(unittest.TestCase):
             self.assertIn(b"no more than 33% may be", error)
             job = cluster.run("run", crash, "/in", "-o", "/out", *options, "--max-failed-maps", "34", "-D", "crash.hold=" + pipe,
                               "--detach")[0].split()[-1].decode()
-            await_line(cluster.path("master.log"), b"goes on without map")
+            await_line(cluster.path("master.log"), b"goes on without job")
             cluster.kill_master()
             cluster.start_master()
             with open(pipe, "w") as held:

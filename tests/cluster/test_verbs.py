@@ -38,6 +38,7 @@ class VerbsTest(unittest.TestCase):
         first = self.jobs()[1]
         self.assertEqual((first["name"], first["state"], first["output"]), ("first", "succeeded", "/done"))
         self.assertEqual(json.loads(self.ask("job", "status", "1", "--json"))["job"], 1)
+        self.assertTrue(self.ask("job", "status", "job1").startswith(b"job1 "), "both spellings name the job")
         counters = json.loads(self.ask("job", "counters", "1", "--json"))
         text = json.dumps(counters)
         with open(self.cluster.path("text"), "rb") as f:

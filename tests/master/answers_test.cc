@@ -261,14 +261,14 @@ TEST_F(AnswersTest, Jobs) {
 }
 
 TEST_F(AnswersTest, Attempts) {
-  const auto attempts = jobs.Attempts(master_->counted_job.value);
+  const auto attempts = jobs.Attempts(master_->counted_job);
   ASSERT_TRUE(attempts.ok()) << attempts.status().message();
   ASSERT_THAT(*attempts, SizeIs(Ge(kMaps)));
   for (std::uint32_t i = kTasksWithCounters; i < kMaps; ++i) EXPECT_EQ((*attempts)[i].reason, Reason(i));
 }
 
 TEST_F(AnswersTest, Counters) {
-  const auto counters = jobs.Counters(master_->counted_job.value);
+  const auto counters = jobs.Counters(master_->counted_job);
   ASSERT_TRUE(counters.ok()) << counters.status().message();
   ASSERT_THAT(*counters, SizeIs(kTasksWithCounters * kCountersOfATask));
   std::set<std::pair<std::string, std::string>> names;
@@ -280,7 +280,7 @@ TEST_F(AnswersTest, Counters) {
 TEST_F(AnswersTest, HistoryOfManyLines) {
   std::vector<std::uint64_t> numbers;
   std::size_t bytes = 0;
-  const Status listed = jobs.History(master_->counted_job.value, [&](std::uint64_t number, const std::string& line) {
+  const Status listed = jobs.History(master_->counted_job, [&](std::uint64_t number, const std::string& line) {
     numbers.push_back(number);
     bytes += line.size();
   });
@@ -295,7 +295,7 @@ TEST_F(AnswersTest, HistoryOfManyLines) {
 TEST_F(AnswersTest, HistoryWithALineLongerThanAMessage) {
   std::vector<std::string> lines;
   const Status listed =
-      jobs.History(master_->large_job.value, [&](std::uint64_t, const std::string& line) { lines.push_back(line); });
+      jobs.History(master_->large_job, [&](std::uint64_t, const std::string& line) { lines.push_back(line); });
   ASSERT_TRUE(listed.ok()) << listed.message();
   ASSERT_THAT(lines, SizeIs(Ge(1u)));
   EXPECT_GT(lines[0].size(), 1u << 20);

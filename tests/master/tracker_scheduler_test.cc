@@ -21,10 +21,10 @@ using ::testing::SizeIs;
 class TrackerSchedulerTest : public TrackerFixture {
  protected:
   // Returns the journal's lines about the job (0: about nodes and schedulers) that contain `word`.
-  std::vector<std::string> Lines(std::uint32_t job, const std::string& word) {
+  std::vector<std::string> Lines(JobId job, const std::string& word) {
     std::vector<std::string> lines;
     EXPECT_TRUE(store
-                    ->Scan("e/" + KeyNumber(job), {},
+                    ->Scan("e/" + KeyNumber(job.value), {},
                            [&](std::string_view, std::string_view line) {
                              if (line.find(word) != std::string_view::npos) lines.emplace_back(line);
                              return true;
@@ -105,7 +105,7 @@ TEST_F(TrackerSchedulerTest, ASwitchIsJournaledAndLosesNoTask) {
   const LaunchOrder second = Take();
   Done(second, WriteOutput(second.attempt, "part-m-00001"));
   EXPECT_TRUE(Exists("/out/_SUCCESS"));
-  const std::vector<std::string> lines = Lines(0, "SchedulerSet");
+  const std::vector<std::string> lines = Lines(JobId{0}, "SchedulerSet");
   ASSERT_THAT(lines, SizeIs(1));
   const auto event = sched::ParseEvent(lines[0]);
   ASSERT_TRUE(event.has_value());
@@ -163,16 +163,16 @@ TEST_F(TrackerSchedulerTest, ProgressIsToldToTheEngineInStepsAndOnlyForSpeculati
     Finish(std::move(step));
   };
   progress(0.5);
-  EXPECT_THAT(Lines(job.value, "AttemptProgressed"), IsEmpty());
+  EXPECT_THAT(Lines(job, "AttemptProgressed"), IsEmpty());
   sched::Settings settings;
   settings.Of<sched::SpeculationSettings>().enabled = true;
   SetScheduler({"fifo", sched::FormatSettings(settings)});
   progress(0.52);
   progress(0.53);
   progress(0.569);
-  EXPECT_THAT(Lines(job.value, "AttemptProgressed"), SizeIs(1)) << "a twentieth more than what was told";
+  EXPECT_THAT(Lines(job, "AttemptProgressed"), SizeIs(1)) << "a twentieth more than what was told";
   progress(0.57);
-  EXPECT_THAT(Lines(job.value, "AttemptProgressed"), SizeIs(2));
+  EXPECT_THAT(Lines(job, "AttemptProgressed"), SizeIs(2));
   EXPECT_EQ(jobs->cluster().FindJob(job)->maps[0].running[0].per_mille, 570u);
   Restart();
   EXPECT_EQ(jobs->cluster().FindJob(job)->maps[0].running[0].per_mille, 570u);
@@ -194,7 +194,7 @@ TEST_F(TrackerSchedulerTest, AReduceThatComputesIsJournaledOnce) {
   jobs->ReduceComputing(77_n, launches.front().attempt, &step);  // another node knows nothing of it
   Finish(std::move(step));
   EXPECT_EQ(jobs->cluster().FindJob(job)->running_attempts[sched::kComputePermit], 1u);
-  EXPECT_THAT(Lines(job.value, "ReduceComputing"), SizeIs(1));
+  EXPECT_THAT(Lines(job, "ReduceComputing"), SizeIs(1));
   Restart();
   EXPECT_EQ(jobs->cluster().FindJob(job)->running_attempts[sched::kComputePermit], 1u);
 }
@@ -223,8 +223,8 @@ TEST_F(TrackerSchedulerTest, PermitsAreGrantedJournaledAndRepeated) {
   ASSERT_THAT(computes, SizeIs(1));
   EXPECT_EQ(computes[0].attempt, first.attempt);
   EXPECT_EQ(computes[0].node, node);
-  EXPECT_THAT(Lines(job.value, "ReduceCopied"), SizeIs(1));
-  EXPECT_THAT(Lines(job.value, "ComputeGranted"), SizeIs(1));
+  EXPECT_THAT(Lines(job, "ReduceCopied"), SizeIs(1));
+  EXPECT_THAT(Lines(job, "ComputeGranted"), SizeIs(1));
   Restart();
   EXPECT_EQ(jobs->cluster().FindJob(job)->running_attempts[sched::kComputePermit], 1u);
   EXPECT_EQ(jobs->cluster().FindJob(other)->copied_reduces.size(), 1u);
@@ -250,11 +250,11 @@ TEST_F(TrackerSchedulerTest, RoomIsToldWhenItIsAnotherThanBelieved) {
     Finish(std::move(step));
   };
   for (const std::uint64_t free : {10 * kGiB, 10 * kGiB, 10 * kGiB - kGiB / 2, 9 * kGiB}) tell(free);
-  EXPECT_THAT(Lines(0, "NodeSpace"), SizeIs(2)) << "at first, and when it is a sixteenth less";
+  EXPECT_THAT(Lines(JobId{0}, "NodeSpace"), SizeIs(2)) << "at first, and when it is a sixteenth less";
   EXPECT_EQ(jobs->cluster().FindNode(node)->free_bytes, 9 * kGiB);
   tell(1 << 20);
   tell(0);
-  EXPECT_THAT(Lines(0, "NodeSpace"), SizeIs(3)) << "a MiB more or less is nothing";
+  EXPECT_THAT(Lines(JobId{0}, "NodeSpace"), SizeIs(3)) << "a MiB more or less is nothing";
 }
 
 // A pool that has been below its minimum for too long gets a slot back: an attempt is killed, and counts as never
@@ -329,7 +329,7 @@ TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
   forgets.clear();
   done(urgent);
   EXPECT_THAT(launches, IsEmpty());
-  EXPECT_THAT(Lines(second.value, "JobEvicted"), SizeIs(1)) << "it was submitted last";
+  EXPECT_THAT(Lines(second, "JobEvicted"), SizeIs(1)) << "it was submitted last";
   ASSERT_THAT(forgets, SizeIs(1));
   EXPECT_EQ(forgets[0].job, second);
   EXPECT_EQ(forgets[0].node, node);
@@ -355,14 +355,14 @@ TEST_F(TrackerSchedulerTest, ACopyOfItsInputMakesAPendingMapLocalElsewhere) {
   const LaunchOrder first = Take();
   ASSERT_EQ(first.attempt.task.index, 0u);
   NoteMovedReplicas();
-  EXPECT_THAT(Lines(job.value, "ReplicasMoved"), IsEmpty()) << "the engine knows it all";
+  EXPECT_THAT(Lines(job, "ReplicasMoved"), IsEmpty()) << "the engine knows it all";
   files->blocks().Received(node, BlockOf(job, 0));
   files->blocks().Received(node, BlockOf(job, 3));
   Done(first);
   const LaunchOrder second = Take();
   EXPECT_EQ(second.attempt.task.index, 1u) << "it is not told yet";
   NoteMovedReplicas();
-  const std::vector<std::string> lines = Lines(job.value, "ReplicasMoved");
+  const std::vector<std::string> lines = Lines(job, "ReplicasMoved");
   ASSERT_THAT(lines, SizeIs(1)) << "not of the map that is done";
   EXPECT_THAT(lines[0], HasSubstr("map=job1.m.3 replicas=n1,n2"));
   Done(second);
@@ -389,7 +389,7 @@ TEST_F(TrackerSchedulerTest, AMapThatRunsAgainIsLookedAt) {
   Done(Take());
   files->blocks().Received(other, BlockOf(job, 0));
   NoteMovedReplicas();
-  EXPECT_THAT(Lines(job.value, "ReplicasMoved"), IsEmpty());
+  EXPECT_THAT(Lines(job, "ReplicasMoved"), IsEmpty());
   Step step = At();
   jobs->NodeRegistered(*nodes->Find(node), {}, &step);  // it does not have the output any more
   Finish(std::move(step));
@@ -404,9 +404,7 @@ TEST_F(TrackerSchedulerTest, ALostWorkerWithManyBlocksIsToldPieceByPiece) {
   AddFile("/in/text", kBlocks, {holder, node});
   const JobId first = Submit(Request("/first", 1)), second = Submit(Request("/second", 1));
   files->blocks().NodeDown(holder);
-  const auto told = [&] {
-    return Lines(first.value, "ReplicasMoved").size() + Lines(second.value, "ReplicasMoved").size();
-  };
+  const auto told = [&] { return Lines(first, "ReplicasMoved").size() + Lines(second, "ReplicasMoved").size(); };
   NoteMovedReplicas();
   EXPECT_EQ(told(), JobTracker::kMostLookedAt);
   NoteMovedReplicas();
@@ -417,7 +415,7 @@ TEST_F(TrackerSchedulerTest, ALostWorkerWithManyBlocksIsToldPieceByPiece) {
   files->blocks().Received(node, BlockOf(second, 0));
   files->blocks().Corrupt(node, BlockOf(second, 7).id);
   NoteMovedReplicas();
-  EXPECT_EQ(Lines(first.value, "ReplicasMoved").size(), kBlocks) << "of a job that has ended";
+  EXPECT_EQ(Lines(first, "ReplicasMoved").size(), kBlocks) << "of a job that has ended";
   EXPECT_EQ(told(), 2 * kBlocks + 1);
 }
 
@@ -432,7 +430,7 @@ TEST_F(TrackerSchedulerTest, AMapOfSeveralFilesIsWhereAllOfThemAre) {
   ASSERT_THAT(map, SizeIs(2));
   files->blocks().Received(other, map[0].blocks.front());
   NoteMovedReplicas();
-  EXPECT_THAT(Lines(job.value, "ReplicasMoved"), IsEmpty());
+  EXPECT_THAT(Lines(job, "ReplicasMoved"), IsEmpty());
   files->blocks().Received(other, map[1].blocks.front());
   NoteMovedReplicas();
   EXPECT_THAT(jobs->cluster().FindJob(job)->spec.maps[0].replicas, ElementsAre(NodeId{holder}, NodeId{other}));
@@ -452,9 +450,9 @@ TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {
     Finish(std::move(step));
   };
   done(1 << 10, 100'000);
-  EXPECT_THAT(Lines(0, "BandwidthMeasured"), IsEmpty()) << "too little to say anything";
+  EXPECT_THAT(Lines(JobId{0}, "BandwidthMeasured"), IsEmpty()) << "too little to say anything";
   done(4 << 20, 50'000);
-  EXPECT_THAT(Lines(0, "BandwidthMeasured"), SizeIs(1));
+  EXPECT_THAT(Lines(JobId{0}, "BandwidthMeasured"), SizeIs(1));
   const sched::ClusterState& cluster = jobs->cluster();
   const double rate = cluster.bandwidths().Between(holder, reader, cluster.topology(), {});
   EXPECT_EQ(rate, (4 << 20) / 0.05);
@@ -482,7 +480,7 @@ TEST_F(TrackerSchedulerTest, WhatSeveralTransfersReachedIsToldOfTheGreatest) {
     Step step = At();
     jobs->AttemptDone(map.node, map.attempt, report, std::nullopt, &step);
     Finish(std::move(step));
-    const std::vector<std::string> lines = Lines(0, "BandwidthMeasured");
+    const std::vector<std::string> lines = Lines(JobId{0}, "BandwidthMeasured");
     ASSERT_THAT(lines, SizeIs(1));
     const auto measured = std::get<sched::BandwidthMeasured>(sched::ParseEvent(lines[0])->event);
     EXPECT_EQ(measured.from, one);

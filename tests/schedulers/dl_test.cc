@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "schedulers/offering/ccs_settings.h"
-#include "schedulers/offering/copy_gate.h"
+#include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/policies/simple/reference.h"
@@ -38,7 +38,7 @@ TEST_P(DlTwins, DecideTheSame) {
     history.FinishAll();
     ASSERT_FALSE(HasFailure());
     std::unique_ptr<CopyGate> gate;
-    if (ccs) gate = std::make_unique<ComputePhaseAdmission>(options.settings.Of<CcsSettings>());
+    if (ccs) gate = std::make_unique<CopyComputeSplitting>(options.settings.Of<CcsSettings>());
     ExpectSameDecisions(history.records(), MakePolicyOf(options),
                         std::make_unique<DlReference>(Admission(nullptr, std::move(gate))));
     ASSERT_FALSE(HasFailure());

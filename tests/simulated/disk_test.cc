@@ -79,21 +79,21 @@ TEST(DiskTest, TheEndOfAJobIsToldOnceItIsOnDisk) {
   SimulatedOptions options;
   options.workers = 3;
   SimulatedCluster cluster(options);
-  const auto is_told = [&cluster](std::uint32_t job) {
+  const auto is_told = [&cluster](JobId job) {
     bool told = false;
-    const auto kept = cluster.control().EndKept(JobId{job}).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
+    const auto kept = cluster.control().EndKept(job).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
     cluster.Advance(1);
     return told;
   };
   cluster.AddFile("/in", 1);
   cluster.Submit("/in", "/out/1", 0);
   EXPECT_TRUE(cluster.RunUntilIdle(600));
-  EXPECT_TRUE(is_told(1));
+  EXPECT_TRUE(is_told(JobId{1}));
   cluster.Submit("/in", "/out/2", 0);
   cluster.LoseAnswers();
-  EXPECT_TRUE(is_told(2));  // that it runs
+  EXPECT_TRUE(is_told(JobId{2}));  // that it runs
   EXPECT_TRUE(cluster.RunUntilIdle(600));
-  EXPECT_FALSE(is_told(2));
+  EXPECT_FALSE(is_told(JobId{2}));
 }
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;

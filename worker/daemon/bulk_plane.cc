@@ -92,7 +92,7 @@ void BulkPlane::AddMapOutput(const AttemptId& map, const std::string& path, std:
 
 void BulkPlane::RemoveMapOutput(const AttemptId& map) { outputs_.Remove(map); }
 
-void BulkPlane::RemoveMapOutputs(std::uint32_t job) {
+void BulkPlane::RemoveMapOutputs(JobId job) {
   outputs_.RemoveJob(job);
   meter_.Forget(job);
 }
@@ -103,8 +103,8 @@ std::unique_ptr<ReduceCopier> BulkPlane::StartCopy(const AttemptId& reduce, std:
                                       std::move(callbacks), control_, log_);
 }
 
-shuffle::FetchMeter::Figures BulkPlane::Seen(std::uint32_t job) const {
-  return meter_.Of(job, std::chrono::steady_clock::now());
+shuffle::FetchMeter::Figures BulkPlane::FetchFigures(JobId job) const {
+  return meter_.FiguresOf(job, std::chrono::steady_clock::now());
 }
 
 void BulkPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) {

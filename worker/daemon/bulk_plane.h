@@ -27,10 +27,10 @@ class BulkPlane final : public DataPlane {
   void Observe(BlockEvents events) override;
   void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
   void RemoveMapOutput(const AttemptId& map) override;
-  void RemoveMapOutputs(std::uint32_t job) override;
+  void RemoveMapOutputs(JobId job) override;
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
-  [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t job) const override;
+  [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId job) const override;
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
 
  private:

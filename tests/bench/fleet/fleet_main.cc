@@ -62,7 +62,7 @@ class EndWatcher final : public master::wire::JobWatcher::Server {
   kj::Own<kj::PromiseFulfiller<void>> ended_;
 };
 
-kj::Promise<std::uint32_t> Submit(master::wire::JobService::Client jobs, const Load& load, std::int64_t number) {
+kj::Promise<JobId> Submit(master::wire::JobService::Client jobs, const Load& load, std::int64_t number) {
   auto request = jobs.submitRequest();
   auto job = request.initRequest();
   const std::string output = fmt::format("/output{}", number);
@@ -75,14 +75,14 @@ kj::Promise<std::uint32_t> Submit(master::wire::JobService::Client jobs, const L
   job.setRecords(static_cast<std::uint64_t>(load.maps));
   job.setReduces(static_cast<std::uint32_t>(load.reduces));
   job.setNoSpeculation(true);
-  return request.send().then([](auto&& answer) -> std::uint32_t { return answer.getJob(); });
+  return request.send().then([](auto&& answer) { return JobId{answer.getJob()}; });
 }
 
 // Resolves when the job has ended; rejects unless it has succeeded.
-kj::Promise<void> AwaitSuccess(master::wire::JobService::Client jobs, std::uint32_t job) {
+kj::Promise<void> AwaitSuccess(master::wire::JobService::Client jobs, JobId job) {
   auto ended = kj::newPromiseAndFulfiller<void>();
   auto request = jobs.watchRequest();
-  request.setJob(job);
+  request.setJob(job.value);
   request.setWatcher(kj::heap<EndWatcher>(kj::mv(ended.fulfiller)));
   return request.send()
       .then([promise = kj::mv(ended.promise)](auto&& answer) mutable {
@@ -91,13 +91,13 @@ kj::Promise<void> AwaitSuccess(master::wire::JobService::Client jobs, std::uint3
       })
       .then([jobs, job]() mutable {
         auto status = jobs.statusRequest();
-        status.setJob(job);
+        status.setJob(job.value);
         return status.send();
       })
       .then([job](auto&& answer) -> kj::Promise<void> {
         const auto status = answer.getStatus();
         if (status.getState() == master::wire::JobState::SUCCEEDED) return kj::READY_NOW;
-        return rpc::ToException(Internal(fmt::format("job {}: {}", job, status.getReason().cStr())));
+        return rpc::ToException(Internal(fmt::format("{}: {}", ToText(job), status.getReason().cStr())));
       });
 }
 
@@ -140,8 +140,7 @@ kj::Promise<void> Run(kj::AsyncIoContext& io, const Load& load, Fleet& fleet, rp
         const kj::TimePoint begin = clock.now();
         auto running = kj::heapArrayBuilder<kj::Promise<void>>(static_cast<std::size_t>(load.jobs));
         for (std::int64_t number = 0; number < load.jobs; ++number) {
-          running.add(
-              Submit(jobs, load, number).then([jobs](std::uint32_t job) mutable { return AwaitSuccess(jobs, job); }));
+          running.add(Submit(jobs, load, number).then([jobs](JobId job) mutable { return AwaitSuccess(jobs, job); }));
         }
         return kj::joinPromises(running.finish()).then([&, begin] {
           std::cout << Describe(fleet.tally(), clock.now() - begin) << std::endl;

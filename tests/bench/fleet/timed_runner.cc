@@ -10,7 +10,7 @@ TimedRunner::TimedRunner(kj::Timer& timer, kj::Duration work, Tally& tally)
   attempts_.Observe(this);
 }
 
-void TimedRunner::SetUpJob(std::uint32_t job, std::string executable, worker::OwnedMessage<task::wire::SetUp> set_up) {
+void TimedRunner::SetUpJob(JobId job, std::string executable, worker::OwnedMessage<task::wire::SetUp> set_up) {
   attempts_.SetUpJob(job, std::move(executable), std::move(set_up));
 }
 

@@ -29,11 +29,11 @@ class TimedRunner final : public worker::TaskRunner, private worker::TaskObserve
   ~TimedRunner() noexcept override = default;
 
   void Observe(worker::TaskObserver* observer) override { observer_ = observer; }
-  void SetUpJob(std::uint32_t job, std::string executable, worker::OwnedMessage<task::wire::SetUp> set_up) override;
+  void SetUpJob(JobId job, std::string executable, worker::OwnedMessage<task::wire::SetUp> set_up) override;
   void RunMap(worker::OwnedMessage<task::wire::RunMap> launch) override;
   void RunReduce(worker::OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override { return attempts_.Kill(attempt); }
-  [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override { return attempts_.ForgetJob(job); }
+  [[nodiscard]] kj::Promise<void> ForgetJob(JobId job) override { return attempts_.ForgetJob(job); }
 
  private:
   void NoteLaunch(const AttemptId& attempt);

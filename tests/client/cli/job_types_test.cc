@@ -6,10 +6,10 @@ namespace millrace::job {
 namespace {
 
 TEST(JobTypesTest, JobsAreNumbersOrNamesOfNumbers) {
-  EXPECT_EQ(ParseJobArgument("3").value(), 3u);
-  EXPECT_EQ(ParseJobArgument("job3").value(), 3u);
-  EXPECT_EQ(ParseJobArgument("4294967295").value(), 4294967295u);
-  for (const char* wrong : {"", "job", "-1", "3x", " 3", "4294967296", "jobjob3"})
+  EXPECT_EQ(ParseJobArgument("3").value(), JobId{3});
+  EXPECT_EQ(ParseJobArgument("job3").value(), JobId{3});
+  EXPECT_EQ(ParseJobArgument("4294967295").value(), JobId{4294967295});
+  for (const char* wrong : {"", "job", "-1", "3x", " 3", "4294967296", "jobjob3", "job 3", "job3.m.0"})
     EXPECT_FALSE(ParseJobArgument(wrong).ok()) << wrong;
 }
 

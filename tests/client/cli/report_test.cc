@@ -7,7 +7,7 @@ namespace {
 
 job::JobStatus Running(double maps, double copy, double reduces) {
   job::JobStatus status;
-  status.job = 3;
+  status.job = JobId{3};
   status.state = job::JobState::kRunning;
   status.maps = {10, 2, 4, maps};
   status.reduces = {2, 1, 0, reduces};
@@ -19,16 +19,16 @@ TEST(ReportTest, APipeHearsOfTenPointsOnly) {
   PlainProgress progress;
   EXPECT_EQ(progress.Update(Running(0, 0, 0)), "");
   EXPECT_EQ(progress.Update(Running(0.09, 0, 0)), "");
-  EXPECT_EQ(progress.Update(Running(0.10, 0, 0)), "job 3: map 10%, copy 0%, reduce 0%");
+  EXPECT_EQ(progress.Update(Running(0.10, 0, 0)), "job3: map 10%, copy 0%, reduce 0%");
   EXPECT_EQ(progress.Update(Running(0.19, 0.05, 0)), "");
-  EXPECT_EQ(progress.Update(Running(0.19, 0.10, 0)), "job 3: map 19%, copy 10%, reduce 0%");
+  EXPECT_EQ(progress.Update(Running(0.19, 0.10, 0)), "job3: map 19%, copy 10%, reduce 0%");
   // Progress goes back when a worker is lost, because its maps have to run again.
-  EXPECT_EQ(progress.Update(Running(0.05, 0.10, 0)), "job 3: map 5%, copy 10%, reduce 0%");
+  EXPECT_EQ(progress.Update(Running(0.05, 0.10, 0)), "job3: map 5%, copy 10%, reduce 0%");
 }
 
 TEST(ReportTest, OneHundredMeansDone) {
   PlainProgress progress;
-  EXPECT_EQ(progress.Update(Running(0.999, 1, 0.4)), "job 3: map 99%, copy 100%, reduce 40%");
+  EXPECT_EQ(progress.Update(Running(0.999, 1, 0.4)), "job3: map 99%, copy 100%, reduce 40%");
 }
 
 TEST(ReportTest, TimeLeftFollowsTheFraction) {
@@ -52,7 +52,7 @@ TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
   status.input_bytes = 1'234'000'000;
   status.maps_at = {8, 1, 0, 1};
   const std::string text = Summary(status);
-  EXPECT_NE(text.find("job 3 succeeded in 10 s: \"/out\""), std::string::npos) << text;
+  EXPECT_NE(text.find("job3 succeeded in 10 s: \"/out\""), std::string::npos) << text;
   EXPECT_NE(text.find("123.4 MB/s"), std::string::npos) << text;
   EXPECT_NE(text.find("8 at their data"), std::string::npos) << text;
 }

@@ -17,7 +17,7 @@ TEST(SchedulerTextTest, ShowsPoolsAndWhyJobsWait) {
   view.groups = {{"ads", 2, 1, {3, 9, 5.25, 2, 6, 4'000'000}, {0, 1, 1, 0, {}, {}}}};
   view.deadlines = {{7, 61'000'000, -2'000'000}};
   View::Wait& wait = view.waits.emplace_back();
-  wait.job = 7;
+  wait.job = JobId{7};
   wait.name = "grep";
   wait.pool = "ads";
   wait.slot = "map";

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "schedulers/offering/ccs_settings.h"
-#include "schedulers/offering/copy_gate.h"
+#include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/offering/reference.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
@@ -67,7 +67,7 @@ TEST(FairTwins, DecideTheSame) {
     for (int step = 0; step < 400 && !HasFailure(); ++step) history.Step();
     ASSERT_FALSE(HasFailure());
     std::unique_ptr<CopyGate> gate;
-    if (ccs) gate = std::make_unique<ComputePhaseAdmission>(options.settings.Of<CcsSettings>());
+    if (ccs) gate = std::make_unique<CopyComputeSplitting>(options.settings.Of<CcsSettings>());
     auto order = std::make_unique<FairReference>(options.settings, ccs ? kComputePermit : kReduceSlot);
     auto reference = std::make_unique<GreedyReference>(std::move(order), Admission(nullptr, std::move(gate)));
     ExpectSameDecisions(history.records(), MakePolicyOf(options), std::move(reference));

@@ -118,7 +118,7 @@ void CheckNoSlotIdles(const ClusterState& state, const PhaseAdmission& admission
   for (const QueueKey& key : state.LiveJobs()) {
     if (state.FindJob(key.job)->held) continue;
     for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
-      SCOPED_TRACE("job" + std::to_string(key.job.value) + " n" + std::to_string(node));
+      SCOPED_TRACE(ToText(key.job) + " n" + std::to_string(node));
       ASSERT_TRUE(!admission.MayRun(state, TaskKind::kMap, key.job) || !state.BestPendingMap(key.job, NodeId{node}));
       ASSERT_TRUE(!admission.MayRun(state, TaskKind::kReduce, key.job) ||
                   !state.NextPendingReduce(key.job, NodeId{node}));

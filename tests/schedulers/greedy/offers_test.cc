@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedulers/offering/ccs_settings.h"
-#include "schedulers/offering/copy_gate.h"
+#include "schedulers/offering/copy_compute_splitting.h"
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/offering/locality_wait.h"
@@ -70,7 +70,7 @@ Settings TestSettings() {
 Admission Gates(const Settings& settings, bool delay, bool ccs) {
   return {delay ? std::make_unique<LocalityWait>(settings.Of<DelaySettings>(), settings.Of<LsapSettings>().bandwidths)
                 : nullptr,
-          ccs ? std::make_unique<ComputePhaseAdmission>(settings.Of<CcsSettings>()) : nullptr};
+          ccs ? std::make_unique<CopyComputeSplitting>(settings.Of<CcsSettings>()) : nullptr};
 }
 
 class EveryOrder : public testing::TestWithParam<std::tuple<Setup, bool, bool>> {};

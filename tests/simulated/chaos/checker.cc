@@ -16,11 +16,11 @@
 
 namespace millrace::simulated {
 
-void Checker::Accepted(std::uint32_t job, const std::string& token) { live_jobs_[job] = token; }
+void Checker::Accepted(JobId job, const std::string& token) { live_jobs_[job] = token; }
 
 std::string Checker::Waiting() const {
   std::string waiting = fmt::format("{} actors", actors_);
-  for (const auto& [job, token] : live_jobs_) waiting += fmt::format(", job {} ({})", job, token);
+  for (const auto& [job, token] : live_jobs_) waiting += fmt::format(", {} ({})", ToText(job), token);
   return waiting;
 }
 
@@ -129,7 +129,7 @@ std::string Describe(const master::FileSystem& files, const master::JobTracker& 
   for (const JobId id : jobs.JobsAfter(JobId{0}, 1'000'000, false)) {
     const auto view = jobs.View(id);
     if (!view.ok()) continue;
-    text += fmt::format("job {} {} maps {}/{}/{} reduces {}/{}/{}\n", id.value, static_cast<int>(view->state),
+    text += fmt::format("{} {} maps {}/{}/{} reduces {}/{}/{}\n", ToText(id), static_cast<int>(view->state),
                         view->maps.total, view->maps.running, view->maps.done, view->reduces.total,
                         view->reduces.running, view->reduces.done);
     if (view->state != master::JobState::kRunning) continue;

@@ -32,8 +32,8 @@ class Checker {
   // From now on the file may disappear.
   void Release(std::uint64_t block) { blocks_.erase(block); }
   void SetWanted(std::uint64_t block, std::uint32_t wanted);
-  void Accepted(std::uint32_t job, const std::string& token);
-  void Ended(std::uint32_t job) { live_jobs_.erase(job); }
+  void Accepted(JobId job, const std::string& token);
+  void Ended(JobId job) { live_jobs_.erase(job); }
   void ActorBegins() { ++actors_; }
   void ActorEnds() { --actors_; }
   [[nodiscard]] bool idle() const { return live_jobs_.empty() && actors_ == 0; }
@@ -88,7 +88,7 @@ class Checker {
   std::map<std::uint64_t, AckedBlock> blocks_;
   std::set<std::uint64_t> hurt_;
   std::map<std::uint64_t, double> lowered_;  // when fewer replicas of it became wanted
-  std::map<std::uint32_t, std::string> live_jobs_;
+  std::map<JobId, std::string> live_jobs_;
   std::uint32_t actors_ = 0;
   double master_started_ = 0;
   std::map<AttemptId, double> started_;

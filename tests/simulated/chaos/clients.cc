@@ -91,7 +91,7 @@ void Client::Fence(kj::WaitScope& scope) {
   }
 }
 
-Client::Seen Client::LookAt(kj::WaitScope& scope, const std::string& path) {
+Client::FoundFile Client::FindFile(kj::WaitScope& scope, const std::string& path) {
   while (true) {
     const std::uint64_t misled = Misled();
     const auto found =
@@ -141,7 +141,7 @@ Client::Outcome Client::Put(kj::WaitScope& scope, const std::string& path, std::
   bool done = completed.ok();
   if (completed.code() == StatusCode::kCancelled) {
     Fence(scope);
-    const std::uint64_t now = Look(scope, path);
+    const std::uint64_t now = FindFileId(scope, path);
     done = now == file.id;
     if (!done && now != before.id)
       world_.Fail("names", fmt::format("{} is file {}, but was {} or {}", path, now, before.id, file.id));
@@ -189,7 +189,7 @@ void Client::Stream(kj::WaitScope& scope, const std::string& path) {
     seen = Trust(there.ok() ? Status::Ok() : there.status(), then);
     if (!seen.ok()) continue;
     Fence(scope);  // a master that dies before its disk knows will take the file for open again, for a while
-    if (Look(scope, path) != id) seen = Unavailable("not for good");
+    if (FindFileId(scope, path) != id) seen = Unavailable("not for good");
   }
   File file{written.file, {}, {}, cluster_.plan().replication};
   for (const BlockPlaces& block : *there) file.blocks.push_back(block.id);
@@ -218,7 +218,7 @@ void Client::Remove(kj::WaitScope& scope, const std::string& path) {
   bool gone = status.ok();
   if (status.code() == StatusCode::kCancelled) {
     Fence(scope);
-    gone = Look(scope, path) == 0;
+    gone = FindFileId(scope, path) == 0;
   } else if (!status.ok()) {
     world_.Fail("names", fmt::format("remove {}: {}", path, status.message()));
   }
@@ -240,7 +240,7 @@ void Client::Rename(kj::WaitScope& scope, const std::string& from, const std::st
   bool done = status.ok();
   if (status.code() == StatusCode::kCancelled) {
     Fence(scope);
-    const std::uint64_t id = files_.at(from).id, before = Look(scope, from), after = Look(scope, to);
+    const std::uint64_t id = files_.at(from).id, before = FindFileId(scope, from), after = FindFileId(scope, to);
     done = after == id;
     if ((before == id) == (after == id))
       world_.Fail("names", fmt::format("{} is file {} and {} is file {} after a rename of file {}", from, before, to,
@@ -280,7 +280,7 @@ void Client::SetReplication(kj::WaitScope& scope, const std::string& path) {
   std::uint32_t now = replication;
   if (status.code() == StatusCode::kCancelled) {
     Fence(scope);
-    now = LookAt(scope, path).replication;
+    now = FindFile(scope, path).replication;
     if (now != replication && now != file.replication)
       world_.Fail("names",
                   fmt::format("{} has replication {}, not {} or {}", path, now, file.replication, replication));
@@ -421,14 +421,14 @@ void Client::RunJob(kj::WaitScope& scope, std::uint32_t number) {
   }
   const auto job = Submit(scope, "token of " + output, input, output, reduces);
   if (!job) return;
-  world_.Note(fmt::format("client{} has job {}: {} maps, {} reduces", number_, *job, data.size(), reduces));
+  world_.Note(fmt::format("client{} has {}: {} maps, {} reduces", number_, ToText(*job), data.size(), reduces));
   const bool succeeded = WaitForEnd(scope, *job);
   cluster_.checker().Ended(*job);
   if (succeeded) CompareOutput(scope, *job, output, expected, reduces > 0);
 }
 
-std::optional<std::uint32_t> Client::Submit(kj::WaitScope& scope, const std::string& token, const std::string& input,
-                                            const std::string& output, std::uint32_t reduces) {
+std::optional<JobId> Client::Submit(kj::WaitScope& scope, const std::string& token, const std::string& input,
+                                    const std::string& output, std::uint32_t reduces) {
   while (true) {
     const std::uint64_t misled = Misled();
     const auto submitted = jobs_caller_.Call<master::wire::JobService::SubmitResults>(
@@ -446,7 +446,7 @@ std::optional<std::uint32_t> Client::Submit(kj::WaitScope& scope, const std::str
         });
     const Status status = Trust(submitted.ok() ? Status::Ok() : submitted.status(), misled);
     if (status.ok()) {
-      const std::uint32_t job = submitted->getJob();
+      const JobId job{submitted->getJob()};
       if (cluster_.plan().Has(Fault::kPoison) && number_ == 0) cluster_.faults().Poison(job);
       cluster_.checker().Accepted(job, token);
       return job;
@@ -468,27 +468,27 @@ bool Client::MayFail(const std::string& reason) {
   return cluster_.plan().Has(Fault::kTaskHang) || (cluster_.faults().count() > 0 && !is("no progress for"));
 }
 
-bool Client::WaitForEnd(kj::WaitScope& scope, std::uint32_t job) {
+bool Client::WaitForEnd(kj::WaitScope& scope, JobId job) {
   while (!world_.failure()) {
     Sleep(scope, 1);
     const std::uint64_t misled = Misled();
     const auto answer = jobs_caller_.Call<master::wire::JobService::StatusResults>(
         scope, "status", [&](master::wire::Master::Client master) {
           auto request = master.jobsRequest().send().getService().statusRequest();
-          request.setJob(job);
+          request.setJob(job.value);
           return Plain(request.send());
         });
     const Status status = Trust(answer.ok() ? Status::Ok() : answer.status(), misled);
     if (status.code() == StatusCode::kNotFound)
-      world_.Fail("jobs", fmt::format("job {} was accepted and is not known any more", job));
+      world_.Fail("jobs", fmt::format("{} was accepted and is not known any more", ToText(job)));
     if (!status.ok()) continue;
     const auto state = answer->getStatus().getState();
     if (state == master::wire::JobState::WAITING || state == master::wire::JobState::RUNNING) continue;
     const bool succeeded = state == master::wire::JobState::SUCCEEDED;
-    world_.Note(fmt::format("job {} has {} {}", job,
+    world_.Note(fmt::format("{} has {} {}", ToText(job),
                             succeeded ? "succeeded" : "failed:", answer->getStatus().getReason().cStr()));
     if (!succeeded && !MayFail(answer->getStatus().getReason().cStr())) {
-      world_.Fail("jobs", fmt::format("job {} has failed after {} faults: {}", job, cluster_.faults().count(),
+      world_.Fail("jobs", fmt::format("{} has failed after {} faults: {}", ToText(job), cluster_.faults().count(),
                                       answer->getStatus().getReason().cStr()));
     }
     return succeeded;
@@ -496,7 +496,7 @@ bool Client::WaitForEnd(kj::WaitScope& scope, std::uint32_t job) {
   return false;
 }
 
-void Client::CompareOutput(kj::WaitScope& scope, std::uint32_t job, const std::string& output,
+void Client::CompareOutput(kj::WaitScope& scope, JobId job, const std::string& output,
                            const std::vector<std::string>& expected, bool reduces) {
   for (std::size_t part = 0; part < expected.size(); ++part) {
     const std::string path = fmt::format("{}/part-{}-{:05}", output, reduces ? 'r' : 'm', part);
@@ -505,7 +505,7 @@ void Client::CompareOutput(kj::WaitScope& scope, std::uint32_t job, const std::s
       const auto blocks = Locate(jobs_caller_, scope, path, nullptr);
       const Status status = Trust(blocks.ok() ? Status::Ok() : blocks.status(), misled);
       if (status.code() == StatusCode::kNotFound)
-        return world_.Fail("output", fmt::format("job {} has succeeded, and {} is not there", job, path));
+        return world_.Fail("output", fmt::format("{} has succeeded, and {} is not there", ToText(job), path));
       if (status.ok()) {
         std::string text;
         Status read;
@@ -518,7 +518,7 @@ void Client::CompareOutput(kj::WaitScope& scope, std::uint32_t job, const std::s
           }
         }
         if (read.ok() && text != expected[part])
-          return world_.Fail("output", fmt::format("job {}: {} is {}, not {}", job, path, text, expected[part]));
+          return world_.Fail("output", fmt::format("{}: {} is {}, not {}", ToText(job), path, text, expected[part]));
         if (read.ok()) break;
       }
       Sleep(scope, 2);

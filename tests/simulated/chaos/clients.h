@@ -46,12 +46,11 @@ class Client {
   // ---- jobs ----
   void WorkWithJobs(kj::WaitScope& scope);
   void RunJob(kj::WaitScope& scope, std::uint32_t number);
-  [[nodiscard]] std::optional<std::uint32_t> Submit(kj::WaitScope& scope, const std::string& token,
-                                                    const std::string& input, const std::string& output,
-                                                    std::uint32_t reduces);
+  [[nodiscard]] std::optional<JobId> Submit(kj::WaitScope& scope, const std::string& token, const std::string& input,
+                                            const std::string& output, std::uint32_t reduces);
   [[nodiscard]] bool MayFail(const std::string& reason);
-  [[nodiscard]] bool WaitForEnd(kj::WaitScope& scope, std::uint32_t job);  // true: it has succeeded
-  void CompareOutput(kj::WaitScope& scope, std::uint32_t job, const std::string& output,
+  [[nodiscard]] bool WaitForEnd(kj::WaitScope& scope, JobId job);  // true: it has succeeded
+  void CompareOutput(kj::WaitScope& scope, JobId job, const std::string& output,
                      const std::vector<std::string>& expected, bool reduces);
 
   // ---- what both need ----
@@ -61,12 +60,14 @@ class Client {
   // Waits until what was sent before is done or never will be, and what was done before is on disk.
   void Fence(kj::WaitScope& scope);
   // The file at a path. Its id is 0 if there is none.
-  struct Seen {
+  struct FoundFile {
     std::uint64_t id = 0;
     std::uint32_t replication = 0;
   };
-  [[nodiscard]] Seen LookAt(kj::WaitScope& scope, const std::string& path);
-  [[nodiscard]] std::uint64_t Look(kj::WaitScope& scope, const std::string& path) { return LookAt(scope, path).id; }
+  [[nodiscard]] FoundFile FindFile(kj::WaitScope& scope, const std::string& path);
+  [[nodiscard]] std::uint64_t FindFileId(kj::WaitScope& scope, const std::string& path) {
+    return FindFile(scope, path).id;
+  }
   void Keep(const std::string& path, File file);
   void Release(const File& file);
   [[nodiscard]] std::string RandomData();

@@ -160,8 +160,8 @@ void DataPlane::AddMapOutput(const AttemptId& map, const std::string&, std::func
       [then = std::move(then), there] { then(there ? Status::Ok() : NotFound("its run file is not there")); }));
 }
 
-void DataPlane::RemoveMapOutputs(std::uint32_t job) {
-  std::erase_if(served_, [&](const AttemptId& map) { return map.task.job.value == job; });
+void DataPlane::RemoveMapOutputs(JobId job) {
+  std::erase_if(served_, [&](const AttemptId& map) { return map.task.job == job; });
 }
 
 std::optional<std::uint64_t> DataPlane::Serve(const AttemptId& map, std::uint32_t reduce) const {

@@ -438,8 +438,8 @@ void FaultActor::Invite() {
 TaskFate FaultActor::FateOf(const AttemptId& attempt, WorkerMachine& machine) {
   const Plan& plan = cluster_.plan();
   const double draw = random_.Unit();
-  if (std::find(poisoned_.begin(), poisoned_.end(), attempt.task.job.value) != poisoned_.end() &&
-      !attempt.task.reduce() && attempt.task.index == 0) {
+  if (std::find(poisoned_.begin(), poisoned_.end(), attempt.task.job) != poisoned_.end() && !attempt.task.reduce() &&
+      attempt.task.index == 0) {
     return TaskFate::kKillsWorker;
   }
   if (drawn_ || left_ == 0 || draw >= plan.task_faults) return TaskFate::kEnds;

@@ -31,7 +31,7 @@ class FaultActor {
   [[nodiscard]] TaskFate FateOf(const AttemptId& attempt, WorkerMachine& machine);
   void KillSoon(WorkerMachine& machine, const std::string& why);
   // Makes every attempt of the first map of the job kill its worker.
-  void Poison(std::uint32_t job) { poisoned_.push_back(job); }
+  void Poison(JobId job) { poisoned_.push_back(job); }
   [[nodiscard]] bool WriterGoes();
   // Is told that the master has accepted the worker.
   void Registered(WorkerMachine& worker);
@@ -76,7 +76,7 @@ class FaultActor {
   std::uint32_t pending_ = 0;  // to be put right
   std::uint32_t count_ = 0;
   bool drawn_ = false, over_ = false;
-  std::vector<std::uint32_t> poisoned_;
+  std::vector<JobId> poisoned_;
   struct Trouble {
     std::uint32_t kinds = 0;  // at the moment
     double last = 0;

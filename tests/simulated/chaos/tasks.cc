@@ -55,7 +55,7 @@ TaskRunner::TaskRunner(Cluster& cluster, WorkerMachine& machine, TaskFiles& file
 
 TaskRunner::~TaskRunner() noexcept = default;
 
-void TaskRunner::SetUpJob(std::uint32_t job, std::string, worker::OwnedMessage<task::wire::SetUp> set_up) {
+void TaskRunner::SetUpJob(JobId job, std::string, worker::OwnedMessage<task::wire::SetUp> set_up) {
   const auto setup = set_up.reader().getJob();
   const auto output = setup.getOutputDirectory().asChars();
   jobs_[job] = {std::string(output.begin(), output.size()), setup.getReduces(), setup.getReplication()};
@@ -124,7 +124,7 @@ void TaskRunner::RunMap(worker::OwnedMessage<task::wire::RunMap> launch) {
       }
     }
     MILLRACE_TRY(Work(scope, id));
-    const Job& job = jobs_.at(id.task.job.value);
+    const Job& job = jobs_.at(id.task.job);
     if (job.reduces == 0) return WriteOutput(scope, id, OutputText(MapValue(bytes, 0)), done);
     MapOutput output;
     for (std::uint32_t reduce = 0; reduce < job.reduces; ++reduce) output.push_back(MapValue(bytes, reduce));
@@ -145,7 +145,7 @@ void TaskRunner::RunReduce(worker::OwnedMessage<task::wire::RunReduce> launch) {
 
 Status TaskRunner::WriteOutput(kj::WaitScope& scope, const AttemptId& id, const std::string& text,
                                task::wire::Done::Builder done) {
-  const Job job = jobs_.at(id.task.job.value);
+  const Job job = jobs_.at(id.task.job);
   char name[32];
   std::snprintf(name, sizeof name, "part-%c-%05u", id.task.reduce() ? 'r' : 'm', id.task.index);
   const std::string attempt = ToText(id);
@@ -182,8 +182,8 @@ kj::Promise<void> TaskRunner::Kill(const AttemptId& attempt) {
   return machine_.process().timer().afterDelay(5 * kj::MILLISECONDS);
 }
 
-kj::Promise<void> TaskRunner::ForgetJob(std::uint32_t job) {
-  std::erase_if(running_, [&](const auto& entry) { return entry.first.task.job.value == job; });
+kj::Promise<void> TaskRunner::ForgetJob(JobId job) {
+  std::erase_if(running_, [&](const auto& entry) { return entry.first.task.job == job; });
   jobs_.erase(job);
   return machine_.process().timer().afterDelay(5 * kj::MILLISECONDS);
 }

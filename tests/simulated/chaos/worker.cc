@@ -30,9 +30,9 @@ Status TaskFiles::Prepare(const AttemptId& attempt) {
 void TaskFiles::RemoveScratch(const AttemptId& attempt) { scratch_.erase(attempt); }
 void TaskFiles::RemoveRun(const AttemptId& attempt) { runs_.erase(attempt); }
 
-void TaskFiles::RemoveJob(std::uint32_t job) {
-  std::erase_if(runs_, [&](const auto& run) { return run.first.task.job.value == job; });
-  std::erase_if(scratch_, [&](const AttemptId& attempt) { return attempt.task.job.value == job; });
+void TaskFiles::RemoveJob(JobId job) {
+  std::erase_if(runs_, [&](const auto& run) { return run.first.task.job == job; });
+  std::erase_if(scratch_, [&](const AttemptId& attempt) { return attempt.task.job == job; });
 }
 
 const MapOutput* TaskFiles::FindRun(const AttemptId& map) const {

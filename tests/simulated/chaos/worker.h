@@ -32,7 +32,7 @@ class TaskFiles final : public worker::AttemptFiles {
   Status Prepare(const AttemptId& attempt) override;
   void RemoveScratch(const AttemptId& attempt) override;
   void RemoveRun(const AttemptId& attempt) override;
-  void RemoveJob(std::uint32_t job) override;
+  void RemoveJob(JobId job) override;
   [[nodiscard]] Result<worker::LogPiece> ReadLog(const AttemptId&, bool, std::uint64_t, std::uint32_t) const override {
     return worker::LogPiece();
   }
@@ -70,11 +70,11 @@ class DataPlane final : public worker::DataPlane {
   void Observe(worker::BlockEvents events) override { events_ = std::move(events); }
   void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }
-  void RemoveMapOutputs(std::uint32_t job) override;
+  void RemoveMapOutputs(JobId job) override;
   [[nodiscard]] std::unique_ptr<worker::ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
                                                                 std::string file,
                                                                 shuffle::CopyCallbacks callbacks) override;
-  [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t) const override { return {}; }
+  [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId) const override { return {}; }
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
 
   void Received(const dfs::StoredBlock& block);
@@ -98,11 +98,11 @@ class TaskRunner final : public worker::TaskRunner {
   TaskRunner(Cluster& cluster, WorkerMachine& machine, TaskFiles& files);
   ~TaskRunner() noexcept override;
   void Observe(worker::TaskObserver* observer) override { observer_ = observer; }
-  void SetUpJob(std::uint32_t job, std::string executable, worker::OwnedMessage<task::wire::SetUp> set_up) override;
+  void SetUpJob(JobId job, std::string executable, worker::OwnedMessage<task::wire::SetUp> set_up) override;
   void RunMap(worker::OwnedMessage<task::wire::RunMap> launch) override;
   void RunReduce(worker::OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
-  [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
+  [[nodiscard]] kj::Promise<void> ForgetJob(JobId job) override;
   [[nodiscard]] std::vector<AttemptId> Processes() const;
 
  private:
@@ -123,7 +123,7 @@ class TaskRunner final : public worker::TaskRunner {
   TaskFiles& files_;
   Random random_;
   worker::TaskObserver* observer_ = nullptr;
-  std::map<std::uint32_t, Job> jobs_;
+  std::map<JobId, Job> jobs_;
   std::map<AttemptId, std::unique_ptr<Running>> running_;
   std::uint64_t runs_ = 0;
   rpc::TaskGroup tasks_;

@@ -37,7 +37,7 @@ class World final : private kj::TaskSet::ErrorHandler {
   void Advance(double seconds, const std::function<bool()>& stop = nullptr);
   [[nodiscard]] kj::Promise<void> Sleep(double seconds);
   // Lets what is ready happen, without time.
-  void Settle() { scope_.poll(); }
+  void RunReady() { scope_.poll(); }
 
   // `code` runs as if it blocked, until it ends or the promise is dropped.
   [[nodiscard]] kj::Promise<void> Spawn(kj::Function<void(kj::WaitScope&)> code);

@@ -56,7 +56,7 @@ struct MasterRecord {
   Status refuse_done;  // if it is a failure
   bool answer_failed = true;
   std::vector<AttemptId> killed, settled;
-  std::vector<std::uint32_t> forgotten;
+  std::vector<JobId> forgotten;
   kj::Maybe<kj::Promise<void>> hold_registration;  // the next one is answered when this is done
   std::vector<std::uint64_t> wanted;               // of the trash
 
@@ -187,7 +187,7 @@ class FakeMaster final : public master::wire::Master::Server {
     auto settled = settings.initSettled(static_cast<unsigned>(record_.settled.size()));
     for (unsigned i = 0; i < settled.size(); ++i) ToWire(record_.settled[i], settled[i]);
     auto forgotten = settings.initForgotten(static_cast<unsigned>(record_.forgotten.size()));
-    for (unsigned i = 0; i < forgotten.size(); ++i) forgotten.set(i, record_.forgotten[i]);
+    for (unsigned i = 0; i < forgotten.size(); ++i) forgotten.set(i, record_.forgotten[i].value);
     KJ_IF_MAYBE (held, record_.hold_registration) {
       kj::Promise<void> until = kj::mv(*held);
       record_.hold_registration = nullptr;
@@ -206,8 +206,8 @@ class FakeMaster final : public master::wire::Master::Server {
 // A runner that executes nothing: a test says what attempts do.
 struct ManualRunner final : TaskRunner {
   void Observe(TaskObserver* who) override { observer = who; }
-  void SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override {
-    set_ups.push_back(std::to_string(job) + " " + executable + " node " + std::to_string(set_up.reader().getNode()));
+  void SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override {
+    set_ups.push_back(ToText(job) + " " + executable + " node " + std::to_string(set_up.reader().getNode()));
   }
   void RunMap(OwnedMessage<task::wire::RunMap> launch) override {
     running.push_back(FromWire(launch.reader().getAttempt()));
@@ -226,7 +226,7 @@ struct ManualRunner final : TaskRunner {
     killed.push_back(attempt);
     return kj::READY_NOW;
   }
-  kj::Promise<void> ForgetJob(std::uint32_t job) override {
+  kj::Promise<void> ForgetJob(JobId job) override {
     forgotten.push_back(job);
     return kj::READY_NOW;
   }
@@ -257,13 +257,13 @@ struct ManualRunner final : TaskRunner {
   std::vector<task::RecordPlace> left_out;
   std::vector<run::ShuffleLink> links;
   std::vector<AttemptId> running, killed;
-  std::vector<std::uint32_t> forgotten;
+  std::vector<JobId> forgotten;
   std::size_t segments = 0;
 };
 
 class AgentTest : public testing::Test {
  protected:
-  static constexpr std::uint32_t kJob = 3;
+  static constexpr JobId kJob{3};
 
   AgentTest() {
     config_.master = "master:1";
@@ -287,20 +287,20 @@ class AgentTest : public testing::Test {
                                                   }},
                                    Random(1), log_);
     agent_->Start();
-    Settle();
+    RunReady();
   }
   void AddBlock(std::uint64_t id) {
     auto block = blocks_->Create(id);
     ASSERT_TRUE(block.ok() && (*block)->Finish().ok());
   }
-  void Settle() { scope_.poll(); }
+  void RunReady() { scope_.poll(); }
   void Advance(kj::Duration by) {
     const kj::TimePoint end = timer_.now() + by;
     while (timer_.now() < end) {
       const kj::TimePoint next = std::min(timer_.now() + 50 * kj::MILLISECONDS, end);
       clock_.Set(clock_.Now() + (next - timer_.now()) / kj::MICROSECONDS);
       timer_.advanceTo(next);
-      Settle();
+      RunReady();
     }
   }
   wire::WorkerControl::Client Control() {
@@ -312,14 +312,14 @@ class AgentTest : public testing::Test {
   }
   void SetUpJob(std::uint32_t reduces = 2) {
     auto request = Control().setUpJobRequest();
-    request.initSetup().setJob(kJob);
+    request.initSetup().setJob(kJob.value);
     request.getSetup().setReduces(reduces);
     const std::string path = "/system/wordcount";
     request.setExecutable({reinterpret_cast<const kj::byte*>(path.data()), path.size()});
     Send(std::move(request));
   }
   AttemptId LaunchMap(std::uint32_t task, double crossing = 0, const std::vector<task::RecordPlace>& left_out = {}) {
-    const AttemptId id = MapAttemptId(JobId{kJob}, task, 0);
+    const AttemptId id = MapAttemptId(kJob, task, 0);
     auto request = Control().launchMapRequest();
     ToWire(id, request.initAttempt());
     request.initInputs(1);
@@ -334,7 +334,7 @@ class AgentTest : public testing::Test {
     return id;
   }
   AttemptId LaunchReduce(std::uint32_t task, std::uint32_t maps, std::uint32_t computing = 0, bool asks = false) {
-    const AttemptId id = ReduceAttemptId(JobId{kJob}, task, 0);
+    const AttemptId id = ReduceAttemptId(kJob, task, 0);
     auto request = Control().launchReduceRequest();
     ToWire(id, request.initAttempt());
     request.setMaps(maps);
@@ -351,10 +351,10 @@ class AgentTest : public testing::Test {
   }
   void Announce(std::vector<std::uint32_t> maps) {
     auto request = Control().mapOutputsRequest();
-    request.setJob(kJob);
+    request.setJob(kJob.value);
     auto ready = request.initReady(static_cast<unsigned>(maps.size()));
     for (unsigned i = 0; i < ready.size(); ++i) {
-      ToWire(MapAttemptId(JobId{kJob}, maps[i], 0), ready[i].initAttempt());
+      ToWire(MapAttemptId(kJob, maps[i], 0), ready[i].initAttempt());
       ready[i].setHost("other");
       ready[i].setPort(1);
     }
@@ -362,7 +362,7 @@ class AgentTest : public testing::Test {
   }
   void LeaveOut(std::vector<std::uint32_t> maps) {
     auto request = Control().mapOutputsRequest();
-    request.setJob(kJob);
+    request.setJob(kJob.value);
     auto left_out = request.initLeftOut(static_cast<unsigned>(maps.size()));
     for (unsigned i = 0; i < left_out.size(); ++i) left_out.set(i, maps[i]);
     Send(std::move(request));
@@ -376,7 +376,7 @@ class AgentTest : public testing::Test {
   template <class Request>
   void Send(Request request) {
     request.send().ignoreResult().wait(scope_);
-    Settle();
+    RunReady();
   }
 
   TempDir directory_ = std::move(*TempDir::Make("agent"));

@@ -20,7 +20,7 @@ class AttemptWatchTest : public AgentTest {
   }
   void SetUpJobWith(const char* timeout) {
     auto request = Control().setUpJobRequest();
-    request.initSetup().setJob(kJob);
+    request.initSetup().setJob(kJob.value);
     request.getSetup().setReduces(2);
     auto parameters = request.getSetup().initParameters(1);
     parameters[0].setName("task.timeout");

@@ -29,7 +29,7 @@ TEST_F(AttemptsTest, TheJobIsSetUpBeforeItsFirstAttemptRuns) {
   StartAgent();
   SetUpJob();
   const AttemptId map = LaunchMap(0);
-  EXPECT_THAT(runner_.set_ups, ElementsAre("3 /system/wordcount node 5"));
+  EXPECT_THAT(runner_.set_ups, ElementsAre("job3 /system/wordcount node 5"));
   EXPECT_THAT(runner_.running, ElementsAre(map));
 }
 
@@ -40,7 +40,7 @@ TEST_F(AttemptsTest, AMapThatIsDoneIsServedAndReported) {
   EXPECT_EQ(runner_.run_files.at(0), directory_.path() + "/jobs/3/map/job3.m.0.0.run");
   EXPECT_TRUE(Exists(files_->Paths(map).scratch));
   runner_.Finish(map);
-  Settle();
+  RunReady();
   EXPECT_THAT(plane_.served(), ElementsAre(map));
   EXPECT_THAT(record_.log, Contains("done job3.m.0.0 read 1234 shuffled 0"));
   EXPECT_FALSE(Exists(files_->Paths(map).scratch));
@@ -53,7 +53,7 @@ TEST_F(AttemptsTest, AMapOfAJobWithoutReducesLeavesNothing) {
   const AttemptId map = LaunchMap(0);
   EXPECT_EQ(runner_.run_files.at(0), "");
   runner_.Finish(map);
-  Settle();
+  RunReady();
   EXPECT_THAT(plane_.served(), IsEmpty());
   EXPECT_THAT(record_.log, Contains("done job3.m.0.0 read 1234 shuffled 0"));
 }
@@ -61,10 +61,10 @@ TEST_F(AttemptsTest, AMapOfAJobWithoutReducesLeavesNothing) {
 TEST_F(AttemptsTest, AMapIsToldWhatMovingItsOutputCosts) {
   StartAgent();
   SetUpJob();
-  plane_.SetSeen({50e6, 0.25, 2});
+  plane_.SetFetchFigures({50e6, 0.25, 2});
   LaunchMap(0);
   LaunchMap(1, 0.5);
-  plane_.SetSeen({40e6, 0.75, 2});
+  plane_.SetFetchFigures({40e6, 0.75, 2});
   LaunchMap(2, 0.75);
   ASSERT_EQ(runner_.links.size(), 3U);
   EXPECT_EQ(runner_.links[0].bytes_per_second, 0) << "nothing crosses";
@@ -82,7 +82,7 @@ TEST_F(AttemptsTest, AFailureIsReportedWithItsReasonInOneLine) {
   SetUpJob();
   const AttemptId map = LaunchMap(0);
   runner_.observer->TaskFailed(map, {"exit status\n3", "last words"});
-  Settle();
+  RunReady();
   EXPECT_THAT(record_.log, Contains("failed job3.m.0.0: exit status 3"));
   EXPECT_FALSE(Exists(files_->Paths(map).scratch));
 }
@@ -92,7 +92,7 @@ TEST_F(AttemptsTest, TheRecordAtWhichAMapFailedIsReported) {
   SetUpJob();
   runner_.observer->TaskFailed(LaunchMap(0), {"killed by signal 6", "", task::RecordPlace{1, 4096, 2}});
   runner_.observer->TaskFailed(LaunchMap(1), {"killed by signal 6", ""});
-  Settle();
+  RunReady();
   EXPECT_THAT(record_.records, ElementsAre(task::RecordPlace{1, 4096, 2})) << "of the first alone";
 }
 
@@ -131,11 +131,11 @@ TEST_F(AttemptsTest, TheMasterSaysWhichReducesComputeWhereMoreRunThanMay) {
   Grant(first);  // it crossed the report of one that computes, say
   EXPECT_THAT(runner_.running, ElementsAre(third)) << "no more than may";
   runner_.Finish(third);
-  Settle();
+  RunReady();
   EXPECT_THAT(runner_.running, ElementsAre(third, first)) << "all that were started";
   EXPECT_THAT(record_.log, Contains("computes job3.r.0.0"));
   runner_.Finish(first);
-  Settle();
+  RunReady();
   EXPECT_THAT(runner_.running, ElementsAre(third, first, second)) << "the only one here asks nobody";
 }
 
@@ -154,7 +154,7 @@ TEST_F(AttemptsTest, AReduceThatHasToAskWaitsThoughThereIsRoom) {
 TEST_F(AttemptsTest, AnAttemptOfAnUnknownJobIsLost) {
   StartAgent();
   LaunchMap(0);
-  EXPECT_THAT(record_.log, Contains("lost job3.m.0.0: the worker was not told of job 3 before"));
+  EXPECT_THAT(record_.log, Contains("lost job3.m.0.0: the worker was not told of job3 before"));
 }
 
 TEST_F(AttemptsTest, ARepeatedLaunchIsHarmless) {
@@ -184,7 +184,7 @@ TEST_F(AttemptsTest, AReduceCopiesFirstAndComputesThen) {
   Advance(1 * kj::SECONDS);
   EXPECT_NEAR(record_.heartbeats.back().progress.at(0).second, 1.0 / 3 + 0.5 * 2 / 3, 1e-6);
   runner_.Finish(reduce);
-  Settle();
+  RunReady();
   EXPECT_EQ(record_.log.back(), "done job3.r.0.0 read 1234 shuffled 0");
 }
 
@@ -269,7 +269,7 @@ TEST_F(AttemptsTest, KillOfAServedMapOutputDropsIt) {
   const AttemptId map = LaunchMap(0);
   Write(files_->Paths(map).run_file, "records");
   runner_.Finish(map);
-  Settle();
+  RunReady();
   Kill(map);
   EXPECT_THAT(plane_.served(), IsEmpty());
   EXPECT_FALSE(Exists(files_->Paths(map).run_file));
@@ -280,12 +280,12 @@ TEST_F(AttemptsTest, ForgetJobDropsEverythingButTheLogs) {
   SetUpJob();
   const AttemptId map = LaunchMap(0);
   runner_.Finish(map);
-  Settle();
+  RunReady();
   LaunchMap(1);
   LaunchReduce(0, 2);
   Write(files_->Paths(map).stdout_file, "hello");
   auto request = Control().forgetJobRequest();
-  request.setJob(kJob);
+  request.setJob(kJob.value);
   Send(std::move(request));
   EXPECT_THAT(runner_.forgotten, ElementsAre(kJob));
   EXPECT_THAT(plane_.served(), IsEmpty());

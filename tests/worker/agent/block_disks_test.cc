@@ -173,7 +173,7 @@ TEST_F(AgentTest, TheMasterHearsOfTheBlocksOfAFailedDisk) {
   StartAgent();
   record_.log.clear();
   agent_->LostBlocks({3, 5});
-  Settle();
+  RunReady();
   EXPECT_THAT(record_.log, ElementsAre("deleted 3 5"));
 }
 

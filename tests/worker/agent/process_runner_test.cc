@@ -56,7 +56,7 @@ struct Recorder final : TaskObserver {
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> next;
 };
 
-constexpr std::uint32_t kJob = 7;
+constexpr JobId kJob{7}, kOtherJob{8};
 
 class ProcessRunnerTest : public testing::Test {
  protected:
@@ -70,14 +70,14 @@ class ProcessRunnerTest : public testing::Test {
     runner_->Observe(&seen_);
     SetUp(kJob, job_name, MILLRACE_FAKE_TASK);
   }
-  void SetUp(std::uint32_t job, const std::string& name, const std::string& executable) {
+  void SetUp(JobId job, const std::string& name, const std::string& executable) {
     OwnedMessage<task::wire::SetUp> set_up;
     set_up.builder().initJob().setName(name);
-    set_up.builder().getJob().setJob(job);
+    set_up.builder().getJob().setJob(job.value);
     runner_->SetUpJob(job, executable, std::move(set_up));
   }
-  AttemptId StartMap(std::uint32_t task, const std::string& order, std::uint32_t job = kJob) {
-    const AttemptId id = MapAttemptId(JobId{job}, task, 0);
+  AttemptId StartMap(std::uint32_t task, const std::string& order, JobId job = kJob) {
+    const AttemptId id = MapAttemptId(job, task, 0);
     OwnedMessage<task::wire::RunMap> launch;
     auto map = launch.builder();
     ToWire(id, map.initAttempt());
@@ -124,24 +124,24 @@ TEST_F(ProcessRunnerTest, OneProcessServesTheAttemptsOfAJobOneAfterTheOther) {
   StartMap(1, "done");
   Next();
   OwnedMessage<task::wire::RunReduce> launch;
-  ToWire(ReduceAttemptId(JobId{kJob}, 0, 0), launch.builder().initAttempt());
+  ToWire(ReduceAttemptId(kJob, 0, 0), launch.builder().initAttempt());
   runner_->RunReduce(std::move(launch));
   Next();
   ASSERT_EQ(seen_.pids.size(), 3U);
   EXPECT_EQ(seen_.pids[0], seen_.pids[1]);
   EXPECT_EQ(seen_.pids[1], seen_.pids[2]);
-  EXPECT_EQ(seen_.done_attempts[2], (ReduceAttemptId(JobId{kJob}, 0, 0)));
+  EXPECT_EQ(seen_.done_attempts[2], (ReduceAttemptId(kJob, 0, 0)));
   EXPECT_EQ(runner_->processes(), 1U);
 }
 
 TEST_F(ProcessRunnerTest, AttemptsAtOnceAndOtherJobsHaveProcessesOfTheirOwn) {
   MakeRunner();
-  SetUp(kJob + 1, "plain", MILLRACE_FAKE_TASK);
+  SetUp(kOtherJob, "plain", MILLRACE_FAKE_TASK);
   StartMap(0, "done");
   StartMap(1, "done");
   Next();
   Next();
-  StartMap(0, "done", kJob + 1);
+  StartMap(0, "done", kOtherJob);
   Next();
   EXPECT_NE(seen_.pids[0], seen_.pids[1]);
   EXPECT_NE(seen_.pids[2], seen_.pids[0]);

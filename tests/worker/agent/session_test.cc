@@ -138,7 +138,7 @@ TEST_F(SessionTest, BlocksOfOneTurnAreOneCall) {
   plane_.events().received({2, 20});
   plane_.events().received({3, 30});
   plane_.events().corrupt(9);
-  Settle();
+  RunReady();
   EXPECT_THAT(record_.log, ElementsAre("received 1 2 3", "corrupt 9"));
 }
 
@@ -147,7 +147,7 @@ TEST_F(SessionTest, EachReportNamesTheBlocksThatWereFoundCorrupt) {
   StartAgent();
   const auto reconnect = [this] {
     network_.Cut("master:1");
-    Settle();
+    RunReady();
     network_.Mend("master:1");
     Advance(5 * kj::SECONDS);
   };
@@ -156,7 +156,7 @@ TEST_F(SessionTest, EachReportNamesTheBlocksThatWereFoundCorrupt) {
   plane_.events().corrupt(2);
   plane_.events().corrupt(3);
   plane_.events().corrupt(4);
-  Settle();
+  RunReady();
   record_.answer_corrupt = true;
   for (int life = 0; life < 2; ++life) {
     reconnect();
@@ -214,12 +214,12 @@ TEST_F(SessionTest, TheAnswerToAVerificationIsWhatWasFound) {
     const auto state = request.send().wait(scope_).getState();
     EXPECT_EQ(state, id == 7 ? dfs::wire::ReplicaState::SOUND : dfs::wire::ReplicaState::ABSENT);
   }
-  Settle();
+  RunReady();
   EXPECT_EQ(record_.Count("received 7"), 1);
   auto first = agent_->VerifyBlock(7), joined = agent_->VerifyBlock(7);
   EXPECT_EQ(first.wait(scope_), dfs::wire::ReplicaState::SOUND);
   EXPECT_EQ(joined.wait(scope_), dfs::wire::ReplicaState::SOUND);
-  Settle();
+  RunReady();
   EXPECT_EQ(record_.Count("received 7"), 2) << "it was read once for both";
 }
 

@@ -18,7 +18,7 @@ TEST_F(RegisterAgainTest, RegistersAgainWithWhatStillRunsWhenTheConnectionBroke)
   SetUpJob();
   const AttemptId held = LaunchMap(0);
   runner_.Finish(held);
-  Settle();
+  RunReady();
   const AttemptId running = LaunchMap(1);
   network_.Cut("master:1");
   Advance(20 * kj::SECONDS);
@@ -39,10 +39,10 @@ TEST_F(RegisterAgainTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsA
   record_.answer_done = false;
   const AttemptId map = LaunchMap(0);
   runner_.Finish(map);
-  Settle();
+  RunReady();
   EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 1);
   network_.Cut("master:1");
-  Settle();
+  RunReady();
   record_.answer_done = true;
   network_.Mend("master:1");
   Advance(3 * kj::SECONDS);
@@ -52,7 +52,7 @@ TEST_F(RegisterAgainTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsA
   EXPECT_THAT(record_.registrations[1].map_outputs, IsEmpty());
   EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 2);
   network_.Cut("master:1");
-  Settle();
+  RunReady();
   network_.Mend("master:1");
   Advance(3 * kj::SECONDS);
   ASSERT_EQ(record_.registrations.size(), 3U);
@@ -70,13 +70,13 @@ class SettlementTest : public AgentTest, public testing::WithParamInterface<std:
     record_.answer_failed = false;
     if (claim == Claim::kDone || claim == Claim::kServed) runner_.Finish(map);
     if (claim == Claim::kFailed) runner_.observer->TaskFailed(map, {"a test wants it", ""});
-    Settle();
+    RunReady();
     return map;
   }
   std::ptrdiff_t Reports() const { return static_cast<std::ptrdiff_t>(record_.log.size()); }
   void RegisterAgain() {
     network_.Cut("master:1");
-    Settle();
+    RunReady();
     record_.log.clear();
     network_.Mend("master:1");
     Advance(3 * kj::SECONDS);
@@ -127,9 +127,9 @@ TEST_F(RegisterAgainTest, AReportMadeWhileThereIsNoConnectionComesLater) {
   SetUpJob();
   const AttemptId map = LaunchMap(0);
   network_.Cut("master:1");
-  Settle();
+  RunReady();
   runner_.Finish(map);
-  Settle();
+  RunReady();
   network_.Mend("master:1");
   Advance(3 * kj::SECONDS);
   EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 1);
@@ -152,7 +152,7 @@ TEST_F(RegisterAgainTest, AReportForWhichTheMasterIsTooBusyIsTriedAgain) {
   record_.refuse_done = Busy("too many calls");
   const AttemptId map = LaunchMap(0);
   runner_.Finish(map);
-  Settle();
+  RunReady();
   record_.refuse_done = Status::Ok();
   Advance(1 * kj::SECONDS);
   EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 2);
@@ -173,13 +173,13 @@ TEST_F(RegisterAgainTest, WhatTheMasterDoesNotWantAnyMoreIsKilledAtRegistration)
   const AttemptId wanted = LaunchMap(1);
   record_.killed = {unwanted};
   network_.Cut("master:1");
-  Settle();
+  RunReady();
   network_.Mend("master:1");
   Advance(3 * kj::SECONDS);
   EXPECT_THAT(runner_.killed, ElementsAre(unwanted));
   EXPECT_EQ(agent_->running(), 1U);
   runner_.Finish(wanted);
-  Settle();
+  RunReady();
   EXPECT_EQ(record_.Count("done job3.m.1.0 read 1234 shuffled 0"), 1);
 }
 
@@ -195,7 +195,7 @@ class LateAnswerTest : public AgentTest {
     record_.answer_failed = false;
     const AttemptId map = LaunchMap(0);
     runner_.observer->TaskFailed(map, {"a test wants it", ""});
-    Settle();
+    RunReady();
     return map;
   }
   void RegisterAgain() {
@@ -203,14 +203,14 @@ class LateAnswerTest : public AgentTest {
     record_.hold_registration = kj::mv(pair.promise);
     answer_ = kj::mv(pair.fulfiller);
     network_.Cut("master:1");
-    Settle();
+    RunReady();
     network_.Mend("master:1");
     Advance(3 * kj::SECONDS);
     ASSERT_EQ(record_.registrations.size(), 2U);
   }
   void Answer() {
     answer_->fulfill();
-    Settle();
+    RunReady();
   }
   kj::Own<kj::PromiseFulfiller<void>> answer_;
 };
@@ -237,7 +237,7 @@ TEST_F(LateAnswerTest, DoesNotKillWhatStillRanWhenItWasLaunchedAgain) {
   Answer();
   EXPECT_THAT(runner_.killed, IsEmpty());
   runner_.Finish(old);
-  Settle();
+  RunReady();
   EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 1);
 }
 
@@ -257,7 +257,7 @@ TEST_F(RegisterAgainTest, JobsThatTheMasterForgotAreForgottenAtRegistration) {
   LaunchMap(0);
   record_.forgotten = {kJob};
   network_.Cut("master:1");
-  Settle();
+  RunReady();
   network_.Mend("master:1");
   Advance(3 * kj::SECONDS);
   EXPECT_THAT(runner_.forgotten, ElementsAre(kJob));

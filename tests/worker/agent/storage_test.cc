@@ -92,8 +92,8 @@ TEST_F(StorageTest, AFullDiskRefusesAttempts) {
 
 class LogSweepTest : public StorageTest {
  protected:
-  void MakeLog(std::uint32_t job, std::size_t bytes, Micros written) {
-    const std::string path = (*files_)->logs_directory() + "/" + std::to_string(job);
+  void MakeLog(JobId job, std::size_t bytes, Micros written) {
+    const std::string path = (*files_)->logs_directory() + "/" + std::to_string(job.value);
     ASSERT_TRUE(MakeDirectories(path).ok());
     Write(path + "/job1.m.0.0.out", std::string(bytes, 'x'));
     const timespec time = {written / kSecond, (written % kSecond) * 1000};
@@ -106,17 +106,17 @@ class LogSweepTest : public StorageTest {
 };
 
 TEST_F(LogSweepTest, LogsLongUnwrittenGo) {
-  MakeLog(1, 10, 100 * kSecond);
-  MakeLog(2, 10, 200 * kSecond);
-  MakeLog(3, 10, 300 * kSecond);
+  MakeLog(JobId{1}, 10, 100 * kSecond);
+  MakeLog(JobId{2}, 10, 200 * kSecond);
+  MakeLog(JobId{3}, 10, 300 * kSecond);
   (*files_)->SweepLogs(200 * kSecond, 1000);
   EXPECT_THAT(Left(), ElementsAre("2", "3"));
 }
 
 TEST_F(LogSweepTest, TheOldestGoUntilTheRestFits) {
-  MakeLog(1, 400, 300 * kSecond);
-  MakeLog(2, 400, 100 * kSecond);
-  MakeLog(3, 400, 200 * kSecond);
+  MakeLog(JobId{1}, 400, 300 * kSecond);
+  MakeLog(JobId{2}, 400, 100 * kSecond);
+  MakeLog(JobId{3}, 400, 200 * kSecond);
   (*files_)->SweepLogs(0, 500);
   EXPECT_THAT(Left(), ElementsAre("1"));
 }

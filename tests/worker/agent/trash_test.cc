@@ -22,7 +22,7 @@ class TrashTest : public AgentTest {
   void Reconnect() {
     record_.log.clear();
     network_.Cut("master:1");
-    Settle();
+    RunReady();
     network_.Mend("master:1");
     Advance(3 * kj::SECONDS);
   }

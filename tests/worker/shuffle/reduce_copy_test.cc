@@ -107,7 +107,7 @@ TEST_F(ReduceCopyTest, TellsTheMeterWhatCame) {
     stored += static_cast<double>(segment.segment.length);
     raw += static_cast<double>(segment.segment.raw_length);
   }
-  const FetchMeter::Figures figures = meter.Of(kJob, std::chrono::steady_clock::now());
+  const FetchMeter::Figures figures = meter.FiguresOf(kJob, std::chrono::steady_clock::now());
   EXPECT_NEAR(figures.ratio, raw / stored, 1e-6);
   ASSERT_GE(stored, FetchMeter::kWindowBytes);
   EXPECT_GT(figures.bytes_per_second, 0);
@@ -126,7 +126,7 @@ TEST_F(ReduceCopyTest, NoMoreFetchesThanTheBoundAreUnderWay) {
       for (int seen = most; seen < inside && !most.compare_exchange_weak(seen, inside);) {
       }
       SegmentHeader header;
-      header.attempt = MapAttemptId(JobId{kJob}, map, 0);
+      header.attempt = MapAttemptId(kJob, map, 0);
       co_await wire.WriteReply({});
       const std::string bytes = EncodeSegmentHeader(header);
       --now;
@@ -167,11 +167,11 @@ TEST_F(ReduceCopyTest, TakesAnotherAttemptWhenAnOutputIsMissing) {
   Worker other;
   other.AddRun(0, 1);
   other.AddRun(1, 1);
-  other.outputs->Remove(MapAttemptId(JobId{kJob}, 1, 0));
+  other.outputs->Remove(MapAttemptId(kJob, 1, 0));
   Start(0, 2);
   copy_->Ready({other.Has(0), other.Has(1)});
   const auto [map, why] = told_.WaitFailed();
-  EXPECT_EQ(map, (MapAttemptId(JobId{kJob}, 1, 0)));
+  EXPECT_EQ(map, (MapAttemptId(kJob, 1, 0)));
   EXPECT_EQ(why.code(), StatusCode::kNotFound);
   other.AddRun(1, 1, false, 1);
   copy_->Ready({other.Has(1, 1)});
@@ -187,7 +187,7 @@ TEST_F(ReduceCopyTest, NoticesCorruptBytesAndTakesTheOutputThatIsMadeAgain) {
   Start(0, 3);
   copy_->Ready({other.Has(1), other.Has(2)});
   const auto [map, why] = told_.WaitFailed();
-  EXPECT_EQ(map, (MapAttemptId(JobId{kJob}, 1, 0)));
+  EXPECT_EQ(map, (MapAttemptId(kJob, 1, 0)));
   EXPECT_EQ(why.code(), StatusCode::kCorrupt);
   EXPECT_THAT(why.message(), HasSubstr("job3.m.1.0"));
   other.AddRun(1, 1, false, 1);
@@ -215,7 +215,7 @@ TEST_F(ReduceCopyTest, GivesUpOnAWorkerThatIsDown) {
 // Sends a correct beginning of map 1's segment, and nothing after it.
 Awaitable<Status> SendHalf(Wire& wire) {
   SegmentHeader header;
-  header.attempt = MapAttemptId(JobId{kJob}, 1, 0);
+  header.attempt = MapAttemptId(kJob, 1, 0);
   header.segment = {
       .offset = 0, .length = 1 << 20, .raw_length = 1 << 20, .records = 10, .crc = 1, .compressed = false};
   Status status = co_await wire.WriteReply({});
@@ -316,7 +316,7 @@ TEST_F(ReduceCopyTest, WhatIsGoneIsTriedNoMoreAndNotReported) {
   other.AddRun(1, 1);
   Start(0, 2);
   copy_->Ready({fake.Has(1)});
-  copy_->Gone({MapAttemptId(JobId{kJob}, 1, 0)});
+  copy_->Gone({MapAttemptId(kJob, 1, 0)});
   copy_->Ready({other.Has(0), other.Has(1)});
   ExpectAll(told_.WaitComplete(), 0, 2);
   EXPECT_TRUE(told_.failed.empty());
@@ -339,7 +339,7 @@ TEST_F(ReduceCopyTest, WhatIsGoneKeepsNobodyWaiting) {
   Start(0, 2);
   copy_->Ready({fake.Has(1)});
   hangs.get_future().wait();
-  copy_->Gone({MapAttemptId(JobId{kJob}, 1, 0)});
+  copy_->Gone({MapAttemptId(kJob, 1, 0)});
   copy_->Ready({other.Has(0), other.Has(1, 1)});
   ExpectAll(told_.WaitComplete(), 0, 2);
   EXPECT_TRUE(told_.failed.empty());
@@ -378,8 +378,8 @@ TEST_F(ReduceCopyTest, BreaksWhenItsOwnFileCannotBeWritten) {
 
 TEST_F(ReduceCopyTest, SurvivesAnswersThatMakeNoSense) {
   SegmentHeader other;  // an answer to another question
-  other.attempt = MapAttemptId(JobId{kJob}, 2, 0);
-  std::string lengths = EncodeSegmentHeader({MapAttemptId(JobId{kJob}, 1, 0), StatusCode::kOk, {}});
+  other.attempt = MapAttemptId(kJob, 2, 0);
+  std::string lengths = EncodeSegmentHeader({MapAttemptId(kJob, 1, 0), StatusCode::kOk, {}});
   lengths.replace(16, 8, 8, '\xff');
   const std::vector<std::string> answers = {
       net::EncodeReply(StatusCode::kOk, {}) + EncodeSegmentHeader(other),
@@ -397,7 +397,7 @@ TEST_F(ReduceCopyTest, SurvivesAnswersThatMakeNoSense) {
     Told told;
     ReduceCopy copy(*here_.server, *here_.outputs, 0, 2, file_, options_, told.Callbacks(), MakeSilentLog());
     copy.Ready({fake.Has(1)});
-    EXPECT_EQ(told.WaitFailed().first, (MapAttemptId(JobId{kJob}, 1, 0)));
+    EXPECT_EQ(told.WaitFailed().first, (MapAttemptId(kJob, 1, 0)));
     EXPECT_EQ(copy.copied(), 0u);
   }
 }
@@ -405,21 +405,21 @@ TEST_F(ReduceCopyTest, SurvivesAnswersThatMakeNoSense) {
 TEST_F(ReduceCopyTest, RefusesAFileThatIsNoRun) {
   const std::string path = here_.dir.path() + "/text";
   Require(WriteFileDurably(path, std::string(500, 't')));
-  EXPECT_EQ(here_.outputs->Add(MapAttemptId(JobId{kJob}, 0, 0), path).code(), StatusCode::kCorrupt);
-  EXPECT_EQ(here_.outputs->Add(MapAttemptId(JobId{kJob}, 0, 0), path + "s").code(), StatusCode::kNotFound);
-  EXPECT_FALSE(here_.outputs->Find(MapAttemptId(JobId{kJob}, 0, 0), 0).has_value());
+  EXPECT_EQ(here_.outputs->Add(MapAttemptId(kJob, 0, 0), path).code(), StatusCode::kCorrupt);
+  EXPECT_EQ(here_.outputs->Add(MapAttemptId(kJob, 0, 0), path + "s").code(), StatusCode::kNotFound);
+  EXPECT_FALSE(here_.outputs->Find(MapAttemptId(kJob, 0, 0), 0).has_value());
 }
 
 TEST_F(ReduceCopyTest, FindsUntilItIsRemoved) {
   for (const std::uint32_t map : {0u, 1u, 2u}) here_.AddRun(map, 2);
-  ASSERT_TRUE(here_.outputs->Find(MapAttemptId(JobId{kJob}, 1, 0), 1).has_value());
-  EXPECT_FALSE(here_.outputs->Find(MapAttemptId(JobId{kJob}, 1, 0), 2).has_value());
-  here_.outputs->Remove(MapAttemptId(JobId{kJob}, 1, 0));
-  EXPECT_FALSE(here_.outputs->Find(MapAttemptId(JobId{kJob}, 1, 0), 1).has_value());
-  here_.outputs->RemoveJob(kJob + 1);
-  EXPECT_TRUE(here_.outputs->Find(MapAttemptId(JobId{kJob}, 2, 0), 1).has_value());
+  ASSERT_TRUE(here_.outputs->Find(MapAttemptId(kJob, 1, 0), 1).has_value());
+  EXPECT_FALSE(here_.outputs->Find(MapAttemptId(kJob, 1, 0), 2).has_value());
+  here_.outputs->Remove(MapAttemptId(kJob, 1, 0));
+  EXPECT_FALSE(here_.outputs->Find(MapAttemptId(kJob, 1, 0), 1).has_value());
+  here_.outputs->RemoveJob(JobId{kJob.value + 1});
+  EXPECT_TRUE(here_.outputs->Find(MapAttemptId(kJob, 2, 0), 1).has_value());
   here_.outputs->RemoveJob(kJob);
-  EXPECT_FALSE(here_.outputs->Find(MapAttemptId(JobId{kJob}, 2, 0), 1).has_value());
+  EXPECT_FALSE(here_.outputs->Find(MapAttemptId(kJob, 2, 0), 1).has_value());
 }
 
 }  // namespace

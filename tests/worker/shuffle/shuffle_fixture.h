@@ -18,7 +18,7 @@
 
 namespace millrace::shuffle {
 
-inline constexpr std::uint32_t kJob = 3;
+inline constexpr JobId kJob{3};
 
 using Records = std::vector<std::pair<std::string, std::string>>;
 
@@ -58,10 +58,10 @@ struct Worker {
       Require(writer->EndPartition());
     }
     Require(writer->Finish());
-    Require(outputs->Add(MapAttemptId(JobId{kJob}, map, number), PathOf(map, number)));
+    Require(outputs->Add(MapAttemptId(kJob, map, number), PathOf(map, number)));
   }
   [[nodiscard]] Source Has(std::uint32_t map, std::uint32_t number = 0) const {
-    return {MapAttemptId(JobId{kJob}, map, number), "127.0.0.1", server->port(), false};
+    return {MapAttemptId(kJob, map, number), "127.0.0.1", server->port(), false};
   }
 
   TempDir dir = std::move(*TempDir::Make("shuffle"));
@@ -81,7 +81,7 @@ class FakeWorker final {
     Require(server_->Start());
   }
   [[nodiscard]] Source Has(std::uint32_t map) const {
-    return {MapAttemptId(JobId{kJob}, map, 0), "127.0.0.1", server_->port(), false};
+    return {MapAttemptId(kJob, map, 0), "127.0.0.1", server_->port(), false};
   }
 
  private:

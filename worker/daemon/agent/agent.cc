@@ -20,16 +20,15 @@ constexpr std::uint64_t kTrashYieldsBelow = std::uint64_t{1} << 30;
 
 constexpr std::size_t kMostAttemptsTold = 40'000;  // each takes 16 bytes in the message
 
-// Returns how many of the attempts there is room for, and takes that much from the room.
-template <class Attempts>
-unsigned Take(const Attempts& attempts, std::size_t* room) {
-  const std::size_t taken = std::min(attempts.size(), *room);
-  *room -= taken;
-  return static_cast<unsigned>(taken);
+// Returns for how many of `wanted` attempts there is room, and makes the room smaller by as many.
+unsigned UseRoom(std::size_t wanted, std::size_t* room) {
+  const std::size_t used = std::min(wanted, *room);
+  *room -= used;
+  return static_cast<unsigned>(used);
 }
 
 template <class Attempts>
-void Fill(capnp::List<task::wire::Attempt>::Builder wire, const Attempts& attempts) {
+void WriteAttempts(capnp::List<task::wire::Attempt>::Builder wire, const Attempts& attempts) {
   unsigned i = 0;
   for (const AttemptId& attempt : attempts) {
     if (i == wire.size()) return;
@@ -75,10 +74,11 @@ kj::Promise<void> WorkerAgent::Leave() {
 }
 
 void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable) {
-  std::shared_ptr<WorkerJob>& job = jobs_[setup.getJob()];
+  const JobId id{setup.getJob()};
+  std::shared_ptr<WorkerJob>& job = jobs_[id];
   if (job != nullptr) return;
   job = std::make_shared<WorkerJob>();
-  job->number = setup.getJob();
+  job->id = id;
   job->setup = OwnedMessage<task::wire::JobSetup>(setup);
   job->executable = std::move(executable);
   job->timeout = TimeoutOf(setup, config_.task_timeout);
@@ -86,7 +86,7 @@ void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId exec
 }
 
 void WorkerAgent::FetchExecutable(const std::shared_ptr<WorkerJob>& job) {
-  job->state = WorkerJob::State::kFetching;
+  job->executable_state = WorkerJob::ExecutableState::kFetching;
   const auto fetched = [self = self_, known = std::weak_ptr(job), id = job->executable,
                         &executables = parts_.executables](const Result<std::string>& path) {
     const auto still = known.lock();
@@ -104,21 +104,22 @@ void WorkerAgent::ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const
     set_up.builder().setCluster(identity_.cluster);
     set_up.builder().setNode(node_.value);
     set_up.builder().setMemory(config_.task_memory);
-    parts_.runner.SetUpJob(job->number, *path, std::move(set_up));
-    job->state = WorkerJob::State::kReady;
+    parts_.runner.SetUpJob(job->id, *path, std::move(set_up));
+    job->executable_state = WorkerJob::ExecutableState::kReady;
   } else {
     job->failure = path.status();
-    job->state = WorkerJob::State::kFailed;
+    job->executable_state = WorkerJob::ExecutableState::kFailed;
   }
   attempts_.JobFetched(*job);
 }
 
-void WorkerAgent::ForgetJob(std::uint32_t job) {
+void WorkerAgent::ForgetJob(JobId job) {
   session_.reports().DropJob(job);
   attempts_.RemoveJob(job);
   parts_.plane.RemoveMapOutputs(job);
   if (const auto known = jobs_.find(job); known != jobs_.end()) {
-    if (known->second->state == WorkerJob::State::kReady) parts_.executables.Release(known->second->executable);
+    if (known->second->executable_state == WorkerJob::ExecutableState::kReady)
+      parts_.executables.Release(known->second->executable);
     jobs_.erase(known);
   }
   // The files go last, since processes may write until they are gone.
@@ -173,18 +174,18 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   info.setIncarnation(incarnation_);
   const std::set<AttemptId> running = attempts_.Ids();
   std::set<AttemptId> served;
-  for (const auto& [number, job] : jobs_) served.insert(job->held.begin(), job->held.end());
+  for (const auto& [id, job] : jobs_) served.insert(job->held.begin(), job->held.end());
   const std::vector<AttemptId> done = session_.reports().Unanswered(Report::Tells::kDone);
   const std::vector<AttemptId> failed = session_.reports().Unanswered(Report::Tells::kFailed);
   for (const AttemptId& id : done) served.erase(id);
   std::size_t room = kMostAttemptsTold;
-  Fill(info.initDone(Take(done, &room)), done);
-  Fill(info.initFailed(Take(failed, &room)), failed);
-  Fill(info.initRunning(Take(running, &room)), running);
+  WriteAttempts(info.initDone(UseRoom(done.size(), &room)), done);
+  WriteAttempts(info.initFailed(UseRoom(failed.size(), &room)), failed);
+  WriteAttempts(info.initRunning(UseRoom(running.size(), &room)), running);
   if (served.size() > room) {
     log_->warn("{} map outputs are served here, {} are told: the rest will run again", served.size(), room);
   }
-  Fill(info.initMapOutputs(Take(served, &room)), served);
+  WriteAttempts(info.initMapOutputs(UseRoom(served.size(), &room)), served);
 }
 
 wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServer>(self_); }
@@ -199,7 +200,7 @@ void WorkerAgent::Registered(NodeId node, master::wire::WorkerSettings::Reader s
   for (const auto attempt : settings.getSettled()) {
     if (const AttemptId id = FromWire(attempt); meant(id)) session_.reports().Drop(id);
   }
-  for (const std::uint32_t job : settings.getForgotten()) ForgetJob(job);
+  for (const std::uint32_t job : settings.getForgotten()) ForgetJob(JobId{job});
   if (on_registered_) on_registered_(node);
 }
 

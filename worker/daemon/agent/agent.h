@@ -58,11 +58,11 @@ class WorkerAgent final : private SessionOwner {
   // These do what the master asks for by way of ControlServer (worker.capnp says what each is).
   void SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable);
   [[nodiscard]] AttemptTable& attempts() { return attempts_; }
-  void MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutput>& ready, const std::vector<AttemptId>& gone,
+  void MapOutputs(JobId job, const std::vector<AnnouncedOutput>& ready, const std::vector<AttemptId>& gone,
                   const std::vector<std::uint32_t>& left_out) {
     attempts_.MapOutputs(job, node_, ready, gone, left_out);
   }
-  void ForgetJob(std::uint32_t job);
+  void ForgetJob(JobId job);
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets);
   void DeleteBlocks(std::vector<std::uint64_t> ids);
   void TrashBlocks(std::vector<std::uint64_t> ids);  // of no file

@@ -103,9 +103,9 @@ AttemptTable::AttemptPtr AttemptTable::Admit(const AttemptId& id) {
   if (launched_since_claim_) launched_since_claim_->insert(id);
   // a dead master launched it, and this one has done so again: the attempt goes on
   if (Find(id) != nullptr) return nullptr;
-  const auto job = jobs_.find(id.task.job.value);
+  const auto job = jobs_.find(id.task.job);
   if (job == jobs_.end()) {
-    ReportFailed(id, {fmt::format("the worker was not told of job {} before", id.task.job.value), {}}, true);
+    ReportFailed(id, {fmt::format("the worker was not told of {} before", ToText(id.task.job)), {}}, true);
     return nullptr;
   }
   const auto most = static_cast<std::size_t>(kMostAttemptsPerSlot * (config_.map_slots + config_.reduce_slots));
@@ -115,7 +115,8 @@ AttemptTable::AttemptPtr AttemptTable::Admit(const AttemptId& id) {
         true);
     return nullptr;
   }
-  if (job->second->state == WorkerJob::State::kFailed) fetch_(job->second);  // the executable may be there by now
+  if (job->second->executable_state == WorkerJob::ExecutableState::kFailed)
+    fetch_(job->second);  // the executable may be there by now
   auto attempt = std::make_shared<Attempt>();
   attempt->id = id;
   attempt->job = job->second;
@@ -168,8 +169,11 @@ void AttemptTable::Prepare(const AttemptPtr& attempt) {
 
 void AttemptTable::Proceed(Attempt& attempt) {
   if (!attempt.prepared || attempt.started) return;
-  if (attempt.job->state == WorkerJob::State::kFailed) return Fail(attempt, {attempt.job->failure.message(), {}});
-  if (attempt.job->state == WorkerJob::State::kFetching || (attempt.id.task.reduce() && !attempt.computing)) return;
+  if (attempt.job->executable_state == WorkerJob::ExecutableState::kFailed)
+    return Fail(attempt, {attempt.job->failure.message(), {}});
+  if (attempt.job->executable_state == WorkerJob::ExecutableState::kFetching ||
+      (attempt.id.task.reduce() && !attempt.computing))
+    return;
   attempt.started = true;
   Moved(attempt, 0);
   if (attempt.map) {
@@ -183,16 +187,16 @@ void AttemptTable::Proceed(Attempt& attempt) {
 // copies wait is told as if nothing were compressed, because compression would otherwise remove its own reason.
 void AttemptTable::DescribeLink(Attempt& attempt) {
   if (attempt.crossing <= 0 || attempt.job->setup.reader().getReduces() == 0) return;
-  const shuffle::FetchMeter::Figures seen = parts_.plane.Seen(attempt.id.task.job.value);
+  const shuffle::FetchMeter::Figures figures = parts_.plane.FetchFigures(attempt.id.task.job);
   auto link = attempt.map->builder().initLink();
-  link.setBytesPerSecond(seen.bytes_per_second);
+  link.setBytesPerSecond(figures.bytes_per_second);
   link.setCrossing(std::min(attempt.crossing, 1.0));
-  link.setWaited(std::min(seen.waited * seen.ratio, 1.0));
+  link.setWaited(std::min(figures.waited * figures.ratio, 1.0));
   link.setMaps(static_cast<std::uint32_t>(std::count_if(attempts_.begin(), attempts_.end(), [](const auto& entry) {
     return !entry.first.task.reduce() && entry.second->started;
   })));
   log_->debug("{}: copies come in at {:.1f} MB/s and would wait {:.0f}% of their time, {:.0f}% of its output leaves",
-              ToText(attempt.id), seen.bytes_per_second / 1e6, 100 * link.getWaited(), 100 * link.getCrossing());
+              ToText(attempt.id), figures.bytes_per_second / 1e6, 100 * link.getWaited(), 100 * link.getCrossing());
 }
 
 void AttemptTable::StartCopy(const AttemptPtr& attempt) {
@@ -220,7 +224,7 @@ void AttemptTable::StartCopy(const AttemptPtr& attempt) {
   if (!left_out.empty()) attempt->copier->LeaveOut({left_out.begin(), left_out.end()});
 }
 
-void AttemptTable::MapOutputs(std::uint32_t job, NodeId own_node, const std::vector<AnnouncedOutput>& ready,
+void AttemptTable::MapOutputs(JobId job, NodeId own_node, const std::vector<AnnouncedOutput>& ready,
                               const std::vector<AttemptId>& gone, const std::vector<std::uint32_t>& left_out) {
   const auto known = jobs_.find(job);
   if (known == jobs_.end()) return;
@@ -238,7 +242,7 @@ void AttemptTable::MapOutputs(std::uint32_t job, NodeId own_node, const std::vec
   known->second->left_out.insert(left_out.begin(), left_out.end());
   bool reduces = false;
   for (const auto& [id, attempt] : attempts_) {
-    if (id.task.job.value != job || !id.task.reduce()) continue;
+    if (id.task.job != job || !id.task.reduce()) continue;
     reduces = true;
     if (attempt->copier == nullptr) continue;
     if (!gone.empty()) attempt->copier->Gone(gone);
@@ -464,7 +468,7 @@ void AttemptTable::Kill(const AttemptId& id, const std::string& reason) {
     log_->info("{} is killed: {}", ToText(id), reason);
     return Stop(*attempt);
   }
-  const auto job = jobs_.find(id.task.job.value);
+  const auto job = jobs_.find(id.task.job);
   if (job != jobs_.end() && job->second->held.erase(id) > 0) DropMapOutput(id);
 }
 
@@ -478,7 +482,7 @@ void AttemptTable::Remove(Attempt& attempt) {
   attempts_.erase(attempt.id);
   attempt.copier.reset();
   const bool reduces = std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& entry) {
-    return entry.first.task.reduce() && entry.first.task.job.value == attempt.id.task.job.value;
+    return entry.first.task.reduce() && entry.first.task.job == attempt.id.task.job;
   });
   if (!reduces) attempt.job->announced.clear();
   gate_.Leave(attempt.id);
@@ -501,10 +505,10 @@ void AttemptTable::JobFetched(const WorkerJob& job) {
   for (const AttemptPtr& attempt : waiting) Proceed(*attempt);
 }
 
-void AttemptTable::RemoveJob(std::uint32_t job) {
+void AttemptTable::RemoveJob(JobId job) {
   std::vector<AttemptPtr> ended;
   for (const auto& [id, attempt] : attempts_) {
-    if (id.task.job.value == job) ended.push_back(attempt);
+    if (id.task.job == job) ended.push_back(attempt);
   }
   for (const AttemptPtr& attempt : ended) Remove(*attempt);
 }

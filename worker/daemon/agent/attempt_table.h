@@ -47,18 +47,18 @@ struct AnnouncedOutput {
 
 // What the worker keeps of a job.
 struct WorkerJob {
-  std::uint32_t number = 0;
+  JobId id;
   OwnedMessage<task::wire::JobSetup> setup;
   ExecutableId executable;
-  enum class State { kFetching, kReady, kFailed } state = State::kFetching;
-  Status failure;
+  enum class ExecutableState { kFetching, kReady, kFailed } executable_state = ExecutableState::kFetching;
+  Status failure;                                      // why the executable could not be had
   Micros timeout = 0;                                  // task.timeout, of the job or else of the worker
   std::map<std::uint32_t, shuffle::Source> announced;  // by map task; while reduces of the job are here
   std::set<std::uint32_t> left_out;                    // map tasks without an output; while reduces are here
   std::set<AttemptId> held;                            // map outputs that this worker serves
 };
 
-using WorkerJobs = std::map<std::uint32_t, std::shared_ptr<WorkerJob>>;
+using WorkerJobs = std::map<JobId, std::shared_ptr<WorkerJob>>;
 
 class AttemptTable final : private TaskObserver {
  public:
@@ -77,7 +77,7 @@ class AttemptTable final : private TaskObserver {
   void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing, bool asks);
   // The reduce may compute once it has copied. computing: how many may at once.
   void GrantCompute(const AttemptId& attempt, std::uint32_t computing);
-  void MapOutputs(std::uint32_t job, NodeId own_node, const std::vector<AnnouncedOutput>& ready,
+  void MapOutputs(JobId job, NodeId own_node, const std::vector<AnnouncedOutput>& ready,
                   const std::vector<AttemptId>& gone, const std::vector<std::uint32_t>& left_out);
   void Kill(const AttemptId& attempt, const std::string& reason);
 
@@ -85,7 +85,7 @@ class AttemptTable final : private TaskObserver {
   // Takes in that the job's executable is there, or could not be had: its attempts go on, or fail.
   void JobFetched(const WorkerJob& job);
   // Drops the attempts of the job; nobody is told. The caller ends their processes and removes their files.
-  void RemoveJob(std::uint32_t job);
+  void RemoveJob(JobId job);
   // Ends all attempts and reports them as lost.
   void LoseAll(const std::string& why);
   // Notes that the worker tells a master what it has: attempts that are launched from now on are not part of that.

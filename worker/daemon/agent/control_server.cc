@@ -56,7 +56,7 @@ kj::Promise<void> ControlServer::mapOutputs(MapOutputsContext context) {
   for (const auto attempt : params.getGone()) gone.push_back(FromWire(attempt));
   std::vector<std::uint32_t> left_out;
   for (const std::uint32_t map : params.getLeftOut()) left_out.push_back(map);
-  agent().MapOutputs(params.getJob(), ready, gone, left_out);
+  agent().MapOutputs(JobId{params.getJob()}, ready, gone, left_out);
   return kj::READY_NOW;
 }
 
@@ -66,7 +66,7 @@ kj::Promise<void> ControlServer::kill(KillContext context) {
 }
 
 kj::Promise<void> ControlServer::forgetJob(ForgetJobContext context) {
-  agent().ForgetJob(context.getParams().getJob());
+  agent().ForgetJob(JobId{context.getParams().getJob()});
   return kj::READY_NOW;
 }
 

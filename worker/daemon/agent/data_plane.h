@@ -41,13 +41,13 @@ class DataPlane {
   // Serves the run file at `path` as the output of a map attempt until it is removed.
   virtual void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) = 0;
   virtual void RemoveMapOutput(const AttemptId& map) = 0;
-  virtual void RemoveMapOutputs(std::uint32_t job) = 0;
+  virtual void RemoveMapOutputs(JobId job) = 0;
   // Starts a copy into `file`. Callbacks are those of shuffle::ReduceCopy, but come on the control thread. Requires:
   // the directory of `file` exists.
   [[nodiscard]] virtual std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
                                                                 std::string file, shuffle::CopyCallbacks callbacks) = 0;
-  // Returns what copies of the job, or of any, have seen of the network (shuffle::FetchMeter).
-  [[nodiscard]] virtual shuffle::FetchMeter::Figures Seen(std::uint32_t job) const = 0;
+  // Returns what the copies of the job, or else those of all jobs, have measured of the network (shuffle::FetchMeter).
+  [[nodiscard]] virtual shuffle::FetchMeter::Figures FetchFigures(JobId job) const = 0;
   virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) = 0;
 };
 

@@ -18,7 +18,8 @@ void ReportQueue::Keep(Report report) {
 }
 
 bool ReportQueue::Holds(const std::string& what) const {
-  return std::any_of(reports_.begin(), reports_.end(), [&](const Kept& kept) { return kept.report.what == what; });
+  return std::any_of(reports_.begin(), reports_.end(),
+                     [&](const KeptReport& kept) { return kept.report.what == what; });
 }
 
 void ReportQueue::Open(master::wire::WorkerSession::Client session, kj::Duration limit) {
@@ -32,12 +33,12 @@ void ReportQueue::Open(master::wire::WorkerSession::Client session, kj::Duration
 void ReportQueue::Close() {
   calls_ = nullptr;
   session_ = nullptr;
-  for (Kept& kept : reports_) kept.sent = false;
+  for (KeptReport& kept : reports_) kept.sent = false;
 }
 
 void ReportQueue::Pump() {
   KJ_IF_MAYBE (session, session_) {
-    for (Kept& kept : reports_) {
+    for (KeptReport& kept : reports_) {
       if (kept.sent) continue;
       auto pass = gate_.TryEnter();
       if (!pass) return;
@@ -52,8 +53,8 @@ void ReportQueue::Pump() {
   }
 }
 
-std::list<ReportQueue::Kept>::iterator ReportQueue::Find(std::uint64_t serial) {
-  return std::find_if(reports_.begin(), reports_.end(), [&](const Kept& kept) { return kept.serial == serial; });
+std::list<ReportQueue::KeptReport>::iterator ReportQueue::Find(std::uint64_t serial) {
+  return std::find_if(reports_.begin(), reports_.end(), [&](const KeptReport& kept) { return kept.serial == serial; });
 }
 
 void ReportQueue::Answered(std::uint64_t serial) {
@@ -99,16 +100,16 @@ void ReportQueue::Refused(std::uint64_t serial, const Status& why) {
 }
 
 void ReportQueue::Drop(const AttemptId& attempt) {
-  reports_.remove_if([&](const Kept& kept) { return kept.report.attempt == attempt; });
+  reports_.remove_if([&](const KeptReport& kept) { return kept.report.attempt == attempt; });
 }
 
-void ReportQueue::DropJob(std::uint32_t job) {
-  reports_.remove_if([&](const Kept& kept) { return kept.report.attempt.task.job.value == job; });
+void ReportQueue::DropJob(JobId job) {
+  reports_.remove_if([&](const KeptReport& kept) { return kept.report.attempt.task.job == job; });
 }
 
 std::vector<AttemptId> ReportQueue::Unanswered(Report::Tells end) const {
   std::vector<AttemptId> attempts;
-  for (const Kept& kept : reports_) {
+  for (const KeptReport& kept : reports_) {
     if (kept.report.tells == end) attempts.push_back(kept.report.attempt);
   }
   return attempts;

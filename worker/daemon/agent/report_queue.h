@@ -45,14 +45,14 @@ class ReportQueue {
   void Pump();
   // Drops the reports of the attempt: nobody wants to hear of it any more.
   void Drop(const AttemptId& attempt);
-  void DropJob(std::uint32_t job);
+  void DropJob(JobId job);
   // Returns the attempts that have ended in this way, but whose end the master has not yet confirmed.
   [[nodiscard]] std::vector<AttemptId> Unanswered(Report::Tells end) const;
   [[nodiscard]] bool empty() const { return reports_.empty(); }
   [[nodiscard]] kj::Promise<void> WhenEmpty();
 
  private:
-  struct Kept {
+  struct KeptReport {
     std::uint64_t serial = 0;
     bool sent = false;  // sent on the session that is open
     Report report;
@@ -60,14 +60,14 @@ class ReportQueue {
   void Answered(std::uint64_t serial);
   void TellEmpty();
   void Refused(std::uint64_t serial, const Status& why);
-  std::list<Kept>::iterator Find(std::uint64_t serial);
+  std::list<KeptReport>::iterator Find(std::uint64_t serial);
 
   kj::Timer& timer_;
   std::function<void(const Status&)> broken_;
   Log log_;
   rpc::CallGate gate_;
   kj::Duration limit_ = 10 * kj::SECONDS;
-  std::list<Kept> reports_;
+  std::list<KeptReport> reports_;
   std::uint64_t next_serial_ = 0;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> await_empty_;
   kj::Maybe<master::wire::WorkerSession::Client> session_;

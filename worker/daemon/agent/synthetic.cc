@@ -7,7 +7,7 @@ namespace millrace::worker {
 SyntheticRunner::SyntheticRunner(kj::Timer& timer, Random random, SyntheticTimes times)
     : timer_(timer), random_(random), times_(times) {}
 
-void SyntheticRunner::SetUpJob(std::uint32_t, std::string, OwnedMessage<task::wire::SetUp>) {}
+void SyntheticRunner::SetUpJob(JobId, std::string, OwnedMessage<task::wire::SetUp>) {}
 
 void SyntheticRunner::RunMap(OwnedMessage<task::wire::RunMap> launch) {
   Run(FromWire(launch.reader().getAttempt()), times_.map_least, times_.map_most);
@@ -61,8 +61,8 @@ kj::Promise<void> SyntheticRunner::Kill(const AttemptId& attempt) {
   return kj::READY_NOW;
 }
 
-kj::Promise<void> SyntheticRunner::ForgetJob(std::uint32_t job) {
-  std::erase_if(running_, [&](const auto& entry) { return entry.first.task.job.value == job; });
+kj::Promise<void> SyntheticRunner::ForgetJob(JobId job) {
+  std::erase_if(running_, [&](const auto& entry) { return entry.first.task.job == job; });
   return kj::READY_NOW;
 }
 
@@ -116,8 +116,8 @@ void SyntheticPlane::AddMapOutput(const AttemptId& map, const std::string&, std:
   tasks_.Add(kj::evalLater([then = std::move(then)] { then(Status::Ok()); }));
 }
 
-void SyntheticPlane::RemoveMapOutputs(std::uint32_t job) {
-  std::erase_if(served_, [&](const AttemptId& map) { return map.task.job.value == job; });
+void SyntheticPlane::RemoveMapOutputs(JobId job) {
+  std::erase_if(served_, [&](const AttemptId& map) { return map.task.job == job; });
 }
 
 std::unique_ptr<ReduceCopier> SyntheticPlane::StartCopy(const AttemptId&, std::uint32_t maps, std::string,

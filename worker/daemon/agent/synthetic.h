@@ -40,11 +40,11 @@ class SyntheticRunner final : public TaskRunner {
   void FillDone(std::function<void(const AttemptId&, task::wire::Done::Builder)> fill) { fill_ = std::move(fill); }
 
   void Observe(TaskObserver* observer) override { observer_ = observer; }
-  void SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override;
+  void SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override;
   void RunMap(OwnedMessage<task::wire::RunMap> launch) override;
   void RunReduce(OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
-  [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
+  [[nodiscard]] kj::Promise<void> ForgetJob(JobId job) override;
 
  private:
   void Run(const AttemptId& attempt, kj::Duration least, kj::Duration most);
@@ -68,14 +68,14 @@ class SyntheticPlane final : public DataPlane {
   void Observe(BlockEvents events) override { events_ = std::move(events); }
   void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }
-  void RemoveMapOutputs(std::uint32_t job) override;
+  void RemoveMapOutputs(JobId job) override;
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
-  [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t) const override { return seen_; }
+  [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId) const override { return figures_; }
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
 
   // A test drives and looks at these.
-  void SetSeen(const shuffle::FetchMeter::Figures& seen) { seen_ = seen; }
+  void SetFetchFigures(const shuffle::FetchMeter::Figures& figures) { figures_ = figures; }
   struct Copy {
     dfs::StoredBlock block;
     std::vector<dfs::ReplicaHost> targets;
@@ -86,7 +86,7 @@ class SyntheticPlane final : public DataPlane {
 
  private:
   BlockEvents events_;
-  shuffle::FetchMeter::Figures seen_;
+  shuffle::FetchMeter::Figures figures_;
   std::set<AttemptId> served_;
   std::vector<Copy> replications_;
   rpc::TaskGroup tasks_;
@@ -99,7 +99,7 @@ class SyntheticFiles final : public AttemptFiles {
   Status Prepare(const AttemptId&) override { return Status::Ok(); }
   void RemoveScratch(const AttemptId&) override {}
   void RemoveRun(const AttemptId&) override {}
-  void RemoveJob(std::uint32_t) override {}
+  void RemoveJob(JobId) override {}
   [[nodiscard]] Result<LogPiece> ReadLog(const AttemptId&, bool, std::uint64_t, std::uint32_t) const override {
     return LogPiece();
   }

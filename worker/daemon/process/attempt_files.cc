@@ -24,12 +24,10 @@ Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string dir
   return std::unique_ptr<DiskAttemptFiles>(new DiskAttemptFiles(std::move(directory), reserved_bytes));
 }
 
-std::string DiskAttemptFiles::JobDirectory(std::uint32_t job) const {
-  return fmt::format("{}/jobs/{}", directory_, job);
-}
+std::string DiskAttemptFiles::JobDirectory(JobId job) const { return fmt::format("{}/jobs/{}", directory_, job.value); }
 
 AttemptPaths DiskAttemptFiles::Paths(const AttemptId& attempt) const {
-  const std::string job = JobDirectory(attempt.task.job.value), stem = ToText(attempt);
+  const std::string job = JobDirectory(attempt.task.job), stem = ToText(attempt);
   const std::string log = fmt::format("{}/{}/{}", logs_directory(), attempt.task.job.value, stem);
   AttemptPaths paths;
   if (!attempt.task.reduce()) paths.run_file = job + "/map/" + stem + ".run";
@@ -50,7 +48,7 @@ Status DiskAttemptFiles::Prepare(const AttemptId& attempt) {
     return NoSpace(fmt::format("{} cannot start: {} has {} free, less than worker.reserved_bytes = {}; make room there",
                                ToText(attempt), directory_, FormatBytes(free), FormatBytes(reserved_bytes_)));
   }
-  MILLRACE_TRY(MakeDirectories(JobDirectory(attempt.task.job.value) + (attempt.task.reduce() ? "/reduce" : "/map")));
+  MILLRACE_TRY(MakeDirectories(JobDirectory(attempt.task.job) + (attempt.task.reduce() ? "/reduce" : "/map")));
   MILLRACE_TRY(MakeDirectories(Paths(attempt).scratch));
   return MakeDirectories(fmt::format("{}/{}", logs_directory(), attempt.task.job.value));
 }
@@ -64,7 +62,7 @@ void DiskAttemptFiles::RemoveScratch(const AttemptId& attempt) {
 
 void DiskAttemptFiles::RemoveRun(const AttemptId& attempt) { (void)RemoveTree(Paths(attempt).run_file); }
 
-void DiskAttemptFiles::RemoveJob(std::uint32_t job) { (void)RemoveTree(JobDirectory(job)); }
+void DiskAttemptFiles::RemoveJob(JobId job) { (void)RemoveTree(JobDirectory(job)); }
 
 Result<LogPiece> DiskAttemptFiles::ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                            std::uint32_t limit) const {

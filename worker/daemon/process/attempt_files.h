@@ -41,7 +41,7 @@ class AttemptFiles {
   virtual Status Prepare(const AttemptId& attempt) = 0;
   virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
   virtual void RemoveRun(const AttemptId& attempt) = 0;
-  virtual void RemoveJob(std::uint32_t job) = 0;  // all but the logs
+  virtual void RemoveJob(JobId job) = 0;  // all but the logs
   // Returns at most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log (any more).
   [[nodiscard]] virtual Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                                  std::uint32_t limit) const = 0;
@@ -56,7 +56,7 @@ class DiskAttemptFiles final : public AttemptFiles {
   Status Prepare(const AttemptId& attempt) override;
   void RemoveScratch(const AttemptId& attempt) override;
   void RemoveRun(const AttemptId& attempt) override;
-  void RemoveJob(std::uint32_t job) override;
+  void RemoveJob(JobId job) override;
   [[nodiscard]] Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                          std::uint32_t limit) const override;
 
@@ -67,7 +67,7 @@ class DiskAttemptFiles final : public AttemptFiles {
 
  private:
   DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes);
-  [[nodiscard]] std::string JobDirectory(std::uint32_t job) const;
+  [[nodiscard]] std::string JobDirectory(JobId job) const;
 
   std::string directory_;
   std::uint64_t reserved_bytes_;

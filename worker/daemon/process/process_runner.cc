@@ -25,7 +25,7 @@ ProcessRunner::ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, Log 
     : loop_(loop), limits_(std::move(limits)), log_(std::move(log)) {}
 ProcessRunner::~ProcessRunner() noexcept = default;
 
-void ProcessRunner::SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) {
+void ProcessRunner::SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) {
   jobs_.insert_or_assign(job, Job{std::move(executable), std::move(set_up)});
 }
 
@@ -46,7 +46,7 @@ void ProcessRunner::RunReduce(OwnedMessage<task::wire::RunReduce> launch) {
 void ProcessRunner::Run(Work work) {
   Process* warm = nullptr;
   for (const auto& [serial, process] : processes_) {
-    if (process->state != ProcessState::kIdle || process->job != work.attempt.task.job.value) continue;
+    if (process->state != ProcessState::kIdle || process->job != work.attempt.task.job) continue;
     if (warm == nullptr || process->idle_since > warm->idle_since) warm = process.get();
   }
   if (warm == nullptr) return Start(std::move(work));
@@ -56,25 +56,26 @@ void ProcessRunner::Run(Work work) {
 }
 
 void ProcessRunner::Start(Work work) {
-  const auto found = jobs_.find(work.attempt.task.job.value);
+  const auto found = jobs_.find(work.attempt.task.job);
   MILLRACE_CHECK(found != jobs_.end(), ToText(work.attempt) + " of a job that is not set up");
   const std::uint64_t serial = next_serial_++;
   Process& process = *(processes_[serial] = std::make_unique<Process>());
   process.serial = serial;
-  process.job = work.attempt.task.job.value;
-  process.log = fmt::format("{}/{}/process.err", limits_.logs_directory, process.job);
+  process.job = work.attempt.task.job;
+  const std::string directory = fmt::format("{}/{}", limits_.logs_directory, process.job.value);
+  process.log = directory + "/process.err";
   process.work = std::move(work);
 
   const TaskProcess::Events events{[this, serial](task::wire::FromTask::Reader message) { Message(serial, message); },
                                    [this, serial](const std::string& how) { Ended(serial, how); }};
-  const Status directory = MakeDirectories(fmt::format("{}/{}", limits_.logs_directory, process.job));
+  const Status made = MakeDirectories(directory);
   const SpawnSpec spec{.minder = limits_.minder,
                        .executable = found->second.executable,
                        .arguments = {"--millrace-task"},
                        .output = process.log,
                        .memory_limit = limits_.memory_limit,
                        .mark = MarkOf(serial)};
-  auto started = directory.ok() ? TaskProcess::Start(loop_, spec, events) : Result<kj::Own<TaskProcess>>(directory);
+  auto started = made.ok() ? TaskProcess::Start(loop_, spec, events) : Result<kj::Own<TaskProcess>>(made);
   if (!started.ok()) {
     process.state = ProcessState::kEnding;
     tasks_.Add(kj::evalLater([this, serial, why = started.status().message()] { Ended(serial, why); }));
@@ -201,7 +202,7 @@ kj::Promise<void> ProcessRunner::Kill(const AttemptId& attempt) {
   return kj::READY_NOW;
 }
 
-kj::Promise<void> ProcessRunner::ForgetJob(std::uint32_t job) {
+kj::Promise<void> ProcessRunner::ForgetJob(JobId job) {
   jobs_.erase(job);
   kj::Vector<kj::Promise<void>> ends;
   for (const auto& [serial, process] : processes_) {

@@ -35,11 +35,11 @@ class ProcessRunner final : public TaskRunner {
   ~ProcessRunner() noexcept override;  // kills every process and reaps it
 
   void Observe(TaskObserver* observer) override { observer_ = observer; }
-  void SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override;
+  void SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override;
   void RunMap(OwnedMessage<task::wire::RunMap> launch) override;
   void RunReduce(OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
-  [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
+  [[nodiscard]] kj::Promise<void> ForgetJob(JobId job) override;
 
   [[nodiscard]] std::size_t processes() const { return processes_.size(); }
 
@@ -57,7 +57,7 @@ class ProcessRunner final : public TaskRunner {
   };
   struct Process {
     std::uint64_t serial = 0;
-    std::uint32_t job = 0;
+    JobId job;
     ProcessState state = ProcessState::kStarting;
     std::uint64_t idle_since = 0;  // a rising number
     std::optional<Work> work;      // what it does, or will do when it is ready
@@ -89,7 +89,7 @@ class ProcessRunner final : public TaskRunner {
   ProcessLimits limits_;
   Log log_;
   TaskObserver* observer_ = nullptr;
-  std::map<std::uint32_t, Job> jobs_;
+  std::map<JobId, Job> jobs_;
   std::map<std::uint64_t, std::unique_ptr<Process>> processes_;
   std::uint64_t next_serial_ = 0;
   std::uint64_t idle_count_ = 0;

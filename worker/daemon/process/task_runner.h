@@ -37,7 +37,7 @@ class TaskRunner {
   // Sets the observer; with null nobody is told any more. Requires: it is called before anything else.
   virtual void Observe(TaskObserver* observer) = 0;
   // Says what the processes of a job execute and are told first. Requires: it is called before the job's first attempt.
-  virtual void SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) = 0;
+  virtual void SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) = 0;
   // Begins an attempt. Requires: its job is set up, and the attempt does not run.
   virtual void RunMap(OwnedMessage<task::wire::RunMap> launch) = 0;
   virtual void RunReduce(OwnedMessage<task::wire::RunReduce> launch) = 0;
@@ -45,7 +45,7 @@ class TaskRunner {
   // once if nothing does.
   [[nodiscard]] virtual kj::Promise<void> Kill(const AttemptId& attempt) = 0;
   // Does what Kill does for all of the job's attempts, and forgets the job's set-up.
-  [[nodiscard]] virtual kj::Promise<void> ForgetJob(std::uint32_t job) = 0;
+  [[nodiscard]] virtual kj::Promise<void> ForgetJob(JobId job) = 0;
 };
 
 }  // namespace millrace::worker

@@ -10,7 +10,7 @@ constexpr double kLeastSeconds = 1e-6;  // bytes that were there already did not
 
 }  // namespace
 
-void FetchMeter::Lane::Advance(Time now) {
+void FetchMeter::Tally::Advance(Time now) {
   if (now > last) {
     const double seconds = std::chrono::duration<double>(now - last).count();
     if (waits > 0) {
@@ -24,7 +24,7 @@ void FetchMeter::Lane::Advance(Time now) {
   for (double* sum : {&waiting, &copying, &stored, &raw}) *sum /= 2;
 }
 
-void FetchMeter::Lane::CloseWindow(Time now) {
+void FetchMeter::Tally::CloseWindow(Time now) {
   rates.push_back(static_cast<double>(window_bytes) / std::max(window_waiting, kLeastSeconds));
   if (rates.size() > kWindows) rates.pop_front();
   std::vector<double> sorted(rates.begin(), rates.end());
@@ -35,13 +35,13 @@ void FetchMeter::Lane::CloseWindow(Time now) {
   window_waiting = 0;
 }
 
-FetchMeter::Figures FetchMeter::Lane::At(Time now) const {
-  Lane until = *this;
+FetchMeter::Figures FetchMeter::Tally::At(Time now) const {
+  Tally until = *this;
   until.Advance(now);
   return until.Get();
 }
 
-FetchMeter::Figures FetchMeter::Lane::Get() const {
+FetchMeter::Figures FetchMeter::Tally::Get() const {
   Figures figures;
   figures.bytes_per_second = rate;
   if (copying > 0) figures.waited = std::min(waiting / copying, 1.0);
@@ -49,30 +49,30 @@ FetchMeter::Figures FetchMeter::Lane::Get() const {
   return figures;
 }
 
-void FetchMeter::Begin(std::uint32_t job, Time now) {
+void FetchMeter::Begin(JobId job, Time now) {
   {
     const std::lock_guard lock(mutex_);
     jobs_.try_emplace(job);
   }
-  Note(job, now, [](Lane& lane) { ++lane.copies; });
+  Note(job, now, [](Tally& tally) { ++tally.copies; });
 }
 
-void FetchMeter::Came(std::uint32_t job, std::uint64_t bytes, Time now) {
-  Note(job, now, [bytes, now](Lane& lane) {
-    --lane.waits;
-    lane.window_bytes += bytes;
-    if (lane.window_bytes >= kWindowBytes) lane.CloseWindow(now);
+void FetchMeter::Came(JobId job, std::uint64_t bytes, Time now) {
+  Note(job, now, [bytes, now](Tally& tally) {
+    --tally.waits;
+    tally.window_bytes += bytes;
+    if (tally.window_bytes >= kWindowBytes) tally.CloseWindow(now);
   });
 }
 
-void FetchMeter::Segment(std::uint32_t job, std::uint64_t stored, std::uint64_t raw, Time now) {
-  Note(job, now, [stored, raw](Lane& lane) {
-    lane.stored += static_cast<double>(stored);
-    lane.raw += static_cast<double>(raw);
+void FetchMeter::Segment(JobId job, std::uint64_t stored, std::uint64_t raw, Time now) {
+  Note(job, now, [stored, raw](Tally& tally) {
+    tally.stored += static_cast<double>(stored);
+    tally.raw += static_cast<double>(raw);
   });
 }
 
-FetchMeter::Figures FetchMeter::Of(std::uint32_t job, Time now) const {
+FetchMeter::Figures FetchMeter::FiguresOf(JobId job, Time now) const {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(job);
   if (found != jobs_.end() && found->second.rates.size() >= kFewestWindows) return found->second.At(now);
@@ -80,7 +80,7 @@ FetchMeter::Figures FetchMeter::Of(std::uint32_t job, Time now) const {
   return worker_.At(now);
 }
 
-void FetchMeter::Forget(std::uint32_t job) {
+void FetchMeter::Forget(JobId job) {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return;

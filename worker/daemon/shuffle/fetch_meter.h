@@ -17,6 +17,8 @@
 #include <map>
 #include <mutex>
 
+#include "base/ids/ids.h"
+
 namespace millrace::shuffle {
 
 class FetchMeter {
@@ -35,25 +37,25 @@ class FetchMeter {
   };
 
   // Begin and End enclose the time in which a copy has remote outputs to fetch.
-  void Begin(std::uint32_t job, Time now);
-  void End(std::uint32_t job, Time now) {
-    Note(job, now, [](Lane& lane) { --lane.copies; });
+  void Begin(JobId job, Time now);
+  void End(JobId job, Time now) {
+    Note(job, now, [](Tally& tally) { --tally.copies; });
   }
   // Wait notes that a copy has nothing to do but wait for bytes from the network, Came that `bytes` of them came (0
   // with a failure).
-  void Wait(std::uint32_t job, Time now) {
-    Note(job, now, [](Lane& lane) { ++lane.waits; });
+  void Wait(JobId job, Time now) {
+    Note(job, now, [](Tally& tally) { ++tally.waits; });
   }
-  void Came(std::uint32_t job, std::uint64_t bytes, Time now);
-  void Segment(std::uint32_t job, std::uint64_t stored, std::uint64_t raw, Time now);
+  void Came(JobId job, std::uint64_t bytes, Time now);
+  void Segment(JobId job, std::uint64_t stored, std::uint64_t raw, Time now);
 
   // Returns the figures of the job if it has enough of its own, else the worker's; nothing in them is older than
   // kRecent.
-  [[nodiscard]] Figures Of(std::uint32_t job, Time now) const;
-  void Forget(std::uint32_t job);  // requires: its copies have ended
+  [[nodiscard]] Figures FiguresOf(JobId job, Time now) const;
+  void Forget(JobId job);  // requires: its copies have ended
 
  private:
-  struct Lane {
+  struct Tally {
     void Advance(Time now);
     [[nodiscard]] bool over() const { return forgotten && copies == 0 && waits == 0; }
     void CloseWindow(Time now);
@@ -71,7 +73,7 @@ class FetchMeter {
     double waiting = 0, copying = 0, stored = 0, raw = 0;  // seconds and bytes, older ones halved
   };
   template <class F>
-  void Note(std::uint32_t job, Time now, F change) {
+  void Note(JobId job, Time now, F change) {
     const std::lock_guard lock(mutex_);
     worker_.Advance(now);
     change(worker_);
@@ -83,8 +85,8 @@ class FetchMeter {
   }
 
   mutable std::mutex mutex_;
-  Lane worker_;
-  std::map<std::uint32_t, Lane> jobs_;
+  Tally worker_;
+  std::map<JobId, Tally> jobs_;
 };
 
 }  // namespace millrace::shuffle

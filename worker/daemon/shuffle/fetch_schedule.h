@@ -73,7 +73,7 @@ class FetchSchedule {
 
   [[nodiscard]] std::uint32_t copied() const { return copied_; }
   [[nodiscard]] bool complete() const { return copied_ + left_out_ == outputs_.size(); }
-  [[nodiscard]] std::vector<CopiedSegment> TakeSegments();  // requires: the book is complete; by map
+  [[nodiscard]] std::vector<CopiedSegment> TakeSegments();  // requires: the schedule is complete; by map
 
  private:
   enum class OutputState { kUnknown, kWaiting, kFetching, kResting, kDoubted, kCopied, kLeftOut };

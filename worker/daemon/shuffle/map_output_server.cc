@@ -95,11 +95,11 @@ void MapOutputServer::Remove(const AttemptId& attempt) {
   removed = impl_->runs.extract(attempt);
 }
 
-void MapOutputServer::RemoveJob(std::uint32_t job) {
+void MapOutputServer::RemoveJob(JobId job) {
   std::vector<decltype(impl_->runs)::node_type> removed;  // closed without the lock
   const std::unique_lock lock(impl_->mutex);
-  auto at = impl_->runs.lower_bound(MapAttemptId(JobId{job}, 0, 0));
-  while (at != impl_->runs.end() && at->first.task.job.value == job) removed.push_back(impl_->runs.extract(at++));
+  auto at = impl_->runs.lower_bound(MapAttemptId(job, 0, 0));
+  while (at != impl_->runs.end() && at->first.task.job == job) removed.push_back(impl_->runs.extract(at++));
 }
 
 std::optional<MapOutputServer::Local> MapOutputServer::Find(const AttemptId& attempt, std::uint32_t partition) const {

@@ -26,7 +26,7 @@ class MapOutputServer {
   // Opens the file and reads its index; kCorrupt if it is not a run file. Requires: the file stays until Remove.
   Status Add(const AttemptId& attempt, const std::string& path);
   void Remove(const AttemptId& attempt);
-  void RemoveJob(std::uint32_t job);
+  void RemoveJob(JobId job);
 
   // Where a segment lies on this machine, for a reduce on the same worker, which reads it in place.
   struct Local {

@@ -10,11 +10,11 @@ namespace millrace::shuffle {
 
 void ReduceCopy::Impl::Announced(const std::vector<Source>& sources) {
   for (const Source& source : sources) {
-    if (!book.Announce(source)) continue;
+    if (!schedule.Announce(source)) continue;
     if (source.local) {
       LookUp(source);
     } else if (options.meter != nullptr && !metered && !ended) {
-      metered = source.map.task.job.value;
+      metered = source.map.task.job;
       options.meter->Begin(*metered, std::chrono::steady_clock::now());
     }
   }
@@ -25,7 +25,7 @@ void ReduceCopy::Impl::Announced(const std::vector<Source>& sources) {
 void ReduceCopy::Impl::LookUp(const Source& source) {
   std::optional<MapOutputServer::Local> found = local.Find(source.map, partition);
   if (!found.has_value()) {
-    if (book.Miss(source.map, std::chrono::steady_clock::now()))
+    if (schedule.Miss(source.map, std::chrono::steady_clock::now()))
       Tell(source.map, NotFound(ToText(source.map) + ": its output is not on this worker any more"));
     return;
   }
@@ -34,10 +34,10 @@ void ReduceCopy::Impl::LookUp(const Source& source) {
 
 void ReduceCopy::Impl::Schedule() {
   if (ended) return;
-  for (const Source& source : book.Wake(std::chrono::steady_clock::now())) LookUp(source);
+  for (const Source& source : schedule.Wake(std::chrono::steady_clock::now())) LookUp(source);
   if (ended) return;
   while (connections < limit.limit()) {
-    std::optional<FetchPlace> place = book.VisitNext();
+    std::optional<FetchPlace> place = schedule.VisitNext();
     if (!place.has_value()) break;
     auto guest = std::make_shared<Guest>();
     guests[*place] = guest;
@@ -53,12 +53,12 @@ void ReduceCopy::Impl::Connections(unsigned now) {
 }
 
 void ReduceCopy::Impl::Withdraw(const std::vector<AttemptId>& attempts) {
-  for (const AttemptId& attempt : attempts) book.Withdraw(attempt);
+  for (const AttemptId& attempt : attempts) schedule.Withdraw(attempt);
   LeaveUnwanted();
 }
 
 void ReduceCopy::Impl::LeaveOut(const std::vector<std::uint32_t>& maps) {
-  for (const std::uint32_t map : maps) book.LeaveOut(map);
+  for (const std::uint32_t map : maps) schedule.LeaveOut(map);
   FinishIfComplete();
   if (!ended) LeaveUnwanted();
 }
@@ -67,7 +67,7 @@ void ReduceCopy::Impl::LeaveOut(const std::vector<std::uint32_t>& maps) {
 void ReduceCopy::Impl::LeaveUnwanted() {
   std::vector<FetchPlace> places;
   for (const auto& [place, guest] : guests) {
-    if (!book.Wants(place)) places.push_back(place);
+    if (!schedule.Wants(place)) places.push_back(place);
   }
   for (const FetchPlace& place : places) {
     const std::shared_ptr<Guest> guest = guests[place];
@@ -81,11 +81,11 @@ void ReduceCopy::Impl::LeaveUnwanted() {
 void ReduceCopy::Impl::Left(const FetchPlace& place) {
   guests.erase(place);
   Connections(connections - 1);
-  book.Leave(place);
+  schedule.Leave(place);
 }
 
 void ReduceCopy::Impl::SetTimer() {
-  const auto next = book.next_wake();
+  const auto next = schedule.next_wake();
   if (!next.has_value()) return;
   timer.expires_at(*next);
   timer.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
@@ -99,18 +99,18 @@ void ReduceCopy::Impl::SetTimer() {
 void ReduceCopy::Impl::Keep(CopiedSegment segment) {
   const CopyFile::Extent extent{segment.segment.offset, segment.segment.length};
   const bool remote = segment.file == file.path();
-  if (!book.Keep(std::move(segment))) {
+  if (!schedule.Keep(std::move(segment))) {
     if (remote) file.Release(extent);
     return;
   }
-  copied = book.copied();
+  copied = schedule.copied();
   FinishIfComplete();
 }
 
 void ReduceCopy::Impl::Failed(const Ticket& ticket, const Status& why, bool for_good) {
   if (ended) return;
-  log->warn("copy for reduce {}: {}", partition, why.message());
-  if (book.Fail(ticket, for_good, std::chrono::steady_clock::now())) Tell(ticket.map, why);
+  log->warn("copy for {}: {}", ToText(TaskId{ticket.map.task.job, TaskKind::kReduce, partition}), why.message());
+  if (schedule.Fail(ticket, for_good, std::chrono::steady_clock::now())) Tell(ticket.map, why);
 }
 
 void ReduceCopy::Impl::Tell(const AttemptId& map, const Status& why) {
@@ -124,9 +124,9 @@ void ReduceCopy::Impl::Break(const Status& why) {
 }
 
 void ReduceCopy::Impl::FinishIfComplete() {
-  if (ended || !book.complete()) return;
+  if (ended || !schedule.complete()) return;
   End();
-  if (callbacks.complete) callbacks.complete(book.TakeSegments(), bytes_fetched);
+  if (callbacks.complete) callbacks.complete(schedule.TakeSegments(), bytes_fetched);
 }
 
 void ReduceCopy::Impl::End() {

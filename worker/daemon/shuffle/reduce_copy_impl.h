@@ -1,5 +1,5 @@
-// The parts of a ReduceCopy: its book, its file and its connections. reduce_copy.cc decides what is fetched and tells
-// how it went; segment_fetch.cc fetches.
+// The parts of a ReduceCopy: its schedule, its file and its connections. reduce_copy.cc decides what is fetched and
+// tells how it went; segment_fetch.cc fetches.
 //
 // All of it runs on one strand, except for pieces that are written by disk threads. Any code that touches the file, the
 // map output server or a callback holds a Pass, so that after Close only sockets may still be winding down; for these a
@@ -48,7 +48,7 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
         callbacks(std::move(told)),
         log(std::move(log_to)),
         file(std::move(path)),
-        book(partition, maps, options.retries, options.first_back_off),
+        schedule(partition, maps, options.retries, options.first_back_off),
         limit(options.max_connections) {}
 
   template <class F>
@@ -101,13 +101,13 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   const CopyCallbacks callbacks;
   const Log log;
   CopyFile file;
-  FetchSchedule book;
+  FetchSchedule schedule;
   Gate gate;
   std::map<FetchPlace, std::shared_ptr<Guest>> guests;
   FetchLimit limit;
   unsigned connections = 0;
-  std::optional<std::uint32_t> metered;  // the job under which this copy is known to the meter
-  bool ended = false;                    // complete, broken or destroyed
+  std::optional<JobId> metered;  // the job under which this copy is known to the meter
+  bool ended = false;            // complete, broken or destroyed
   std::uint64_t fetched_segments = 0;
   std::atomic<std::uint32_t> copied{0};
   std::atomic<std::uint64_t> bytes_fetched{0};

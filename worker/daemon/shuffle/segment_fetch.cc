@@ -26,7 +26,7 @@ Awaitable<void> ReduceCopy::Impl::Visit(std::shared_ptr<Impl> self, FetchPlace p
   const Gate::Pass pass(self->gate);
   if (!pass || self->ended || guest->given_up) co_return;
   if (!wire.ok()) {
-    for (const Ticket& ticket : self->book.NextBatch(place, kMaxFetch)) self->Failed(ticket, wire.status(), false);
+    for (const Ticket& ticket : self->schedule.NextBatch(place, kMaxFetch)) self->Failed(ticket, wire.status(), false);
   }
   self->Left(place);
   self->Schedule();
@@ -36,7 +36,7 @@ Awaitable<void> ReduceCopy::Impl::Visit(std::shared_ptr<Impl> self, FetchPlace p
 Awaitable<void> ReduceCopy::Impl::FetchAll(Guest& guest, FetchPlace place) {
   const auto buffer = std::make_unique_for_overwrite<char[]>(kPieceBytes);
   while (!ended && !guest.given_up) {
-    std::vector<Ticket> batch = book.NextBatch(place, BatchLimit());
+    std::vector<Ticket> batch = schedule.NextBatch(place, BatchLimit());
     if (batch.empty()) co_return;
     const bool in_step = co_await FetchBatch(*guest.wire, std::move(batch), buffer.get());
     if (!in_step && !ended && !guest.given_up) limit.Failed(std::chrono::steady_clock::now());
@@ -66,7 +66,7 @@ Awaitable<bool> ReduceCopy::Impl::FetchBatch(Wire& wire, std::vector<Ticket> bat
     if (!pass || ended) co_return false;
     if (!fetched.status.ok()) Failed(batch[i], fetched.status, fetched.for_good);
     if (fetched.in_step) continue;
-    for (++i; i < batch.size(); ++i) book.PutBack(batch[i]);
+    for (++i; i < batch.size(); ++i) schedule.PutBack(batch[i]);
     co_return false;
   }
   co_return true;
@@ -161,7 +161,7 @@ void ReduceCopy::Impl::Arrived(std::size_t size) {
 
 Awaitable<Status> ReduceCopy::Impl::ReadMetered(Wire& wire, char* out, std::size_t size, bool counts) {
   FetchMeter* const meter = counts ? options.meter : nullptr;
-  const std::uint32_t job = metered.value_or(0);
+  const JobId job = metered.value_or(JobId());
   if (meter != nullptr) meter->Wait(job, std::chrono::steady_clock::now());
   Status status = co_await wire.Read(out, size);
   if (meter != nullptr) meter->Came(job, status.ok() ? size : 0, std::chrono::steady_clock::now());

@@ -25,7 +25,7 @@ std::vector<std::string> BlockParts() {
 
 Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::string& directory,
                                                                  const std::vector<std::string>& parts) {
-  std::vector<Known> known;
+  std::vector<KnownPath> known;
   for (const std::string& part : parts) {
     const std::string path = directory + "/" + part;
     struct stat info = {};
@@ -38,7 +38,7 @@ Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::stri
 }
 
 Status DiskStorageProbe::Check() {
-  for (const Known& file : known_) {
+  for (const KnownPath& file : known_) {
     struct stat info = {};
     if (::stat(file.path.c_str(), &info) != 0) return FromErrno(errno, "look at " + file.path);
     if (info.st_dev != file.device || info.st_ino != file.inode) {

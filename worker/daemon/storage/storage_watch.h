@@ -39,15 +39,15 @@ class DiskStorageProbe final : public StorageProbe {
   [[nodiscard]] Status Check() override;
 
  private:
-  struct Known {
+  struct KnownPath {
     std::string path;
     std::uint64_t device = 0, inode = 0;
   };
-  DiskStorageProbe(std::string directory, std::vector<Known> known, Fd probe)
+  DiskStorageProbe(std::string directory, std::vector<KnownPath> known, Fd probe)
       : directory_(std::move(directory)), known_(std::move(known)), probe_(std::move(probe)) {}
 
   std::string directory_;
-  std::vector<Known> known_;
+  std::vector<KnownPath> known_;
   Fd probe_;
   std::uint64_t looks_ = 0;
 };

@@ -3,10 +3,10 @@
 namespace millrace::map {
 
 Status OrderedRecords::Write(run::RunWriter& writer, std::uint64_t* records) const {
-  for (const Lane& lane : lanes_) {
+  for (const PartitionRecords& partition : partitions_) {
     writer.BeginPartition();
-    for (const Chunk& chunk : lane.chunks) {
-      MILLRACE_TRY(writer.AddEncoded(lane.BytesOf(chunk), chunk.records));
+    for (const Chunk& chunk : partition.chunks) {
+      MILLRACE_TRY(writer.AddEncoded(partition.BytesOf(chunk), chunk.records));
       *records += chunk.records;
     }
     MILLRACE_TRY(writer.EndPartition());
@@ -15,9 +15,9 @@ Status OrderedRecords::Write(run::RunWriter& writer, std::uint64_t* records) con
 }
 
 std::vector<std::string> OrderedRecords::Copy() const {
-  std::vector<std::string> copies(lanes_.size());
-  for (std::size_t partition = 0; partition < lanes_.size(); ++partition) {
-    for (const Chunk& chunk : lanes_[partition].chunks) copies[partition] += lanes_[partition].BytesOf(chunk);
+  std::vector<std::string> copies(partitions_.size());
+  for (std::size_t partition = 0; partition < partitions_.size(); ++partition) {
+    for (const Chunk& chunk : partitions_[partition].chunks) copies[partition] += partitions_[partition].BytesOf(chunk);
   }
   return copies;
 }

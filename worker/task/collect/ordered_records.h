@@ -28,23 +28,23 @@ class OrderedRecords {
   // With very many partitions `memory` is too small for their chunks: then nothing is taken. Requires: `memory`
   // outlives this.
   OrderedRecords(std::span<char> memory, std::uint32_t partitions)
-      : memory_(memory), chunk_bytes_(memory.size() / (std::size_t{16} * partitions)), lanes_(partitions) {
+      : memory_(memory), chunk_bytes_(memory.size() / (std::size_t{16} * partitions)), partitions_(partitions) {
     chunk_bytes_ = chunk_bytes_ < kLeastChunk ? 0 : std::min(chunk_bytes_, kMostChunk);
   }
 
   // Adds the record after the partition's others, if the key is not less than their last.
   AddResult Add(std::uint32_t partition, std::string_view key, std::string_view value) {
-    Lane& lane = lanes_[partition];
-    if (key < lane.last) return AddResult::kOutOfOrder;
+    PartitionRecords& filled = partitions_[partition];
+    if (key < filled.last) return AddResult::kOutOfOrder;
     const std::size_t most = 2 * run::kMaxVarintBytes + key.size() + value.size();
-    if (static_cast<std::size_t>(lane.end - lane.at) < most && !Extend(&lane, most)) [[unlikely]]
+    if (static_cast<std::size_t>(filled.end - filled.at) < most && !Extend(&filled, most)) [[unlikely]]
       return AddResult::kNoRoom;
-    char* const out = run::PutVarint(run::PutVarint(lane.at, key.size()), value.size());
+    char* const out = run::PutVarint(run::PutVarint(filled.at, key.size()), value.size());
     if (!key.empty()) std::memcpy(out, key.data(), key.size());
     if (!value.empty()) std::memcpy(out + key.size(), value.data(), value.size());
-    lane.last = {out, key.size()};
-    lane.at = out + key.size() + value.size();
-    ++lane.chunks.back().records;
+    filled.last = {out, key.size()};
+    filled.at = out + key.size() + value.size();
+    ++filled.chunks.back().records;
     return AddResult::kAdded;
   }
 
@@ -56,7 +56,7 @@ class OrderedRecords {
   // Returns the records of each partition, encoded.
   [[nodiscard]] std::vector<std::string> Copy() const;
   void Clear() {
-    for (Lane& lane : lanes_) lane = {};
+    for (PartitionRecords& partition : partitions_) partition = {};
     used_ = 0;
   }
 
@@ -68,7 +68,7 @@ class OrderedRecords {
     const char* end = nullptr;  // of its records, once it is not the last
     std::uint64_t records = 0;
   };
-  struct Lane {
+  struct PartitionRecords {
     [[nodiscard]] std::string_view BytesOf(const Chunk& chunk) const {
       const char* const end_of_records = &chunk == &chunks.back() ? at : chunk.end;
       return {chunk.begin, static_cast<std::size_t>(end_of_records - chunk.begin)};
@@ -81,13 +81,13 @@ class OrderedRecords {
   };
 
   // Takes a new chunk, for a record of up to `most` bytes.
-  bool Extend(Lane* lane, std::size_t most) {
+  bool Extend(PartitionRecords* partition, std::size_t most) {
     const std::size_t size = std::max(chunk_bytes_, most);
     if (chunk_bytes_ == 0 || size > memory_.size() - used_) return false;
-    if (!lane->chunks.empty()) lane->chunks.back().end = lane->at;
-    lane->at = memory_.data() + used_;
-    lane->end = lane->at + size;
-    lane->chunks.push_back({lane->at, nullptr, 0});
+    if (!partition->chunks.empty()) partition->chunks.back().end = partition->at;
+    partition->at = memory_.data() + used_;
+    partition->end = partition->at + size;
+    partition->chunks.push_back({partition->at, nullptr, 0});
     used_ += size;
     return true;
   }
@@ -95,7 +95,7 @@ class OrderedRecords {
   std::span<char> memory_;
   std::size_t chunk_bytes_;
   std::size_t used_ = 0;
-  std::vector<Lane> lanes_;
+  std::vector<PartitionRecords> partitions_;
 };
 
 }  // namespace millrace::map

@@ -1,4 +1,4 @@
-#include "dfs/tools/aside.h"
+#include "dfs/tools/staged_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,55 +41,55 @@ Status Rename(const std::string& from, const std::string& to, bool overwrite) {
 
 }  // namespace
 
-Result<AsideFile> AsideFile::Make(const std::string& path) {
+Result<StagedFile> StagedFile::Make(const std::string& path) {
   for (int i = 0; i < kTries; ++i) {
     std::string name = Beside(path);
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) continue;
     if (fd < 0) break;
-    AsideFile file;
+    StagedFile file;
     file.fd_ = Fd(fd);
-    file.aside_ = std::move(name);
+    file.staged_ = std::move(name);
     file.path_ = path;
     return file;
   }
   return FromErrno(errno, "write " + Quote(path));
 }
 
-AsideFile::~AsideFile() {
-  if (!aside_.empty()) ::unlink(aside_.c_str());
+StagedFile::~StagedFile() {
+  if (!staged_.empty()) ::unlink(staged_.c_str());
 }
 
-Status AsideFile::Commit(bool overwrite) {
+Status StagedFile::Commit(bool overwrite) {
   // A full disk or a file server may report its error as late as here.
   if (::close(fd_.Release()) != 0) return FromErrno(errno, "write " + Quote(path_));
-  MILLRACE_TRY(Rename(aside_, path_, overwrite));
-  aside_.clear();
+  MILLRACE_TRY(Rename(staged_, path_, overwrite));
+  staged_.clear();
   return Status::Ok();
 }
 
-Result<AsideDirectory> AsideDirectory::Make(const std::string& path) {
+Result<StagedDirectory> StagedDirectory::Make(const std::string& path) {
   const std::string place = WithoutSlashes(path);
   for (int i = 0; i < kTries; ++i) {
     std::string name = Beside(place);
     const int made = ::mkdir(name.c_str(), 0777);
     if (made != 0 && errno == EEXIST) continue;
     if (made != 0) break;
-    AsideDirectory directory;
-    directory.aside_ = std::move(name);
+    StagedDirectory directory;
+    directory.staged_ = std::move(name);
     directory.path_ = place;
     return directory;
   }
   return FromErrno(errno, "make " + Quote(path));
 }
 
-AsideDirectory::~AsideDirectory() {
-  if (!aside_.empty()) (void)RemoveTree(aside_);
+StagedDirectory::~StagedDirectory() {
+  if (!staged_.empty()) (void)RemoveTree(staged_);
 }
 
-Status AsideDirectory::Commit() {
-  MILLRACE_TRY(Rename(aside_, path_, false));
-  aside_.clear();
+Status StagedDirectory::Commit() {
+  MILLRACE_TRY(Rename(staged_, path_, false));
+  staged_.clear();
   return Status::Ok();
 }
 

@@ -1,4 +1,4 @@
-// ComputePhaseAdmission: copy-compute splitting, CPAC (Zaharia et al., section 5.2; docs/policies.md#ccs).
+// CopyComputeSplitting: copy-compute splitting, CPAC (Zaharia et al., section 5.2; docs/policies.md#ccs).
 //
 // The rule, as code, on a node with s reduce slots:
 //
@@ -20,9 +20,9 @@
 
 namespace millrace::sched {
 
-class ComputePhaseAdmission : public CopyGate {
+class CopyComputeSplitting : public CopyGate {
  public:
-  explicit ComputePhaseAdmission(const CcsSettings& settings) : settings_(settings) {}
+  explicit CopyComputeSplitting(const CcsSettings& settings) : settings_(settings) {}
 
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const override;
   [[nodiscard]] bool MayCopy(const ClusterState& state, JobId job, const NodeState& node) const override;
