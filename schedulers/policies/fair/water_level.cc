@@ -182,6 +182,24 @@ bool WaterLevel::SharesAtLeast(const Member& member, Units units) const {
   return Wide{slope_} * units <= Wide{capacity_ - fixed_} * member.claim_.weight;
 }
 
+Units WaterLevel::CapacityFor(Units share, Units weight) const {
+  const Wide capacity = fixed_ + (Wide{slope_} * share + weight - 1) / weight;
+  return static_cast<Units>(std::min<Wide>(capacity, UnitRange::kNoEnd));
+}
+
+UnitRange WaterLevel::SteadyCapacities() const {
+  UnitRange steady;
+  if (next_ != edges_.begin()) steady.from = CapacityFor(std::prev(next_)->at, std::prev(next_)->weight);
+  if (next_ != edges_.end()) steady.to = CapacityFor(next_->at, next_->weight);
+  return steady;
+}
+
+Units WaterLevel::WholeShare(const Member& member) const {
+  if (member.bound_ == Bound::kMinimum) return member.claim_.minimum;
+  if (member.bound_ == Bound::kDemand) return member.claim_.demand;
+  return static_cast<Units>(Wide{capacity_ - fixed_} * member.claim_.weight / slope_);
+}
+
 double WaterLevel::Share(const Member& member) const {
   switch (member.bound_) {
     case Bound::kMinimum:

@@ -9,6 +9,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -21,6 +22,16 @@ using Units = std::int64_t;
 inline constexpr Units kSlot = Units{1} << 16;
 // Returns the weight in units, at least 1; a weight of 1 is kSlot.
 [[nodiscard]] Units WeightUnits(double weight);
+
+// The units from `from` on that are below `to`.
+struct UnitRange {
+  static constexpr Units kNoEnd = INT64_MAX;
+  Units from = 0, to = kNoEnd;
+  [[nodiscard]] UnitRange Within(const UnitRange& other) const {
+    return {std::max(from, other.from), std::min(to, other.to)};
+  }
+  bool operator==(const UnitRange&) const = default;
+};
 
 class WaterLevel {
  public:
@@ -100,6 +111,13 @@ class WaterLevel {
   [[nodiscard]] double level() const;
   // Returns the member's share in units. Requires: RecomputeLevel() was called after the last change.
   [[nodiscard]] double Share(const Member& member) const;
+  // Returns the share in whole units, rounded down. Requires: the same.
+  [[nodiscard]] Units WholeShare(const Member& member) const;
+  // Returns with which capacities every member's bound would be what it is. Requires: the same.
+  [[nodiscard]] UnitRange SteadyCapacities() const;
+  // Returns the least capacity with which a member of this weight whose share follows the level would have such a
+  // share. Requires: the same, and SteadyCapacities() has it.
+  [[nodiscard]] Units CapacityFor(Units share, Units weight) const;
   // Returns true if the member's share, not rounded, is that much. Requires: the same.
   [[nodiscard]] bool SharesAtLeast(const Member& member, Units units) const;
 
