@@ -63,8 +63,7 @@ void FairQueue::Change(Member& member, const FairClaim& claim) {
 void FairQueue::Erase(Member& member) {
   if (!member.present_) return;
   if (watcher_ != nullptr) watcher_->OnErased(member);
-  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].erase(&member);
-  member.stand_ = {};
+  MoveTo(member, {});
   level_.Erase(member);
   members_.erase(&member);
   minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
@@ -87,12 +86,12 @@ FairQueue::Stand FairQueue::StandOf(const Member& member) {
   return {Shelf::kAtDemand, fair.running, std::max<Units>(fair.demand, 1)};
 }
 
-void FairQueue::Move(Member& member) {
-  const Stand now = StandOf(member);
-  if (now == member.stand_) return;
-  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].erase(&member);
-  member.stand_ = now;
-  if (now.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(now.shelf)].insert(&member);
+void FairQueue::MoveTo(Member& member, const Stand& stand) {
+  if (stand == member.stand_) return;
+  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].erase(member.place_);
+  member.stand_ = stand;
+  if (stand.shelf != Shelf::kNone)
+    member.place_ = shelves_[static_cast<std::size_t>(stand.shelf)].insert(&member).first;
 }
 
 // This costs O(members), but only while the minima exceed the capacity and just after.

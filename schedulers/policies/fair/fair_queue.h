@@ -58,6 +58,7 @@ class FairQueue {
   struct StandEarlier {  // of two on one shelf
     bool operator()(const Member* a, const Member* b) const;
   };
+  using ShelfOrder = std::set<Member*, StandEarlier>;
 
  public:
   // Who is told of the members of a queue as they change.
@@ -87,6 +88,7 @@ class FairQueue {
     friend class FairQueue;
     FairClaim fair_;
     Stand stand_;
+    ShelfOrder::iterator place_;  // on its shelf, if it stands on one
     bool present_ = false;
   };
 
@@ -128,7 +130,8 @@ class FairQueue {
   // Does the work of Put() for a claim that is new.
   void Change(Member& member, const FairClaim& claim);
   // Moves the member to where it belongs now that its claim or bound has changed.
-  void Move(Member& member);
+  void Move(Member& member) { MoveTo(member, StandOf(member)); }
+  void MoveTo(Member& member, const Stand& stand);
   void GrantMinima();
   [[nodiscard]] static WaterLevel::Claim LevelClaim(const FairClaim& fair, Units minimum);
   [[nodiscard]] bool Less(const Member& a, const Member& b) const;
@@ -136,7 +139,7 @@ class FairQueue {
 
   WaterLevel level_;
   std::set<Member*, TieEarlier> members_;
-  std::set<Member*, StandEarlier> shelves_[kShelves];
+  ShelfOrder shelves_[kShelves];
   std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
   bool settled_ = true, scaled_ = false;
   Watcher* watcher_ = nullptr;
@@ -146,7 +149,7 @@ class FairQueue {
 template <class Take>
 FairQueue::Member* FairQueue::Visit(const Take& take) {
   RecomputeShares();
-  std::set<Member*, StandEarlier>::const_iterator heads[kShelves];
+  ShelfOrder::const_iterator heads[kShelves];
   for (std::size_t shelf = 0; shelf < kShelves; ++shelf) heads[shelf] = shelves_[shelf].begin();
   while (true) {
     std::size_t from = kShelves;

@@ -69,13 +69,13 @@ void StarvationWatch::Place(Standing& standing, bool follows, const UnitRange& s
   const Units weight = standing.member.fair().weight;
   if (follows && standing.follows && steady == standing.steady && weight == standing.weight) return;
   if (standing.follows) {
-    if (standing.steady.to != UnitRange::kNoEnd) upwards_.erase(&standing);
-    if (standing.steady.from > 0) downwards_.erase(&standing);
+    if (standing.steady.to != UnitRange::kNoEnd) upwards_.erase(standing.up);
+    if (standing.steady.from > 0) downwards_.erase(standing.down);
   }
   standing.follows = follows, standing.steady = steady, standing.weight = weight;
   if (!follows) return;
-  if (steady.to != UnitRange::kNoEnd) upwards_.insert(&standing);
-  if (steady.from > 0) downwards_.insert(&standing);
+  if (steady.to != UnitRange::kNoEnd) standing.up = upwards_.insert(&standing).first;
+  if (steady.from > 0) standing.down = downwards_.insert(&standing).first;
 }
 
 void StarvationWatch::Turn(const Standing& standing, Cause cause, bool& lacked, bool lacks, Micros now) {

@@ -48,6 +48,16 @@ class StarvationWatch : private FairQueue::Watcher {
 
  private:
   using Cause = StarvationClocks::Cause;
+  struct Standing;
+  // By the level at which the shares leave their ranges.
+  struct LeavesUpwardsFirst {
+    bool operator()(const Standing* a, const Standing* b) const;
+  };
+  struct LeavesDownwardsFirst {
+    bool operator()(const Standing* a, const Standing* b) const;
+  };
+  using Upwards = std::set<Standing*, LeavesUpwardsFirst>;
+  using Downwards = std::set<Standing*, LeavesDownwardsFirst>;
   // What is known of a member.
   struct Standing : FairQueue::Watcher::Note {
     explicit Standing(const FairQueue::Member& of) : member(of) {}
@@ -58,13 +68,8 @@ class StarvationWatch : private FairQueue::Watcher {
     bool follows = false;
     UnitRange steady;
     Units weight = 1;
-  };
-  // By the level at which the shares leave their ranges.
-  struct LeavesUpwardsFirst {
-    bool operator()(const Standing* a, const Standing* b) const;
-  };
-  struct LeavesDownwardsFirst {
-    bool operator()(const Standing* a, const Standing* b) const;
+    Upwards::iterator up;
+    Downwards::iterator down;
   };
 
   void OnChanged(FairQueue::Member& member) override;
@@ -78,8 +83,8 @@ class StarvationWatch : private FairQueue::Watcher {
   StarvationClocks& clocks_;
   const Within within_;
   std::vector<Standing*> to_ask_;
-  std::set<Standing*, LeavesUpwardsFirst> upwards_;      // whose range has an end
-  std::set<Standing*, LeavesDownwardsFirst> downwards_;  // whose range does not begin with 0
+  Upwards upwards_;      // whose range has an end
+  Downwards downwards_;  // whose range does not begin with 0
 };
 
 }  // namespace millrace::sched

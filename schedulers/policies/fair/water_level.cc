@@ -18,6 +18,13 @@ Units WeightUnits(double weight) {
   return std::max<Units>(1, std::llround(units));
 }
 
+std::uint64_t WaterLevel::Member::BeginningOf(std::string_view name) {
+  std::uint64_t beginning = 0;
+  for (std::size_t i = 0; i < sizeof beginning; ++i)
+    beginning = beginning << 8 | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0);
+  return beginning;
+}
+
 bool WaterLevel::Earlier::operator()(const Edge& a, const Edge& b) const {
   const Wide left = Wide{a.at} * b.weight, right = Wide{b.at} * a.weight;
   if (left != right) return left < right;

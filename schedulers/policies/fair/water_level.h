@@ -65,7 +65,7 @@ class WaterLevel {
   // destroyed, and no two members have the same id and name.
   class Member {
    public:
-    Member(std::string_view name, std::uint32_t id) : id_(id), name_(name) {}
+    Member(std::string_view name, std::uint32_t id) : id_(id), beginning_(BeginningOf(name)), name_(name) {}
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
     ~Member() = default;
@@ -75,7 +75,8 @@ class WaterLevel {
     [[nodiscard]] const Claim& claim() const { return claim_; }
     [[nodiscard]] Bound bound() const { return bound_; }
     [[nodiscard]] bool TieBefore(const Member& other) const {
-      return id_ != other.id_ ? id_ < other.id_ : name_ < other.name_;
+      if (id_ != other.id_) return id_ < other.id_;
+      return beginning_ != other.beginning_ ? beginning_ < other.beginning_ : name_ < other.name_;
     }
 
    private:
@@ -85,10 +86,14 @@ class WaterLevel {
       bool used = false, passed = false;
     };
 
+    // Returns the first eight bytes of the name as a number, so that it comes before others as the name does.
+    [[nodiscard]] static std::uint64_t BeginningOf(std::string_view name);
+
     static constexpr Units kNoEdge = INT64_MAX;
 
     EdgePlace places_[2];  // by EdgeKind
     std::uint32_t id_;
+    std::uint64_t beginning_;
     std::string_view name_;
     // What most changes look at.
     Units demand_ahead_ = kNoEdge;  // where the edge of the demand stands that is not passed

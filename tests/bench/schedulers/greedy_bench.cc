@@ -1,7 +1,9 @@
 // What a decision costs under the policies that offer free slots to jobs in an order: the time to fill an idle cluster,
 // and the time of an event with the decisions that follow from it.
 //
-//   greedy_bench [--schedulers=fifo,fair+delay] [--benchmark_filter=Free]
+//   greedy_bench [--schedulers=fifo,fair+delay] [--within_pools] [--benchmark_filter=Free]
+//
+// --within_pools sets fair.preempt_within_pools.
 //
 // Nodes stand in racks of 40, and 1,000 jobs are in 20 pools, or each in a pool of its own. Fill and Free: nodes have 8
 // map slots, and the jobs have 100 maps a node together, each with three replicas at random. Reduces: nodes have 2
@@ -20,6 +22,7 @@
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
 
 namespace millrace::sched {
 namespace {
@@ -33,6 +36,8 @@ struct Load {
   std::uint32_t maps = 0, reduces = 0;
   [[nodiscard]] std::uint32_t AllSlots() const { return slots.maps + slots.reduces; }
 };
+bool within_pools = false;  // --within_pools
+
 constexpr Load kMaps{{8, 0}, 100, 0}, kReduces{{0, 2}, 0, 30};
 
 class Cluster {
@@ -40,7 +45,9 @@ class Cluster {
   Cluster(const std::string& scheduler, const Load& load, std::uint32_t nodes, std::uint32_t pools)
       : load_(load), nodes_(nodes), pools_(pools), splits_(scheduler.find("+ccs") != std::string::npos) {
     std::string why;
-    auto policy = MakePolicy(scheduler, {}, &why);
+    Settings settings;
+    settings.Of<FairSettings>().preempt_within_pools = within_pools;
+    auto policy = MakePolicy(scheduler, settings, &why);
     if (policy == nullptr) {
       std::fprintf(stderr, "%s\n", why.c_str());
       std::exit(2);
@@ -187,6 +194,7 @@ int main(int argc, char** argv) {
   constexpr std::string_view kFlag = "--schedulers=";
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]).starts_with(kFlag)) schedulers = argv[i] + kFlag.size();
+    if (std::string_view(argv[i]) == "--within_pools") millrace::sched::within_pools = true;
   }
   for (std::size_t at = 0; at < schedulers.size();) {
     const std::size_t end = std::min(schedulers.find(',', at), schedulers.size());
