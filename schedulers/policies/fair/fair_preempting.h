@@ -11,7 +11,7 @@
 //       // with +ccs: of the reduces that compute on a node where a reduce of the pool waits for a permit
 //       offer these slots to the pool before all others; its patience begins anew
 //
-//   if fair.preempt_within_pools, and nothing of the kind was taken for a pool:
+//   if fair.preempt_within_pools; just after that, if something of the kind was taken for a pool:
 //     for job in the jobs of pools of order fair that could use one more slot of the kind without being lifted above
 //         their share of the pool's share:
 //       if that has been so for fair_share_timeout:
