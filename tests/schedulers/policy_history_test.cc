@@ -54,6 +54,9 @@ std::vector<HistoryOptions> EveryScheduler() {
       options.settings.Of<FairSettings>().fair_share_timeout = 2 * kSecond;
       options.settings.Of<CpSettings>().evaluations = 50;
       all.push_back(options);
+      if (!options.scheduler.starts_with("fair") || !options.scheduler.ends_with("+preempt")) continue;
+      options.settings.Of<FairSettings>().preempt_within_pools = true;
+      all.push_back(options);
     }
   }
   // An order as somebody would write it who has read only the seam.
@@ -189,6 +192,7 @@ TEST_P(EveryPolicy, TakesANodeThatIsNotAvoidedAnyMoreThoughNothingElseHappens) {
 INSTANTIATE_TEST_SUITE_P(Catalog, EveryPolicy, testing::ValuesIn(EveryScheduler()), [](const auto& param) {
   std::string name = param.param.scheduler;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  if (param.param.settings.template Of<FairSettings>().preempt_within_pools) name += "_within_pools";
   return name;
 });
 

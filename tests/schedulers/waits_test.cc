@@ -24,8 +24,20 @@
 namespace millrace::sched {
 namespace {
 
-Settings SettingsOfWaits() {
+struct WaitingUnder {
+  explicit WaitingUnder(const char* name, bool within_pools = false)
+      : scheduler(name), preempts_within_pools(within_pools) {}
+  std::string scheduler;
+  bool preempts_within_pools;
+};
+
+Settings SettingsOfWaits(const WaitingUnder& under) {
   Settings settings;
+  settings.Of<FairSettings>().preempt_within_pools = under.preempts_within_pools;
+  if (under.preempts_within_pools) {
+    settings.Of<FairSettings>().min_share_timeout = kSecond;
+    settings.Of<FairSettings>().fair_share_timeout = kSecond;
+  }
   settings.Named<PoolSettings>()["a"].max_maps = 2;
   settings.Named<PoolSettings>()["a"].max_reduces = 1;
   settings.Named<PoolSettings>()["b"].max_running_jobs = 1;
@@ -37,9 +49,9 @@ Settings SettingsOfWaits() {
 // A small cluster in two datacenters on which jobs come and tasks end by chance.
 class Waiting {
  public:
-  Waiting(unsigned seed, const std::string& scheduler) : random_(seed) {
+  Waiting(unsigned seed, const WaitingUnder& under) : random_(seed) {
     std::string why;
-    engine_ = std::make_unique<Engine>(EngineOptions{}, MakePolicy(scheduler, SettingsOfWaits(), &why));
+    engine_ = std::make_unique<Engine>(EngineOptions{}, MakePolicy(under.scheduler, SettingsOfWaits(under), &why));
     for (std::uint32_t n = 0; n < 4; ++n) Join({2, 1});
   }
 
@@ -265,7 +277,7 @@ class Waiting {
   std::set<std::pair<JobId, SlotKind>> got_;  // since the last Lift
 };
 
-class WaitsOf : public testing::TestWithParam<std::string> {};
+class WaitsOf : public testing::TestWithParam<WaitingUnder> {};
 
 TEST_P(WaitsOf, HoldAndLiftedLetTheJobStart) {
   for (unsigned round = 0, base = std::random_device()(); round < 40 && !HasFailure(); ++round) {
@@ -283,12 +295,14 @@ INSTANTIATE_TEST_SUITE_P(Schedulers, WaitsOf,
                          testing::Values("fifo", "fair", "capacity", "sjf", "mlq", "edf", "dl", "cp", "lsap",
                                          "lsap-uniform", "lsap-fair", "fresh-static", "fresh-dynamic", "joss-t",
                                          "joss-j", "fifo+delay+ccs", "fair+delay+ccs+preempt", "capacity+ccs",
-                                         "edf+ccs", "dl+delay", "lsap+delay", "cp+ccs"),
+                                         "edf+ccs", "dl+delay", "lsap+delay", "cp+ccs",
+                                         WaitingUnder("fair+preempt", true),
+                                         WaitingUnder("fair+delay+ccs+preempt", true)),
                          [](const auto& of) {
-                           std::string name = of.param;
+                           std::string name = of.param.scheduler;
                            for (char& letter : name)
                              letter = std::isalnum(static_cast<unsigned char>(letter)) ? letter : '_';
-                           return name;
+                           return of.param.preempts_within_pools ? name + "_within_pools" : name;
                          });
 
 // Plays the script under the scheduler and returns in words why the job waits for such a slot; times in us.

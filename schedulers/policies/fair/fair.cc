@@ -7,7 +7,7 @@ namespace millrace::sched {
 void FairOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
   const std::string& name = state.FindJob(job)->spec.PoolName();
   auto& pool = pools_[name];
-  if (!pool) pool = std::make_unique<FairPool>(name, settings_, reduces_);
+  if (!pool) pool = std::make_unique<FairPool>(name, settings_, reduces_, job_clocks_);
   if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
   jobs_[job.value] = std::make_unique<FairPool::Job>(pool.get(), job);
   pool->Add(state, *jobs_[job.value]);
@@ -40,9 +40,15 @@ void FairOrder::OnNodesChanged(const ClusterState& state) {
   for (const SlotKind kind : kSlotKinds) pools(kind).SetCapacity(Units{state.Capacity(kind)} * kSlot);
 }
 
+UnitRange FairOrder::UpdateJobClocks(FairPool& pool, SlotKind kind, Units units, Micros now) {
+  pool.in_order().SetShare(kind, units);
+  return pool.in_order().UpdateClocks(kind, now);
+}
+
 void FairOrder::Refresh(FairPool& pool) {
   for (const SlotKind kind : kSlotKinds) {
     if (pool.ConsumeChanged(kind)) pools(kind).Put(pool.member(kind), pool.Claim(kind));
+    if (job_clocks_ != nullptr) pools(kind).Touch(pool.member(kind));  // a job may have changed though the pool has not
     if (pool.ConsumeLetIn(kind)) let_in_[kind] = true;
   }
 }
@@ -58,7 +64,7 @@ std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, SlotKind kind
                                         const std::function<bool(const FairPool&)>& which) const {
   std::optional<JobId> taker;
   pools(kind).Visit([&](const FairQueue::Member& member, std::uint32_t) {
-    FairPool& pool = PoolNamed(member.name());
+    FairPool& pool = FairPool::Of(member);
     if (which && !which(pool)) return false;
     taker = JobsOf(pool, kind).Offer(state, kind, take);
     return taker.has_value();
@@ -68,7 +74,13 @@ std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, SlotKind kind
 
 std::optional<JobId> FairOrder::OfferOwed(const ClusterState& state, SlotKind kind, const Take& take) const {
   if (!owing_[kind]) return std::nullopt;
-  return OfferTo(state, kind, take, [kind](const FairPool& pool) { return pool.Owed(kind); });
+  const auto owed = [this, kind](JobId job) { return jobs_[job.value]->Owed(kind); };
+  for (const JobId job : owed_jobs_[kind]) {
+    if (owed(job) && state.FindJob(job)->runnable[kind] && MayRun(state, kind, job) && take(job)) return job;
+  }
+  return OfferTo(
+      state, kind, [&](JobId job) { return !owed(job) && take(job); },
+      [kind](const FairPool& pool) { return pool.Owed(kind); });
 }
 
 std::optional<JobId> FairOrder::Offer(const ClusterState& state, SlotKind kind, Micros, const Take& take) const {
@@ -78,6 +90,9 @@ std::optional<JobId> FairOrder::Offer(const ClusterState& state, SlotKind kind, 
 }
 
 bool FairOrder::Before(const ClusterState& state, SlotKind kind, Micros, JobId a, JobId b) const {
+  for (const JobId job : owed_jobs_[kind]) {
+    if ((job == a || job == b) && jobs_[job.value]->Owed(kind)) return job == a;
+  }
   FairPool& pool = PoolOf(a);
   FairPool& other = PoolOf(b);
   if (&pool == &other) {
@@ -92,10 +107,17 @@ void FairOrder::Owe(FairPool& pool, SlotKind kind, std::uint32_t running) {
   owing_[kind] = true;
 }
 
+void FairOrder::Owe(JobId job, SlotKind kind, std::uint32_t running) {
+  jobs_[job.value]->Owe(kind, running);
+  owed_jobs_[kind].push_back(job);
+  owing_[kind] = true;
+}
+
 void FairOrder::ForgetOwed() {
   for (const SlotKind kind : kSlotKinds) {
     if (!std::exchange(owing_[kind], false)) continue;
     for (const auto& [name, pool] : pools_) pool->Owe(kind, 0);
+    for (const JobId job : std::exchange(owed_jobs_[kind], {})) jobs_[job.value]->Owe(kind, 0);
   }
 }
 

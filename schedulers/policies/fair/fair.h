@@ -60,14 +60,21 @@ class FairOrder : public JobOrder {
   [[nodiscard]] FairQueue& pools(SlotKind kind) const { return queues_[kind]; }
   // Returns the pools with live jobs, by name.
   [[nodiscard]] const Pools& live_pools() const { return pools_; }
-  [[nodiscard]] FairPool& PoolNamed(std::string_view name) const { return *pools_.find(name)->second; }
   [[nodiscard]] FairPool& PoolOf(JobId job) const { return jobs_[job.value]->pool(); }
+  // Has the clocks kept of the jobs that are below their share of their pool (MakePoolJobs). Requires: no job has been
+  // submitted; the clocks are there until the last call.
+  void KeepJobClocks(PerSlot<StarvationClocks>* clocks) { job_clocks_ = clocks; }
+  // Starts and stops those of the pool's jobs, which share out this many units. Returns with how many of them none
+  // would have started or stopped.
+  UnitRange UpdateJobClocks(FairPool& pool, SlotKind kind, Units units, Micros now);
   // Keeps the job from being offered slots of the kind, until that is taken back; its demand counts all the same.
   void Hold(const ClusterState& state, SlotKind kind, JobId job, bool held);
   // Puts the pool before all others until it runs `running` tasks, or until ForgetOwed().
   void Owe(FairPool& pool, SlotKind kind, std::uint32_t running);
+  // Puts the job before all others likewise, but after those that are owed slots already. Requires: it is not owed any.
+  void Owe(JobId job, SlotKind kind, std::uint32_t running);
   void ForgetOwed();
-  // Does what Offer does, but for the pools that are owed slots alone.
+  // Does what Offer does, but for the jobs and pools that are owed slots alone.
   std::optional<JobId> OfferOwed(const ClusterState& state, SlotKind kind, const Take& take) const;
 
  private:
@@ -80,8 +87,10 @@ class FairOrder : public JobOrder {
   Settings settings_;
   const SlotKind reduces_;
   Pools pools_;
+  PerSlot<StarvationClocks>* job_clocks_ = nullptr;
   PerSlot<bool> let_in_;                              // since the last round began
-  PerSlot<bool> owing_;                               // some pool is owed slots
+  PerSlot<bool> owing_;                               // some pool or job is owed slots
+  PerSlot<std::vector<JobId>> owed_jobs_;             // since ForgetOwed()
   std::vector<std::unique_ptr<FairPool::Job>> jobs_;  // by job id; of live jobs
   mutable PerSlot<FairQueue> queues_;                 // settles when it is asked
 };

@@ -5,14 +5,14 @@
 
 namespace millrace::sched {
 
-FairPool::FairPool(std::string name, const Settings& settings, SlotKind reduces)
+FairPool::FairPool(std::string name, const Settings& settings, SlotKind reduces, PerSlot<StarvationClocks>* clocks)
     : name_(std::move(name)),
       settings_(SettingsOfPool(settings, name_)),
       reduces_(reduces),
       weight_(WeightUnits(settings_.weight)),
       order_(settings_.order.value_or(settings.Of<FairSettings>().order)),
-      in_order_(MakePoolJobs(order_, settings.Of<MlqSettings>())),
-      members_{{{{name_, 0}, {name_, 0}, {name_, 0}}}} {}
+      in_order_(MakePoolJobs(order_, settings.Of<MlqSettings>(), clocks)),
+      members_{{Member(this), Member(this), Member(this)}} {}
 
 void FairPool::Add(const ClusterState& state, Job& job) {
   const JobState& of = *state.FindJob(job.id_);
@@ -106,6 +106,14 @@ void FairPool::Replace(Job& job, SlotKind kind, const Counts& now) {
 std::vector<JobId> FairPool::Jobs() const {
   std::vector<JobId> jobs;
   for (const auto& [id, job] : jobs_) jobs.push_back(id);
+  return jobs;
+}
+
+std::vector<JobId> FairPool::AdmittedJobs() const {
+  std::vector<JobId> jobs;
+  for (const auto& [id, job] : jobs_) {
+    if (job->admitted_) jobs.push_back(id);
+  }
   return jobs;
 }
 

@@ -29,8 +29,8 @@ class FairPool {
   };
 
  public:
-  // `reduces`: what the minimum and the maximum of reduces count (FairOrder).
-  FairPool(std::string name, const Settings& settings, SlotKind reduces);
+  // `reduces`: what the minimum and the maximum of reduces count (FairOrder). `clocks`: as of MakePoolJobs.
+  FairPool(std::string name, const Settings& settings, SlotKind reduces, PerSlot<StarvationClocks>* clocks = nullptr);
   FairPool(const FairPool&) = delete;
   FairPool& operator=(const FairPool&) = delete;
   ~FairPool() = default;
@@ -45,6 +45,9 @@ class FairPool {
     // Keeps the job from being offered slots of the kind, though it keeps its share. It takes effect with the next
     // Change.
     void Hold(SlotKind kind, bool held) { held_[kind] = held; }
+    // Promises the job slots that were freed for it: it comes before all others until it runs `running` tasks.
+    void Owe(SlotKind kind, std::uint32_t running) { owed_[kind] = running; }
+    [[nodiscard]] bool Owed(SlotKind kind) const { return counts_[kind].running < owed_[kind]; }
 
    private:
     friend class FairPool;
@@ -54,9 +57,13 @@ class FairPool {
     const JobId id_;
     bool admitted_ = false;
     PerSlot<bool> held_ = {};
+    PerSlot<std::uint32_t> owed_ = {};
     PerSlot<Counts> counts_;
     QueueKey key_;  // while it waits for admission
   };
+
+  // Returns the pool that is this member of a queue. Requires: it is one.
+  [[nodiscard]] static FairPool& Of(const FairQueue::Member& member) { return static_cast<const Member&>(member).pool; }
 
   void Add(const ClusterState& state, Job& job);
   void Change(const ClusterState& state, Job& job);
@@ -68,6 +75,8 @@ class FairPool {
   [[nodiscard]] bool empty() const { return jobs_.empty(); }
   // Returns all live jobs of the pool, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;
+  // Returns those of them that are admitted, by id.
+  [[nodiscard]] std::vector<JobId> AdmittedJobs() const;
   [[nodiscard]] std::uint32_t live_jobs() const { return static_cast<std::uint32_t>(jobs_.size()); }
   [[nodiscard]] std::uint32_t admitted_jobs() const {
     return live_jobs() - static_cast<std::uint32_t>(waiting_.size());
@@ -100,6 +109,11 @@ class FairPool {
   [[nodiscard]] std::uint32_t Minimum(SlotKind kind) const;
 
  private:
+  struct Member : FairQueue::Member {
+    explicit Member(FairPool* of) : FairQueue::Member(of->name_, 0), pool(*of) {}
+    FairPool& pool;
+  };
+
   void Admit(const ClusterState& state, Job& job);
   // Admits as many of the waiting jobs as may run.
   void AdmitNext(const ClusterState& state);
@@ -119,7 +133,7 @@ class FairPool {
   PerSlot<Counts> total_;
   PerSlot<std::uint32_t> owed_ = {};
   PerSlot<bool> changed_ = {true, true, true}, let_in_ = {};
-  PerSlot<FairQueue::Member> members_;
+  PerSlot<Member> members_;
 };
 
 }  // namespace millrace::sched

@@ -1,8 +1,10 @@
 #include "schedulers/policies/fair/fair_preempting.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace millrace::sched {
@@ -29,96 +31,172 @@ std::uint32_t FreeSlots(const ClusterState& state, TaskKind kind) {
   return free;
 }
 
+// Returns how many of these can be had without anything being killed.
+std::uint32_t FreeOf(const ClusterState& state, SlotKind kind) {
+  return kind == kComputePermit ? FreePermits(state) : FreeSlots(state, kind.task());
+}
+
+PerSlot<StarvationClocks> ClocksWith(const StarvationClocks::Patience& patience) {
+  return {{StarvationClocks(patience), StarvationClocks(patience), StarvationClocks(patience)}};
+}
+
 }  // namespace
 
 FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission)
     : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, reduces), std::move(admission)),
-      starved_{{Watch(kMapSlot), Watch(kReduceSlot), Watch(kComputePermit)}} {}
-
-StarvedPools FairPreempting::Watch(SlotKind kind) {
-  return {order().pools(kind), [this](const Lack& lack) { return Patience(lack); }};
+      pool_clocks_(ClocksWith([this](const Lack& pool) { return Patience(pool); })),
+      job_clocks_(ClocksWith([this](const Lack&) { return fair().fair_share_timeout; })) {
+  if (fair().preempt_within_pools) order().KeepJobClocks(&job_clocks_);
+  for (const SlotKind kind : Kinds()) {
+    StarvationWatch::Within jobs;
+    if (fair().preempt_within_pools) {
+      jobs = [this, kind](const FairQueue::Member& pool, Units units, Micros now) {
+        return order().UpdateJobClocks(FairPool::Of(pool), kind, units, now);
+      };
+    }
+    watches_[kind] = std::make_unique<StarvationWatch>(order().pools(kind), pool_clocks_[kind], std::move(jobs));
+  }
 }
 
 std::span<const SlotKind> FairPreempting::Kinds() const {
-  return std::span(kSlotKinds).first(order().reduces() == kComputePermit ? 3 : 2);
+  const bool permits = order().reduces() == kComputePermit && fair().preempt_computing;
+  return std::span(kSlotKinds).first(permits ? 3 : 2);
 }
 
-std::string FairPreempting::Reason(const FairPool& pool, Cause cause) {
-  return "pool " + pool.name() + " is below its " + (cause == Cause::kMinimum ? "minimum share" : "fair share");
+Micros FairPreempting::Patience(const Lack& pool) const {
+  if (pool.cause == Cause::kFairShare) return fair().fair_share_timeout;
+  const PoolSettings& settings = FairPool::Of(*pool.member).settings();
+  return settings.min_share_timeout.value_or(fair().min_share_timeout);
 }
 
-Micros FairPreempting::Patience(const Lack& lack) const {
-  const FairSettings& fair = order().settings().Of<FairSettings>();
-  if (lack.cause == Cause::kFairShare) return fair.fair_share_timeout;
-  return order().PoolNamed(lack.pool).settings().min_share_timeout.value_or(fair.min_share_timeout);
-}
-
-std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<Lack>& due, SlotKind kind, std::uint32_t free,
-                                                        Micros now) {
+std::vector<FairPreempting::Need> FairPreempting::NeedsOfPools(const std::vector<Lack>& due, SlotKind kind,
+                                                               std::uint32_t free) {
   std::vector<Need> needs;
-  std::map<const FairPool*, std::uint32_t> promised;
-  for (const Lack& lack : due) {
-    FairPool& pool = order().PoolNamed(lack.pool);
-    starved_[kind].BeginAnew(lack, now);
-    const double share = lack.cause == Cause::kMinimum
-                             ? static_cast<double>(pool.member(kind).claim().minimum) / static_cast<double>(kSlot)
-                             : order().pools(kind).Share(pool.member(kind));
-    const std::uint32_t wanted = Holding::WholeSlots(share), has = pool.Running(kind) + promised[&pool];
+  std::map<std::string_view, std::uint32_t> promised;
+  for (const auto& [member, cause] : due) {
+    FairPool& pool = FairPool::Of(*member);
+    const bool minimum = cause == Cause::kMinimum;
+    const double share = minimum ? static_cast<double>(member->claim().minimum) / static_cast<double>(kSlot)
+                                 : order().pools(kind).Share(*member);
+    const std::uint32_t wanted = Holding::WholeSlots(share), has = pool.Running(kind) + promised[pool.name()];
     if (has >= wanted) continue;
-    promised[&pool] += wanted - has;
+    promised[pool.name()] += wanted - has;
     const std::uint32_t from_free = std::min(free, wanted - has);
     free -= from_free;
-    if (wanted - has > from_free) needs.push_back({&pool, lack.cause, wanted, wanted - has - from_free});
+    if (wanted - has == from_free) continue;
+    order().Owe(pool, kind, wanted);
+    needs.push_back({pool.AdmittedJobs(), wanted - has - from_free,
+                     "pool " + pool.name() + " is below its " + (minimum ? "minimum share" : "fair share")});
   }
   return needs;
 }
 
-std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, SlotKind kind,
-                                              const std::vector<Need>& needs) const {
+std::vector<FairPreempting::Need> FairPreempting::NeedsOfJobs(const FairPool& pool, const std::vector<JobId>& due,
+                                                              const std::vector<JobHolding>& holdings, SlotKind kind,
+                                                              std::uint32_t& free) {
+  std::vector<Need> needs;
+  const std::uint32_t maximum = pool.Maximum(kind);
+  std::uint32_t room = maximum - std::min(maximum, pool.Running(kind));
+  for (const JobId job : due) {
+    const Holding& slots = std::ranges::find(holdings, job, &JobHolding::job)->slots;
+    const std::uint32_t wanted = Holding::WholeSlots(slots.share);
+    if (slots.running >= wanted) continue;
+    const std::uint32_t lacking = wanted - slots.running, from_free = std::min({free, room, lacking});
+    free -= from_free, room -= from_free;
+    if (lacking == from_free) continue;
+    order().Owe(job, kind, wanted);
+    needs.push_back({{job}, lacking - from_free, ToText(job) + " is below its fair share of pool " + pool.name()});
+  }
+  return needs;
+}
+
+void FairPreempting::AddHoldings(const ClusterState& state, const FairPool& pool, SlotKind kind, std::size_t index,
+                                 std::vector<JobHolding>* holdings) const {
+  const double share = order().pools(kind).Share(pool.member(kind));
+  const std::vector<JobId> jobs = pool.AdmittedJobs();
+  const auto shares = JobShares(state, pool.order(), order().settings().Of<MlqSettings>(), kind, share, jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    holdings->push_back({jobs[i], index, {state.FindJob(jobs[i])->running_attempts[kind], shares[i]}});
+}
+
+std::vector<Victim> FairPreempting::Take(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs,
+                                         std::vector<Holding> pools, std::vector<JobHolding> holdings) {
   std::uint32_t wanted = 0;
   std::map<NodeId, std::uint32_t> wanted_at;
   for (const Need& need : needs) {
     wanted += need.slots;
-    for (const JobId job : kind == kComputePermit ? need.pool->Jobs() : std::vector<JobId>()) {
+    if (kind != kComputePermit) continue;
+    for (const JobId job : need.jobs) {
       for (const CopiedReduce& reduce : state.FindJob(job)->copied_reduces) ++wanted_at[reduce.node];
     }
   }
+  const std::vector<AttemptId> chosen = ChooseVictims(state, kind, wanted, std::move(wanted_at), std::move(pools),
+                                                      std::move(holdings), !fair().preempt_computing);
+  std::vector<Victim> victims;
+  for (const Need& need : needs) {
+    for (std::uint32_t i = 0; i < need.slots && victims.size() < chosen.size(); ++i) {
+      const AttemptId& victim = chosen[victims.size()];
+      victims.push_back({victim, need.reason});
+      if (kind != kMapSlot) continue;
+      const TaskState& task = state.FindJob(victim.task.job)->maps[victim.task.index];
+      freed_.push_back(task.Find(victim.number)->node);
+    }
+  }
+  return victims;
+}
+
+std::vector<Victim> FairPreempting::ForPools(const ClusterState& state, SlotKind kind, Micros now) {
+  const std::vector<Lack> due = pool_clocks_[kind].Due(now);
+  if (due.empty()) return {};
+  for (const Lack& lack : due) pool_clocks_[kind].BeginAnew(lack, now);
+  const std::vector<Need> needs = NeedsOfPools(due, kind, FreeOf(state, kind));
+  if (needs.empty()) return {};
   std::vector<Holding> pools;
   std::vector<JobHolding> holdings;
   for (const auto& [name, pool] : order().live_pools()) {
-    const double share = order().pools(kind).Share(pool->member(kind));
-    const std::vector<JobId> jobs = pool->Jobs();
-    const auto shares = JobShares(state, pool->order(), order().settings().Of<MlqSettings>(), kind, share, jobs);
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const std::uint32_t running = state.FindJob(jobs[i])->running_attempts[kind];
-      holdings.push_back({jobs[i], pools.size(), {running, shares[i]}});
-    }
-    pools.push_back({pool->Running(kind), share});
+    AddHoldings(state, *pool, kind, pools.size(), &holdings);
+    pools.push_back({pool->Running(kind), order().pools(kind).Share(pool->member(kind))});
   }
-  return ChooseVictims(state, kind, wanted, std::move(wanted_at), std::move(pools), std::move(holdings));
+  return Take(state, kind, needs, std::move(pools), std::move(holdings));
+}
+
+std::vector<Victim> FairPreempting::ForJobs(const ClusterState& state, SlotKind kind, Micros now) {
+  std::map<std::string, std::vector<JobId>> due;  // by pool
+  for (const Lack& lack : job_clocks_[kind].Due(now)) {
+    job_clocks_[kind].BeginAnew(lack, now);
+    const JobId job{lack.member->id()};
+    due[order().PoolOf(job).name()].push_back(job);
+  }
+  if (due.empty()) return {};
+  std::uint32_t free = FreeOf(state, kind);
+  std::vector<Victim> victims;
+  for (const auto& [name, jobs] : due) {
+    FairPool& pool = order().PoolOf(jobs.front());
+    std::vector<JobHolding> holdings;
+    AddHoldings(state, pool, kind, 0, &holdings);
+    const std::vector<Need> needs = NeedsOfJobs(pool, jobs, holdings, kind, free);
+    order().Owe(pool, kind, pool.Running(kind));
+    // The pool gets back what it loses, so it may lose all.
+    std::ranges::move(Take(state, kind, needs, {{pool.Running(kind), 0}}, std::move(holdings)),
+                      std::back_inserter(victims));
+  }
+  return victims;
 }
 
 std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros now) {
   std::vector<Victim> victims;
   for (const SlotKind kind : Kinds()) {
-    starved_[kind].Update(now);
-    const std::vector<Lack> due = starved_[kind].Due(now);
-    if (due.empty()) continue;
-    const std::uint32_t free = kind == kComputePermit ? FreePermits(state) : FreeSlots(state, kind.task());
-    const std::vector<Need> needs = Needs(due, kind, free, now);
-    if (needs.empty()) continue;
-    const std::vector<AttemptId> chosen = Choose(state, kind, needs);
-    std::size_t next = 0;
-    for (const Need& need : needs) {
-      order().Owe(*need.pool, kind, need.target);
-      for (std::uint32_t i = 0; i < need.slots && next < chosen.size(); ++i) {
-        const AttemptId& victim = chosen[next++];
-        victims.push_back({victim, Reason(*need.pool, need.cause)});
-        if (kind != kMapSlot) continue;
-        const TaskState& task = state.FindJob(victim.task.job)->maps[victim.task.index];
-        freed_.push_back(task.Find(victim.number)->node);
-      }
+    const auto pools = pool_clocks_[kind].NextDue(), jobs = job_clocks_[kind].NextDue();
+    if (pools.value_or(now + 1) > now && jobs.value_or(now + 1) > now) continue;
+    watches_[kind]->Update(now);
+    std::vector<Victim> taken = ForPools(state, kind, now);
+    if (taken.empty()) {
+      taken = ForJobs(state, kind, now);
+    } else {
+      // The shares of jobs are looked at once the pools have what was taken for them.
+      for (const Lack& lack : job_clocks_[kind].Due(now)) job_clocks_[kind].Postpone(lack, now + 1);
     }
+    std::ranges::move(taken, std::back_inserter(victims));
   }
   return victims;
 }
@@ -139,30 +217,32 @@ std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
 }
 
 std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros now) {
-  for (const SlotKind kind : Kinds()) starved_[kind].Update(now);
   if (auto map = NextFreed(state)) return map;
   auto decision = Greedy::Next(state, now);
-  if (!decision) order().ForgetOwed();
+  if (decision) return decision;
+  order().ForgetOwed();
+  for (const SlotKind kind : Kinds()) watches_[kind]->Update(now);
   return decision;
 }
 
 std::optional<Micros> FairPreempting::NextWake(const ClusterState& state) const {
   std::optional<Micros> wake = Greedy::NextWake(state);
-  for (const StarvedPools& starved : starved_) {
-    const auto due = starved.NextDue();
-    if (due) wake = std::min(wake.value_or(*due), *due);
+  for (const PerSlot<StarvationClocks>* clocks : {&pool_clocks_, &job_clocks_}) {
+    for (const StarvationClocks& of : *clocks) {
+      const auto due = of.NextDue();
+      if (due) wake = std::min(wake.value_or(*due), *due);
+    }
   }
   return wake;
 }
 
 PolicyView FairPreempting::View(const ClusterState& state, Micros now) const {
   PolicyView view = GreedyOver::View(state, now);
-  const FairSettings& fair = order().settings().Of<FairSettings>();
-  view.facts.push_back(Fact::Seconds("fair.min_share_timeout", fair.min_share_timeout));
-  view.facts.push_back(Fact::Seconds("fair.fair_share_timeout", fair.fair_share_timeout));
+  view.facts.push_back(Fact::Seconds("fair.min_share_timeout", fair().min_share_timeout));
+  view.facts.push_back(Fact::Seconds("fair.fair_share_timeout", fair().fair_share_timeout));
   for (const SlotKind kind : Kinds()) {
-    for (const auto& [lack, until] : starved_[kind].waiting()) {
-      const auto group = std::ranges::find(view.groups, lack.pool, &GroupView::name);
+    for (const auto& [lack, until] : pool_clocks_[kind].waiting()) {
+      const auto group = std::ranges::find(view.groups, lack.member->name(), &GroupView::name);
       if (group == view.groups.end()) continue;
       std::optional<Micros>& at = group->slots[kind.task()].preempts_at;
       at = std::min(at.value_or(until), until);

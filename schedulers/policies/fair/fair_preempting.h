@@ -11,17 +11,27 @@
 //       // with +ccs: of the reduces that compute on a node where a reduce of the pool waits for a permit
 //       offer these slots to the pool before all others; its patience begins anew
 //
-// If the pool refuses them (it waits for locality), or no other pool was above its share, nothing more happens until
-// its patience is at an end again; the waits of `+delay` have then begun to run.
+//   if fair.preempt_within_pools; just after that, if something of the kind was taken for a pool:
+//     for job in the jobs of pools of order fair that could use one more slot of the kind without being lifted above
+//         their share of the pool's share:
+//       if that has been so for fair_share_timeout:
+//         need = the share, in whole slots - what the job runs - free slots that no job took and its pool may use
+//         kill `need` of the tasks of the pool, chosen likewise
+//         offer these slots to the job, then to its pool before all others; the job's patience begins anew
+//
+// If whoever they are for refuses them (it waits for locality), or nobody was above their share, nothing more happens
+// until that patience is at an end again; the waits of `+delay` have then begun to run.
 //
 // With `+ccs` a pool may be starved of two things. Its reduces that compute, beside those that wait to, tell whether it
-// lacks permits, and preemption takes reduces that compute. All its reduces tell whether it lacks room to copy, of
-// which pools have no minimum, and preemption takes reduces that copy or wait.
+// lacks permits, and preemption takes reduces that compute, unless fair.preempt_computing forbids that. All its reduces
+// tell whether it lacks room to copy, of which pools have no minimum, and preemption takes reduces that copy or wait.
 //
-// The pools' clocks start and stop with the event that starves or feeds them (starved_pools.h).
+// The clocks start and stop with the event that starves or feeds a pool or a job, once what follows from the event has
+// been decided (starvation_watch.h).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,7 +40,8 @@
 #include "schedulers/offering/greedy.h"
 #include "schedulers/policies/fair/fair.h"
 #include "schedulers/policies/fair/preemption.h"
-#include "schedulers/policies/fair/starved_pools.h"
+#include "schedulers/policies/fair/starvation_clocks.h"
+#include "schedulers/policies/fair/starvation_watch.h"
 
 namespace millrace::sched {
 
@@ -45,29 +56,39 @@ class FairPreempting : public GreedyOver<FairOrder> {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
-  using Cause = StarvedPools::Cause;
-  using Lack = StarvedPools::Lack;
-  // What a pool is to be given.
+  using Cause = StarvationClocks::Cause;
+  using Lack = StarvationClocks::Lack;
+  // Slots that are to be taken for some jobs of a pool.
   struct Need {
-    FairPool* pool = nullptr;
-    Cause cause = Cause::kMinimum;
-    std::uint32_t target = 0;  // slots it should hold
-    std::uint32_t slots = 0;   // to be taken from others
+    std::vector<JobId> jobs;
+    std::uint32_t slots = 0;
+    std::string reason;
   };
 
-  StarvedPools Watch(SlotKind kind);
-  [[nodiscard]] Micros Patience(const Lack& lack) const;
-  [[nodiscard]] static std::string Reason(const FairPool& pool, Cause cause);
-  // Returns what these pools need. Their patience begins anew.
-  std::vector<Need> Needs(const std::vector<Lack>& due, SlotKind kind, std::uint32_t free, Micros now);
+  [[nodiscard]] const FairSettings& fair() const { return order().settings().Of<FairSettings>(); }
+  // Returns what pools and jobs may be starved of.
+  [[nodiscard]] std::span<const SlotKind> Kinds() const;
+  [[nodiscard]] Micros Patience(const Lack& pool) const;
+  // Returns the attempts to kill for pools, and for jobs, that have waited for too long. The patience of these begins
+  // anew.
+  std::vector<Victim> ForPools(const ClusterState& state, SlotKind kind, Micros now);
+  std::vector<Victim> ForJobs(const ClusterState& state, SlotKind kind, Micros now);
+  // Return what the pools, or the jobs of one pool, need beyond the free slots, of which they take their part, and put
+  // them before all others.
+  std::vector<Need> NeedsOfPools(const std::vector<Lack>& due, SlotKind kind, std::uint32_t free);
+  std::vector<Need> NeedsOfJobs(const FairPool& pool, const std::vector<JobId>& due,
+                                const std::vector<JobHolding>& holdings, SlotKind kind, std::uint32_t& free);
+  // Appends what the jobs of the pool hold that may run, as those of the pool with this index.
+  void AddHoldings(const ClusterState& state, const FairPool& pool, SlotKind kind, std::size_t index,
+                   std::vector<JobHolding>* holdings) const;
+  std::vector<Victim> Take(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs,
+                           std::vector<Holding> pools, std::vector<JobHolding> holdings);
   // Returns the next map for a slot that was freed for its pool.
   std::optional<Decision> NextFreed(const ClusterState& state);
-  std::vector<AttemptId> Choose(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs) const;
-  // Returns what pools may be starved of.
-  [[nodiscard]] std::span<const SlotKind> Kinds() const;
 
-  PerSlot<StarvedPools> starved_;
-  std::vector<NodeId> freed_;  // by the last Preempt(), of maps, and not taken yet
+  PerSlot<StarvationClocks> pool_clocks_, job_clocks_;
+  PerSlot<std::unique_ptr<StarvationWatch>> watches_;  // of Kinds()
+  std::vector<NodeId> freed_;                          // by the last Preempt(), of maps, and not taken yet
 };
 
 }  // namespace millrace::sched

@@ -56,29 +56,19 @@ void FairQueue::Change(Member& member, const FairClaim& claim) {
   }
   if (scaled_) settled_ = false;  // a minimum may have become what was granted of the old one: others get less now
   member.present_ = true;
-  NoteChange(member);
+  Touch(member);
   Move(member);
-}
-
-void FairQueue::NoteChange(Member& member) {
-  if (notes_changes_) changes_[std::string(member.name())] = &member;
-}
-
-std::map<std::string, FairQueue::Member*> FairQueue::ConsumeChanges() {
-  RecomputeShares();
-  return std::exchange(changes_, {});
 }
 
 void FairQueue::Erase(Member& member) {
   if (!member.present_) return;
-  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].erase(&member);
-  member.stand_ = {};
+  if (watcher_ != nullptr) watcher_->OnErased(member);
+  MoveTo(member, {});
   level_.Erase(member);
   members_.erase(&member);
   minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
   member.present_ = false;
   settled_ = false;
-  if (notes_changes_) changes_[std::string(member.name())] = nullptr;
 }
 
 FairQueue::Stand FairQueue::StandOf(const Member& member) {
@@ -96,12 +86,12 @@ FairQueue::Stand FairQueue::StandOf(const Member& member) {
   return {Shelf::kAtDemand, fair.running, std::max<Units>(fair.demand, 1)};
 }
 
-void FairQueue::Move(Member& member) {
-  const Stand now = StandOf(member);
-  if (now == member.stand_) return;
-  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].erase(&member);
-  member.stand_ = now;
-  if (now.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(now.shelf)].insert(&member);
+void FairQueue::MoveTo(Member& member, const Stand& stand) {
+  if (stand == member.stand_) return;
+  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].erase(member.place_);
+  member.stand_ = stand;
+  if (stand.shelf != Shelf::kNone)
+    member.place_ = shelves_[static_cast<std::size_t>(stand.shelf)].insert(&member).first;
 }
 
 // This costs O(members), but only while the minima exceed the capacity and just after.
@@ -117,7 +107,7 @@ void FairQueue::GrantMinima() {
   for (Member* member : members_) {
     // The minima are rounded down, so that they fit.
     const WaterLevel::Claim granted = LevelClaim(member->fair_, static_cast<Units>(std::floor(minima[next++])));
-    NoteChange(*member);  // the bound may change even if the claim does not
+    Touch(*member);  // the bound may change even if the claim does not
     level_.Change(*member, granted);
     Move(*member);
   }
@@ -132,7 +122,7 @@ void FairQueue::RecomputeShares() {
   moved_.clear();
   level_.RecomputeLevel(&moved_);
   for (WaterLevel::Member* moved : moved_) {
-    NoteChange(static_cast<Member&>(*moved));
+    Touch(static_cast<Member&>(*moved));
     Move(static_cast<Member&>(*moved));
   }
 }
@@ -163,12 +153,29 @@ double FairQueue::Share(const Member& member) {
 
 Units FairQueue::ShareUnits(const Member& member) {
   RecomputeShares();
-  return static_cast<Units>(std::floor(level_.Share(member)));
+  return level_.WholeShare(member);
 }
 
 bool FairQueue::IsBelowShare(const Member& member) {
   RecomputeShares();
   return level_.SharesAtLeast(member, (Units{member.fair_.running} + 1) * kSlot);
+}
+
+bool FairQueue::SharesAtLeast(const Member& member, Units units) {
+  RecomputeShares();
+  return level_.SharesAtLeast(member, units);
+}
+
+UnitRange FairQueue::SteadyCapacities() {
+  RecomputeShares();
+  // Minima that do not fit are scaled anew with each capacity.
+  if (scaled_) return {level_.capacity(), level_.capacity() + 1};
+  return level_.SteadyCapacities().Within({static_cast<Units>(minima_) * kSlot});
+}
+
+Units FairQueue::CapacityFor(Units share, Units weight) {
+  RecomputeShares();
+  return level_.CapacityFor(share, weight);
 }
 
 bool FairQueue::IsBelowMinimum(const Member& member) {

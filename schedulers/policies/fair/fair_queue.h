@@ -19,9 +19,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -59,18 +58,37 @@ class FairQueue {
   struct StandEarlier {  // of two on one shelf
     bool operator()(const Member* a, const Member* b) const;
   };
+  using ShelfOrder = std::set<Member*, StandEarlier>;
 
  public:
+  // Who is told of the members of a queue as they change.
+  class Watcher {
+   public:
+    virtual ~Watcher() = default;
+    // What the watcher keeps of a member.
+    struct Note {
+      virtual ~Note() = default;
+    };
+    // The member is new, or its claim, the minimum as it is granted or its bound has changed. Of the other members only
+    // shares that follow the level change with it.
+    virtual void OnChanged(Member& member) = 0;
+    // The member, of which the watcher has been told, is about to be erased.
+    virtual void OnErased(Member& member) = 0;
+  };
+
   // Requires, as for WaterLevel::Member: it is in one queue at most, and erased before it is destroyed.
   class Member : public WaterLevel::Member {
    public:
     using WaterLevel::Member::Member;
     [[nodiscard]] const FairClaim& fair() const { return fair_; }
 
+    std::unique_ptr<Watcher::Note> note;  // the watcher's; nobody else's
+
    private:
     friend class FairQueue;
     FairClaim fair_;
     Stand stand_;
+    ShelfOrder::iterator place_;  // on its shelf, if it stands on one
     bool present_ = false;
   };
 
@@ -92,23 +110,28 @@ class FairQueue {
   [[nodiscard]] Units ShareUnits(const Member& member);
   // Makes the shares those of the claims. Every call that needs the shares does this first.
   void RecomputeShares();
-  // Begins to note changes for ConsumeChanges(). Requires: the queue is empty, and its members' names will differ.
-  void NoteChanges() { notes_changes_ = true; }
-  // Returns, by name, the members of which the claim, the minimum as it is granted or the bound has changed since the
-  // last call; null for those that have been erased. Of the others only shares that follow the level have changed.
-  std::map<std::string, Member*> ConsumeChanges();
+  // Requires: the queue is empty and has no watcher yet, and does not change once the watcher is gone.
+  void SetWatcher(Watcher* watcher) { watcher_ = watcher; }
+  // Tells the watcher, if there is one, of the member as though its claim had changed.
+  void Touch(Member& member) {
+    if (watcher_ != nullptr) watcher_->OnChanged(member);
+  }
   // Return true if the member would use one more slot, and this would not lift it above its share, or above its minimum
   // as it is granted.
   [[nodiscard]] bool IsBelowShare(const Member& member);
   [[nodiscard]] bool IsBelowMinimum(const Member& member);
+  // Do what they do in WaterLevel.
+  [[nodiscard]] bool SharesAtLeast(const Member& member, Units units);
+  [[nodiscard]] UnitRange SteadyCapacities();
+  [[nodiscard]] Units CapacityFor(Units share, Units weight);
 
  private:
   [[nodiscard]] static Stand StandOf(const Member& member);
   // Does the work of Put() for a claim that is new.
   void Change(Member& member, const FairClaim& claim);
-  void NoteChange(Member& member);
   // Moves the member to where it belongs now that its claim or bound has changed.
-  void Move(Member& member);
+  void Move(Member& member) { MoveTo(member, StandOf(member)); }
+  void MoveTo(Member& member, const Stand& stand);
   void GrantMinima();
   [[nodiscard]] static WaterLevel::Claim LevelClaim(const FairClaim& fair, Units minimum);
   [[nodiscard]] bool Less(const Member& a, const Member& b) const;
@@ -116,17 +139,17 @@ class FairQueue {
 
   WaterLevel level_;
   std::set<Member*, TieEarlier> members_;
-  std::set<Member*, StandEarlier> shelves_[kShelves];
+  ShelfOrder shelves_[kShelves];
   std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
-  bool settled_ = true, scaled_ = false, notes_changes_ = false;
-  std::map<std::string, Member*> changes_;
+  bool settled_ = true, scaled_ = false;
+  Watcher* watcher_ = nullptr;
   std::vector<WaterLevel::Member*> moved_;  // by the last RecomputeShares()
 };
 
 template <class Take>
 FairQueue::Member* FairQueue::Visit(const Take& take) {
   RecomputeShares();
-  std::set<Member*, StandEarlier>::const_iterator heads[kShelves];
+  ShelfOrder::const_iterator heads[kShelves];
   for (std::size_t shelf = 0; shelf < kShelves; ++shelf) heads[shelf] = shelves_[shelf].begin();
   while (true) {
     std::size_t from = kShelves;

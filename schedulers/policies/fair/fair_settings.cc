@@ -50,12 +50,17 @@ std::optional<Contradiction> PoolSettings::Check(const Settings& settings) {
 }
 
 void Declare(KeyList& keys, FairSettings& settings) {
-  auto& [order, min_share_timeout, fair_share_timeout] = settings;
+  auto& [order, min_share_timeout, fair_share_timeout, preempt_within_pools, preempt_computing] = settings;
   keys.Choice<PoolOrder>("order", &order, kOrders, "how a pool orders its jobs");
   keys.Duration("min_share_timeout", &min_share_timeout, kDay,
                 "with +preempt: a pool that has been below its minimum for this long takes slots from others");
   keys.Duration("fair_share_timeout", &fair_share_timeout, kDay,
                 "the same for a pool below its fair share; at least min_share_timeout");
+  keys.Flag(
+      "preempt_within_pools", &preempt_within_pools,
+      "with +preempt: a job below its share of its pool for fair_share_timeout takes slots from the pool's others");
+  keys.Flag("preempt_computing", &preempt_computing,
+            "with +preempt: reduces that compute are taken, too; false: only maps, and reduces that copy or wait");
 }
 
 std::optional<Contradiction> FairSettings::Check(const Settings& settings) {

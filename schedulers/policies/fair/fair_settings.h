@@ -43,6 +43,8 @@ struct FairSettings {
   PoolOrder order = PoolOrder::kFair;
   Micros min_share_timeout = 60 * kSecond;
   Micros fair_share_timeout = 300 * kSecond;  // at least min_share_timeout
+  bool preempt_within_pools = false;
+  bool preempt_computing = true;
 
   static constexpr std::string_view kSection = "fair";
   static constexpr std::string_view kOneLine = "The scheduler fair.";

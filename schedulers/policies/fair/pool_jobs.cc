@@ -7,12 +7,19 @@
 #include <utility>
 
 #include "schedulers/policies/fair/fair_queue.h"
+#include "schedulers/policies/fair/starvation_watch.h"
 
 namespace millrace::sched {
 namespace {
 
 class FairJobs : public PoolJobs {
  public:
+  explicit FairJobs(PerSlot<StarvationClocks>* clocks) {
+    if (clocks == nullptr) return;
+    for (const SlotKind kind : kSlotKinds)
+      watches_[kind] = std::make_unique<StarvationWatch>(queues_[kind], (*clocks)[kind]);
+  }
+
   void Put(const ClusterState&, const JobState& job, PerSlot<bool> offered) override {
     const JobId id = job.progress.job;
     FairJob& entry = jobs_.try_emplace(id, id).first->second;
@@ -27,6 +34,11 @@ class FairJobs : public PoolJobs {
     jobs_.erase(job);
   }
   void SetShare(SlotKind kind, Units slots) override { queues_[kind].SetCapacity(slots); }
+  UnitRange UpdateClocks(SlotKind kind, Micros now) override {
+    if (watches_[kind] == nullptr) return {};
+    watches_[kind]->Update(now);
+    return watches_[kind]->SteadyCapacities();
+  }
   std::optional<JobId> Offer(const ClusterState&, SlotKind kind, const JobOrder::Take& take) override {
     const auto* taker =
         queues_[kind].Visit([&](const FairQueue::Member&, std::uint32_t id) { return take(JobId{id}); });
@@ -45,6 +57,7 @@ class FairJobs : public PoolJobs {
 
   std::map<JobId, FairJob> jobs_;
   PerSlot<FairQueue> queues_;
+  PerSlot<std::unique_ptr<StarvationWatch>> watches_;
 };
 
 // It holds jobs by priority and submit order, and those among them that are offered slots.
@@ -173,10 +186,10 @@ double PriorityWeight(Priority priority) {
 
 bool IsSmall(const MlqSettings& mlq, const JobState& job) { return job.spec.maps.size() <= mlq.small_job_maps; }
 
-std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq) {
+std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq, PerSlot<StarvationClocks>* clocks) {
   switch (order) {
     case PoolOrder::kFair:
-      return std::make_unique<FairJobs>();
+      return std::make_unique<FairJobs>(clocks);
     case PoolOrder::kSjf:
       return MakeSjfJobs();
     case PoolOrder::kMlq:

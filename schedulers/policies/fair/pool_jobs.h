@@ -16,6 +16,7 @@
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/offering/job_order.h"
 #include "schedulers/policies/fair/fair_settings.h"
+#include "schedulers/policies/fair/starvation_clocks.h"
 #include "schedulers/policies/fair/water_level.h"
 
 namespace millrace::sched {
@@ -30,13 +31,19 @@ class PoolJobs {
   virtual void Erase(JobId job) = 0;
   // Sets how many slots the pool has to share out.
   virtual void SetShare(SlotKind, Units) {}
+  // Starts and stops the clocks of the jobs that lack slots of the kind. Returns with which shares of the pool none
+  // would have started or stopped; all of them where jobs have no clocks (MakePoolJobs).
+  virtual UnitRange UpdateClocks(SlotKind, Micros) { return {}; }
   // Both do what they do in JobOrder. They may do work that was put off, and change nothing else. Requires of Before:
   // both jobs are here.
   virtual std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, const JobOrder::Take& take) = 0;
   [[nodiscard]] virtual bool Before(const ClusterState& state, SlotKind kind, JobId a, JobId b) = 0;
 };
 
-[[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq);
+// `clocks`: of jobs that are below their share of their pool, in a pool whose order is fair; without such an order jobs
+// have no shares. Null: nobody asks.
+[[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq,
+                                                     PerSlot<StarvationClocks>* clocks = nullptr);
 [[nodiscard]] std::unique_ptr<PoolJobs> MakeSjfJobs();
 
 // Returns the weight of a job in its pool.

@@ -18,7 +18,7 @@ struct Launched {
 
 // Returns the running attempts of these jobs, by the time of their launch.
 std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, SlotKind kind,
-                                                  const std::vector<JobHolding>& jobs) {
+                                                  const std::vector<JobHolding>& jobs, bool spare_computing) {
   std::map<JobId, std::vector<Launched>> attempts;
   for (const JobHolding& holding : jobs) attempts[holding.job];
   for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
@@ -30,7 +30,8 @@ std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, Slo
       const TaskState& task = state.FindJob(attempt.task.job)->Tasks(attempt.task.kind)[attempt.task.index];
       const RunningAttempt& running = *task.Find(attempt.number);
       if (kind == kComputePermit && !running.computing()) continue;
-      if (kind == kReduceSlot && node->limits.only_copying > 0 && running.computing()) continue;
+      const bool spared = spare_computing || (kind == kReduceSlot && node->limits.only_copying > 0);
+      if (spared && running.computing()) continue;
       at->second.push_back({running.since, attempt, node->id});
     }
   }
@@ -42,10 +43,10 @@ std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, Slo
 
 std::vector<AttemptId> ChooseVictims(const ClusterState& state, SlotKind kind, std::uint32_t wanted,
                                      std::map<NodeId, std::uint32_t> wanted_at, std::vector<Holding> pools,
-                                     std::vector<JobHolding> jobs) {
+                                     std::vector<JobHolding> jobs, bool spare_computing) {
   std::erase_if(jobs, [&](const JobHolding& job) { return !job.slots.MayLose() || !pools[job.pool].MayLose(); });
   if (jobs.empty() || wanted == 0) return {};
-  auto attempts = AttemptsOf(state, kind, jobs);
+  auto attempts = AttemptsOf(state, kind, jobs, spare_computing);
   // The first is the first to lose an attempt. A rank is the excess, the last launch and the job.
   using Rank = std::tuple<double, Micros, JobId>;
   std::map<Rank, JobHolding*> ranks;

@@ -36,9 +36,10 @@ struct JobHolding {
 // above theirs the one with the most recently launched attempt comes first, then the lowest id. Of permits it takes
 // reduces that compute, and no more on a node than `wanted_at` says for it, since a permit is of use on its node alone;
 // of slots `wanted_at` says nothing. Of reduce slots it takes, where more reduces run than may compute, those that do
-// not compute. O(running attempts).
+// not compute. With `spare_computing` it takes no reduce that computes. O(running attempts).
 [[nodiscard]] std::vector<AttemptId> ChooseVictims(const ClusterState& state, SlotKind kind, std::uint32_t wanted,
                                                    std::map<NodeId, std::uint32_t> wanted_at,
-                                                   std::vector<Holding> pools, std::vector<JobHolding> jobs);
+                                                   std::vector<Holding> pools, std::vector<JobHolding> jobs,
+                                                   bool spare_computing = false);
 
 }  // namespace millrace::sched

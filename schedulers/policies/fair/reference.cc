@@ -25,6 +25,7 @@ struct Claimant {
   Bound bound = Bound::kMinimum;
   Units minimum = 0;  // as granted
   double share = 0;   // in units
+  Units whole = 0;    // the share, rounded down
 };
 
 // A level at which a claimant's share begins to grow, or ceases to.
@@ -76,6 +77,9 @@ void ShareOut(Units capacity, std::vector<Claimant>& claimants) {
     of.share = of.bound == Bound::kLevel     ? level * static_cast<double>(of.claim.weight)
                : of.bound == Bound::kMinimum ? static_cast<double>(of.minimum)
                                              : static_cast<double>(of.claim.demand * kSlot);
+    of.whole = of.bound == Bound::kLevel     ? static_cast<Units>(Wide{capacity - fixed} * of.claim.weight / slope)
+               : of.bound == Bound::kMinimum ? of.minimum
+                                             : of.claim.demand * kSlot;
   }
 }
 
@@ -127,15 +131,20 @@ std::vector<JobId> ByWork(const ClusterState& state, SlotKind kind, std::vector<
   return jobs;
 }
 
-std::vector<JobId> ByShare(const ClusterState& state, SlotKind kind, Units slots, const std::vector<JobId>& jobs) {
+std::vector<Claimant> ClaimantsOf(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs) {
   std::vector<Claimant> claimants;
   for (const JobId id : jobs) {
     const JobState& job = *state.FindJob(id);
     const Units weight = WeightUnits(PriorityWeight(job.progress.priority));
     claimants.push_back({{weight, 0, job.Demand(kind), job.running_attempts[kind], job.runnable[kind]}, id.value});
   }
+  return claimants;
+}
+
+std::vector<JobId> ByShare(const ClusterState& state, SlotKind kind, Units slots, const std::vector<JobId>& jobs) {
   std::vector<JobId> order;
-  for (const Claimant& of : InOrder(slots, claimants)) order.push_back(JobId{static_cast<std::uint32_t>(of.number)});
+  for (const Claimant& of : InOrder(slots, ClaimantsOf(state, kind, jobs)))
+    order.push_back(JobId{static_cast<std::uint32_t>(of.number)});
   return order;
 }
 
@@ -210,11 +219,37 @@ FairClaim FairReference::ClaimOf(const ClusterState& state, SlotKind kind, const
   return claim;
 }
 
+PoolOrder FairReference::OrderOf(const std::string& name) const {
+  return SettingsOfPool(settings_, name).order.value_or(settings_.Of<FairSettings>().order);
+}
+
+std::set<JobId> FairReference::JobsBelowShare(const ClusterState& state, SlotKind kind) const {
+  std::vector<std::string> names;
+  std::vector<Claimant> pools;
+  for (const auto& [name, pool] : pools_) {
+    pools.push_back({ClaimOf(state, kind, name), names.size()});
+    names.push_back(name);
+  }
+  ShareOut(Units{state.Capacity(kind)} * kSlot, pools);
+  std::set<JobId> below;
+  for (const Claimant& of : pools) {
+    const std::string& name = names[of.number];
+    if (OrderOf(name) != PoolOrder::kFair) continue;
+    const std::set<JobId>& admitted = pools_.at(name).admitted;
+    std::vector<Claimant> jobs = ClaimantsOf(state, kind, {admitted.begin(), admitted.end()});
+    ShareOut(of.whole, jobs);
+    for (const Claimant& job : jobs) {
+      if ((job.claim.running + 1) * kSlot <= job.whole) below.insert(JobId{static_cast<std::uint32_t>(job.number)});
+    }
+  }
+  return below;
+}
+
 std::vector<JobId> FairReference::OrderIn(const ClusterState& state, SlotKind kind, const std::string& name,
                                           Units slots) const {
   const std::set<JobId>& admitted = pools_.at(name).admitted;
   const std::vector<JobId> jobs(admitted.begin(), admitted.end());
-  switch (SettingsOfPool(settings_, name).order.value_or(settings_.Of<FairSettings>().order)) {
+  switch (OrderOf(name)) {
     case PoolOrder::kFair:
       return ByShare(state, kind, slots, jobs);
     case PoolOrder::kSjf:
@@ -236,8 +271,7 @@ std::vector<JobId> FairReference::Order(const ClusterState& state, SlotKind kind
   }
   std::vector<JobId> order;
   for (const Claimant& of : InOrder(Units{state.Capacity(kind)} * kSlot, claimants)) {
-    const auto slots = static_cast<Units>(std::floor(of.share));
-    for (const JobId job : OrderIn(state, kind, names[of.number], slots)) order.push_back(job);
+    for (const JobId job : OrderIn(state, kind, names[of.number], of.whole)) order.push_back(job);
   }
   std::erase_if(order, [&](JobId job) { return !state.FindJob(job)->runnable[kind]; });
   return order;

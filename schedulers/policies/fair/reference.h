@@ -21,6 +21,7 @@
 
 #include "schedulers/offering/job_order.h"
 #include "schedulers/policies/fair/fair_queue.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
@@ -37,6 +38,9 @@ class FairReference : public JobOrder {
   [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
   [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;
   [[nodiscard]] bool MayHoldBack(const ClusterState& state, JobId job) const override;
+  // Returns the jobs, in pools of order fair, that could use one more slot of the kind without being lifted above their
+  // share of the pool's share.
+  [[nodiscard]] std::set<JobId> JobsBelowShare(const ClusterState& state, SlotKind kind) const;
 
  private:
   struct Pool {
@@ -45,6 +49,7 @@ class FairReference : public JobOrder {
 
   // Lets in as many of the pool's jobs as may run, the first by priority and submit order first.
   void AdmitNext(const ClusterState& state, const std::string& name);
+  [[nodiscard]] PoolOrder OrderOf(const std::string& name) const;
   [[nodiscard]] FairClaim ClaimOf(const ClusterState& state, SlotKind kind, const std::string& name) const;
   // Returns the jobs that may be offered a slot, the first in order first.
   [[nodiscard]] std::vector<JobId> Order(const ClusterState& state, SlotKind kind) const;

@@ -18,6 +18,13 @@ Units WeightUnits(double weight) {
   return std::max<Units>(1, std::llround(units));
 }
 
+std::uint64_t WaterLevel::Member::BeginningOf(std::string_view name) {
+  std::uint64_t beginning = 0;
+  for (std::size_t i = 0; i < sizeof beginning; ++i)
+    beginning = beginning << 8 | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0);
+  return beginning;
+}
+
 bool WaterLevel::Earlier::operator()(const Edge& a, const Edge& b) const {
   const Wide left = Wide{a.at} * b.weight, right = Wide{b.at} * a.weight;
   if (left != right) return left < right;
@@ -180,6 +187,24 @@ bool WaterLevel::SharesAtLeast(const Member& member, Units units) const {
   if (member.bound_ == Bound::kMinimum) return units <= member.claim_.minimum;
   if (member.bound_ == Bound::kDemand) return units <= member.claim_.demand;
   return Wide{slope_} * units <= Wide{capacity_ - fixed_} * member.claim_.weight;
+}
+
+Units WaterLevel::CapacityFor(Units share, Units weight) const {
+  const Wide capacity = fixed_ + (Wide{slope_} * share + weight - 1) / weight;
+  return static_cast<Units>(std::min<Wide>(capacity, UnitRange::kNoEnd));
+}
+
+UnitRange WaterLevel::SteadyCapacities() const {
+  UnitRange steady;
+  if (next_ != edges_.begin()) steady.from = CapacityFor(std::prev(next_)->at, std::prev(next_)->weight);
+  if (next_ != edges_.end()) steady.to = CapacityFor(next_->at, next_->weight);
+  return steady;
+}
+
+Units WaterLevel::WholeShare(const Member& member) const {
+  if (member.bound_ == Bound::kMinimum) return member.claim_.minimum;
+  if (member.bound_ == Bound::kDemand) return member.claim_.demand;
+  return static_cast<Units>(Wide{capacity_ - fixed_} * member.claim_.weight / slope_);
 }
 
 double WaterLevel::Share(const Member& member) const {

@@ -9,6 +9,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -21,6 +22,16 @@ using Units = std::int64_t;
 inline constexpr Units kSlot = Units{1} << 16;
 // Returns the weight in units, at least 1; a weight of 1 is kSlot.
 [[nodiscard]] Units WeightUnits(double weight);
+
+// The units from `from` on that are below `to`.
+struct UnitRange {
+  static constexpr Units kNoEnd = INT64_MAX;
+  Units from = 0, to = kNoEnd;
+  [[nodiscard]] UnitRange Within(const UnitRange& other) const {
+    return {std::max(from, other.from), std::min(to, other.to)};
+  }
+  bool operator==(const UnitRange&) const = default;
+};
 
 class WaterLevel {
  public:
@@ -54,7 +65,7 @@ class WaterLevel {
   // destroyed, and no two members have the same id and name.
   class Member {
    public:
-    Member(std::string_view name, std::uint32_t id) : id_(id), name_(name) {}
+    Member(std::string_view name, std::uint32_t id) : id_(id), beginning_(BeginningOf(name)), name_(name) {}
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
     ~Member() = default;
@@ -64,7 +75,8 @@ class WaterLevel {
     [[nodiscard]] const Claim& claim() const { return claim_; }
     [[nodiscard]] Bound bound() const { return bound_; }
     [[nodiscard]] bool TieBefore(const Member& other) const {
-      return id_ != other.id_ ? id_ < other.id_ : name_ < other.name_;
+      if (id_ != other.id_) return id_ < other.id_;
+      return beginning_ != other.beginning_ ? beginning_ < other.beginning_ : name_ < other.name_;
     }
 
    private:
@@ -74,10 +86,14 @@ class WaterLevel {
       bool used = false, passed = false;
     };
 
+    // Returns the first eight bytes of the name as a number, so that it comes before others as the name does.
+    [[nodiscard]] static std::uint64_t BeginningOf(std::string_view name);
+
     static constexpr Units kNoEdge = INT64_MAX;
 
     EdgePlace places_[2];  // by EdgeKind
     std::uint32_t id_;
+    std::uint64_t beginning_;
     std::string_view name_;
     // What most changes look at.
     Units demand_ahead_ = kNoEdge;  // where the edge of the demand stands that is not passed
@@ -100,6 +116,13 @@ class WaterLevel {
   [[nodiscard]] double level() const;
   // Returns the member's share in units. Requires: RecomputeLevel() was called after the last change.
   [[nodiscard]] double Share(const Member& member) const;
+  // Returns the share in whole units, rounded down. Requires: the same.
+  [[nodiscard]] Units WholeShare(const Member& member) const;
+  // Returns with which capacities every member's bound would be what it is. Requires: the same.
+  [[nodiscard]] UnitRange SteadyCapacities() const;
+  // Returns the least capacity with which a member of this weight whose share follows the level would have such a
+  // share. Requires: the same, and SteadyCapacities() has it.
+  [[nodiscard]] Units CapacityFor(Units share, Units weight) const;
   // Returns true if the member's share, not rounded, is that much. Requires: the same.
   [[nodiscard]] bool SharesAtLeast(const Member& member, Units units) const;
 

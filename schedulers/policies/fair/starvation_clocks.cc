@@ -1,0 +1,42 @@
+#include "schedulers/policies/fair/starvation_clocks.h"
+
+namespace millrace::sched {
+
+bool StarvationClocks::Earlier::operator()(const Lack& a, const Lack& b) const {
+  return a.member == b.member ? a.cause < b.cause : a.member->TieBefore(*b.member);
+}
+
+bool StarvationClocks::Earlier::operator()(const std::pair<Micros, Lack>& a, const std::pair<Micros, Lack>& b) const {
+  return a.first != b.first ? a.first < b.first : (*this)(a.second, b.second);
+}
+
+void StarvationClocks::Start(const Lack& lack, Micros now) {
+  const Micros until = now + patience_(lack);
+  until_.emplace(lack, until);
+  by_time_.emplace(until, lack);
+}
+
+void StarvationClocks::Stop(const Lack& lack) {
+  const auto at = until_.find(lack);
+  by_time_.erase({at->second, lack});
+  until_.erase(at);
+}
+
+void StarvationClocks::Postpone(const Lack& lack, Micros until) {
+  Micros& waits = until_.find(lack)->second;
+  by_time_.erase({waits, lack});
+  by_time_.emplace(waits = until, lack);
+}
+
+std::vector<StarvationClocks::Lack> StarvationClocks::Due(Micros now) const {
+  std::vector<Lack> due;
+  for (auto at = by_time_.begin(); at != by_time_.end() && at->first <= now; ++at) due.push_back(at->second);
+  return due;
+}
+
+std::optional<Micros> StarvationClocks::NextDue() const {
+  if (by_time_.empty()) return std::nullopt;
+  return by_time_.begin()->first;
+}
+
+}  // namespace millrace::sched
