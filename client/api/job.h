@@ -22,6 +22,7 @@
 //                   small files share a map: TaskContext::input_number() tells one from the next
 //   void Reduce(key, auto& values, auto& emit)
 //                   keys come in order of their bytes, the values of a key in order of map tasks
+//                   `for (const Value& value : values)`, once at most; it may end early (values.h)
 //                   left out: the combined value if there is Combine, else every record
 //   void FinishMap(auto& emit), void FinishReduce(auto& emit)
 //                   after the last record of a map, the last key of a reduce
@@ -34,9 +35,10 @@
 //   static millrace::Status Prepare(millrace::Preparation&)
 //                   before the job is submitted: looks at the input and sets options (client/job/preparation.h)
 //   millrace::Status Start(millrace::TaskContext&), or a constructor from TaskContext&
-//                   the attempt's beginning. Options, counters, files beside the input: client/job/task_context.h
-// What Map and Reduce are given, and views of it, live for the call. An exception fails the attempt, and its text is
-// shown.
+//                   the attempt's beginning. Options, counters, the input's name, files beside it:
+//                   client/job/task_context.h
+// What Map and Reduce are given, and views of it, live for the call, but a value that is a std::string_view only until
+// the next one is taken. What is emitted is copied at once. An exception fails the attempt, and its text is shown.
 //
 // This header also brings what a job's code may use besides: Status, Result, MILLRACE_TRY and MILLRACE_ASSIGN, for what
 // Prepare and Start return (base/status.h); Quote, for names in messages (base/text.h); the seeded Random

@@ -67,7 +67,9 @@ class Policy {
   virtual void OnJobSubmitted(const ClusterState&, JobId) {}
   virtual void OnJobPrioritySet(const ClusterState&, JobId) {}
   virtual void OnJobEnded(const ClusterState&, JobId) {}
-  // The number of the job's pending, running or finished tasks changed, or where its data or its failures are.
+  // The number of the job's pending, running or finished tasks changed, or where its data or its failures are, or for
+  // which slots ClusterState lists it as runnable: its reduces may start now, it was evicted or let go on, or a permit
+  // came free, or was taken, where a reduce of it waits.
   virtual void OnJobChanged(const ClusterState&, JobId) {}
   // Nodes came or went, or their limits changed, so that the capacity may differ.
   virtual void OnNodesChanged(const ClusterState&) {}

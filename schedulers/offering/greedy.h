@@ -1,5 +1,5 @@
 // Greedy: the policy that offers each free slot to the jobs in the order of a JobOrder, and gives it to the first that
-// takes it. fifo, fair, capacity, sjf, mlq and edf are Greedy with an order of their own.
+// takes it. fifo, fair, edf and others are Greedy with an order of their own (MakeGreedy in policies/catalog.cc).
 //
 // The rule, as code; `turn` is the node after the one that was served last:
 //

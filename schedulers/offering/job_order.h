@@ -1,6 +1,6 @@
-// JobOrder: in which order the jobs are offered a free slot, or a compute permit. It is all that fifo, fair, capacity,
-// sjf, mlq and edf differ in: Greedy (greedy.h) offers each free slot to the jobs in this order and gives it to the
-// first that has a task for it.
+// JobOrder: in which order the jobs are offered a free slot, or a compute permit. It is all that such policies as fifo,
+// fair and edf differ in: Greedy (greedy.h) offers each free slot to the jobs in this order and gives it to the first
+// that has a task for it.
 //
 // An order needs Offer and Before. It keeps the jobs that ClusterState lists as runnable for a kind of slot, and is
 // told of changes by the On... calls of a Policy, with the same rules (core/policy.h); or it keeps nothing and walks
@@ -8,7 +8,8 @@
 //
 // A const call changes nothing that another call would show. In particular an order does not learn from Offer that a
 // job got a slot, since Greedy also asks it just to see who is first: a launch shows in OnJobChanged, where the job's
-// running_attempts have grown. Thread rule: one thread, const calls included.
+// running_attempts have grown. They grow by second attempts, too (speculation.h), and those of permits by reduces that
+// need not ask for one. Thread rule: one thread, const calls included.
 #pragma once
 
 #include <functional>
