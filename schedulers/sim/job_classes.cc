@@ -16,6 +16,7 @@ namespace {
 using Unit = TomlSection::Unit;
 
 constexpr std::uint32_t kMostJobs = 1'000'000;
+constexpr double kMostCores = 10'000;
 constexpr std::uint64_t kMostTasks = 100'000'000;  // the most in one workload
 
 Arrival ReadArrival(TomlSection& section) {
@@ -77,6 +78,8 @@ JobClass ReadClass(TomlSection& section) {
   section.Text("input_type", &common.input_type);
   section.Text("data", &common.input);
   section.Bool("located", &read.located);
+  section.Real("map_cores", &common.map_cores, 0, kMostCores);
+  section.Real("reduce_cores", &common.reduce_cores, 0, kMostCores);
   section.Real("slow_start", &common.slow_start, 0, 1);
   section.Integer("max_attempts", &common.max_attempts, 1, 1000);
   if (std::optional<TomlSection> arrival = section.Table("arrival")) read.arrival = ReadArrival(*arrival);

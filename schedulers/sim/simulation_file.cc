@@ -94,6 +94,10 @@ ClusterSpec ReadCluster(TomlSection& root, const Overrides& overrides, std::uint
   }
   section->Rate("rack_bandwidth", &cluster.rack_bandwidth);
   section->Rate("datacenter_bandwidth", &cluster.datacenter_bandwidth);
+  section->Integer("nodes_per_machine", &cluster.nodes_per_machine, 1, kMostNodes);
+  section->Real("cores", &cluster.cores, 0, kMostFactor);
+  section->Duration("task_latency", &cluster.task_latency);
+  section->Duration("process_start", &cluster.process_start);
   section->Rate("local_read_bandwidth", &cluster.local_read_bandwidth);
   section->Bool("overlap_reads", &cluster.overlap_reads);
   section->Real("slow_share", &cluster.slow_share, 0, 1);

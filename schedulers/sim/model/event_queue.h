@@ -19,6 +19,7 @@ enum class Happening : std::uint8_t {
   kNodeBack,  // node `what`
   kAttempt,   // the timer of the attempt in slot `what`
   kProgress,  // the attempt in slot `what` may have news of its progress
+  kCores,     // work may have ended on machine `what`; `generation` is that of the machine (processors.h)
   kSample,
 };
 

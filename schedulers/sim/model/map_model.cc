@@ -24,7 +24,7 @@ void MapModel::Start(SlotId slot, Locality locality) {
   if (locality != Locality::kNode && !nowhere && map.bytes > 0) {
     Read(slot, static_cast<double>(map.bytes));
     if (state_.cluster.overlap_reads && attempt.flowing)
-      state_.SetTimer(slot, attempt.fails ? attempt.compute / 2 : attempt.compute);
+      state_.StartComputing(slot, attempt.fails ? attempt.compute / 2 : attempt.compute);
     return;
   }
   Micros read = 0;

@@ -48,7 +48,9 @@ void ReduceModel::EndJob(JobId id) {
   shuffles_[id.value].reset();
 }
 
-void ReduceModel::Remove(SlotId slot) { copies_[slot].reset(); }
+void ReduceModel::Remove(SlotId slot) {
+  if (slot < copies_.size()) copies_[slot].reset();
+}
 
 double ReduceModel::Progress(SlotId slot, double computed) const {
   const Attempt& attempt = state_.attempts[slot];

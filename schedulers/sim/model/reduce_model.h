@@ -32,7 +32,7 @@ class ReduceModel {
   void Start(SlotId slot, bool asks);
   // Takes note that the attempt's flow has ended: it has copied a batch.
   void BatchDone(SlotId slot);
-  // The attempt is over.
+  // The attempt is over; it may not have been started.
   void Remove(SlotId slot);
   // The attempt, which waits for it, has a compute permit.
   void Grant(SlotId slot);

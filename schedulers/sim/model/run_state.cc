@@ -23,6 +23,7 @@ RunState::RunState(const ClusterSpec& of, const Workload& workload, std::unique_
       fabric(cluster, &network),
       recorder(workload, options.alone, settings, static_cast<std::uint32_t>(cluster.nodes.size()), options.task_rows),
       engine(WithoutPolicies(options.engine), std::move(policy)),
+      processors(cluster, &queue),
       jobs(workload.jobs.size()),
       nodes(cluster.nodes.size()) {}
 
@@ -41,6 +42,15 @@ double RunState::StopFlow(SlotId slot) {
 void RunState::SetTimer(SlotId slot, Micros in) {
   attempts[slot].timing = true;
   queue.Add(now + in, Happening::kAttempt, slot, attempts[slot].generation);
+}
+
+void RunState::StartComputing(SlotId slot, Micros alone) {
+  Attempt& attempt = attempts[slot];
+  const SimJob& job = *RunOf(attempt).job;
+  const double cores = attempt.id.task.kind == TaskKind::kMap ? job.map_cores : job.reduce_cores;
+  if (!processors.limited() || cores <= 0) return SetTimer(slot, alone);
+  attempt.timing = attempt.working = true;
+  processors.Start(now, attempt.node, slot, cores, alone);
 }
 
 }  // namespace millrace::sim

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "schedulers/sim/model/event_queue.h"
 #include "schedulers/sim/model/fabric.h"
 #include "schedulers/sim/model/network.h"
+#include "schedulers/sim/model/processors.h"
 #include "schedulers/sim/model/simulate.h"
 #include "schedulers/sim/workload/cluster_spec.h"
 #include "schedulers/sim/workload/workload.h"
@@ -28,27 +30,32 @@ using SlotId = std::uint32_t;
 inline constexpr SlotId kNoSlot = 0xffffffff;
 
 struct Attempt {
-  // A map reads and computes; a reduce copies, waits for a permit and computes.
-  enum class Phase : std::uint8_t { kFree, kReading, kComputing, kCopying, kWaiting };
+  // A map reads and computes; a reduce copies, waits for a permit and computes. Either begins after a latency.
+  enum class Phase : std::uint8_t { kFree, kLaunched, kReading, kComputing, kCopying, kWaiting };
 
   AttemptId id;
   NodeId node;
   Phase phase = Phase::kFree;
-  bool slow = false, fails = false, flowing = false, timing = false;
+  bool slow = false, fails = false, flowing = false;
+  bool timing = false;   // it computes, or waits for a timer
+  bool working = false;  // it computes on cores that are limited
   std::uint32_t generation = 0;
   std::uint32_t row = Recorder::kNoRow;
   SlotId next_of_task = kNoSlot;
   std::uint32_t place_on_node = 0;
   Micros since = 0, phase_since = 0;
-  Micros compute = 0;      // what its computation takes here
-  FlowId flow = 0;         // while flowing
-  NodeId source;           // of a map: where it reads from
-  std::uint32_t told = 0;  // per mille that the engine was told
+  Micros compute = 0;                  // what its computation takes here, when it has the cores that it can use
+  FlowId flow = 0;                     // while flowing
+  NodeId source;                       // of a map: where it reads from
+  Locality locality = Locality::kOff;  // of a map, as it was launched
+  bool asks_to_compute = false;        // of a reduce, likewise
+  std::uint32_t told = 0;              // per mille that the engine was told
 };
 
 struct JobRun {
   const SimJob* job = nullptr;
-  PerKind<std::vector<SlotId>> running;  // by task: the first of its attempts
+  PerKind<std::vector<SlotId>> running;         // by task: the first of its attempts
+  std::map<std::uint32_t, std::uint32_t> idle;  // processes of the job that have no work, by node
 };
 
 struct NodeRun {
@@ -72,6 +79,8 @@ struct RunState {
   // Ends the attempt's flow. Returns the bytes that have not arrived.
   double StopFlow(SlotId slot);
   void SetTimer(SlotId slot, Micros in);
+  // Lets the attempt compute for what takes so long with all the cores that it can use. Its timer ends with that.
+  void StartComputing(SlotId slot, Micros alone);
 
   const ClusterSpec& cluster;
   const SimOptions& options;
@@ -80,6 +89,7 @@ struct RunState {
   Recorder recorder;
   sched::Engine engine;
   EventQueue queue;
+  Processors processors;
   Micros now = 0;
   std::vector<std::unique_ptr<JobRun>> jobs;  // by job, while it lives
   std::vector<NodeRun> nodes;

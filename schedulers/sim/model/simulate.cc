@@ -27,6 +27,7 @@ Status CheckSizes(const SimJob& job, const std::string& who) {
   for (const SimReduce& reduce : job.reduces) longest = std::max(longest, reduce.cpu);
   if (input > kMostBytes) return Invalid(who + " reads more than 10 PB, which is more than any job does");
   if (output > kMostBytes) return Invalid(who + " has map outputs of more than 10 PB, which is more than any job has");
+  if (!(job.map_cores >= 0 && job.reduce_cores >= 0)) return Invalid(who + " has tasks of fewer than 0 cores");
   if (longest > kLongestTask) return Invalid(who + " has a task that computes for more than a year");
   return Status::Ok();
 }
@@ -57,6 +58,8 @@ Status Check(const ClusterSpec& cluster, const Workload& workload) {
   for (const NodeSpec& node : cluster.nodes) {
     if (!(node.speed > 0)) return Invalid("a node's speed is not above 0");
   }
+  if (cluster.nodes_per_machine == 0) return Invalid("a machine has no nodes");
+  if (!(cluster.cores >= 0)) return Invalid("a machine has fewer than 0 cores");
   for (const NodeFailure& failure : cluster.failures) {
     if (failure.node >= cluster.nodes.size())
       return Invalid("node " + std::to_string(failure.node) + ", which is not, is to fail");
@@ -73,7 +76,7 @@ auto Likeness(const SimJob& job) {
   std::vector<std::tuple<double, Micros>> reduces;
   for (const SimMap& map : job.maps) maps.emplace_back(map.bytes, map.cpu, map.output);
   for (const SimReduce& reduce : job.reduces) reduces.emplace_back(reduce.weight, reduce.cpu);
-  return std::tuple(std::move(maps), std::move(reduces), job.slow_start, job.replicas);
+  return std::tuple(std::move(maps), std::move(reduces), job.slow_start, job.replicas, job.map_cores, job.reduce_cores);
 }
 
 }  // namespace

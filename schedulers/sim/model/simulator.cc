@@ -144,6 +144,8 @@ void Simulator::Handle(const TimedHappening& entry) {
       return OnTimer(entry.what);
     case Happening::kProgress:
       return TellProgress(entry.what);
+    case Happening::kCores:
+      return OnCores(entry);
     case Happening::kSample:
       return Sample();
   }
@@ -276,6 +278,9 @@ void Simulator::LoseNode(std::uint32_t node) {
   state_.recorder.OnCapacity(state_.engine.state(), state_.now);
   state_.nodes[node].alive = false;
   while (!state_.nodes[node].attempts.empty()) Remove(state_.nodes[node].attempts.back(), AttemptEnd::kLost);
+  for (const auto& run : state_.jobs) {
+    if (run != nullptr) run->idle.erase(node);
+  }
   (void)Apply(sched::NodeLost{NodeId{node}});
   maps_.LoseNode(NodeId{node});
 }
@@ -300,6 +305,7 @@ SlotId Simulator::NewSlot(const sched::Launch& launch) {
   attempt.id = launch.attempt, attempt.node = attempt.source = launch.node;
   attempt.since = attempt.phase_since = state_.now;
   attempt.told = 0;
+  attempt.locality = launch.locality, attempt.asks_to_compute = launch.asks_to_compute;
   const TaskId& task = launch.attempt.task;
   SlotId& head = state_.RunOf(attempt).running[task.kind][task.index];
   attempt.row = state_.recorder.OnLaunch(attempt.id, attempt.node, launch.locality, head != kNoSlot, state_.now);
@@ -327,7 +333,26 @@ void Simulator::Launch(const sched::Launch& launch) {
       (attempt.slow ? state_.cluster.slow_factor : 1) / state_.cluster.nodes[attempt.node.value].speed;
   attempt.compute = static_cast<Micros>(static_cast<double>(cpu) * slowness);
   if (settings_.Of<sched::SpeculationSettings>().on()) ScheduleProgress(slot);
-  task.kind == TaskKind::kMap ? maps_.Start(slot, launch.locality) : reduces_.Start(slot, launch.asks_to_compute);
+  attempt.phase = Attempt::Phase::kLaunched;
+  state_.cluster.task_latency > 0 ? state_.SetTimer(slot, state_.cluster.task_latency) : Begin(slot);
+}
+
+void Simulator::Begin(SlotId slot) {
+  Attempt& attempt = state_.attempts[slot];
+  if (attempt.id.task.kind == TaskKind::kReduce) return reduces_.Start(slot, attempt.asks_to_compute);
+  TakeProcess(attempt);
+  maps_.Start(slot, attempt.locality);
+}
+
+void Simulator::TakeProcess(Attempt& attempt) {
+  if (state_.cluster.process_start == 0) return;
+  std::uint32_t& idle = state_.RunOf(attempt).idle[attempt.node.value];
+  if (idle > 0) {
+    --idle;
+    return;
+  }
+  const double speed = state_.cluster.nodes[attempt.node.value].speed;
+  attempt.compute += static_cast<Micros>(static_cast<double>(state_.cluster.process_start) / speed);
 }
 
 void Simulator::Remove(SlotId slot, AttemptEnd how) {
@@ -344,9 +369,10 @@ void Simulator::Remove(SlotId slot, AttemptEnd how) {
   state_.attempts[node.attempts.back()].place_on_node = attempt.place_on_node;
   node.attempts.pop_back();
   if (attempt.flowing) (void)state_.network.Stop(state_.now, attempt.flow);
+  if (attempt.working) state_.processors.Stop(state_.now, attempt.node, slot);
   if (task.kind == TaskKind::kReduce) reduces_.Remove(slot);
   attempt.phase = Attempt::Phase::kFree;
-  attempt.flowing = attempt.timing = false;
+  attempt.flowing = attempt.timing = attempt.working = false;
   ++attempt.generation;
   unused_slots_.push_back(slot);
 }
@@ -371,7 +397,8 @@ void Simulator::OnFlowEnded(SlotId slot) {
 
 void Simulator::OnTimer(SlotId slot) {
   Attempt& attempt = state_.attempts[slot];
-  attempt.timing = false;
+  attempt.timing = attempt.working = false;
+  if (attempt.phase == Attempt::Phase::kLaunched) return Begin(slot);
   if (attempt.phase == Attempt::Phase::kReading && !attempt.flowing)
     return Fail(slot, "no replica of the split can be read");
   if (attempt.fails) return Fail(slot, "failed by chance");
@@ -379,12 +406,25 @@ void Simulator::OnTimer(SlotId slot) {
   if (attempt.phase == Attempt::Phase::kComputing) Computed(slot);
 }
 
+void Simulator::OnCores(const TimedHappening& entry) {
+  works_ended_.clear();
+  state_.processors.Advance(state_.now, entry.what, entry.generation, &works_ended_);
+  for (const SlotId slot : works_ended_) state_.attempts[slot].working = false;
+  for (const SlotId slot : works_ended_) {
+    // What follows from the end of one may be that another is killed.
+    if (state_.attempts[slot].timing) OnTimer(slot);
+  }
+}
+
 void Simulator::Compute(SlotId slot) {
   Attempt& attempt = state_.attempts[slot];
   attempt.phase = Attempt::Phase::kComputing;
   attempt.phase_since = state_.now;
-  if (attempt.id.task.kind == TaskKind::kReduce) state_.recorder.OnReduceComputing(state_.now);
-  state_.SetTimer(slot, attempt.fails ? attempt.compute / 2 : attempt.compute);
+  if (attempt.id.task.kind == TaskKind::kReduce) {
+    state_.recorder.OnReduceComputing(state_.now);
+    TakeProcess(attempt);
+  }
+  state_.StartComputing(slot, attempt.fails ? attempt.compute / 2 : attempt.compute);
 }
 
 void Simulator::Computed(SlotId slot) {
@@ -394,6 +434,7 @@ void Simulator::Computed(SlotId slot) {
     const SimMap& map = state_.RunOf(state_.attempts[slot]).job->maps[id.task.index];
     event.input_bytes = map.bytes, event.output_bytes = map.output;
   }
+  if (state_.cluster.process_start > 0) ++state_.RunOf(state_.attempts[slot]).idle[state_.attempts[slot].node.value];
   Remove(slot, AttemptEnd::kSucceeded);
   const bool accepted = Apply(event);
   MILLRACE_CHECK(accepted, ToText(id));
@@ -422,9 +463,11 @@ void Simulator::TellProgress(SlotId slot) {
 
 double Simulator::ProgressOf(SlotId slot) const {
   const Attempt& attempt = state_.attempts[slot];
+  if (attempt.phase == Attempt::Phase::kLaunched) return 0;
   const auto compute = static_cast<double>(attempt.compute);
   const auto passed = static_cast<double>(state_.now - attempt.phase_since);
-  const double computed = attempt.phase == Attempt::Phase::kComputing && compute > 0 ? passed / compute : 0;
+  double computed = attempt.phase == Attempt::Phase::kComputing && compute > 0 ? passed / compute : 0;
+  if (attempt.working) computed = state_.processors.Done(state_.now, attempt.node, slot);
   return attempt.id.task.kind == TaskKind::kMap ? maps_.Progress(attempt, computed) : reduces_.Progress(slot, computed);
 }
 

@@ -56,11 +56,16 @@ class Simulator final : private ModelHost {
   // ---- attempts ----
   void Launch(const sched::Launch& launch);
   SlotId NewSlot(const sched::Launch& launch);
+  // The latency of the attempt is over: it starts to read or copy.
+  void Begin(SlotId slot);
+  // Gives the attempt a process of its job on its node. If it needs a new one, its computation takes longer.
+  void TakeProcess(Attempt& attempt);
   // Takes the attempt out of all lists; what it waits for is void.
   void Remove(SlotId slot, AttemptEnd how);
   void Stop(const AttemptId& attempt, AttemptEnd how);
   void OnFlowEnded(SlotId slot);
   void OnTimer(SlotId slot);
+  void OnCores(const TimedHappening& entry);
   void Compute(SlotId slot) override;
   void Computed(SlotId slot) override;
   void Fail(SlotId slot, const char* why);
@@ -87,6 +92,7 @@ class Simulator final : private ModelHost {
   bool draining_ = false;
   std::vector<JobId> ended_;  // to be forgotten when Decide is over
   std::vector<std::uint64_t> flows_ended_;
+  std::vector<SlotId> works_ended_;
   double decision_seconds_ = 0;
 };
 

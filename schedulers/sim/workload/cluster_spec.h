@@ -33,15 +33,19 @@ struct NodeFailure {
 };
 
 struct ClusterSpec {
-  std::vector<NodeSpec> nodes;        // the id of a node is its index
-  double rack_bandwidth = 1.25e9;     // bytes/s of a rack's uplink, each way; 0: no limit
-  double datacenter_bandwidth = 0;    // of a datacenter's link to the others, each way; 0: no limit
-  double local_read_bandwidth = 0;    // bytes/s at which a node-local map reads; 0: its CPU time has it all
-  bool overlap_reads = false;         // a map computes while it reads (the longer counts), else reads first
-  double slow_share = 0;              // of the attempts that are slow through no fault of the node, 0 to 1
-  double slow_factor = 5;             // their CPU time is multiplied by it; at least 1
-  double failure_probability = 0;     // that an attempt fails, half way through its computation; 0 to below 1
-  std::vector<NodeFailure> failures;  // in any order
+  std::vector<NodeSpec> nodes;          // the id of a node is its index
+  double rack_bandwidth = 1.25e9;       // bytes/s of a rack's uplink, each way; 0: no limit
+  double datacenter_bandwidth = 0;      // of a datacenter's link to the others, each way; 0: no limit
+  std::uint32_t nodes_per_machine = 1;  // neighbours that share the cores of one machine; at least 1
+  double cores = 0;                     // of a machine; 0: every attempt has all the cores that it can use
+  Micros task_latency = 0;              // of each attempt, in which it holds its slot and does nothing
+  Micros process_start = 0;             // CPU time of a process, which later attempts of the job on the node use again
+  double local_read_bandwidth = 0;      // bytes/s at which a node-local map reads; 0: its CPU time has it all
+  bool overlap_reads = false;           // a map computes while it reads (the longer counts), else reads first
+  double slow_share = 0;                // of the attempts that are slow through no fault of the node, 0 to 1
+  double slow_factor = 5;               // their CPU time is multiplied by it; at least 1
+  double failure_probability = 0;       // that an attempt fails, half way through its computation; 0 to below 1
+  std::vector<NodeFailure> failures;    // in any order
 };
 
 // `nodes` equal nodes in `racks` racks (r0, r1, ...) in `datacenters` (dc0, ...), as even as it goes: node i is in rack

@@ -43,6 +43,10 @@ struct SimJob {
   // cluster: it sleeps, or makes up its input.
   std::vector<std::vector<NodeId>> replicas;
   std::vector<SimReduce> reduces;  // empty: map only
+  // How many cores a task keeps busy while it computes, when it has them all; 0: it sleeps. This counts where the
+  // cluster's cores are limited.
+  double map_cores = 1;
+  double reduce_cores = 1;
   double slow_start = 0.05;
   std::uint32_t max_attempts = 4;
   Micros deadline = 0;  // after its submission; 0: none

@@ -1,0 +1,65 @@
+// Processors: the cores of machines, shared by the attempts that compute on them. Private to schedulers/sim.
+//
+// Work that takes `alone` microseconds on an idle machine, and keeps `cores` cores busy for that time, is taken to be
+// ceil(cores) threads. The threads of a machine share its cores max-min fairly, as those of an operating system do:
+// each gets as much as it can use, of one core at most. So on two cores two attempts of one core each do not delay each
+// other, and three take half as long again.
+//
+// Cost: an event of a machine is O(w log w) for the w works on it. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/sim/model/event_queue.h"
+#include "schedulers/sim/workload/cluster_spec.h"
+
+namespace millrace::sim {
+
+class Processors {
+ public:
+  // Requires: the queue outlives this.
+  Processors(const ClusterSpec& cluster, EventQueue* queue);
+
+  // Returns false if each attempt has all the cores that it can use.
+  [[nodiscard]] bool limited() const { return cores_ > 0; }
+
+  // Begins work on the node, known by its tag. The queue then has a Happening::kCores for the machine; Advance must be
+  // called when it comes. Requires: limited(), cores > 0; no other work has the tag.
+  void Start(Micros now, NodeId node, std::uint32_t tag, double cores, Micros alone);
+  // Ends work that is under way; nothing is said of it.
+  void Stop(Micros now, NodeId node, std::uint32_t tag);
+  // Returns the share of the work that has been done, 0 to 1. Requires: the work is under way.
+  [[nodiscard]] double Done(Micros now, NodeId node, std::uint32_t tag) const;
+  // Appends the tags of the works on the machine that have ended by now, in the order of their starts. Does nothing if
+  // `generation` is not that of the latest event of the machine.
+  void Advance(Micros now, std::uint32_t machine, std::uint32_t generation, std::vector<std::uint32_t>* ended);
+
+ private:
+  struct Work {
+    std::uint32_t tag = 0;
+    double threads = 1;
+    double most = 1;              // of a core that each thread can use
+    double amount = 0, left = 0;  // for each thread, in us of a core
+    double rate = 0;              // of a core, at which each thread goes
+  };
+  struct Machine {
+    std::vector<Work> works;  // in the order of their starts
+    Micros since = 0;         // `left` is of then
+    std::uint32_t generation = 0;
+  };
+
+  [[nodiscard]] Machine& MachineOf(NodeId node) { return machines_[node.value / nodes_per_machine_]; }
+  static void Settle(Micros now, Machine& machine);
+  // Sets the rates anew and tells the queue when the first work ends. Requires: the machine is settled.
+  void Share(Machine& machine);
+
+  EventQueue& queue_;
+  double cores_;
+  std::uint32_t nodes_per_machine_;
+  std::vector<Machine> machines_;
+};
+
+}  // namespace millrace::sim
