@@ -3,7 +3,7 @@
 import dataclasses
 import random
 
-BLOCK = 64 << 20
+BLOCK = 50 << 20  # whole MiB, and whole records of 100 bytes
 USERS = ("ann", "bob", "cid")
 
 
@@ -64,7 +64,7 @@ LOADS = (("loadgen.keep_map=10", "loadgen.map_work=100"), ("loadgen.keep_map=30"
 MIXES = {
     "wordcount": (lambda: sizes("wordcount", "text"), 14, 0.4),
     "grep": (lambda: sizes("grep", "text", ["grep.pattern=[a-e][a-z]*ing?[^a-z]"]), 30, 0.15),
-    "terasort": (lambda: sizes("terasort", "records"), 12, 0.4),
+    "terasort": (lambda: sizes("terasort", "records", of=((2, 1), (4, 2), (8, 4))), 10, 0.4),
     "loadgen": (lambda: [shape for load in LOADS for shape in sizes("loadgen", "text", load, of=((2, 1), (8, 3)))], 14, 0.4),
     "sleep": (lambda: sleeping(1), 10, 0.5),
 }
