@@ -16,9 +16,6 @@ struct Unit {
   std::uint64_t factor;
 };
 
-constexpr Micros kMinute = 60 * kSecond;
-constexpr Micros kHour = 60 * kMinute;
-
 constexpr Unit kByteUnits[] = {
     {"", 1},
     {"b", 1},
@@ -99,26 +96,6 @@ std::string FormatBytes(std::uint64_t bytes) {
   // From 1023.95 on, the number would be printed as 1024.0 of the smaller unit.
   for (; number >= (name == 0 ? 1024.0 : 1023.95); ++name) number /= 1024;
   return OneDecimal(number, kNames[name]);
-}
-
-std::string FormatDuration(Micros duration) {
-  if (duration < 0) {
-    const auto magnitude =
-        duration == std::numeric_limits<Micros>::min() ? std::numeric_limits<Micros>::max() : -duration;
-    return "-" + FormatDuration(magnitude);
-  }
-  if (duration < kMillisecond) return std::to_string(duration) + " us";
-  if (duration < kSecond) return std::to_string(duration / kMillisecond) + " ms";
-  if (duration < kMinute) {
-    const Micros tenths = duration / (kSecond / 10);  // cut off, not rounded
-    return OneDecimal(static_cast<double>(tenths) / 10, "s");
-  }
-  const auto two = [](Micros large, const char* large_unit, Micros small, const char* small_unit) {
-    const std::string text = std::to_string(large) + large_unit;
-    return small == 0 ? text : text + " " + std::to_string(small) + small_unit;
-  };
-  if (duration < kHour) return two(duration / kMinute, " min", duration % kMinute / kSecond, " s");
-  return two(duration / kHour, " h", duration % kHour / kMinute, " min");
 }
 
 }  // namespace millrace

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/clock.h"
+#include "base/ids/time.h"
 #include "base/status.h"
 
 namespace millrace {
@@ -17,7 +17,5 @@ namespace millrace {
 // kInvalid for anything else.
 [[nodiscard]] Result<Micros> ParseDuration(std::string_view text);
 [[nodiscard]] std::string FormatBytes(std::uint64_t bytes);  // "1.5 GiB", "12 B"
-// Returns the duration in two units at most, the rest cut off: "800 us", "12 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
-[[nodiscard]] std::string FormatDuration(Micros duration);
 
 }  // namespace millrace

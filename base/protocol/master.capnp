@@ -31,6 +31,9 @@ interface Master extends(N.NameProvider) {
   forgetNodes @11 (nodes :List(UInt32), force :Bool) -> ();
   # Forgets all of them or none; only lost nodes can be forgotten. Without `force` it is refused while blocks are missing that
   # may be on them.
+  explainWaits @12 (jobs :List(UInt32)) -> (waits :List(SchedulerView.Wait));
+  # Returns why no further tasks of these jobs are launched, as far as it is known of them; of all if none is named. As many as an
+  # answer holds.
 }
 
 # What the active scheduler says of itself (schedulers/core/policy_view.h).
@@ -45,7 +48,18 @@ struct SchedulerView {
   moreGroups @7 :UInt32;
   moreFacts @8 :UInt32;
 
-  struct Fact { name @0 :Text; value @1 :Text; }
+  deadlines @9 :List(Deadline);  # of a scheduler that decides by them, the first first, as many as an answer holds
+  groupNoun @10 :Text;         # what the groups are: "pool", "queue"
+  now @11 :Int64;              # the master's time, in microseconds since the epoch
+
+  struct Fact {
+    name @0 :Text;
+    value @1 :Text;            # in words; a number with its unit
+    hasNumber @2 :Bool;
+    number @3 :Float64;
+    unit @4 :Text;             # of the number; empty: it is a count
+  }
+  struct Deadline { job @0 :UInt32; at @1 :Int64; slack @2 :Int64; }  # both in microseconds
   struct Group {
     name @0 :Text;
     weight @1 :Float64;
@@ -60,15 +74,29 @@ struct SchedulerView {
     minimum @3 :UInt32;
     maximum @4 :UInt32;
     hasMaximum @5 :Bool;
+    preemptsAt @6 :Int64;      # when preemption takes slots back for the group, in microseconds since the epoch; 0: not as it stands
   }
   struct Wait {
     job @0 :UInt32;
     name @1 :Text;
     pool @2 :Text;
     reduces @3 :Bool;          # true: its reduces wait; false: its maps
-    pending @4 :UInt32;        # tasks of that kind
-    running @5 :UInt32;
-    reason @6 :Text;           # "waiting for a local slot since 3.2 s"
+    pending @4 :UInt32;        # tasks that wait for it
+    running @5 :UInt32;        # tasks that have it
+    reason @6 :Text;           # the cause and its numbers as a sentence
+    slot @7 :Text;             # what it waits for: "map", "reduce", "permit"
+    cause @8 :Text;            # WaitCause by name (schedulers/core/wait_view.h), and its numbers
+    used @9 :UInt32;
+    of @10 :UInt32;
+    others @11 :List(UInt32);
+    hasOtherCount @12 :Bool;
+    otherCount @13 :UInt32;
+    group @14 :Text;
+    groupUsed @15 :UInt32;
+    hasGroupShare @16 :Bool;
+    groupShare @17 :Float64;
+    since @18 :Int64;          # microseconds since the epoch, as is the next; 0: none
+    until @19 :Int64;
   }
 }
 

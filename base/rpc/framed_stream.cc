@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint32_t kMostSegments = 512;
 constexpr std::size_t kMostAtOnce = 64 << 10;
+constexpr std::size_t kAheadBytes = 1 << 10;           // room for a few common messages, which each connection holds
 constexpr std::size_t kFirstWords = 512, kGrowth = 4;  // 4 KiB are taken before a byte of the body has come
 
 std::uint32_t LittleEndian(const kj::byte* bytes) {
@@ -90,69 +91,90 @@ class FramedStream::Incoming {
 
 FramedStream::FramedStream(kj::AsyncIoStream& stream, kj::Timer& timer, std::shared_ptr<MessageMemory::Share> share,
                            kj::Function<void()> grown)
-    : stream_(stream), timer_(timer), writer_(stream), share_(std::move(share)), grown_(kj::mv(grown)) {}
+    : stream_(stream),
+      timer_(timer),
+      writer_(stream),
+      share_(std::move(share)),
+      grown_(kj::mv(grown)),
+      ahead_(kj::heapArray<kj::byte>(kAheadBytes)) {}
 
-kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> FramedStream::tryReadMessage(kj::ArrayPtr<kj::AutoCloseFd>,
-                                                                                capnp::ReaderOptions options,
-                                                                                kj::ArrayPtr<capnp::word>) {
-  using Message = kj::Maybe<capnp::MessageReaderAndFds>;
-  auto own = kj::heap<Incoming>(share_);
-  Incoming& message = *own;
-  return stream_.tryRead(message.first, 1, sizeof message.first)
-      .then([this, options, own = kj::mv(own)](std::size_t got) mutable -> kj::Promise<Message> {
-        if (got == 0) return Message(nullptr);
-        reading_since_ = timer_.now();
-        Incoming& arriving = *own;
-        return ReadAll(arriving.first + got, sizeof arriving.first - got)
-            .then([this, options, &arriving] { return ReadSizes(arriving, options); })
-            .then([this, &arriving] { return ReadBody(arriving); })
-            .then([this, options, own = kj::mv(own)]() mutable -> Message {
-              reading_since_.reset();
-              const auto segments = own->Segments();
-              auto reader = kj::heap<capnp::SegmentArrayMessageReader>(segments, options);
-              return capnp::MessageReaderAndFds{reader.attach(kj::mv(own)), nullptr};
-            });
+kj::Promise<FramedStream::MaybeMessage> FramedStream::tryReadMessage(kj::ArrayPtr<kj::AutoCloseFd>,
+                                                                     capnp::ReaderOptions options,
+                                                                     kj::ArrayPtr<capnp::word>) {
+  if (unread_.size() > 0) return ReadMessage(options);
+  return stream_.tryRead(ahead_.begin(), 1, ahead_.size())
+      .then([this, options](std::size_t got) -> kj::Promise<MaybeMessage> {
+        if (got == 0) return MaybeMessage(nullptr);
+        unread_ = ahead_.slice(0, got);
+        return ReadMessage(options);
       });
 }
 
-kj::Promise<void> FramedStream::ReadAll(void* out, std::size_t size) {
-  if (size == 0) return kj::READY_NOW;
-  return stream_.tryRead(out, size, size).then([size](std::size_t got) -> kj::Promise<void> {
-    if (got < size) return ToException(Unavailable("the peer left in the middle of a message"));
-    return kj::READY_NOW;
-  });
+// Nothing below waits for a message that was read ahead as a whole, as most are.
+kj::Promise<FramedStream::MaybeMessage> FramedStream::ReadMessage(const capnp::ReaderOptions& options) {
+  reading_since_ = timer_.now();
+  auto own = kj::heap<Incoming>(share_);
+  Incoming& message = *own;
+  return AfterRead(kj::arrayPtr(message.first, sizeof message.first),
+                   [this, options, own = kj::mv(own)]() mutable { return ReadSizes(kj::mv(own), options); });
 }
 
-kj::Promise<void> FramedStream::ReadSizes(Incoming& message, const capnp::ReaderOptions& options) {
+std::size_t FramedStream::TakeUnread(kj::ArrayPtr<kj::byte> out) {
+  const std::size_t size = std::min(out.size(), unread_.size());
+  if (size > 0) std::memcpy(out.begin(), unread_.begin(), size);
+  unread_ = unread_.slice(size, unread_.size());
+  return size;
+}
+
+template <class Then>
+kj::Promise<FramedStream::MaybeMessage> FramedStream::AfterRead(kj::ArrayPtr<kj::byte> out, Then then) {
+  const std::size_t missing = out.size() - TakeUnread(out);
+  if (missing == 0) return then();
+  return stream_.tryRead(out.end() - missing, missing, missing)
+      .then([missing, then = kj::mv(then)](std::size_t got) mutable -> kj::Promise<MaybeMessage> {
+        if (got < missing) return ToException(Unavailable("the peer left in the middle of a message"));
+        return then();
+      });
+}
+
+kj::Promise<FramedStream::MaybeMessage> FramedStream::ReadSizes(kj::Own<Incoming> own,
+                                                                const capnp::ReaderOptions& options) {
+  Incoming& message = *own;
   const std::uint32_t more = LittleEndian(message.first);  // the segments after the first
   if (more >= kMostSegments) return ToException(Unavailable("a message has too many segments"));
   message.others.resize((more + more % 2) * 4);
-  return ReadAll(message.others.data(), message.others.size())
-      .then([&message, more, most = options.traversalLimitInWords]() -> kj::Promise<void> {
-        std::vector<std::uint32_t> sizes = {LittleEndian(message.first + 4)};
-        for (std::uint32_t i = 0; i < more; ++i) sizes.push_back(LittleEndian(message.others.data() + i * 4));
-        message.SetSizes(std::move(sizes));
-        if (message.total() <= most) return kj::READY_NOW;
-        return ToException(Unavailable("a message has " + std::to_string(message.total() * 8) +
-                                       " bytes, more than the " + std::to_string(most * 8) + " that are taken"));
+  return AfterRead(
+      {message.others.data(), message.others.size()},
+      [this, options, more, own = kj::mv(own)]() mutable -> kj::Promise<MaybeMessage> {
+        std::vector<std::uint32_t> sizes = {LittleEndian(own->first + 4)};
+        for (std::uint32_t i = 0; i < more; ++i) sizes.push_back(LittleEndian(own->others.data() + i * 4));
+        own->SetSizes(std::move(sizes));
+        const std::uint64_t most = options.traversalLimitInWords;
+        if (own->total() <= most) return ReadBody(kj::mv(own), options);
+        return ToException(Unavailable("a message has " + std::to_string(own->total() * 8) + " bytes, more than the " +
+                                       std::to_string(most * 8) + " that are taken"));
       });
 }
 
-kj::Promise<void> FramedStream::ReadBody(Incoming& message) {
-  if (message.Complete()) return kj::READY_NOW;
+kj::Promise<FramedStream::MaybeMessage> FramedStream::ReadBody(kj::Own<Incoming> own,
+                                                               const capnp::ReaderOptions& options) {
+  Incoming& message = *own;
+  if (message.Complete()) {
+    reading_since_.reset();
+    auto reader = kj::heap<capnp::SegmentArrayMessageReader>(message.Segments(), options);
+    return MaybeMessage(capnp::MessageReaderAndFds{reader.attach(kj::mv(own)), nullptr});
+  }
   if (message.Full()) {
     message.Grow();
     grown_();
   }
   kj::ArrayPtr<kj::byte> room = message.Room();
-  const std::size_t some =
-      std::min(room.size(), kMostAtOnce);  // so that even thousands of senders do not hold up the loop
-  return stream_.tryRead(room.begin(), some, some)
-      .then([this, &message, size = some](std::size_t got) -> kj::Promise<void> {
-        if (got < size) return ToException(Unavailable("the peer left in the middle of a message"));
-        message.Came(got);
-        return ReadBody(message);
-      });
+  // No more at once, so that even thousands of senders do not hold up the loop.
+  room = room.slice(0, std::min(room.size(), kMostAtOnce));
+  return AfterRead(room, [this, options, size = room.size(), own = kj::mv(own)]() mutable {
+    own->Came(size);
+    return ReadBody(kj::mv(own), options);
+  });
 }
 
 kj::Promise<void> FramedStream::Timed(kj::Promise<void> write) {

@@ -51,7 +51,7 @@ class FramedStream final : public capnp::MessageStream {
   // Returns since when a message waits for the peer to take it, or nothing if none does.
   [[nodiscard]] std::optional<kj::TimePoint> writing_since() const { return writing_since_; }
 
-  // Refuses a message of more words than options.traversalLimitInWords before it reads any of it. Receives no
+  // Refuses a message of more words than options.traversalLimitInWords before it takes memory for it. Receives no
   // descriptors.
   kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(kj::ArrayPtr<kj::AutoCloseFd> no_fds,
                                                                     capnp::ReaderOptions options,
@@ -64,9 +64,16 @@ class FramedStream final : public capnp::MessageStream {
 
  private:
   class Incoming;
-  kj::Promise<void> ReadAll(void* out, std::size_t size);
-  kj::Promise<void> ReadSizes(Incoming& message, const capnp::ReaderOptions& options);
-  kj::Promise<void> ReadBody(Incoming& message);
+  using MaybeMessage = kj::Maybe<capnp::MessageReaderAndFds>;
+  // Moves as much as fits of what was read ahead to `out`, and returns how many bytes that was.
+  std::size_t TakeUnread(kj::ArrayPtr<kj::byte> out);
+  // Fills `out`, then calls `then`: before it returns if all of it was read ahead.
+  template <class Then>
+  kj::Promise<MaybeMessage> AfterRead(kj::ArrayPtr<kj::byte> out, Then then);
+  // Each reads one part of a message and goes on to the next.
+  kj::Promise<MaybeMessage> ReadMessage(const capnp::ReaderOptions& options);
+  kj::Promise<MaybeMessage> ReadSizes(kj::Own<Incoming> message, const capnp::ReaderOptions& options);
+  kj::Promise<MaybeMessage> ReadBody(kj::Own<Incoming> message, const capnp::ReaderOptions& options);
   kj::Promise<void> Timed(kj::Promise<void> write);
 
   kj::AsyncIoStream& stream_;
@@ -75,6 +82,8 @@ class FramedStream final : public capnp::MessageStream {
   std::shared_ptr<MessageMemory::Share> share_;
   kj::Function<void()> grown_;
   std::optional<kj::TimePoint> reading_since_, writing_since_;
+  kj::Array<kj::byte> ahead_;      // what one read of the stream brought: often whole messages
+  kj::ArrayPtr<kj::byte> unread_;  // the part of `ahead_` that belongs to messages to come
 };
 
 }  // namespace millrace::rpc

@@ -1,5 +1,6 @@
 #include "client/cli/job_command.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
@@ -11,6 +12,7 @@
 #include "client/cli/job_logs.h"
 #include "client/cli/report.h"
 #include "client/cli/wait_job.h"
+#include "client/cli/waits.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {
@@ -40,20 +42,39 @@ std::optional<int> Begin(const Invocation& invocation, Arguments& arguments, con
   return std::nullopt;
 }
 
-int PrintList(const Invocation& invocation, const std::vector<job::JobStatus>& jobs, bool json) {
+using Waits = std::vector<job::SchedulerView::Wait>;
+
+Json WithWaits(const job::JobStatus& status, const Waits& waits) {
+  Json json = ToJson(status);
+  json["waits"] = Json::array();
+  for (const job::SchedulerView::Wait& wait : waits) {
+    if (wait.job == status.job) json["waits"].push_back(WaitToJson(wait));
+  }
+  return json;
+}
+
+// Returns why the job has not more slots: of the first kind that it could use.
+std::string FirstWait(const job::JobStatus& status, const Waits& waits) {
+  const auto wait = std::ranges::find(waits, status.job, &job::SchedulerView::Wait::job);
+  return wait == waits.end() ? "" : wait->reason;
+}
+
+int PrintList(const Invocation& invocation, const std::vector<job::JobStatus>& jobs, const Waits& waits, bool json) {
   Printer out(invocation.console.out);
   if (json) {
     console::JsonList list(out);
-    for (const job::JobStatus& status : jobs) list.Add(ToJson(status));
+    for (const job::JobStatus& status : jobs) list.Add(WithWaits(status, waits));
     list.Close();
   } else {
-    std::vector<Words> rows{{"JOB", "STATE", "PRIORITY", "OWNER", "POOL", "SUBMITTED", "MAPS", "REDUCES", "NAME"}};
+    std::vector<Words> rows{
+        {"JOB", "STATE", "PRIORITY", "OWNER", "POOL", "SUBMITTED", "MAPS", "REDUCES", "NAME", "WHY IT WAITS"}};
     for (const job::JobStatus& status : jobs) {
       rows.push_back({std::to_string(status.job), std::string(ToString(status.state)),
                       job::PriorityName(status.priority), status.owner, status.pool,
                       console::FormatTime(status.submitted),
                       Percent(status.maps.fraction) + " of " + std::to_string(status.maps.total),
-                      Percent(status.reduces.fraction) + " of " + std::to_string(status.reduces.total), status.name});
+                      Percent(status.reduces.fraction) + " of " + std::to_string(status.reduces.total), status.name,
+                      FirstWait(status, waits)});
     }
     out << FormatTable(rows);
   }
@@ -69,8 +90,11 @@ int List(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job list", files.status(), kUnreachable);
-  const Result<std::vector<job::JobStatus>> jobs = job::JobClient(**files).List(live);
-  return jobs.ok() ? PrintList(invocation, *jobs, json) : invocation.Fail("job list", jobs.status());
+  job::JobClient client(**files);
+  const Result<std::vector<job::JobStatus>> jobs = client.List(live);
+  if (!jobs.ok()) return invocation.Fail("job list", jobs.status());
+  const Result<Waits> waits = client.ExplainAllWaits();
+  return waits.ok() ? PrintList(invocation, *jobs, *waits, json) : invocation.Fail("job list", waits.status());
 }
 
 std::string Details(const job::JobStatus& status) {
@@ -90,17 +114,30 @@ std::string Details(const job::JobStatus& status) {
   return text;
 }
 
+std::string WaitLines(const Waits& waits) {
+  std::string text;
+  for (const job::SchedulerView::Wait& wait : waits) {
+    text += "  waits for " + WhatItWaitsFor(wait) + " (has " + std::to_string(wait.running) + ", wants " +
+            std::to_string(wait.pending) + " more): " + Printable(wait.reason) + "\n";
+  }
+  return text;
+}
+
 int ShowStatus(const Invocation& invocation, const Words& args) {
   Arguments arguments("job status", "JOB", "Shows how far a job has got.");
   bool json = false;
   arguments.Flag("--json", &json, "print one JSON object");
   OneJob one;
   if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
-  const Result<job::JobStatus> status = one.client().GetStatus(one.job);
+  job::JobClient client = one.client();
+  const Result<job::JobStatus> status = client.GetStatus(one.job);
   if (!status.ok()) return invocation.Fail("job status", status.status());
+  const Result<Waits> waits = job::Ended(status->state) ? Result<Waits>(Waits()) : client.ExplainWaits(one.job);
+  if (!waits.ok()) return invocation.Fail("job status", waits.status());
   Printer out(invocation.console.out);
-  out << (json ? console::Dump(ToJson(*status)) + "\n"
-               : Details(*status) + (job::Ended(status->state) ? Summary(*status) : LeftOutLines(*status)));
+  out << (json ? console::Dump(WithWaits(*status, *waits)) + "\n"
+               : Details(*status) + WaitLines(*waits) +
+                     (job::Ended(status->state) ? Summary(*status) : LeftOutLines(*status)));
   return kDone;
 }
 

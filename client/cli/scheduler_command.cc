@@ -1,12 +1,17 @@
 #include "client/cli/scheduler_command.h"
 
-#include <cstdio>
+#include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "base/text.h"
+#include "client/cli/waits.h"
 #include "client/job_client/job_client.h"
+#include "schedulers/core/wait_view.h"
 #include "schedulers/policies/catalog.h"
 
 namespace millrace::cli {
@@ -17,14 +22,7 @@ using console::Printer;
 using Json = nlohmann::ordered_json;
 using View = job::SchedulerView;
 
-// Writes whole numbers as they are, and others with one digit after the point.
-std::string Number(double number) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.1f", number);
-  std::string out = text;
-  if (out.ends_with(".0")) out.resize(out.size() - 2);
-  return out;
-}
+std::string JobText(std::uint32_t job) { return ToText(JobId{job}); }
 
 std::string Joined(const Words& words) {
   std::string text;
@@ -39,7 +37,14 @@ Json ToJson(const View::GroupSlots& slots) {
           {"demand", slots.demand},
           {"share", slots.share},
           {"minimum", slots.minimum},
-          {"maximum", slots.maximum ? Json(*slots.maximum) : Json(nullptr)}};
+          {"maximum", slots.maximum ? Json(*slots.maximum) : Json(nullptr)},
+          {"preempts_at", slots.preempts_at ? Json(*slots.preempts_at) : Json(nullptr)}};
+}
+
+Json ToJson(const View::Fact& fact) {
+  if (!fact.number) return fact.value;
+  if (fact.unit.empty()) return *fact.number;
+  return {{"value", *fact.number}, {"unit", fact.unit}};
 }
 
 Json ToJson(const View& view) {
@@ -47,12 +52,14 @@ Json ToJson(const View& view) {
             {"file", view.file.empty() ? Json(nullptr) : Json(view.file)},
             {"file_problem", view.file_problem.empty() ? Json(nullptr) : Json(view.file_problem)},
             {"facts", Json::object()},
+            {"group_noun", view.group_noun},
             {"groups", Json::array()},
             {"waiting", Json::array()},
+            {"deadlines", Json::array()},
             {"facts_not_listed", view.more_facts},
             {"groups_not_listed", view.more_groups},
             {"waiting_not_listed", view.more_waits}};
-  for (const auto& [name, value] : view.facts) json["facts"][name] = value;
+  for (const View::Fact& fact : view.facts) json["facts"][fact.name] = ToJson(fact);
   for (const View::Group& group : view.groups) {
     json["groups"].push_back({{"name", group.name},
                               {"weight", group.weight},
@@ -60,14 +67,9 @@ Json ToJson(const View& view) {
                               {"maps", ToJson(group.maps)},
                               {"reduces", ToJson(group.reduces)}});
   }
-  for (const View::Wait& wait : view.waits) {
-    json["waiting"].push_back({{"job", wait.job},
-                               {"name", wait.name},
-                               {"pool", wait.pool},
-                               {"kind", wait.reduces ? "reduce" : "map"},
-                               {"running", wait.running},
-                               {"pending", wait.pending},
-                               {"reason", wait.reason}});
+  for (const View::Wait& wait : view.waits) json["waiting"].push_back(WaitToJson(wait));
+  for (const View::Deadline& deadline : view.deadlines) {
+    json["deadlines"].push_back({{"job", deadline.job}, {"at", deadline.at}, {"slack", deadline.slack}});
   }
   return json;
 }
@@ -81,12 +83,13 @@ Json ToJson(const sched::PolicyInfo& policy) {
           {"refused_parts", std::move(refused)}};
 }
 
-void AddGroupRow(const View::Group& group, bool reduces, std::vector<Words>* rows) {
+void AddGroupRow(const View::Group& group, bool reduces, Micros now, std::vector<Words>* rows) {
   const View::GroupSlots& slots = reduces ? group.reduces : group.maps;
-  rows->push_back({reduces ? "" : group.name, reduces ? "" : Number(group.weight),
+  rows->push_back({reduces ? "" : group.name, reduces ? "" : sched::SlotsInWords(group.weight),
                    reduces ? "" : std::to_string(group.jobs), reduces ? "reduce" : "map", std::to_string(slots.running),
-                   std::to_string(slots.demand), Number(slots.share), std::to_string(slots.minimum),
-                   slots.maximum ? std::to_string(*slots.maximum) : "-"});
+                   std::to_string(slots.demand), sched::SlotsInWords(slots.share), std::to_string(slots.minimum),
+                   slots.maximum ? std::to_string(*slots.maximum) : "-",
+                   slots.preempts_at ? FormatDuration(std::max(*slots.preempts_at - now, Micros{0})) : "-"});
 }
 
 int ListSchedulers(const Invocation& invocation, const Words& args) {
@@ -144,23 +147,33 @@ std::string SchedulerText(const View& view) {
   std::vector<Words> facts;
   if (!view.file.empty()) facts.push_back({"scheduler file", view.file});
   if (!view.file_problem.empty()) facts.push_back({"refused", view.file_problem});
-  for (const auto& [name, value] : view.facts) facts.push_back({name, value});
+  for (const View::Fact& fact : view.facts) facts.push_back({fact.name, fact.value});
   text += FormatTable(facts);
   text += MoreOf(view.more_facts);
   if (!view.groups.empty()) {
-    std::vector<Words> rows{{"POOL", "WEIGHT", "JOBS", "KIND", "RUNNING", "DEMAND", "SHARE", "MINIMUM", "MAXIMUM"}};
+    std::string noun = view.group_noun;
+    for (char& letter : noun) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    std::vector<Words> rows{
+        {noun, "WEIGHT", "JOBS", "KIND", "RUNNING", "DEMAND", "SHARE", "MINIMUM", "MAXIMUM", "PREEMPTS IN"}};
     for (const View::Group& group : view.groups) {
-      AddGroupRow(group, false, &rows);
-      AddGroupRow(group, true, &rows);
+      AddGroupRow(group, false, view.now, &rows);
+      AddGroupRow(group, true, view.now, &rows);
     }
     text += "\n" + FormatTable(rows);
   }
   text += MoreOf(view.more_groups);
+  if (!view.deadlines.empty()) {
+    std::vector<Words> rows{{"JOB", "DEADLINE IN", "SLACK"}};
+    for (const View::Deadline& deadline : view.deadlines) {
+      rows.push_back({JobText(deadline.job), FormatDuration(deadline.at - view.now), FormatDuration(deadline.slack)});
+    }
+    text += "\n" + FormatTable(rows);
+  }
   if (!view.waits.empty()) {
-    std::vector<Words> rows{{"WAITING", "NAME", "POOL", "KIND", "RUNNING", "PENDING", "WHY"}};
+    std::vector<Words> rows{{"JOB", "NAME", "POOL", "WAITS FOR", "HAS", "WANTS", "WHY"}};
     for (const View::Wait& wait : view.waits) {
-      rows.push_back({"job " + std::to_string(wait.job), wait.name, wait.pool, wait.reduces ? "reduce" : "map",
-                      std::to_string(wait.running), std::to_string(wait.pending), wait.reason});
+      rows.push_back({JobText(wait.job), wait.name, wait.pool, WhatItWaitsFor(wait), std::to_string(wait.running),
+                      std::to_string(wait.pending), wait.reason});
     }
     text += "\n" + FormatTable(rows);
   }

@@ -25,13 +25,15 @@ using console::Printer;
 constexpr const char* kVerb = "sim";
 constexpr std::uint64_t kTasksByDefault = 2'000'000;  // tables with more rows are written only on request
 constexpr double kTopScale = 1e6;
+constexpr std::int64_t kMostUsers = 1'000'000;
+constexpr double kTopUserSkew = 10;
 
 // These are the words of the command line. 0 and empty mean that an option was not given.
 struct SimWords {
   std::string scheduler, slots, settings, block_size, directory, cluster, bytes_per_reduce, journal;
   std::string map_rate, reduce_rate, stop_at;
-  std::int64_t nodes = 0, racks = 0, datacenters = 0, replication = 0, seed = -1;
-  double scale = 1;
+  std::int64_t nodes = 0, racks = 0, datacenters = 0, replication = 0, users = 0, seed = -1;
+  double scale = 1, user_skew = 1;
   bool slowdowns = false, tasks = false, no_tasks = false, replay = false, json = false;
 };
 
@@ -62,6 +64,12 @@ void Declare(Arguments& arguments, SimWords* words) {
                  "for a trace: the bytes for which there is one reduce");
   arguments.Text("--map-rate", &words->map_rate, "for a trace: the bytes that a map computes in a second");
   arguments.Text("--reduce-rate", &words->reduce_rate, "for a trace: the bytes that a reduce computes in a second");
+  arguments.Integer("--users", &words->users, 1, kMostUsers,
+                    "for a trace: the users over whom its jobs are spread (default: all jobs have one user)");
+  arguments.options()
+      .add_option("--user-skew", words->user_skew,
+                  "with --users: the exponent of Zipf's law, by which few users submit most jobs; 0: all as many")
+      ->check(CLI::Range(0.0, kTopUserSkew));
   arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and report slowdowns");
   arguments.Flag("--tasks", &words->tasks, "write a row for each attempt, however many there are");
   arguments.Flag("--no-tasks", &words->no_tasks, "write no rows for attempts");
@@ -134,11 +142,14 @@ Result<sim::SimulationFile> LoadTrace(const SimWords& words, const std::string& 
   MILLRACE_TRY(ParseBytesOption("--map-rate", words.map_rate, &options.map_rate));
   MILLRACE_TRY(ParseBytesOption("--reduce-rate", words.reduce_rate, &options.reduce_rate));
   options.bytes_per_reduce = static_cast<std::uint64_t>(bytes_per_reduce);
+  file.seed = overrides.seed.value_or(file.seed);
+  options.users = static_cast<std::uint32_t>(words.users);
+  options.user_skew = words.user_skew;
+  options.seed = file.seed;
   MILLRACE_ASSIGN(sim::Workload workload, sim::ParseSwim(text, path, options));
   workload.placement = file.workload.placement;
   workload.placement.replication = overrides.replication.value_or(workload.placement.replication);
   file.workload = std::move(workload);
-  file.seed = overrides.seed.value_or(file.seed);
   return file;
 }
 

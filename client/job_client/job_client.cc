@@ -287,6 +287,32 @@ Result<SchedulerView> JobClient::ShowScheduler() {
   return view;
 }
 
+Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(std::uint32_t job) {
+  return ExplainWaits(std::vector<std::uint32_t>{job});
+}
+
+Result<std::vector<SchedulerView::Wait>> JobClient::ExplainAllWaits() {
+  return ExplainWaits(std::vector<std::uint32_t>{});
+}
+
+Result<std::vector<SchedulerView::Wait>> JobClient::ExplainWaits(const std::vector<std::uint32_t>& jobs) {
+  std::vector<SchedulerView::Wait> waits;
+  MILLRACE_TRY(Ask("say why jobs wait", [&](Master::Client master) {
+    auto call = master.explainWaitsRequest();
+    auto asked = call.initJobs(static_cast<unsigned>(jobs.size()));
+    for (unsigned i = 0; i < asked.size(); ++i) asked.set(i, jobs[i]);
+    return call.send().then(
+        [&waits](capnp::Response<Master::ExplainWaitsResults>&& answer) {
+          for (const auto wait : answer.getWaits()) waits.push_back(Read(wait));
+        },
+        [](kj::Exception&& e) {
+          // A master that does not know the call yet says nothing of waits, and the rest is shown all the same.
+          if (e.getType() != kj::Exception::Type::UNIMPLEMENTED) kj::throwFatalException(kj::mv(e));
+        });
+  }));
+  return waits;
+}
+
 Status JobClient::SetScheduler(const std::string& name) {
   return Ask("set the scheduler", [&](Master::Client master) {
     auto call = master.setSchedulerRequest();

@@ -53,8 +53,14 @@ class JobClient {
   // Sets the scheduler; that is on disk when this returns.
   Status SetScheduler(const std::string& name);
   Result<SchedulerView> ShowScheduler();
+  // Returns why the job waits for further slots, an entry for each kind that it could use; nothing if the master is too
+  // old to say.
+  Result<std::vector<SchedulerView::Wait>> ExplainWaits(std::uint32_t job);
+  // Returns the same of all jobs, as many as an answer of the master holds.
+  Result<std::vector<SchedulerView::Wait>> ExplainAllWaits();
 
  private:
+  Result<std::vector<SchedulerView::Wait>> ExplainWaits(const std::vector<std::uint32_t>& jobs);
   struct HistoryPage {
     std::vector<std::pair<std::uint64_t, std::string>> lines;
     std::uint64_t next = 0;  // the number of the last line that is whole

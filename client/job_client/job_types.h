@@ -138,6 +138,17 @@ struct SchedulerView {
     double share = 0;
     std::uint32_t minimum = 0;
     std::optional<std::uint32_t> maximum;
+    std::optional<Micros> preempts_at;  // when slots are taken back for it, since the epoch
+  };
+  // Something that is in force: a number with its unit, or words.
+  struct Fact {
+    std::string name, value;  // in words; a number with its unit
+    std::optional<double> number;
+    std::string unit;  // of the number; empty: it is a count
+  };
+  struct Deadline {
+    std::uint32_t job = 0;
+    Micros at = 0, slack = 0;  // since the epoch; what the job can still lose
   };
   struct Group {  // a pool or queue
     std::string name;
@@ -148,15 +159,27 @@ struct SchedulerView {
   struct Wait {
     std::uint32_t job = 0;
     std::string name, pool;
-    bool reduces = false;
-    std::uint32_t pending = 0, running = 0;  // tasks of that kind
-    std::string reason;
+    std::string slot;                        // what it waits for: "map", "reduce", "permit"
+    std::uint32_t pending = 0, running = 0;  // tasks that wait for one, and that have one
+    std::string reason;                      // the rest as a sentence
+    // The cause and its numbers (schedulers/core/wait_view.h).
+    std::string cause;
+    std::uint32_t used = 0, of = 0;
+    std::vector<std::uint32_t> others;
+    std::optional<std::uint32_t> other_count;
+    std::string group;
+    std::uint32_t group_used = 0;
+    std::optional<double> group_share;
+    std::optional<Micros> since, until;  // since the epoch
   };
   std::string name;                // "fair+delay"
   std::string file, file_problem;  // the scheduler file, and why it is not in force as it stands; empty: none
-  std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<Fact> facts;
+  std::string group_noun;  // what the groups are: "pool", "queue"
   std::vector<Group> groups;
   std::vector<Wait> waits;
+  std::vector<Deadline> deadlines;
+  Micros now = 0;  // the master's time, since the epoch
   std::uint32_t more_facts = 0, more_groups = 0,
                 more_waits = 0;  // how many more there are that the master did not list
 };

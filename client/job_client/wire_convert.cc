@@ -137,26 +137,54 @@ void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
 namespace {
 
 SchedulerView::GroupSlots Read(master::wire::SchedulerView::GroupSlots::Reader in) {
-  SchedulerView::GroupSlots out{in.getRunning(), in.getDemand(), in.getShare(), in.getMinimum(), std::nullopt};
+  SchedulerView::GroupSlots out{in.getRunning(), in.getDemand(), in.getShare(), in.getMinimum(), {}, {}};
   if (in.getHasMaximum()) out.maximum = in.getMaximum();
+  if (in.getPreemptsAt() != 0) out.preempts_at = in.getPreemptsAt();
   return out;
 }
 
 }  // namespace
+
+SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in) {
+  SchedulerView::Wait out;
+  out.job = in.getJob();
+  out.name = in.getName();
+  out.pool = in.getPool();
+  out.slot = in.getSlot();
+  out.pending = in.getPending();
+  out.running = in.getRunning();
+  out.reason = in.getReason();
+  out.cause = in.getCause();
+  out.used = in.getUsed();
+  out.of = in.getOf();
+  for (const std::uint32_t other : in.getOthers()) out.others.push_back(other);
+  if (in.getHasOtherCount()) out.other_count = in.getOtherCount();
+  out.group = in.getGroup();
+  out.group_used = in.getGroupUsed();
+  if (in.getHasGroupShare()) out.group_share = in.getGroupShare();
+  if (in.getSince() != 0) out.since = in.getSince();
+  if (in.getUntil() != 0) out.until = in.getUntil();
+  return out;
+}
 
 SchedulerView Read(master::wire::SchedulerView::Reader in) {
   SchedulerView out;
   out.name = in.getName();
   out.file = in.getFile();
   out.file_problem = in.getFileProblem();
-  for (const auto fact : in.getFacts()) out.facts.emplace_back(fact.getName(), fact.getValue());
+  for (const auto fact : in.getFacts()) {
+    out.facts.push_back({fact.getName(), fact.getValue(), {}, fact.getUnit()});
+    if (fact.getHasNumber()) out.facts.back().number = fact.getNumber();
+  }
+  out.group_noun = in.getGroupNoun();
+  out.now = in.getNow();
   for (const auto group : in.getGroups()) {
     out.groups.push_back(
         {group.getName(), group.getWeight(), group.getJobs(), Read(group.getMaps()), Read(group.getReduces())});
   }
-  for (const auto wait : in.getWaits()) {
-    out.waits.push_back({wait.getJob(), wait.getName(), wait.getPool(), wait.getReduces(), wait.getPending(),
-                         wait.getRunning(), wait.getReason()});
+  for (const auto wait : in.getWaits()) out.waits.push_back(Read(wait));
+  for (const auto deadline : in.getDeadlines()) {
+    out.deadlines.push_back({deadline.getJob(), deadline.getAt(), deadline.getSlack()});
   }
   out.more_facts = in.getMoreFacts();
   out.more_groups = in.getMoreGroups();

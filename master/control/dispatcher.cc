@@ -6,6 +6,7 @@
 #include "base/rpc/deadline.h"
 #include "base/rpc/status_codec.h"
 #include "master/control/wire_codec.h"
+#include "schedulers/cluster/cluster_state.h"
 
 namespace millrace::master {
 namespace {
@@ -28,14 +29,18 @@ Dispatcher::Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTabl
       jobs_(jobs),
       tasks_(tasks),
       refused_(std::move(refused)),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      announcements_(timer, tasks, [this](const OutputsOrder& order) { Tell(order); }) {}
 
 void Dispatcher::Connect(NodeId node, worker::wire::WorkerControl::Client control) {
-  peers_.erase(node);
+  Disconnect(node);
   peers_.emplace(node, Peer{std::move(control), {}});
 }
 
-void Dispatcher::Disconnect(NodeId node) { peers_.erase(node); }
+void Dispatcher::Disconnect(NodeId node) {
+  peers_.erase(node);
+  announcements_.Forget(node);
+}
 
 kj::Maybe<worker::wire::WorkerControl::Client> Dispatcher::Find(NodeId node) {
   const auto it = peers_.find(node);
@@ -53,6 +58,7 @@ void Dispatcher::Send(const Step& step) {
     Detach("kill an attempt", order.node, request.send().ignoreResult());
   }
   for (const ForgetOrder& order : step.forgets) {
+    announcements_.Forget(order.node, order.job);
     const auto it = peers_.find(order.node);
     if (it == peers_.end()) continue;
     it->second.set_up.erase(order.job);
@@ -62,7 +68,10 @@ void Dispatcher::Send(const Step& step) {
   }
   for (const LaunchOrder& order : step.launches) Launch(order);
   for (const ComputeOrder& order : step.computes) Grant(order);
-  for (const auto& [to, order] : step.outputs) Tell(order);
+  for (const auto& [to, order] : step.outputs) {
+    const sched::JobState* job = jobs_.cluster().FindJob(order.job);
+    announcements_.Add(order, job != nullptr && job->progress.maps_done == job->progress.maps);
+  }
 }
 
 void Dispatcher::SetUp(Peer& peer, const JobRecord& record) {
@@ -80,9 +89,8 @@ void Dispatcher::Launch(const LaunchOrder& order) {
   const auto it = peers_.find(order.node);
   const std::vector<MapSplits>* splits = jobs_.Splits(order.attempt.task.job);
   if (it == peers_.end() || splits == nullptr) return;  // the next registration settles it, or the job has ended
-  const Result<JobView> view = jobs_.View(order.attempt.task.job);
-  if (!view.ok()) return;
-  SetUp(it->second, *view->record);
+  const JobRecord& record = *jobs_.FindRecord(order.attempt.task.job);
+  SetUp(it->second, record);
   kj::Promise<void> call = nullptr;
   if (order.attempt.task.kind == TaskKind::kMap) {
     auto request = it->second.control.launchMapRequest();
@@ -99,10 +107,11 @@ void Dispatcher::Launch(const LaunchOrder& order) {
   } else {
     auto request = it->second.control.launchReduceRequest();
     ToWire(order.attempt, request.initAttempt());
-    request.setMaps(view->maps.total);
+    request.setMaps(record.figures.maps);
     request.setComputing(order.computing);
     request.setAsksToCompute(order.asks_to_compute);
     call = request.send().ignoreResult();
+    announcements_.Forget(order.node, order.attempt.task.job);  // the step has all outputs for the new reduce
   }
   tasks_.add(rpc::WithDeadline(timer_, kCallLimit, "launch " + ToText(order.attempt), std::move(call))
                  .catch_([this, order](kj::Exception&& e) {

@@ -16,6 +16,7 @@
 #include "dfs/name/block_manager.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
+#include "master/control/announcements.h"
 #include "master/jobs/job_tracker.h"
 
 namespace millrace::master {
@@ -59,6 +60,7 @@ class Dispatcher {
   Refused refused_;
   Log log_;
   std::map<NodeId, Peer> peers_;
+  Announcements announcements_;
 };
 
 }  // namespace millrace::master

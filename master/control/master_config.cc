@@ -6,7 +6,6 @@
 namespace millrace::master {
 
 OptionSet DeclareMasterOptions(MasterConfig* config) {
-  constexpr Micros kHour = 3600 * kSecond;
   OptionSet set;
   set.Text("master.bind", &config->bind, kDefaultMasterAddress,
            "HOST:PORT to listen on for clients and workers; port 0 takes any free one");

@@ -64,9 +64,7 @@ void TrackedJob::NoteReport(const TaskId& task, const TaskReport& report) {
 
 std::set<NodeId> TrackedJob::ReducingNodes() const {
   std::set<NodeId> reducing;
-  attempts.VisitRunning([&](const AttemptRecord& attempt) {
-    if (attempt.attempt.task.kind == TaskKind::kReduce) reducing.insert(attempt.node);
-  });
+  attempts.VisitRunningReduces([&](const AttemptRecord& reduce) { reducing.insert(reduce.node); });
   return reducing;
 }
 

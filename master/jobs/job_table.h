@@ -48,10 +48,16 @@ class AttemptList {
   // Returns the record of a running attempt; null if it does not run. It is valid until the next attempt begins.
   [[nodiscard]] AttemptRecord* FindRunning(const AttemptId& attempt);
   [[nodiscard]] const AttemptRecord* FindRunning(const AttemptId& attempt) const;
-  // Visits the records of the running attempts in the order of their ids.
+  // Visits the records of the running attempts in the order of their ids, which has maps before reduces.
   template <class Visit>
   void VisitRunning(const Visit& visit) const {
     for (const auto& [attempt, index] : running_) visit(records_[index]);
+  }
+  // Visits those of reduces alone, from the last to the first, in time that does not grow with the running maps.
+  template <class Visit>
+  void VisitRunningReduces(const Visit& visit) const {
+    for (auto at = running_.rbegin(); at != running_.rend() && at->first.task.reduce(); ++at)
+      visit(records_[at->second]);
   }
   [[nodiscard]] const std::vector<AttemptRecord>& all() const { return records_; }
 

@@ -608,6 +608,11 @@ Result<JobView> JobTracker::View(JobId id) const {
   return ViewOf(*job, engine_);
 }
 
+const JobRecord* JobTracker::FindRecord(JobId id) const {
+  const TrackedJob* job = jobs_.Find(id);
+  return job == nullptr ? nullptr : &job->record;
+}
+
 Result<Counters> JobTracker::JobCounters(JobId id) const {
   MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));
   return CountersOf(*job);
@@ -629,6 +634,6 @@ const std::vector<MapSplits>* JobTracker::Splits(JobId id) const {
   return job == nullptr || job->record.outcome ? nullptr : &job->splits;
 }
 
-sched::PolicyView JobTracker::ViewPolicy(Micros now) const { return engine_.policy().View(engine_.state(), now); }
+sched::PolicyView JobTracker::ViewPolicy(Micros now) const { return engine_.View(now); }
 
 }  // namespace millrace::master

@@ -141,6 +141,9 @@ class JobTracker {
   // ---- looking ----
   // Returns what clients are shown of the job. kNotFound for one that is not remembered.
   [[nodiscard]] Result<JobView> View(JobId job) const;
+  // Returns what is kept of the job; null for one that is not remembered. It is valid until the next call that changes
+  // the tracker.
+  [[nodiscard]] const JobRecord* FindRecord(JobId job) const;
   [[nodiscard]] Result<Counters> JobCounters(JobId job) const;
   [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(JobId job) const;  // in order of launch
   // Does what Journal::Read does; job 0 has the lines of nodes and schedulers.

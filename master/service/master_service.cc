@@ -175,6 +175,11 @@ class MasterServiceImpl final : public wire::Master::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> explainWaits(ExplainWaitsContext context) override {
+    WriteWaits(control_, context.getParams().getJobs(), context.getResults());
+    return kj::READY_NOW;
+  }
+
  private:
   void WriteAvoided(NodeId node, wire::NodeStatus::Builder out) {
     constexpr std::size_t kMostJobs = 8;

@@ -17,45 +17,18 @@ namespace {
 
 constexpr std::size_t kMostElements = 4000;
 
-// Adds the use of slots before what the policy says, unless the policy says it itself.
+// Adds the use of slots before what the policy says.
 void AddSlots(const sched::ClusterState& cluster, sched::PolicyView* view) {
-  std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<sched::Fact> facts;
   for (const TaskKind kind : kTaskKinds) {
-    const std::string name = kind == TaskKind::kMap ? "map slots" : "reduce slots";
-    const auto known = [&](const auto& fact) { return fact.first == name; };
-    if (std::any_of(view->facts.begin(), view->facts.end(), known)) continue;
-    facts.emplace_back(name, std::to_string(cluster.Running(kind)) + " of " + std::to_string(cluster.Capacity(kind)));
+    const std::string name = kind == TaskKind::kMap ? "map" : "reduce";
+    facts.push_back(sched::Fact::Number(name + " slots", cluster.Capacity(kind)));
+    facts.push_back(sched::Fact::Number("running " + name + "s", cluster.Running(kind)));
+  }
+  if (cluster.Capacity(sched::kComputePermit) != cluster.Capacity(sched::kReduceSlot)) {
+    facts.push_back(sched::Fact::Number("compute permits", cluster.Capacity(sched::kComputePermit)));
   }
   view->facts.insert(view->facts.begin(), facts.begin(), facts.end());
-}
-
-// Every runnable job waits for something. If the policy does not say for what, it is a slot or the job's turn. A job of
-// which all tasks of a kind run or pause waits for the first of those that pause.
-void AddWaits(const sched::ClusterState& cluster, Micros now, sched::PolicyView* view) {
-  std::set<std::pair<JobId, TaskKind>> told;
-  for (const sched::WaitView& wait : view->waits) told.insert({wait.job, wait.kind});
-  for (const TaskKind kind : kTaskKinds) {
-    for (const sched::QueueKey& key : cluster.RunnableJobs(kind)) {
-      if (told.contains({key.job, kind})) continue;
-      const bool free = !cluster.FreeNodes(kind).empty();
-      told.insert({key.job, kind});
-      view->waits.push_back({key.job, kind, free ? "below its turn" : "no slot of that kind is free"});
-    }
-  }
-  for (const auto& [until, task] : cluster.Paused()) {
-    if (!told.insert({task.job, task.kind}).second) continue;
-    view->waits.push_back({task.job, task.kind,
-                           "task " + ToText(task) + " failed " +
-                               std::to_string(cluster.FindJob(task.job)->Tasks(task.kind)[task.index].failed) +
-                               " times and is tried again in " +
-                               FormatDuration(std::max(until - now, Micros{0}) / kMillisecond * kMillisecond)});
-  }
-  for (const sched::QueueKey& key : cluster.LiveJobs()) {
-    if (cluster.FindJob(key.job)->held)
-      view->waits.push_back({key.job, TaskKind::kMap, "gave way for lack of room, until another job has ended"});
-  }
-  std::stable_sort(view->waits.begin(), view->waits.end(),
-                   [](const auto& a, const auto& b) { return std::pair(a.job, a.kind) < std::pair(b.job, b.kind); });
 }
 
 void Write(const sched::GroupSlots& slots, wire::SchedulerView::GroupSlots::Builder out) {
@@ -65,24 +38,59 @@ void Write(const sched::GroupSlots& slots, wire::SchedulerView::GroupSlots::Buil
   out.setMinimum(slots.minimum);
   out.setMaximum(slots.maximum.value_or(0));
   out.setHasMaximum(slots.maximum.has_value());
+  out.setPreemptsAt(slots.preempts_at.value_or(0));
 }
 
-void Write(const sched::WaitView& wait, const sched::ClusterState& cluster, wire::SchedulerView::Wait::Builder out) {
+std::string_view NameOf(sched::SlotKind slot) {
+  if (slot.map()) return "map";
+  return slot == sched::kComputePermit ? "permit" : "reduce";
+}
+
+// What is written of a wait.
+struct WaitEntry {
+  const sched::WaitView* wait = nullptr;
+  const sched::JobState* job = nullptr;
+  std::string sentence;
+};
+
+std::vector<WaitEntry> EntriesOf(const sched::ClusterState& cluster, Micros now, const sched::PolicyView& view) {
+  std::vector<WaitEntry> entries;
+  for (const sched::WaitView& wait : view.waits) {
+    entries.push_back({&wait, cluster.FindJob(wait.job), InWords(wait, cluster, now, view.group_noun)});
+  }
+  return entries;
+}
+
+void Write(const WaitEntry& entry, wire::SchedulerView::Wait::Builder out) {
+  const sched::WaitView& wait = *entry.wait;
+  const sched::JobState& job = *entry.job;
   out.setJob(wait.job.value);
-  out.setReduces(wait.kind == TaskKind::kReduce);
-  out.setReason(wait.reason);
-  const sched::JobState* job = cluster.FindJob(wait.job);
-  if (job == nullptr) return;
-  out.setName(job->spec.name);
-  out.setPool(job->spec.PoolName());
-  out.setPending(static_cast<std::uint32_t>(job->Pending(wait.kind).size()));
-  out.setRunning(job->running_attempts[wait.kind]);
+  out.setName(job.spec.name);
+  out.setPool(job.spec.PoolName());
+  out.setReduces(!wait.slot.map());
+  out.setSlot(std::string(NameOf(wait.slot)));
+  out.setPending(wait.slot == sched::kComputePermit ? static_cast<std::uint32_t>(job.copied_reduces.size())
+                                                    : static_cast<std::uint32_t>(job.Pending(wait.slot.task()).size()));
+  out.setRunning(job.running_attempts[wait.slot]);
+  out.setReason(entry.sentence);
+  out.setCause(std::string(ToText(wait.cause)));
+  out.setUsed(wait.used);
+  out.setOf(wait.of);
+  auto others = out.initOthers(static_cast<unsigned>(wait.others.size()));
+  for (unsigned i = 0; i < others.size(); ++i) others.set(i, wait.others[i].value);
+  out.setHasOtherCount(wait.other_count.has_value());
+  out.setOtherCount(wait.other_count.value_or(0));
+  out.setGroup(wait.group);
+  out.setGroupUsed(wait.group_used);
+  out.setHasGroupShare(wait.group_share.has_value());
+  out.setGroupShare(wait.group_share.value_or(0));
+  out.setSince(wait.since.value_or(0));
+  out.setUntil(wait.until.value_or(0));
 }
 
-std::size_t BytesOf(const sched::WaitView& wait, const sched::ClusterState& cluster) {
-  const sched::JobState* job = cluster.FindJob(wait.job);
-  const std::size_t names = job == nullptr ? 0 : FieldBytes(job->spec.name) + FieldBytes(job->spec.PoolName());
-  return 64 + FieldBytes(wait.reason) + names;
+std::size_t BytesOf(const WaitEntry& entry) {
+  return 256 + FieldBytes(entry.sentence) + FieldBytes(entry.wait->group) + FieldBytes(entry.job->spec.name) +
+         FieldBytes(entry.job->spec.PoolName());
 }
 
 template <class List, class Write>
@@ -94,20 +102,23 @@ void Fill(const List& list, std::size_t size, Write write) {
 
 void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out) {
   const sched::ClusterState& cluster = control.jobs().cluster();
-  sched::PolicyView view = control.jobs().ViewPolicy(control.Now());
+  const Micros now = control.Now();
+  sched::PolicyView view = control.jobs().ViewPolicy(now);
   AddSlots(cluster, &view);
-  AddWaits(cluster, control.Now(), &view);
   out.setName(control.scheduler());
   out.setFile(control.scheduler_file().name());
   out.setFileProblem(control.scheduler_file().problem());
   AnswerBudget budget(kMostElements);
   budget.Add(FieldBytes(control.scheduler_file().name()) + FieldBytes(control.scheduler_file().problem()));
   const std::size_t facts = budget.TakeFront(
-      view.facts, [](const auto& fact) { return 16 + FieldBytes(fact.first) + FieldBytes(fact.second); });
+      view.facts, [](const sched::Fact& fact) { return 64 + FieldBytes(fact.name) + 2 * FieldBytes(fact.text); });
   auto out_facts = out.initFacts(static_cast<unsigned>(facts));
-  Fill(view.facts, facts, [&](const auto& fact, unsigned i) {
-    out_facts[i].setName(fact.first);
-    out_facts[i].setValue(fact.second);
+  Fill(view.facts, facts, [&](const sched::Fact& fact, unsigned i) {
+    out_facts[i].setName(fact.name);
+    out_facts[i].setValue(InWords(fact));
+    if (fact.number) out_facts[i].setUnit(fact.text);
+    out_facts[i].setHasNumber(fact.number.has_value());
+    out_facts[i].setNumber(fact.number.value_or(0));
   });
   const std::size_t groups =
       budget.TakeFront(view.groups, [](const sched::GroupView& group) { return 128 + FieldBytes(group.name); });
@@ -115,17 +126,40 @@ void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out
   Fill(view.groups, groups, [&](const sched::GroupView& group, unsigned i) {
     out_groups[i].setName(group.name);
     out_groups[i].setWeight(group.weight);
-    out_groups[i].setJobs(group.jobs);
+    out_groups[i].setJobs(static_cast<std::uint32_t>(group.jobs.size()));
     Write(group.slots[TaskKind::kMap], out_groups[i].initMaps());
     Write(group.slots[TaskKind::kReduce], out_groups[i].initReduces());
   });
-  const std::size_t waits =
-      budget.TakeFront(view.waits, [&](const sched::WaitView& wait) { return BytesOf(wait, cluster); });
+  const std::vector<WaitEntry> entries = EntriesOf(cluster, now, view);
+  const std::size_t waits = budget.TakeFront(entries, BytesOf);
   auto out_waits = out.initWaits(static_cast<unsigned>(waits));
-  Fill(view.waits, waits, [&](const auto& wait, unsigned i) { Write(wait, cluster, out_waits[i]); });
+  Fill(entries, waits, [&](const WaitEntry& entry, unsigned i) { Write(entry, out_waits[i]); });
+  const std::size_t deadlines = budget.TakeFront(view.deadlines, [](const sched::DeadlineView&) { return 32; });
+  auto out_deadlines = out.initDeadlines(static_cast<unsigned>(deadlines));
+  Fill(view.deadlines, deadlines, [&](const sched::DeadlineView& deadline, unsigned i) {
+    out_deadlines[i].setJob(deadline.job.value);
+    out_deadlines[i].setAt(deadline.deadline);
+    out_deadlines[i].setSlack(deadline.slack);
+  });
+  out.setGroupNoun(view.group_noun);
+  out.setNow(now);
   out.setMoreFacts(static_cast<std::uint32_t>(view.facts.size() - facts));
   out.setMoreGroups(static_cast<std::uint32_t>(view.groups.size() - groups));
   out.setMoreWaits(static_cast<std::uint32_t>(view.waits.size() - waits));
+}
+
+void WriteWaits(const Control& control, capnp::List<std::uint32_t>::Reader jobs,
+                wire::Master::ExplainWaitsResults::Builder out) {
+  const sched::ClusterState& cluster = control.jobs().cluster();
+  const Micros now = control.Now();
+  sched::PolicyView view = control.jobs().ViewPolicy(now);
+  const std::set<std::uint32_t> asked(jobs.begin(), jobs.end());
+  if (!asked.empty()) std::erase_if(view.waits, [&](const auto& wait) { return !asked.contains(wait.job.value); });
+  const std::vector<WaitEntry> entries = EntriesOf(cluster, now, view);
+  AnswerBudget budget(kMostElements);
+  const std::size_t waits = budget.TakeFront(entries, BytesOf);
+  auto out_waits = out.initWaits(static_cast<unsigned>(waits));
+  Fill(entries, waits, [&](const WaitEntry& entry, unsigned i) { Write(entry, out_waits[i]); });
 }
 
 }  // namespace millrace::master

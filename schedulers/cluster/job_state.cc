@@ -76,6 +76,14 @@ bool JobState::ReducesMayStart() const {
   return static_cast<double>(progress.maps_done) / progress.maps >= std::max(spec.slow_start, 0.0);
 }
 
+std::uint32_t JobState::MapsBeforeReduces() const {
+  const double fraction = std::clamp(spec.slow_start, 0.0, 1.0);
+  auto done = static_cast<std::uint32_t>(fraction * progress.maps);
+  while (done > 0 && static_cast<double>(done - 1) / progress.maps >= fraction) --done;
+  while (done < progress.maps && static_cast<double>(done) / progress.maps < fraction) ++done;
+  return done;
+}
+
 bool JobState::Complete() const {
   return progress.reduces > 0 ? progress.reduces_done == progress.reduces : progress.maps_done == progress.maps;
 }

@@ -183,6 +183,8 @@ struct alignas(64) JobState {
   [[nodiscard]] bool MayLeaveOutAnother() const;
   // Returns true if the slow-start fraction of the maps is done.
   [[nodiscard]] bool ReducesMayStart() const;
+  // Returns how many maps have to be done for that.
+  [[nodiscard]] std::uint32_t MapsBeforeReduces() const;
   // Returns true if nothing is left to do: all reduces, or all maps of a job without reduces, are done.
   [[nodiscard]] bool Complete() const;
 };

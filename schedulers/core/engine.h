@@ -54,6 +54,7 @@ namespace millrace::sched {
 
 class ClusterState;
 class Policy;
+struct PolicyView;
 
 struct EngineOptions {
   std::uint32_t max_fetch_failures = 3;  // at least 1
@@ -114,6 +115,9 @@ class Engine {
   [[nodiscard]] std::vector<std::uint32_t> LeftOutMaps(JobId job) const;
   [[nodiscard]] const ClusterState& state() const;
   [[nodiscard]] const Policy& policy() const;
+  // Returns what the policy shows, with what the engine knows of why jobs wait: each live job with a task that could
+  // use another slot, or with a reduce that waits for a permit, has a cause for each kind. It may cost what it takes.
+  [[nodiscard]] PolicyView View(Micros now) const;
 
   // Drops what is kept of an ended job (its history lives with the driver). Its id stays used. Returns false if the job
   // is unknown or alive.

@@ -1,17 +1,38 @@
-// PolicyView: what `millrace scheduler show` prints of a policy: its pools or queues, and why each waiting job waits.
+// PolicyView: what `millrace scheduler show` prints of a policy: its pools or queues, what is in force, and why each
+// job that could use another slot waits.
+//
+// A policy says why the runnable jobs wait that it could give a slot to, or holds back. Engine::View adds the rest:
+// jobs that may not run yet, pause or gave way, reduces that wait for permits, the shares of their groups.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/core/wait_view.h"
 
 namespace millrace::sched {
+
+// Something that is in force: a number with its unit ("s", "bytes"; empty: a count), or words.
+struct Fact {
+  std::string name;
+  std::optional<double> number;
+  std::string text;  // the unit of the number, or the words
+
+  static Fact Number(std::string name, double number, std::string unit = "") {
+    return {std::move(name), number, std::move(unit)};
+  }
+  static Fact Seconds(std::string name, Micros time) { return Number(std::move(name), time / 1e6, "s"); }
+  static Fact Words(std::string name, std::string words) { return {std::move(name), std::nullopt, std::move(words)}; }
+  bool operator==(const Fact&) const = default;
+};
+
+// Returns the number with its unit, or the words.
+[[nodiscard]] std::string InWords(const Fact& fact);
 
 // What one pool, queue or group has of the slots of one kind.
 struct GroupSlots {
@@ -20,33 +41,31 @@ struct GroupSlots {
   double share = 0;          // the slots that the policy would give it now
   std::uint32_t minimum = 0;
   std::optional<std::uint32_t> maximum;
+  // When preemption takes slots back for it, if it goes on as it is; nothing if it lacks none.
+  std::optional<Micros> preempts_at;
 };
 
 struct GroupView {
   std::string name;
   double weight = 1;
-  std::uint32_t jobs = 0;
+  std::vector<JobId> jobs;  // that live, by id
   PerKind<GroupSlots> slots;
 };
 
-// Why no further task of the kind is launched for the job now. The reason is one short clause, for people: "below its
-// turn", "waiting for a local slot since 3.2 s", "k reached", "over its maximum", "no slot of that kind".
-struct WaitView {
+// A job with a deadline.
+struct DeadlineView {
   JobId job;
-  TaskKind kind = TaskKind::kMap;
-  std::string reason;
+  Micros deadline = 0;
+  // How long the job could wait and still meet it, if it had all slots to itself then; below 0: it will be late.
+  Micros slack = 0;
 };
 
 struct PolicyView {
-  std::vector<std::pair<std::string, std::string>> facts;  // about the whole policy: ("map slots", "12 of 40")
-  std::vector<GroupView> groups;                           // sorted by name; empty for a policy without groups
-  std::vector<WaitView> waits;                             // sorted by job, then kind
+  std::vector<Fact> facts;              // about the whole policy
+  std::string group_noun = "pool";      // what the groups are: "pool", "queue"
+  std::vector<GroupView> groups;        // sorted by name; empty for a policy without groups
+  std::vector<WaitView> waits;          // sorted by job, then kind of slot
+  std::vector<DeadlineView> deadlines;  // of a policy that decides by them; the first first
 };
-
-// Puts the waits in the order that PolicyView asks for.
-inline void SortWaits(std::vector<WaitView>* waits) {
-  std::sort(waits->begin(), waits->end(),
-            [](const WaitView& a, const WaitView& b) { return std::tie(a.job, a.kind) < std::tie(b.job, b.kind); });
-}
 
 }  // namespace millrace::sched

@@ -2,9 +2,11 @@
 // recovery, history, the simulator's input and the golden tests read the same lines (event_text.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -20,6 +22,8 @@ struct Slots {
 };
 
 enum class Priority : std::uint8_t { kVeryHigh = 0, kHigh = 1, kNormal = 2, kLow = 3, kVeryLow = 4 };
+// The names of the priorities, by value.
+inline constexpr std::array<std::string_view, 5> kPriorityNames = {"VERY_HIGH", "HIGH", "NORMAL", "LOW", "VERY_LOW"};
 
 // What earlier runs of the same program over input of the same type showed (schedulers/history/job_history.h), looked
 // up by the driver when the job is submitted, so that decisions do not depend on a store that goes on changing.

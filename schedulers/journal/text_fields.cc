@@ -10,7 +10,6 @@
 namespace millrace::sched {
 namespace {
 
-constexpr std::string_view kPriorities[] = {"VERY_HIGH", "HIGH", "NORMAL", "LOW", "VERY_LOW"};
 constexpr std::string_view kHex = "0123456789ABCDEF";
 
 bool IsPlain(char c) {
@@ -69,8 +68,8 @@ std::string EncodeValue(const std::string& value) {
 
 std::string EncodeValue(Priority value) {
   const auto index = static_cast<std::size_t>(value);
-  SCHED_CHECK(index < std::size(kPriorities), "priority " + std::to_string(index));
-  return std::string(kPriorities[index]);
+  SCHED_CHECK(index < std::size(kPriorityNames), "priority " + std::to_string(index));
+  return std::string(kPriorityNames[index]);
 }
 
 std::string EncodeValue(NodeId value) { return ToText(value); }
@@ -132,9 +131,9 @@ bool DecodeValue(std::string_view text, std::string* value) {
 }
 
 bool DecodeValue(std::string_view text, Priority* value) {
-  const auto* at = std::find(std::begin(kPriorities), std::end(kPriorities), text);
-  *value = static_cast<Priority>(at - std::begin(kPriorities));
-  return at != std::end(kPriorities);
+  const auto* at = std::find(std::begin(kPriorityNames), std::end(kPriorityNames), text);
+  *value = static_cast<Priority>(at - std::begin(kPriorityNames));
+  return at != std::end(kPriorityNames);
 }
 
 bool DecodeValue(std::string_view text, NodeId* value) { return Keep(ParseNode(text), value); }

@@ -1,5 +1,7 @@
 #include "schedulers/offering/admission.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace millrace::sched {
@@ -62,13 +64,55 @@ bool Admission::LacksSpaceIfIdle(const ClusterState& state, JobId job, NodeId no
   return locality_ && locality_->Outnumbers(state, job) && state.BestMapLacksSpace(job, node);
 }
 
-std::string Admission::WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const {
-  if (state.Capacity(kind) == 0) return "no slot of that kind";
-  if (state.FreeNodes(kind).empty()) return "below its turn";
-  const auto since = kind == TaskKind::kMap && locality_ ? locality_->WaitingSince(job) : std::nullopt;
-  if (!since) return "no free node takes it";
-  const Micros tenths = (now - *since) / 100'000;
-  return "waiting for a local slot since " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
+WaitView Admission::WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const {
+  const OrderedBits& free = state.FreeNodes(kind);
+  const std::uint32_t slots = state.Capacity(kind);
+  WaitView wait(job, kind, slots == 0 ? WaitCause::kNoSlots : WaitCause::kSlotsBusy, 0, slots);
+  if (kind == TaskKind::kMap && locality_) {
+    locality_->Advance(state, now);
+    const Locality worst = locality_->Worst(state, job, now);
+    wait.until = locality_->WaitingUntil(state, job, now);
+    if (wait.until) {
+      wait.only = worst;
+      wait.since = locality_->WaitingSince(job);
+    }
+  }
+  if (free.empty()) return wait;
+
+  // A slot is free. What a node would take if only the gate let it is kept back by the gate.
+  wait.of = static_cast<std::uint32_t>(std::distance(free.begin(), free.end()));
+  if (kind == TaskKind::kMap) {
+    bool too_far = false, no_room = false;
+    for (const std::uint32_t id : free) {
+      const NodeId node{id};
+      if (PeekMap(state, job, node, now)) {
+        wait.cause = WaitCause::kUndecided;
+        return wait;
+      }
+      too_far |= state.BestPendingMap(job, node).has_value();
+      no_room |= state.BestMapLacksSpace(job, node);
+    }
+    wait.cause = too_far ? WaitCause::kFarFromData : no_room ? WaitCause::kNoRoom : WaitCause::kOffNodes;
+    return wait;
+  }
+  bool copies = false;
+  for (const std::uint32_t id : free) {
+    const NodeId node{id};
+    if (!state.NextPendingReduce(job, node)) continue;
+    if (copy_ && !copy_->MayCopy(state, job, *state.FindNode(node))) {
+      copies = true;
+      continue;
+    }
+    wait.cause = WaitCause::kUndecided;
+    return wait;
+  }
+  wait.cause = copies ? WaitCause::kCopyLimit : WaitCause::kOffNodes;
+  return wait;
+}
+
+void Admission::AddFacts(PolicyView* view) const {
+  if (locality_) std::ranges::move(locality_->Facts(), std::back_inserter(view->facts));
+  if (copy_) std::ranges::move(copy_->Facts(), std::back_inserter(view->facts));
 }
 
 std::optional<std::uint32_t> Admission::NextReduce(const ClusterState& state, JobId job, NodeId node) const {

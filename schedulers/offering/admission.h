@@ -6,12 +6,12 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/core/policy_view.h"
 
 namespace millrace::sched {
 
@@ -45,6 +45,10 @@ class LocalityGate {
   virtual std::vector<JobId> TakeRaised(const ClusterState& state, Micros now) = 0;
   // Returns since when the job's clock runs; nothing if it does not.
   [[nodiscard]] virtual std::optional<Micros> WaitingSince(JobId job) const = 0;
+  // Returns when the job earns its next level; nothing if it has earned the last, or its clock does not run.
+  [[nodiscard]] virtual std::optional<Micros> WaitingUntil(const ClusterState& state, JobId job, Micros now) const = 0;
+  // Returns what is in force.
+  [[nodiscard]] virtual std::vector<Fact> Facts() const = 0;
 };
 
 // What `+ccs` adds (copy_gate.h): how many reduces a node holds, and how many of one job may copy there.
@@ -53,6 +57,8 @@ class CopyGate {
   virtual ~CopyGate() = default;
   [[nodiscard]] virtual NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const = 0;
   [[nodiscard]] virtual bool MayCopy(const ClusterState& state, JobId job, const NodeState& node) const = 0;
+  // Returns what is in force.
+  [[nodiscard]] virtual std::vector<Fact> Facts() const = 0;
 };
 
 class Admission {
@@ -82,9 +88,11 @@ class Admission {
   [[nodiscard]] const OrderedBits& NodesBeforeOthers(const ClusterState& state, TaskKind kind) const {
     return copy_ && kind == TaskKind::kReduce ? state.FreeNodesWithPermits() : state.FreeNodes(kind);
   }
-  // Returns why no further task of the job is launched now, in one clause for people. Requires: the job is runnable,
-  // and the policy itself would let it run.
-  [[nodiscard]] std::string WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
+  // Returns why no further task of the job is launched now. If all slots are busy, who is ahead of the job is for the
+  // policy to add. Requires: the job is runnable, and the policy itself would let it run. O(nodes with a free slot).
+  [[nodiscard]] WaitView WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
+  // Adds what is in force of the gates.
+  void AddFacts(PolicyView* view) const;
   // Returns true if BestMap gives nothing only because the map's expected output does not fit on the node. It is a
   // look: no clock starts.
   [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const;

@@ -15,4 +15,8 @@ bool ComputePhaseAdmission::MayCopy(const ClusterState&, JobId job, const NodeSt
   return node.Copying(job) < node.slots.reduces;
 }
 
+std::vector<Fact> ComputePhaseAdmission::Facts() const {
+  return {Fact::Number("ccs.max_reducers", settings_.max_reducers)};
+}
+
 }  // namespace millrace::sched

@@ -26,6 +26,7 @@ class ComputePhaseAdmission : public CopyGate {
 
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const override;
   [[nodiscard]] bool MayCopy(const ClusterState& state, JobId job, const NodeState& node) const override;
+  [[nodiscard]] std::vector<Fact> Facts() const override;
 
  private:
   const CcsSettings settings_;

@@ -217,14 +217,19 @@ std::optional<Micros> Greedy::NextWake(const ClusterState& state) const {
 
 PolicyView Greedy::View(const ClusterState& state, Micros now) const {
   PolicyView view = impl_->order->View(state, now);
-  for (const TaskKind kind : kTaskKinds) {
-    for (const QueueKey& key : state.RunnableJobs(kind)) {
-      if (!impl_->order->MayRun(state, kind, key.job)) continue;
-      view.waits.push_back({key.job, kind, impl_->admission.WhyWaits(state, kind, key.job, now)});
-    }
-  }
-  SortWaits(&view.waits);
+  impl_->admission.AddFacts(&view);
+  for (const TaskKind kind : kTaskKinds) AddInTurn(state, kind, now, &view);
   return view;
+}
+
+void Greedy::AddInTurn(const ClusterState& state, TaskKind kind, Micros now, PolicyView* view) const {
+  WaitView ahead;
+  ahead.other_count = 0;
+  impl_->order->Offer(state, kind, now, [&](JobId job) {
+    view->waits.push_back(impl_->admission.WhyWaits(state, kind, job, now).Behind(ahead));
+    ahead.AddOther(job);
+    return false;
+  });
 }
 
 }  // namespace millrace::sched

@@ -61,6 +61,9 @@ class Greedy : public Policy {
   [[nodiscard]] JobOrder& order() const;
 
  private:
+  // Adds why the jobs wait that the order offers slots of the kind.
+  void AddInTurn(const ClusterState& state, TaskKind kind, Micros now, PolicyView* view) const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

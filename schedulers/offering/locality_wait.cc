@@ -201,4 +201,16 @@ std::optional<Micros> LocalityWait::WaitingSince(JobId job) const {
   return job.value < clocks_.size() && clocks_[job.value] ? Of(job).since : std::nullopt;
 }
 
+std::optional<Micros> LocalityWait::WaitingUntil(const ClusterState& state, JobId job, Micros now) const {
+  const JobClock& clock = Of(job);
+  return clock.since ? NextLevel(clock, state.topology(), now) : std::nullopt;
+}
+
+std::vector<Fact> LocalityWait::Facts() const {
+  return {Fact::Words("delay.mode", settings_.mode == DelaySettings::Mode::kAuto ? "auto" : "fixed"),
+          Fact::Seconds("delay.rack_wait", settings_.rack_wait),
+          Fact::Seconds("delay.datacenter_wait", settings_.datacenter_wait),
+          Fact::Seconds("delay.off_wait", settings_.off_wait)};
+}
+
 }  // namespace millrace::sched

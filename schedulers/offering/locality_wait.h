@@ -70,6 +70,8 @@ class LocalityWait : public LocalityGate {
   void Advance(const ClusterState& state, Micros now) override;
   std::vector<JobId> TakeRaised(const ClusterState& state, Micros now) override;
   [[nodiscard]] std::optional<Micros> WaitingSince(JobId job) const override;
+  [[nodiscard]] std::optional<Micros> WaitingUntil(const ClusterState& state, JobId job, Micros now) const override;
+  [[nodiscard]] std::vector<Fact> Facts() const override;
 
  private:
   struct JobClock {

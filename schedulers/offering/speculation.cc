@@ -179,8 +179,8 @@ std::optional<Micros> Speculating::NextWake(const ClusterState& state) const {
 PolicyView Speculating::View(const ClusterState& state, Micros now) const {
   PolicyView view = policy_->View(state, now);
   for (const TaskKind kind : kTaskKinds) {
-    view.facts.emplace_back(kind == TaskKind::kMap ? "speculative maps" : "speculative reduces",
-                            std::to_string(state.Speculating(kind)));
+    view.facts.push_back(Fact::Number(kind == TaskKind::kMap ? "second attempts of maps" : "second attempts of reduces",
+                                      state.Speculating(kind)));
   }
   return view;
 }

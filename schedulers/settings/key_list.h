@@ -36,7 +36,6 @@ inline constexpr NumberRange kAbove0{0, kNoBound, true};
 inline constexpr NumberRange kAtLeast0{0, kNoBound};
 inline constexpr NumberRange kFraction{0, 1};
 inline constexpr NumberRange kUpToAMillion{0, 1e6};
-inline constexpr Micros kHour = 3600 * kSecond;
 inline constexpr Micros kDay = 24 * kHour;
 
 // The values of an enum with their names.

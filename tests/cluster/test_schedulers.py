@@ -201,8 +201,10 @@ class SchedulersTest(unittest.TestCase):
         run = self.cluster.start("run", "wordcount", "/in/text", "-o", "/out/waits", "--name", "waits")
         self.assertIn(b"submitted", run.stderr.readline())
         shown = json.loads(self.ask("scheduler", "show", "--json"))
-        self.assertEqual([(w["name"], w["kind"], w["pending"]) for w in shown["waiting"]], [("waits", "map", 3)])
-        self.assertIn("no", shown["waiting"][0]["reason"])
+        maps, reduces = shown["waiting"]
+        self.assertEqual((maps["name"], maps["kind"], maps["pending"], maps["cause"]), ("waits", "map", 3, "no-slots"))
+        self.assertEqual((reduces["kind"], reduces["cause"], reduces["used"]), ("reduce", "maps-first", 0))
+        self.assertIn("no node that takes tasks has a map slot", self.ask("job", "list", "--live").decode())
         self.ask("node", "recommission", *nodes)
         _, error = run.communicate(timeout=LIMIT_SECONDS)
         self.assertEqual(run.returncode, 0, error)

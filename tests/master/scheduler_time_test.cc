@@ -5,8 +5,6 @@
 namespace millrace::master {
 namespace {
 
-constexpr Micros kHour = 3600 * kSecond;
-
 TEST(SchedulerTime, IsTheWallClocksAsLongAsThatRuns) {
   SchedulerTime time(0, {5 * kHour, 7});
   EXPECT_EQ(time.Step({5 * kHour + 10, 17}), 5 * kHour + 10);

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "schedulers/history/deadlines.h"
+
 namespace millrace::sched {
 namespace {
 
@@ -105,12 +107,17 @@ std::optional<Micros> Cp::NextWake(const ClusterState& state) const {
 PolicyView Cp::View(const ClusterState& state, Micros now) const {
   PolicyView view = Greedy::View(state, now);
   const bool paper = settings_.objective == CpSettings::Objective::kPaper;
-  view.facts.emplace_back("objective", paper ? "paper" : "mix");
+  view.deadlines = DeadlinesOf(state, now);
+  view.facts.push_back(Fact::Words("cp.objective", paper ? "paper" : "mix"));
   if (!plan_) return view;
-  char text[120];
-  std::snprintf(text, sizeof(text), "%zu jobs, cost %.6g, no less than %.6g possible%s", plan_->reduces.size(),
-                plan_->cost, plan_->bound, plan_->optimal ? ", proven best" : "");
-  view.facts.emplace_back("last plan", text);
+  // `paper` costs (late jobs + 1) x the worst turnaround, which is a time; `mix` is a sum of shares (plan/problem.h).
+  const auto cost = [&](std::string name, double value) {
+    return paper ? Fact::Number(std::move(name), value / kSecond, "s") : Fact::Number(std::move(name), value);
+  };
+  view.facts.push_back(Fact::Number("jobs in the last plan", static_cast<double>(plan_->reduces.size())));
+  view.facts.push_back(cost("cost of the last plan", plan_->cost));
+  view.facts.push_back(cost("least cost that any plan can have", plan_->bound));
+  view.facts.push_back(Fact::Words("last plan proven best", plan_->optimal ? "true" : "false"));
   return view;
 }
 

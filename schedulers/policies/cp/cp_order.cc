@@ -110,7 +110,7 @@ PolicyView CpOrder::View(const ClusterState& state, Micros) const {
   for (const auto& [id, ordered] : jobs_) {
     const JobState& job = *state.FindJob(id);
     if (job.runnable[kReduce] && !MapsDone(job)) {
-      view.waits.push_back({id, TaskKind::kReduce, "its maps are not done"});
+      view.waits.emplace_back(id, kReduceSlot, WaitCause::kMapsFirst, job.progress.maps_done, job.progress.maps);
     }
   }
   return view;

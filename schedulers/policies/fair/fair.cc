@@ -109,10 +109,10 @@ bool FairOrder::MayHoldBack(const ClusterState&, JobId job) const {
 
 GroupView FairOrder::ViewOf(const FairPool* pool, const std::string& name) const {
   const PoolSettings& of = SettingsOfPool(settings_, name);
-  GroupView view{name, of.weight, 0, {}};
+  GroupView view{name, of.weight, {}, {}};
   const PerKind<std::uint32_t> minima = {of.min_maps, of.min_reduces};
   const PerKind<std::optional<std::uint32_t>> maxima = {of.max_maps, of.max_reduces};
-  if (pool != nullptr) view.jobs = pool->live_jobs();
+  if (pool != nullptr) view.jobs = pool->Jobs();
   for (const TaskKind kind : kTaskKinds) {
     GroupSlots& slots = view.slots[kind];
     slots.minimum = minima[kind];
@@ -135,9 +135,16 @@ PolicyView FairOrder::View(const ClusterState& state, Micros) const {
   for (std::uint32_t id = 0; id < jobs_.size(); ++id) {
     const JobId job{id};
     if (jobs_[id] == nullptr) continue;
-    for (const TaskKind kind : kTaskKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       if (!state.FindJob(job)->runnable[kind] || MayRun(state, kind, job)) continue;
-      view.waits.push_back({job, kind, jobs_[id]->admitted() ? "over its maximum" : "max_running_jobs reached"});
+      const FairPool& pool = PoolOf(job);
+      WaitView& wait =
+          view.waits.emplace_back(job, kind, WaitCause::kGroupFull, pool.Running(kind), pool.Maximum(kind));
+      wait.group = pool.name();
+      if (jobs_[id]->admitted()) continue;
+      wait.cause = WaitCause::kGroupJobs;
+      wait.used = pool.admitted_jobs();
+      wait.of = pool.settings().max_running_jobs.value_or(0);
     }
   }
   return view;

@@ -69,6 +69,9 @@ class FairPool {
   // Returns all live jobs of the pool, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;
   [[nodiscard]] std::uint32_t live_jobs() const { return static_cast<std::uint32_t>(jobs_.size()); }
+  [[nodiscard]] std::uint32_t admitted_jobs() const {
+    return live_jobs() - static_cast<std::uint32_t>(waiting_.size());
+  }
   [[nodiscard]] std::uint32_t Running(SlotKind kind) const { return total_[kind].running; }
   // Returns true if the pool's maximum leaves room.
   [[nodiscard]] bool HasRoom(SlotKind kind) const { return Running(kind) < Maximum(kind); }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <set>
 #include <utility>
 
 namespace millrace::sched {
@@ -33,7 +32,12 @@ std::uint32_t FreeSlots(const ClusterState& state, TaskKind kind) {
 }  // namespace
 
 FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission)
-    : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, reduces), std::move(admission)) {}
+    : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, reduces), std::move(admission)),
+      starved_{{Watch(kMapSlot), Watch(kReduceSlot), Watch(kComputePermit)}} {}
+
+StarvedPools FairPreempting::Watch(SlotKind kind) {
+  return {order().pools(kind), [this](const Lack& lack) { return Patience(lack); }};
+}
 
 std::span<const SlotKind> FairPreempting::Kinds() const {
   return std::span(kSlotKinds).first(order().reduces() == kComputePermit ? 3 : 2);
@@ -43,35 +47,10 @@ std::string FairPreempting::Reason(const FairPool& pool, Cause cause) {
   return "pool " + pool.name() + " is below its " + (cause == Cause::kMinimum ? "minimum share" : "fair share");
 }
 
-Micros FairPreempting::Patience(const FairPool& pool, Cause cause) const {
+Micros FairPreempting::Patience(const Lack& lack) const {
   const FairSettings& fair = order().settings().Of<FairSettings>();
-  if (cause == Cause::kFairShare) return fair.fair_share_timeout;
-  return pool.settings().min_share_timeout.value_or(fair.min_share_timeout);
-}
-
-void FairPreempting::UpdatePatience(SlotKind kind, Micros now) {
-  FairQueue& pools = order().pools(kind);
-  if (!pools.ConsumeChanged()) return;
-  std::map<Lack, Micros> patience;
-  for (const auto& [name, pool] : order().live_pools()) {
-    const FairQueue::Member& member = pool->member(kind);
-    for (const Cause cause : {Cause::kMinimum, Cause::kFairShare}) {
-      if (!(cause == Cause::kMinimum ? pools.IsBelowMinimum(member) : pools.IsBelowShare(member))) continue;
-      const auto waits = patience_[kind].find({name, cause});
-      patience[{name, cause}] = waits == patience_[kind].end() ? now + Patience(*pool, cause) : waits->second;
-    }
-  }
-  patience_[kind] = std::move(patience);
-}
-
-std::vector<FairPreempting::Lack> FairPreempting::Due(SlotKind kind, Micros now) const {
-  std::set<std::pair<Micros, Lack>> in_order;
-  for (const auto& [lack, until] : patience_[kind]) {
-    if (until <= now) in_order.insert({until, lack});
-  }
-  std::vector<Lack> due;
-  for (const auto& [until, lack] : in_order) due.push_back(lack);
-  return due;
+  if (lack.cause == Cause::kFairShare) return fair.fair_share_timeout;
+  return order().PoolNamed(lack.pool).settings().min_share_timeout.value_or(fair.min_share_timeout);
 }
 
 std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<Lack>& due, SlotKind kind, std::uint32_t free,
@@ -80,7 +59,7 @@ std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<Lack>&
   std::map<const FairPool*, std::uint32_t> promised;
   for (const Lack& lack : due) {
     FairPool& pool = order().PoolNamed(lack.pool);
-    patience_[kind][lack] = now + Patience(pool, lack.cause);
+    starved_[kind].BeginAnew(lack, now);
     const double share = lack.cause == Cause::kMinimum
                              ? static_cast<double>(pool.member(kind).claim().minimum) / static_cast<double>(kSlot)
                              : order().pools(kind).Share(pool.member(kind));
@@ -122,8 +101,8 @@ std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, SlotKin
 std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros now) {
   std::vector<Victim> victims;
   for (const SlotKind kind : Kinds()) {
-    UpdatePatience(kind, now);
-    const std::vector<Lack> due = Due(kind, now);
+    starved_[kind].Update(now);
+    const std::vector<Lack> due = starved_[kind].Due(now);
     if (due.empty()) continue;
     const std::uint32_t free = kind == kComputePermit ? FreePermits(state) : FreeSlots(state, kind.task());
     const std::vector<Need> needs = Needs(due, kind, free, now);
@@ -160,7 +139,7 @@ std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
 }
 
 std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros now) {
-  for (const SlotKind kind : Kinds()) UpdatePatience(kind, now);
+  for (const SlotKind kind : Kinds()) starved_[kind].Update(now);
   if (auto map = NextFreed(state)) return map;
   auto decision = Greedy::Next(state, now);
   if (!decision) order().ForgetOwed();
@@ -168,12 +147,28 @@ std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros n
 }
 
 std::optional<Micros> FairPreempting::NextWake(const ClusterState& state) const {
-  std::optional<Micros> due;
-  for (const auto& lacks : patience_) {
-    for (const auto& [lack, until] : lacks) due = std::min(due.value_or(until), until);
+  std::optional<Micros> wake = Greedy::NextWake(state);
+  for (const StarvedPools& starved : starved_) {
+    const auto due = starved.NextDue();
+    if (due) wake = std::min(wake.value_or(*due), *due);
   }
-  const auto wake = Greedy::NextWake(state);
-  return due && wake ? std::min(due, wake) : std::max(due, wake);
+  return wake;
+}
+
+PolicyView FairPreempting::View(const ClusterState& state, Micros now) const {
+  PolicyView view = GreedyOver::View(state, now);
+  const FairSettings& fair = order().settings().Of<FairSettings>();
+  view.facts.push_back(Fact::Seconds("fair.min_share_timeout", fair.min_share_timeout));
+  view.facts.push_back(Fact::Seconds("fair.fair_share_timeout", fair.fair_share_timeout));
+  for (const SlotKind kind : Kinds()) {
+    for (const auto& [lack, until] : starved_[kind].waiting()) {
+      const auto group = std::ranges::find(view.groups, lack.pool, &GroupView::name);
+      if (group == view.groups.end()) continue;
+      std::optional<Micros>& at = group->slots[kind.task()].preempts_at;
+      at = std::min(at.value_or(until), until);
+    }
+  }
+  return view;
 }
 
 }  // namespace millrace::sched

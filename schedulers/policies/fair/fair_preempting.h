@@ -18,12 +18,10 @@
 // lacks permits, and preemption takes reduces that compute. All its reduces tell whether it lacks room to copy, of
 // which pools have no minimum, and preemption takes reduces that copy or wait.
 //
-// The pools' clocks start and stop with the event that starves or feeds them. That costs O(pools) for an event.
+// The pools' clocks start and stop with the event that starves or feeds them (starved_pools.h).
 #pragma once
 
-#include <compare>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,6 +30,7 @@
 #include "schedulers/offering/greedy.h"
 #include "schedulers/policies/fair/fair.h"
 #include "schedulers/policies/fair/preemption.h"
+#include "schedulers/policies/fair/starved_pools.h"
 
 namespace millrace::sched {
 
@@ -43,15 +42,11 @@ class FairPreempting : public GreedyOver<FairOrder> {
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
-  enum class Cause : std::uint8_t { kMinimum, kFairShare };
-  // A pool that could use one more slot without being lifted above its minimum, or above its share.
-  struct Lack {
-    std::string pool;
-    Cause cause = Cause::kMinimum;
-    auto operator<=>(const Lack&) const = default;
-  };
+  using Cause = StarvedPools::Cause;
+  using Lack = StarvedPools::Lack;
   // What a pool is to be given.
   struct Need {
     FairPool* pool = nullptr;
@@ -60,12 +55,9 @@ class FairPreempting : public GreedyOver<FairOrder> {
     std::uint32_t slots = 0;   // to be taken from others
   };
 
-  // Asks every pool for what it lacks, if something has changed since the last call.
-  void UpdatePatience(SlotKind kind, Micros now);
-  [[nodiscard]] Micros Patience(const FairPool& pool, Cause cause) const;
+  StarvedPools Watch(SlotKind kind);
+  [[nodiscard]] Micros Patience(const Lack& lack) const;
   [[nodiscard]] static std::string Reason(const FairPool& pool, Cause cause);
-  // Returns what pools have lacked for too long by now, the first due first.
-  [[nodiscard]] std::vector<Lack> Due(SlotKind kind, Micros now) const;
   // Returns what these pools need. Their patience begins anew.
   std::vector<Need> Needs(const std::vector<Lack>& due, SlotKind kind, std::uint32_t free, Micros now);
   // Returns the next map for a slot that was freed for its pool.
@@ -74,8 +66,8 @@ class FairPreempting : public GreedyOver<FairOrder> {
   // Returns what pools may be starved of.
   [[nodiscard]] std::span<const SlotKind> Kinds() const;
 
-  PerSlot<std::map<Lack, Micros>> patience_;  // until when the pools wait for it
-  std::vector<NodeId> freed_;                 // by the last Preempt(), of maps, and not taken yet
+  PerSlot<StarvedPools> starved_;
+  std::vector<NodeId> freed_;  // by the last Preempt(), of maps, and not taken yet
 };
 
 }  // namespace millrace::sched

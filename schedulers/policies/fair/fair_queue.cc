@@ -30,7 +30,6 @@ void FairQueue::SetCapacity(Units capacity) {
   if (capacity == level_.capacity()) return;
   level_.SetCapacity(capacity);
   settled_ = false;
-  changed_ = true;
 }
 
 WaterLevel::Claim FairQueue::LevelClaim(const FairClaim& fair, Units minimum) {
@@ -57,8 +56,17 @@ void FairQueue::Change(Member& member, const FairClaim& claim) {
   }
   if (scaled_) settled_ = false;  // a minimum may have become what was granted of the old one: others get less now
   member.present_ = true;
-  changed_ = true;
+  NoteChange(member);
   Move(member);
+}
+
+void FairQueue::NoteChange(Member& member) {
+  if (notes_changes_) changes_[std::string(member.name())] = &member;
+}
+
+std::map<std::string, FairQueue::Member*> FairQueue::ConsumeChanges() {
+  RecomputeShares();
+  return std::exchange(changes_, {});
 }
 
 void FairQueue::Erase(Member& member) {
@@ -70,7 +78,7 @@ void FairQueue::Erase(Member& member) {
   minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
   member.present_ = false;
   settled_ = false;
-  changed_ = true;
+  if (notes_changes_) changes_[std::string(member.name())] = nullptr;
 }
 
 FairQueue::Stand FairQueue::StandOf(const Member& member) {
@@ -108,7 +116,9 @@ void FairQueue::GrantMinima() {
   std::size_t next = 0;
   for (Member* member : members_) {
     // The minima are rounded down, so that they fit.
-    level_.Change(*member, LevelClaim(member->fair_, static_cast<Units>(std::floor(minima[next++]))));
+    const WaterLevel::Claim granted = LevelClaim(member->fair_, static_cast<Units>(std::floor(minima[next++])));
+    NoteChange(*member);  // the bound may change even if the claim does not
+    level_.Change(*member, granted);
     Move(*member);
   }
 }
@@ -121,7 +131,10 @@ void FairQueue::RecomputeShares() {
   scaled_ = exceed;
   moved_.clear();
   level_.RecomputeLevel(&moved_);
-  for (WaterLevel::Member* moved : moved_) Move(static_cast<Member&>(*moved));
+  for (WaterLevel::Member* moved : moved_) {
+    NoteChange(static_cast<Member&>(*moved));
+    Move(static_cast<Member&>(*moved));
+  }
 }
 
 double FairQueue::Ratio(const Member& member) const {

@@ -19,7 +19,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -90,8 +92,11 @@ class FairQueue {
   [[nodiscard]] Units ShareUnits(const Member& member);
   // Makes the shares those of the claims. Every call that needs the shares does this first.
   void RecomputeShares();
-  // Returns true if a claim or the capacity has changed since the last call.
-  bool ConsumeChanged() { return std::exchange(changed_, false); }
+  // Begins to note changes for ConsumeChanges(). Requires: the queue is empty, and its members' names will differ.
+  void NoteChanges() { notes_changes_ = true; }
+  // Returns, by name, the members of which the claim, the minimum as it is granted or the bound has changed since the
+  // last call; null for those that have been erased. Of the others only shares that follow the level have changed.
+  std::map<std::string, Member*> ConsumeChanges();
   // Return true if the member would use one more slot, and this would not lift it above its share, or above its minimum
   // as it is granted.
   [[nodiscard]] bool IsBelowShare(const Member& member);
@@ -101,6 +106,7 @@ class FairQueue {
   [[nodiscard]] static Stand StandOf(const Member& member);
   // Does the work of Put() for a claim that is new.
   void Change(Member& member, const FairClaim& claim);
+  void NoteChange(Member& member);
   // Moves the member to where it belongs now that its claim or bound has changed.
   void Move(Member& member);
   void GrantMinima();
@@ -112,7 +118,8 @@ class FairQueue {
   std::set<Member*, TieEarlier> members_;
   std::set<Member*, StandEarlier> shelves_[kShelves];
   std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
-  bool settled_ = true, scaled_ = false, changed_ = false;
+  bool settled_ = true, scaled_ = false, notes_changes_ = false;
+  std::map<std::string, Member*> changes_;
   std::vector<WaterLevel::Member*> moved_;  // by the last RecomputeShares()
 };
 

@@ -34,11 +34,12 @@ bool SinglePoolOrder::Before(const ClusterState& state, SlotKind kind, Micros, J
 PolicyView SinglePoolOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;
   if (order_ != PoolOrder::kMlq) return view;
-  view.groups = {{"large", mlq_.large_weight, 0, {}}, {"small", mlq_.small_weight, 0, {}}};
+  view.group_noun = "class";
+  view.groups = {{"large", mlq_.large_weight, {}, {}}, {"small", mlq_.small_weight, {}, {}}};
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
     GroupView& group = view.groups[IsSmall(mlq_, job) ? 1 : 0];
-    ++group.jobs;
+    group.jobs.push_back(key.job);
     for (const TaskKind kind : kTaskKinds) {
       group.slots[kind].running += job.running_attempts[kind];
       group.slots[kind].demand += job.Demand(kind);

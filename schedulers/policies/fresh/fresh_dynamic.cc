@@ -5,6 +5,7 @@
 #include <string>
 
 #include "schedulers/cluster/ordered_bits.h"
+#include "schedulers/offering/admission.h"
 
 namespace millrace::sched {
 namespace {
@@ -206,17 +207,27 @@ bool FreshDynamic::WantsSlots(const ClusterState&, TaskKind kind, Micros) const 
   return !candidates_[kind].empty() || (kind == TaskKind::kMap && !repairs_.empty());
 }
 
-PolicyView FreshDynamic::View(const ClusterState& state, Micros) const {
+PolicyView FreshDynamic::View(const ClusterState& state, Micros now) const {
   const PhaseOutlook outlook = work_.Outlook(state, admission_);
   const double expected = ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change);
   PolicyView view;
-  view.facts = {{"k", settings_.k == 0 ? "no limit" : std::to_string(settings_.k)},
-                {"jobs in map phase", std::to_string(admission_.Count(Phase::kMap))},
-                {"jobs in reduce phase", std::to_string(admission_.Count(Phase::kReduce))},
-                {"jobs between the phases", std::to_string(admission_.Count(Phase::kReady))},
-                {"slots running maps", std::to_string(outlook.map_slots) + " of " + std::to_string(outlook.slots)},
-                {"slots expected to run maps", std::to_string(std::lround(expected))}};
+  view.facts = {KFact(settings_.k),
+                Fact::Number("jobs in the map phase", static_cast<double>(admission_.Count(Phase::kMap))),
+                Fact::Number("jobs in the reduce phase", static_cast<double>(admission_.Count(Phase::kReduce))),
+                Fact::Number("jobs between the phases", static_cast<double>(admission_.Count(Phase::kReady))),
+                Fact::Number("slots that run maps", outlook.map_slots),
+                Fact::Number("slots expected to run maps", static_cast<double>(std::lround(expected)))};
   view.waits = admission_.Waits(state);
+  for (const TaskKind kind : kTaskKinds) {
+    WaitView ahead;
+    ahead.other_count = 0;
+    const auto add = [&](JobId job) {
+      view.waits.push_back(Admission().WhyWaits(state, kind, job, now).Behind(ahead));
+      ahead.AddOther(job);
+    };
+    if (kind == TaskKind::kMap) std::ranges::for_each(repairs_, add);
+    std::ranges::for_each(candidates_[kind].InOrder(now), add);
+  }
   return view;
 }
 

@@ -115,9 +115,8 @@ std::optional<Decision> FreshStatic::Next(const ClusterState& state, Micros now)
 
 PolicyView FreshStatic::View(const ClusterState& state, Micros now) const {
   PolicyView view = Greedy::View(state, now);
-  view.facts.emplace_back(
-      "map slots", std::to_string(state.Capacity(TaskKind::kMap)) + " of " + std::to_string(state.TotalCapacity()));
-  view.facts.emplace_back("k", k_ == 0 ? "no limit" : std::to_string(k_));
+  view.facts.push_back(Fact::Number("slots that are map slots now", state.Capacity(TaskKind::kMap)));
+  view.facts.push_back(KFact(k_));
   return view;
 }
 

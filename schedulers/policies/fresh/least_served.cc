@@ -67,6 +67,17 @@ void LeastServed::Readmit() {
   for (Service& service : line_) service.excluded = false;
 }
 
+std::vector<JobId> LeastServed::InOrder(Micros now) const {
+  LeastServed left = *this;
+  left.Readmit();
+  std::vector<JobId> jobs;
+  while (const auto job = left.First(now)) {
+    jobs.push_back(*job);
+    left.Remove(*job);
+  }
+  return jobs;
+}
+
 std::vector<JobId> LeastServed::Jobs() const {
   std::vector<JobId> jobs;
   for (const Service& service : line_) jobs.push_back(service.job);

@@ -44,6 +44,8 @@ class LeastServed {
   void Exclude(JobId job);
   // Takes all excluded jobs in again.
   void Readmit();
+  // Returns the jobs in line, excluded ones included, the least-served first; equal ones by id.
+  [[nodiscard]] std::vector<JobId> InOrder(Micros now) const;
   // Returns the jobs in line, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;
 

@@ -120,6 +120,8 @@ std::vector<JobId> PhaseAdmission::InOrder() const {
   return jobs;
 }
 
+Fact KFact(std::uint32_t k) { return k == 0 ? Fact::Words("fresh.k", "no limit") : Fact::Number("fresh.k", k); }
+
 std::vector<WaitView> PhaseAdmission::Waits(const ClusterState& state) const {
   std::vector<WaitView> waits;
   for (std::uint32_t id = 0; id < jobs_.size(); ++id) {
@@ -128,8 +130,12 @@ std::vector<WaitView> PhaseAdmission::Waits(const ClusterState& state) const {
     const JobState& known = *state.FindJob(job);
     for (const TaskKind kind : kTaskKinds) {
       if (!known.runnable[kind] || MayRun(state, kind, job)) continue;
-      const bool maps_first = kind == TaskKind::kReduce && !MapsDone(known);
-      waits.push_back({job, kind, maps_first ? "its maps are not all done" : "k reached"});
+      if (kind == TaskKind::kReduce && !MapsDone(known)) {
+        waits.emplace_back(job, kind, WaitCause::kMapsFirst, known.progress.maps_done, known.progress.maps);
+        continue;
+      }
+      const Phase phase = kind == TaskKind::kMap ? Phase::kMap : Phase::kReduce;
+      waits.emplace_back(job, kind, WaitCause::kPhaseFull, static_cast<std::uint32_t>(Count(phase)), settings_.k);
     }
   }
   return waits;

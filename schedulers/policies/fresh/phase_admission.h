@@ -44,6 +44,9 @@ namespace millrace::sched {
 // Returns what the job has yet to do: the tasks that are not done, and how long each takes (MeasuredTime).
 [[nodiscard]] PhaseProfile RemainingPhases(const ClusterState& state, const JobState& job);
 
+// Returns k as `scheduler show` has it.
+[[nodiscard]] Fact KFact(std::uint32_t k);
+
 class PhaseAdmission {
  public:
   enum class Phase : std::uint8_t { kNone, kWaiting, kMap, kReady, kReduce };

@@ -13,12 +13,6 @@ namespace {
 
 constexpr TaskKind kMap = TaskKind::kMap;
 
-std::string Decimal(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", value);
-  return text;
-}
-
 // Returns true if maps of the share, which is ready, wait for space on the node.
 bool LacksSpace(const ClusterState& state, const JossQueues::Share& share, NodeId node) {
   if (!state.BestMapLacksSpace(share.job, node)) return false;
@@ -212,28 +206,54 @@ bool Joss::WantsSlots(const ClusterState& state, TaskKind kind, Micros) const {
 PolicyView Joss::View(const ClusterState& state, Micros now) const {
   PolicyView view = Greedy::View(state, now);
   const std::uint32_t live = homes_.centers().live();
-  view.facts.emplace_back("datacenters", std::to_string(live));
+  view.facts.push_back(Fact::Number("datacenters", live));
   if (!homes_.spread()) {
-    view.facts.emplace_back("runs as", "fifo: JoSS needs two datacenters");
+    view.facts.push_back(Fact::Words("runs as", "fifo: JoSS needs two datacenters"));
     return view;
   }
   const JossQueues& queues = homes_.queues();
-  view.facts.emplace_back("small jobs", "up to " + std::to_string(state.live_nodes() / live) + " maps");
-  view.facts.emplace_back("reduce-heavy", "above " + Decimal(ReduceHeavyThreshold(live)));
+  const std::uint32_t most_maps = state.live_nodes() / live;
+  view.facts.push_back(Fact::Number("maps of a small job, at most", most_maps));
+  view.facts.push_back(Fact::Number("reduce-heavy above map output / input of", ReduceHeavyThreshold(live)));
   for (CenterId center = 0; center < homes_.centers().size(); ++center) {
-    view.facts.emplace_back("datacenter " + std::to_string(center),
-                            std::to_string(queues.Waiting(kMap, center)) + " maps and " +
-                                std::to_string(queues.Waiting(TaskKind::kReduce, center)) + " reduces wait");
+    const std::string name = " that wait in datacenter " + std::to_string(center);
+    view.facts.push_back(Fact::Number("maps" + name, queues.Waiting(kMap, center)));
+    view.facts.push_back(Fact::Number("reduces" + name, queues.Waiting(TaskKind::kReduce, center)));
   }
   for (const TaskKind kind : kTaskKinds) {
     for (const QueueKey& key : state.RunnableJobs(kind)) {
       const auto& shares = queues.SharesOf(key.job, kind);
-      if (shares.empty()) continue;
-      view.waits.push_back({key.job, kind, "in the queue of datacenter " + std::to_string(shares.front()->center)});
+      if (!shares.empty()) view.waits.push_back(WhyWaitsAtHome(state, kind, key.job, now));
     }
   }
-  SortWaits(&view.waits);
   return view;
+}
+
+WaitView Joss::WhyWaitsAtHome(const ClusterState& state, TaskKind kind, JobId job, Micros now) const {
+  WaitView wait = Admission().WhyWaits(state, kind, job, now);
+  const std::vector<Share*>& shares = homes_.queues().SharesOf(job, kind);
+  wait.group = std::to_string(shares.front()->center);
+  wait.rule = "to the queues of its datacenter in turn; it waits in that of datacenter " + wait.group;
+  const OrderedBits& free = state.FreeNodes(kind);
+  if (free.empty()) return wait;
+  wait.of = 0;
+  bool may_run = false;
+  for (const std::uint32_t id : free) {
+    const NodeId node{id};
+    if (std::ranges::none_of(
+            shares, [&](const Share* share) { return homes_.centers().OpenNodes(kind, share->center).Contains(id); })) {
+      continue;
+    }
+    ++wait.of;
+    may_run |=
+        kind == kMap ? state.BestPendingMap(job, node).has_value() : state.NextPendingReduce(job, node).has_value();
+  }
+  if (wait.of == 0) {
+    wait.cause = WaitCause::kElsewhere;
+  } else if (!may_run && wait.cause == WaitCause::kUndecided) {
+    wait.cause = WaitCause::kOffNodes;
+  }
+  return wait;
 }
 
 }  // namespace millrace::sched

@@ -72,6 +72,8 @@ class Joss : public GreedyOver<JossFifo> {
     NodeId node;
   };
 
+  // Returns why the job waits. Requires: tasks of the kind are in queues of datacenters.
+  [[nodiscard]] WaitView WhyWaitsAtHome(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind);
   // Offers the free slots of the datacenter.
   Answer OfferIn(const ClusterState& state, TaskKind kind, CenterId center);

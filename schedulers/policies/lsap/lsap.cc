@@ -160,9 +160,8 @@ std::optional<Micros> Lsap::NextWake(const ClusterState& state) const {
   return wait ? std::min(*wait, gathered_at_) : gathered_at_;
 }
 
-std::optional<std::string> Lsap::WhyMapsWait(Micros now) const {
-  if (phase_ != Phase::kGathering) return std::nullopt;
-  return "waiting for slots to gather since " + std::to_string((now - gathering_since_) / kMillisecond) + " ms";
+std::optional<Micros> Lsap::GatheredAt() const {
+  return phase_ == Phase::kGathering ? std::optional(gathered_at_) : std::nullopt;
 }
 
 }  // namespace millrace::sched

@@ -57,7 +57,8 @@ class Lsap : public Dl {
   using Task = MapAssignment::Task;
 
   [[nodiscard]] const LsapSettings& settings() const { return settings_; }
-  [[nodiscard]] std::optional<std::string> WhyMapsWait(Micros now) const override;
+  [[nodiscard]] std::optional<Micros> GatheredAt() const override;
+  [[nodiscard]] std::string_view WhoIsNext() const override { return "by the assignment of the least cost"; }
   // What lsap-fair adds: groups, and the price of each task. A policy that has groups does not take dl for one slot.
   [[nodiscard]] virtual std::optional<CandidateGroups> Groups() const { return std::nullopt; }
   virtual void Price(const ClusterState&, Micros, std::vector<Task>*) const {}

@@ -144,14 +144,17 @@ std::optional<PendingMap> LsapFair::CheapestAtData(const ClusterState& state, Mi
 
 PolicyView LsapFair::View(const ClusterState& state, Micros now) const {
   PolicyView view = Lsap::View(state, now);
+  view.group_noun = "group";
   const std::vector<Standing> standings = Standings(state);
   std::vector<std::uint32_t> demand(groups_.size());
+  std::vector<std::vector<JobId>> jobs(groups_.size());
   for (const QueueKey& key : state.LiveJobs()) {
+    jobs[GroupOf(key.job)].push_back(key.job);
     demand[GroupOf(key.job)] += state.FindJob(key.job)->Demand(TaskKind::kMap);
   }
   for (const auto& [name, number] : number_of_) {
     if (groups_[number].jobs == 0) continue;
-    GroupView& group = view.groups.emplace_back(GroupView{name, groups_[number].weight, groups_[number].jobs, {}});
+    GroupView& group = view.groups.emplace_back(GroupView{name, groups_[number].weight, jobs[number], {}});
     group.slots[kMaps].running = groups_[number].running;
     group.slots[kMaps].demand = demand[number];
     group.slots[kMaps].share = standings[number].share * state.Capacity(TaskKind::kMap);

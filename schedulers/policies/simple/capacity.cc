@@ -173,8 +173,11 @@ PerSlot<bool> CapacityOrder::BeginRound(const ClusterState&, Micros) { return st
 
 PolicyView CapacityOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;
+  view.group_noun = "queue";
+  std::map<const Queue*, std::vector<JobId>> jobs;
+  for (const QueueKey& key : state.LiveJobs()) jobs[jobs_[key.job.value].queue].push_back(key.job);
   for (const auto& [name, queue] : queues_) {
-    GroupView& group = view.groups.emplace_back(GroupView{name, queue.settings.capacity, queue.jobs, {}});
+    GroupView& group = view.groups.emplace_back(GroupView{name, queue.settings.capacity, jobs[&queue], {}});
     for (const TaskKind kind : kTaskKinds) {
       const SlotKind counted = kind == TaskKind::kMap ? kMapSlot : reduces_;
       GroupSlots& slots = group.slots[kind];
@@ -182,9 +185,13 @@ PolicyView CapacityOrder::View(const ClusterState& state, Micros) const {
       slots.demand = queue.counts[counted].demand;
       slots.share = Percent(queue.settings.capacity, state.Capacity(counted));
       if (queue.settings.max_capacity < 100) slots.maximum = Ceiling(state, counted, queue);
+    }
+    for (const SlotKind kind : kSlotKinds) {
       if (!AtCeiling(state, kind, queue)) continue;
       for (const QueueKey& key : queue.runnable[kind]) {
-        view.waits.push_back({key.job, kind, "queue " + name + " is at its ceiling"});
+        WaitView& wait = view.waits.emplace_back(key.job, kind, WaitCause::kGroupFull, queue.counts[kind].running,
+                                                 Ceiling(state, kind, queue));
+        wait.group = name;
       }
     }
   }

@@ -166,15 +166,21 @@ std::optional<Micros> Dl::NextWake(const ClusterState& state) const {
 
 PolicyView Dl::View(const ClusterState& state, Micros now) const {
   PolicyView view;
-  for (const TaskKind kind : kTaskKinds) {
-    const auto held_back = kind == TaskKind::kMap ? WhyMapsWait(now) : std::nullopt;
-    for (const QueueKey& key : state.RunnableJobs(kind)) {
-      const bool idle = state.Capacity(kind) > 0 && !state.FreeNodes(kind).empty();
-      view.waits.push_back(
-          {key.job, kind, idle && held_back ? *held_back : admission_.WhyWaits(state, kind, key.job, now)});
-    }
+  admission_.AddFacts(&view);
+  const std::optional<Micros> gathered = GatheredAt();
+  for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
+    WaitView& wait = view.waits.emplace_back(admission_.WhyWaits(state, TaskKind::kMap, key.job, now));
+    wait.rule = WhoIsNext();
+    if (!gathered || wait.cause != WaitCause::kUndecided) continue;
+    wait.cause = WaitCause::kGathering;
+    wait.until = gathered;
   }
-  SortWaits(&view.waits);
+  WaitView ahead;
+  ahead.other_count = 0;
+  for (const QueueKey& key : state.RunnableJobs(TaskKind::kReduce)) {
+    view.waits.push_back(admission_.WhyWaits(state, TaskKind::kReduce, key.job, now).Behind(ahead));
+    ahead.AddOther(key.job);
+  }
   return view;
 }
 

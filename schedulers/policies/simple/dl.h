@@ -57,8 +57,10 @@ class Dl : public Policy {
   // Takes note that a map of the job is going to be launched.
   void OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now);
   [[nodiscard]] Admission& admission() { return admission_; }
-  // Returns why a job's maps wait although slots are free, if a derived policy knows more about it than dl does.
-  [[nodiscard]] virtual std::optional<std::string> WhyMapsWait(Micros) const { return std::nullopt; }
+  // Returns when free slots are given out, if they are held back to be assigned together.
+  [[nodiscard]] virtual std::optional<Micros> GatheredAt() const { return std::nullopt; }
+  // Returns to which map a slot that frees goes (WaitView::rule).
+  [[nodiscard]] virtual std::string_view WhoIsNext() const { return "to the pending map that is closest to it"; }
 
  private:
   struct Offer {

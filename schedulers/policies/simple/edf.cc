@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "schedulers/history/deadlines.h"
 #include "schedulers/history/estimates.h"
 
 namespace millrace::sched {
@@ -120,13 +121,21 @@ std::optional<Micros> EdfOrder::NextWake(const ClusterState& state) const {
   return last;
 }
 
-PolicyView EdfOrder::View(const ClusterState&, Micros) const {
+PolicyView EdfOrder::View(const ClusterState& state, Micros now) const {
   PolicyView view;
-  for (const TaskKind kind : kTaskKinds) {
-    for (const auto& key : runnable_[kind]) {
-      if (exclusive_ && !admitted_.contains(key)) {
-        view.waits.push_back({std::get<JobId>(key), kind, "a job with an earlier turn runs alone"});
-      }
+  view.facts.push_back(Fact::Words("edf.exclusive", exclusive_ ? "true" : "false"));
+  view.deadlines = DeadlinesOf(state, now);
+  if (!exclusive_ || admitted_.empty()) return view;
+  // The others are let in when this one is half done.
+  const auto alone = std::find_if(admitted_.begin(), admitted_.end(), [&](const Key& key) {
+    return !HalfDone(state, *state.FindJob(std::get<JobId>(key)), now);
+  });
+  const Key& runs = alone == admitted_.end() ? *admitted_.rbegin() : *alone;
+  for (const SlotKind kind : kSlotKinds) {
+    for (const Key& key : runnable_[kind]) {
+      if (admitted_.contains(key)) continue;
+      WaitView& wait = view.waits.emplace_back(std::get<JobId>(key), kind, WaitCause::kRunsAlone);
+      wait.AddOther(std::get<JobId>(runs));
     }
   }
   return view;

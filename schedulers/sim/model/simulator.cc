@@ -95,9 +95,11 @@ bool Simulator::Stuck() const {
 std::vector<StuckJob> Simulator::StuckJobs() const {
   const sched::ClusterState& cluster = state_.engine.state();
   std::map<std::uint32_t, std::string> why;  // by job
-  for (const sched::WaitView& wait : state_.engine.policy().View(cluster, state_.now).waits) {
+  const sched::PolicyView view = state_.engine.View(state_.now);
+  for (const sched::WaitView& wait : view.waits) {
     std::string& of_job = why[wait.job.value];
-    if (of_job.empty()) of_job = (wait.kind == TaskKind::kMap ? "its maps: " : "its reduces: ") + wait.reason;
+    if (!of_job.empty()) continue;
+    of_job = (wait.slot.map() ? "its maps: " : "its reduces: ") + InWords(wait, cluster, state_.now, view.group_noun);
   }
   std::vector<StuckJob> stuck;
   for (std::uint32_t job = 0; job < workload_.jobs.size(); ++job) {

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <vector>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "schedulers/events/limits.h"
+#include "schedulers/sim/workload/distribution.h"
 
 namespace millrace::sim {
 namespace {
@@ -91,6 +93,12 @@ Result<SimJob> ParseJob(std::string_view line, const SwimOptions& options) {
   return job;
 }
 
+void DrawUsers(const SwimOptions& options, std::vector<SimJob>& jobs) {
+  const Distribution ranks = Distribution::Zipf(options.user_skew, 1, options.users);
+  Random random(options.seed);
+  for (SimJob& job : jobs) job.user = "user" + std::to_string(std::llround(ranks.Draw(random)));
+}
+
 }  // namespace
 
 Result<Workload> ParseSwim(std::string_view text, const std::string& file_name, const SwimOptions& options) {
@@ -104,6 +112,7 @@ Result<Workload> ParseSwim(std::string_view text, const std::string& file_name, 
     if (!job.ok()) return std::move(job).status().Within(file_name + ":" + std::to_string(number));
     workload.jobs.push_back(std::move(*job));
   }
+  if (options.users > 0) DrawUsers(options, workload.jobs);
   return workload;
 }
 

@@ -8,6 +8,10 @@
 // - reduces: (shuffle + output) / bytes_per_reduce, rounded, at least 1; when that is more than `nodes`, nodes / 5. A
 //   job without shuffle is map only (SWIM, which has no such jobs, makes up 1 KiB).
 // - CPU time: ours, since traces have none: `task_overhead` and the task's bytes at `map_rate` or `reduce_rate`.
+// - user: ours likewise. Without `users` all jobs are of the one user "user". Else the user of each job is drawn from
+//   "user1" to "user<users>", the k-th as often as k^-user_skew (Zipf's law), independent of the job's size. That few
+//   users submit most jobs is an assumption; that each user has a pool is how Facebook ran them (Zaharia et al.,
+//   section 3).
 //
 // Thread rule: free functions, any thread.
 #pragma once
@@ -28,6 +32,9 @@ struct SwimOptions {
   std::uint32_t nodes = 100;                   // of the cluster
   Micros task_overhead = kSecond;              // of each task
   double map_rate = 50e6, reduce_rate = 50e6;  // bytes/s of a task on a node of speed 1, above 0
+  std::uint32_t users = 0;                     // 0: the trace has one user
+  double user_skew = 1;                        // 0: each user submits as many jobs as any other; at least 0
+  std::uint64_t seed = 1;                      // of the draws of users
 };
 
 // Lines that are empty or begin with '#' count for nothing. kInvalid, with file and line, for a line that is not a job

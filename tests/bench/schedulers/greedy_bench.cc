@@ -3,8 +3,8 @@
 //
 //   greedy_bench [--schedulers=fifo,fair+delay] [--benchmark_filter=Free]
 //
-// Nodes have 8 map slots and stand in racks of 40; 1,000 jobs in 20 pools have 100 maps a node together, each with
-// three replicas at random. An attempt lasts 10 s on average, whichever is drawn next.
+// Nodes have 8 map slots and stand in racks of 40; 1,000 jobs in 20 pools, or each in a pool of its own, have 100 maps
+// a node together, each with three replicas at random. An attempt lasts 10 s on average, whichever is drawn next.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -26,7 +26,7 @@ constexpr Micros kMapTime = 10 * kSecond;
 
 class Cluster {
  public:
-  Cluster(const std::string& scheduler, std::uint32_t nodes) : nodes_(nodes) {
+  Cluster(const std::string& scheduler, std::uint32_t nodes, std::uint32_t pools) : nodes_(nodes), pools_(pools) {
     std::string why;
     auto policy = MakePolicy(scheduler, {}, &why);
     if (policy == nullptr) {
@@ -64,7 +64,7 @@ class Cluster {
 
   void Submit(std::uint32_t j) {
     JobSpec spec;
-    spec.user = "user" + std::to_string(j % 20);
+    spec.user = "user" + std::to_string(j % pools_);
     spec.deadline = 1 + static_cast<Micros>(random_() % 1'000'000'000);
     spec.maps.resize(std::size_t{nodes_} * kMapsPerNode / kJobs);
     for (MapInput& map : spec.maps) {
@@ -77,6 +77,7 @@ class Cluster {
 
   void Note() {
     for (const Effect& effect : effects_) {
+      if (const auto* preempt = std::get_if<Preempt>(&effect)) std::erase(running_, preempt->attempt);
       const auto* launch = std::get_if<Launch>(&effect);
       if (launch == nullptr) continue;
       running_.push_back(launch->attempt);
@@ -86,7 +87,7 @@ class Cluster {
     effects_.clear();
   }
 
-  const std::uint32_t nodes_;
+  const std::uint32_t nodes_, pools_;
   std::unique_ptr<Engine> engine_;
   std::mt19937 random_{1};
   Micros now_ = 0;
@@ -100,7 +101,8 @@ void BM_Fill(benchmark::State& state, const std::string& scheduler) {
   std::size_t launched = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    auto cluster = std::make_unique<Cluster>(scheduler, static_cast<std::uint32_t>(state.range(0)));
+    auto cluster = std::make_unique<Cluster>(scheduler, static_cast<std::uint32_t>(state.range(0)),
+                                             static_cast<std::uint32_t>(state.range(1)));
     state.ResumeTiming();
     launched += cluster->Fill();
     state.PauseTiming();
@@ -112,8 +114,7 @@ void BM_Fill(benchmark::State& state, const std::string& scheduler) {
 
 // An attempt succeeds and its slot is filled, until nine tenths of the maps are done.
 void BM_Free(benchmark::State& state, const std::string& scheduler) {
-  const auto nodes = static_cast<std::uint32_t>(state.range(0));
-  Cluster cluster(scheduler, nodes);
+  Cluster cluster(scheduler, static_cast<std::uint32_t>(state.range(0)), static_cast<std::uint32_t>(state.range(1)));
   cluster.Fill();
   for (auto _ : state) {
     if (cluster.running() == 0) return state.SkipWithError("nothing runs");
@@ -124,23 +125,30 @@ void BM_Free(benchmark::State& state, const std::string& scheduler) {
   state.counters["running"] = static_cast<double>(cluster.running());
 }
 
+void Register(const std::string& scheduler, std::int64_t nodes, std::int64_t pools) {
+  benchmark::RegisterBenchmark(("Fill/" + scheduler).c_str(), BM_Fill, scheduler)
+      ->Args({nodes, pools})
+      ->ArgNames({"nodes", "pools"})
+      ->Iterations(nodes >= 10000 ? 2 : 5)
+      ->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark(("Free/" + scheduler).c_str(), BM_Free, scheduler)
+      ->Args({nodes, pools})
+      ->ArgNames({"nodes", "pools"})
+      ->Iterations(nodes * (kMapsPerNode * 9 / 10 - kSlots));
+}
+
 void Register(const std::string& scheduler) {
-  for (const std::int64_t nodes : {100, 1000, 10000}) {
-    benchmark::RegisterBenchmark(("Fill/" + scheduler).c_str(), BM_Fill, scheduler)
-        ->Arg(nodes)
-        ->Iterations(nodes >= 10000 ? 2 : 5)
-        ->Unit(benchmark::kMillisecond);
-    benchmark::RegisterBenchmark(("Free/" + scheduler).c_str(), BM_Free, scheduler)
-        ->Arg(nodes)
-        ->Iterations(nodes * (kMapsPerNode * 9 / 10 - kSlots));
-  }
+  for (const std::int64_t nodes : {100, 1000, 10000}) Register(scheduler, nodes, 20);
+  if (scheduler.starts_with("fair")) Register(scheduler, 10000, kJobs);
 }
 
 }  // namespace
 }  // namespace millrace::sched
 
 int main(int argc, char** argv) {
-  std::string schedulers = "fifo,fifo+delay,fair,fair+delay,edf,edf+delay,sjf,sjf+delay,mlq,capacity";
+  std::string schedulers =
+      "fifo,fifo+delay,fifo+ccs,fair,fair+delay,fair+ccs,fair+preempt,fair+delay+ccs+preempt,"
+      "edf,edf+delay,sjf,sjf+delay,mlq,capacity";
   benchmark::Initialize(&argc, argv);
   constexpr std::string_view kFlag = "--schedulers=";
   for (int i = 1; i < argc; ++i) {

@@ -6,27 +6,44 @@ namespace millrace::cli {
 namespace {
 
 TEST(SchedulerTextTest, ShowsPoolsAndWhyJobsWait) {
-  job::SchedulerView view;
+  using View = job::SchedulerView;
+  View view;
   view.name = "fair+delay";
   view.file = "/etc/scheduler.toml";
   view.file_problem = "scheduler.toml:4: pools.ads.weight: -1 is not above 0";
-  view.facts = {{"map slots", "3 of 8"}};
-  view.groups = {{"ads", 2, 1, {3, 9, 5.25, 2, 6}, {0, 1, 1, 0, {}}}};
-  view.waits = {{7, "grep", "ads", false, 6, 3, "waiting for a local slot since 3.2 s"}};
+  view.now = 1'000'000;
+  view.facts = {{"map slots", "8", 8, ""}, {"delay.rack_wait", "5 s", 5, "s"}, {"delay.mode", "fixed", {}, ""}};
+  view.group_noun = "queue";
+  view.groups = {{"ads", 2, 1, {3, 9, 5.25, 2, 6, 4'000'000}, {0, 1, 1, 0, {}, {}}}};
+  view.deadlines = {{7, 61'000'000, -2'000'000}};
+  View::Wait& wait = view.waits.emplace_back();
+  wait.job = 7;
+  wait.name = "grep";
+  wait.pool = "ads";
+  wait.slot = "map";
+  wait.pending = 6;
+  wait.running = 3;
+  wait.reason = "waits for a slot at its data, 3.2 s of 5 s; the free ones are farther";
   view.more_waits = 2;
-  EXPECT_EQ(SchedulerText(view),
-            "fair+delay\n"
-            "scheduler file  /etc/scheduler.toml\n"
-            "refused         scheduler.toml:4: pools.ads.weight: -1 is not above 0\n"
-            "map slots       3 of 8\n"
-            "\n"
-            "POOL  WEIGHT  JOBS  KIND    RUNNING  DEMAND  SHARE  MINIMUM  MAXIMUM\n"
-            "ads   2       1     map     3        9       5.2    2        6\n"
-            "                    reduce  0        1       1      0        -\n"
-            "\n"
-            "WAITING  NAME  POOL  KIND  RUNNING  PENDING  WHY\n"
-            "job 7    grep  ads   map   3        6        waiting for a local slot since 3.2 s\n"
-            "and 2 more\n");
+  EXPECT_EQ(
+      SchedulerText(view),
+      "fair+delay\n"
+      "scheduler file   /etc/scheduler.toml\n"
+      "refused          scheduler.toml:4: pools.ads.weight: -1 is not above 0\n"
+      "map slots        8\n"
+      "delay.rack_wait  5 s\n"
+      "delay.mode       fixed\n"
+      "\n"
+      "QUEUE  WEIGHT  JOBS  KIND    RUNNING  DEMAND  SHARE  MINIMUM  MAXIMUM  PREEMPTS IN\n"
+      "ads    2       1     map     3        9       5.2    2        6        3 s\n"
+      "                     reduce  0        1       1      0        -        -\n"
+      "\n"
+      "JOB   DEADLINE IN  SLACK\n"
+      "job7  1 min        -2 s\n"
+      "\n"
+      "JOB   NAME  POOL  WAITS FOR  HAS  WANTS  WHY\n"
+      "job7  grep  ads   map slots  3    6      waits for a slot at its data, 3.2 s of 5 s; the free ones are farther\n"
+      "and 2 more\n");
 }
 
 TEST(SchedulerTextTest, ANameAloneIsEnough) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "base/file.h"
 
@@ -60,7 +62,7 @@ TEST_F(SimVerb, AStuckRunFailsAndSaysWhichJobsAndWhy) {
   EXPECT_NE(said.out.find("0 of 3"), std::string::npos) << said.out;
   EXPECT_NE(said.err.find("fifo is stuck"), std::string::npos) << said.err;
   EXPECT_NE(said.err.find("3 of 3 jobs have not ended: job0 ("), std::string::npos) << said.err;
-  EXPECT_NE(said.err.find("its maps: no slot of that kind"), std::string::npos) << said.err;
+  EXPECT_NE(said.err.find("its maps: no node that takes tasks has a map slot"), std::string::npos) << said.err;
 }
 
 TEST_F(SimVerb, EqualRunsWriteEqualBytes) {
@@ -80,13 +82,37 @@ TEST_F(SimVerb, ReplaysItsOwnJournal) {
   EXPECT_NE(said.out.find("the same decisions: 15 launches"), std::string::npos) << said.out;
 }
 
+// The jobs of a trace are drawn from its users evenly: with 200 jobs each of the three has some.
+TEST_F(SimVerb, UsersOfATraceArePools) {
+  std::string trace;
+  for (int i = 0; i < 200; ++i) trace += "j\t" + std::to_string(i) + "\t0\t1\t0\t0\n";
+  ASSERT_TRUE(WriteFileDurably(At("t.tsv"), trace).ok());
+  const auto pools = [&](const Words& more) {
+    Words words = {At("t.tsv"), "--scheduler", "fair", "-o", At("r")};
+    words.insert(words.end(), more.begin(), more.end());
+    const Said said = Run(words);
+    EXPECT_EQ(said.status, kDone) << said.err;
+    const std::string summary = Read("r/fair/summary.json");
+    const std::size_t begin = summary.find("\"pools\"");
+    std::set<std::string> named;
+    for (const std::string name : {"user", "user1", "user2", "user3", "user4"}) {
+      if (summary.find("\"" + name + "\"", begin) != std::string::npos) named.insert(name);
+    }
+    return named;
+  };
+  EXPECT_EQ(pools({}), std::set<std::string>{"user"});
+  EXPECT_EQ(pools({"--users", "3", "--user-skew", "0"}), (std::set<std::string>{"user1", "user2", "user3"}));
+}
+
 TEST_F(SimVerb, WrongUsageIsOneLine) {
   ASSERT_TRUE(WriteFileDurably(At("bad.toml"), "[cluster]\nnodes = 0\n").ok());
   const Words kWrong[] = {{At("w.toml")},
                           {At("w.toml"), "--scheduler", "no-such"},
                           {At("bad.toml"), "--scheduler", "fifo"},
                           {At("w.toml"), "--scheduler", "fifo", "--slots", "x"},
-                          {At("w.toml"), "--scheduler", "fifo", "--block-size", "0"}};
+                          {At("w.toml"), "--scheduler", "fifo", "--block-size", "0"},
+                          {At("w.toml"), "--scheduler", "fifo", "--users", "0"},
+                          {At("w.toml"), "--scheduler", "fifo", "--users", "2", "--user-skew", "-1"}};
   for (const Words& words : kWrong) {
     const Said said = Run(words);
     EXPECT_EQ(said.status, kWrongUsage) << said.err;

@@ -277,12 +277,16 @@ TEST_F(CpPlanningTest, SaysWhatItPlannedAndWhyReducesWait) {
     0 decide
     -> launch job1.m.0.0 n1 off
   )");
-  const PolicyView view = engine_.policy().View(engine_.state(), 0);
-  EXPECT_THAT(view.facts, testing::Contains(testing::Pair("last plan", testing::HasSubstr("2 jobs"))));
-  EXPECT_THAT(view.waits,
-              testing::Contains(testing::AllOf(testing::Field(&WaitView::job, JobId{1}),
-                                               testing::Field(&WaitView::kind, TaskKind::kReduce),
-                                               testing::Field(&WaitView::reason, "its maps are not done"))));
+  const PolicyView view = engine_.View(0);
+  EXPECT_THAT(view.facts, testing::Contains(Fact::Number("jobs in the last plan", 2)));
+  EXPECT_THAT(view.waits, testing::Contains(testing::AllOf(
+                              testing::Field(&WaitView::job, JobId{1}), testing::Field(&WaitView::slot, kReduceSlot),
+                              testing::Field(&WaitView::cause, WaitCause::kMapsFirst),
+                              testing::Field(&WaitView::used, 0U), testing::Field(&WaitView::of, 2U))));
+  // Each task takes 10 s by default; the deadlines are in microseconds, so both jobs will be late.
+  ASSERT_EQ(view.deadlines.size(), 2U);
+  EXPECT_EQ(view.deadlines[0].job, JobId{1});
+  EXPECT_EQ(view.deadlines[0].slack, 200 - 20'000'000 - 10'000'000);  // two maps on one slot, then the reduce
 }
 
 TEST(CpSnapshotTest, PoolsSlotsAndFixesRunningTasks) {

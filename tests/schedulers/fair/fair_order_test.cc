@@ -107,9 +107,9 @@ TEST_F(FairTest, APoolTakesNoMoreThanItsMaximum) {
   const PolicyView view = engine_->policy().View(engine_->state(), 1);
   ASSERT_EQ(view.waits.size(), 2U);
   EXPECT_EQ(view.waits[0].job, JobId{1});
-  EXPECT_EQ(view.waits[0].kind, TaskKind::kMap);
-  EXPECT_EQ(view.waits[0].reason, "over its maximum");
-  EXPECT_EQ(view.waits[1].kind, TaskKind::kReduce);
+  EXPECT_EQ(view.waits[0].slot, kMapSlot);
+  EXPECT_EQ(InWords(view.waits[0], engine_->state(), 1), "pool a runs 2 of at most 2 maps");
+  EXPECT_EQ(view.waits[1].slot, kReduceSlot);
   EXPECT_PLAYS(engine_.get(), R"(
     2 AttemptSucceeded attempt=job1.m.1.0
     -> ready job1.m.1.0 n1
@@ -144,7 +144,7 @@ TEST_F(FairTest, NoMoreJobsRunThanMaxRunningJobsByPriorityThenSubmitOrder) {
   const PolicyView view = engine_->policy().View(engine_->state(), 3);
   ASSERT_EQ(view.waits.size(), 1U);
   EXPECT_EQ(view.waits[0].job, JobId{4});
-  EXPECT_EQ(view.waits[0].reason, "max_running_jobs reached");
+  EXPECT_EQ(InWords(view.waits[0], engine_->state(), 3), "pool a runs 1 of at most 1 job");
 }
 
 TEST_F(FairTest, JobsThatHaveBegunUnderAnotherSchedulerAreTheOnesThatRun) {
@@ -301,7 +301,7 @@ TEST_F(FairTest, ShowsSharesMinimaDemandsAndWhatRuns) {
   const GroupView &ads = view.groups[0], &bob = view.groups[1], &idle = view.groups[2];
   EXPECT_EQ(ads.name, "ads");
   EXPECT_EQ(ads.weight, 2);
-  EXPECT_EQ(ads.jobs, 1U);
+  EXPECT_EQ(ads.jobs.size(), 1U);
   EXPECT_EQ(ads.slots[TaskKind::kMap].minimum, 50U);
   EXPECT_EQ(ads.slots[TaskKind::kMap].demand, 2U);
   EXPECT_EQ(ads.slots[TaskKind::kMap].running, 2U);
@@ -312,7 +312,7 @@ TEST_F(FairTest, ShowsSharesMinimaDemandsAndWhatRuns) {
   EXPECT_DOUBLE_EQ(bob.slots[TaskKind::kMap].share, 4);
   EXPECT_EQ(bob.slots[TaskKind::kReduce].demand, 0U);  // slow start
   EXPECT_EQ(idle.name, "idle");
-  EXPECT_EQ(idle.jobs, 0U);
+  EXPECT_EQ(idle.jobs.size(), 0U);
   EXPECT_EQ(idle.slots[TaskKind::kReduce].minimum, 7U);
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "schedulers/core/policy_view.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "tests/schedulers/script.h"
@@ -44,6 +45,10 @@ TEST_F(PreemptTest, APoolBelowItsMinimumGetsItAfterItsTimeout) {
     69 decide
   )");
   EXPECT_EQ(engine_->NextWake(), 70);
+  const PolicyView view = engine_->View(69);
+  ASSERT_EQ(view.groups.size(), 2U);
+  EXPECT_EQ(view.groups[0].slots[TaskKind::kMap].preempts_at, std::nullopt);
+  EXPECT_EQ(view.groups[1].slots[TaskKind::kMap].preempts_at, 70);
   // The most recently launched first.
   EXPECT_PLAYS(engine_.get(), R"(
     70 decide

@@ -263,10 +263,10 @@ TEST(FreshDynamicTest, SaysWhyJobsWait) {
   )");
   const PolicyView view = engine.policy().View(engine.state(), 2);
   ASSERT_EQ(view.waits.size(), 2U);
-  EXPECT_EQ(view.waits[0].reason, "its maps are not all done");
+  EXPECT_EQ(InWords(view.waits[0], engine.state(), 2), "1 of its maps are done; its reduces start when 5 are");
   EXPECT_EQ(view.waits[1].job, JobId{2});
-  EXPECT_EQ(view.waits[1].reason, "k reached");
-  EXPECT_EQ(view.facts[0], (std::pair<std::string, std::string>("k", "1")));
+  EXPECT_EQ(InWords(view.waits[1], engine.state(), 2), "1 job is in the map phase, of at most 1");
+  EXPECT_EQ(view.facts[0], Fact::Number("fresh.k", 1));
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST(FreshStaticTest, AtMostKJobsInAPhaseAndFairAmongThem) {
     -> launch job3.m.0.0 n1 off
   )");
   const PolicyView view = engine.policy().View(engine.state(), 3);
-  EXPECT_EQ(view.facts.back(), (std::pair<std::string, std::string>("k", "2")));
+  EXPECT_EQ(view.facts.back(), Fact::Number("fresh.k", 2));
 }
 
 // n5 has the one map slot of 5 and is refused to job1 after three failures: the slot moves to the node beside it.

@@ -129,12 +129,12 @@ TEST(Capacity, AJobBelongsToItsQueueItsUsersOrDefault) {
   const PolicyView view = engine.policy().View(engine.state(), 0);
   ASSERT_EQ(view.groups.size(), 3U);
   EXPECT_EQ(view.groups[0].name, "ann");
-  EXPECT_EQ(view.groups[0].jobs, 1U);
+  EXPECT_EQ(view.groups[0].jobs.size(), 1U);
   EXPECT_EQ(view.groups[1].name, "default");
-  EXPECT_EQ(view.groups[1].jobs, 2U);
+  EXPECT_EQ(view.groups[1].jobs.size(), 2U);
   EXPECT_EQ(view.groups[1].weight, 10);
   EXPECT_EQ(view.groups[2].name, "q");
-  EXPECT_EQ(view.groups[2].jobs, 1U);
+  EXPECT_EQ(view.groups[2].jobs.size(), 1U);
 }
 
 }  // namespace

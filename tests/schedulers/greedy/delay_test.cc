@@ -275,7 +275,8 @@ TEST_F(DelayTest, TheViewSaysSinceWhenAJobWaits) {
   const PolicyView view = engine_.policy().View(engine_.state(), 4'250'000);
   ASSERT_EQ(view.waits.size(), 1U);
   EXPECT_EQ(view.waits[0].job, JobId{1});
-  EXPECT_EQ(view.waits[0].reason, "waiting for a local slot since 3.2 s");
+  EXPECT_EQ(InWords(view.waits[0], engine_.state(), 4'250'000),
+            "waits for a slot at its data, 3.2 s of 5 s; the free ones are farther");
 }
 
 }  // namespace

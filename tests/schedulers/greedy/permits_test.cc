@@ -1,7 +1,6 @@
 // The order of a policy holds for compute permits, whatever is added to it and whatever happens.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -133,8 +132,11 @@ INSTANTIATE_TEST_SUITE_P(Orders, PermitOrder,
                            return name;
                          });
 
-// Three pools with more reduces than there are permits, on every node; reduces end by chance, some at a time.
-TEST(PermitShares, AreWithinASlotOfTheFairOnes) {
+// Three pools with more reduces than there are permits, on every node; reduces end by chance, some at a time. A permit
+// goes to the pool with the fewest for its weight, so no pool has one that another, which has fewer for its weight even
+// without it, should have had. (The shares themselves may be missed by more than a slot: of 20 permits at weights 1, 1
+// and 4 the shares are 3.3, 3.3 and 13.3, and 4, 4 and 12 is as even as it gets by this rule.)
+TEST(PermitShares, NoPoolHasAPermitThatAnotherShouldHave) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
@@ -143,12 +145,10 @@ TEST(PermitShares, AreWithinASlotOfTheFairOnes) {
     SCOPED_TRACE(scheduler);
     Settings settings;
     settings.Of<CcsSettings>().max_reducers = 6;  // room for three jobs that compute and copy
-    std::vector<double> weights;
-    double sum = 0;
+    std::vector<std::uint32_t> weights;
     for (const char* pool : {"p0", "p1", "p2"}) {
       weights.push_back(1 + random() % 4);
       settings.Named<PoolSettings>()[pool].weight = weights.back();
-      sum += weights.back();
     }
     std::string why;
     Engine engine({}, MakePolicy(scheduler, settings, &why));
@@ -180,10 +180,16 @@ TEST(PermitShares, AreWithinASlotOfTheFairOnes) {
     for (int round = 0; round < 200; ++round) {
       settle();
       ASSERT_EQ(computing.size(), kNodes * kSlots);
-      for (std::uint32_t job = 0; job < 3; ++job) {
-        const double share = kNodes * kSlots * weights[job] / sum;
-        const double has = engine.state().FindJob(JobId{job})->running_attempts[kComputePermit];
-        EXPECT_LE(std::abs(has - share), 1) << "pool " << job << " in round " << round;
+      const auto has = [&](std::uint32_t job) {
+        return engine.state().FindJob(JobId{job})->running_attempts[kComputePermit];
+      };
+      for (std::uint32_t a = 0; a < 3; ++a) {
+        for (std::uint32_t b = 0; b < 3; ++b) {
+          if (has(a) == 0 || a == b) continue;
+          ASSERT_LE((has(a) - 1) * weights[b], has(b) * weights[a])
+              << "pool " << a << " and pool " << b << " in round " << round << ": " << has(a) << " and " << has(b)
+              << " at weights " << weights[a] << " and " << weights[b];
+        }
       }
       ++now;
       for (std::uint32_t ends = 1 + random() % 4; ends > 0; --ends) {

@@ -23,11 +23,11 @@ std::unique_ptr<Policy> JobDriven(double ratio = -1) {
   return std::make_unique<Joss>(Joss::Assigner::kJob, settings);
 }
 
-std::string Fact(const Engine& engine, const std::string& name) {
-  for (const auto& [key, value] : engine.policy().View(engine.state(), 0).facts) {
-    if (key == name) return value;
+std::optional<Fact> FactOf(const Engine& engine, const std::string& name) {
+  for (const Fact& fact : engine.View(0).facts) {
+    if (fact.name == name) return fact;
   }
-  return "";
+  return std::nullopt;
 }
 
 // Figure 3: three datacenters of six nodes; Y's blocks B1 to B6 are maps 0 to 5. cen2 (n11 to n16) gets four maps and
@@ -363,7 +363,7 @@ TEST(JossTest, WithOneDatacenterItRunsAsFifoAndSaysSo) {
     1 decide
     -> launch job2.m.0.0 n1 node
   )");
-  EXPECT_EQ(Fact(engine, "runs as"), "fifo: JoSS needs two datacenters");
+  EXPECT_EQ(FactOf(engine, "runs as"), Fact::Words("runs as", "fifo: JoSS needs two datacenters"));
   EXPECT_EQ(engine.policy().name(), "joss-j");
   // A second one comes: what waits is placed anew, by its blocks.
   EXPECT_PLAYS(&engine, R"(
@@ -373,9 +373,10 @@ TEST(JossTest, WithOneDatacenterItRunsAsFifoAndSaysSo) {
     3 JobSubmitted job=job3 maps=1:n1
     3 decide
   )");
-  EXPECT_EQ(Fact(engine, "runs as"), "");
-  EXPECT_EQ(Fact(engine, "reduce-heavy"), "above 2.00");
-  EXPECT_EQ(Fact(engine, "datacenter 0"), "1 maps and 0 reduces wait");
+  EXPECT_EQ(FactOf(engine, "runs as"), std::nullopt);
+  EXPECT_EQ(FactOf(engine, "reduce-heavy above map output / input of")->number, 2);
+  EXPECT_EQ(FactOf(engine, "maps that wait in datacenter 0")->number, 1);
+  EXPECT_EQ(FactOf(engine, "reduces that wait in datacenter 0")->number, 0);
   EXPECT_PLAYS(&engine, R"(
     4 NodeLost node=n9
     4 AttemptSucceeded attempt=job2.m.0.0

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <set>
+#include <string>
 
 #include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/sim/replay.h"
@@ -39,6 +41,59 @@ TEST(Swim, ManyReducesAreAFifthOfTheNodes) {
   const auto workload = ParseSwim("j\t0\t0\t100\t107374182400\t0", "t", options);
   ASSERT_TRUE(workload.ok());
   EXPECT_EQ(workload->jobs[0].reduces.size(), 10U);
+}
+
+// Returns the share of each user in the jobs of a trace of so many jobs.
+std::map<std::string, double> SharesOfUsers(std::size_t jobs, const SwimOptions& options) {
+  std::string trace;
+  for (std::size_t i = 0; i < jobs; ++i) trace += "j\t0\t0\t1\t0\t0\n";
+  std::map<std::string, double> shares;
+  const Workload workload = ParseSwim(trace, "t", options).value();
+  for (const SimJob& job : workload.jobs) {
+    shares[job.user] += 1.0 / static_cast<double>(jobs);
+    EXPECT_EQ(job.pool, "");
+  }
+  return shares;
+}
+
+TEST(Swim, HasOneUserUnlessUsersAreAskedFor) {
+  const auto shares = SharesOfUsers(100, {});
+  ASSERT_EQ(shares.size(), 1U);
+  EXPECT_EQ(shares.begin()->first, "user");
+}
+
+TEST(Swim, SpreadsJobsOverUsersByZipfsLaw) {
+  SwimOptions options;
+  options.users = 20;
+  for (const double skew : {0.0, 0.7, 1.0, 2.0}) {
+    options.user_skew = skew;
+    double sum = 0;
+    for (int rank = 1; rank <= 20; ++rank) sum += std::pow(rank, -skew);
+    constexpr double kJobs = 20'000;
+    const auto shares = SharesOfUsers(static_cast<std::size_t>(kJobs), options);
+    EXPECT_LE(shares.size(), 20U);
+    for (int rank = 1; rank <= 20; ++rank) {
+      const double expected = std::pow(rank, -skew) / sum, deviation = std::sqrt(expected * (1 - expected) / kJobs);
+      const auto at = shares.find("user" + std::to_string(rank));
+      EXPECT_NEAR(at == shares.end() ? 0 : at->second, expected, 5 * deviation) << "rank " << rank << ", skew " << skew;
+    }
+  }
+}
+
+TEST(Swim, TheSameSeedDrawsTheSameUsers) {
+  SwimOptions options;
+  options.users = 5;
+  const auto users = [&] {
+    std::string trace, names;
+    for (std::size_t i = 0; i < 50; ++i) trace += "j\t0\t0\t1\t0\t0\n";
+    const Workload workload = ParseSwim(trace, "t", options).value();
+    for (const SimJob& job : workload.jobs) names += job.user + " ";
+    return names;
+  };
+  const std::string first = users();
+  EXPECT_EQ(users(), first);
+  options.seed = 2;
+  EXPECT_NE(users(), first);
 }
 
 TEST(Swim, WrongLinesAreNamed) {

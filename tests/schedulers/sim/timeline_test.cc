@@ -187,7 +187,7 @@ TEST(Timeline, JobsThatNothingCanRunAreStuck) {
   EXPECT_EQ(result.summary.unfinished, 1U);  // of those that were submitted
   ASSERT_EQ(result.stuck.size(), 2U);
   EXPECT_EQ(result.stuck[0].job, 0U);
-  EXPECT_EQ(result.stuck[0].why, "its maps: no slot of that kind");
+  EXPECT_EQ(result.stuck[0].why, "its maps: no node that takes tasks has a map slot");
   EXPECT_EQ(result.stuck[1].why, "the job that it comes after has not ended");
 }
 

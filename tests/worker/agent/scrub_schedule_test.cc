@@ -9,7 +9,6 @@
 namespace millrace::worker {
 namespace {
 
-constexpr Micros kHour = 3600 * kSecond;
 constexpr Micros kPeriod = 72 * kHour;
 constexpr Micros kStart = 1000 * kHour;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;

@@ -8,7 +8,6 @@ namespace {
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
-constexpr Micros kHour = 3600 * kSecond;
 
 void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
   options.Text("worker.master", &config->master, kDefaultMasterAddress,

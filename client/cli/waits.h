@@ -1,0 +1,17 @@
+// Why a job waits, as `job list`, `job status` and `scheduler show` have it. Pure. Thread rule: any thread.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "client/job_client/job_types.h"
+
+namespace millrace::cli {
+
+// Returns what the wait is for: "map slots", "reduce slots", "compute permits".
+[[nodiscard]] std::string WhatItWaitsFor(const job::SchedulerView::Wait& wait);
+// Returns the wait as numbers, with the sentence beside them (`reason`). Times are microseconds since the epoch, null
+// if there are none.
+[[nodiscard]] nlohmann::ordered_json WaitToJson(const job::SchedulerView::Wait& wait);
+
+}  // namespace millrace::cli

@@ -1,0 +1,216 @@
+#include "schedulers/core/wait_view.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "base/ids/time.h"
+#include "schedulers/cluster/check.h"
+#include "schedulers/cluster/cluster_state.h"
+#include "schedulers/core/policy_view.h"
+
+namespace millrace::sched {
+namespace {
+
+std::string Counted(std::uint32_t count, std::string_view one, std::string_view many) {
+  return std::to_string(count) + ' ' + std::string(count == 1 ? one : many);
+}
+
+std::string_view NameOf(SlotKind slot) {
+  if (slot.map()) return "map slot";
+  return slot == kComputePermit ? "compute permit" : "reduce slot";
+}
+
+std::string_view KindOf(SlotKind slot) { return slot.map() ? "map" : "reduce"; }
+
+// "job3 ads HIGH"; a normal priority is not said.
+std::string NameOf(JobId id, const ClusterState& state) {
+  std::string text = ToText(id);
+  const JobState* job = state.FindJob(id);
+  if (job == nullptr) return text;
+  if (!job->spec.name.empty()) text += ' ' + job->spec.name;
+  if (job->progress.priority != Priority::kNormal) {
+    text += ' ' + std::string(kPriorityNames[static_cast<std::size_t>(job->progress.priority)]);
+  }
+  return text;
+}
+
+// " (job3 ads HIGH, job1 logs, and 4 more)"
+std::string Named(const WaitView& wait, const ClusterState& state) {
+  std::string text;
+  for (const JobId job : wait.others) text += (text.empty() ? " (" : ", ") + NameOf(job, state);
+  if (text.empty()) return text;
+  const std::uint32_t more = wait.other_count.value_or(0) - static_cast<std::uint32_t>(wait.others.size());
+  if (more > 0) text += ", and " + std::to_string(more) + " more";
+  return text + ')';
+}
+
+// Cuts off what is below a tenth of a second of times that are watched.
+std::string InTenths(Micros time) {
+  constexpr Micros kTenth = 100 * kMillisecond;
+  return FormatDuration(std::max(time, Micros{0}) / kTenth * kTenth);
+}
+
+std::string_view PlaceOf(Locality locality) {
+  switch (locality) {
+    case Locality::kNode:
+      return "at its data";
+    case Locality::kRack:
+      return "in a rack with its data";
+    case Locality::kDatacenter:
+      return "in a datacenter with its data";
+    case Locality::kOff:
+      break;
+  }
+  return "anywhere";
+}
+
+// Of how many slots there are, as a subject with its verb.
+std::string AllBusy(const WaitView& wait, const ClusterState& state) {
+  const bool one = wait.of == 1;
+  const bool untyped = state.Capacity(kMapSlot) + state.Capacity(kReduceSlot) > state.TotalCapacity();
+  std::string noun(untyped ? "slot" : NameOf(wait.slot));
+  if (!one) noun += 's';
+  const std::string of_nodes = wait.slot == kComputePermit ? " of its nodes" : "";
+  return one ? "the only " + noun + of_nodes + " is busy"
+             : "all " + std::to_string(wait.of) + ' ' + noun + of_nodes + " are busy";
+}
+
+std::string BusyInWords(const WaitView& wait, const ClusterState& state, Micros now, std::string_view group_noun) {
+  std::string text = AllBusy(wait, state);
+  if (wait.slot == kComputePermit) {
+    text = "it has copied its input; " + text;
+    if (!wait.others.empty()) text += Named(wait, state);
+  } else if (!wait.other_count) {
+    if (!wait.rule.empty()) text += "; the next that frees goes " + wait.rule;
+  } else if (*wait.other_count == 0) {
+    text += "; the next that frees is offered to it first";
+  } else {
+    text += "; " + Counted(*wait.other_count, "job is", "jobs are") + " ahead" + Named(wait, state);
+  }
+  if (wait.only && wait.until) {
+    text += "; for " + InTenths(*wait.until - now) + " it takes one " + std::string(PlaceOf(*wait.only)) + " only";
+  }
+  if (!wait.group_share) return text;
+  text += "; " + std::string(group_noun) + ' ' + wait.group;
+  if (*wait.group_share <= 0) return text + " has no share of them";
+  return text + " has " + std::to_string(wait.group_used) + " of its share of " + SlotsInWords(*wait.group_share);
+}
+
+}  // namespace
+
+WaitView WaitView::Behind(const WaitView& ahead) && {
+  if (cause == WaitCause::kSlotsBusy) {
+    others = ahead.others;
+    other_count = ahead.other_count;
+  }
+  return std::move(*this);
+}
+
+std::string SlotsInWords(double slots) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", slots);
+  std::string out = text;
+  if (out.ends_with(".0")) out.resize(out.size() - 2);
+  return out;
+}
+
+std::string InWords(const Fact& fact) {
+  if (!fact.number) return fact.text;
+  char number[32];
+  std::snprintf(number, sizeof number, "%.6g", *fact.number);
+  return number + (fact.text.empty() ? "" : ' ' + fact.text);
+}
+
+std::string_view ToText(WaitCause cause) {
+  switch (cause) {
+    case WaitCause::kUndecided:
+      return "undecided";
+    case WaitCause::kNoSlots:
+      return "no-slots";
+    case WaitCause::kSlotsBusy:
+      return "slots-busy";
+    case WaitCause::kOffNodes:
+      return "off-nodes";
+    case WaitCause::kNoRoom:
+      return "no-room";
+    case WaitCause::kFarFromData:
+      return "far-from-data";
+    case WaitCause::kCopyLimit:
+      return "copy-limit";
+    case WaitCause::kGathering:
+      return "gathering";
+    case WaitCause::kGroupFull:
+      return "group-full";
+    case WaitCause::kGroupJobs:
+      return "group-jobs";
+    case WaitCause::kRunsAlone:
+      return "runs-alone";
+    case WaitCause::kPhaseFull:
+      return "phase-full";
+    case WaitCause::kMapsFirst:
+      return "maps-first";
+    case WaitCause::kElsewhere:
+      return "elsewhere";
+    case WaitCause::kPaused:
+      return "paused";
+    case WaitCause::kGaveWay:
+      return "gave-way";
+  }
+  return "unknown";
+}
+
+std::string InWords(const WaitView& wait, const ClusterState& state, Micros now, std::string_view group_noun) {
+  const std::string slot(NameOf(wait.slot));
+  const std::string group = std::string(group_noun) + ' ' + wait.group;
+  const std::string free_nodes = Counted(wait.of, "node", "nodes") + " with a free " + slot;
+  switch (wait.cause) {
+    case WaitCause::kUndecided:
+      return "a " + slot + " is free; the next round decides about it";
+    case WaitCause::kNoSlots:
+      return "no node that takes tasks has a " + slot;
+    case WaitCause::kSlotsBusy:
+      return BusyInWords(wait, state, now, group_noun);
+    case WaitCause::kOffNodes:
+      return "its attempts failed on the " + free_nodes + ", and others may take the task";
+    case WaitCause::kNoRoom:
+      return "the output that is expected of its next map does not fit on the " + free_nodes;
+    case WaitCause::kFarFromData: {
+      std::string text = "waits for a slot " + std::string(PlaceOf(wait.only.value_or(Locality::kNode)));
+      if (wait.since && wait.until) {
+        text += ", " + InTenths(now - *wait.since) + " of " + InTenths(*wait.until - *wait.since);
+      }
+      return text + "; the free ones are farther";
+    }
+    case WaitCause::kCopyLimit:
+      return "on the " + free_nodes + " as many of its reduces copy as may";
+    case WaitCause::kGathering:
+      return "slots gather for another " + FormatDuration(std::max(wait.until.value_or(now) - now, Micros{0})) +
+             ", to be assigned together";
+    case WaitCause::kGroupFull:
+      return group + " runs " + std::to_string(wait.used) + " of at most " +
+             Counted(wait.of, std::string(KindOf(wait.slot)), std::string(KindOf(wait.slot)) + 's');
+    case WaitCause::kGroupJobs:
+      return group + " runs " + std::to_string(wait.used) + " of at most " + Counted(wait.of, "job", "jobs");
+    case WaitCause::kRunsAlone:
+      SCHED_CHECK(!wait.others.empty(), "a job runs alone without a name");
+      return NameOf(wait.others.front(), state) + " has an earlier deadline and runs alone, until half of it is done";
+    case WaitCause::kPhaseFull:
+      return Counted(wait.used, "job is", "jobs are") + " in the " + std::string(KindOf(wait.slot)) +
+             " phase, of at most " + std::to_string(wait.of);
+    case WaitCause::kMapsFirst:
+      return std::to_string(wait.used) + " of its maps are done; its reduces start when " + std::to_string(wait.of) +
+             (wait.of == 1 ? " is" : " are");
+    case WaitCause::kElsewhere:
+      return "it waits for a " + slot + " in datacenter " + wait.group + "; the free ones are elsewhere";
+    case WaitCause::kPaused:
+      return "task " + ToText(wait.task.value()) + " failed " +
+             Counted(state.FindJob(wait.job)->Tasks(wait.task->kind)[wait.task->index].failed, "time", "times") +
+             " and is tried again in " +
+             FormatDuration(std::max(wait.until.value_or(now) - now, Micros{0}) / kMillisecond * kMillisecond);
+    case WaitCause::kGaveWay:
+      return "it gave way for lack of room for map outputs, until another job has ended";
+  }
+  return {};
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,96 @@
+// WaitView: why no further task of a job is launched now, or why none of its reduces that have copied may compute, as a
+// cause with numbers; and the same in words.
+//
+// The cause is binding: were it lifted, the job would get the slot or the permit at once, or, if several hold it back,
+// another cause would be named. It is what a policy decides by and not a guess from outside. Thread rule: values, and
+// free functions for any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/events/slot_kind.h"
+
+namespace millrace::sched {
+
+class ClusterState;
+
+enum class WaitCause : std::uint8_t {
+  kUndecided,    // nothing: a slot is free, and the next round gives it to the job
+  kNoSlots,      // no node that takes tasks has such a slot
+  kSlotsBusy,    // each such slot is in use; `others` come first. Of permits: the `others` hold those of its nodes
+  kOffNodes,     // it failed on each of the `of` nodes with a free slot
+  kNoRoom,       // the expected output of its next map fits on none of the `of` nodes with a free slot
+  kFarFromData,  // `+delay`: the free slots are farther from its data than `only`, until `until`
+  kCopyLimit,    // `+ccs`: on each of the `of` nodes with a free slot as many of its reduces copy as may
+  kGathering,    // slots gather until `until`, to be assigned together
+  kGroupFull,    // its group runs `used` of at most `of` tasks
+  kGroupJobs,    // its group runs `used` of at most `of` jobs, and it is not among them
+  kRunsAlone,    // the first of `others` runs alone
+  kPhaseFull,    // `used` jobs of at most `of` are in the phase that it waits to enter
+  kMapsFirst,    // `used` of its maps are done, and its reduces start when `of` are
+  kElsewhere,    // free slots are not in its datacenter, which is `group`
+  kPaused,       // its only tasks that do not run have failed and are tried again, the first, `task`, at `until`
+  kGaveWay,      // it was evicted for lack of room for map outputs, until another job has ended
+};
+
+struct WaitView {
+  WaitView() = default;
+  WaitView(JobId waiting, SlotKind for_slot, WaitCause why, std::uint32_t in_use = 0, std::uint32_t most = 0)
+      : job(waiting), slot(for_slot), cause(why), used(in_use), of(most) {}
+
+  JobId job;
+  SlotKind slot = kMapSlot;  // what it waits for
+  WaitCause cause = WaitCause::kUndecided;
+  std::uint32_t used = 0;
+  std::uint32_t of = 0;
+  // The jobs that `cause` speaks of, the first kMostNamed in the order of the policy, and how many there are. Nothing
+  // if the policy gives slots in no order of jobs; `rule` says by what it does.
+  std::vector<JobId> others;
+  std::optional<std::uint32_t> other_count;
+  std::string rule;  // "to the map closest to it"
+  std::string group;
+  // Of kSlotsBusy, if the policy shares the slots among groups: what the job's group has.
+  std::uint32_t group_used = 0;
+  std::optional<double> group_share;
+  // `+delay`: no slot farther from the data than this is taken before `until`.
+  std::optional<Locality> only;
+  std::optional<Micros> since, until;
+  std::optional<TaskId> task;
+
+  static constexpr std::size_t kMostNamed = 3;
+  // Counts one more job, and names it if it is one of the first.
+  void AddOther(JobId other) {
+    other_count = other_count.value_or(0) + 1;
+    if (others.size() < kMostNamed) others.push_back(other);
+  }
+  // Returns the wait with the jobs that `ahead` has gathered, if it is for a busy slot.
+  [[nodiscard]] WaitView Behind(const WaitView& ahead) &&;
+};
+
+// Returns the name of a cause for programs: "slots-busy", "far-from-data".
+[[nodiscard]] std::string_view ToText(WaitCause cause);
+
+// Returns the wait as a clause without a full stop: "all 8 map slots are busy; 2 jobs are ahead (job3 ads HIGH, job1
+// logs)". `group_noun` is what the policy calls its groups. Requires: the job lives.
+[[nodiscard]] std::string InWords(const WaitView& wait, const ClusterState& state, Micros now,
+                                  std::string_view group_noun = "pool");
+
+// Returns a number of slots that need not be whole: "4", "5.2".
+[[nodiscard]] std::string SlotsInWords(double slots);
+
+// Sorts waits by job, then kind of slot.
+inline void SortWaits(std::vector<WaitView>* waits) {
+  std::stable_sort(waits->begin(), waits->end(), [](const WaitView& a, const WaitView& b) {
+    return std::tie(a.job, a.slot) < std::tie(b.job, b.slot);
+  });
+}
+
+}  // namespace millrace::sched
