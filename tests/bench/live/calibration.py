@@ -1,7 +1,13 @@
-"""What tasks cost on this machine: measured on a cluster with one map slot and one reduce slot, a job at a time.
+"""What tasks cost on this machine, and how much of it the machine does at once.
 
-The cluster has as many workers as the one that is predicted, so that files are written and read as there, but only the first has
-slots: no two tasks run at once, and reduces copy when all maps have ended.
+There are two clusters with as many workers as the one that is predicted. In the first only one worker has slots, one of maps and one
+of reduces, and jobs run one at a time: no two tasks run at once, and reduces copy when all maps have ended. It tells what a task
+costs. The second has all slots, and runs two jobs of each shape at once under fifo. The number of cores is the one with which the
+simulation of these jobs takes as long as they do.
+
+The speed of the machine changes from minute to minute. So between any two of these steps, and before and after each run that is
+predicted, the second cluster runs a few small jobs, the reference. What it takes is the machine's slowness at that time, and times
+are divided by it.
 """
 
 import dataclasses
@@ -9,12 +15,14 @@ import statistics
 import threading
 import time
 
-from live import journal
+from live import simulation, workload
+from live.clusters import WARM, LiveCluster, machine_seconds
 from live.workload import BLOCK, Shape
+from suite import measure
 
 SLEEPS = Shape("sleep", 12, 2, (), "", 0.2, 0.2)
-TICKS = 100  # a second, of /proc/stat
 LEAST_REMOTE = 0.05  # of a map's time: a smaller difference between remote and local maps is noise
+ROUNDS = 2
 
 
 @dataclasses.dataclass
@@ -46,9 +54,7 @@ class Usage:
 
     def _sample(self):
         while True:
-            with open("/proc/stat", encoding="ascii") as f:
-                user, nice, system, _, _, irq, softirq = map(int, f.readline().split()[1:8])
-            self.samples.append((time.time(), (user + nice + system + irq + softirq) / TICKS))
+            self.samples.append((time.time(), machine_seconds()[0]))
             if self.stopped.wait(0.05):
                 return
 
@@ -57,6 +63,7 @@ class Usage:
         return self
 
     def __exit__(self, *_):
+        time.sleep(0.1)  # so that a sample comes after the last end
         self.stopped.set()
         self.thread.join()
 
@@ -72,81 +79,159 @@ class Usage:
         return self.at(end) - self.at(begin)
 
 
-def run_alone(cluster, shape, blocks, output):
-    arguments = [*shape.arguments(blocks), "-D", "job.slow_start=1", "-o", output]
-    number = cluster.run("run", *arguments, "--detach")[0].decode().split()[-1]
-    cluster.run("job", "wait", number)
-    return journal.read(cluster.run("job", "history", number)[0].decode())[f"job{number}"]
+@dataclasses.dataclass
+class Alone:
+    """A job that ran alone."""
+
+    run: object  # journal.JobRun
+    usage: Usage
+    slowness: float = 1
+
+    def seconds(self, attempt):
+        return (attempt.ended - (attempt.launched if attempt.is_map else attempt.computing)) / self.slowness
+
+    def warm_maps(self):
+        """All but the first, whose process starts."""
+        return self.run.of(is_map=True)[1:]
+
+    def local(self, attempt):
+        return attempt.node in self.run.replicas[attempt.index] or self.run.replicas[attempt.index] == [""]
 
 
-def seconds(attempt):
-    return attempt.ended - (attempt.launched if attempt.is_map else attempt.computing)
+class Reference:
+    """Small jobs of each kind, two of each at once. Its seconds tell how slow the machine is; 1 of nothing if all jobs sleep."""
+
+    def __init__(self, cluster, shapes):
+        self.cluster, self.jobs = cluster, workload.reference(shapes)
+        self.seconds = []
+
+    def measure(self):
+        taken = 1.0
+        if self.jobs:
+            jobs = self.cluster.run_jobs(self.jobs).jobs
+            taken = max(job.ended for job in jobs) - min(job.submitted for job in jobs)
+            self.cluster.sweep()
+        self.seconds.append(taken)
+        return taken
 
 
-def is_local(run, attempt):
-    return attempt.node in run.replicas[attempt.index] or run.replicas[attempt.index] == [""]
+def mean(values):
+    return statistics.mean(values)
 
 
-def latency(run):
-    return statistics.median(seconds(a) - SLEEPS.map_seconds for a in run.of(is_map=True)[1:])
-
-
-def process_start(runs, task_latency):
+def process_start(alones, task_latency):
     """What the first attempt of a job takes longer than the others, on average."""
     starts = []
-    for run in runs:
-        maps = [a for a in run.of(is_map=True) if is_local(run, a)]
-        if len(maps) > 1 and maps[0].name in run.attempts and maps[0] is run.of(is_map=True)[0]:
-            starts.append(seconds(maps[0]) - statistics.mean(map(seconds, maps[1:])))
-    return max(0.0, statistics.mean(starts)) if starts else task_latency
-
-
-def cost_of(shape, runs, usage, task_latency):
-    """`runs`: all of the shape's kind, whose maps are alike; the first is the shape's own."""
-    if shape.sleeps:
-        return Cost(shape.map_seconds, shape.reduce_seconds)
-    warm = [(run, a) for run in runs for a in run.of(is_map=True)[1:]]
-    local = [a for run, a in warm if is_local(run, a)] or [a for _, a in warm]
-    own, reduces = runs[0], runs[0].of(is_map=False)
-    cost = Cost(map_seconds=statistics.mean(map(seconds, local)) - task_latency, map_output=sum(a.output_bytes for _, a in warm) / sum(a.input_bytes for _, a in warm))
-    cost.map_cores = sum(usage.between(a.launched, a.ended) for _, a in warm) / sum(a.ended - a.launched for _, a in warm)
-    if reduces:
-        cost.reduce_seconds = statistics.mean(map(seconds, reduces))
-        cost.reduce_cores = usage.between(reduces[0].computing, own.ended) / (own.ended - reduces[0].computing)
-    return cost
+    for alone in alones:
+        maps = alone.run.of(is_map=True)
+        others = [a for a in maps[1:] if alone.local(a)]
+        if others and alone.local(maps[0]):
+            starts.append(alone.seconds(maps[0]) - mean(map(alone.seconds, others)))
+    return max(0.0, statistics.median(starts)) if starts else task_latency
 
 
 def remote_rate(kinds):
     """Bytes/s that explain what a remote map takes longer than a local one."""
-    local, remote = [], []
-    for runs in kinds:
-        for run in runs:
-            for a in run.of(is_map=True)[1:]:
-                (local if is_local(run, a) else remote).append(seconds(a))
-    if not local or not remote:
+    more, of_local = [], []
+    for alones in kinds:
+        tasks = [(alone, a) for alone in alones for a in alone.warm_maps()]
+        local, remote = ([alone.seconds(a) for alone, a in tasks if alone.local(a) == wanted] for wanted in (True, False))
+        if local and remote:
+            more.append(statistics.median(remote) - statistics.median(local))
+            of_local.append(statistics.median(local))
+    if not more or mean(more) <= LEAST_REMOTE * mean(of_local):
         return 0
-    more = statistics.mean(remote) - statistics.mean(local)
-    return BLOCK / more if more > LEAST_REMOTE * statistics.mean(local) else 0
+    return BLOCK / mean(more)
 
 
-def calibrate(cluster, shapes, blocks):
-    """blocks: by kind of data, the files of one block each."""
-    with Usage() as usage:
+def cost_of(shape, own, kind, task_latency):
+    """own: runs of the shape; kind: of all shapes whose maps are alike."""
+    if shape.sleeps:
+        return Cost(shape.map_seconds, shape.reduce_seconds)
+    maps = [(alone, a) for alone in kind for a in alone.warm_maps()]
+    local = [(alone, a) for alone, a in maps if alone.local(a)] or maps
+    reduces = [(alone, a) for alone in own for a in alone.run.of(is_map=False)]
+    cores = [sum(alone.usage.between(a.launched if a.is_map else a.computing, a.ended) for alone, a in tasks) /
+             sum(a.ended - (a.launched if a.is_map else a.computing) for _, a in tasks) for tasks in (maps, reduces)]
+    return Cost(map_seconds=statistics.median(alone.seconds(a) for alone, a in local) - task_latency,
+                reduce_seconds=mean(alone.seconds(a) for alone, a in reduces), map_cores=cores[0], reduce_cores=cores[1],
+                map_output=sum(a.output_bytes for _, a in maps) / sum(a.input_bytes for _, a in maps))
+
+
+class Calibration:
+    """Of one mix: costs, and the cluster of the reference, which is kept until it is closed."""
+
+    def __init__(self, setting, options, shapes):
+        self.setting, self.options, self.shapes = setting, options, shapes
+        self.costs = Costs()
+        self.full = LiveCluster(setting, [(options.map_slots, options.reduce_slots)] * options.workers)
+        self.reference = Reference(self.full, shapes)
+
+    def __enter__(self):
+        self.full.__enter__()
+        try:
+            self._measure()
+        except BaseException:
+            self.full.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, *why):
+        self.full.__exit__(*why)
+
+    def slowness(self, before, after):
+        """Of the time between two measurements of the reference, as a multiple of what it was during the calibration."""
+        return (before + after) / 2 / self.seconds
+
+    def _measure(self):
+        alones, loads = [], []  # (shape or None, Alone or makespan, reference before, after)
+        with LiveCluster(self.setting, [(1, 1)] + [(0, 0)] * (self.options.workers - 1)) as alone:
+            for cluster in (alone, self.full):
+                cluster.put_data(self.shapes)
+                cluster.warm(self.shapes)
+            sleeps = alone.run_alone(SLEEPS)
+            self.costs.task_latency = statistics.median(a.ended - a.launched - SLEEPS.map_seconds for a in sleeps.of(is_map=True)[1:])
+            if all(shape.sleeps for shape in self.shapes):
+                self.seconds = 1.0
+                self._take([(SLEEPS, Alone(sleeps, None))])
+                return
+            with measure.Warm(WARM):
+                self.reference.measure()  # the first is slower
+            before = self.reference.measure()
+            for _ in range(ROUNDS):
+                with Usage() as usage, measure.Warm(WARM):
+                    runs = [(shape, Alone(alone.run_alone(shape), usage)) for shape in self.shapes]
+                alone.sweep()
+                middle = self.reference.measure()
+                with measure.Warm(WARM):
+                    load = self.full.run_jobs(workload.load(self.shapes)).jobs
+                self.full.sweep()
+                after = self.reference.measure()
+                alones.append((runs, before, middle))
+                loads.append((max(job.ended for job in load) - min(job.submitted for job in load), middle, after))
+                before = after
+        self.seconds = statistics.median(self.reference.seconds[1:])
+        for runs, begin, end in alones:
+            for _, each in runs:
+                each.slowness = self.slowness(begin, end)
+        self._take([each for runs, _, _ in alones for each in runs])
+        self._fit_cores(mean(makespan / self.slowness(begin, end) for makespan, begin, end in loads))
+
+    def _take(self, alones):
+        """alones: (shape, Alone)."""
         kinds = {}
-        sleep = run_alone(cluster, SLEEPS, [], "/alone/sleep")
-        costs = Costs(task_latency=latency(sleep))
-        by_shape = {}
-        for shape in shapes:
-            if shape.sleeps:
-                by_shape[shape] = sleep
-            else:  # the first run of a program on a machine that has idled is slower by as much as a half
-                for turn in ("cold", "warm"):
-                    by_shape[shape] = run_alone(cluster, shape, blocks[shape.data], f"/alone/{turn}/{shape.name}")
-            kinds.setdefault(shape.kind, []).append(by_shape[shape])
-        time.sleep(0.1)  # so that a sample comes after the last end
-    for shape in shapes:
-        others = [run for run in kinds[shape.kind] if run is not by_shape[shape]]
-        costs.shapes[shape.name] = cost_of(shape, [by_shape[shape], *others], usage, costs.task_latency)
-    costs.process_start = process_start(by_shape.values(), costs.task_latency)
-    costs.node_bandwidth = remote_rate(kinds.values())
-    return costs
+        for shape, alone in alones:
+            kinds.setdefault(shape.kind, []).append(alone)
+        for shape in self.shapes:
+            own = [alone for each, alone in alones if each == shape]
+            self.costs.shapes[shape.name] = cost_of(shape, own, kinds.get(shape.kind), self.costs.task_latency)
+        self.costs.process_start = process_start([alone for _, alone in alones], self.costs.task_latency)
+        self.costs.node_bandwidth = remote_rate(kinds.values())
+
+    def _fit_cores(self, makespan):
+        few, many = 0.25, 8.0  # it may be more cores than there are: tasks that are alone wait for other things too
+        while many - few > 0.005:
+            self.costs.cores = (few + many) / 2
+            text = simulation.text(self.options, workload.load(self.shapes), self.costs)
+            ends = [job.end for job in simulation.run(self.setting, "fifo", text)]
+            few, many = (self.costs.cores, many) if max(ends) > makespan else (few, self.costs.cores)

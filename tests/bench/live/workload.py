@@ -37,7 +37,8 @@ class Shape:
         """Of millrace run. `blocks`: the files of its data, of one block each."""
         told = [f for option in (*self.options, "job.pack=0") for f in ("-D", option)]
         if self.sleeps:
-            told += ["-D", f"input.maps={self.maps}", "-D", f"sleep.map_time={self.map_seconds}s", "-D", f"sleep.reduce_time={self.reduce_seconds}s"]
+            told += ["-D", f"input.maps={self.maps}", "-D", f"sleep.map_time={self.map_seconds}s"]
+            told += ["-D", f"sleep.reduce_time={self.reduce_seconds}s"]
         return [self.program, *blocks[:self.maps], "--reducers", str(self.reduces), *told]
 
 
@@ -73,6 +74,15 @@ MIXES = {
 def load(shapes):
     """Two jobs of each shape, all at once: what the machine does when it has more to do than it can."""
     return [Job(shape, 0, USERS[0], 0) for shape in shapes * 2]
+
+
+def reference(shapes):
+    """Two jobs of the smallest shape of each kind, all at once."""
+    smallest = {}
+    for shape in shapes:
+        if not shape.sleeps and (shape.kind not in smallest or shape.maps < smallest[shape.kind].maps):
+            smallest[shape.kind] = shape
+    return load(list(smallest.values()))
 
 
 def mix(name, seed, jobs=None):
