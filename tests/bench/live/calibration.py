@@ -23,6 +23,8 @@ from suite import measure
 SLEEPS = Shape("sleep", 12, 2, (), "", 0.2, 0.2)
 LEAST_REMOTE = 0.05  # of a map's time: a smaller difference between remote and local maps is noise
 ROUNDS = 2
+BURSTS = 2  # of the reference: one alone varies by 7% of its time
+WARM_BURST = 1 << 30
 
 
 @dataclasses.dataclass
@@ -43,6 +45,14 @@ class Costs:
     process_start: float = 0
     node_bandwidth: float = 0  # bytes/s at which a remote map waits for its input; 0: it does not
     shapes: dict = dataclasses.field(default_factory=dict)  # by name: Cost
+
+    def cpu(self, jobs):
+        """Seconds of cores that these jobs use."""
+        total = 0.0
+        for shape in (job.shape for job in jobs):
+            cost = self.shapes[shape.name]
+            total += shape.maps * cost.map_seconds * cost.map_cores + shape.reduces * cost.reduce_seconds * cost.reduce_cores
+        return total
 
 
 class Usage:
@@ -99,20 +109,22 @@ class Alone:
 
 
 class Reference:
-    """Small jobs of each kind, two of each at once. Its seconds tell how slow the machine is; 1 of nothing if all jobs sleep."""
+    """Small jobs of each kind, two of each at once. What they take tells how slow the machine is. It is 1 s if all jobs sleep."""
 
     def __init__(self, cluster, shapes):
         self.cluster, self.jobs = cluster, workload.reference(shapes)
-        self.seconds = []
+        self.latest, self.seconds = 1.0, []
 
     def measure(self):
-        taken = 1.0
-        if self.jobs:
+        self.latest = mean(self._once() for _ in range(BURSTS)) if self.jobs else 1.0
+        self.seconds.append(self.latest)
+        return self.latest
+
+    def _once(self):
+        with measure.Warm(WARM_BURST):
             jobs = self.cluster.run_jobs(self.jobs).jobs
-            taken = max(job.ended for job in jobs) - min(job.submitted for job in jobs)
-            self.cluster.sweep()
-        self.seconds.append(taken)
-        return taken
+        self.cluster.sweep()
+        return max(job.ended for job in jobs) - min(job.submitted for job in jobs)
 
 
 def mean(values):
@@ -195,8 +207,7 @@ class Calibration:
                 self.seconds = 1.0
                 self._take([(SLEEPS, Alone(sleeps, None))])
                 return
-            with measure.Warm(WARM):
-                self.reference.measure()  # the first is slower
+            self.reference.measure()  # the first is slower
             before = self.reference.measure()
             for _ in range(ROUNDS):
                 with Usage() as usage, measure.Warm(WARM):
@@ -233,5 +244,5 @@ class Calibration:
         while many - few > 0.005:
             self.costs.cores = (few + many) / 2
             text = simulation.text(self.options, workload.load(self.shapes), self.costs)
-            ends = [job.end for job in simulation.run(self.setting, "fifo", text)]
+            ends = [job.ended for job in simulation.run(self.setting, "fifo", text)]
             few, many = (self.costs.cores, many) if max(ends) > makespan else (few, self.costs.cores)

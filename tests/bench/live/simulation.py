@@ -12,8 +12,8 @@ from live.workload import BLOCK
 
 @dataclasses.dataclass
 class SimulatedJob:
-    submit: float
-    end: float
+    submitted: float
+    ended: float
 
 
 def text(options, jobs, costs, slowness=1.0, places=None, plain=False):
