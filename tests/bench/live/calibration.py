@@ -17,7 +17,7 @@ import time
 
 from live import simulation, workload
 from live.clusters import WARM, LiveCluster, machine_seconds
-from live.workload import BLOCK, Shape
+from live.workload import Shape
 from suite import measure
 
 SLEEPS = Shape("sleep", 12, 2, (), "", 0.2, 0.2)
@@ -105,7 +105,7 @@ class Alone:
         return self.run.of(is_map=True)[1:]
 
     def local(self, attempt):
-        return attempt.node in self.run.replicas[attempt.index] or self.run.replicas[attempt.index] == [""]
+        return attempt.node in self.run.replicas[attempt.index] or not self.run.replicas[attempt.index]
 
 
 class Reference:
@@ -142,7 +142,7 @@ def process_start(alones, task_latency):
     return max(0.0, statistics.median(starts)) if starts else task_latency
 
 
-def remote_rate(kinds):
+def remote_rate(kinds, block):
     """Bytes/s that explain what a remote map takes longer than a local one."""
     more, of_local = [], []
     for alones in kinds:
@@ -153,7 +153,7 @@ def remote_rate(kinds):
             of_local.append(statistics.median(local))
     if not more or mean(more) <= LEAST_REMOTE * mean(of_local):
         return 0
-    return BLOCK / mean(more)
+    return block / mean(more)
 
 
 def cost_of(shape, own, kind, task_latency):
@@ -199,9 +199,10 @@ class Calibration:
         alones, loads = [], []  # (shape or None, Alone or makespan, reference before, after)
         with LiveCluster(self.setting, [(1, 1)] + [(0, 0)] * (self.options.workers - 1)) as alone:
             for cluster in (alone, self.full):
-                cluster.put_data(self.shapes)
+                cluster.put_data(self.shapes, self.options.block)
                 cluster.warm(self.shapes)
-            sleeps = alone.run_alone(SLEEPS)
+            for _ in range(2):  # the first fetches the program
+                sleeps = alone.run_alone(SLEEPS)
             self.costs.task_latency = statistics.median(a.ended - a.launched - SLEEPS.map_seconds for a in sleeps.of(is_map=True)[1:])
             if all(shape.sleeps for shape in self.shapes):
                 self.seconds = 1.0
@@ -237,7 +238,7 @@ class Calibration:
             own = [alone for each, alone in alones if each == shape]
             self.costs.shapes[shape.name] = cost_of(shape, own, kinds.get(shape.kind), self.costs.task_latency)
         self.costs.process_start = process_start([alone for _, alone in alones], self.costs.task_latency)
-        self.costs.node_bandwidth = remote_rate(kinds.values())
+        self.costs.node_bandwidth = remote_rate(kinds.values(), self.options.block)
 
     def _fit_cores(self, makespan):
         few, many = 0.25, 8.0  # it may be more cores than there are: tasks that are alone wait for other things too

@@ -5,7 +5,6 @@ import os
 import time
 
 from live import journal
-from live.workload import BLOCK
 from suite import measure
 
 SETTINGS = '[delay]\nrack_wait = "200ms"\ndatacenter_wait = "200ms"\noff_wait = "200ms"\n'
@@ -58,11 +57,11 @@ class LiveCluster:
     def __exit__(self, *why):
         self.cluster.__exit__(*why)
 
-    def put_data(self, shapes):
+    def put_data(self, shapes, block):
         for kind in sorted({shape.data for shape in shapes if not shape.sleeps}):
             count = max(shape.maps for shape in shapes)
-            pieces = self.setting.pieces(kind, count * BLOCK, count)
-            self.cluster.run("fs", "put", "--replication", str(REPLICATION), "--block-size", str(BLOCK), pieces, f"/{kind}")
+            pieces = self.setting.pieces(kind, count * block, count)
+            self.cluster.run("fs", "put", "--replication", str(REPLICATION), "--block-size", str(block), pieces, f"/{kind}")
             self.blocks[kind] = [f"/{kind}/{name}" for name in sorted(os.listdir(pieces))]
         os.sync()  # so that writing them back does not take from what is measured
 

@@ -50,7 +50,7 @@ def read(text):
         facts = dict(field.split("=", 1) for field in fields if "=" in field)
         at = int(time) / 1e6
         if event == "JobSubmitted":
-            replicas = [split.partition(":")[2].split(",") for split in facts["maps"].split(";")]
+            replicas = [[node for node in split.partition(":")[2].split(",") if node] for split in facts["maps"].split(";")]
             jobs[facts["job"]] = JobRun(at, replicas)
         elif "attempt" in facts:
             name = facts["attempt"]

@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 
 from live.clusters import RACKS, REPLICATION, SETTINGS
-from live.workload import BLOCK
 
 
 @dataclasses.dataclass
@@ -19,7 +18,7 @@ class SimulatedJob:
 def text(options, jobs, costs, slowness=1.0, places=None, plain=False):
     """A simulation file. places: of each job, by map, the nodes of the data. plain: without what the tasks of a machine cost one
     another, and what each costs beside its work."""
-    lines = [f"seed = {options.seed}", f"block_size = {BLOCK}", "[cluster]", f"nodes = {options.workers}", f"racks = {RACKS}",
+    lines = [f"seed = {options.seed}", f"block_size = {options.block}", "[cluster]", f"nodes = {options.workers}", f"racks = {RACKS}",
              f"datacenters = {RACKS}", f"map_slots = {options.map_slots}", f"reduce_slots = {options.reduce_slots}", "rack_bandwidth = 0",
              f"node_bandwidth = {0 if plain else costs.node_bandwidth / slowness:.0f}"]
     if not plain:

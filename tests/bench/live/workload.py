@@ -3,7 +3,6 @@
 import dataclasses
 import random
 
-BLOCK = 50 << 20  # whole MiB, and whole records of 100 bytes
 USERS = ("ann", "bob", "cid")
 
 
