@@ -98,7 +98,7 @@ class Alone:
     slowness: float = 1
 
     def seconds(self, attempt):
-        return (attempt.ended - (attempt.launched if attempt.is_map else attempt.computing)) / self.slowness
+        return (attempt.ended - attempt.launched) / self.slowness
 
     def warm_maps(self):
         """All but the first, whose process starts."""
@@ -163,10 +163,10 @@ def cost_of(shape, own, kind, task_latency):
     maps = [(alone, a) for alone in kind for a in alone.warm_maps()]
     local = [(alone, a) for alone, a in maps if alone.local(a)] or maps
     reduces = [(alone, a) for alone in own for a in alone.run.of(is_map=False)]
-    cores = [sum(alone.usage.between(a.launched if a.is_map else a.computing, a.ended) for alone, a in tasks) /
-             sum(a.ended - (a.launched if a.is_map else a.computing) for _, a in tasks) for tasks in (maps, reduces)]
+    cores = [sum(alone.usage.between(a.launched, a.ended) for alone, a in tasks) / sum(a.ended - a.launched for _, a in tasks)
+             for tasks in (maps, reduces)]
     return Cost(map_seconds=statistics.median(alone.seconds(a) for alone, a in local) - task_latency,
-                reduce_seconds=mean(alone.seconds(a) for alone, a in reduces), map_cores=cores[0], reduce_cores=cores[1],
+                reduce_seconds=mean(alone.seconds(a) for alone, a in reduces) - task_latency, map_cores=cores[0], reduce_cores=cores[1],
                 map_output=sum(a.output_bytes for _, a in maps) / sum(a.input_bytes for _, a in maps))
 
 
