@@ -2,8 +2,9 @@
 
 There are two clusters with as many workers as the one that is predicted. In the first only one worker has slots, one of maps and one
 of reduces, and jobs run one at a time: no two tasks run at once, and reduces copy when all maps have ended. It tells what a task
-costs. The second has all slots, and runs two jobs of each shape at once under fifo. The number of cores is the one with which the
-simulation of these jobs takes as long as they do.
+costs. What a reduce copies costs cores too, and is taken for a part of its computation; simulated copies take no time. The second
+cluster has all slots, and runs two jobs of each shape at once under fifo. The number of cores is the one with which the simulation of
+these jobs takes as long as they do.
 
 The speed of the machine changes from minute to minute. So between any two of these steps, and before and after each run that is
 predicted, the second cluster runs a few small jobs, the reference. What it takes is the machine's slowness at that time, and times

@@ -8,7 +8,6 @@ class Attempt:
     name: str  # job1.m.0.0
     node: str
     launched: float
-    computing: float = 0  # of a reduce: when it had copied
     ended: float = 0
     succeeded: bool = False
     input_bytes: int = 0
@@ -57,8 +56,6 @@ def read(text):
             job = jobs[name.split(".")[0]]
             if event == "AttemptLaunched":
                 job.attempts[name] = Attempt(name, facts["node"], at)
-            elif event in ("ReduceComputing", "ComputeGranted"):
-                job.attempts[name].computing = at
             elif event in ("AttemptSucceeded", "AttemptFailed", "AttemptKilled"):
                 attempt = job.attempts[name]
                 attempt.ended, attempt.succeeded = at, event == "AttemptSucceeded"
