@@ -24,7 +24,7 @@ from suite import measure
 SLEEPS = Shape("sleep", 12, 2, (), "", 0.2, 0.2)
 LEAST_REMOTE = 0.05  # of a map's time: a smaller difference between remote and local maps is noise
 ROUNDS = 2
-BURSTS = 2  # of the reference: one alone varies by 7% of its time
+REFERENCE_SECONDS = 3  # at least: a second alone varies by 7%
 WARM_BURST = 1 << 30
 
 
@@ -117,8 +117,12 @@ class Reference:
         self.latest, self.seconds = 1.0, []
 
     def measure(self):
-        self.latest = mean(self._once() for _ in range(BURSTS)) if self.jobs else 1.0
-        self.seconds.append(self.latest)
+        if self.jobs:
+            taken = [self._once()]
+            while sum(taken) < REFERENCE_SECONDS:
+                taken.append(self._once())
+            self.latest = mean(taken)
+            self.seconds.append(self.latest)
         return self.latest
 
     def _once(self):
