@@ -17,15 +17,13 @@ import threading
 import time
 
 from live import simulation, workload
-from live.clusters import WARM, LiveCluster, machine_seconds
+from live.clusters import LiveCluster, machine_seconds
 from live.workload import Shape
-from suite import measure
 
 SLEEPS = Shape("sleep", 12, 2, (), "", 0.2, 0.2)
 LEAST_REMOTE = 0.05  # of a map's time: a smaller difference between remote and local maps is noise
 ROUNDS = 2
 REFERENCE_SECONDS = 3  # at least: a second alone varies by 7%
-WARM_BURST = 1 << 30
 
 
 @dataclasses.dataclass
@@ -126,8 +124,7 @@ class Reference:
         return self.latest
 
     def _once(self):
-        with measure.Warm(WARM_BURST):
-            jobs = self.cluster.run_jobs(self.jobs).jobs
+        jobs = self.cluster.run_jobs(self.jobs).jobs
         self.cluster.sweep()
         return max(job.ended for job in jobs) - min(job.submitted for job in jobs)
 
@@ -216,12 +213,11 @@ class Calibration:
             self.reference.measure()  # the first is slower
             before = self.reference.measure()
             for _ in range(ROUNDS):
-                with Usage() as usage, measure.Warm(WARM):
+                with Usage() as usage:
                     runs = [(shape, Alone(alone.run_alone(shape), usage)) for shape in self.shapes]
                 alone.sweep()
                 middle = self.reference.measure()
-                with measure.Warm(WARM):
-                    load = self.full.run_jobs(workload.load(self.shapes)).jobs
+                load = self.full.run_jobs(workload.load(self.shapes)).jobs
                 self.full.sweep()
                 after = self.reference.measure()
                 alones.append((runs, before, middle))

@@ -11,8 +11,6 @@ SETTINGS = '[delay]\nrack_wait = "200ms"\ndatacenter_wait = "200ms"\noff_wait = 
 RACKS = 2  # each a datacenter of its own; the workers join them in turn
 REPLICATION = 2
 TICKS = os.sysconf("SC_CLK_TCK")
-# Memory that the machine has from its host, handed out while jobs run (suite/measure.py, Warm): they allocate about as much.
-WARM = 3 << 30
 
 
 @dataclasses.dataclass
@@ -40,7 +38,7 @@ class LiveCluster:
         self.setting, self.slots = setting, slots
         self.cluster = setting.cluster(workers=0, settings=[f"master.scheduler={scheduler}", f"master.scheduler_file={file}"])
         self.cluster.racks = self.cluster.datacenters = RACKS
-        self.blocks = {}  # by kind of data, files of one block each
+        self.block, self.blocks = 0, {}  # by kind of data, files of one block each
         self.outputs = 0
 
     def __enter__(self):
@@ -58,6 +56,7 @@ class LiveCluster:
         self.cluster.__exit__(*why)
 
     def put_data(self, shapes, block):
+        self.block = block
         for kind in sorted({shape.data for shape in shapes if not shape.sleeps}):
             count = max(shape.maps for shape in shapes)
             pieces = self.setting.pieces(kind, count * block, count)
@@ -87,15 +86,25 @@ class LiveCluster:
         """Removes what jobs have written."""
         self.cluster.run("fs", "rm", "-r", "-f", "/out")
 
+    def memory(self, shapes):
+        """Memory that the host has given us, handed out while jobs of these shapes run: they allocate about as much."""
+        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return measure.Warm(min(int(sum(shape.maps * shape.memory for shape in shapes) * self.block), free // 2))
+
     def run_alone(self, shape):
         """Its reduces begin when all maps have ended."""
         arguments = [*shape.arguments(self.blocks.get(shape.data, [])), "-D", "job.slow_start=1", "-o", self.new_output()]
-        number = self.cluster.run("run", *arguments, "--detach")[0].decode().split()[-1]
-        self.cluster.run("job", "wait", number)
+        with self.memory([shape]):
+            number = self.cluster.run("run", *arguments, "--detach")[0].decode().split()[-1]
+            self.cluster.run("job", "wait", number)
         return journal.read(self.cluster.run("job", "history", number)[0].decode())[f"job{number}"]
 
     def run_jobs(self, jobs, costs=None):
         """Submits them when they are due. Returns a LiveRun when all have ended."""
+        with self.memory([job.shape for job in jobs]):
+            return self._run_jobs(jobs, costs)
+
+    def _run_jobs(self, jobs, costs):
         roots = [self.cluster.master.pid, *(worker.pid for worker in self.cluster.workers.values())]
         cpu, (used, stolen) = measure.cpu_seconds(roots) + children_seconds(), machine_seconds()
         clients, begin = [], time.monotonic()

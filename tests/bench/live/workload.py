@@ -17,6 +17,7 @@ class Shape:
     data: str = ""  # kind of generated data that it reads; nothing: it sleeps
     map_seconds: float = 0  # of a job that sleeps
     reduce_seconds: float = 0
+    memory: float = 0  # blocks that a map and its share of the reduces allocate, file pages on a tmpfs included
 
     @property
     def name(self):
@@ -49,8 +50,8 @@ class Job:
     deadline: float  # seconds from its submission; 0: none
 
 
-def sizes(program, data, options=(), of=((2, 1), (4, 2), (10, 4))):
-    return [Shape(program, maps, reduces, tuple(options), data) for maps, reduces in of]
+def sizes(program, data, options=(), of=((2, 1), (4, 2), (10, 4)), memory=1.0):
+    return [Shape(program, maps, reduces, tuple(options), data, memory=memory) for maps, reduces in of]
 
 
 def sleeping(scale):
@@ -64,8 +65,8 @@ LOADS = (("loadgen.keep_map=10", "loadgen.map_work=100"), ("loadgen.keep_map=30"
 MIXES = {
     "wordcount": (lambda: sizes("wordcount", "text"), 14, 0.4),
     "grep": (lambda: sizes("grep", "text", ["grep.pattern=[a-e][a-z]*ing?[^a-z]"]), 30, 0.15),
-    "terasort": (lambda: sizes("terasort", "records", of=((2, 1), (4, 2), (8, 4))), 10, 0.4),
-    "loadgen": (lambda: [shape for load in LOADS for shape in sizes("loadgen", "text", load, of=((2, 1), (8, 3)))], 14, 0.4),
+    "terasort": (lambda: sizes("terasort", "records", of=((2, 1), (4, 2), (8, 4)), memory=5), 10, 0.4),
+    "loadgen": (lambda: [shape for load in LOADS for shape in sizes("loadgen", "text", load, of=((2, 1), (8, 3)), memory=1.25)], 14, 0.4),
     "sleep": (lambda: sleeping(1), 10, 0.5),
 }
 
