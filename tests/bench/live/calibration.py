@@ -43,10 +43,11 @@ class Costs:
     task_latency: float = 0
     process_start: float = 0
     node_bandwidth: float = 0  # bytes/s at which a remote map waits for its input; 0: it does not
+    load_cpu: float = 1  # how many times as much CPU time tasks use under load as alone: they share caches and memory
     shapes: dict = dataclasses.field(default_factory=dict)  # by name: Cost
 
     def cpu(self, jobs):
-        """Seconds of cores that these jobs use."""
+        """Seconds of cores that these jobs use, each alone."""
         total = 0.0
         for shape in (job.shape for job in jobs):
             cost = self.shapes[shape.name]
@@ -124,9 +125,9 @@ class Reference:
         return self.latest
 
     def _once(self):
-        jobs = self.cluster.run_jobs(self.jobs).jobs
+        run = self.cluster.run_jobs(self.jobs)
         self.cluster.sweep()
-        return max(job.ended for job in jobs) - min(job.submitted for job in jobs)
+        return run.makespan
 
 
 def mean(values):
@@ -198,7 +199,7 @@ class Calibration:
         return (before + after) / 2 / self.seconds
 
     def _measure(self):
-        alones, loads = [], []  # (shape or None, Alone or makespan, reference before, after)
+        alones, loads = [], []  # each with the reference before and after: (shape, Alone) of all shapes; a LiveRun
         with LiveCluster(self.setting, [(1, 1)] + [(0, 0)] * (self.options.workers - 1)) as alone:
             for cluster in (alone, self.full):
                 cluster.put_data(self.shapes, self.options.block)
@@ -217,18 +218,19 @@ class Calibration:
                     runs = [(shape, Alone(alone.run_alone(shape), usage)) for shape in self.shapes]
                 alone.sweep()
                 middle = self.reference.measure()
-                load = self.full.run_jobs(workload.load(self.shapes)).jobs
+                load = self.full.run_jobs(workload.load(self.shapes))
                 self.full.sweep()
                 after = self.reference.measure()
                 alones.append((runs, before, middle))
-                loads.append((max(job.ended for job in load) - min(job.submitted for job in load), middle, after))
+                loads.append((load, middle, after))
                 before = after
         self.seconds = statistics.median(self.reference.seconds[1:])
         for runs, begin, end in alones:
             for _, each in runs:
                 each.slowness = self.slowness(begin, end)
         self._take([each for runs, _, _ in alones for each in runs])
-        self._fit_cores(mean(makespan / self.slowness(begin, end) for makespan, begin, end in loads))
+        self.costs.load_cpu = mean(load.cpu / self.slowness(*of) for load, *of in loads) / self.costs.cpu(workload.load(self.shapes))
+        self._fit_cores(mean(load.makespan / self.slowness(*of) for load, *of in loads))
 
     def _take(self, alones):
         """alones: (shape, Alone)."""

@@ -20,6 +20,10 @@ class LiveRun:
     cpu: float = 0  # seconds of cores that the cluster and its clients used
     others: float = 0  # likewise all other processes, and what the host took
 
+    @property
+    def makespan(self):
+        return max(job.ended for job in self.jobs) - min(job.submitted for job in self.jobs)
+
 
 def machine_seconds():
     """Seconds of cores: used by processes, and taken by the host."""
