@@ -113,16 +113,17 @@ class Reference:
 
     def __init__(self, cluster, shapes):
         self.cluster, self.jobs = cluster, workload.reference(shapes)
-        self.latest, self.seconds = 1.0, []
+        self.seconds = []
 
     def measure(self):
-        if self.jobs:
-            taken = [self._once()]
-            while sum(taken) < REFERENCE_SECONDS:
-                taken.append(self._once())
-            self.latest = mean(taken)
-            self.seconds.append(self.latest)
-        return self.latest
+        """Returns the seconds, as a mean over some runs."""
+        if not self.jobs:
+            return 1.0
+        taken = [self._once()]
+        while sum(taken) < REFERENCE_SECONDS:
+            taken.append(self._once())
+        self.seconds.append(mean(taken))
+        return self.seconds[-1]
 
     def _once(self):
         run = self.cluster.run_jobs(self.jobs)
@@ -197,6 +198,11 @@ class Calibration:
     def slowness(self, before, after):
         """Of the time between two measurements of the reference, as a multiple of what it was during the calibration."""
         return (before + after) / 2 / self.seconds
+
+    def slowness_around(self, number):
+        """Of the time after the reference's measurement with this number. The machine is slower or faster by 7% for seconds, so the
+        neighbours of the two measurements count too: what they follow is slower."""
+        return mean(self.reference.seconds[max(1, number - 1):number + 3]) / self.seconds if self.reference.jobs else 1.0
 
     def _measure(self):
         alones, loads = [], []  # each with the reference before and after: (shape, Alone) of all shapes; a LiveRun
