@@ -78,6 +78,8 @@ JobClass ReadClass(TomlSection& section) {
   section.Text("input_type", &common.input_type);
   section.Text("data", &common.input);
   section.Bool("located", &read.located);
+  section.Nodes("places", &common.replicas);
+  if (!read.located && !common.replicas.empty()) section.Fail("places", "`located = false` is given too");
   section.Real("map_cores", &common.map_cores, 0, kMostCores);
   section.Real("reduce_cores", &common.reduce_cores, 0, kMostCores);
   section.Real("slow_start", &common.slow_start, 0, 1);

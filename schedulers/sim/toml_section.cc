@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -117,6 +118,24 @@ void TomlSection::Texts(std::string_view key, std::vector<std::string>* field) {
     if (!element.is_string()) return Fail(key, "not a text or a list of texts");
     field->push_back(*element.value<std::string>());
   }
+}
+
+void TomlSection::Nodes(std::string_view key, std::vector<std::vector<NodeId>>* field) {
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return;
+  const toml::array* lists = node->as_array();
+  bool ok = lists != nullptr;
+  for (std::size_t i = 0; ok && i < lists->size(); ++i) {
+    const toml::array* numbers = lists->get(i)->as_array();
+    ok = numbers != nullptr;
+    std::vector<NodeId>& read = field->emplace_back();
+    for (std::size_t k = 0; ok && k < numbers->size(); ++k) {
+      const std::optional<std::int64_t> number = numbers->get(k)->value_exact<std::int64_t>();
+      ok = number && *number >= 0 && *number <= std::numeric_limits<std::uint32_t>::max();
+      if (ok) read.push_back(NodeId{static_cast<std::uint32_t>(*number)});
+    }
+  }
+  if (!ok) Fail(key, "not a list with the numbers of nodes for each map, as [[0, 2], [1, 2]]");
 }
 
 std::optional<std::vector<double>> TomlSection::Values(const toml::node& node, Unit unit, unsigned plain,

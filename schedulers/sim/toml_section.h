@@ -41,6 +41,8 @@ class TomlSection {
   void Text(std::string_view key, std::string* field);
   // One text, or a list of at least one.
   void Texts(std::string_view key, std::vector<std::string>* field);
+  // A list of lists of node numbers.
+  void Nodes(std::string_view key, std::vector<std::vector<NodeId>>* field);
   // A number with its unit, or one of { uniform = [a, b] }, { exponential = mean }, { normal = [mean, deviation] },
   // { lognormal = [median, sigma] }, { zipf = [exponent, least, most] }, { choice = [...] }.
   void Draws(std::string_view key, Unit unit, Distribution* field);

@@ -28,7 +28,7 @@ Processors::Processors(const ClusterSpec& cluster, EventQueue* queue)
 void Processors::Start(Micros now, NodeId node, std::uint32_t tag, double cores, Micros alone) {
   Machine& machine = MachineOf(node);
   Settle(now, machine);
-  const double threads = std::ceil(cores), most = cores / threads;
+  const double threads = std::max(1.0, cores), most = cores / threads;
   const double amount = most * static_cast<double>(alone);
   machine.works.push_back({tag, threads, most, amount, amount, 0});
   Share(machine);

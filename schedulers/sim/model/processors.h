@@ -1,9 +1,9 @@
 // Processors: the cores of machines, shared by the attempts that compute on them. Private to schedulers/sim.
 //
 // Work that takes `alone` microseconds on an idle machine, and keeps `cores` cores busy for that time, is taken to be
-// ceil(cores) threads. The threads of a machine share its cores max-min fairly, as those of an operating system do:
-// each gets as much as it can use, of one core at most. So on two cores two attempts of one core each do not delay each
-// other, and three take half as long again.
+// max(1, cores) threads; a part of a thread is one that has work for a part of the time. The threads of a machine share
+// its cores max-min fairly, as those of an operating system do: each gets as much as it can use, of one core at most.
+// So on two cores two attempts of one core each do not delay each other, and three take half as long again.
 //
 // Cost: an event of a machine is O(w log w) for the w works on it. Thread rule: one thread.
 #pragma once

@@ -41,6 +41,11 @@ def _tree(roots):
     return found
 
 
+def cpu_seconds(roots):
+    """Of the processes with these ids and all below them, with that of their ended children."""
+    return sum(_tree(roots).values())
+
+
 def _private_bytes(pid):
     total = 0
     try:
@@ -70,7 +75,7 @@ def timed(commands, daemons=(), env=None, cwd=None):
 
     A command that fails ends the benchmark with what it said.
     """
-    before = sum(_tree(daemons).values())
+    before = cpu_seconds(daemons)
     started = time.monotonic()
     running = [subprocess.Popen(c, shell=isinstance(c, str), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env, cwd=cwd)
                for c in commands]
@@ -87,7 +92,7 @@ def timed(commands, daemons=(), env=None, cwd=None):
     wall = time.monotonic() - started
     sampler.done.set()
     sampler.join()
-    cpu += sum(_tree(daemons).values()) - before
+    cpu += cpu_seconds(daemons) - before
     return {"wall": wall, "cpu": cpu, "memory": sampler.peak}
 
 

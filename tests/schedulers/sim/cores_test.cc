@@ -49,6 +49,13 @@ TEST(Cores, ThreadsShareAlike) {
             (std::vector<Micros>{20 * kSecond, 40 * kSecond}));
 }
 
+// 2.5 threads on two cores go at 0.8 of a core each, so the one of 1.5 threads has its 15 s of a core when the other
+// has its 10, after 12.5 s.
+TEST(Cores, PartsOfAThreadHaveAPartOfItsShare) {
+  EXPECT_EQ(Ends(TwoCores({2, 0}), {Cores(MakeJob(1, 10), 1.5), MakeJob(1, 10)}),
+            (std::vector<Micros>{12'500'000, 12'500'000}));
+}
+
 // What needs half a core gets it, and the others share the rest: 1.5 cores for three.
 TEST(Cores, WhatATaskCannotUseIsForTheOthers) {
   EXPECT_EQ(Ends(TwoCores({4, 0}), {Cores(MakeJob(1, 100), 0.5), MakeJob(3, 10)}),

@@ -196,6 +196,20 @@ TEST(SimulationFile, MapsMayReadNothingFromTheCluster) {
   EXPECT_EQ(file->workload.jobs[0].replicas, nowhere);
 }
 
+TEST(SimulationFile, JobsMaySayWhereTheirDataIs) {
+  const std::string text = R"(
+    [cluster]
+    nodes = 3
+    [[jobs]]
+    maps = 2
+    places = [[0, 2], [1]]
+  )";
+  const Result<SimulationFile> file = ParseSimulation(text, "w.toml", {});
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const std::vector<std::vector<NodeId>> places{{NodeId{0}, NodeId{2}}, {NodeId{1}}};
+  EXPECT_EQ(file->workload.jobs[0].replicas, places);
+}
+
 TEST(SimulationFile, TheCommandLineGoesFirst) {
   Overrides overrides;
   overrides.nodes = 6, overrides.slots = sched::Slots{1, 2}, overrides.seed = 9, overrides.replication = 5;
@@ -219,6 +233,9 @@ TEST(SimulationFile, WrongFilesAreRefusedWithLineAndReason) {
       {"[[jobs]]\npriority = \"URGENT\"\n", "f:2: jobs[0].priority: \"URGENT\" is not"},
       {"[arrival]\nkind = \"tidal\"\n", "f:2: arrival.kind: \"tidal\" is not batch"},
       {"[cluster]\nnodes = 2\n[[cluster.groups]]\ncount = 3\n", "f:4: cluster.groups[0].count: the cluster has only 2"},
+      {"[[jobs]]\nplaces = [[0], [-1]]\n", "f:2: jobs[0].places: not a list with the numbers of nodes"},
+      {"[[jobs]]\nplaces = [0]\n", "f:2: jobs[0].places: not a list with the numbers of nodes"},
+      {"[[jobs]]\nplaces = [[0]]\nlocated = false\n", "f:2: jobs[0].places: `located = false` is given too"},
       {"nonsense", "f:1: "},
       {"[[jobs]]\nmaps = { normal = [3, -1] }\n", "f:2: jobs[0].maps: below 0"},
       {"jobs = 3\n", "f:1: jobs: not a list of tables"},
