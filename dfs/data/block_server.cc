@@ -167,7 +167,11 @@ struct BlockServer::Impl {
 Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets) {
   const std::string what = "replicate " + BlockName(block.id);
   if (targets.empty() || targets.size() > kMaxPipeline) return Invalid(what + ": give 1 to 16 targets");
-  MILLRACE_ASSIGN(const OpenBlock open, shared->Open(block.id));
+  const Result<OpenBlock> opened = shared->Open(block.id);
+  // Whoever ordered the copy believes that the block is here, and would wait for the copy.
+  if (opened.status().code() == StatusCode::kNotFound) shared->Corrupt(block.id, opened.status());
+  MILLRACE_TRY(opened.status());
+  const OpenBlock& open = *opened;
   if (Status same = CheckContent(block.id, block.content(), open.content()); !same.ok()) {
     shared->Corrupt(block.id, same);
     return same;

@@ -30,7 +30,8 @@ namespace millrace::dfs {
 
 struct BlockObserver {
   std::function<void(const StoredBlock&)> received;  // finished here
-  std::function<void(std::uint64_t id)> corrupt;     // a read failed its checksum here, or it is not the block meant
+  // A read failed its checksum here, it is not the block that was meant, or a block to copy is not here.
+  std::function<void(std::uint64_t id)> corrupt;
 };
 
 class BlockServer {
@@ -42,8 +43,9 @@ class BlockServer {
   ~BlockServer();
 
   // Copies one of this node's blocks to `targets` as a pipeline, on threads of its own, two blocks at a time. It calls
-  // `done` there, once: with kExists if a target has the block already; with kCorrupt if this node's replica is damaged
-  // or is not what `block` says (`corrupt` was called), or if a target received something else, and dropped it.
+  // `done` there, once: with kExists if a target has the block already; with kNotFound if this node has no replica, and
+  // with kCorrupt if that is damaged or is not what `block` says (`corrupt` was called), or with kCorrupt if a target
+  // received something else, and dropped it.
   void Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets, std::function<void(const Status&)> done);
 
  private:

@@ -85,7 +85,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
     Listen();
     const std::uint64_t block = context.getParams().getBlock();
-    control_.log()->warn("worker {}: its replica of {} is corrupt", node_.value, dfs::BlockName(block));
+    control_.log()->warn("worker {}: its replica of {} is corrupt or gone", node_.value, dfs::BlockName(block));
     control_.files().blocks().Corrupt(node_, block);
     return kj::READY_NOW;
   }

@@ -260,7 +260,13 @@ TEST_F(ReplicateTest, CopiesABlockToOthers) {
     EXPECT_EQ(nodes_[i]->told.Received(), StoredAs(1, data));
   }
   EXPECT_EQ(Replicate(*nodes_[0], StoredAs(1, data), {nodes_[1]->place}).code(), StatusCode::kExists);
+}
+
+// Without the report its master would wait for the copy until it gives the copy up, which takes minutes.
+TEST_F(ReplicateTest, ABlockThatIsNotThereIsReported) {
+  for (int i = 0; i < 2; ++i) AddNode();
   EXPECT_EQ(Replicate(*nodes_[0], StoredAs(2, "x"), {nodes_[1]->place}).code(), StatusCode::kNotFound);
+  EXPECT_EQ(nodes_[0]->told.Corrupt(), 2u);
 }
 
 TEST_F(ReplicateTest, AForeignReplicaIsReportedAndNeverCopied) {

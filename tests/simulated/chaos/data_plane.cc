@@ -183,7 +183,7 @@ void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Replic
   tasks_.Add(cluster_.world().Spawn([this, block, targets = std::move(targets)](kj::WaitScope& scope) {
     const Result<std::string> data = machine_.running()->blocks().Read(block.id, 0, block.length);
     if (!data.ok()) {
-      if (data.status().code() == StatusCode::kCorrupt && events_.corrupt) events_.corrupt(block.id);
+      if (events_.corrupt) events_.corrupt(block.id);  // as BlockServer does
       return;
     }
     const double most = cluster_.plan().copy_time;
