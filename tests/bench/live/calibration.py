@@ -169,8 +169,9 @@ def cost_of(shape, own, kind, task_latency):
     reduces = [(alone, a) for alone in own for a in alone.run.of(is_map=False)]
     cores = [sum(alone.usage.between(a.launched, a.ended) for alone, a in tasks) / sum(a.ended - a.launched for _, a in tasks)
              for tasks in (maps, reduces)]
-    return Cost(map_seconds=statistics.median(alone.seconds(a) for alone, a in local) - task_latency,
-                reduce_seconds=mean(alone.seconds(a) for alone, a in reduces) - task_latency, map_cores=cores[0], reduce_cores=cores[1],
+    # A task that does next to nothing may have taken less than the latency, which other tasks showed.
+    return Cost(map_seconds=max(0.0, statistics.median(alone.seconds(a) for alone, a in local) - task_latency),
+                reduce_seconds=max(0.0, mean(alone.seconds(a) for alone, a in reduces) - task_latency), map_cores=cores[0], reduce_cores=cores[1],
                 map_output=sum(a.output_bytes for _, a in maps) / sum(a.input_bytes for _, a in maps))
 
 
