@@ -45,6 +45,8 @@ Greedy::~Greedy() = default;
 
 JobOrder& Greedy::order() const { return *impl_->order; }
 
+const Admission& Greedy::admission() const { return impl_->admission; }
+
 std::string_view Greedy::name() const { return impl_->name; }
 
 void Greedy::OnJobSubmitted(const ClusterState& state, JobId job) {

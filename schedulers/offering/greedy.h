@@ -59,6 +59,7 @@ class Greedy : public Policy {
 
  protected:
   [[nodiscard]] JobOrder& order() const;
+  [[nodiscard]] const Admission& admission() const;
 
  private:
   // Adds why the jobs wait that the order offers slots of the kind.

@@ -137,9 +137,10 @@ std::vector<Victim> FairPreempting::Take(const ClusterState& state, SlotKind kin
     for (std::uint32_t i = 0; i < need.slots && victims.size() < chosen.size(); ++i) {
       const AttemptId& victim = chosen[victims.size()];
       victims.push_back({victim, need.reason});
-      if (kind != kMapSlot) continue;
-      const TaskState& task = state.FindJob(victim.task.job)->maps[victim.task.index];
-      freed_.push_back(task.Find(victim.number)->node);
+      if (kind == kReduceSlot) continue;
+      const JobState& job = *state.FindJob(victim.task.job);
+      const TaskState& task = job.Tasks(kind.task())[victim.task.index];
+      (kind == kMapSlot ? freed_ : permits_taken_at_).push_back(task.Find(victim.number)->node);
     }
   }
   return victims;
@@ -216,8 +217,24 @@ std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
   return std::nullopt;
 }
 
+std::optional<Decision> FairPreempting::NextWherePermitWasTaken(const ClusterState& state, Micros now) {
+  while (!permits_taken_at_.empty()) {
+    const NodeId node = permits_taken_at_.back();
+    permits_taken_at_.pop_back();
+    if (!state.FreeNodes(TaskKind::kReduce).Contains(node.value)) continue;
+    std::optional<std::uint32_t> reduce;
+    const auto taker = order().Offer(state, kReduceSlot, now, [&](JobId job) {
+      reduce = admission().NextReduce(state, job, node);
+      return reduce.has_value();
+    });
+    if (taker) return Decision{{*taker, TaskKind::kReduce, *reduce}, node};
+  }
+  return std::nullopt;
+}
+
 std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros now) {
   if (auto map = NextFreed(state)) return map;
+  if (auto reduce = NextWherePermitWasTaken(state, now)) return reduce;
   auto decision = Greedy::Next(state, now);
   if (decision) return decision;
   order().ForgetOwed();

@@ -25,6 +25,8 @@
 // With `+ccs` a pool may be starved of two things. Its reduces that compute, beside those that wait to, tell whether it
 // lacks permits, and preemption takes reduces that compute, unless fair.preempt_computing forbids that. All its reduces
 // tell whether it lacks room to copy, of which pools have no minimum, and preemption takes reduces that copy or wait.
+// The room of a reduce whose permit was taken is offered before other rooms, in the order of the jobs: who copies there
+// waits for a reduce of the starved pool, elsewhere perhaps for a reduce as long as the one that was killed.
 //
 // The clocks start and stop with the event that starves or feeds a pool or a job, once what follows from the event has
 // been decided (starvation_watch.h).
@@ -85,10 +87,13 @@ class FairPreempting : public GreedyOver<FairOrder> {
                            std::vector<Holding> pools, std::vector<JobHolding> holdings);
   // Returns the next map for a slot that was freed for its pool.
   std::optional<Decision> NextFreed(const ClusterState& state);
+  // Returns the next reduce for the room of one that computed.
+  std::optional<Decision> NextWherePermitWasTaken(const ClusterState& state, Micros now);
 
   PerSlot<StarvationClocks> pool_clocks_, job_clocks_;
   PerSlot<std::unique_ptr<StarvationWatch>> watches_;  // of Kinds()
-  std::vector<NodeId> freed_;                          // by the last Preempt(), of maps, and not taken yet
+  // By the last Preempt(), and not taken yet: the nodes of maps, and those of reduces that computed.
+  std::vector<NodeId> freed_, permits_taken_at_;
 };
 
 }  // namespace millrace::sched

@@ -427,7 +427,7 @@ TEST_F(WithinPoolsTest, AJobTakesAPermitOnANodeWhereItsReduceWaits) {
     104 decide
     -> preempt job1.r.0.0 n1: job2 is below its fair share of pool a
     -> compute job2.r.0.0 n1
-    -> launch job1.r.0.1 n2
+    -> launch job1.r.0.1 n1
   )");
 }
 

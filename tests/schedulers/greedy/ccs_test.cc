@@ -225,7 +225,52 @@ TEST(Ccs, APoolThatIsStarvedOfPermitsTakesOneOnANodeWhereItWaits) {
     14 decide
     -> preempt job1.r.0.0 n1: pool bob is below its fair share
     -> compute job2.r.0.0 n1
-    -> launch job1.r.0.1 n2
+    -> launch job1.r.0.1 n1
+  )");
+}
+
+// Figure 6 with reduces of 1,000 s: those that give way go back to where they computed, behind the small job's, and not
+// behind their own kind on another node.
+TEST(Ccs, AReduceThatLostItsPermitIsNotHeldUpByAnotherOfItsJob) {
+  Settings settings;
+  settings.Of<FairSettings>().fair_share_timeout = 10;
+  Engine engine({}, Make("fair+ccs+preempt", settings));
+  (void)Play(&engine, R"(
+    0 NodeJoined node=n1 reduces=1
+    0 NodeJoined node=n2 reduces=1
+    0 NodeJoined node=n3 reduces=1
+    0 NodeJoined node=n4 reduces=1
+    0 JobSubmitted job=job1 reduces=4 user=ann
+    0 decide
+    1 ReduceComputing attempt=job1.r.0.0
+    2 ReduceComputing attempt=job1.r.1.0
+    3 ReduceComputing attempt=job1.r.2.0
+    4 ReduceComputing attempt=job1.r.3.0
+    5 JobSubmitted job=job2 reduces=2 user=bob
+    5 decide
+    -> launch job2.r.0.0 n1
+    -> launch job2.r.1.0 n2
+    6 ReduceCopied attempt=job2.r.0.0
+    6 ReduceCopied attempt=job2.r.1.0
+    6 decide
+  )");
+  EXPECT_PLAYS(&engine, R"(
+    15 decide
+    16 decide
+    -> preempt job1.r.1.0 n2: pool bob is below its fair share
+    -> preempt job1.r.0.0 n1: pool bob is below its fair share
+    -> compute job2.r.0.0 n1
+    -> compute job2.r.1.0 n2
+    -> launch job1.r.0.1 n1
+    -> launch job1.r.1.1 n2
+    17 ReduceCopied attempt=job1.r.0.1
+    17 ReduceCopied attempt=job1.r.1.1
+    21 AttemptSucceeded attempt=job2.r.0.0
+    21 AttemptSucceeded attempt=job2.r.1.0
+    -> ended job2 succeeded
+    21 decide
+    -> compute job1.r.0.1 n1
+    -> compute job1.r.1.1 n2
   )");
 }
 
