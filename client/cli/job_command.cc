@@ -1,7 +1,6 @@
 #include "client/cli/job_command.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -22,6 +21,8 @@ using console::Arguments;
 using console::Printer;
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
 std::string Percent(double fraction) { return std::to_string(static_cast<int>(fraction * 100)) + "%"; }
 
 // Every verb but list begins with this: one job that the command line names, and a connection.
@@ -32,11 +33,11 @@ struct OneJob {
 };
 
 std::optional<int> Begin(const Invocation& invocation, Arguments& arguments, const Words& args, std::size_t operands,
-                         OneJob* one, const std::function<void()>& before_wait = {}) {
+                         OneJob* one) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, operands, operands)) return status;
   const Result<JobId> job = job::ParseJobArgument(arguments.operands()[0]);
   if (!job.ok()) return invocation.Fail(arguments.verb(), job.status(), kWrongUsage);
-  Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect(before_wait);
+  Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail(arguments.verb(), files.status(), kUnreachable);
   *one = {std::move(files).value(), *job};
   return std::nullopt;
@@ -143,16 +144,30 @@ int ShowStatus(const Invocation& invocation, const Words& args) {
 }
 
 int Wait(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job wait", "JOB", "Waits until a job has ended. The exit status is 1 if it did not succeed.");
+  Arguments arguments(
+      "job wait", "JOB...",
+      "Waits until the jobs have ended, and reports each. The exit status is 1 if one did not succeed.");
   bool json = false;
-  arguments.Flag("--json", &json, "print its final state as JSON");
+  arguments.Flag("--json", &json, "print the final state of each as JSON, on a line of its own");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return *status;
+  std::vector<JobId> jobs;
+  for (const std::string& word : arguments.operands()) {
+    const Result<JobId> job = job::ParseJobArgument(word);
+    if (!job.ok()) return invocation.Fail("job wait", job.status(), kWrongUsage);
+    jobs.push_back(*job);
+  }
   SigintHold sigint;
   sigint.BeginThreads();
-  OneJob one;
-  const std::optional<int> begun = Begin(invocation, arguments, args, 1, &one, [&] { sigint.EndThreads(); });
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { sigint.EndThreads(); });
   sigint.EndThreads();
-  if (begun) return *begun;
-  return WaitAndReport(invocation, *one.files, one.job, sigint, json, "job wait");
+  if (!files.ok()) return invocation.Fail("job wait", files.status(), kUnreachable);
+  int exit_status = kDone;
+  for (const JobId job : jobs) {
+    const int status = WaitAndReport(invocation, **files, job, sigint, {.json = json, .what = "job wait"});
+    if (status > kFailed) return status;  // Ctrl-C
+    exit_status = std::max(exit_status, status);
+  }
+  return exit_status;
 }
 
 int Kill(const Invocation& invocation, const Words& args) {
@@ -176,14 +191,6 @@ int SetPriority(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = Begin(invocation, again, args, 2, &one)) return *status;
   const Status set = one.client().SetPriority(one.job, *priority);
   return set.ok() ? kDone : invocation.Fail("job priority", set);
-}
-
-Json ToJson(const job::Counter& counter) {
-  Json json;
-  console::SetBytes(json, "group", counter.group);
-  console::SetBytes(json, "name", counter.name);
-  json["value"] = counter.value;
-  return json;
 }
 
 int ShowCounters(const Invocation& invocation, const Words& args) {

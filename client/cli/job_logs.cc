@@ -21,6 +21,7 @@ Result<AttemptId> AttemptOf(JobId job, const std::string& word) {
 
 struct Wanted {
   bool out = false, err = false;
+  bool only_failed = false;
 };
 
 Status PrintLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted, Printer& out) {
@@ -30,13 +31,15 @@ Status PrintLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted
   return out.Flush();
 }
 
-// Prints the logs of all attempts. One that cannot be fetched, because its worker is gone, does not hide the others.
+// Prints the logs of all attempts that are wanted. One that cannot be fetched, because its worker is gone, does not
+// hide the others.
 int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Wanted wanted) {
   const Result<std::vector<job::AttemptStatus>> attempts = client.Attempts(job);
   if (!attempts.ok()) return invocation.Fail("job logs", attempts.status());
   Printer out(invocation.console.out);
   int status = kDone;
   for (const job::AttemptStatus& attempt : *attempts) {
+    if (wanted.only_failed && attempt.state != job::AttemptState::kFailed) continue;
     out << "==== " << ToText(attempt.attempt) << " on node " << std::to_string(attempt.node.value) << " ("
         << Printable(attempt.host) << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ")
         << Printable(attempt.reason) << "\n";
@@ -53,9 +56,10 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   console::Arguments arguments(
       "job logs", "JOB [ATTEMPT]",
       "Prints what one of a job's attempts printed, or what all of them did, each under a line that names it.");
-  bool only_out = false, only_err = false;
+  bool only_out = false, only_err = false, only_failed = false;
   arguments.Flag("--stdout", &only_out, "standard output only");
   arguments.Flag("--stderr", &only_err, "standard error only");
+  arguments.Flag("--failed", &only_failed, "of attempts that have failed only");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 2)) return *status;
   const Words& operands = arguments.operands();
   const Result<JobId> job = job::ParseJobArgument(operands[0]);
@@ -69,7 +73,7 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job logs", files.status(), kUnreachable);
   job::JobClient client(**files);
-  const Wanted wanted{only_out || !only_err, only_err || !only_out};
+  const Wanted wanted{only_out || !only_err, only_err || !only_out, only_failed};
   if (!one) return PrintAll(invocation, client, *job, wanted);
   Printer out(invocation.console.out);
   const Status printed = PrintLogs(client, *one, wanted, out);

@@ -123,6 +123,24 @@ std::string Summary(const job::JobStatus& status) {
   return text;
 }
 
+std::string OwnCounterLines(const std::vector<job::Counter>& counters) {
+  std::string text;
+  for (const job::Counter& counter : counters) {
+    if (counter.group == job::kEngineCounters) continue;
+    text +=
+        "  " + Printable(counter.group) + " " + Printable(counter.name) + " " + std::to_string(counter.value) + "\n";
+  }
+  return text;
+}
+
+nlohmann::ordered_json ToJson(const job::Counter& counter) {
+  nlohmann::ordered_json json;
+  console::SetBytes(json, "group", counter.group);
+  console::SetBytes(json, "name", counter.name);
+  json["value"] = counter.value;
+  return json;
+}
+
 nlohmann::ordered_json JobNumbers(const std::vector<JobId>& jobs) {
   auto numbers = nlohmann::ordered_json::array();
   for (const JobId job : jobs) numbers.push_back(job.value);

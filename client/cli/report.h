@@ -33,6 +33,11 @@ class PlainProgress {
 // Returns several lines, each with its newline.
 [[nodiscard]] std::string Summary(const job::JobStatus& status);
 
+// Returns a line for each counter that is not one of the engine; empty if there are none.
+[[nodiscard]] std::string OwnCounterLines(const std::vector<job::Counter>& counters);
+
+[[nodiscard]] nlohmann::ordered_json ToJson(const job::Counter& counter);
+
 // Returns the jobs as a JSON array of numbers.
 [[nodiscard]] nlohmann::ordered_json JobNumbers(const std::vector<JobId>& jobs);
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/find_job.h"
+#include "client/cli/job_help.h"
 #include "client/cli/wait_job.h"
 #include "client/job/engine_options.h"
 #include "client/job_client/input_sample.h"
@@ -172,7 +173,16 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   arguments.Text("--name", &options->name, "the job's name in listings (default: the name that its program has)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return status;
+  if (verb == "local run")
+    arguments.List(
+        "--file", &options->files,
+        "LOCAL=PATH, a local file or directory that the job reads at PATH besides its input; may be repeated");
+  // In no group, so that the help does not list it: `local run` gives it.
+  arguments.options().add_option("--shown-output", options->shown_output)->group("");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) {
+    const std::optional<std::string> job = JobToExplain(args, invocation.directory());
+    return *status == kDone && job ? ExplainJob(invocation, *job) : *status;
+  }
   if (options->output.empty())
     return invocation.Fail(verb, Invalid("the output is missing; give -o OUTPUT"), kWrongUsage);
   options->job = arguments.operands()[0];
@@ -245,7 +255,8 @@ int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOpti
   }
   sigint.Catch();  // before the line is printed, since from here on Ctrl-C means the job
   if (!invocation.console.err_is_terminal) console::SayLine(invocation.console, ToText(*job) + ": submitted");
-  return WaitAndReport(invocation, **files, *job, sigint, options.json, "run " + options.job);
+  return WaitAndReport(invocation, **files, *job, sigint,
+                       {.json = options.json, .what = "run " + options.job, .shown_output = options.shown_output});
 }
 
 int RunCommand(const Invocation& invocation, const Words& args) {

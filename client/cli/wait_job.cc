@@ -104,13 +104,30 @@ class Waiter {
   std::optional<std::chrono::steady_clock::time_point> running_since_;
 };
 
-int Report(const Invocation& invocation, const job::JobStatus& status, bool json) {
-  if (json) console::Printer(invocation.console.out) << console::Dump(ToJson(status)) << "\n";
+// Returns the job's counters; none, after a line that says so, if the master does not give them.
+std::vector<job::Counter> CountersOf(const Invocation& invocation, dfs::DfsClient& files, JobId job) {
+  Result<std::vector<job::Counter>> counters = job::JobClient(files).Counters(job);
+  if (counters.ok()) return std::move(counters).value();
+  console::SayLine(invocation.console,
+                   "millrace: " + ToText(job) + ": cannot get its counters: " + counters.status().message());
+  return {};
+}
+
+int Report(const Invocation& invocation, dfs::DfsClient& files, job::JobStatus status, const Reporting& reporting) {
+  if (!reporting.shown_output.empty()) status.output = reporting.shown_output;
+  console::Printer out(invocation.console.out);
+  if (reporting.json) {
+    nlohmann::ordered_json json = ToJson(status);
+    json["counters"] = nlohmann::ordered_json::array();
+    for (const job::Counter& counter : CountersOf(invocation, files, status.job))
+      json["counters"].push_back(ToJson(counter));
+    out << console::Dump(json) << "\n";
+  }
   if (status.state != job::JobState::kSucceeded) {
     const std::string reason = status.reason.empty() ? "no reason was given" : status.reason;
     return invocation.Fail(ToText(status.job), Invalid(std::string(ToString(status.state)) + ": " + reason));
   }
-  if (!json) console::Printer(invocation.console.out) << Summary(status);
+  if (!reporting.json) out << Summary(status) << OwnCounterLines(CountersOf(invocation, files, status.job));
   return kDone;
 }
 
@@ -122,11 +139,11 @@ Result<Waited> WaitForJob(const Invocation& invocation, dfs::DfsClient& files, J
 
 }  // namespace
 
-int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint, bool json,
-                  const std::string& what) {
+int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint,
+                  const Reporting& reporting) {
   const Result<Waited> waited = WaitForJob(invocation, files, job, sigint);
-  if (!waited.ok()) return invocation.Fail(what, waited.status());
-  return waited->ended ? Report(invocation, *waited->ended, json) : waited->exit_status;
+  if (!waited.ok()) return invocation.Fail(reporting.what, waited.status());
+  return waited->ended ? Report(invocation, files, *waited->ended, reporting) : waited->exit_status;
 }
 
 }  // namespace millrace::cli

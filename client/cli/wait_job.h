@@ -9,10 +9,17 @@
 
 namespace millrace::cli {
 
-// Waits until the job has ended. Then prints its summary (or JSON) on standard output if it succeeded, else why not on
-// standard error, and returns the exit status. Ctrl-C on a terminal asks whether to kill the job; elsewhere it kills
-// the job (exit status 130). `what` is how an error's line begins.
+// How the end of a job is reported.
+struct Reporting {
+  bool json = false;
+  std::string what = {};          // how an error's line begins
+  std::string shown_output = {};  // what the report calls the job's output; empty: by its path
+};
+
+// Waits until the job has ended. Then prints its summary with the job's own counters (or JSON with all counters) on
+// standard output if it succeeded, else why not on standard error, and returns the exit status. Ctrl-C on a terminal
+// asks whether to kill the job; elsewhere it kills the job (exit status 130).
 [[nodiscard]] int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint,
-                                bool json, const std::string& what);
+                                const Reporting& reporting);
 
 }  // namespace millrace::cli

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
 
@@ -17,6 +18,22 @@ Status NoJob(const std::string& executable, const std::string& why) {
 bool IsTrue(const nlohmann::json& json, const char* name) {
   const auto field = json.find(name);
   return field != json.end() && field->is_boolean() && *field;
+}
+
+// Returns the line that the job prints.
+Result<std::string> AskForDescription(const std::string& executable, const std::vector<std::string>& arguments,
+                                      const CaptureLimits& limits) {
+  std::vector<std::string> argv{executable, "--millrace-describe"};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  Result<Captured> captured = RunCaptured(argv, limits);
+  if (!captured.ok()) return NoJob(executable, captured.status().message());
+  const std::string_view error(captured->error);
+  if (captured->exit_status == kWrongUsage && !error.empty())
+    return Invalid(std::string(error.substr(0, error.find('\n'))));
+  if (captured->exit_status != 0)
+    return NoJob(executable,
+                 "asked for its description it ended with exit status " + std::to_string(captured->exit_status));
+  return std::move(captured->output);
 }
 
 }  // namespace
@@ -64,17 +81,39 @@ Result<std::pair<std::string, std::string>> ParseParameter(std::string_view text
 
 Result<JobDescription> DescribeJob(const std::string& executable, const Parameters& parameters,
                                    const CaptureLimits& limits) {
-  std::vector<std::string> argv{executable, "--millrace-describe", "--"};
-  for (const auto& [name, value] : parameters) argv.push_back(name + "=" + value);
-  Result<Captured> captured = RunCaptured(argv, limits);
-  if (!captured.ok()) return NoJob(executable, captured.status().message());
-  const std::string_view error(captured->error);
-  if (captured->exit_status == kWrongUsage && !error.empty())
-    return Invalid(std::string(error.substr(0, error.find('\n'))));
-  if (captured->exit_status != 0)
-    return NoJob(executable,
-                 "asked for its description it ended with exit status " + std::to_string(captured->exit_status));
-  return ParseDescription(executable, captured->output);
+  std::vector<std::string> arguments{"--"};
+  for (const auto& [name, value] : parameters) arguments.push_back(name + "=" + value);
+  MILLRACE_ASSIGN(const std::string line, AskForDescription(executable, arguments, limits));
+  return ParseDescription(executable, line);
+}
+
+Result<std::vector<JobOption>> OptionsOfJob(const std::string& executable, const CaptureLimits& limits) {
+  MILLRACE_ASSIGN(const std::string line, AskForDescription(executable, {}, limits));
+  MILLRACE_TRY(ParseDescription(executable, line).status());
+  return ParseOptions(executable, line);
+}
+
+Result<std::vector<JobOption>> ParseOptions(const std::string& executable, std::string_view line) {
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  const auto list = json.is_object() ? json.find("options") : json.end();
+  if (list == json.end() || !list->is_array()) return NoJob(executable, "its description lacks its options");
+  std::vector<JobOption> options;
+  for (const nlohmann::json& each : *list) {
+    JobOption& option = options.emplace_back();
+    const std::pair<const char*, std::string*> fields[] = {{"name", &option.name},
+                                                           {"type", &option.type},
+                                                           {"default", &option.default_text},
+                                                           {"range", &option.range},
+                                                           {"help", &option.help}};
+    for (const auto& [name, text] : fields) {
+      const auto field = each.is_object() ? each.find(name) : each.end();
+      if (field == each.end() || !field->is_string()) return NoJob(executable, "an option of it lacks a field");
+      *text = *field;
+    }
+    option.required = IsTrue(each, "required");
+    option.of_engine = IsTrue(each, "engine");
+  }
+  return options;
 }
 
 Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& where, std::uint32_t reduces,

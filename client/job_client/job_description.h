@@ -35,6 +35,18 @@ struct JobDescription {
 [[nodiscard]] Result<JobDescription> DescribeJob(const std::string& executable, const Parameters& parameters,
                                                  const CaptureLimits& limits);
 
+// An option that -D may set, in words.
+struct JobOption {
+  std::string name, type, default_text, range, help;
+  bool required = false, of_engine = false;  // of_engine: every job has it
+};
+
+// Runs `executable --millrace-describe` and returns the options that it lists: those of the engine and the job's own.
+[[nodiscard]] Result<std::vector<JobOption>> OptionsOfJob(const std::string& executable, const CaptureLimits& limits);
+
+// Returns the options in the line of a description; kInvalid, naming the executable, if one of them lacks a field.
+[[nodiscard]] Result<std::vector<JobOption>> ParseOptions(const std::string& executable, std::string_view line);
+
 // Returns what a description says; kInvalid, naming the executable, for a line that is not one.
 [[nodiscard]] Result<JobDescription> ParseDescription(const std::string& executable, std::string_view line);
 

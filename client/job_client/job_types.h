@@ -104,6 +104,8 @@ struct AttemptStatus {
 
 enum class LogStream { kStdout, kStderr };
 
+inline constexpr std::string_view kEngineCounters = "millrace";  // the group of the counters that every job has
+
 struct Counter {
   std::string group, name;
   std::int64_t value = 0;

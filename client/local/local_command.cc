@@ -1,10 +1,13 @@
 #include "client/local/local_command.h"
 
+#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 
 #include "base/console/arguments.h"
@@ -35,22 +38,76 @@ std::size_t EndOfOptions(const Words& args) {
   return std::min(i, args.size());
 }
 
+constexpr const char* kInput = "/input/";
+
 bool Present(const std::string& path) {
   struct stat entry {};
   return ::lstat(path.c_str(), &entry) == 0;
 }
 
+// Returns the local files that the words name: "-" is standard input, and a word that names no file may be a pattern,
+// since shells leave one alone that stands in quotation marks.
+Result<Words> LocalInputs(const Words& words) {
+  Words inputs;
+  for (const std::string& word : words) {
+    if (word == "-" || Present(word)) {
+      inputs.push_back(word);
+      continue;
+    }
+    glob_t found{};
+    const int status =
+        word.find_first_of("*?[") == std::string::npos ? GLOB_NOMATCH : ::glob(word.c_str(), 0, nullptr, &found);
+    const std::unique_ptr<glob_t, decltype(&::globfree)> owner(&found, &::globfree);
+    if (status != 0) return NotFound("there is no local file " + Quote(word));
+    inputs.insert(inputs.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  if (std::ranges::count(inputs, "-") > 1) return Invalid("standard input (-) can be read once only");
+  return inputs;
+}
+
+// A local file or directory and where the job finds it.
+struct SideFile {
+  std::string local, path;
+};
+
+Result<std::vector<SideFile>> SideFiles(const Words& words) {
+  std::vector<SideFile> files;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.rfind('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
+      return Invalid("--file " + Quote(word) + " is not LOCAL=PATH");
+    SideFile file{word.substr(0, equals), word.substr(equals + 1)};
+    if (!file.path.starts_with('/')) file.path.insert(0, "/");
+    if (file.path.starts_with(kInput) || file.path == kOutput || file.path.starts_with(std::string(kOutput) + "/"))
+      return Invalid("--file " + Quote(word) +
+                     ": /input and /output hold what the job reads and writes; choose another path");
+    if (!Present(file.local)) return NotFound("there is no local file " + Quote(file.local));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+// A job over local files.
+struct LocalRun {
+  cli::RunOptions options;
+  std::vector<SideFile> files;
+};
+
 // Checks what has to be known of a job over local files before a cluster is started.
-std::optional<int> CheckRun(const Invocation& invocation, const Words& words, cli::RunOptions* run) {
+std::optional<int> CheckRun(const Invocation& invocation, const Words& words, LocalRun* local) {
+  cli::RunOptions* const run = &local->options;
   if (const std::optional<int> status = cli::ParseRunOptions(invocation, words, "local run", run)) return status;
   if (run->detach)
     return invocation.Fail("local run", Invalid("--detach: the cluster ends with the command; leave it out"),
                            kWrongUsage);
   const Result<cli::Prepared> prepared = cli::PrepareRun(invocation, *run);
   if (!prepared.ok()) return invocation.Fail("local run " + run->job, prepared.status(), kWrongUsage);
-  for (const std::string& input : run->inputs) {
-    if (!Present(input)) return invocation.Fail("local run", NotFound("there is no local file " + Quote(input)));
-  }
+  Result<Words> inputs = LocalInputs(run->inputs);
+  if (!inputs.ok()) return invocation.Fail("local run", inputs.status());
+  run->inputs = std::move(inputs).value();
+  Result<std::vector<SideFile>> files = SideFiles(run->files);
+  if (!files.ok()) return invocation.Fail("local run", files.status(), kWrongUsage);
+  local->files = std::move(files).value();
   if (Present(run->output)) {
     return invocation.Fail("local run",
                            Exists("the output " + Quote(run->output) + " exists already; remove it or choose another"));
@@ -63,7 +120,8 @@ class Session {
   Session(const Invocation& invocation, Signals& signals, LocalCluster& cluster)
       : invocation_(invocation), signals_(signals), cluster_(cluster) {}
 
-  int Run(const Words& argv, bool without_input) {
+  // Returns the exit status of the command. Its output goes to the file `log`, unless that is empty.
+  int Run(const Words& argv, bool without_input, const std::string& log = {}) {
     // The directory comes last, because bundled jobs bear names of common tools (grep).
     const char* path = std::getenv("PATH");
     const ProcessSpec spec{
@@ -71,7 +129,7 @@ class Session {
         .environment = {{"MILLRACE_MASTER", cluster_.address()},
                         {"MILLRACE_CLUSTER", ""},  // the value that we were given belongs to another cluster
                         {"PATH", (path != nullptr ? std::string(path) + ":" : "") + invocation_.directory()}},
-        .log = {},
+        .log = log,
         .without_input = without_input};
     Result<Process> command = Process::Start(spec, cluster_.registry());
     if (!command.ok()) return invocation_.Fail("local", command.status(), kNotStarted);
@@ -79,30 +137,60 @@ class Session {
   }
 
   // Runs this program once for each step, so that a step prints what its command prints.
-  int RunJob(const cli::RunOptions& run) {
+  int RunJob(const LocalRun& local) {
+    const cli::RunOptions& run = local.options;
+    for (const SideFile& file : local.files) {
+      if (const int status = Put(file.local, file.path); status != 0) return status;
+    }
     Words job{invocation_.self, "run"};
     const Words options = OptionsOf(run);
     job.insert(job.end(), options.begin(), options.end());
     job.insert(job.end(), {"--", run.job});
     for (std::size_t i = 0; i < run.inputs.size(); ++i) {
-      const std::string name = dfs::LastName(run.inputs[i]);
-      const std::string stored = "/input/" + std::to_string(i) + (name.empty() ? "" : "/" + name);
-      if (const int status =
-              Run({invocation_.self, "fs", "put", "--progress", Style(), "--", run.inputs[i], stored}, false);
-          status != 0)
-        return status;
+      const std::string name = run.inputs[i] == "-" ? "stdin" : dfs::LastName(run.inputs[i]);
+      const std::string stored = kInput + std::to_string(i) + (name.empty() ? "" : "/" + name);
+      if (const int status = Put(run.inputs[i], stored); status != 0) return status;
       job.push_back(stored);
     }
     // Without input, Ctrl-C leads to no question: the job ends with its cluster.
-    if (const int status = Run(job, true); status != 0) return status;
+    if (const int status = Run(job, true); status != 0) {
+      KeepLogs(run.output);
+      return status;
+    }
     return Run({invocation_.self, "fs", "get", "--progress", Style(), "--", kOutput, run.output}, false);
   }
 
  private:
+  int Put(const std::string& local, const std::string& path) {
+    return Run({invocation_.self, "fs", "put", "--progress", Style(), "--", local, path}, false);
+  }
+
+  // The logs go with the cluster, but those of attempts that have failed are what the author of a job asks for next.
+  void KeepLogs(const std::string& output) {
+    std::string log = output;
+    while (log.size() > 1 && log.ends_with('/')) log.pop_back();
+    log += ".log";
+    if (Present(log)) {
+      console::SayLine(invocation_.console, "millrace: the logs of the failed attempts are not kept, since " +
+                                                Quote(log) + " is there already");
+      return;
+    }
+    const int status = Run({invocation_.self, "job", "logs", "--failed", "--", "1"}, true, log);
+    struct stat entry {};
+    if (status == 0 && ::stat(log.c_str(), &entry) == 0 && entry.st_size > 0) {
+      console::SayLine(invocation_.console, "millrace: what the failed attempts printed is in " + Quote(log));
+    } else {
+      ::unlink(log.c_str());  // no attempt of it has failed
+    }
+  }
+
   [[nodiscard]] std::string Style() const { return invocation_.console.err_is_terminal ? "bar" : "none"; }
 
   static Words OptionsOf(const cli::RunOptions& run) {
-    Words words{"-o", kOutput};
+    Words words{"-o", kOutput, "--shown-output=" + run.output};
+    if (run.max_failed_maps >= 0) words.insert(words.end(), {"--max-failed-maps", std::to_string(run.max_failed_maps)});
+    if (run.skip_bad_records >= 0)
+      words.insert(words.end(), {"--skip-bad-records", std::to_string(run.skip_bad_records)});
     if (run.reducers >= 0) words.insert(words.end(), {"--reducers", std::to_string(run.reducers)});
     for (const std::string& parameter : run.parameters) words.insert(words.end(), {"-D", parameter});
     const auto add = [&words](const std::string& option, const std::string& value) {
@@ -161,7 +249,7 @@ std::optional<int> ParseLocalOptions(const Invocation& invocation, const Words& 
 int LocalCommand(const Invocation& invocation, const Words& args) {
   LocalOptions options;
   if (const std::optional<int> status = ParseLocalOptions(invocation, args, &options)) return *status;
-  cli::RunOptions run;
+  LocalRun run;
   if (options.run) {
     if (const std::optional<int> status = CheckRun(invocation, options.command, &run)) return *status;
   }

@@ -1,6 +1,7 @@
 """millrace local: a whole cluster for the length of one command."""
 
 import glob
+import json
 import os
 import signal
 import subprocess
@@ -47,6 +48,76 @@ class LocalTest(unittest.TestCase):
         self.assertEqual(shell("cat out/part-r-*", cwd=self.tmp.name), b"a\t500\nb\t1000\nc\t500\n")
         self.assertEqual(self.left(), [])
         self.run_local("--workers", "1", "run", "wordcount", source, "-o", out, status=1)
+
+    def test_patterns_and_standard_input(self):
+        for name, text in (("a.txt", "x y\n"), ("b.txt", "y\n"), ("c.log", "z\n")):
+            with open(os.path.join(self.tmp.name, name), "w") as f:
+                f.write(text)
+        out = os.path.join(self.tmp.name, "out")
+        command = [MILLRACE, "local", "--workers", "1", "run", "wordcount", os.path.join(self.tmp.name, "*.txt"), "-", "-o", out]
+        done = subprocess.run(command, env=self.environment, capture_output=True, input=b"y from standard input\n", timeout=LIMIT_SECONDS, check=True)
+        self.assertEqual(shell("cat out/part-r-*", cwd=self.tmp.name), b"from\t1\ninput\t1\nstandard\t1\nx\t1\ny\t3\n")
+        self.assertIn(out.encode(), done.stdout, "the summary names the directory that was asked for")
+        self.assertNotIn(b'"/output"', done.stdout)
+        twice = self.run_local("run", "wordcount", "-", "-", "-o", out + "2", status=1)
+        self.assertIn(b"once only", twice.stderr)
+        self.assertIn(b"*.csv", self.run_local("run", "wordcount", os.path.join(self.tmp.name, "*.csv"), "-o", out + "2", status=1).stderr)
+
+    def test_side_files_and_counters(self):
+        text, stop = os.path.join(self.tmp.name, "text"), os.path.join(self.tmp.name, "stop words")
+        with open(text, "w") as f:
+            f.write("the cat and the dog\n")
+        with open(stop, "w") as f:
+            f.write("the\nand\n")
+        job = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "stop_words")
+        out = os.path.join(self.tmp.name, "out")
+        done = self.run_local("--workers", "1", "run", job, text, "-o", out, "--file", stop + "=/lists/stop", "-D", "stop.list=/lists/stop")
+        self.assertEqual(shell("cat out/part-r-*", cwd=self.tmp.name), b"cat\t1\ndog\t1\n")
+        self.assertIn(b"  words left_out 3\n", done.stdout, "the job's own counters are in the summary")
+        self.assertNotIn(b"map_input_records", done.stdout)
+        done = self.run_local("--workers", "1", "run", job, text, "-o", out + "2", "--json", "--file", stop + "=/lists/stop", "-D", "stop.list=/lists/stop")
+        report = json.loads(done.stdout)
+        counters = {(c["group"], c["name"]): c["value"] for c in report["counters"]}
+        self.assertEqual((counters["words", "left_out"], counters["millrace", "map_input_records"]), (3, 1))
+        self.assertEqual(report["output"], out + "2")
+        for wrong in ("stop", "=/x", stop + "=/output/x", stop + "=/input/0"):
+            self.assertIn(b"--file", self.run_local("run", "wordcount", text, "-o", out + "3", "--file", wrong, status=2).stderr)
+        self.assertIn(b"there is no local file", self.run_local("run", "wordcount", text, "-o", out + "3", "--file", "none=/x", status=2).stderr)
+
+    def test_the_logs_of_a_job_that_failed_are_kept(self):
+        source, out = os.path.join(self.tmp.name, "in"), os.path.join(self.tmp.name, "out")
+        with open(source, "w") as f:
+            f.write("a\n")
+        job = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        failing = ["--workers", "1", "run", job, source, "-o", out, "-D", "crash.how=exit", "-D", "job.max_attempts=1"]
+        done = self.run_local(*failing, status=1)
+        self.assertIn(out + ".log", done.stderr.decode())
+        with open(out + ".log", encoding="utf-8") as f:
+            log = f.read()
+        self.assertIn("==== job1.m.0.0", log)
+        self.assertIn("about to end by exit", log)
+        self.assertIn(b"not kept", self.run_local(*failing, status=1).stderr)
+        with open(out + ".log", encoding="utf-8") as f:
+            self.assertEqual(f.read(), log)
+        self.assertEqual(self.left(), [])
+
+    def test_a_job_goes_on_without_bad_records(self):
+        source, out = os.path.join(self.tmp.name, "in"), os.path.join(self.tmp.name, "out")
+        with open(source, "w") as f:
+            f.write("good words\nTHROW\ngood\n")
+        job = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "bad_lines")
+        done = self.run_local("--workers", "1", "run", job, source, "-o", out, "--skip-bad-records", "1")
+        self.assertIn(b"left out 1 record", done.stdout)
+        self.assertEqual(shell("cat out/part-r-*", cwd=self.tmp.name), b"good\t2\nwords\t1\n")
+
+    def test_the_help_of_a_job_lists_its_options(self):
+        done = subprocess.run([MILLRACE, "run", "grep", "--help"], capture_output=True, check=True, timeout=LIMIT_SECONDS)
+        self.assertIn(b"--reducers", done.stdout)
+        own, of_all = done.stdout.split(b"Options of every job:")
+        self.assertIn(b"-D grep.pattern=text", own)
+        self.assertIn(b"(must be given)", own)
+        self.assertIn(b"-D task.memory=bytes", of_all)
+        self.assertNotIn(b"grep.pattern", subprocess.run([MILLRACE, "run", "--help"], capture_output=True, check=True).stdout)
 
     def test_nothing_is_left_after_it_was_killed(self):
         reader, writer = os.pipe()

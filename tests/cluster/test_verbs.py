@@ -51,6 +51,15 @@ class VerbsTest(unittest.TestCase):
         self.assertEqual(history.count("AttemptSucceeded"), history.count("AttemptLaunched"))
         self.cluster.run("job", "status", "999", status=1)
 
+    def test_several_jobs_are_waited_for(self):
+        jobs = [self.start_job("/several1"), self.start_job("/several2")]
+        said = [json.loads(line) for line in self.ask("job", "wait", "--json", str(jobs[1]), f"job{jobs[0]}").splitlines()]
+        self.assertEqual([(one["job"], one["state"]) for one in said], [(jobs[1], "succeeded"), (jobs[0], "succeeded")])
+        killed = int(self.ask("run", "sleep", "-o", "/several3", "--detach", "-D", "sleep.map_time=1h").split()[-1])
+        self.ask("job", "kill", str(killed))
+        text = self.ask("job", "wait", str(killed), str(jobs[0]), status=1)
+        self.assertIn(b"job%d succeeded" % jobs[0], text, "one that did not succeed does not hide the others")
+
     def test_logs_of_attempts_hold_what_user_code_wrote(self):
         job = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
         _, error = self.cluster.run("run", job, "/text", "-o", "/crash", "-D", "crash.how=exit", "--name", "crashing", status=1)

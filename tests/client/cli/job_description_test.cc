@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/file.h"
+#include "client/cli/job_help.h"
 
 namespace millrace::job {
 namespace {
@@ -32,6 +33,31 @@ TEST_F(DescriptionTest, AJobTellsWhatItIs) {
   EXPECT_EQ(description->name, "--millrace-describe -- a.b=c d");
   EXPECT_EQ(description->split_by, SplitBy::kFixedRecords);
   EXPECT_EQ(description->record_bytes, 100u);
+}
+
+TEST_F(DescriptionTest, AJobTellsItsOptions) {
+  const std::string job =
+      Script(R"(echo '{"millrace_job":1,"name":"'"$#"'","split_by":"block","record_bytes":0,"options":[)"
+             R"({"name":"a.b","type":"text","default":"","range":"","help":"what","required":true,"engine":false},)"
+             R"({"name":"task.memory","type":"bytes","default":"1MiB","range":"1 to 2","help":"m","engine":true}]}')");
+  const Result<std::vector<JobOption>> options = OptionsOfJob(job, {});
+  ASSERT_TRUE(options.ok()) << options.status().message();
+  ASSERT_EQ(options->size(), 2U);
+  const JobOption &own = (*options)[0], &of_engine = (*options)[1];
+  EXPECT_EQ(own.name + "|" + own.type + "|" + own.default_text + "|" + own.help, "a.b|text||what");
+  EXPECT_TRUE(own.required && !own.of_engine);
+  EXPECT_EQ(of_engine.default_text + "|" + of_engine.range, "1MiB|1 to 2");
+  EXPECT_TRUE(!of_engine.required && of_engine.of_engine);
+  EXPECT_EQ(cli::OptionLines("j", *options),
+            "Options of the job \"j\":\n  -D a.b=text\n        what (must be given)\n\nOptions of every job:\n"
+            "  -D task.memory=bytes\n        m; 1 to 2 (default 1MiB)\n");
+}
+
+TEST_F(DescriptionTest, OptionsThatLackSomethingAreRefused) {
+  for (const char* line : {"", "[]", "{}", R"({"options":7})", R"({"options":[7]})", R"({"options":[{"name":"a"}]})",
+                           R"({"options":[{"name":1,"type":"text","default":"","range":"","help":""}]})"}) {
+    EXPECT_EQ(ParseOptions("job", line).status().code(), StatusCode::kInvalid) << line;
+  }
 }
 
 TEST_F(DescriptionTest, AJobThatMakesItsData) {

@@ -26,6 +26,12 @@ TEST(ReportTest, APipeHearsOfTenPointsOnly) {
   EXPECT_EQ(progress.Update(Running(0.05, 0.10, 0)), "job3: map 5%, copy 10%, reduce 0%");
 }
 
+TEST(ReportTest, CountersOfTheEngineAreNotTheJobsOwn) {
+  EXPECT_EQ(OwnCounterLines({}), "");
+  EXPECT_EQ(OwnCounterLines({{"millrace", "map_input_records", 7}, {"words", "left out", 3}, {"words", "a\nb", -1}}),
+            "  words left out 3\n  words a\\nb -1\n");
+}
+
 TEST(ReportTest, OneHundredMeansDone) {
   PlainProgress progress;
   EXPECT_EQ(progress.Update(Running(0.999, 1, 0.4)), "job3: map 99%, copy 100%, reduce 40%");

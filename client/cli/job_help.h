@@ -1,0 +1,23 @@
+// The help of one job: `millrace run JOB --help` lists the options that the job declares. Thread rule: any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/cli/invocation.h"
+#include "client/job_client/job_description.h"
+
+namespace millrace::cli {
+
+// Returns the job about which help is asked: the first word that can be one, if "--help" or "-h" stands among the words
+// (before "--").
+[[nodiscard]] std::optional<std::string> JobToExplain(const Words& args, const std::string& directory);
+
+// Returns the options as the help lists them, those of the engine last; each line ends with a newline. Pure.
+[[nodiscard]] std::string OptionLines(const std::string& job, const std::vector<job::JobOption>& options);
+
+// Prints the job's options after the help of `run`, and returns the exit status. Requires: JobToExplain gave `job`.
+[[nodiscard]] int ExplainJob(const Invocation& invocation, const std::string& job);
+
+}  // namespace millrace::cli
