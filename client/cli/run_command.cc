@@ -173,10 +173,13 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   arguments.Text("--name", &options->name, "the job's name in listings (default: the name that its program has)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
-  if (verb == "local run")
+  if (verb == "local run") {
     arguments.List(
         "--file", &options->files,
         "LOCAL=PATH, a local file or directory that the job reads at PATH besides its input; may be repeated");
+    arguments.Flag("--in-process", &options->in_process,
+                   "run the whole job in one process and without a cluster, for debuggers and profilers");
+  }
   // In no group, so that the help does not list it: `local run` gives it.
   arguments.options().add_option("--shown-output", options->shown_output)->group("");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) {

@@ -13,8 +13,10 @@ struct RunOptions {
   std::int64_t max_failed_maps = -1;   // percent; -1: as -D job.max_failed_maps has it
   std::int64_t skip_bad_records = -1;  // of each map; -1: as -D job.skip_bad_records has it
   bool detach = false, json = false;
-  std::string shown_output;        // the directory that the summary names in place of `output`; empty: that itself
-  std::vector<std::string> files;  // of `local run`: LOCAL=PATH, what is put into the file system besides the input
+  std::string shown_output;  // the directory that the summary names in place of `output`; empty: that itself
+  // Of `local run`: LOCAL=PATH, what the job reads besides its input; and whether it runs without a cluster.
+  std::vector<std::string> files;
+  bool in_process = false;
 };
 
 // An option that tells schedulers of a job: --pool P, or -D scheduler.pool=P.

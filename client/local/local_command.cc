@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -113,6 +114,30 @@ std::optional<int> CheckRun(const Invocation& invocation, const Words& words, Lo
                            Exists("the output " + Quote(run->output) + " exists already; remove it or choose another"));
   }
   return std::nullopt;
+}
+
+// Becomes the job's executable, which runs the whole job by itself (client/process/solo/solo.h), so that a debugger or
+// profiler that started this program has the job before it. Returns only if that fails.
+int BecomeJob(const Invocation& invocation, const LocalRun& local) {
+  const cli::RunOptions& run = local.options;
+  const std::string what = "local run --in-process " + run.job;
+  if (run.json)
+    return invocation.Fail(what, Invalid("--json: there is no job of a cluster to describe; leave it out"),
+                           kWrongUsage);
+  if (std::ranges::find(run.inputs, "-") != run.inputs.end())
+    return invocation.Fail(what, Invalid("standard input (-) cannot be the input; give a file"), kWrongUsage);
+  const Result<cli::Prepared> prepared = cli::PrepareRun(invocation, run);
+  if (!prepared.ok()) return invocation.Fail(what, prepared.status(), kWrongUsage);
+  Words words{prepared->executable, "--millrace-solo", run.output, std::to_string(prepared->request.reduces)};
+  for (const auto& [name, value] : prepared->request.parameters) words.push_back(name + "=" + value);
+  for (const SideFile& file : local.files) words.push_back("--file=" + file.local + "=" + file.path);
+  words.emplace_back("--");
+  words.insert(words.end(), run.inputs.begin(), run.inputs.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(argv[0], argv.data());
+  return invocation.Fail(what, FromErrno(errno, "start " + Quote(words[0])), kNotStarted);
 }
 
 class Session {
@@ -252,6 +277,7 @@ int LocalCommand(const Invocation& invocation, const Words& args) {
   LocalRun run;
   if (options.run) {
     if (const std::optional<int> status = CheckRun(invocation, options.command, &run)) return *status;
+    if (run.options.in_process) return BecomeJob(invocation, run);
   }
   Signals signals;
   Result<LocalCluster> cluster = LocalCluster::Start(invocation.self, options.cluster, signals);

@@ -1,6 +1,5 @@
 #include "client/process/attempt_runner.h"
 
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -9,6 +8,7 @@
 
 #include "client/job/segments.h"
 #include "client/process/dfs_source.h"
+#include "client/job/part_name.h"
 
 namespace millrace {
 namespace {
@@ -29,9 +29,7 @@ class PartFile {
  public:
   PartFile(const SetUp& set_up, const JobOptions& options, const AttemptId& attempt, Storage& storage)
       : storage_(storage), attempt_(ToText(attempt)) {
-    char name[32];
-    std::snprintf(name, sizeof name, "part-%c-%05u", attempt.task.reduce() ? 'r' : 'm', attempt.task.index);
-    name_ = name;
+    name_ = PartName(attempt.task);
     path_ = set_up.output_directory + "/_temporary/" + attempt_ + "/" + name_;
     const EngineOptions& engine = options.engine();
     options_.replication =

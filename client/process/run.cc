@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "client/process/describe.h"
+#include "client/process/solo/solo.h"
 #include "client/process/task_loop.h"
 
 namespace millrace::internal {
@@ -61,6 +62,20 @@ int Prepare(const JobBinding& binding, int argc, char** argv) {
   return Answer(argv[0], Prepared(binding, argv, {argv + 6, argv + argc}), kFailed);
 }
 
+int Solo(const JobBinding& binding, int argc, char** argv) {
+  const std::string name = BaseName(argv[0]);
+  const Result<solo::SoloRun> run = solo::ParseSoloRun({argv + 2, argv + argc});
+  const Result<std::vector<CounterValue>> counters =
+      run.ok() ? solo::RunSolo(binding, name, *run) : Result<std::vector<CounterValue>>(run.status());
+  if (!counters.ok()) {
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), counters.status().message().c_str());
+    return run.ok() ? kFailed : kWrongUsage;
+  }
+  for (const CounterValue& counter : *counters)
+    std::printf("%s %s %lld\n", counter.group.c_str(), counter.name.c_str(), static_cast<long long>(counter.value));
+  return std::fflush(stdout) == 0 ? 0 : kFailed;
+}
+
 int Serve(const JobBinding& binding) {
   TaskLoopOptions options{.storage = RealStorage(),
                           // This is not exit(), because the task's thread is in the middle of something and nobody
@@ -92,6 +107,7 @@ int RunJob(const JobBinding& binding, int argc, char** argv) {
   if (mode == "--millrace-describe") return Describe(binding, argc, argv);
   if (mode == "--millrace-prepare" && argc >= 7) return Prepare(binding, argc, argv);
   if (mode == "--millrace-task" && argc == 2) return Serve(binding);
+  if (mode == "--millrace-solo") return Solo(binding, argc, argv);
   return BecomeClient(argc, argv);
 }
 

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from cluster import BIN, LIMIT_SECONDS, MILLRACE, shell
+from cluster import BIN, LIMIT_SECONDS, MILLRACE, shell, words
 
 
 class LocalTest(unittest.TestCase):
@@ -83,6 +83,46 @@ class LocalTest(unittest.TestCase):
         for wrong in ("stop", "=/x", stop + "=/output/x", stop + "=/input/0"):
             self.assertIn(b"--file", self.run_local("run", "wordcount", text, "-o", out + "3", "--file", wrong, status=2).stderr)
         self.assertIn(b"there is no local file", self.run_local("run", "wordcount", text, "-o", out + "3", "--file", "none=/x", status=2).stderr)
+
+    def test_a_job_in_one_process_gives_what_a_cluster_gives(self):
+        parts = os.path.join(self.tmp.name, "parts")
+        os.makedirs(os.path.join(parts, "below"))
+        for n, name in enumerate(("b", "a", "_hidden", "below/c")):
+            with open(os.path.join(parts, name), "wb") as f:
+                f.write(words(n, 50_000))
+        alone, cluster = os.path.join(self.tmp.name, "alone"), os.path.join(self.tmp.name, "cluster")
+        done = self.run_local("run", "wordcount", parts, "-o", alone, "-r", "3", "--in-process")
+        self.run_local("--workers", "1", "run", "wordcount", parts, "-o", cluster, "-r", "3")
+        self.assertEqual(shell("diff -r alone cluster && ls alone", cwd=self.tmp.name), b"_SUCCESS\npart-r-00000\npart-r-00001\npart-r-00002\n")
+        counts = {}
+        for n in (0, 1, 3):
+            for word in words(n, 50_000).split():
+                counts[word] = counts.get(word, 0) + 1
+        expected = b"".join(sorted(b"%s\t%d\n" % item for item in counts.items()))
+        self.assertEqual(shell("cat alone/part-r-* | LC_ALL=C sort", cwd=self.tmp.name), expected)
+        lines = sum(words(n, 50_000).count(b"\n") for n in (0, 1, 3))
+        self.assertIn(b"millrace map_input_records %d\n" % lines, done.stdout)
+        # Jobs of other shapes: without reduces, with data of their own, and with a file that is read besides.
+        self.run_local("run", "teragen", "-o", alone + "2", "-D", "input.records=1000", "-D", "input.maps=3", "--in-process")
+        self.run_local("--workers", "1", "run", "teragen", "-o", cluster + "2", "-D", "input.records=1000", "-D", "input.maps=3")
+        self.assertEqual(shell("diff -r alone2 cluster2; ls alone2 | wc -l", cwd=self.tmp.name), b"4\n")
+        text = os.path.join(self.tmp.name, "text")
+        with open(text, "w") as f:
+            f.write("the cat\n")
+        with open(text + ".stop", "w") as f:
+            f.write("the")
+        job = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "stop_words")
+        done = self.run_local("run", job, text, "-o", alone + "3", "--in-process", "--file", text + ".stop=/stop", "-D", "stop.list=/stop")
+        self.assertEqual(shell("cat alone3/part-r-00000", cwd=self.tmp.name), b"cat\t1\n")
+        self.assertIn(b"words left_out 1\n", done.stdout)
+        # What goes wrong.
+        self.assertIn(b"exists already", self.run_local("run", "wordcount", parts, "-o", alone, "--in-process", status=1).stderr)
+        self.assertIn(b"Prepare", self.run_local("run", "terasort", alone + "2", "-o", alone + "4", "--in-process", status=1).stderr)
+        crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        failed = self.run_local("run", crash, text, "-o", alone + "5", "-D", "crash.how=throw", "--in-process", status=1)
+        self.assertIn(b"task job0.m.0: ", failed.stderr)
+        self.assertEqual(shell("ls -d alone4* alone5* 2>/dev/null || true", cwd=self.tmp.name), b"")
+        self.assertEqual(self.left(), [])
 
     def test_the_logs_of_a_job_that_failed_are_kept(self):
         source, out = os.path.join(self.tmp.name, "in"), os.path.join(self.tmp.name, "out")

@@ -1,0 +1,100 @@
+#include "client/process/solo/local_input.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace millrace::solo {
+namespace {
+
+struct LocalFile {
+  std::string path, name;
+  std::uint64_t length = 0;
+};
+
+bool Hidden(const std::string& name) { return name.starts_with('_') || name.starts_with('.'); }
+
+// Appends the file, or the files below the directory, whose names begin with `prefix`.
+Status Collect(const std::string& path, const std::string& prefix, std::vector<LocalFile>* found) {
+  struct stat entry {};
+  if (::stat(path.c_str(), &entry) != 0) return FromErrno(errno, "input " + Quote(path));
+  if (!S_ISDIR(entry.st_mode)) {
+    if (!S_ISREG(entry.st_mode)) return Invalid("input " + Quote(path) + " is neither a file nor a directory");
+    const std::string name = prefix.empty() ? path.substr(path.rfind('/') + 1) : prefix;
+    found->push_back({path, name, static_cast<std::uint64_t>(entry.st_size)});
+    return Status::Ok();
+  }
+  MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(path));
+  for (const std::string& name : names) {
+    if (!Hidden(name)) MILLRACE_TRY(Collect(path + "/" + name, (prefix.empty() ? "" : prefix + "/") + name, found));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<FileSource> FileSource::Open(const std::string& path, std::uint64_t length) {
+  MILLRACE_ASSIGN(const Fd fd, OpenFile(path, O_RDONLY));
+  MILLRACE_ASSIGN(MappedFile file, MappedFile::Map(fd.get(), 0, length, path));
+  return FileSource(std::move(file), path);
+}
+
+Status FileSource::Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) {
+  const std::string_view bytes = file_.bytes();
+  if (offset > bytes.size() || size > bytes.size() - offset)
+    return Corrupt(Quote(path_) + " has " + std::to_string(bytes.size()) + " bytes and ends before byte " +
+                   std::to_string(offset + size));
+  if (size > 0) sink(bytes.substr(offset, size));
+  return Status::Ok();
+}
+
+Status FileSource::ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) {
+  const std::string_view bytes = file_.bytes();
+  if (offset < bytes.size()) out->append(bytes.substr(offset, size));
+  return Status::Ok();
+}
+
+Result<std::vector<Piece>> PiecesOf(const std::vector<std::string>& inputs, SplitBy split_by, std::uint64_t length) {
+  std::vector<Piece> pieces;
+  for (const std::string& input : inputs) {
+    std::vector<LocalFile> files;
+    MILLRACE_TRY(Collect(input, "", &files));
+    for (const LocalFile& file : files) {
+      const std::uint64_t step = split_by == SplitBy::kFile ? file.length : length;
+      for (std::uint64_t at = 0; at < file.length; at += step) {
+        const std::uint64_t size = std::min(step, file.length - at);
+        pieces.push_back({file.name, {file.path, at, size, file.length}});
+      }
+      if (file.length == 0 && split_by == SplitBy::kFile) pieces.push_back({file.name, {file.path, 0, 0, 0}});
+    }
+  }
+  return pieces;
+}
+
+std::vector<Piece> PiecesOf(const NumberRange& numbers) {
+  std::vector<Piece> pieces(numbers.maps);
+  std::uint64_t begin = 0;
+  for (std::uint32_t i = 0; i < numbers.maps; ++i) {
+    const std::uint64_t length = numbers.records / numbers.maps + (i < numbers.records % numbers.maps ? 1 : 0);
+    pieces[i].split = {"", begin, length, numbers.records};
+    begin += length;
+  }
+  return pieces;
+}
+
+Result<std::string> ReadFileOrDirectory(const std::string& path) {
+  std::vector<LocalFile> files;
+  MILLRACE_TRY(Collect(path, "", &files));
+  std::string bytes;
+  for (const LocalFile& file : files) {
+    MILLRACE_ASSIGN(const std::string more, ReadWholeFile(file.path));
+    bytes += more;
+  }
+  return bytes;
+}
+
+}  // namespace millrace::solo

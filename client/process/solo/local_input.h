@@ -1,0 +1,48 @@
+// The input of a job that runs in one process: files of this machine, found and cut as the master finds and cuts those
+// of the file system (master/jobs/splits.h), but at fixed lengths, since they have no blocks. Thread rule: the task's
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "client/format/byte_source.h"
+#include "client/job/attempt.h"
+
+namespace millrace::solo {
+
+// What one map reads: a part of a file, or, of a job that makes its data, a range of numbers (the path is empty then).
+struct Piece {
+  std::string name;  // as TaskContext::input_name has it
+  Split split;       // its name is the path
+};
+
+// A file on this machine. Every call reads it again, so it may not change.
+class FileSource final : public ByteSource {
+ public:
+  static Result<FileSource> Open(const std::string& path, std::uint64_t length);
+  Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override;
+  Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
+
+ private:
+  explicit FileSource(MappedFile file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+  MappedFile file_;
+  std::string path_;
+};
+
+// Returns the pieces of the inputs: files, and directories with every file below them, but what begins with '_' or '.'.
+// Files are in order of names in each directory; those that may be cut are cut at multiples of `length`. kNotFound
+// names the input that is not there. Requires: the job reads files.
+[[nodiscard]] Result<std::vector<Piece>> PiecesOf(const std::vector<std::string>& inputs, SplitBy split_by,
+                                                  std::uint64_t length);
+
+// Returns the pieces of a job that makes its data; their lengths differ by one at most.
+[[nodiscard]] std::vector<Piece> PiecesOf(const NumberRange& numbers);
+
+// Returns the bytes of a file, or of all files of a directory, one after the other.
+[[nodiscard]] Result<std::string> ReadFileOrDirectory(const std::string& path);
+
+}  // namespace millrace::solo

@@ -1,0 +1,230 @@
+#include "client/process/solo/solo.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "client/job/part_name.h"
+#include "client/process/solo/local_input.h"
+
+namespace millrace::solo {
+namespace {
+
+constexpr std::uint32_t kMostReduces = 1000;  // as `millrace run` has it
+constexpr std::uint64_t kSeed = 1;            // so that a run in a debugger can be repeated
+
+// The directory in which the output comes into being, beside the place where it will be.
+class OutputDirectory {
+ public:
+  static Result<OutputDirectory> Make(std::string output) {
+    while (output.size() > 1 && output.ends_with('/')) output.pop_back();
+    struct stat entry {};
+    if (::lstat(output.c_str(), &entry) == 0)
+      return Exists("the output " + Quote(output) + " exists already; remove it or choose another");
+    OutputDirectory made(output, output + ".solo-" + std::to_string(::getpid()));
+    if (::mkdir(made.temporary_.c_str(), 0777) != 0) return FromErrno(errno, "make " + Quote(made.temporary_));
+    return made;
+  }
+  OutputDirectory(OutputDirectory&& other) noexcept
+      : output_(std::move(other.output_)), temporary_(std::exchange(other.temporary_, {})) {}
+  OutputDirectory& operator=(OutputDirectory&&) = delete;
+  ~OutputDirectory() {
+    if (!temporary_.empty()) (void)RemoveTree(temporary_);
+  }
+
+  [[nodiscard]] std::string PathOf(const std::string& name) const { return temporary_ + "/" + name; }
+  Status Commit() {
+    MILLRACE_TRY(WriteFileDurably(PathOf("_SUCCESS"), ""));
+    if (::rename(temporary_.c_str(), output_.c_str()) != 0)
+      return FromErrno(errno, "rename " + Quote(temporary_) + " to " + Quote(output_));
+    temporary_.clear();
+    return Status::Ok();
+  }
+
+ private:
+  OutputDirectory(std::string output, std::string temporary)
+      : output_(std::move(output)), temporary_(std::move(temporary)) {}
+  std::string output_, temporary_;
+};
+
+class Job {
+ public:
+  Job(const JobBinding& binding, std::string name, const SoloRun& run, const JobOptions& options,
+      std::vector<Piece> pieces, OutputDirectory& output, const TempDir& scratch)
+      : binding_(binding),
+        name_(std::move(name)),
+        run_(run),
+        options_(options),
+        pieces_(std::move(pieces)),
+        output_(output),
+        scratch_(scratch) {}
+
+  Status Run() {
+    for (std::uint32_t i = 0; i < pieces_.size(); ++i) MILLRACE_TRY(RunTask({JobId{0}, TaskKind::kMap, i}));
+    for (std::uint32_t i = 0; i < run_.reduces; ++i) MILLRACE_TRY(RunTask({JobId{0}, TaskKind::kReduce, i}));
+    return Status::Ok();
+  }
+
+  [[nodiscard]] std::vector<CounterValue> Counters() const {
+    std::vector<CounterValue> counters;
+    for (const auto& [name, value] : counters_) counters.push_back({name.first, name.second, value});
+    return counters;
+  }
+
+ private:
+  Status RunTask(const TaskId& task) {
+    TaskContext context({{task, 0},
+                         name_,
+                         static_cast<std::uint32_t>(pieces_.size()),
+                         run_.reduces,
+                         scratch_.path(),
+                         options_.engine().task_memory},
+                        options_, [this](const std::string& path) { return ReadSideFile(path); });
+    Status done;
+    try {
+      done = task.reduce() ? Reduce(task, context) : Map(task, context);
+    } catch (const std::exception& e) {
+      done = Invalid(std::string("the job's code threw an exception: ") + e.what());
+    } catch (...) {
+      done = Invalid("the job's code threw something that is not a std::exception");
+    }
+    if (!done.ok()) return Status(done.code(), "task " + ToText(task) + ": " + done.message());
+    for (const CounterValue& counter : context.counters().Snapshot())
+      counters_[{counter.group, counter.name}] += counter.value;
+    return Status::Ok();
+  }
+
+  Status Map(const TaskId& task, TaskContext& context) {
+    const Piece& piece = pieces_[task.index];
+    std::vector<MapInput> inputs(1);
+    inputs[0].split = piece.split;
+    inputs[0].name = piece.name;
+    if (binding_.split_by != SplitBy::kNumbers) {
+      MILLRACE_ASSIGN(FileSource source, FileSource::Open(piece.split.name, piece.split.file_length));
+      inputs[0].source = std::make_unique<FileSource>(std::move(source));
+    }
+    context.SetTotal(piece.split.length);
+    MapAttempt attempt{context, inputs, {}, nullptr, Random(kSeed + task.index), nullptr, {}};
+    if (run_.reduces == 0) {
+      return Write(task, context, [&](OutputFile& output) {
+        attempt.output = &output;
+        return binding_.map(attempt);
+      });
+    }
+    attempt.collector = {run_.reduces, context.facts().memory, RunFile(task.index), scratch_.path(), false,
+                         nullptr,      binding_.combines};
+    return binding_.map(attempt);
+  }
+
+  Status Reduce(const TaskId& task, TaskContext& context) {
+    std::vector<ReduceSegment> segments;
+    for (std::uint32_t map = 0; map < pieces_.size(); ++map) {
+      MILLRACE_ASSIGN(const Fd fd, OpenFile(RunFile(map), O_RDONLY));
+      MILLRACE_ASSIGN(const std::vector<run::SegmentInfo> index, run::ReadRunIndex(fd.get(), RunFile(map)));
+      segments.push_back({RunFile(map), index.at(task.index)});
+    }
+    MILLRACE_ASSIGN(const MappedSegments mapped, MappedSegments::Open(segments));
+    context.SetTotal(mapped.raw_bytes());
+    return Write(task, context, [&](OutputFile& output) {
+      ReduceAttempt attempt{context, mapped, context.facts().memory, output, Random(kSeed + task.index)};
+      return binding_.reduce(attempt);
+    });
+  }
+
+  // Writes the task's part file; it is there, if empty, also when nothing is written.
+  Status Write(const TaskId& task, TaskContext& context, const std::function<Status(OutputFile&)>& write) {
+    const std::string path = output_.PathOf(PartName(task));
+    MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL));
+    OutputFile output([&](std::string_view bytes) { return WriteAll(file.get(), bytes, path); },
+                      [] { return Status::Ok(); });
+    MILLRACE_TRY(write(output));
+    MILLRACE_TRY(output.Finish());
+    context.counter("millrace", "output_records").Set(static_cast<std::int64_t>(output.records()));
+    context.counter("millrace", "output_bytes").Set(static_cast<std::int64_t>(output.bytes()));
+    return Status::Ok();
+  }
+
+  Result<std::string> ReadSideFile(const std::string& path) const {
+    const auto file = std::ranges::find(run_.files, path, &std::pair<std::string, std::string>::first);
+    return ReadFileOrDirectory(file == run_.files.end() ? path : file->second);
+  }
+
+  [[nodiscard]] std::string RunFile(std::uint32_t map) const { return scratch_.path() + "/m" + std::to_string(map); }
+
+  const JobBinding& binding_;
+  const std::string name_;
+  const SoloRun& run_;
+  const JobOptions& options_;
+  const std::vector<Piece> pieces_;
+  OutputDirectory& output_;
+  const TempDir& scratch_;
+  std::map<std::pair<std::string, std::string>, std::int64_t> counters_;
+};
+
+Result<std::vector<Piece>> Pieces(const JobBinding& binding, const JobOptions& options, const SoloRun& run) {
+  if (binding.split_by == SplitBy::kNumbers) {
+    if (!run.inputs.empty()) return Invalid("the job makes its own data; leave out the input " + Quote(run.inputs[0]));
+    return PiecesOf(binding.numbers(options));
+  }
+  if (run.inputs.empty()) return Invalid("the job reads input, but none is given; give INPUT...");
+  return PiecesOf(run.inputs, binding.split_by, run.split_length);
+}
+
+}  // namespace
+
+Result<SoloRun> ParseSoloRun(const std::vector<std::string>& words) {
+  constexpr std::string_view kFile = "--file=";
+  constexpr const char* kUsage = "give OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]";
+  if (words.size() < 2) return Invalid(kUsage);
+  SoloRun run;
+  run.output = words[0];
+  const std::string& reduces = words[1];
+  const auto [end, error] = std::from_chars(reduces.data(), reduces.data() + reduces.size(), run.reduces);
+  if (error != std::errc() || end != reduces.data() + reduces.size() || run.reduces > kMostReduces)
+    return Invalid("the number of reduces " + Quote(reduces) + " is not one of 0 to " + std::to_string(kMostReduces) +
+                   "; " + kUsage);
+  std::size_t i = 2;
+  for (; i < words.size() && words[i] != "--"; ++i) {
+    if (!words[i].starts_with(kFile)) {
+      run.parameters.push_back(words[i]);
+      continue;
+    }
+    const std::string pair = words[i].substr(kFile.size());
+    const std::size_t equals = pair.rfind('=');
+    if (equals == std::string::npos) return Invalid(Quote(words[i]) + " is not --file=LOCAL=PATH");
+    run.files.emplace_back(pair.substr(equals + 1), pair.substr(0, equals));
+  }
+  if (i == words.size()) return Invalid(std::string("there is no -- before the input; ") + kUsage);
+  run.inputs.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+  return run;
+}
+
+Result<std::vector<CounterValue>> RunSolo(const JobBinding& binding, const std::string& name, const SoloRun& run) {
+  JobOptions options;
+  binding.declare(options);
+  for (const std::string& parameter : run.parameters) MILLRACE_TRY(options.SetPair(parameter));
+  MILLRACE_TRY(options.Validate());
+  if (binding.prepare)
+    return Invalid("the job has a Prepare, which looks at the files of a cluster; run it with `millrace local run`");
+  if (binding.map_only && run.reduces > 0) return Invalid("the job has no reduces; let REDUCES be 0");
+  MILLRACE_ASSIGN(std::vector<Piece> pieces, Pieces(binding, options, run));
+  MILLRACE_ASSIGN(OutputDirectory output, OutputDirectory::Make(run.output));
+  MILLRACE_ASSIGN(const TempDir scratch, TempDir::Make("millrace-solo-"));
+  Job job(binding, name, run, options, std::move(pieces), output, scratch);
+  MILLRACE_TRY(job.Run());
+  MILLRACE_TRY(output.Commit());
+  return job.Counters();
+}
+
+}  // namespace millrace::solo

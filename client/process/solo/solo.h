@@ -1,0 +1,37 @@
+// A whole job in one process, on its main thread, over files of this machine: without a cluster, for debuggers,
+// profilers, valgrind and sanitizers. It is the job's own code and the runtime's collectors, runs and merges; what is
+// missing is what lies between processes: the file system, the shuffle, attempts and their failures.
+//
+//   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
+//
+// Maps run one after the other, then the reduces. The output directory appears as a whole at the end, with the same
+// files and bytes as on a cluster that cuts the input alike. What the job prints goes where the process prints. A job
+// with a Prepare, which looks at the files of a cluster, cannot run like this.
+// Thread rule: the main thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/job/attempt.h"
+
+namespace millrace::solo {
+
+struct SoloRun {
+  std::string output;
+  std::uint32_t reduces = 0;
+  std::vector<std::string> parameters;                     // name=value
+  std::vector<std::pair<std::string, std::string>> files;  // what ReadFile finds at a path: path and local file
+  std::vector<std::string> inputs;
+  std::uint64_t split_length = std::uint64_t{64} << 20;  // bytes of a map's input, where it may be cut
+};
+
+// Reads the words after --millrace-solo. kInvalid says what is wrong with them.
+[[nodiscard]] Result<SoloRun> ParseSoloRun(const std::vector<std::string>& words);
+
+// Runs the job. Returns its counters, summed over its tasks. A failure names the task, and leaves no output.
+[[nodiscard]] Result<std::vector<CounterValue>> RunSolo(const JobBinding& binding, const std::string& name,
+                                                        const SoloRun& run);
+
+}  // namespace millrace::solo
