@@ -97,4 +97,19 @@ function(millrace_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} millrace_tests_folder GTest::gmock_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABELS} TIMEOUT 300)
+  if(ARG_LABELS STREQUAL "unit")
+    millrace_unit_test(${name} ${CMAKE_BINARY_DIR}/test/${name})
+  endif()
+endfunction()
+
+# millrace_unit_test(NAME PROGRAM [ARGUMENT ...]): lists a target with the command that runs it, for tests/sanitize.
+function(millrace_unit_test name)
+  string(REPLACE ";" " " command "${ARGN}")
+  set_property(GLOBAL APPEND_STRING PROPERTY MILLRACE_UNIT_TESTS "${name} ${command}\n")
+endfunction()
+
+# millrace_write_unit_tests(FILE): a line for each of these.
+function(millrace_write_unit_tests file)
+  get_property(lines GLOBAL PROPERTY MILLRACE_UNIT_TESTS)
+  file(WRITE ${file} "${lines}")
 endfunction()
