@@ -19,7 +19,8 @@
 //   using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h)
 //   using Key, Value   what goes from map to reduce; without them the job has maps only, and emits to its Output
 //   void Map(record, auto& emit)
-//                   small files share a map: TaskContext::input_number() tells one from the next
+//                   small files share a map: TaskContext::input_number() tells one from the next, and input_index()
+//                   of which INPUT argument a record is
 //   void Reduce(key, auto& values, auto& emit)
 //                   keys come in order of their bytes, the values of a key in order of map tasks
 //                   `for (const Value& value : values)`, once at most; it may end early (values.h)
@@ -35,7 +36,7 @@
 //   static millrace::Status Prepare(millrace::Preparation&)
 //                   before the job is submitted: looks at the input and sets options (client/job/preparation.h)
 //   millrace::Status Start(millrace::TaskContext&), or a constructor from TaskContext&
-//                   the attempt's beginning. Options, counters, the input's name, files beside it:
+//                   the attempt's beginning. Options, counters, the record's input, files beside it:
 //                   client/job/task_context.h
 // What Map and Reduce are given, and views of it, live for the call, but a value that is a std::string_view only until
 // the next one is taken. What is emitted is copied at once. An exception fails the attempt, and its text is shown.
