@@ -37,6 +37,7 @@ struct InputPiece {
   length @3 :UInt64;
   blocks @4 :List(T.LocatedBlock);  # those that hold the split's own bytes; the task looks up others when it needs them
   name @5 :Data;                    # the path below the input that named it ("sub/a.txt"); the base name if the input is the file itself
+  input @6 :UInt32;                 # which of the job's inputs named it, from 0; a master that does not tell says 0
 }
 
 struct RecordPlace {

@@ -38,7 +38,7 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
   RecordWatch* const watch = attempt.watch;
   for (std::size_t i = 0; i < attempt.inputs.size(); ++i) {
     MapInput& input = attempt.inputs[i];
-    context.BeginInput(input.name, i, input.split.offset);
+    context.BeginInput({input.split.name, input.name, input.index}, i, input.split.offset);
     if (watch != nullptr) watch->BeginInput(static_cast<std::uint32_t>(i));
     const ReadOptions options{engine.strip_cr, engine.record_bytes, input.name};
     const auto on_record = [&](const auto& record, std::uint64_t offset) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "client/api/emitted.h"
 #include "client/api/partition.h"
 #include "client/format/codec.h"
 #include "client/format/value_bytes.h"
@@ -50,6 +51,26 @@ concept HasPartition = requires(const Job& job, const typename Job::Key& key, st
   { job.Partition(key, n) } -> std::convertible_to<std::uint32_t>;
 };
 
+// What SortEmitter and CombineEmitter take: they call Self::Emit with the job's own types.
+template <class Self, class Key, class Value>
+class TypedEmitter {
+ public:
+  template <class K = Key, class V = Value>
+  void operator()(const K& key, const V& value) {
+    constexpr bool kKeyFits = IsEmittedAs<K, Key>(), kValueFits = IsEmittedAs<V, Value>();
+    static_assert(kKeyFits,
+                  "emit(key, value): the key is not of the job's Key type, and does not become one without loss");
+    static_assert(kValueFits || !kKeyFits,
+                  "emit(key, value): the value is not of the job's Value type, and does not become one without loss");
+    if constexpr (kKeyFits && kValueFits)
+      static_cast<Self&>(*this).Emit(Emitted<Key>(key, "Key"), Emitted<Value>(value, "Value"));
+  }
+  template <class K = Key>
+  requires(std::same_as<Value, Nothing>&& EmittedAs<K, Key>) void operator()(const K& key) {
+    static_cast<Self&>(*this).Emit(Emitted<Key>(key, "Key"), Nothing{});
+  }
+};
+
 }  // namespace internal
 
 // Emits to the job's output, whatever types the format takes.
@@ -58,18 +79,14 @@ class OutputEmitter {
  public:
   explicit OutputEmitter(typename Output::Writer& writer) : writer_(writer) {}
 
-  template <class K, class V>
-  void operator()(const K& key, const V& value) {
+  template <class K, class V = Nothing>
+  void operator()(const K& key, const V& value = {}) {
     using KeyField = std::remove_cvref_t<decltype(internal::AsField(key))>;
     using ValueField = std::remove_cvref_t<decltype(internal::AsField(value))>;
     static_assert(
         Output::template kTakes<KeyField, ValueField>,
         "the job's Output cannot write what is emitted here: specialise millrace::Codec for the type (codec.h)");
     writer_.Write(internal::AsField(key), internal::AsField(value));
-  }
-  template <class K>
-  void operator()(const K& key) {
-    (*this)(key, Nothing{});
   }
 
  private:
@@ -80,18 +97,33 @@ class OutputEmitter {
 template <class Job, class Output>
 class DirectEmitter {
  public:
+  using Key = typename Job::Key;
+  using Value = typename Job::Value;
+
   explicit DirectEmitter(typename Output::Writer& writer) : writer_(writer) {}
-  void operator()(const typename Job::Key& key, const typename Job::Value& value) { writer_.Write(key, value); }
+  // The emitter to the reduces, which takes the same, has the sentence for what is refused.
+  template <class K = Key, class V = Value>
+  void operator()(const K& key, const V& value) {
+    if constexpr (internal::EmittedAs<K, Key> && internal::EmittedAs<V, Value>)
+      Write(internal::Emitted<Key>(key, "Key"), internal::Emitted<Value>(value, "Value"));
+  }
   // Writes the key alone, whatever the job's Value is.
-  void operator()(const typename Job::Key& key) { writer_.Write(key, Nothing{}); }
+  template <class K = Key>
+  requires internal::EmittedAs<K, Key>
+  void operator()(const K& key) { Write(internal::Emitted<Key>(key, "Key"), Nothing{}); }
 
  private:
+  template <class V>
+  void Write(const Key& key, const V& value) {
+    writer_.Write(key, value);
+  }
+
   typename Output::Writer& writer_;
 };
 
 // Emits to the reduces, sorted. Requires: the job outlives this.
 template <class Job>
-class SortEmitter {
+class SortEmitter : public internal::TypedEmitter<SortEmitter<Job>, typename Job::Key, typename Job::Value> {
  public:
   using Key = typename Job::Key;
   using Value = typename Job::Value;
@@ -99,14 +131,6 @@ class SortEmitter {
   SortEmitter(map::CollectorOptions options, const Job& job)
       : job_(job), partitions_(options.partitions), collector_(std::move(options), nullptr) {}
 
-  void operator()(const Key& key, const Value& value) {
-    const std::string_view key_bytes = Codec<Key>::Encode(key, &key_scratch_);
-    const std::uint32_t partition = PartitionFor(key, key_bytes);
-    if (partition >= partitions_) [[unlikely]]
-      return;
-    collector_.Emit(partition, key_bytes, internal::ValueBytes<Value>::Encode(value, &value_scratch_));
-  }
-  void operator()(const Key& key) requires std::same_as<Value, Nothing> { (*this)(key, Nothing{}); }
   Status Finish() {
     MILLRACE_TRY(status_);
     return collector_.Finish();
@@ -114,6 +138,15 @@ class SortEmitter {
   [[nodiscard]] map::CollectorFigures figures() const { return collector_.figures(); }
 
  private:
+  friend class internal::TypedEmitter<SortEmitter<Job>, Key, Value>;
+
+  void Emit(const Key& key, const Value& value) {
+    const std::string_view key_bytes = Codec<Key>::Encode(key, &key_scratch_);
+    const std::uint32_t partition = PartitionFor(key, key_bytes);
+    if (partition >= partitions_) [[unlikely]]
+      return;
+    collector_.Emit(partition, key_bytes, internal::ValueBytes<Value>::Encode(value, &value_scratch_));
+  }
   std::uint32_t PartitionFor([[maybe_unused]] const Key& key, [[maybe_unused]] std::string_view key_bytes) {
     if constexpr (internal::HasPartition<Job>) {
       const std::uint32_t partition = job_.Partition(key, partitions_);
@@ -133,7 +166,7 @@ class SortEmitter {
 
 // Emits to the reduces, folded by the job's Combine as records are emitted. Requires: the job outlives this.
 template <class Job>
-class CombineEmitter {
+class CombineEmitter : public internal::TypedEmitter<CombineEmitter<Job>, typename Job::Key, typename Job::Value> {
  public:
   using Key = typename Job::Key;
   using Value = typename Job::Value;
@@ -143,9 +176,6 @@ class CombineEmitter {
   CombineEmitter(const CombineEmitter&) = delete;
   CombineEmitter& operator=(const CombineEmitter&) = delete;
 
-  void operator()(const Key& key, const Value& value) {
-    collector_.Emit(Codec<Key>::Encode(key, &key_scratch_), value);
-  }
   Status Finish() {
     const Status finished = collector_.Finish();
     MILLRACE_TRY(status_);
@@ -154,6 +184,10 @@ class CombineEmitter {
   [[nodiscard]] map::CollectorFigures figures() const { return collector_.figures(); }
 
  private:
+  friend class internal::TypedEmitter<CombineEmitter<Job>, Key, Value>;
+
+  void Emit(const Key& key, const Value& value) { collector_.Emit(Codec<Key>::Encode(key, &key_scratch_), value); }
+
   struct Partitioner {
     Status* status = nullptr;
     const Job* job = nullptr;

@@ -1,8 +1,9 @@
 // What the author of a job includes. A job is a struct; its executable is the struct and a main of one line:
 //
 //   struct WordCount {
-//     using Key = std::string_view;      // between map and reduce: std::string_view, std::string, integers, double,
-//     using Value = std::uint64_t;       // millrace::Nothing, or a type with a millrace::Codec (codec.h)
+//     using Key = std::string_view;      // between map and reduce: text, numbers, bool, enums, millrace::Nothing,
+//     using Value = std::uint64_t;       // compounds of them (compound_codec.h), types with a millrace::Codec
+//                                        // (codec.h); a Value may also be a plain struct (plain_bytes.h)
 //     void Map(std::string_view line, auto& emit) { ForEachWord(line, [&](std::string_view word) { emit(word, 1); }); }
 //     static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
 //     void Reduce(std::string_view word, auto& counts, auto& emit) {
@@ -19,7 +20,8 @@
 //   using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h)
 //   using Key, Value   what goes from map to reduce; without them the job has maps only, and emits to its Output
 //   void Map(record, auto& emit)
-//                   small files share a map: TaskContext::input_number() tells one from the next
+//                   small files share a map: TaskContext::input_number() tells one from the next, and input_index()
+//                   of which INPUT argument a record is
 //   void Reduce(key, auto& values, auto& emit)
 //                   keys come in order of their bytes, the values of a key in order of map tasks
 //                   `for (const Value& value : values)`, once at most; it may end early (values.h)
@@ -27,7 +29,8 @@
 //   void FinishMap(auto& emit), void FinishReduce(auto& emit)
 //                   after the last record of a map, the last key of a reduce
 //   static Value Combine(Value, Value)
-//                   associative; Value is trivially copyable. Folds values while they are emitted
+//                   associative; Value is trivially copyable, and taken and returned as it is, by value or const&.
+//                   Folds values while they are emitted
 //   std::uint32_t Partition(const Key&, std::uint32_t n) const
 //                   the reduce of a key, below n; may be static; left out: HashPartition (partition.h)
 //   static void Options(millrace::JobOptions&)
@@ -35,10 +38,12 @@
 //   static millrace::Status Prepare(millrace::Preparation&)
 //                   before the job is submitted: looks at the input and sets options (client/job/preparation.h)
 //   millrace::Status Start(millrace::TaskContext&), or a constructor from TaskContext&
-//                   the attempt's beginning. Options, counters, the input's name, files beside it:
+//                   the attempt's beginning. Options, counters, the record's input, files beside it:
 //                   client/job/task_context.h
 // What Map and Reduce are given, and views of it, live for the call, but a value that is a std::string_view only until
-// the next one is taken. What is emitted is copied at once. An exception fails the attempt, and its text is shown.
+// the next one is taken. What is emitted is copied at once, and is of the type Key or Value, or text for text, or a
+// number that fits (emitted.h): an integer that does not fails the attempt. An exception fails the attempt, and its
+// text is shown.
 //
 // This header also brings what a job's code may use besides: Status, Result, MILLRACE_TRY and MILLRACE_ASSIGN, for what
 // Prepare and Start return (base/status.h); Quote, for names in messages (base/text.h); the seeded Random

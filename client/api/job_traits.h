@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "client/api/emit.h"
+#include "client/api/hook_names.h"
 #include "client/api/input_formats.h"
 #include "client/api/output_formats.h"
 #include "client/api/values.h"
@@ -42,18 +43,6 @@ struct OutputOfJob<J> {
 template <class J>
 using OutputOf = typename OutputOfJob<J>::Type;
 
-// Says whether J has a member of that name at all, also an overloaded or templated one: the name is then ambiguous
-// below.
-#define MILLRACE_HAS_MEMBER_(Name)       \
-  struct Other##Name {                   \
-    int Name;                            \
-  };                                     \
-  template <class J>                     \
-  struct With##Name : J, Other##Name {}; \
-  template <class J>                     \
-  concept Names##Name = !requires {      \
-    &With##Name<J>::Name;                \
-  };
 MILLRACE_HAS_MEMBER_(Map)
 MILLRACE_HAS_MEMBER_(Reduce)
 MILLRACE_HAS_MEMBER_(Combine)
@@ -71,10 +60,18 @@ concept HasIntermediate = requires {
   typename J::Value;
 };
 
-template <class J>
-concept Combines = HasIntermediate<J> && requires(const typename J::Value& a) {
-  { J::Combine(a, a) } -> std::convertible_to<typename J::Value>;
+// One signature of Combine. An address does not convert as an argument does, so int for std::uint64_t is no match.
+template <class J, class Result, class A, class B>
+concept CombinesAs = requires {
+  static_cast<Result (*)(A, B)>(&J::Combine);
 };
+template <class J, class Result, class V = typename J::Value>
+concept CombinesTo = CombinesAs<J, Result, V, V> || CombinesAs<J, Result, const V&, const V&> ||
+    CombinesAs<J, Result, V, const V&> || CombinesAs<J, Result, const V&, V>;
+
+// J has a Combine that takes and returns its Value itself.
+template <class J>
+concept Combines = HasIntermediate<J> &&(CombinesTo<J, typename J::Value> || CombinesTo<J, const typename J::Value&>);
 
 template <class J>
 struct MapEmitterOfJob {
@@ -128,6 +125,16 @@ concept DeclaresOptions = requires(JobOptions& options) {
   J::Options(options);
 };
 
+// Says whether the Value is one that would be copied as it lies in memory, with a pointer or what may hold one.
+template <class J>
+constexpr bool ValueLosesBytes() {
+  if constexpr (HasIntermediate<J>) {
+    return LooksPlain<typename J::Value> && !PlainBytes<typename J::Value>;
+  } else {
+    return false;
+  }
+}
+
 template <class J>
 constexpr bool IntermediateTypesFit() {
   if constexpr (HasIntermediate<J>) {
@@ -170,17 +177,23 @@ concept Job = std::is_class_v<J> && !std::is_final_v<J> &&
 namespace internal {
 
 template <class J>
-consteval void CheckJob() {
-  static_assert(std::is_class_v<J> && !std::is_final_v<J>, "a job is a struct, not final");
+consteval void CheckMembers() {
   static_assert(std::is_default_constructible_v<J> || std::is_constructible_v<J, TaskContext&>,
                 "a job has a default constructor or one that takes a millrace::TaskContext&");
-  static_assert(NamesMap<J>, "a job has void Map(record, auto& emit)");
+  constexpr bool kHasMap = NamesMap<J>;  // a concept would be explained at length
+  static_assert(kHasMap, "a job has void Map(record, auto& emit)");
   static_assert(
       requires { typename J::Key; } == requires { typename J::Value; },
       "a job names both of `using Key = ...` and `using Value = ...`, or neither (then it is map-only)");
-  static_assert(IntermediateTypesFit<J>(),
+  CheckNames<J>();
+  static_assert(
+      !ValueLosesBytes<J>(),
+      "Value holds a view, a pointer or a reference, or members that cannot be seen (private, of a base, of a "
+      "union, with a constructor, more than 32): its bytes mean nothing elsewhere; use what holds its own "
+      "bytes, or specialise millrace::Codec for it (codec.h)");
+  static_assert(ValueLosesBytes<J>() || IntermediateTypesFit<J>(),
                 "Key or Value is a type that has no encoding between map and reduce: specialise millrace::Codec for it "
-                "(codec.h)");
+                "(codec.h); text in a pair, a tuple or a vector is std::string");
   static_assert(
       !NamesMap<J> || Maps<J>,
       "Map does not take (record, auto& emit): the record's type is the Record of the job's Input, std::string_view "
@@ -189,7 +202,10 @@ consteval void CheckJob() {
                 "a job with Reduce names its `using Key = ...` and `using Value = ...`");
   static_assert(!NamesReduce<J> || !HasIntermediate<J> || Reduces<J>,
                 "Reduce does not take (Key key, auto& values, auto& emit), values being a millrace::Values<Value>");
-  static_assert(!NamesCombine<J> || Combines<J>, "Combine is `static Value Combine(Value, Value)`");
+  static_assert(
+      !NamesCombine<J> || Combines<J>,
+      "Combine is `static Value Combine(Value, Value)`: it takes and returns exactly the job's Value, by value "
+      "or const&, since any other type would cut or convert sums without a word");
   static_assert(
       CombineValueFits<J>(),
       "Combine needs a Value that is trivially copyable and no view; one with a Codec of its own has Codec::kMaxBytes");
@@ -210,6 +226,13 @@ consteval void CheckJob() {
   static_assert(IdentityFits<J>(),
                 "a job without Reduce writes its Key and Value, which its Output cannot: specialise "
                 "millrace::Codec for them, with AppendText for TextOutput");
+}
+
+template <class J>
+consteval void CheckJob() {
+  constexpr bool kStruct = std::is_class_v<J> && !std::is_final_v<J>;  // members are looked for in a class below it
+  static_assert(kStruct, "a job is a struct, not final");
+  if constexpr (kStruct) CheckMembers<J>();
 }
 
 }  // namespace internal

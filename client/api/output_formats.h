@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/record/record_file.h"
 #include "client/format/codec.h"
+#include "client/format/compound_codec.h"
 #include "client/format/output_file.h"
 
 namespace millrace {

@@ -1,12 +1,14 @@
 // Codec<T>: how a key or value becomes bytes between map and reduce, and text in an output. Keys are sorted by their
-// bytes, so the codecs here keep the order of numbers: integers are big-endian with the sign bit turned, doubles
-// likewise.
+// bytes, so the codecs here keep the order of numbers: integers are big-endian with the sign bit turned, floats and
+// doubles likewise. An enum is the number that it is. compound_codec.h has pairs, tuples, optionals, arrays and
+// vectors.
 //
 // For a type of your own, specialise it:
 //   template <> struct millrace::Codec<Point> {
 //     static std::string_view Encode(const Point& p, std::string* scratch);  // into *scratch, or a view of p itself
 //     static bool Decode(std::string_view bytes, Point* p);                  // false: the bytes make no sense
 //     static void AppendText(const Point& p, std::string* out);              // for TextOutput; may be left out
+//     static constexpr std::size_t kFixedBytes = 16;  // may be left out; the length, if it is the same for every Point
 //   };
 // Thread rule: as values.
 #pragma once
@@ -14,6 +16,7 @@
 #include <bit>
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -63,6 +66,7 @@ struct Codec<std::string> {
 
 template <>
 struct Codec<Nothing> {
+  static constexpr std::size_t kFixedBytes = 0;
   static std::string_view Encode(Nothing, std::string*) { return {}; }
   static bool Decode(std::string_view bytes, Nothing*) { return bytes.empty(); }
   static void AppendText(Nothing, std::string*) {}
@@ -106,6 +110,7 @@ void AppendNumber(N value, std::string* out) {
 template <std::integral T>
 requires(!std::same_as<T, bool> && sizeof(T) <= 8) struct Codec<T> {
   using U = std::make_unsigned_t<T>;
+  static constexpr std::size_t kFixedBytes = sizeof(T);
   static constexpr U kTurn = std::is_signed_v<T> ? static_cast<U>(U{1} << (8 * sizeof(T) - 1)) : U{0};
 
   static std::string_view Encode(T value, std::string* scratch) {
@@ -117,25 +122,63 @@ requires(!std::same_as<T, bool> && sizeof(T) <= 8) struct Codec<T> {
     *value = static_cast<T>(static_cast<U>(raw ^ kTurn));
     return true;
   }
-  static void AppendText(T value, std::string* out) { internal::AppendNumber(value, out); }
+  // Appends the number; of a char, the character.
+  static void AppendText(T value, std::string* out) {
+    if constexpr (std::same_as<T, char>) {
+      out->push_back(value);
+    } else {
+      internal::AppendNumber(+value, out);
+    }
+  }
 };
 
 template <>
-struct Codec<double> {
-  static constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+struct Codec<bool> {
+  static constexpr std::size_t kFixedBytes = 1;
+  static std::string_view Encode(bool value, std::string*) { return {value ? "\1" : "\0", 1}; }
+  static bool Decode(std::string_view bytes, bool* value) {
+    if (bytes.size() != 1 || static_cast<unsigned char>(bytes[0]) > 1) return false;
+    *value = bytes[0] == 1;
+    return true;
+  }
+  static void AppendText(bool value, std::string* out) { out->append(value ? "true" : "false"); }
+};
 
-  static std::string_view Encode(double value, std::string* scratch) {
-    const auto bits = std::bit_cast<std::uint64_t>(value);
+// The order is that of <, but that -0.0 comes right before 0.0, and that a NaN has a place too.
+template <std::floating_point T>
+requires(sizeof(T) == 4 || sizeof(T) == 8) struct Codec<T> {
+  using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  static constexpr U kSign = U{1} << (8 * sizeof(T) - 1);
+  static constexpr std::size_t kFixedBytes = sizeof(T);
+
+  static std::string_view Encode(T value, std::string* scratch) {
+    const U bits = std::bit_cast<U>(value);
     return internal::EncodeOrdered((bits & kSign) != 0 ? ~bits : bits | kSign, scratch);
   }
-  static bool Decode(std::string_view bytes, double* value) {
-    std::uint64_t raw = 0;
+  static bool Decode(std::string_view bytes, T* value) {
+    U raw = 0;
     if (!internal::DecodeOrdered(bytes, &raw)) return false;
-    *value = std::bit_cast<double>((raw & kSign) != 0 ? raw & ~kSign : ~raw);
+    *value = std::bit_cast<T>((raw & kSign) != 0 ? raw & ~kSign : ~raw);
     return true;
   }
   // Appends the shortest text that reads back as the same number.
-  static void AppendText(double value, std::string* out) { internal::AppendNumber(value, out); }
+  static void AppendText(T value, std::string* out) { internal::AppendNumber(value, out); }
+};
+
+template <class E>
+requires(std::is_enum_v<E> && !std::same_as<std::underlying_type_t<E>, bool>) struct Codec<E> {
+  using Number = std::underlying_type_t<E>;
+  static constexpr std::size_t kFixedBytes = sizeof(E);
+  static std::string_view Encode(E value, std::string* scratch) {
+    return Codec<Number>::Encode(static_cast<Number>(value), scratch);
+  }
+  static bool Decode(std::string_view bytes, E* value) {
+    Number number{};
+    if (!Codec<Number>::Decode(bytes, &number)) return false;
+    *value = static_cast<E>(number);
+    return true;
+  }
+  static void AppendText(E value, std::string* out) { internal::AppendNumber(+static_cast<Number>(value), out); }
 };
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
 // How an intermediate value becomes bytes: integers are varints (zigzag when signed), since values are not sorted;
-// other types have their Codec; a trivially copyable type without one is copied as it lies in memory.
+// other types have their Codec; a trivially copyable type without one is copied as it lies in memory, if it holds
+// all of its bytes itself (plain_bytes.h).
 // Thread rule: as values.
 #pragma once
 
@@ -14,13 +15,18 @@
 
 #include "base/check.h"
 #include "client/format/codec.h"
+#include "client/format/compound_codec.h"
+#include "client/format/plain_bytes.h"
 #include "worker/task/run/varint.h"
 
 namespace millrace::internal {
 
+// A type that would be copied as it lies in memory, if its bytes are all that it is.
 template <class T>
-concept PlainBytes =
-    std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && !std::is_pointer_v<T> && !Encodable<T>;
+concept LooksPlain = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && !Encodable<T>;
+
+template <class T>
+concept PlainBytes = LooksPlain<T> && HoldsItsBytes<T>();
 
 template <class T>
 concept IntermediateValue = Encodable<T> || PlainBytes<T>;
@@ -82,10 +88,10 @@ template <class T>
 constexpr std::size_t MaxValueBytes() {
   if constexpr (std::integral<T>) {
     return run::kMaxVarintBytes;
-  } else if constexpr (std::same_as<T, double>) {
-    return sizeof(T);
   } else if constexpr (requires { Codec<T>::kMaxBytes; }) {
     return Codec<T>::kMaxBytes;
+  } else if constexpr (requires { Codec<T>::kFixedBytes; }) {
+    return Codec<T>::kFixedBytes;
   } else if constexpr (PlainBytes<T>) {
     return sizeof(T);
   } else {
@@ -94,7 +100,7 @@ constexpr std::size_t MaxValueBytes() {
 }
 
 // Encodes values in the same way for the collector of combined values in worker/task/collect. A type with a Codec of
-// its own gives its Codec<T>::kMaxBytes.
+// its own gives its Codec<T>::kMaxBytes, or kFixedBytes.
 template <class T>
 requires(MaxValueBytes<T>() > 0) struct CombinedValueCodec {
   static constexpr std::size_t kMaxBytes = MaxValueBytes<T>();

@@ -25,6 +25,7 @@ namespace millrace {
 struct MapInput {
   Split split;
   std::string name;
+  std::uint32_t index = 0;  // of the INPUT argument that named it
   std::unique_ptr<ByteSource> source;
 };
 

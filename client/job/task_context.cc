@@ -9,8 +9,8 @@ void TaskContext::set_status(std::string text) {
   status_ = std::move(text);
 }
 
-void TaskContext::BeginInput(std::string name, std::uint64_t number, std::uint64_t offset) {
-  input_name_ = std::move(name);
+void TaskContext::BeginInput(InputFacts input, std::uint64_t number, std::uint64_t offset) {
+  input_ = std::move(input);
   input_number_ = number;
   offset_.store(offset, std::memory_order_relaxed);
   begin_.store(offset, std::memory_order_relaxed);

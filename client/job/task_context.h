@@ -27,6 +27,11 @@ class TaskContext {
     std::string scratch;       // an existing directory of the attempt's own, removed after it
     std::uint64_t memory = 0;  // bytes for its buffers: the job's task.memory, or less if the worker allows no more
   };
+  // What is known of an input besides its range: input_path, input_name and input_index return it.
+  struct InputFacts {
+    std::string path, name;
+    std::uint32_t index = 0;
+  };
   using ReadFiles = std::function<Result<std::string>(const std::string&)>;
   // Requires: `options` outlives this, and so does all that `read_files` uses.
   TaskContext(Facts facts, const JobOptions& options, ReadFiles read_files)
@@ -45,16 +50,21 @@ class TaskContext {
   // master. It reads 1 GiB at most.
   [[nodiscard]] Result<std::string> ReadFile(const std::string& path) const { return read_files_(path); }
 
-  // These describe the record that Map is given. input_name is its file, named by the path below the input
-  // ("sub/a.txt"), or by its base name if the input is itself a file. input_number is how many inputs (files or blocks)
-  // came before it in this attempt, and input_offset is where its first byte lies in the file.
-  [[nodiscard]] std::string_view input_name() const { return input_name_; }
+  // These describe the record that Map is given. input_index says which INPUT argument of the job it is of, from 0: a
+  // join of two directories tells its sides by it, since files of both may bear one name. An argument that is a pattern
+  // is one input, whatever it matches. input_path is the record's file, by its full path in the file system; empty, if
+  // the input is numbers. input_name is the file, named by the path below the input ("sub/a.txt"), or by its base name
+  // if the input is itself a file. input_number is how many files or blocks came before it in this attempt, and
+  // input_offset is where its first byte lies in the file. The views live until the attempt's next file or block.
+  [[nodiscard]] std::uint32_t input_index() const { return input_.index; }
+  [[nodiscard]] std::string_view input_path() const { return input_.path; }
+  [[nodiscard]] std::string_view input_name() const { return input_.name; }
   [[nodiscard]] std::uint64_t input_number() const { return input_number_; }
   [[nodiscard]] std::uint64_t input_offset() const { return offset_.load(std::memory_order_relaxed); }
 
   // The rest is for the runtime.
   [[nodiscard]] CounterSet& counters() { return counters_; }
-  void BeginInput(std::string name, std::uint64_t number, std::uint64_t offset);
+  void BeginInput(InputFacts input, std::uint64_t number, std::uint64_t offset);
   void EndInput(std::uint64_t bytes);
   void SetOffset(std::uint64_t offset) { offset_.store(offset, std::memory_order_relaxed); }
   void SetTotal(std::uint64_t bytes) { total_.store(bytes, std::memory_order_relaxed); }
@@ -68,7 +78,7 @@ class TaskContext {
   CounterSet counters_;
   mutable std::mutex status_mutex_;
   std::string status_;
-  std::string input_name_;
+  InputFacts input_;
   std::uint64_t input_number_ = 0;
   std::atomic<std::uint64_t> offset_{0};  // in the current input, which began at begin_
   std::atomic<std::uint64_t> begin_{0};

@@ -79,7 +79,7 @@ std::vector<MapInput> OpenInputs(const MapLaunch& launch, Storage& storage, Task
   std::uint64_t total = 0;
   for (const InputPiece& piece : launch.inputs) {
     inputs.push_back(
-        {Split{piece.path, piece.offset, piece.length, piece.file_length}, piece.name,
+        {Split{piece.path, piece.offset, piece.length, piece.file_length}, piece.name, piece.input,
          std::make_unique<DfsSource>(storage, piece.path, piece.file_length, piece.blocks, local, remote, wait)});
     total += piece.length;
   }

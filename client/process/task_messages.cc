@@ -34,6 +34,7 @@ InputPiece Decode(wire::InputPiece::Reader in) {
   piece.length = in.getLength();
   for (const auto block : in.getBlocks()) piece.blocks.push_back(Decode(block));
   piece.name = Str(in.getName());
+  piece.input = in.getInput();
   return piece;
 }
 

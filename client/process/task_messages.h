@@ -49,6 +49,7 @@ struct InputPiece {
   std::uint64_t file_length = 0, offset = 0, length = 0;
   std::vector<dfs::LocatedBlock> blocks;
   std::string name;
+  std::uint32_t input = 0;  // which of the job's inputs named it
 };
 
 struct MapLaunch : Launch {

@@ -226,6 +226,7 @@ void WriteInput(const Split& split, const FileSystem& files, const NodeTable& no
   out.setFileLength(split.file_length);
   out.setOffset(split.offset);
   out.setLength(split.length);
+  out.setInput(split.input);
   std::vector<FileSystem::Located> located;
   std::uint64_t offset = split.first_block_offset;
   for (const dfs::Block& block : split.blocks) {

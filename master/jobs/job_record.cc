@@ -10,7 +10,9 @@ namespace millrace::master {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
-constexpr std::uint8_t kSplitsVersion = 2;  // in version 1 each map had one split
+// In version 1 each map had one split; it is not read any more. Version 2 lacks which of the job's inputs named a
+// split.
+constexpr std::uint8_t kSplitsVersion = 3;
 // Older versions of job records are read too. Version 1 lacks what schedulers are told of a job, 2 the maps that were
 // left out, and 3 the records that were left out.
 constexpr std::uint8_t kJobVersion = 4;
@@ -263,9 +265,10 @@ void Put(Encoder& out, const Split& s) {
     out.Varint(block.length);
     out.U32(block.crc);
   }
+  out.Varint(s.input);
 }
 
-Split GetSplit(Decoder& in) {
+Split GetSplit(Decoder& in, int version) {
   Split s;
   s.path = in.Text();
   s.name = in.Text();
@@ -275,6 +278,7 @@ Split GetSplit(Decoder& in) {
     const std::uint64_t length = in.Varint();
     s.blocks.push_back({id, length, in.U32()});
   }
+  if (version >= 3) s.input = static_cast<std::uint32_t>(in.Varint());
   return s;
 }
 
@@ -295,12 +299,12 @@ Result<std::vector<MapSplits>> DecodeSplits(std::string_view value) {
   const std::string what = "the database's splits of a job";
   Decoder in(value);
   MILLRACE_ASSIGN(const int version, ReadVersion(in, what, kSplitsVersion));
-  if (version != kSplitsVersion)
-    return Corrupt(what + ": version " + std::to_string(version) + " is not read any more");
+  if (version < 2) return Corrupt(what + ": version " + std::to_string(version) + " is not read any more");
   std::vector<MapSplits> maps;
   for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) {
     MapSplits splits;
-    for (std::uint64_t of_map = in.Varint(); of_map > 0 && !in.failed(); --of_map) splits.push_back(GetSplit(in));
+    for (std::uint64_t of_map = in.Varint(); of_map > 0 && !in.failed(); --of_map)
+      splits.push_back(GetSplit(in, version));
     if (splits.empty() && !in.failed()) return Corrupt(what + ": map " + std::to_string(maps.size()) + " has none");
     maps.push_back(std::move(splits));
   }

@@ -62,6 +62,7 @@ struct Split {
   std::uint64_t length = 0;
   std::vector<dfs::Block> blocks;
   std::uint64_t first_block_offset = 0;  // of blocks[0] in the file
+  std::uint32_t input = 0;               // which of the job's inputs named it
 };
 
 // The input of one map task: one or more splits, which it reads one after the other.
@@ -140,7 +141,8 @@ struct JobRecord {
 [[nodiscard]] std::string DescribeInput(const MapSplits& map);
 // Returns "the record at byte 7 of /in/a", "number 7"; nothing if the place lies in none of the map's splits.
 [[nodiscard]] std::optional<std::string> DescribeRecord(const MapSplits& map, const sched::RecordPlace& record);
-// These store and read the splits of all maps of a job, in the order of the maps.
+// These store and read the splits of all maps of a job, in the order of the maps. What an older master stored does not
+// tell of a split's input, which is then the first.
 [[nodiscard]] std::string EncodeSplits(const std::vector<MapSplits>& maps);
 [[nodiscard]] Result<std::vector<MapSplits>> DecodeSplits(std::string_view value);
 [[nodiscard]] std::string EncodeReport(const TaskReport& report);

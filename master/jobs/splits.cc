@@ -53,14 +53,15 @@ Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::
 }
 
 void AddSplits(const dfs::FileStatus& file, std::string name, const std::vector<dfs::Block>& blocks, SplitBy split_by,
-               std::vector<Split>* splits) {
+               std::uint32_t input, std::vector<Split>* splits) {
   if (split_by == SplitBy::kFile) {
-    splits->push_back({file.path, std::move(name), file.length, 0, file.length, blocks, 0});
+    splits->push_back({file.path, std::move(name), file.length, 0, file.length, blocks, 0, input});
     return;
   }
   std::uint64_t offset = 0;
   for (const dfs::Block& block : blocks) {
-    if (block.length > 0) splits->push_back({file.path, name, file.length, offset, block.length, {block}, offset});
+    if (block.length > 0)
+      splits->push_back({file.path, name, file.length, offset, block.length, {block}, offset, input});
     offset += block.length;
   }
 }
@@ -73,7 +74,8 @@ bool AnyHidden(std::string_view relative) {
   return false;
 }
 
-Status AddInput(const dfs::Namespace& names, const std::string& root, SplitBy split_by, std::vector<Split>* splits) {
+Status AddInput(const dfs::Namespace& names, const std::string& root, SplitBy split_by, std::uint32_t input,
+                std::vector<Split>* splits) {
   Status failure;
   MILLRACE_TRY(names.Walk(root, [&](const dfs::FileStatus& file) {
     std::string name(dfs::BaseName(file.path));
@@ -86,7 +88,7 @@ Status AddInput(const dfs::Namespace& names, const std::string& root, SplitBy sp
       failure = blocks.status();
       return false;
     }
-    AddSplits(file, std::move(name), *blocks, split_by, splits);
+    AddSplits(file, std::move(name), *blocks, split_by, input, splits);
     return true;
   }));
   return failure;
@@ -97,17 +99,18 @@ Status AddInput(const dfs::Namespace& names, const std::string& root, SplitBy sp
 Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std::vector<std::string>& inputs,
                                          SplitBy split_by) {
   std::vector<Split> splits;
-  for (const std::string& input : inputs) {
+  for (std::uint32_t number = 0; number < inputs.size(); ++number) {
+    const std::string& input = inputs[number];
     MILLRACE_ASSIGN(const std::string canonical, dfs::CanonicalPath(input));
     if (names.Stat(canonical).ok()) {  // this also finds a file whose name looks like a glob
-      MILLRACE_TRY(AddInput(names, canonical, split_by, &splits));
+      MILLRACE_TRY(AddInput(names, canonical, split_by, number, &splits));
       continue;
     }
     if (!IsGlob(canonical))
       return NotFound("input " + Quote(input) + ": no such file or directory; `millrace fs ls` shows what is there");
     MILLRACE_ASSIGN(const std::vector<std::string> matches, Expand(names, canonical));
     if (matches.empty()) return NotFound("input " + Quote(input) + ": the pattern matches no file");
-    for (const std::string& match : matches) MILLRACE_TRY(AddInput(names, match, split_by, &splits));
+    for (const std::string& match : matches) MILLRACE_TRY(AddInput(names, match, split_by, number, &splits));
   }
   return splits;
 }

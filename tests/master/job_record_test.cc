@@ -159,6 +159,37 @@ TEST(JobRecordTest, SplitsOfMapsRoundTrip) {
   EXPECT_TRUE(DecodeSplits(EncodeSplits({}))->empty()) << "a job without input";
 }
 
+TEST(JobRecordTest, TheInputOfASplitRoundTrips) {
+  std::vector<MapSplits> splits = kSplits;
+  splits[0][1].input = 3;
+  splits[1][0].input = 300;
+  const Result<std::vector<MapSplits>> read = DecodeSplits(EncodeSplits(splits));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ((*read)[0][0].input, 0u);
+  EXPECT_EQ((*read)[0][1].input, 3u);
+  EXPECT_EQ((*read)[1][0].input, 300u);
+}
+
+// The record is as version 2 wrote it, without a split's input.
+TEST(JobRecordTest, SplitsOfTheSecondVersionAreRead) {
+  Encoder out;
+  out.U8(2);
+  out.Varint(2);  // maps
+  for (const char* name : {"a", "b"}) {
+    out.Varint(1);  // splits of the map
+    out.Text(std::string("/in/") + name), out.Text(name);
+    for (const std::uint64_t n : {30, 10, 20, 10}) out.Varint(n);  // length of the file, offset, length, first block's
+    out.Varint(1);                                                 // blocks
+    out.U64(5), out.Varint(20), out.U32(7);
+  }
+  const Result<std::vector<MapSplits>> read = DecodeSplits(out.Take());
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  ASSERT_EQ(read->size(), 2u);
+  EXPECT_EQ((*read)[1][0].path, "/in/b");
+  EXPECT_EQ((*read)[1][0].blocks.at(0).crc, 7u);
+  EXPECT_EQ((*read)[1][0].input, 0u);
+}
+
 TEST(JobRecordTest, SplitsThatCannotBeAreRefused) {
   const std::string bytes = EncodeSplits(kSplits);
   for (std::size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(DecodeSplits(bytes.substr(0, n)).ok()) << n;

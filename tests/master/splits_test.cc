@@ -46,6 +46,23 @@ TEST_F(SplitsTest, GlobsWorkWithinComponents) {
   EXPECT_THAT(Names({"/y/19*"}), ElementsAre(::testing::HasSubstr("matches no file")));
 }
 
+TEST_F(SplitsTest, ASplitKnowsWhichInputNamedIt) {
+  for (const char* path : {"/users/part", "/orders/part", "/y/1/part", "/y/2/part"}) AddFile(path, 2, {1_n});
+  const auto inputs_of = [&](SplitBy by) {
+    std::vector<std::string> found;
+    const auto splits = ComputeSplits(files->names(), {"/users", "/y/?", "/orders/part", "/users"}, by);
+    EXPECT_TRUE(splits.ok()) << splits.status().message();
+    if (!splits.ok()) return found;
+    for (const Split& split : *splits) found.push_back(std::to_string(split.input) + split.path);
+    return found;
+  };
+  EXPECT_THAT(inputs_of(SplitBy::kFile),
+              ElementsAre("0/users/part", "1/y/1/part", "1/y/2/part", "2/orders/part", "3/users/part"));
+  EXPECT_THAT(inputs_of(SplitBy::kBlock),
+              ElementsAre("0/users/part", "0/users/part", "1/y/1/part", "1/y/1/part", "1/y/2/part", "1/y/2/part",
+                          "2/orders/part", "2/orders/part", "3/users/part", "3/users/part"));
+}
+
 TEST_F(SplitsTest, AFileWhoseNameLooksLikeAGlobIsItself) {
   AddFile("/d/a*", 1, {1_n});
   AddFile("/d/ab", 1, {1_n});

@@ -86,6 +86,7 @@ class TaskDriver {
   struct Piece {
     std::string path, name;
     std::uint64_t file_length = 0, offset = 0, length = 0, block = 0;  // one block, of the split's bytes
+    std::uint32_t input = 0;
   };
   void LaunchMap(std::uint32_t task, const std::vector<Piece>& pieces, const std::string& run_file,
                  const std::string& stdout_path = "", double link_bytes_per_second = 0,
@@ -177,6 +178,7 @@ class TaskDriver {
     input.setFileLength(piece.file_length);
     input.setOffset(piece.offset);
     input.setLength(piece.length);
+    input.setInput(piece.input);
     auto block = input.initBlocks(1)[0];
     block.setOffset(piece.offset);
     block.initBlock().setId(piece.block);

@@ -60,6 +60,32 @@ struct Counting {
   void Map(std::uint64_t number, auto& emit) { emit(number); }
 };
 
+struct WhichInput {
+  explicit WhichInput(TaskContext& task) : context(task) {}
+  void Map(std::string_view line, auto& emit) {
+    emit(std::to_string(context.input_index()) + " " + std::string(context.input_path()) + " " + std::string(line));
+  }
+  TaskContext& context;
+};
+
+TEST(TaskInputsTest, AMapKnowsOfWhichInputAndFileARecordIs) {
+  TaskFiles files;
+  TaskDriver driver(internal::BindJob<WhichInput>(), files);
+  ASSERT_EQ(driver.SetUpJob(0), "");
+  const auto add = [&](std::uint64_t block, const std::string& path, std::uint32_t input, const std::string& bytes) {
+    files.local[block] = bytes;
+    files.tree->MakeFile(path, bytes);
+    return TaskDriver::Piece{path, "part-r-00000", bytes.size(), 0, bytes.size(), block, input};
+  };
+  driver.LaunchMap(0,
+                   {add(1, "/users/part-r-00000", 0, "ann\n"), add(2, "/orders/part-r-00000", 1, "tea\n"),
+                    add(3, "/users/part-r-00000", 2, "bob\n")},
+                   "");
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  EXPECT_EQ(files.tree->written["/out/_temporary/job3.m.0.0/part-m-00000"],
+            "0 /users/part-r-00000 ann\n1 /orders/part-r-00000 tea\n2 /users/part-r-00000 bob\n");
+}
+
 TEST(TaskInputsTest, NumbersAreMappedWithoutFiles) {
   TaskFiles files;
   TaskDriver driver(internal::BindJob<Counting>(), files);
