@@ -4,11 +4,11 @@
 
 # millrace_folder(TARGET FOLDER): exports FOLDER (root-relative) as the include path of TARGET.
 function(millrace_folder target folder)
-  set(view ${CMAKE_BINARY_DIR}/view/${target})
+  set(view ${PROJECT_BINARY_DIR}/view/${target})
   get_filename_component(parent ${folder} DIRECTORY)
   file(MAKE_DIRECTORY ${view}/${parent})
   if(NOT EXISTS ${view}/${folder})
-    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${view}/${folder} SYMBOLIC)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${view}/${folder} SYMBOLIC)
   endif()
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")
@@ -49,7 +49,7 @@ endfunction()
 # millrace_allocator(PROGRAM): it allocates as base/memory says; as the sanitizer does where there is one.
 function(millrace_allocator program)
   if(NOT MILLRACE_SANITIZE)
-    target_sources(${program} PRIVATE ${CMAKE_SOURCE_DIR}/base/memory/allocator.cc)
+    target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/base/memory/allocator.cc)
     target_link_libraries(${program} PRIVATE PkgConfig::JEMALLOC)
   endif()
 endfunction()
@@ -58,15 +58,15 @@ endfunction()
 # files. Include it as "FOLDER/FILE.capnp.h". RPC: the schema holds interfaces, so users link the RPC library.
 function(millrace_schema target)
   cmake_parse_arguments(ARG "RPC" "" "FILES;LINKS" ${ARGN})
-  set(out ${CMAKE_BINARY_DIR}/schema/${target})
+  set(out ${PROJECT_BINARY_DIR}/schema/${target})
   file(MAKE_DIRECTORY ${out})
   set(generated)
   foreach(file ${ARG_FILES})
     add_custom_command(
       OUTPUT ${out}/${file}.c++ ${out}/${file}.h
-      COMMAND ${CAPNP_PROGRAM} compile -o ${CAPNPC_CXX_PROGRAM}:${out} --src-prefix=${CMAKE_SOURCE_DIR}
-              -I ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/${file}
-      DEPENDS ${CMAKE_SOURCE_DIR}/${file} VERBATIM)
+      COMMAND ${CAPNP_PROGRAM} compile -o ${CAPNPC_CXX_PROGRAM}:${out} --src-prefix=${PROJECT_SOURCE_DIR}
+              -I ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${file}
+      DEPENDS ${PROJECT_SOURCE_DIR}/${file} VERBATIM)
     list(APPEND generated ${out}/${file}.c++ ${out}/${file}.h)
   endforeach()
   add_library(${target} STATIC ${generated})
@@ -95,10 +95,10 @@ function(millrace_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} millrace_tests_folder GTest::gmock_main)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABELS} TIMEOUT 300)
   if(ARG_LABELS STREQUAL "unit")
-    millrace_unit_test(${name} ${CMAKE_BINARY_DIR}/test/${name})
+    millrace_unit_test(${name} ${PROJECT_BINARY_DIR}/test/${name})
   endif()
 endfunction()
 

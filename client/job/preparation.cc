@@ -1,6 +1,14 @@
 #include "client/job/preparation.h"
 
+#include "dfs/client/dfs_client.h"
+
 namespace millrace {
+
+Preparation::Preparation(dfs::DfsClient& files, std::vector<std::string> inputs, std::uint32_t reduces,
+                         JobOptions& options)
+    : files_(files), inputs_(std::move(inputs)), reduces_(reduces), options_(options) {}
+
+Preparation::~Preparation() = default;
 
 Result<std::vector<InputFile>> Preparation::Inputs() {
   std::vector<InputFile> all;

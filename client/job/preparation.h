@@ -20,11 +20,15 @@
 
 namespace millrace {
 
+namespace dfs {
+class FileReader;
+}  // namespace dfs
+
 class Preparation {
  public:
   // Requires: all arguments outlive this. `options` holds the options that were given; Set adds to them.
-  Preparation(dfs::DfsClient& files, std::vector<std::string> inputs, std::uint32_t reduces, JobOptions& options)
-      : files_(files), inputs_(std::move(inputs)), reduces_(reduces), options_(options) {}
+  Preparation(dfs::DfsClient& files, std::vector<std::string> inputs, std::uint32_t reduces, JobOptions& options);
+  ~Preparation();
 
   [[nodiscard]] const JobOptions& options() const { return options_; }
   [[nodiscard]] std::uint32_t reduces() const { return reduces_; }

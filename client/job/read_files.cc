@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "dfs/client/dfs_client.h"
 
 namespace millrace {
 namespace {

@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "base/status.h"
-#include "dfs/client/dfs_client.h"
 
 namespace millrace {
+
+namespace dfs {
+class DfsClient;
+}  // namespace dfs
 
 struct InputFile {
   std::string path;
