@@ -25,8 +25,10 @@ consteval bool IsEmittedAs() {
     return true;
   } else if constexpr (!std::is_convertible_v<const From&, To>) {
     return false;
+  } else if constexpr (std::is_class_v<From> && std::is_arithmetic_v<To>) {
+    return requires(const From& value) { To{value}; };  // braces refuse what narrows the number that it says it is
   } else if constexpr (std::is_class_v<From>) {
-    return true;  // it says itself what it converts to
+    return true;
   } else if constexpr (Whole<To>) {
     return WholeSource<From>;
   } else if constexpr (std::floating_point<To>) {

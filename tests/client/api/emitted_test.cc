@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "tests/client/api/task_driver.h"
 
@@ -36,6 +38,17 @@ bool Fits(From number) {
     return false;
   }
 }
+
+// What cannot be seen to fit is refused by the compiler.
+struct OwnInt {
+  operator int() const { return -1; }
+};
+static_assert(internal::EmittedAs<OwnInt, int> && !internal::EmittedAs<OwnInt, std::uint8_t>);
+static_assert(!internal::EmittedAs<OwnInt, std::uint64_t> && !internal::EmittedAs<double, int>);
+static_assert(internal::EmittedAs<float, double> && internal::EmittedAs<int, double>);
+static_assert(!internal::EmittedAs<int, bool> && internal::EmittedAs<std::vector<bool>::reference, bool>);
+static_assert(!internal::EmittedAs<int, std::optional<std::uint8_t>> && !internal::EmittedAs<int, std::string>);
+static_assert(internal::EmittedAs<const char*, std::string> && internal::EmittedAs<std::string, std::string_view>);
 
 TEST(EmittedTest, IntegersThatDoNotFitAreRefused) {
   EXPECT_TRUE(Fits<std::uint8_t>(255) && Fits<std::uint8_t>(0) && Fits<std::uint8_t>(kPlain));
