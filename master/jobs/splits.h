@@ -17,8 +17,8 @@ namespace millrace::master {
 // How files are cut.
 struct Cutting {
   SplitBy split_by = SplitBy::kBlock;
-  bool decompresses = false;       // files whose names say that they are compressed have one split
-  std::vector<std::string> uncut;  // canonical paths of further files that have one split
+  bool decompresses = false;            // files whose names say that they are compressed have one split
+  std::vector<std::string> uncut = {};  // canonical paths of further files that have one split
 };
 
 // Returns the splits of the inputs. kNotFound names the input that is not there or the glob that matches nothing.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/client/format/compress.h"
+#include "tests/compress/compress.h"
 
 namespace millrace {
 namespace {

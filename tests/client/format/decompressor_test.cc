@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "client/format/stream_decompressor.h"
-#include "tests/client/format/compress.h"
+#include "tests/compress/compress.h"
 
 namespace millrace {
 namespace {

@@ -11,7 +11,7 @@
 #include "client/format/fixed_reader.h"
 #include "client/format/line_reader.h"
 #include "tests/client/api/memory_source.h"
-#include "tests/client/format/compress.h"
+#include "tests/compress/compress.h"
 
 namespace millrace {
 namespace {
