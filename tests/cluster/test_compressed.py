@@ -9,7 +9,7 @@ import unittest
 from cluster import Cluster, shell, words
 from zstd_library import zstd
 
-BLOCK = 256 << 10
+BLOCK = 1 << 20
 WORDCOUNT = "cat * | tr -s ' \\t\\n\\v\\f\\r' '\\n' | sed '/^$/d' | sort | uniq -c | sed -E 's/^ *([0-9]+) (.*)/\\2\\t\\1/' | sort"
 
 
@@ -24,11 +24,11 @@ class CompressedTest(unittest.TestCase):
         cls.cluster.__enter__()
         cls.plain = cls.cluster.path("plain")
         os.mkdir(cls.plain)
-        texts = {name: words(n, 900_000) for n, name in enumerate(("gz", "zst", "bz2", "text", "nameless"))}
+        texts = {name: words(n, 2_500_000) for n, name in enumerate(("gz", "zst", "bz2", "text", "nameless"))}
         for name, text in texts.items():
             with open(os.path.join(cls.plain, name), "wb") as f:
                 f.write(text)
-        middle = 500_001  # a line that goes on from one member to the next
+        middle = 1_000_001  # a line that goes on from one member to the next
         cls.files = {
             "/in/a.gz": gzip.compress(texts["gz"][:middle]) + gzip.compress(b"") + gzip.compress(texts["gz"][middle:]),
             "/in/b.zst": zstd(texts["zst"][:middle]) + zstd(texts["zst"][middle:]),

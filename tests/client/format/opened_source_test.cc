@@ -50,7 +50,7 @@ struct Opened {
 
 std::string Lines(int count) {
   std::string lines;
-  for (int i = 0; i < count; ++i) lines += "line " + std::to_string(i * i) + "\n";
+  for (std::int64_t i = 0; i < count; ++i) lines += "line " + std::to_string(i * i) + "\n";
   return lines;
 }
 
