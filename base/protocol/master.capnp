@@ -206,6 +206,8 @@ struct JobRequest {
   noSpeculation @24 :Bool;     # a running task gets no second attempt
   maxFailedMaps @25 :UInt32;   # percent of the maps that may be left out; if more fail, the job fails
   skipBadRecords @26 :UInt32;  # records of a map that may be left out; if more are bad, the map fails
+  decompresses @27 :Bool;      # files whose names say that they are compressed are not cut
+  uncut @28 :List(Data);       # further files that are not cut, since their bytes say so: canonical paths
 }
 
 enum JobState { waiting @0; running @1; succeeded @2; failed @3; killed @4; }

@@ -182,6 +182,7 @@ JobBinding BindJob() {
   binding.record_bytes = InputOf<J>::kRecordBytes;
   binding.has_reduce = Reduces<J> || Combines<J>;
   binding.combines = Combines<J>;
+  binding.decompresses = !ReadsStoredBytes<InputOf<J>>;
   binding.map_only = !HasIntermediate<J>;
   if constexpr (Prepares<J>) binding.prepare = J::Prepare;
   if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) binding.numbers = InputOf<J>::Range;

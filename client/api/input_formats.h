@@ -4,7 +4,12 @@
 //   static constexpr std::uint32_t kRecordBytes;
 //   template <class OnRecord> static Status Read(ByteSource&, const Split&, const ReadOptions&, OnRecord&&);
 //     on_record(Record, std::uint64_t offset of its first byte in the file), for the records that the split owns
-// Thread rule: one thread.
+//   static constexpr bool kReadsStoredBytes;   may be left out; true: compressed files are read as they are stored
+// Files that gzip, zstd or bzip2 have compressed, as their first bytes say, are decompressed before Read sees them.
+// They are not cut: the split is the whole file. The source's Stream then gives what the file decompresses to, of which
+// the length is known to nobody before; split.length and split.file_length are those of the file as it is stored, and
+// so is what ReadAt gives. Offsets of records are those in the decompressed bytes. -D input.decompress=false turns it
+// off. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -125,12 +130,13 @@ using OnKeyValue = std::function<void(KeyValue, std::uint64_t)>;
 [[nodiscard]] Status ReadRecordFile(ByteSource& source, const Split& split, const OnKeyValue& on_record);
 }  // namespace internal
 
-// A record is a key and a value of a record file (base/record/record_file.h). Its offset only tells about where it
-// lies.
+// A record is a key and a value of a record file (base/record/record_file.h), which has a compression of its own. Its
+// offset only tells about where it lies.
 struct RecordFiles {
   using Record = KeyValue;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
   static constexpr std::uint32_t kRecordBytes = 0;
+  static constexpr bool kReadsStoredBytes = true;
   template <class OnRecord>
   static Status Read(ByteSource& source, const Split& split, const ReadOptions&, OnRecord&& on_record) {
     return internal::ReadRecordFile(source, split, std::ref(on_record));

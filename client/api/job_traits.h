@@ -54,6 +54,11 @@ MILLRACE_HAS_MEMBER_(FinishMap)
 MILLRACE_HAS_MEMBER_(FinishReduce)
 #undef MILLRACE_HAS_MEMBER_
 
+template <class Input>
+concept ReadsStoredBytes = requires {
+  requires Input::kReadsStoredBytes;
+};
+
 template <class J>
 concept HasIntermediate = requires {
   typename J::Key;

@@ -12,6 +12,7 @@
 #include "client/cli/job_help.h"
 #include "client/cli/wait_job.h"
 #include "client/job/engine_options.h"
+#include "client/job_client/compressed_input.h"
 #include "client/job_client/input_sample.h"
 #include "client/job_client/job_client.h"
 
@@ -149,6 +150,11 @@ Result<JobId> Submit(const Invocation& invocation, dfs::DfsClient& files, Prepar
   job::JobRequest& request = prepared->request;
   MILLRACE_TRY(CheckPaths(files, request));
   MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
+  const job::SplitBy split_by = request.description.split_by;
+  if (request.description.decompresses &&
+      (split_by == job::SplitBy::kBlock || split_by == job::SplitBy::kFixedRecords)) {
+    MILLRACE_ASSIGN(request.uncut, job::FindCompressedInput(files, request.inputs));
+  }
   request.input_sample = job::SampleInput(files, request.inputs);
   MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
   return job::JobClient(files).Submit(request);

@@ -60,7 +60,8 @@ struct JobBinding {
   std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes says it
   bool has_reduce = false;         // the job has its own Reduce; it gets one reduce if none are asked for
   bool combines = false;
-  bool map_only = false;  // the job emits nothing for reduces
+  bool decompresses = true;  // compressed files are opened for its Input, unless -D input.decompress=false is given
+  bool map_only = false;     // the job emits nothing for reduces
   std::function<void(JobOptions&)> declare;
   std::function<NumberRange(const JobOptions&)> numbers;  // null unless split_by is kNumbers
   std::function<Status(Preparation&)> prepare;            // null: there is nothing to prepare

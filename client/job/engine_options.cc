@@ -13,6 +13,9 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
   set->Choice("map.compress", &options->map_compress, "auto", {"auto", "none", "zstd"},
               "compression of map outputs on disk and network; auto: where the network turns out to be the bottleneck");
   set->Bool("input.text.strip_cr", &options->strip_cr, false, "remove a carriage return from the end of each line");
+  set->Bool(
+      "input.decompress", &options->decompress, true,
+      "open input files that gzip, zstd or bzip2 has compressed, as a whole; false: read their bytes as they are");
   set->Bytes("input.record_bytes", &options->record_bytes, 0, 0, kGiB,
              "length of fixed-length records, for a job that leaves it open");
   set->Integer("output.replication", &options->output_replication, 0, 0, 64,

@@ -18,6 +18,7 @@ struct EngineOptions {
   Micros task_timeout = 0;        // as workers read it, from the parameter
   std::string map_compress;       // "auto", "none" or "zstd"
   bool strip_cr = false;
+  bool decompress = true;
   std::uint64_t record_bytes = 0;       // of fixed-length records, when the job leaves the length open
   std::int64_t output_replication = 0;  // 0: the cluster's default
   std::uint64_t output_block_size = 0;  // bytes; 0: the cluster's default

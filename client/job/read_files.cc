@@ -39,7 +39,7 @@ Status Collect(dfs::DfsClient& files, const std::string& directory, const std::s
     if (entry.directory) {
       MILLRACE_TRY(Collect(files, entry.path, pattern, left, found));
     } else if (left == 0) {
-      found->push_back({entry.path, entry.length});
+      found->push_back({entry.path, entry.length, entry.block_size});
     }
   }
   return Status::Ok();
@@ -50,7 +50,7 @@ Status Collect(dfs::DfsClient& files, const std::string& directory, const std::s
 Result<std::vector<InputFile>> ListInput(dfs::DfsClient& files, const std::string& input) {
   std::vector<InputFile> found;
   const Result<dfs::FileInfo> info = files.Stat(input);
-  if (info.ok() && !info->directory) return std::vector<InputFile>{{info->path, info->length}};
+  if (info.ok() && !info->directory) return std::vector<InputFile>{{info->path, info->length, info->block_size}};
   if (info.ok()) {
     MILLRACE_TRY(Collect(files, info->path, "", 0, &found));
     return found;

@@ -17,6 +17,7 @@ class DfsClient;
 struct InputFile {
   std::string path;
   std::uint64_t length = 0;
+  std::uint64_t block_size = 0;
 };
 
 // Returns the files that the master would split (master/jobs/splits.h): the file, the files below the directory, or

@@ -14,10 +14,12 @@ void TaskContext::BeginInput(InputFacts input, std::uint64_t number, std::uint64
   input_number_ = number;
   offset_.store(offset, std::memory_order_relaxed);
   begin_.store(offset, std::memory_order_relaxed);
+  taken_.store(kNotCompressed, std::memory_order_relaxed);
 }
 
 void TaskContext::EndInput(std::uint64_t bytes) {
   offset_.store(begin_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  taken_.store(kNotCompressed, std::memory_order_relaxed);
   done_.store(done_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
 }
 
@@ -26,7 +28,9 @@ double TaskContext::fraction() const {
   if (total == 0) return 0;
   const std::uint64_t offset = offset_.load(std::memory_order_relaxed), begin = begin_.load(std::memory_order_relaxed);
   // These are several loads, which may not fit together between two inputs, so the result is bounded.
-  const std::uint64_t done = done_.load(std::memory_order_relaxed) + (offset > begin ? offset - begin : 0);
+  const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
+  const std::uint64_t current = taken != kNotCompressed ? taken : offset > begin ? offset - begin : 0;
+  const std::uint64_t done = done_.load(std::memory_order_relaxed) + current;
   return std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
 }
 

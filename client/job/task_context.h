@@ -55,7 +55,8 @@ class TaskContext {
   // is one input, whatever it matches. input_path is the record's file, by its full path in the file system; empty, if
   // the input is numbers. input_name is the file, named by the path below the input ("sub/a.txt"), or by its base name
   // if the input is itself a file. input_number is how many files or blocks came before it in this attempt, and
-  // input_offset is where its first byte lies in the file. The views live until the attempt's next file or block.
+  // input_offset is where its first byte lies in the file; if the file is compressed, in what it decompresses to. The
+  // views live until the attempt's next file or block.
   [[nodiscard]] std::uint32_t input_index() const { return input_.index; }
   [[nodiscard]] std::string_view input_path() const { return input_.path; }
   [[nodiscard]] std::string_view input_name() const { return input_.name; }
@@ -67,11 +68,16 @@ class TaskContext {
   void BeginInput(InputFacts input, std::uint64_t number, std::uint64_t offset);
   void EndInput(std::uint64_t bytes);
   void SetOffset(std::uint64_t offset) { offset_.store(offset, std::memory_order_relaxed); }
+  // Tells how many bytes of the current input have been read, if the input is compressed: the progress goes by these,
+  // since offsets in what it decompresses to say nothing of how much is left.
+  void SetTaken(std::uint64_t bytes) { taken_.store(bytes, std::memory_order_relaxed); }
   void SetTotal(std::uint64_t bytes) { total_.store(bytes, std::memory_order_relaxed); }
-  [[nodiscard]] double fraction() const;     // any thread; 0 to 1
+  [[nodiscard]] double fraction() const;     // any thread; 0 to 1, of the bytes of all inputs as they are stored
   [[nodiscard]] std::string status() const;  // any thread
 
  private:
+  static constexpr std::uint64_t kNotCompressed = ~std::uint64_t{0};
+
   const Facts facts_;
   const JobOptions& options_;
   const ReadFiles read_files_;
@@ -82,6 +88,7 @@ class TaskContext {
   std::uint64_t input_number_ = 0;
   std::atomic<std::uint64_t> offset_{0};  // in the current input, which began at begin_
   std::atomic<std::uint64_t> begin_{0};
+  std::atomic<std::uint64_t> taken_{kNotCompressed};
   std::atomic<std::uint64_t> done_{0};  // bytes of the inputs before the current one
   std::atomic<std::uint64_t> total_{0};
 };

@@ -51,6 +51,7 @@ Result<JobDescription> ParseDescription(const std::string& executable, std::stri
     return NoJob(executable, "its description lacks a field");
   }
   JobDescription job{.name = *name, .record_bytes = *record_bytes};
+  job.decompresses = IsTrue(json, "decompresses");
   job.map_only = IsTrue(json, "map_only");
   job.prepares = IsTrue(json, "prepares");
   if (*split_by == "file") {

@@ -23,6 +23,7 @@ struct JobDescription {
   std::uint32_t record_bytes = 0;  // of fixed records
   std::uint32_t maps = 0;          // with numbers: the job reads no input, its maps make the data
   std::uint64_t records = 0;       // with numbers: those of all maps together
+  bool decompresses = false;       // compressed files are opened, each by one map
   bool map_only = false;           // the job emits nothing for reduces
   bool prepares = false;           // see PrepareJob
 };

@@ -116,6 +116,9 @@ void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
   out.setExecutableCrc(request.executable.crc);
   out.setSplitBy(static_cast<master::wire::SplitBy>(request.description.split_by));
   out.setRecordBytes(request.description.record_bytes);
+  out.setDecompresses(request.description.decompresses);
+  auto uncut = out.initUncut(static_cast<unsigned>(request.uncut.size()));
+  for (unsigned i = 0; i < uncut.size(); ++i) uncut.set(i, ToData(request.uncut[i]));
   out.setMaps(request.description.maps);
   out.setRecords(request.description.records);
   out.setPack(request.pack);

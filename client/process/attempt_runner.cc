@@ -6,9 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "client/format/opened_source.h"
+#include "client/job/part_name.h"
 #include "client/job/segments.h"
 #include "client/process/dfs_source.h"
-#include "client/job/part_name.h"
 
 namespace millrace {
 namespace {
@@ -71,16 +72,22 @@ Result<std::optional<TaskOutput>> FinishOutput(OutputFile& output, PartFile& par
   return std::optional<TaskOutput>(part.Take());
 }
 
-std::vector<MapInput> OpenInputs(const MapLaunch& launch, Storage& storage, TaskContext& context) {
+// With `decompress`, files that are compressed are opened.
+std::vector<MapInput> OpenInputs(const MapLaunch& launch, bool decompress, Storage& storage, TaskContext& context) {
   Counter& local = context.counter("millrace", "bytes_read_local");
   Counter& remote = context.counter("millrace", "bytes_read_remote");
   Counter& wait = context.counter("millrace", "remote_read_micros");
   std::vector<MapInput> inputs;
   std::uint64_t total = 0;
   for (const InputPiece& piece : launch.inputs) {
-    inputs.push_back(
-        {Split{piece.path, piece.offset, piece.length, piece.file_length}, piece.name, piece.input,
-         std::make_unique<DfsSource>(storage, piece.path, piece.file_length, piece.blocks, local, remote, wait)});
+    Split split{piece.path, piece.offset, piece.length, piece.file_length};
+    std::unique_ptr<ByteSource> source =
+        std::make_unique<DfsSource>(storage, piece.path, piece.file_length, piece.blocks, local, remote, wait);
+    if (decompress) {
+      source = std::make_unique<OpenedSource>(std::move(source), split,
+                                              [&context](std::uint64_t bytes) { context.SetTaken(bytes); });
+    }
+    inputs.push_back({std::move(split), piece.name, piece.input, std::move(source)});
     total += piece.length;
   }
   context.SetTotal(total);
@@ -99,7 +106,7 @@ std::function<bool(std::string_view, std::uint64_t)> AttemptRunner::ChooserFor(c
 
 Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
   const EngineOptions& engine = context.options().engine();
-  std::vector<MapInput> inputs = OpenInputs(launch, storage_, context);
+  std::vector<MapInput> inputs = OpenInputs(launch, binding_.decompresses && engine.decompress, storage_, context);
   MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), nullptr, {}};
   std::optional<RecordWatch> watch;
   if (engine.skip_bad_records > 0) {

@@ -82,6 +82,7 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
                               {"records", numbers.records},
                               {"has_reduce", binding.has_reduce},
                               {"combines", binding.combines},
+                              {"decompresses", binding.decompresses && options.engine().decompress},
                               {"map_only", binding.map_only},
                               {"prepares", binding.prepare != nullptr},
                               {"options", std::move(list)}};

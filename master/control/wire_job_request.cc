@@ -93,6 +93,8 @@ Result<JobRequest> Read(wire::JobRequest::Reader in) {
   request.executable_bytes = in.getExecutableBytes();
   request.executable_crc = in.getExecutableCrc();
   request.record_bytes = in.getRecordBytes();
+  request.decompresses = in.getDecompresses();
+  for (const auto path : in.getUncut()) request.uncut.push_back(ToString(path));
   request.maps = in.getMaps();
   request.records = in.getRecords();
   request.pack = in.getPack();

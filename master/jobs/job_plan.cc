@@ -12,7 +12,7 @@ namespace {
 
 Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namespace& names) {
   if (request.split_by == SplitBy::kNumbers) return NumberSplits(request.maps, request.records);
-  return ComputeSplits(names, request.inputs, request.split_by);
+  return ComputeSplits(names, request.inputs, {request.split_by, request.decompresses, request.uncut});
 }
 
 // Records of a fixed length are for jobs that compute with their positions, and numbers are spread over maps already.

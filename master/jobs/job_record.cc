@@ -172,7 +172,9 @@ std::string DescribeInput(const MapSplits& map) {
 std::optional<std::string> DescribeRecord(const MapSplits& map, const sched::RecordPlace& record) {
   if (record.input >= map.size()) return std::nullopt;
   const Split& split = map[record.input];
-  if (record.offset < split.offset || record.offset - split.offset > split.length) return std::nullopt;
+  // A file that is one split may be compressed: the record then lies in what it decompresses to.
+  const bool whole = !split.path.empty() && split.offset == 0 && split.length == split.file_length;
+  if (!whole && (record.offset < split.offset || record.offset - split.offset > split.length)) return std::nullopt;
   const std::string offset = std::to_string(record.offset);
   return split.path.empty() ? "number " + offset : "the record at byte " + offset + " of " + split.path;
 }

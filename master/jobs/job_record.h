@@ -50,6 +50,8 @@ struct JobRequest {
   std::uint32_t maps = 0;                // with numbers as input; not stored, since the splits are
   std::uint64_t records = 0;             // with numbers as input; not stored either
   std::uint64_t pack = 0;                // bytes of small splits in a map, 0: one split each; not stored either
+  bool decompresses = false;             // files with names of compressed files are not cut; not stored either
+  std::vector<std::string> uncut;        // paths of further files that are not cut; not stored either
   bool no_speculation = false;           // not stored, the journal tells it
 };
 

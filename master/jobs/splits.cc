@@ -2,6 +2,10 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "base/compressed_name.h"
 #include "base/text.h"
 #include "dfs/wire/path.h"
 
@@ -52,9 +56,17 @@ Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::
   return found;
 }
 
-void AddSplits(const dfs::FileStatus& file, std::string name, const std::vector<dfs::Block>& blocks, SplitBy split_by,
-               std::uint32_t input, std::vector<Split>* splits) {
-  if (split_by == SplitBy::kFile) {
+// Whether the file has one split. Requires: cutting.uncut is sorted.
+bool IsWhole(const dfs::FileStatus& file, const Cutting& cutting) {
+  if (cutting.split_by == SplitBy::kFile) return true;
+  if (file.length == 0) return false;
+  if (cutting.decompresses && CompressionOfName(file.path) != Compression::kNone) return true;
+  return std::ranges::binary_search(cutting.uncut, file.path);
+}
+
+void AddSplits(const dfs::FileStatus& file, std::string name, const std::vector<dfs::Block>& blocks,
+               const Cutting& cutting, std::uint32_t input, std::vector<Split>* splits) {
+  if (IsWhole(file, cutting)) {
     splits->push_back({file.path, std::move(name), file.length, 0, file.length, blocks, 0, input});
     return;
   }
@@ -74,7 +86,7 @@ bool AnyHidden(std::string_view relative) {
   return false;
 }
 
-Status AddInput(const dfs::Namespace& names, const std::string& root, SplitBy split_by, std::uint32_t input,
+Status AddInput(const dfs::Namespace& names, const std::string& root, const Cutting& cutting, std::uint32_t input,
                 std::vector<Split>* splits) {
   Status failure;
   MILLRACE_TRY(names.Walk(root, [&](const dfs::FileStatus& file) {
@@ -88,7 +100,7 @@ Status AddInput(const dfs::Namespace& names, const std::string& root, SplitBy sp
       failure = blocks.status();
       return false;
     }
-    AddSplits(file, std::move(name), *blocks, split_by, input, splits);
+    AddSplits(file, std::move(name), *blocks, cutting, input, splits);
     return true;
   }));
   return failure;
@@ -97,20 +109,21 @@ Status AddInput(const dfs::Namespace& names, const std::string& root, SplitBy sp
 }  // namespace
 
 Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std::vector<std::string>& inputs,
-                                         SplitBy split_by) {
+                                         Cutting cutting) {
+  std::ranges::sort(cutting.uncut);
   std::vector<Split> splits;
   for (std::uint32_t number = 0; number < inputs.size(); ++number) {
     const std::string& input = inputs[number];
     MILLRACE_ASSIGN(const std::string canonical, dfs::CanonicalPath(input));
     if (names.Stat(canonical).ok()) {  // this also finds a file whose name looks like a glob
-      MILLRACE_TRY(AddInput(names, canonical, split_by, number, &splits));
+      MILLRACE_TRY(AddInput(names, canonical, cutting, number, &splits));
       continue;
     }
     if (!IsGlob(canonical))
       return NotFound("input " + Quote(input) + ": no such file or directory; `millrace fs ls` shows what is there");
     MILLRACE_ASSIGN(const std::vector<std::string> matches, Expand(names, canonical));
     if (matches.empty()) return NotFound("input " + Quote(input) + ": the pattern matches no file");
-    for (const std::string& match : matches) MILLRACE_TRY(AddInput(names, match, split_by, number, &splits));
+    for (const std::string& match : matches) MILLRACE_TRY(AddInput(names, match, cutting, number, &splits));
   }
   return splits;
 }

@@ -14,9 +14,16 @@
 
 namespace millrace::master {
 
+// How files are cut.
+struct Cutting {
+  SplitBy split_by = SplitBy::kBlock;
+  bool decompresses = false;            // files whose names say that they are compressed have one split
+  std::vector<std::string> uncut = {};  // canonical paths of further files that have one split
+};
+
 // Returns the splits of the inputs. kNotFound names the input that is not there or the glob that matches nothing.
 [[nodiscard]] Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names,
-                                                       const std::vector<std::string>& inputs, SplitBy split_by);
+                                                       const std::vector<std::string>& inputs, Cutting cutting);
 
 // Returns splits of the numbers below `records`, whose lengths differ by one at most. Requires: maps > 0.
 [[nodiscard]] std::vector<Split> NumberSplits(std::uint32_t maps, std::uint64_t records);

@@ -1,10 +1,11 @@
 """Records at which user code fails are left out, as many as --skip-bad-records allows, and named."""
 
+import gzip
 import json
 import os
 import unittest
 
-from cluster import Cluster, words
+from cluster import Cluster, shell, words
 
 MIB = 1 << 20
 MARKS = (b"ABORT", b"THROW", b"EXIT", b"HANG")
@@ -110,6 +111,25 @@ class BadRecordsTest(unittest.TestCase):
         self.assertEqual(self.left_out(said), places("/fixed", data, 15))
         self.assertEqual(self.counter(said["job"]), 4)
         self.assertEqual(self.result("/fixed-out"), count(records))
+
+    def test_lines_of_a_compressed_file(self):
+        lines = [b"good words\n"] * 20_000
+        for at in (100, 15_000):
+            lines[at] = b"THROW\n"
+        text = b"".join(lines)
+        packed = gzip.compress(text)
+        self.assertLess(len(packed), text.rindex(b"THROW"), "a record lies beyond the length of the file")
+        self.put("/lines.gz", packed)
+        said = json.loads(self.run_job("bad_lines", "/lines.gz", "/lines-out", "--skip-bad-records", "2")[0])
+        self.assertEqual(self.left_out(said), places("/lines.gz", text), "offsets are those in what it decompresses to")
+        self.assertEqual(self.result("/lines-out"), count(lines))
+
+    def test_local_run(self):
+        with open(self.cluster.path("some"), "wb") as f:
+            f.write(b"good words\nTHROW\nmore\n")
+        job, out = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "bad_lines"), self.cluster.path("some-out")
+        self.cluster.run("local", "--workers", "1", "run", job, self.cluster.path("some"), "-o", out, "--skip-bad-records", "1", "--max-failed-maps", "0")
+        self.assertEqual(shell("cat part-r-*", cwd=out), b"good\t1\nmore\t1\nwords\t1\n")
 
     def test_a_record_that_hangs(self):
         self.put("/hangs", b"good\nHANG\nmore\n")

@@ -120,6 +120,12 @@ TEST(JobRecordTest, RecordsOfAMapsInputAreDescribedAndNoOthers) {
   EXPECT_EQ(DescribeRecord(map, {0, 61, 0}), std::nullopt);
   EXPECT_EQ(DescribeRecord(map, {0, ~std::uint64_t{0}, 0}), std::nullopt);
   EXPECT_EQ(DescribeRecord(map, {2, 40, 0}), std::nullopt);
+  Split whole = split;
+  whole.offset = 0;
+  whole.length = whole.file_length;
+  EXPECT_EQ(DescribeRecord({whole}, {0, 1000, 0}), "the record at byte 1000 of /in/a") << "it may be compressed";
+  whole.path.clear();
+  EXPECT_EQ(DescribeRecord({whole}, {0, 1000, 0}), std::nullopt);
 }
 
 TEST(JobRecordTest, NoPrefixOfARecordDecodes) {

@@ -358,7 +358,7 @@ TEST_F(JobTrackerTest, ARecordThatIsNotInTheMapsInputIsNotBelieved) {
   request.max_attempts = 2;
   request.skip_bad_records = 1;
   const JobId job = Submit(request);
-  for (const sched::RecordPlace& record : {sched::RecordPlace{1, 0, 0}, sched::RecordPlace{0, (1 << 20) + 1, 0}}) {
+  for (const sched::RecordPlace& record : {sched::RecordPlace{1, 0, 0}, sched::RecordPlace{7, 0, 0}}) {
     Step step = At();
     jobs->AttemptFailed(node, Take().attempt, false, "signal 6", &step, record);
     Finish(std::move(step));

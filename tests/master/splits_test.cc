@@ -13,8 +13,8 @@ using ::testing::ElementsAre;
 class SplitsTest : public TrackerFixture {
  protected:
   SplitsTest() { AddWorker("a", 1, 1); }
-  std::vector<std::string> Names(const std::vector<std::string>& inputs, SplitBy by = SplitBy::kBlock) {
-    const Result<std::vector<Split>> splits = ComputeSplits(files->names(), inputs, by);
+  std::vector<std::string> Names(const std::vector<std::string>& inputs, const Cutting& cutting = {}) {
+    const Result<std::vector<Split>> splits = ComputeSplits(files->names(), inputs, cutting);
     if (!splits.ok()) return {"! " + splits.status().message()};
     std::vector<std::string> names;
     for (const Split& split : *splits)
@@ -26,7 +26,32 @@ class SplitsTest : public TrackerFixture {
 TEST_F(SplitsTest, EveryBlockOfAFileIsASplit) {
   AddFile("/d/big", 3, {1_n});
   EXPECT_THAT(Names({"/d/big"}), ElementsAre("big@0+1", "big@1+1", "big@2+1"));
-  EXPECT_THAT(Names({"/d/big"}, SplitBy::kFile), ElementsAre("big@0+3"));
+  EXPECT_THAT(Names({"/d/big"}, {SplitBy::kFile}), ElementsAre("big@0+3"));
+}
+
+TEST_F(SplitsTest, CompressedFilesAreNotCut) {
+  for (const char* path : {"/d/a", "/d/b.gz", "/d/c.zst", "/d/d.bz2", "/d/e"}) AddFile(path, 2, {1_n});
+  const auto cut = ElementsAre("a@0+1", "a@1+1", "b.gz@0+1", "b.gz@1+1", "c.zst@0+1", "c.zst@1+1", "d.bz2@0+1",
+                               "d.bz2@1+1", "e@0+1", "e@1+1");
+  EXPECT_THAT(Names({"/d"}), cut) << "for a job that reads their bytes as they are";
+  const Cutting by_name{SplitBy::kBlock, true};
+  EXPECT_THAT(Names({"/d"}, by_name),
+              ElementsAre("a@0+1", "a@1+1", "b.gz@0+2", "c.zst@0+2", "d.bz2@0+2", "e@0+1", "e@1+1"));
+  EXPECT_THAT(Names({"/d/b.gz", "/d/*.zst"}, by_name), ElementsAre("b.gz@0+2", "c.zst@0+2"));
+  EXPECT_THAT(Names({"/d"}, {SplitBy::kFixedRecords, true}), Names({"/d"}, by_name));
+  const Cutting by_bytes{SplitBy::kBlock, true, {"/d/e", "/d/a", "/elsewhere", "/d/b.gz"}};
+  EXPECT_THAT(Names({"/d"}, by_bytes), ElementsAre("a@0+2", "b.gz@0+2", "c.zst@0+2", "d.bz2@0+2", "e@0+2"));
+  AddFile("/d/f.gz", 0, {1_n});
+  EXPECT_THAT(Names({"/d/f.gz"}, by_name), ElementsAre()) << "an empty file has no split, whatever its name";
+}
+
+TEST_F(SplitsTest, AWholeFileHasAllItsBlocks) {
+  AddFile("/d/a.gz", 3, {1_n});
+  const std::vector<Split> splits = *ComputeSplits(files->names(), {"/d"}, {SplitBy::kBlock, true});
+  ASSERT_EQ(splits.size(), 1u);
+  EXPECT_EQ(splits[0].blocks.size(), 3u);
+  EXPECT_EQ(splits[0].length, splits[0].file_length);
+  EXPECT_EQ(splits[0].first_block_offset, 0u);
 }
 
 TEST_F(SplitsTest, ADirectoryGivesItsFilesByTheirPathBelowIt) {
@@ -72,7 +97,7 @@ TEST_F(SplitsTest, AFileWhoseNameLooksLikeAGlobIsItself) {
 TEST_F(SplitsTest, EmptyFilesGiveASplitOnlyWhole) {
   AddFile("/d/empty", 0, {1_n});
   EXPECT_THAT(Names({"/d"}), ElementsAre());
-  EXPECT_THAT(Names({"/d"}, SplitBy::kFile), ElementsAre("empty@0+0"));
+  EXPECT_THAT(Names({"/d"}, {SplitBy::kFile}), ElementsAre("empty@0+0"));
 }
 
 TEST_F(SplitsTest, NumbersAreSpreadOverTheMaps) {

@@ -16,8 +16,9 @@ namespace millrace::solo {
 
 // What one map reads: a part of a file, or, of a job that makes its data, a range of numbers (the path is empty then).
 struct Piece {
-  std::string name;  // as TaskContext::input_name has it
-  Split split;       // its name is the path
+  std::string name;         // as TaskContext::input_name has it
+  std::uint32_t index = 0;  // of the INPUT that named it
+  Split split;              // its name is the path
 };
 
 // A file on this machine. Every call reads it again, so it may not change.

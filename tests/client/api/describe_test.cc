@@ -28,6 +28,10 @@ struct Counting {
   using Input = Numbers;
   void Map(std::uint64_t number, auto& emit) { emit(number); }
 };
+struct StoredBytes {
+  using Input = RecordFiles;
+  void Map(const KeyValue& record, auto& emit) { emit(record.key); }
+};
 struct NoMap {};
 struct OtherRecord {
   void Map(int, auto&) {}
@@ -93,6 +97,13 @@ TEST(DescribeTest, SaysWhatTheJobIs) {
   EXPECT_EQ(files["split_by"], "file");
   EXPECT_EQ(files["has_reduce"], false);
   EXPECT_EQ(Describe(internal::BindJob<Hundred>(), {})["record_bytes"], 100);
+}
+
+TEST(DescribeTest, SaysWhetherCompressedFilesAreOpened) {
+  EXPECT_EQ(Describe(internal::BindJob<examples::WordCount>(), {})["decompresses"], true);
+  EXPECT_EQ(Describe(internal::BindJob<Files>(), {"--"})["decompresses"], true);
+  EXPECT_EQ(Describe(internal::BindJob<Hundred>(), {"input.decompress=false"})["decompresses"], false);
+  EXPECT_EQ(Describe(internal::BindJob<StoredBytes>(), {})["decompresses"], false) << "record files are no text";
 }
 
 TEST(DescribeTest, ListsOptions) {

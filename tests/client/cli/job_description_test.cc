@@ -60,6 +60,16 @@ TEST_F(DescriptionTest, OptionsThatLackSomethingAreRefused) {
   }
 }
 
+TEST_F(DescriptionTest, AJobTellsWhetherItOpensCompressedFiles) {
+  const auto decompresses = [&](const std::string& field) {
+    return ParseDescription("job", R"({"millrace_job":1,"name":"x","split_by":"block","record_bytes":0)" + field + "}")
+        ->decompresses;
+  };
+  EXPECT_TRUE(decompresses(R"(,"decompresses":true)"));
+  EXPECT_FALSE(decompresses(R"(,"decompresses":false)"));
+  EXPECT_FALSE(decompresses("")) << "a job that was built before there was this";
+}
+
 TEST_F(DescriptionTest, AJobThatMakesItsData) {
   const std::string job = Script(
       R"(echo '{"millrace_job":1,"name":"x","split_by":"numbers","record_bytes":0,"maps":3,"records":10000000000}')");

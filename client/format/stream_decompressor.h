@@ -1,0 +1,59 @@
+// StreamDecompressor takes the bytes of a compressed file as they come and gives away what they decompress to. It has
+// one buffer: what a file grows to does not matter.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+#include "client/format/decompressor.h"
+
+namespace millrace {
+
+class StreamDecompressor {
+ public:
+  using Sink = std::function<bool(std::string_view)>;
+  // Is told, before each piece goes to the sink, how many bytes of the file have been decompressed so far.
+  using OnTaken = std::function<void(std::uint64_t)>;
+
+  // `name` and `file_length` are for messages. Requires: compression is not kNone.
+  StreamDecompressor(Compression compression, std::string name, std::uint64_t file_length, OnTaken on_taken)
+      : compression_(compression),
+        name_(std::move(name)),
+        file_length_(file_length),
+        on_taken_(std::move(on_taken)),
+        decompressor_(MakeDecompressor(compression)) {}
+
+  // Takes the next bytes. Gives pieces to `sink`; a piece lives for the call. Returns false if the stream ends here:
+  // the sink has returned false, or status() tells of a failure. What `sink` throws passes through.
+  bool Feed(std::string_view bytes, const Sink& sink);
+  // Gives what is left to `sink`. kCorrupt if the file must not end here. Requires: no call of Feed has returned false.
+  Status Finish(const Sink& sink);
+  // kCorrupt, naming the file, the format and about where in the compressed file it happened.
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ private:
+  static constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
+  // The most that is decompressed at once: a failure tells of a place that is no farther off.
+  static constexpr std::size_t kBiteBytes = std::size_t{64} << 10;
+
+  bool Give(const Sink& sink);
+  [[nodiscard]] Status Failure(std::string_view reason) const;
+
+  const Compression compression_;
+  const std::string name_;
+  const std::uint64_t file_length_;
+  const OnTaken on_taken_;
+  const std::unique_ptr<Decompressor> decompressor_;
+  const std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(kBufferBytes);
+  std::size_t filled_ = 0;
+  std::uint64_t taken_ = 0;  // bytes of the file
+  Status status_;
+};
+
+}  // namespace millrace
