@@ -1,6 +1,7 @@
 """millrace local: a whole cluster for the length of one command."""
 
 import glob
+import gzip
 import json
 import os
 import signal
@@ -115,6 +116,11 @@ class LocalTest(unittest.TestCase):
         done = self.run_local("run", job, text, "-o", alone + "3", "--in-process", "--file", text + ".stop=/stop", "-D", "stop.list=/stop")
         self.assertEqual(shell("cat alone3/part-r-00000", cwd=self.tmp.name), b"cat\t1\n")
         self.assertIn(b"words left_out 1\n", done.stdout)
+        # Compressed files are opened here, too, and a join knows its inputs.
+        with open(text + ".gz", "wb") as f:
+            f.write(gzip.compress(b"the dog\n"))
+        done = self.run_local("run", job, text, text + ".gz", "-o", alone + "6", "--in-process", "--file", text + ".stop=/stop", "-D", "stop.list=/stop")
+        self.assertEqual(shell("cat alone6/part-r-00000", cwd=self.tmp.name), b"cat\t1\ndog\t1\n")
         # What goes wrong.
         self.assertIn(b"exists already", self.run_local("run", "wordcount", parts, "-o", alone, "--in-process", status=1).stderr)
         self.assertIn(b"Prepare", self.run_local("run", "terasort", alone + "2", "-o", alone + "4", "--in-process", status=1).stderr)

@@ -75,7 +75,8 @@ TEST_F(SplitsTest, ASplitKnowsWhichInputNamedIt) {
   for (const char* path : {"/users/part", "/orders/part", "/y/1/part", "/y/2/part"}) AddFile(path, 2, {1_n});
   const auto inputs_of = [&](SplitBy by) {
     std::vector<std::string> found;
-    const auto splits = ComputeSplits(files->names(), {"/users", "/y/?", "/orders/part", "/users"}, by);
+    const auto splits = ComputeSplits(files->names(), {"/users", "/y/?", "/orders/part", "/users"},
+                                      {.split_by = by, .decompresses = false, .uncut = {}});
     EXPECT_TRUE(splits.ok()) << splits.status().message();
     if (!splits.ok()) return found;
     for (const Split& split : *splits) found.push_back(std::to_string(split.input) + split.path);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/format/compression.h"
 
 namespace millrace::solo {
 namespace {
@@ -35,6 +36,14 @@ Status Collect(const std::string& path, const std::string& prefix, std::vector<L
   return Status::Ok();
 }
 
+Result<bool> IsCompressed(const LocalFile& file) {
+  if (CompressionOfName(file.path) != Compression::kNone) return true;
+  MILLRACE_ASSIGN(const Fd fd, OpenFile(file.path, O_RDONLY));
+  std::string first(std::min<std::uint64_t>(kCompressionBytes, file.length), '\0');
+  MILLRACE_TRY(ReadExactlyAt(fd.get(), first.data(), first.size(), 0, file.path));
+  return CompressionOf(first) != Compression::kNone;
+}
+
 }  // namespace
 
 Result<FileSource> FileSource::Open(const std::string& path, std::uint64_t length) {
@@ -58,18 +67,25 @@ Status FileSource::ReadAt(std::uint64_t offset, std::uint64_t size, std::string*
   return Status::Ok();
 }
 
-Result<std::vector<Piece>> PiecesOf(const std::vector<std::string>& inputs, SplitBy split_by, std::uint64_t length) {
+Result<std::vector<Piece>> PiecesOf(const std::vector<std::string>& inputs, SplitBy split_by, bool decompress,
+                                    std::uint64_t length) {
   std::vector<Piece> pieces;
-  for (const std::string& input : inputs) {
+  for (std::uint32_t index = 0; index < inputs.size(); ++index) {
     std::vector<LocalFile> files;
-    MILLRACE_TRY(Collect(input, "", &files));
+    MILLRACE_TRY(Collect(inputs[index], "", &files));
     for (const LocalFile& file : files) {
-      const std::uint64_t step = split_by == SplitBy::kFile ? file.length : length;
-      for (std::uint64_t at = 0; at < file.length; at += step) {
-        const std::uint64_t size = std::min(step, file.length - at);
-        pieces.push_back({file.name, {file.path, at, size, file.length}});
+      if (file.length == 0) {
+        if (split_by == SplitBy::kFile) pieces.push_back({file.name, index, {file.path, 0, 0, 0}});
+        continue;
       }
-      if (file.length == 0 && split_by == SplitBy::kFile) pieces.push_back({file.name, {file.path, 0, 0, 0}});
+      bool whole = split_by == SplitBy::kFile;
+      if (!whole && decompress) {
+        MILLRACE_ASSIGN(whole, IsCompressed(file));
+      }
+      const std::uint64_t step = whole ? file.length : length;
+      for (std::uint64_t at = 0; at < file.length; at += step) {
+        pieces.push_back({file.name, index, {file.path, at, std::min(step, file.length - at), file.length}});
+      }
     }
   }
   return pieces;

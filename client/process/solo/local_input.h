@@ -35,10 +35,10 @@ class FileSource final : public ByteSource {
 };
 
 // Returns the pieces of the inputs: files, and directories with every file below them, but what begins with '_' or '.'.
-// Files are in order of names in each directory; those that may be cut are cut at multiples of `length`. kNotFound
-// names the input that is not there. Requires: the job reads files.
+// Files are in order of names in each directory; those that may be cut are cut at multiples of `length`. With
+// `decompress`, a compressed file is not. kNotFound names the input that is not there. Requires: the job reads files.
 [[nodiscard]] Result<std::vector<Piece>> PiecesOf(const std::vector<std::string>& inputs, SplitBy split_by,
-                                                  std::uint64_t length);
+                                                  bool decompress, std::uint64_t length);
 
 // Returns the pieces of a job that makes its data; their lengths differ by one at most.
 [[nodiscard]] std::vector<Piece> PiecesOf(const NumberRange& numbers);

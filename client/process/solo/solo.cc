@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "client/format/opened_source.h"
 #include "client/job/part_name.h"
 #include "client/process/solo/local_input.h"
 
@@ -110,9 +111,14 @@ class Job {
     std::vector<MapInput> inputs(1);
     inputs[0].split = piece.split;
     inputs[0].name = piece.name;
+    inputs[0].index = piece.index;
     if (binding_.split_by != SplitBy::kNumbers) {
       MILLRACE_ASSIGN(FileSource source, FileSource::Open(piece.split.name, piece.split.file_length));
       inputs[0].source = std::make_unique<FileSource>(std::move(source));
+      if (binding_.decompresses && options_.engine().decompress) {
+        inputs[0].source = std::make_unique<OpenedSource>(std::move(inputs[0].source), piece.split,
+                                                          [&context](std::uint64_t bytes) { context.SetTaken(bytes); });
+      }
     }
     context.SetTotal(piece.split.length);
     MapAttempt attempt{context, inputs, {}, nullptr, Random(kSeed + task.index), nullptr, {}};
@@ -178,7 +184,7 @@ Result<std::vector<Piece>> Pieces(const JobBinding& binding, const JobOptions& o
     return PiecesOf(binding.numbers(options));
   }
   if (run.inputs.empty()) return Invalid("the job reads input, but none is given; give INPUT...");
-  return PiecesOf(run.inputs, binding.split_by, run.split_length);
+  return PiecesOf(run.inputs, binding.split_by, binding.decompresses && options.engine().decompress, run.split_length);
 }
 
 }  // namespace

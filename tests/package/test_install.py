@@ -1,0 +1,88 @@
+"""cmake --install: what lies where, and a project that is built and run against it, or that has this tree below it."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ["MILLRACE_BUILD"]
+
+
+def readme_job():
+    """The job of README.md."""
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as f:
+        return re.search(r"^```cpp\n(.*?)^```$", f.read(), re.MULTILINE | re.DOTALL)[1]
+
+
+class InstallTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.tmp = tempfile.TemporaryDirectory(prefix="millrace-install-")
+        cls.prefix = os.path.join(cls.tmp.name, "a prefix")
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.prefix], check=True, stdout=subprocess.DEVNULL)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.tmp.cleanup()
+
+    def run_in(self, directory, *command, **environment):
+        given = {**os.environ, "LC_ALL": "C", "TMPDIR": self.tmp.name, **environment}
+        given.pop("MILLRACE_MASTER", None)
+        done = subprocess.run(command, cwd=directory, env=given, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}")
+        return done.stdout
+
+    def project(self, name, cmake):
+        directory = os.path.join(self.tmp.name, name)
+        os.mkdir(directory)
+        for file, text in (("CMakeLists.txt", cmake), ("count.cc", readme_job())):
+            with open(os.path.join(directory, file), "w", encoding="utf-8") as f:
+                f.write(text)
+        return directory
+
+    def test_programs_are_found_and_jobs_shadow_nothing(self):
+        self.assertEqual(sorted(os.listdir(os.path.join(self.prefix, "bin"))), ["millrace", "millrace-experiments", "millrace-generate"])
+        text = os.path.join(self.tmp.name, "text")
+        with open(text, "w", encoding="utf-8") as f:
+            f.write("a b\na\n")
+        # bin/millrace is a link whose program finds the minder, the jobs, and itself for the jobs.
+        out = os.path.join(self.tmp.name, "grepped")
+        self.run_in(self.tmp.name, os.path.join(self.prefix, "bin", "millrace"), "local", "--workers", "1", "run", "grep", text, "-o", out, "-D", "grep.pattern=a")
+        with open(os.path.join(out, "part-r-00000"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "a\t2\n")
+
+    def test_every_header_of_the_face_compiles_by_itself(self):
+        include = os.path.join(self.prefix, "include", "millrace")
+        headers = sorted(os.listdir(os.path.join(include, "client", "api")))
+        self.assertIn("job.h", headers)
+        source = os.path.join(self.tmp.name, "headers.cc")
+        with open(source, "w", encoding="utf-8") as f:
+            f.writelines(f'#include "client/api/{header}"\n' for header in headers)
+        listed = self.run_in(self.tmp.name, os.environ.get("CXX", "c++"), "-std=c++20", "-march=x86-64-v3" if os.uname().machine == "x86_64" else "-O0", "-Wall", "-Wextra",
+                             "-Werror", "-I", include, "-M", source)
+        for foreign in ("capnp/", "kj/", "rocksdb/", "boost/", "spdlog/", ROOT + "/"):
+            self.assertNotIn(foreign, listed, "a job's include path holds what it has no need of")
+
+    def test_a_project_with_three_lines(self):
+        directory = self.project("three lines", "project(count CXX)\nfind_package(millrace REQUIRED)\nmillrace_add_job(count count.cc)\n")
+        self.run_in(directory, "cmake", "-B", "build", "-Wno-dev", CMAKE_PREFIX_PATH=self.prefix)
+        self.run_in(directory, "cmake", "--build", "build")
+        with open(os.path.join(directory, "text"), "w", encoding="utf-8") as f:
+            f.write("to be or\tnot to be\n" * 1000 + "that is\n")
+        self.run_in(directory, os.path.join(self.prefix, "bin", "millrace"), "local", "--workers", "1", "run", "./build/count", "text", "-o", "counts")
+        wanted = self.run_in(directory, "sh", "-c", r"tr '\t' ' ' <text | tr -s ' ' '\n' | sort | uniq -c | sed -E 's/^ *([0-9]+) (.*)/\2\t\1/'")
+        with open(os.path.join(directory, "counts", "part-r-00000"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), wanted)
+
+    def test_this_tree_below_another(self):
+        directory = self.project("below", f'cmake_minimum_required(VERSION 3.25)\nproject(count CXX)\nadd_subdirectory("{ROOT}" millrace EXCLUDE_FROM_ALL)\n'
+                                          "millrace_add_job(count count.cc)\nif(TARGET client_api_test)\n  message(FATAL_ERROR tests)\nendif()\n")
+        self.run_in(directory, "cmake", "-B", "build", "-G", "Ninja")
+        # All that the job is made of would be built now; that its own source compiles shows that its options are right.
+        self.run_in(directory, "cmake", "--build", "build", "--target", "CMakeFiles/count.dir/count.cc.o")
+
+
+if __name__ == "__main__":
+    unittest.main()
