@@ -5,11 +5,14 @@
 //   template <class OnRecord> static Status Read(ByteSource&, const Split&, const ReadOptions&, OnRecord&&);
 //     on_record(Record, std::uint64_t offset of its first byte in the file), for the records that the split owns
 //   static constexpr bool kReadsStoredBytes;   may be left out; true: compressed files are read as they are stored
-// Files that gzip, zstd or bzip2 have compressed, as their first bytes say, are decompressed before Read sees them.
-// They are not cut: the split is the whole file. The source's Stream then gives what the file decompresses to, of which
-// the length is known to nobody before; split.length and split.file_length are those of the file as it is stored, and
-// so is what ReadAt gives. Offsets of records are those in the decompressed bytes. -D input.decompress=false turns it
-// off. Thread rule: one thread.
+//
+// Files that gzip, zstd or bzip2 has compressed, as their first bytes say, are decompressed before Read sees them. Such
+// a file is not cut: the split is all of it. The source's Stream then gives what the file decompresses to, of which the
+// length is known to nobody before, and source.decompressed() is true: there is nothing for ReadAt to complete. The
+// split's length and file_length are those of the file as it is stored, offsets of records those in the decompressed
+// bytes. -D input.decompress=false turns it off.
+//
+// Thread rule: one thread.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,9 @@ Status OpenedSource::Stream(std::uint64_t offset, std::uint64_t size, const Sink
 }
 
 Status OpenedSource::ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) {
-  return stored_->ReadAt(offset, size, out);
+  if (!decompressed_) return stored_->ReadAt(offset, size, out);
+  return Invalid(Quote(split_.name) + " cannot be read from byte " + std::to_string(offset) +
+                 " on, since it is compressed: an Input gets all of it from Stream, or has kReadsStoredBytes");
 }
 
 Result<Compression> OpenedSource::Look(std::string_view first_bytes, std::uint64_t offset, std::uint64_t size) const {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "client/format/byte_source.h"
 #include "client/format/stream_decompressor.h"
@@ -30,7 +31,8 @@ class OpenedSource final : public ByteSource {
   // with file and place, if it cannot be decompressed to its end, or if its name says that it is compressed and its
   // bytes do not; kInvalid if only a part of it is asked for.
   Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override;
-  // Reads the file as it is stored.
+  // Reads the file as it is stored. kInvalid once Stream has found that it is compressed: the reader has got all of it,
+  // and offsets are not those of the stored bytes.
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
   [[nodiscard]] bool decompressed() const override { return decompressed_; }
 

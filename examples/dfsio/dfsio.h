@@ -150,6 +150,7 @@ struct DfsioInput {
   using Record = FileIo;
   static constexpr SplitBy kSplitBy = SplitBy::kFile;
   static constexpr std::uint32_t kRecordBytes = 0;
+  static constexpr bool kReadsStoredBytes = true;
 
   template <class OnRecord>
   static Status Read(ByteSource& source, const Split& split, const ReadOptions&, OnRecord&& on_record) {

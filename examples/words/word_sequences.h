@@ -163,6 +163,10 @@ struct WordSequences {
     cutter.EndSplit();
     constexpr std::uint64_t kMostLook = std::uint64_t{8} << 20;
     for (std::uint64_t step = 4096; fits && cutter.wants_more(); step = std::min(step * 4, kMostLook)) {
+      if (source.decompressed()) {  // all of the file has come
+        cutter.EndFile(at);
+        break;
+      }
       look.clear();
       MILLRACE_TRY(source.ReadAt(at, step, &look));
       fits = cutter.Feed(look, at);

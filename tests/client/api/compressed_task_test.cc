@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "examples/sequencecount/sequencecount.h"
 #include "examples/wordcount/wordcount.h"
 #include "tests/client/api/task_driver.h"
 #include "tests/compress/compress.h"
@@ -69,6 +70,19 @@ TEST(CompressedTaskTest, AFileThatIsCutOffFailsTheAttempt) {
   EXPECT_EQ(driver.WaitForEnd().error,
             "\"/in/cut.gz\" cannot be decompressed (gzip) at byte 20 of its 20: the file ends inside of it; was it cut "
             "off?");
+}
+
+TEST(CompressedTaskTest, SequencesOfWordsEndWithWhatTheFileDecompressesTo) {
+  TaskFiles files;
+  const std::string file = CompressGzip("a b c d");
+  ASSERT_GT(file.size(), 7u) << "there are stored bytes where a reader of text would look for the end of the word";
+  TaskDriver driver(internal::BindJob<examples::SequenceCount>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a.gz", file)}, driver.Path("m0"));
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchReduce(0, {driver.Path("m0")});
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  EXPECT_EQ(files.tree->written["/out/_temporary/job3.r.0.0/part-r-00000"], "a|b|c\t1\nb|c|d\t1\n");
 }
 
 TEST(CompressedTaskTest, TheOptionLeavesBytesAsTheyAre) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/api/job.h"
+#include "examples/dfsio/dfsio.h"
 #include "examples/grep/grep.h"
 #include "examples/wordcount/wordcount.h"
 #include "tests/fakes/fake_dfs.h"
@@ -104,6 +105,7 @@ TEST(DescribeTest, SaysWhetherCompressedFilesAreOpened) {
   EXPECT_EQ(Describe(internal::BindJob<Files>(), {"--"})["decompresses"], true);
   EXPECT_EQ(Describe(internal::BindJob<Hundred>(), {"input.decompress=false"})["decompresses"], false);
   EXPECT_EQ(Describe(internal::BindJob<StoredBytes>(), {})["decompresses"], false) << "record files are no text";
+  EXPECT_EQ(Describe(internal::BindJob<examples::DfsioRead>(), {})["decompresses"], false) << "it measures storage";
 }
 
 TEST(DescribeTest, ListsOptions) {

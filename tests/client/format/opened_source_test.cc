@@ -105,6 +105,8 @@ TEST(OpenedSourceTest, ACompressedFileIsDecompressed) {
       EXPECT_GE(opened.taken.size(), text.size() >> 18);
       EXPECT_TRUE(std::ranges::is_sorted(opened.taken));
       EXPECT_EQ(opened.taken.back(), opened.file.size());
+      std::string more;
+      EXPECT_EQ(opened.source.ReadAt(0, 10, &more).code(), StatusCode::kInvalid) << "offsets are of other bytes";
     }
   }
 }
