@@ -9,19 +9,29 @@
 #include "client/format/opened_source.h"
 #include "client/job/part_name.h"
 #include "client/job/segments.h"
+#include "client/process/crash_report.h"
 #include "client/process/dfs_source.h"
+#include "client/process/map_place.h"
 
 namespace millrace {
 namespace {
 
-// Exceptions of user code end here.
-Status Guarded(const char* what, const std::function<Status()>& run) {
+// Returns the exception's text, cut so that a message has room for what comes after it.
+std::string TextOf(const std::exception& e) {
+  constexpr std::size_t kMost = 2048;
+  std::string text = e.what();
+  if (text.size() > kMost) text.replace(kMost, std::string::npos, "...");
+  return text;
+}
+
+// Exceptions of user code end here. `where` says where the code was ("; at /in/a, byte 16"); it is asked after a throw.
+Status Guarded(const char* what, const std::function<Status()>& run, const std::function<std::string()>& where) {
   try {
     return run();
   } catch (const std::exception& e) {
-    return Invalid(std::string(what) + " threw an exception: " + e.what());
+    return Invalid(std::string(what) + " threw an exception: " + TextOf(e) + where());
   } catch (...) {
-    return Invalid(std::string(what) + " threw something that is not a std::exception");
+    return Invalid(std::string(what) + " threw something that is not a std::exception" + where());
   }
 }
 
@@ -113,6 +123,10 @@ Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, Ta
     MILLRACE_ASSIGN(RecordWatch made, RecordWatch::Make(launch.record_note, launch.left_out));
     attempt.watch = &watch.emplace(std::move(made));
   }
+  const auto run = [&] { return binding_.map(attempt); };
+  const MapPlace place(attempt, binding_.split_by);
+  const CrashPlace crash_place(place);
+  const auto where = [&] { return place.Text(); };
   if (set_up_.reduces > 0) {
     attempt.collector = {set_up_.reduces,
                          context.facts().memory,
@@ -122,14 +136,14 @@ Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, Ta
                          ChooserFor(launch, engine),
                          binding_.combines,
                          last_map_keys_};
-    MILLRACE_TRY(Guarded("the job's map", [&] { return binding_.map(attempt); }));
+    MILLRACE_TRY(Guarded("the job's map", run, where));
     last_map_keys_ = attempt.figures.output_records;
     return std::optional<TaskOutput>();
   }
   PartFile part(set_up_, context.options(), launch.attempt, storage_);
   OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
   attempt.output = &output;
-  MILLRACE_TRY(Guarded("the job's map", [&] { return binding_.map(attempt); }));
+  MILLRACE_TRY(Guarded("the job's map", run, where));
   return FinishOutput(output, part, context);
 }
 
@@ -139,7 +153,8 @@ Result<std::optional<TaskOutput>> AttemptRunner::Reduce(const ReduceLaunch& laun
   PartFile part(set_up_, context.options(), launch.attempt, storage_);
   OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
   ReduceAttempt attempt{context, segments, context.facts().memory, output, Random(random_.Next())};
-  MILLRACE_TRY(Guarded("the job's reduce", [&] { return binding_.reduce(attempt); }));
+  MILLRACE_TRY(Guarded(
+      "the job's reduce", [&] { return binding_.reduce(attempt); }, [] { return std::string(); }));
   context.counter("millrace", "reduce_input_records").Set(static_cast<std::int64_t>(segments.records()));
   context.counter("millrace", "reduce_input_groups").Set(static_cast<std::int64_t>(attempt.groups));
   return FinishOutput(output, part, context);

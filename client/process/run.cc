@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
+#include "client/process/crash_report.h"
 #include "client/process/describe.h"
 #include "client/process/solo/solo.h"
 #include "client/process/task_loop.h"
@@ -82,6 +83,7 @@ int Serve(const JobBinding& binding) {
                           // waits for it.
                           .daemon_gone = [] { ::_exit(kFailed); },
                           .random = Random(SeedFromSystem())};
+  ReportCrashes();
   return RunTaskLoop(binding, Fd(kChannelFd), std::move(options));
 }
 

@@ -1,4 +1,4 @@
-// A job whose maps fail in the way that -D crash.how names: exit, signal, throw, or hang or stop until they are
+// A job whose maps fail in the way that -D crash.how names: abort, exit, signal, throw, or hang or stop until they are
 // killed: one that stops cannot even say that it lives; or that kill their parent, or their worker. -D crash.record has
 // only those fail that read this record, and -D crash.hold has a map that reads "hold" wait at this named pipe.
 #include <unistd.h>
@@ -31,7 +31,7 @@ struct Crash {
   static void Options(millrace::JobOptions& options) {
     options.Text("crash.record", "", "the record at which the map ends; empty: the first");
     options.Text("crash.hold", "", "a named pipe at which a map that reads the record `hold` waits for a line");
-    options.Choice("crash.how", "throw", {"exit", "hang", "parent", "signal", "stop", "throw", "worker"},
+    options.Choice("crash.how", "throw", {"abort", "exit", "hang", "parent", "signal", "stop", "throw", "worker"},
                    "how the map ends");
   }
   explicit Crash(millrace::TaskContext& context)
@@ -43,6 +43,7 @@ struct Crash {
     if (record == "hold" && !hold_.empty()) Hold();
     if (!record_.empty() && record != record_) return emit(record, 1);
     std::fprintf(stderr, "about to end by %s\n", how_.c_str());
+    if (how_ == "abort") std::abort();
     if (how_ == "exit") std::_Exit(3);
     if (how_ == "signal") std::raise(SIGSEGV);
     if (how_ == "parent") ::kill(::getppid(), SIGKILL);

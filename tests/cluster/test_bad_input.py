@@ -121,10 +121,24 @@ class BadInputTest(unittest.TestCase):
         self.refuse_job(b"signal", "crash.how=signal")
         self.refuse_job(b"thrown on purpose", "crash.how=throw")
 
-    def refuse_job(self, mention, how):
+    def test_user_code_that_fails_is_told_with_its_place(self):
+        with open(self.cluster.path("place"), "wb") as f:
+            f.write(b"good words\nbad\nmore\n")
+        self.cluster.run("fs", "put", self.cluster.path("place"), "/place/part-0")
+        for how, mention in (
+            ("throw", b"the job's map threw an exception: thrown on purpose; at /place/part-0, byte 11"),
+            ("abort", b"killed by signal 6 (SIGABRT); standard error ends: about to end by abort"),
+            ("abort", b"millrace: SIGABRT; at /place/part-0, byte 11"),
+            ("exit", b"ended itself (exit status 3) before it was done; standard error ends: about to end by exit"),
+        ):
+            with self.subTest(how=how, mention=mention):
+                self.refuse_job(mention, "crash.how=" + how, "crash.record=bad", source="/place")
+
+    def refuse_job(self, mention, *options, source="/in"):
         job = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        parameters = [word for option in options for word in ("-D", option)]
         before, _ = self.cluster.run("fs", "ls", "-R", "/in")
-        _, error = self.cluster.run("run", job, "/in", "-o", "/crash", "-D", how, status=1)
+        _, error = self.cluster.run("run", job, source, "-o", "/crash", *parameters, status=1)
         self.assertIn(mention, error)
         self.cluster.run("fs", "stat", "/crash", status=1)
         self.assertEqual(before, self.cluster.run("fs", "ls", "-R", "/in")[0])

@@ -97,7 +97,7 @@ class BadRecordsTest(unittest.TestCase):
         out, error = self.run_job("bad_lines", "/many", "/too-many", "--skip-bad-records", "2", "-D", "job.max_attempts=2", status=1)
         said = json.loads(out)
         self.assertIn("2 of its records are left out, and no more than 2 may be", said["reason"])
-        self.assertIn(f"at the record at byte {3 * len(good) + 12} of /many: exit status 0", said["reason"])
+        self.assertIn(f"at the record at byte {3 * len(good) + 12} of /many: ended itself (exit status 0)", said["reason"])
         self.assertEqual(said["failed_attempts"], 6)
         self.assertEqual(self.left_out(said), [("/many", len(good)), ("/many", 2 * len(good) + 6)])
 

@@ -160,7 +160,7 @@ TEST_F(ProcessRunnerTest, ProgressIsPassedOn) {
 TEST_F(ProcessRunnerTest, AnExitInTheMiddleFailsTheAttemptWithItsLastWords) {
   MakeRunner();
   const TaskFailure failure = FailureOf("exit 3");
-  EXPECT_EQ(failure.error, "exit status 3");
+  EXPECT_EQ(failure.error, "ended itself (exit status 3) before it was done");
   EXPECT_EQ(failure.stderr_tail, "first line\nlast words\n");
 }
 

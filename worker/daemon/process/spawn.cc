@@ -208,7 +208,8 @@ void EndSpawned(pid_t pid) {
 }
 
 std::string DescribeExit(int wait_status) {
-  if (WIFEXITED(wait_status)) return fmt::format("exit status {}", WEXITSTATUS(wait_status));
+  if (WIFEXITED(wait_status))
+    return fmt::format("ended itself (exit status {}) before it was done", WEXITSTATUS(wait_status));
   const int signal = WTERMSIG(wait_status);
   const char* name = sigabbrev_np(signal);
   return fmt::format("killed by signal {} (SIG{})", signal, name == nullptr ? "?" : name);

@@ -37,7 +37,8 @@ struct Spawned {
 // Makes the minder kill the task and its group. Requires: `pid` is of a Spawned and has not been waited for.
 void EndSpawned(pid_t pid);
 
-// Returns what a status of waitpid says: "exit status 3", "killed by signal 11 (SIGSEGV)".
+// Returns what a status of waitpid says of a task that was to go on: "ended itself (exit status 3) before it was done",
+// "killed by signal 11 (SIGSEGV)".
 [[nodiscard]] std::string DescribeExit(int wait_status);
 
 }  // namespace millrace::worker

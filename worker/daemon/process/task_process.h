@@ -31,7 +31,7 @@ class TaskProcess {
   struct Events {
     std::function<void(task::wire::FromTask::Reader)> message;
     // Called once, when the process has ended and its whole group was sent SIGKILL; what it said before was delivered.
-    // `how` says how it ended: the cause that Kill was given, "exit status 3", "killed by signal 11 (SIGSEGV)".
+    // `how` says how it ended: the cause that Kill was given, or what DescribeExit says.
     std::function<void(std::string how)> ended;
   };
   static Result<kj::Own<TaskProcess>> Start(const ProcessLoop& loop, const SpawnSpec& spec, Events events);
