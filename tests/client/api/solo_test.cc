@@ -1,0 +1,92 @@
+// How the words of JOB --millrace-solo are read, and how local files become the input of maps. Whole runs are compared
+// with a cluster's in tests/cluster/test_local.py.
+#include "client/process/solo/solo.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "client/process/solo/local_input.h"
+
+namespace millrace::solo {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(SoloRunTest, ItsWordsAreReadInOrder) {
+  const Result<SoloRun> run = ParseSoloRun({"out", "3", "a.b=c=d", "--file=x=y=/p", "e=", "--", "in", "--", "x=y"});
+  ASSERT_TRUE(run.ok()) << run.status().message();
+  EXPECT_EQ(run->output, "out");
+  EXPECT_EQ(run->reduces, 3U);
+  EXPECT_THAT(run->parameters, ElementsAre("a.b=c=d", "e="));
+  EXPECT_THAT(run->files, ElementsAre(std::pair<std::string, std::string>("/p", "x=y")));
+  EXPECT_THAT(run->inputs, ElementsAre("in", "--", "x=y"));
+}
+
+TEST(SoloRunTest, WrongWordsAreNamed) {
+  EXPECT_THAT(ParseSoloRun({"out"}).status().message(), HasSubstr("OUTPUT REDUCES"));
+  for (const char* reduces : {"", "-1", "1001", "3x", "99999999999"})
+    EXPECT_THAT(ParseSoloRun({"out", reduces, "--", "in"}).status().message(), HasSubstr("the number of reduces"))
+        << reduces;
+  EXPECT_THAT(ParseSoloRun({"out", "1", "in"}).status().message(), HasSubstr("there is no --"));
+  EXPECT_THAT(ParseSoloRun({"out", "1", "--file=x", "--", "in"}).status().message(), HasSubstr("--file=x"));
+}
+
+class LocalInputTest : public testing::Test {
+ protected:
+  LocalInputTest() {
+    EXPECT_TRUE(MakeDirectories(In("d/sub")).ok());
+    EXPECT_TRUE(MakeDirectories(In("d/_logs")).ok());
+    for (const char* file : {"d/b", "d/sub/a", "d/.hidden", "d/_logs/x"}) Write(file, "0123456789");
+  }
+  std::string In(const std::string& name) { return directory_.path() + "/" + name; }
+  void Write(const std::string& name, const std::string& bytes) { EXPECT_TRUE(WriteFileDurably(In(name), bytes).ok()); }
+  // Returns "index name offset+length" of each piece.
+  std::vector<std::string> Pieces(const std::vector<std::string>& inputs, SplitBy by, bool decompress = true) {
+    const auto pieces = PiecesOf(inputs, by, decompress, 4);
+    EXPECT_TRUE(pieces.ok()) << pieces.status().message();
+    std::vector<std::string> found;
+    if (!pieces.ok()) return found;
+    for (const Piece& piece : *pieces)
+      found.push_back(std::to_string(piece.index) + " " + piece.name + " " + std::to_string(piece.split.offset) + "+" +
+                      std::to_string(piece.split.length));
+    return found;
+  }
+
+  TempDir directory_ = TempDir::Make("solo-test-").value();
+};
+
+TEST_F(LocalInputTest, FilesAreCutAndHiddenOnesLeftOut) {
+  EXPECT_THAT(Pieces({In("d"), In("d/sub/a")}, SplitBy::kBlock),
+              ElementsAre("0 b 0+4", "0 b 4+4", "0 b 8+2", "0 sub/a 0+4", "0 sub/a 4+4", "0 sub/a 8+2", "1 a 0+4",
+                          "1 a 4+4", "1 a 8+2"));
+  EXPECT_THAT(Pieces({In("d")}, SplitBy::kFile), ElementsAre("0 b 0+10", "0 sub/a 0+10"));
+  EXPECT_EQ(PiecesOf({In("none")}, SplitBy::kBlock, true, 4).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(LocalInputTest, CompressedFilesAreNotCut) {
+  Write("named.gz", "0123456789");
+  Write("looks", "\x1f\x8b\x08\x00\x01\x02\x03\x04\x05\x06 and more");
+  EXPECT_THAT(Pieces({In("named.gz")}, SplitBy::kBlock), ElementsAre("0 named.gz 0+10"));
+  EXPECT_EQ(Pieces({In("looks")}, SplitBy::kBlock).size(), 1U);
+  EXPECT_EQ(Pieces({In("named.gz")}, SplitBy::kBlock, false).size(), 3U);
+}
+
+TEST_F(LocalInputTest, EmptyFiles) {
+  Write("empty", "");
+  EXPECT_THAT(Pieces({In("empty")}, SplitBy::kBlock), ElementsAre());
+  EXPECT_THAT(Pieces({In("empty")}, SplitBy::kFile), ElementsAre("0 empty 0+0"));
+}
+
+TEST(NumbersTest, PiecesDifferByOneAtMost) {
+  std::vector<std::uint64_t> lengths;
+  for (const Piece& piece : PiecesOf(NumberRange{3, 8})) lengths.push_back(piece.split.length);
+  EXPECT_THAT(lengths, ElementsAre(3, 3, 2));
+}
+
+}  // namespace
+}  // namespace millrace::solo
