@@ -77,10 +77,11 @@ class InstallTest(unittest.TestCase):
             self.assertEqual(f.read(), wanted)
 
     def test_this_tree_below_another(self):
-        directory = self.project("below", f'cmake_minimum_required(VERSION 3.25)\nproject(count CXX)\nadd_subdirectory("{ROOT}" millrace EXCLUDE_FROM_ALL)\n'
-                                          "millrace_add_job(count count.cc)\nif(TARGET client_api_test)\n  message(FATAL_ERROR tests)\nendif()\n")
+        lines = ["cmake_minimum_required(VERSION 3.25)", "project(count CXX)", f'add_subdirectory("{ROOT}" millrace EXCLUDE_FROM_ALL)', "millrace_add_job(count count.cc)",
+                 "if(TARGET client_api_test)", "  message(FATAL_ERROR tests)", "endif()"]
+        directory = self.project("below", "\n".join(lines) + "\n")
         self.run_in(directory, "cmake", "-B", "build", "-G", "Ninja")
-        # All that the job is made of would be built now; that its own source compiles shows that its options are right.
+        # That the job's own source compiles shows that its options are right; to link it would build all of this tree.
         self.run_in(directory, "cmake", "--build", "build", "--target", "CMakeFiles/count.dir/count.cc.o")
 
 
