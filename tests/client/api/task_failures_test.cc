@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <stdexcept>
@@ -123,6 +124,17 @@ TEST(TaskFailuresDeathTest, WithoutAMapACrashIsReportedWithoutAPlace) {
     std::abort();
   };
   EXPECT_EXIT(crash(), testing::KilledBySignal(SIGABRT), "millrace: SIGABRT\n");
+}
+
+// The default action comes first, since a sanitizer has put its own handler there.
+TEST(TaskFailuresDeathTest, ACrashAtAnAddressNamesIt) {
+  const auto crash = [] {
+    std::signal(SIGSEGV, SIG_DFL);
+    ReportCrashes();
+    volatile std::uintptr_t nowhere = 0x10;
+    *reinterpret_cast<volatile char*>(nowhere) = 1;
+  };
+  EXPECT_EXIT(crash(), testing::KilledBySignal(SIGSEGV), "millrace: SIGSEGV, address 0x10\n");
 }
 
 // A job that fails at some lines, and perhaps in FinishMap.
