@@ -11,6 +11,7 @@ SETTINGS = '[delay]\nrack_wait = "200ms"\ndatacenter_wait = "200ms"\noff_wait = 
 RACKS = 2  # each a datacenter of its own; the workers join them in turn
 REPLICATION = 2
 TICKS = os.sysconf("SC_CLK_TCK")
+LEAST_TOLD = 0.001  # seconds: `millrace run` takes no shorter time of a task
 
 
 @dataclasses.dataclass
@@ -30,6 +31,7 @@ def machine_seconds():
     with open("/proc/stat", encoding="ascii") as f:
         user, nice, system, _, _, irq, softirq, steal = map(int, f.readline().split()[1:9])
     return (user + nice + system + irq + softirq) / TICKS, steal / TICKS
+
 
 
 class LiveCluster:
@@ -117,10 +119,15 @@ class LiveCluster:
             told = ["--user", job.user, "--name", f"j{number}", "--detach", "-o", self.new_output()]
             if costs:
                 cost = costs.shapes[job.shape.name]
-                told += ["--map-time", f"{cost.map_seconds:.6f}s", "--reduce-time", f"{cost.reduce_seconds:.6f}s"]
+                told += ["--map-time", f"{max(LEAST_TOLD, cost.map_seconds):.6f}s", "--reduce-time", f"{max(LEAST_TOLD, cost.reduce_seconds):.6f}s"]
             told += ["--deadline", f"{job.deadline}s"] if job.deadline else []
             clients.append(self.cluster.start("run", *job.shape.arguments(self.blocks.get(job.shape.data, [])), *told))
-        numbers = [client.communicate()[0].decode().split()[-1] for client in clients]
+        numbers = []
+        for client in clients:
+            said, error = client.communicate()
+            if client.returncode != 0:
+                raise RuntimeError(f"{' '.join(client.args)}: {error.decode(errors='replace')}")
+            numbers.append(said.decode().split()[-1])
         for number in numbers:
             self.cluster.run("job", "wait", number)
         cpu = measure.cpu_seconds(roots) + children_seconds() - cpu
