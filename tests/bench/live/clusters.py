@@ -33,7 +33,6 @@ def machine_seconds():
     return (user + nice + system + irq + softirq) / TICKS, steal / TICKS
 
 
-
 class LiveCluster:
     """with LiveCluster(...) as c: c.run_jobs(jobs, costs). slots: of maps and reduces, by worker."""
 
