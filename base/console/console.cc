@@ -1,5 +1,7 @@
 #include "base/console/console.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +36,20 @@ void SayError(const Console& console, std::string_view what, const Status& failu
 
 void SayLine(const Console& console, std::string_view line) { WriteLine(console.err, line); }
 
+Status WriteOut(int fd, std::string_view bytes) {
+  Status written = WriteAll(fd, bytes, "standard output");
+  pollfd pipe{fd, POLLOUT, 0};
+  if (written.ok() || ::poll(&pipe, 1, 0) != 1 || (pipe.revents & POLLERR) == 0) return written;
+  // SIGPIPE is ignored, so that a connection that breaks ends no program.
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, SIGPIPE);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(SIGPIPE);
+  return written;
+}
+
 Printer::~Printer() { (void)Flush(); }
 
 Printer& Printer::operator<<(std::string_view text) {
@@ -44,7 +60,7 @@ Printer& Printer::operator<<(std::string_view text) {
 }
 
 Status Printer::Flush() {
-  if (failure_.ok() && !buffer_.empty()) failure_ = WriteAll(fd_, buffer_, "standard output");
+  if (failure_.ok() && !buffer_.empty()) failure_ = WriteOut(fd_, buffer_);
   buffer_.clear();
   return failure_;
 }

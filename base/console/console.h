@@ -23,8 +23,12 @@ void SayError(const Console& console, std::string_view what, const Status& failu
 // Prints one line on the error descriptor.
 void SayLine(const Console& console, std::string_view line);
 
-// Writes text to a descriptor in pieces of 64 KiB. Flush writes the rest; so does the destructor, which ignores
-// failures.
+// Writes to standard output, as which `fd` is known. If it is a pipe whose reader wanted no more (`| head`), the
+// process ends by SIGPIPE and without a word, as tools in a pipe do.
+[[nodiscard]] Status WriteOut(int fd, std::string_view bytes);
+
+// Writes text to a descriptor in pieces of 64 KiB, as WriteOut does. Flush writes the rest; so does the destructor,
+// which ignores failures.
 class Printer {
  public:
   explicit Printer(int fd) : fd_(fd) {}

@@ -30,7 +30,8 @@ Status GetFile(DfsClient& client, const FileInfo& file, const std::string& local
                console::Progress& progress) {
   MILLRACE_ASSIGN(StagedFile staged, StagedFile::Make(local));
   progress.Begin("reading", file.path);
-  MILLRACE_TRY(CopyOut(client, file, 0, staged.fd(), local, options.interrupt, &progress));
+  const auto write = [&](std::string_view bytes) { return WriteAll(staged.fd(), bytes, local); };
+  MILLRACE_TRY(CopyOut(client, file, 0, write, options.interrupt, &progress));
   MILLRACE_TRY(staged.Commit(options.overwrite));
   progress.Done("read", file.path, file.length);
   return Status::Ok();
@@ -103,7 +104,7 @@ Status Get(DfsClient& client, const GetPlan& plan, const GetOptions& options, co
   return GetFile(client, plan.source, plan.local, options, progress);
 }
 
-Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, int fd, const std::string& name,
+Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, const WriteBytes& write,
                const console::Interrupt* interrupt, console::Progress* progress) {
   MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(file.path));
   const FileInfo info = reader->info();
@@ -119,13 +120,13 @@ Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, in
     const LocatedBlock& block = blocks[i];
     const std::uint64_t begin = std::max(offset, block.offset);
     Status failure;
-    const auto write = [&](std::string_view piece) {
+    const auto take = [&](std::string_view piece) {
       if (!turns.Await(i)) return false;
-      failure = interrupt != nullptr && interrupt->Seen() ? Cancelled("interrupted") : WriteAll(fd, piece, name);
+      failure = interrupt != nullptr && interrupt->Seen() ? Cancelled("interrupted") : write(piece);
       if (progress != nullptr) progress->Add(piece.size());
       return failure.ok();
     };
-    const Status read = client.OpenKnown(info, {block})->Stream(begin, block.offset + block.length - begin, write);
+    const Status read = client.OpenKnown(info, {block})->Stream(begin, block.offset + block.length - begin, take);
     return turns.End(i, failure.ok() ? read : failure);
   });
 }

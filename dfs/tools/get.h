@@ -1,7 +1,9 @@
 // Copies files and trees of the file system to local ones. Thread rule: the calls block.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/console/interrupt.h"
@@ -35,8 +37,9 @@ struct GetPlan {
 [[nodiscard]] Status Get(DfsClient& client, const GetPlan& plan, const GetOptions& options,
                          console::Progress& progress);
 
-// Writes a file's bytes from `offset` on to a descriptor; `name` is the descriptor's name in messages.
-[[nodiscard]] Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, int fd,
-                             const std::string& name, const console::Interrupt* interrupt, console::Progress* progress);
+using WriteBytes = std::function<Status(std::string_view)>;
+// Gives a file's bytes from `offset` on to `write`, in order and on any thread. What `write` fails with is returned.
+[[nodiscard]] Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, const WriteBytes& write,
+                             const console::Interrupt* interrupt, console::Progress* progress);
 
 }  // namespace millrace::dfs

@@ -12,7 +12,8 @@ Status GetToOutput(DfsClient& client, const Args& sources, int out, const consol
     MILLRACE_ASSIGN(const std::string path, CanonicalPath(source));
     MILLRACE_ASSIGN(const FileInfo file, client.Stat(path));
     if (file.directory) return Invalid(Quote(path) + ": is a directory; only files go to standard output");
-    MILLRACE_TRY(CopyOut(client, file, 0, out, "standard output", &interrupt, nullptr));
+    const auto write = [out](std::string_view bytes) { return console::WriteOut(out, bytes); };
+    MILLRACE_TRY(CopyOut(client, file, 0, write, &interrupt, nullptr));
   }
   return Status::Ok();
 }

@@ -12,7 +12,8 @@ Status Print(DfsClient& client, const std::string& path, std::uint64_t last, con
   MILLRACE_ASSIGN(const FileInfo file, client.Stat(path));
   if (file.directory) return Invalid(Quote(path) + ": is a directory");
   const std::uint64_t from = file.length > last ? file.length - last : 0;
-  return CopyOut(client, file, from, context.console.out, "standard output", nullptr, nullptr);
+  const auto write = [&](std::string_view bytes) { return console::WriteOut(context.console.out, bytes); };
+  return CopyOut(client, file, from, write, nullptr, nullptr);
 }
 
 }  // namespace

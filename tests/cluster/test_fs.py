@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import random
+import signal
 import unittest
 
 from cluster import Cluster
@@ -75,6 +76,24 @@ class FsTest(unittest.TestCase):
         self.assertEqual(self.run_fs("cat", "/stdin"), data)
         self.assertEqual(self.run_fs("get", "/stdin", "-"), data)
         self.assertEqual(self.run_fs("tail", "-c", "1000", "/stdin"), data[-1000:])
+
+    def test_a_reader_that_wants_no_more_is_no_failure(self):
+        data = os.urandom(3 << 20)  # more than a pipe holds
+        self.run_fs("put", "--block-size", "1M", "-", "/long", input=data)
+        for command in (["fs", "cat", "/long"], ["fs", "get", "/long", "-"], ["fs", "cat", "/long", "/long"]):
+            with self.subTest(command=command):
+                cat = self.cluster.start(*command)
+                self.assertEqual(cat.stdout.read(10), data[:10])
+                cat.stdout.close()
+                self.assertEqual(cat.stderr.read(), b"")
+                cat.stderr.close()
+                self.assertEqual(cat.wait(), -signal.SIGPIPE)
+        # A table, which is printed at once and by other means.
+        listed = self.cluster.start("fs", "ls", "/long")
+        listed.stdout.close()
+        self.assertEqual(listed.stderr.read(), b"")
+        listed.stderr.close()
+        self.assertEqual(listed.wait(), -signal.SIGPIPE)
 
     def test_mkdir_mv_rm_du_stat_setrep(self):
         path = self.local("one", b"x" * 1000)
