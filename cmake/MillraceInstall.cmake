@@ -94,8 +94,8 @@ install(FILES ${PROJECT_BINARY_DIR}/install/millraceConfig.cmake ${PROJECT_BINAR
         COMPONENT dev DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/millrace)
 
 # Debian packages, one a component; deploy/build-packages makes them.
-install(FILES LICENSE RENAME copyright COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES LICENSE RENAME copyright COMPONENT dev DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/millrace-dev)
+install(FILES deploy/debian/copyright COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES deploy/debian/copyright COMPONENT dev DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/millrace-dev)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR Millrace)
 set(CPACK_PACKAGE_CONTACT "The Millrace developers <millrace@localhost>")
@@ -107,8 +107,8 @@ set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME millrace)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "MapReduce runtime and scheduler laboratory
- One master and many workers with a block-replicated file system, jobs in C++,
- and the schedulers of five papers deciding over real tasks.")
+One master and many workers with a block-replicated file system, jobs in C++,
+and the schedulers of five papers deciding over real tasks.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME millrace-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "millrace (= ${PROJECT_VERSION}), g++ (>= 4:12), cmake (>= 3.25), libcapnp-dev, libspdlog-dev, libisal-dev, libzstd-dev, libtomlplusplus-dev")
@@ -116,6 +116,6 @@ if(bz2 IN_LIST MILLRACE_SHARED_NAMES)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libbz2-dev")
 endif()
 set(CPACK_COMPONENT_DEV_DESCRIPTION "headers and library for jobs of Millrace
- What a job in C++ includes and links, and a package for CMake.")
-set(CPACK_STRIP_FILES OFF)  # jobs keep their symbols, by which a failed attempt names its frames
+What a job in C++ includes and links, and a package for CMake.")
+set(CPACK_STRIP_FILES ON)
 include(CPack)
