@@ -116,7 +116,7 @@ std::optional<int> CheckRun(const Invocation& invocation, const Words& words, Lo
   return std::nullopt;
 }
 
-// Becomes the job's executable, which runs the whole job by itself (client/process/solo/solo.h), so that a debugger or
+// Becomes the job's executable, which runs the whole job by itself (client/solo/solo.h), so that a debugger or
 // profiler that started this program has the job before it. Returns only if that fails.
 int BecomeJob(const Invocation& invocation, const LocalRun& local) {
   const cli::RunOptions& run = local.options;

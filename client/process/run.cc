@@ -16,8 +16,8 @@
 #include "base/units.h"
 #include "client/process/crash_report.h"
 #include "client/process/describe.h"
-#include "client/process/solo/solo.h"
 #include "client/process/task_loop.h"
+#include "client/solo/solo.h"
 
 namespace millrace::internal {
 namespace {

@@ -8,7 +8,7 @@
 //   JOB --millrace-task
 //       serves as task process on descriptor 3 (client/process/task_loop.h)
 //   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
-//       runs the whole job in this process, over local files (client/process/solo/solo.h), and prints its counters
+//       runs the whole job in this process, over local files (client/solo/solo.h), and prints its counters
 //   JOB ARGUMENTS...
 //       becomes `millrace run JOB ARGUMENTS...`, with the millrace program that lies beside it, else the one on the
 //       PATH

@@ -1,6 +1,6 @@
 // How the words of JOB --millrace-solo are read, and how local files become the input of maps. Whole runs are compared
 // with a cluster's in tests/cluster/test_local.py.
-#include "client/process/solo/solo.h"
+#include "client/solo/solo.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "client/process/solo/local_input.h"
+#include "client/solo/local_input.h"
 
 namespace millrace::solo {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/process/solo/solo.h"
+#include "client/solo/solo.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "client/format/opened_source.h"
 #include "client/job/part_name.h"
-#include "client/process/solo/local_input.h"
+#include "client/solo/local_input.h"
 
 namespace millrace::solo {
 namespace {

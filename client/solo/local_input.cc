@@ -1,4 +1,4 @@
-#include "client/process/solo/local_input.h"
+#include "client/solo/local_input.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
