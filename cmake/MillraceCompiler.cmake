@@ -40,7 +40,7 @@ if(CCACHE_PROGRAM)
       ${CCACHE_PROGRAM})
 endif()
 find_program(MOLD_PROGRAM mold)
-if(MOLD_PROGRAM)
+if(MOLD_PROGRAM AND NOT CMAKE_CROSSCOMPILING)  # a cross compiler looks for one of its own
   add_link_options(-fuse-ld=mold)
 endif()
 if(MILLRACE_SANITIZE)
