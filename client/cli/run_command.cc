@@ -179,9 +179,14 @@ int BecomePipeline(const Invocation& invocation, const Prepared& prepared, const
     cluster = (*files)->Cluster();
   }
   const job::JobRequest& request = prepared.request;
-  Words words{prepared.executable, "--millrace-pipeline", invocation.self,
-              request.name,        request.output,        std::to_string(options.reducers),
-              options.json ? "json" : "text", options.shown_output};
+  Words words{prepared.executable,
+              "--millrace-pipeline",
+              invocation.self,
+              request.name,
+              request.output,
+              std::to_string(options.reducers),
+              options.json ? "json" : "text",
+              options.shown_output};
   for (const auto& [name, value] : request.parameters) words.push_back(name + "=" + value);
   RunOptions scheduling = options;
   job::Parameters given;

@@ -65,7 +65,7 @@ class KeyRanges {
   void Index();
 
   std::vector<std::string> cuts_;
-  std::vector<std::uint64_t> prefixes_;      // of the cuts
+  std::vector<std::uint64_t> prefixes_;     // of the cuts
   std::array<std::uint32_t, 257> below_{};  // how many cuts have a first byte below the index
 };
 

@@ -22,8 +22,8 @@ constexpr std::uint64_t kLeastSample = std::uint64_t{1} << 20;       // bytes
 constexpr std::uint64_t kSampleOfReduce = std::uint64_t{128} << 10;  // bytes
 constexpr std::uint64_t kMostSample = std::uint64_t{64} << 20;       // bytes, unless more are asked for
 constexpr std::uint64_t kLeastKeys = 100;                            // of a reduce, before more is read
-constexpr std::size_t kBatches = 8;         // maps over plain pieces; a failure takes one of them with it
-constexpr std::size_t kMostOpened = 16;     // compressed files
+constexpr std::size_t kBatches = 8;      // maps over plain pieces; a failure takes one of them with it
+constexpr std::size_t kMostOpened = 16;  // compressed files
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 constexpr std::uint64_t kSeed = 1;
 
@@ -34,10 +34,9 @@ class FirstBytes final : public ByteSource {
       : source_(std::move(source)), enough_(enough), records_(records), read_(read) {}
 
   Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override {
-    const std::int64_t before = records_.value();
     return source_->Stream(offset, size, [&](std::string_view piece) {
       while (!piece.empty()) {
-        if (given_ >= kLongestRecord || (given_ >= enough_ && records_.value() > before)) throw EnoughRead{};
+        EndIfEnough();
         const std::string_view slice = piece.substr(0, kSlice);
         Count(slice.size());
         if (!sink(slice)) return false;
@@ -47,12 +46,17 @@ class FirstBytes final : public ByteSource {
     });
   }
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override {
+    EndIfEnough();
     Count(size);
     return source_->ReadAt(offset, size, out);
   }
   [[nodiscard]] bool decompressed() const override { return source_->decompressed(); }
 
  private:
+  void EndIfEnough() {
+    if (given_ == 0) records_before_ = records_.value();
+    if (given_ >= kLongestRecord || (given_ >= enough_ && records_.value() > records_before_)) throw EnoughRead{};
+  }
   void Count(std::uint64_t bytes) {
     given_ += bytes;
     *read_ += bytes;
@@ -63,6 +67,7 @@ class FirstBytes final : public ByteSource {
   const Counter& records_;
   std::uint64_t* const read_;
   std::uint64_t given_ = 0;
+  std::int64_t records_before_ = 0;  // that other sources of the map gave
 };
 
 // A part of the input that one map of the sample reads.
@@ -168,7 +173,8 @@ class Sampler {
       const InputFile& file = each.file;
       const std::uint64_t first = piece;
       while (piece < pieces && Part(total_, piece, pieces) < before + file.length) ++piece;
-      const double stands_for = everything_ ? static_cast<double>(file.length) : step * static_cast<double>(piece - first);
+      const double stands_for =
+          everything_ ? static_cast<double>(file.length) : step * static_cast<double>(piece - first);
       const Piece all{{file.path, 0, file.length, file.length}, file.name, each.index, file, kNoLimit};
       if (everything_ || piece > first) {
         MILLRACE_ASSIGN(const bool compressed, IsCompressed(file));
@@ -189,7 +195,7 @@ class Sampler {
           for (std::uint64_t i = first; i < piece; ++i) {
             Piece part = all;
             part.split.offset = Part(total_, i, pieces) - before;
-            part.split.length = std::min(file.length - part.split.offset, total_ / pieces);
+            part.split.length = std::min(file.length - part.split.offset, kLongestRecord);
             part.enough = kSamplePiece;
             add(std::move(part), step);
           }
@@ -209,7 +215,8 @@ class Sampler {
     double all = 0, left = 0;
     for (const Batch& batch : *opened) all += batch.stands_for;
     std::vector<Batch> some;
-    for (std::size_t i = 0; i < kMostOpened; ++i) some.push_back(std::move((*opened)[Part(opened->size(), i, kMostOpened)]));
+    for (std::size_t i = 0; i < kMostOpened; ++i)
+      some.push_back(std::move((*opened)[Part(opened->size(), i, kMostOpened)]));
     for (const Batch& batch : some) left += batch.stands_for;
     for (Batch& batch : some) batch.stands_for *= all / left;
     *opened = std::move(some);
@@ -234,7 +241,8 @@ class Sampler {
       }
       MILLRACE_ASSIGN(std::unique_ptr<ByteSource> source, job_.files().Open(piece.file));
       if (binding_.decompresses && engine.decompress)
-        source = std::make_unique<OpenedSource>(std::move(source), piece.split, [&](std::uint64_t bytes) { taken = bytes; });
+        source =
+            std::make_unique<OpenedSource>(std::move(source), piece.split, [&](std::uint64_t bytes) { taken = bytes; });
       input.source = std::make_unique<FirstBytes>(std::move(source), piece.enough, records, &read);
     }
     MapAttempt attempt{context, inputs, {}, nullptr, Random(kSeed), nullptr, {}};

@@ -2,9 +2,9 @@
 // client/api). The job's own Map is run over pieces of the input, as it will be run over splits: so the keys are those
 // that go to reduces, whatever Map makes of records, and a combined key counts as often as maps emit it.
 //
-// The pieces lie evenly in the input, and each is kSamplePiece bytes long, or ends with the first record that is longer.
-// An input that is no longer than the sample is read as a whole. A compressed file can be read from its start alone, so
-// its beginning stands for all of it. The same input and options give the same cuts.
+// The pieces lie evenly in the input, and each is kSamplePiece bytes long, or ends with the first record that is
+// longer. An input that is no longer than the sample is read as a whole. A compressed file can be read from its start
+// alone, so its beginning stands for all of it. The same input and options give the same cuts.
 //
 // Pieces at which Map fails are left out. That is a failure if all do, unless the job goes on without bad records.
 // Thread rule: the main thread.

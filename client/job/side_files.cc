@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/free_bytes.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -20,9 +21,13 @@
 namespace millrace {
 namespace {
 
-Status Lock(int fd, const std::string& path) {
-  while (::flock(fd, LOCK_EX) != 0) {
-    if (errno != EINTR) return FromErrno(errno, "lock " + Quote(path));
+constexpr Micros kLookAgain = 20 * kMillisecond;
+
+Status Lock(int fd, const std::string& path, Counter* waited) {
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EINTR && errno != EWOULDBLOCK) return FromErrno(errno, "lock " + Quote(path));
+    ::usleep(static_cast<useconds_t>(kLookAgain));
+    if (waited != nullptr) waited->Add(kLookAgain);
   }
   return Status::Ok();
 }
@@ -99,30 +104,30 @@ Result<std::string> SideFiles::Read(const std::string& path, std::uint64_t most)
   return bytes;
 }
 
-Result<std::string_view> SideFiles::Map(const std::string& path, Counter* copied) {
+Result<std::string_view> SideFiles::Map(const std::string& path, Counts counts) {
   if (const auto found = mapped_.find(path); found != mapped_.end()) return found->second.bytes();
-  MILLRACE_ASSIGN(MappedFile mapped, Open(path, copied));
+  MILLRACE_ASSIGN(MappedFile mapped, Open(path, counts));
   return mapped_.emplace(path, std::move(mapped)).first->second.bytes();
 }
 
-Result<MappedFile> SideFiles::Open(const std::string& path, Counter* copied) {
+Result<MappedFile> SideFiles::Open(const std::string& path, Counts counts) {
   MILLRACE_ASSIGN(const std::vector<InputFile> files, files_.List(path));
   if (files.size() == 1) {
     Result<MappedFile> here = files_.Map(files[0]);
     if (here.ok() || here.status().code() != StatusCode::kNotFound) return here;
   }
   if (Sum(files) == 0) return MappedFile();
-  return Fetch(path, files, Sum(files), copied);
+  return Fetch(path, files, Sum(files), counts);
 }
 
-Result<MappedFile> SideFiles::Fetch(const std::string& path, const std::vector<InputFile>& files,
-                                    std::uint64_t length, Counter* copied) {
+Result<MappedFile> SideFiles::Fetch(const std::string& path, const std::vector<InputFile>& files, std::uint64_t length,
+                                    Counts counts) {
   const std::string place = PlaceOf(space_.directory, path), bytes = place + "/bytes", part = place + "/part";
   MILLRACE_TRY(MakeDirectories(place));
   // One lock for all copies: so the room that they take is known, and no two fill it at once.
   const std::string lock = space_.directory + "/lock";
   MILLRACE_ASSIGN(const Fd held, OpenFile(lock, O_RDWR | O_CREAT));
-  MILLRACE_TRY(Lock(held.get(), lock));
+  MILLRACE_TRY(Lock(held.get(), lock, counts.waited_micros));
   struct stat entry {};
   if (::stat(bytes.c_str(), &entry) == 0) return MapCopy(bytes, static_cast<std::uint64_t>(entry.st_size));
 
@@ -135,13 +140,13 @@ Result<MappedFile> SideFiles::Fetch(const std::string& path, const std::vector<I
   }
   MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(space_.directory));
   if (free < space_.reserved_bytes || length > free - space_.reserved_bytes) {
-    return NoSpace("map " + Quote(path) + ": its " + FormatBytes(length) + " do not fit in " +
-                   Quote(space_.directory) + ", where " + FormatBytes(free) + " are free and " +
-                   FormatBytes(space_.reserved_bytes) + " are to stay free; make room there");
+    return NoSpace("map " + Quote(path) + ": its " + FormatBytes(length) + " do not fit in " + Quote(space_.directory) +
+                   ", where " + FormatBytes(free) + " are free and " + FormatBytes(space_.reserved_bytes) +
+                   " are to stay free; make room there");
   }
   MILLRACE_ASSIGN(const Fd file, OpenFile(part, O_WRONLY | O_CREAT | O_TRUNC));
   MILLRACE_TRY(StreamAll(files_, files, [&](std::string_view piece) {
-    if (copied != nullptr) copied->Add(static_cast<std::int64_t>(piece.size()));
+    if (counts.copied_bytes != nullptr) counts.copied_bytes->Add(static_cast<std::int64_t>(piece.size()));
     return WriteAll(file.get(), piece, part);
   }));
   if (std::rename(part.c_str(), bytes.c_str()) != 0) return FromErrno(errno, "rename " + Quote(part));

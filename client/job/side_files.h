@@ -23,9 +23,9 @@ namespace millrace {
 
 // Where copies go.
 struct SideFileSpace {
-  std::string directory;                                     // is made when it is wanted
-  std::uint64_t most_bytes = std::uint64_t{1} << 62;         // of all copies in it
-  std::uint64_t reserved_bytes = std::uint64_t{256} << 20;   // stay free on its disk
+  std::string directory;                                    // is made when it is wanted
+  std::uint64_t most_bytes = std::uint64_t{1} << 62;        // of all copies in it
+  std::uint64_t reserved_bytes = std::uint64_t{256} << 20;  // stay free on its disk
 };
 
 class SideFiles {
@@ -38,14 +38,19 @@ class SideFiles {
   // Returns the bytes of a file, or of all files that InputFiles::List gives for `path`, one after the other. kInvalid
   // if there are more than `most` bytes.
   [[nodiscard]] Result<std::string> Read(const std::string& path, std::uint64_t most = kMostRead);
-  // Returns the same bytes, mapped for reading, which live as long as this. Adds the bytes that it has to copy to
-  // *copied while they come. kNoSpace if the copy does not fit.
-  [[nodiscard]] Result<std::string_view> Map(const std::string& path, Counter* copied = nullptr);
+  // What Map counts while it has to copy or to wait, so that its task is seen to go on.
+  struct Counts {
+    Counter* copied_bytes = nullptr;
+    Counter* waited_micros = nullptr;  // for another task's copy
+  };
+  // Returns the same bytes, mapped for reading, which live as long as this. kNoSpace if the copy does not fit.
+  [[nodiscard]] Result<std::string_view> Map(const std::string& path, Counts counts);
+  [[nodiscard]] Result<std::string_view> Map(const std::string& path) { return Map(path, Counts()); }
 
  private:
-  [[nodiscard]] Result<MappedFile> Open(const std::string& path, Counter* copied);
+  [[nodiscard]] Result<MappedFile> Open(const std::string& path, Counts counts);
   [[nodiscard]] Result<MappedFile> Fetch(const std::string& path, const std::vector<InputFile>& files,
-                                         std::uint64_t length, Counter* copied);
+                                         std::uint64_t length, Counts counts);
 
   InputFiles& files_;
   const SideFileSpace space_;

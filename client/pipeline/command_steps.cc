@@ -11,9 +11,9 @@
 namespace millrace::internal {
 
 Result<StepResult> CommandSteps::Run(const Step& step) {
-  std::vector<std::string> argv{command_.millrace, "run",          "--json", "--step",
-                                "-o",              step.output,    "--name", command_.name + "/" + step.name,
-                                "-D",              JobWord(step.job)};
+  std::vector<std::string> argv{
+      command_.millrace, "run", "--json", "--step", "-o", step.output, "--name", command_.name + "/" + step.name, "-D",
+      JobWord(step.job)};
   if (step.options.reduces) argv.insert(argv.end(), {"--reducers", std::to_string(*step.options.reduces)});
   for (const std::string& parameter : command_.parameters) argv.insert(argv.end(), {"-D", parameter});
   for (const auto& [name, value] : step.options.parameters) argv.insert(argv.end(), {"-D", name + "=" + value});
@@ -70,8 +70,9 @@ Result<StepResult> ReadStepReport(std::string_view json, int exit_status) {
   }
   if (report.contains("counters") && report["counters"].is_array()) {
     for (const nlohmann::json& counter : report["counters"]) {
-      if (counter.is_object() && counter.contains("group") && counter["group"].is_string() && counter.contains("name") &&
-          counter["name"].is_string() && counter.contains("value") && counter["value"].is_number_integer())
+      if (counter.is_object() && counter.contains("group") && counter["group"].is_string() &&
+          counter.contains("name") && counter["name"].is_string() && counter.contains("value") &&
+          counter["value"].is_number_integer())
         result.counters.push_back({counter["group"], counter["name"], counter["value"]});
     }
   }

@@ -25,8 +25,7 @@ class CommandSteps final : public StepRunner {
     bool says = true;                     // prints a line for each step that has succeeded
   };
   // Requires: `storage` outlives this.
-  CommandSteps(Command command, Storage& storage)
-      : command_(std::move(command)), storage_(storage), input_(storage) {}
+  CommandSteps(Command command, Storage& storage) : command_(std::move(command)), storage_(storage), input_(storage) {}
 
   Result<StepResult> Run(const Step& step) override;
   [[nodiscard]] Result<std::string> Read(const std::string& path) override;

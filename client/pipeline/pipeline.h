@@ -57,8 +57,8 @@ namespace internal {
 
 struct Step {
   std::string name;
-  std::size_t job = 0;    // of the pipeline's
-  bool reduces = true;    // the job has reduces, if it is not told to have none
+  std::size_t job = 0;  // of the pipeline's
+  bool reduces = true;  // the job has reduces, if it is not told to have none
   std::vector<std::string> inputs;
   std::string output;
   StepOptions options;
@@ -103,8 +103,8 @@ class PipelineBase {
   }
   // Returns the bytes of a file, or of all files of a directory, one after the other, as TaskContext::ReadFile does.
   [[nodiscard]] Result<std::string> ReadFile(const std::string& path) { return runner_.Read(path); }
-  // Moves a directory that a step has written to output() or below it, so that it is no longer temporary: for the output
-  // of a step of which only its counters tell that it is the last one.
+  // Moves a directory that a step has written to output() or below it, so that it is no longer temporary: for the
+  // output of a step of which only its counters tell that it is the last one.
   Status Keep(const std::string& directory, const std::string& output);
 
  protected:

@@ -119,7 +119,8 @@ int DriveSolo(const PipelineBinding& binding, int argc, char** argv) {
 
 Result<PipelineRun> ParsePipelineRun(const std::vector<std::string>& words, JobOptions* options) {
   constexpr std::size_t kFixed = 6;
-  if (words.size() < kFixed) return Invalid("give MILLRACE NAME OUTPUT REDUCES text|json SHOWN [NAME=VALUE...] -- [INPUT...]");
+  if (words.size() < kFixed)
+    return Invalid("give MILLRACE NAME OUTPUT REDUCES text|json SHOWN [NAME=VALUE...] -- [INPUT...]");
   PipelineRun run;
   run.millrace = words[0];
   run.name = words[1];

@@ -1,5 +1,5 @@
-// What the main function of a pipeline's executable does. It is an executable of each of its jobs (client/process/run.h)
-// as well, which the parameter pipeline.job=N tells apart.
+// What the main function of a pipeline's executable does. It is an executable of each of its jobs
+// (client/process/run.h) as well, which the parameter pipeline.job=N tells apart.
 //   PIPELINE --millrace-describe [--] [NAME=VALUE...]
 //       describes the pipeline, as a job with "pipeline":true
 //   PIPELINE --millrace-pipeline MILLRACE NAME OUTPUT REDUCES text|json SHOWN [NAME=VALUE...] -- [INPUT...]

@@ -15,8 +15,9 @@ namespace millrace {
 
 // Returns one line of JSON: {"millrace_job":1, "name", "split_by":"block"|"file"|"fixed"|"numbers", "record_bytes" (0
 // unless fixed), "maps" and "records" (0 unless numbers), "has_reduce", "combines", "decompresses", "map_only",
-// "prepares", "pipeline", "options":[{"name","type","default","range","help","required","engine"}]}. `arguments` are name=value
-// pairs; they are checked, and what depends on them follows them. If there are any arguments, of which the first may be
+// "prepares", "pipeline", "options":[{"name","type","default","range","help","required","engine"}]}. `arguments` are
+// name=value pairs; they are checked, and what depends on them follows them. If there are any arguments, of which the
+// first may be
 // "--", the options must be fit to run the job: kInvalid or kNotFound when one is unknown, missing or refused.
 [[nodiscard]] Result<std::string> DescribeJob(const JobBinding& binding, const std::string& name,
                                               const std::vector<std::string>& arguments);

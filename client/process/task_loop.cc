@@ -112,8 +112,8 @@ class TaskLoop {
     const SetUp& set_up = prepared_->set_up;
     const std::uint64_t asked = prepared_->options.engine().task_memory;
     const std::uint64_t memory = set_up.memory != 0 ? std::min(set_up.memory, asked) : asked;
-    SideFiles side_files(*prepared_->files, {set_up.shared_directory, prepared_->options.engine().mapped_files,
-                                             set_up.reserved_bytes});
+    SideFiles side_files(*prepared_->files,
+                         {set_up.shared_directory, prepared_->options.engine().mapped_files, set_up.reserved_bytes});
     TaskContext context({launch.attempt, set_up.name, set_up.maps, set_up.reduces, launch.scratch, memory},
                         prepared_->options, side_files);
     const Result<std::optional<TaskOutput>> result = [&]() -> Result<std::optional<TaskOutput>> {

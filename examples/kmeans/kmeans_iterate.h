@@ -28,15 +28,15 @@ struct KMeansIterate {
     std::int64_t round = 0, clusters = -1;
     for (bool settled = false; round < most && !settled;) {
       const std::string name = "round-" + std::to_string(++round);
-      MILLRACE_ASSIGN(const StepResult made,
-                      pipeline.Run<KMeans>(name, pipeline.inputs(), pipeline.Temporary(name),
-                                           {.parameters = {{"kmeans.centroids", centroids}}}));
+      MILLRACE_ASSIGN(const StepResult made, pipeline.Run<KMeans>(name, pipeline.inputs(), pipeline.Temporary(name),
+                                                                  {.parameters = {{"kmeans.centroids", centroids}}}));
       // A cluster that has lost all its members is a change as well.
       const std::int64_t before = std::exchange(clusters, made.counter("kmeans", "clusters"));
       settled = made.counter("kmeans", "changed") == 0 && clusters == before;
       centroids = made.output;
       if (settled || round == most)
-        std::fprintf(stderr, "%s after %lld rounds\n", settled ? "settled" : "not settled", static_cast<long long>(round));
+        std::fprintf(stderr, "%s after %lld rounds\n", settled ? "settled" : "not settled",
+                     static_cast<long long>(round));
     }
     const std::string last = pipeline.output() + "/centroids";
     MILLRACE_TRY(pipeline.Keep(centroids, last));

@@ -1,11 +1,11 @@
-#include "examples/teragen/teragen.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
+
+#include "examples/teragen/teragen.h"
 
 namespace millrace::examples {
 namespace {

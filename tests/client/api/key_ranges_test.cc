@@ -71,8 +71,7 @@ TEST(CutKeysTest, EqualSharesAndShortCuts) {
 }
 
 TEST(CutKeysTest, AHeavyKeyHasARangeOfItsOwn) {
-  EXPECT_EQ(CutKeys(Keys({{"a", 1}, {"b", 1}, {"heavy", 90}, {"x", 1}, {"y", 1}, {"z", 2}}), 4),
-            (Cuts{"h", "x", "z"}));
+  EXPECT_EQ(CutKeys(Keys({{"a", 1}, {"b", 1}, {"heavy", 90}, {"x", 1}, {"y", 1}, {"z", 2}}), 4), (Cuts{"h", "x", "z"}));
   EXPECT_EQ(CutKeys(Keys({{"a", 1}, {"heavy", 45}, {"b", 1}, {"heavy", 45}}), 3), (Cuts{"b", "h"}))
       << "what comes twice weighs twice";
   EXPECT_EQ(CutKeys(Keys({{"a", 5}, {"b", 5}}), 8), Cuts{"b"}) << "fewer keys than ranges";
@@ -124,7 +123,8 @@ TEST(CutTextTest, IsReadBack) {
 }
 
 TEST(CutTextTest, OtherTextIsRefused) {
-  for (const char* text : {",", "a,", "a b", "%", "%1", "%1g", "%-1", "1+a", "a,2+b", "a,+b", "a,-1+b", "a,1+", "a,99999999999999999999+b"})
+  for (const char* text : {",", "a,", "a b", "%", "%1", "%1g", "%-1", "1+a", "a,2+b", "a,+b", "a,-1+b", "a,1+",
+                           "a,99999999999999999999+b"})
     EXPECT_EQ(ParseCuts(text).status().code(), StatusCode::kInvalid) << text;
   EXPECT_THAT(ParseCuts("b,a").status().message(), HasSubstr("do not rise"));
   EXPECT_THAT(ParseCuts("a,a").status().message(), HasSubstr("do not rise"));

@@ -46,11 +46,11 @@ TEST_F(SideFilesTest, MapsWhatReadReads) {
 TEST_F(SideFilesTest, IsCopiedOnceForAllTasks) {
   Counter copied;
   SideFiles first(input_, {Space()});
-  EXPECT_EQ(first.Map("/a/one", &copied)->size(), 3'000'003u);
+  EXPECT_EQ(first.Map("/a/one", {&copied, nullptr})->size(), 3'000'003u);
   EXPECT_EQ(copied.value(), 3'000'003);
   EXPECT_EQ(input_.opened, 1);
   SideFiles second(input_, {Space()});
-  EXPECT_EQ(second.Map("/a/one", &copied)->substr(3'000'000), "end");
+  EXPECT_EQ(second.Map("/a/one", {&copied, nullptr})->substr(3'000'000), "end");
   EXPECT_EQ(input_.opened, 1) << "the copy of the first is there";
   EXPECT_EQ(second.Map("/a/two").value(), "two");
   ASSERT_TRUE(RemoveTree(Space()).ok());
