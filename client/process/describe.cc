@@ -102,7 +102,7 @@ Result<std::string> PrepareJob(const JobBinding& binding, InputFiles& files, std
   if (binding.prepare) MILLRACE_TRY(binding.prepare(preparation));
   if (binding.total_order) {
     MILLRACE_ASSIGN(const TempDir scratch, TempDir::Make("millrace-sample-"));
-    SideFiles side_files(files, {scratch.path() + "/files"});
+    SideFiles side_files(files, {scratch.path() + "/files", options.engine().mapped_files});
     MILLRACE_TRY(PrepareCuts(binding, preparation, side_files, scratch.path()));
   }
   nlohmann::json set = nlohmann::json::object();
