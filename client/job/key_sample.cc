@@ -22,7 +22,8 @@ constexpr std::uint64_t kLeastSample = std::uint64_t{1} << 20;       // bytes
 constexpr std::uint64_t kSampleOfReduce = std::uint64_t{128} << 10;  // bytes
 constexpr std::uint64_t kMostSample = std::uint64_t{64} << 20;       // bytes, unless more are asked for
 constexpr std::uint64_t kLeastKeys = 100;                            // of a reduce, before more is read
-constexpr std::size_t kBatches = 8;      // maps over plain pieces; a failure takes one of them with it
+constexpr std::size_t kParts = 8;  // of the sample, one of which a failure takes with it
+constexpr std::size_t kMostWholeFiles = 256;
 constexpr std::size_t kMostOpened = 16;  // compressed files
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 constexpr std::uint64_t kSeed = 1;
@@ -132,17 +133,30 @@ class Sampler {
     records_ = 0;
     std::vector<WeighedKey> keys;
     Status failure;
-    std::size_t failed = 0;
-    for (Batch& batch : batches) {
-      const Status taken = Take(batch, &keys);
+    bool any = false;
+    for (const Batch& batch : batches) {
+      Status taken = Take(batch, &keys);
       if (!taken.ok()) failure = taken;
-      if (!taken.ok()) ++failed;
+      any |= taken.ok();
+      if (taken.ok() || batch.pieces.size() == 1) continue;
+      for (const Batch& part : PartsOf(batch)) any |= Take(part, &keys).ok();
     }
     const EngineOptions& engine = job_.options().engine();
     const bool goes_on = engine.skip_bad_records > 0 || engine.max_failed_maps > 0;
-    if (failed > 0 && failed == batches.size() && !goes_on)
+    if (!failure.ok() && !any && !goes_on)
       return Status(failure.code(), "sample the keys of the input: " + failure.message());
     return keys;
+  }
+
+  // Returns smaller batches, so that a piece at which Map fails takes few others with it.
+  static std::vector<Batch> PartsOf(const Batch& batch) {
+    std::vector<Batch> parts(std::min(kParts, batch.pieces.size()));
+    const double each = batch.stands_for / static_cast<double>(batch.pieces.size());
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      parts[i % parts.size()].pieces.push_back(batch.pieces[i]);
+      parts[i % parts.size()].stands_for += each;
+    }
+    return parts;
   }
 
   std::vector<Batch> BatchesOfNumbers(std::uint64_t pieces) {
@@ -159,13 +173,12 @@ class Sampler {
   }
 
   Result<std::vector<Batch>> BatchesOfFiles(std::uint64_t size, std::uint64_t pieces) {
-    everything_ = total_ <= size;
-    std::vector<Batch> plain(kBatches), opened;
-    std::size_t number = 0;
+    everything_ = total_ <= size && files_.size() <= kMostWholeFiles;
+    Batch plain;
+    std::vector<Batch> batches;  // a compressed file each
     const auto add = [&](Piece piece, double stands_for) {
-      Batch& batch = plain[number++ % kBatches];
-      batch.pieces.push_back(std::move(piece));
-      batch.stands_for += stands_for;
+      plain.pieces.push_back(std::move(piece));
+      plain.stands_for += stands_for;
     };
     const double step = static_cast<double>(total_) / static_cast<double>(pieces);
     std::uint64_t before = 0, piece = 0;  // bytes of the files before this one, and pieces that begin before it
@@ -179,15 +192,15 @@ class Sampler {
       if (everything_ || piece > first) {
         MILLRACE_ASSIGN(const bool compressed, IsCompressed(file));
         if (compressed) {
-          opened.push_back({{all}, stands_for, true});
-          if (!everything_) opened.back().pieces[0].enough = std::max((piece - first) * kSamplePiece, kLeastOpened);
+          batches.push_back({{all}, stands_for, true});
+          if (!everything_) batches.back().pieces[0].enough = std::max((piece - first) * kSamplePiece, kLeastOpened);
         } else if (binding_.split_by == SplitBy::kFile || file.length <= 2 * kSamplePiece) {
           add(all, stands_for);
         } else if (everything_) {
-          for (std::uint64_t i = 0; i < kBatches; ++i) {
+          for (std::uint64_t i = 0; i < kParts; ++i) {
             Piece part = all;
-            part.split.offset = Part(file.length, i, kBatches);
-            part.split.length = Part(file.length, i + 1, kBatches) - part.split.offset;
+            part.split.offset = Part(file.length, i, kParts);
+            part.split.length = Part(file.length, i + 1, kParts) - part.split.offset;
             const auto length = static_cast<double>(part.split.length);
             add(std::move(part), length);
           }
@@ -203,10 +216,9 @@ class Sampler {
       }
       before += file.length;
     }
-    std::erase_if(plain, [](const Batch& batch) { return batch.pieces.empty(); });
-    Thin(&opened);
-    std::ranges::move(opened, std::back_inserter(plain));
-    return plain;
+    Thin(&batches);
+    if (!plain.pieces.empty()) batches.push_back(std::move(plain));
+    return batches;
   }
 
   // Leaves kMostOpened compressed files, which stand for the others.
@@ -223,14 +235,14 @@ class Sampler {
   }
 
   // Runs a map over the batch and appends the keys that it emits.
-  Status Take(Batch& batch, std::vector<WeighedKey>* keys) {
+  Status Take(const Batch& batch, std::vector<WeighedKey>* keys) {
     const EngineOptions& engine = job_.options().engine();
     TaskContext context({{{JobId{0}, TaskKind::kMap, 0}, 0}, "sample", 1, job_.reduces(), scratch_, engine.task_memory},
                         job_.options(), side_files_);
     const Counter& records = context.counter("millrace", "map_input_records");
     std::uint64_t read = 0, taken = 0;
     std::vector<MapInput> inputs;
-    for (Piece& piece : batch.pieces) {
+    for (const Piece& piece : batch.pieces) {
       MapInput& input = inputs.emplace_back();
       input.split = piece.split;
       input.name = piece.name;
