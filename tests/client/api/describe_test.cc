@@ -192,7 +192,8 @@ TEST_F(PrepareTest, InputsAreWhatTheMasterWouldSplit) {
 TEST_F(PrepareTest, FilesAreNamedByThePathBelowTheInput) {
   const auto names = [&](const std::string& input) {
     std::string all;
-    for (const InputFile& file : ListInput(*client_, input).value()) all += file.name + " ";
+    const std::vector<InputFile> files = ListInput(*client_, input).value();
+    for (const InputFile& file : files) all += file.name + " ";
     return all;
   };
   EXPECT_EQ(names("/d"), "b sub/a ");
