@@ -8,7 +8,7 @@ include(CMakePackageConfigHelpers)
 
 get_property(jobs GLOBAL PROPERTY MILLRACE_BUNDLED_JOBS)
 install(TARGETS millrace millrace-minder ${jobs} COMPONENT runtime RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
-install(PROGRAMS examples/dfsio/dfsio examples/kmeans/kmeans-iterate COMPONENT runtime
+install(PROGRAMS examples/dfsio/dfsio COMPONENT runtime
         DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
 install(TARGETS millrace-generate millrace-experiments COMPONENT runtime RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 file(RELATIVE_PATH program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBEXECDIR}/millrace/millrace)
@@ -77,6 +77,8 @@ endif()
 
 # The headers of client/api and those that they include.
 install(FILES client/process/run.h COMPONENT dev DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/client/process)
+install(FILES client/pipeline/pipeline.h client/pipeline/run_pipeline.h COMPONENT dev
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/client/pipeline)
 install(FILES worker/task/channel/record_note.h COMPONENT dev
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/millrace/worker/task/channel)
 foreach(folder base base/ids base/record client/api client/format client/job worker/task/collect worker/task/run)

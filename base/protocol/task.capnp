@@ -74,6 +74,8 @@ struct SetUp {
   node @2 :UInt32;                  # the worker's number
   memory @3 :UInt64;                # bytes for buffers (task.memory)
   cluster @4 :Text;                 # the cluster whose master it must be (base/cluster_id.h)
+  sharedDirectory @5 :Text;         # for files that the job's tasks on this machine share; goes with the job
+  reservedBytes @6 :UInt64;         # that stay free on its disk
 }
 
 struct RunMap {

@@ -29,6 +29,15 @@ Status StartJob([[maybe_unused]] J& job, [[maybe_unused]] TaskContext& context) 
   return Status::Ok();
 }
 
+template <class Read>
+Status UntilEnough(const Read& read) {
+  try {
+    return read();
+  } catch (const EnoughRead&) {
+    return Status::Ok();
+  }
+}
+
 template <class J, class Emit>
 Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
   TaskContext& context = attempt.context;
@@ -49,7 +58,7 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
       job.Map(record, emit);
       if (watch != nullptr) watch->End();
     };
-    MILLRACE_TRY(InputOf<J>::Read(*input.source, input.split, options, on_record));
+    MILLRACE_TRY(UntilEnough([&] { return InputOf<J>::Read(*input.source, input.split, options, on_record); }));
     if constexpr (InputOf<J>::kSplitBy != SplitBy::kNumbers) bytes.Add(static_cast<std::int64_t>(input.split.length));
     context.EndInput(input.split.length);
     input.source.reset();
@@ -77,7 +86,11 @@ Status RunMap(MapAttempt& attempt) {
     return MapToOutput<J, MapEmitterOf<J>>(*job, attempt);
   } else {
     if (attempt.output == nullptr) {
-      MapEmitterOf<J> emit(attempt.collector, *job);
+      KeyRanges ranges;
+      if constexpr (OrdersTotally<J>) {
+        MILLRACE_ASSIGN(ranges, TotalOrder::Ranges(attempt.context.options(), attempt.collector.partitions));
+      }
+      MapEmitterOf<J> emit(attempt.collector, *job, &ranges);
       MILLRACE_TRY(MapRecords(*job, emit, attempt));
       MILLRACE_TRY(emit.Finish());
       attempt.figures = emit.figures();
@@ -184,10 +197,12 @@ JobBinding BindJob() {
   binding.combines = Combines<J>;
   binding.decompresses = !ReadsStoredBytes<InputOf<J>>;
   binding.map_only = !HasIntermediate<J>;
+  binding.total_order = OrdersTotally<J>;
   if constexpr (Prepares<J>) binding.prepare = J::Prepare;
   if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) binding.numbers = InputOf<J>::Range;
   binding.declare = []([[maybe_unused]] JobOptions& options) {
     if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) InputOf<J>::Declare(options);
+    if constexpr (OrdersTotally<J>) TotalOrder::Declare(options);
     if constexpr (DeclaresOptions<J>) J::Options(options);
   };
   // A struct that is no job has failed its static_assert by now; this saves pages of template errors.

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "client/api/emitted.h"
 #include "client/api/partition.h"
+#include "client/api/total_order.h"
 #include "client/format/codec.h"
 #include "client/format/value_bytes.h"
 #include "worker/task/collect/collector.h"
@@ -49,6 +50,12 @@ using FoldCollector =
 template <class Job>
 concept HasPartition = requires(const Job& job, const typename Job::Key& key, std::uint32_t n) {
   { job.Partition(key, n) } -> std::convertible_to<std::uint32_t>;
+};
+
+// The job's reduces have ranges of keys.
+template <class Job>
+concept OrdersTotally = requires {
+  requires std::same_as<typename Job::Partition, TotalOrder>;
 };
 
 // What SortEmitter and CombineEmitter take: they call Self::Emit with the job's own types.
@@ -128,8 +135,9 @@ class SortEmitter : public internal::TypedEmitter<SortEmitter<Job>, typename Job
   using Key = typename Job::Key;
   using Value = typename Job::Value;
 
-  SortEmitter(map::CollectorOptions options, const Job& job)
-      : job_(job), partitions_(options.partitions), collector_(std::move(options), nullptr) {}
+  // Requires: `ranges`, which is null unless the job's keys are in total order, outlives this.
+  SortEmitter(map::CollectorOptions options, const Job& job, const KeyRanges* ranges)
+      : job_(job), ranges_(ranges), partitions_(options.partitions), collector_(std::move(options), nullptr) {}
 
   Status Finish() {
     MILLRACE_TRY(status_);
@@ -148,7 +156,9 @@ class SortEmitter : public internal::TypedEmitter<SortEmitter<Job>, typename Job
     collector_.Emit(partition, key_bytes, internal::ValueBytes<Value>::Encode(value, &value_scratch_));
   }
   std::uint32_t PartitionFor([[maybe_unused]] const Key& key, [[maybe_unused]] std::string_view key_bytes) {
-    if constexpr (internal::HasPartition<Job>) {
+    if constexpr (internal::OrdersTotally<Job>) {
+      return ranges_->Find(key_bytes);
+    } else if constexpr (internal::HasPartition<Job>) {
       const std::uint32_t partition = job_.Partition(key, partitions_);
       if (partition >= partitions_ && status_.ok()) status_ = internal::PartitionOutOfRange(partition, partitions_);
       return partition;
@@ -158,21 +168,23 @@ class SortEmitter : public internal::TypedEmitter<SortEmitter<Job>, typename Job
   }
 
   const Job& job_;
+  const KeyRanges* ranges_;
   std::uint32_t partitions_;
   map::SortCollector collector_;
   std::string key_scratch_, value_scratch_;
   Status status_;
 };
 
-// Emits to the reduces, folded by the job's Combine as records are emitted. Requires: the job outlives this.
+// Emits to the reduces, folded by the job's Combine as records are emitted. Requires: the job and `ranges` (as for
+// SortEmitter) outlive this.
 template <class Job>
 class CombineEmitter : public internal::TypedEmitter<CombineEmitter<Job>, typename Job::Key, typename Job::Value> {
  public:
   using Key = typename Job::Key;
   using Value = typename Job::Value;
 
-  CombineEmitter(map::CollectorOptions options, const Job& job)
-      : collector_(std::move(options), internal::CombineValues<Job>{}, Partitioner{&status_, &job}) {}
+  CombineEmitter(map::CollectorOptions options, const Job& job, const KeyRanges* ranges)
+      : collector_(std::move(options), internal::CombineValues<Job>{}, Partitioner{&status_, &job, ranges}) {}
   CombineEmitter(const CombineEmitter&) = delete;
   CombineEmitter& operator=(const CombineEmitter&) = delete;
 
@@ -191,9 +203,12 @@ class CombineEmitter : public internal::TypedEmitter<CombineEmitter<Job>, typena
   struct Partitioner {
     Status* status = nullptr;
     const Job* job = nullptr;
+    const KeyRanges* ranges = nullptr;
     std::uint32_t operator()([[maybe_unused]] std::string_view key_bytes, [[maybe_unused]] std::uint64_t hash,
                              std::uint32_t partitions) const {
-      if constexpr (internal::HasPartition<Job>) {
+      if constexpr (internal::OrdersTotally<Job>) {
+        return ranges->Find(key_bytes);
+      } else if constexpr (internal::HasPartition<Job>) {
         Key key{};
         if (!Codec<Key>::Decode(key_bytes, &key)) return 0;  // it was encoded by the same Codec
         const std::uint32_t partition = job->Partition(key, partitions);

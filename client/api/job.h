@@ -33,13 +33,17 @@
 //                   Folds values while they are emitted
 //   std::uint32_t Partition(const Key&, std::uint32_t n) const
 //                   the reduce of a key, below n; may be static; left out: HashPartition (partition.h)
+//   using Partition = millrace::TotalOrder
+//                   instead of it: the keys of part-r-00000 are below those of part-r-00001, and so on, and the reduces
+//                   get about as many records each (total_order.h)
 //   static void Options(millrace::JobOptions&)
 //                   declares what -D may set (client/job/job_options.h)
 //   static millrace::Status Prepare(millrace::Preparation&)
 //                   before the job is submitted: looks at the input and sets options (client/job/preparation.h)
 //   millrace::Status Start(millrace::TaskContext&), or a constructor from TaskContext&
-//                   the attempt's beginning. Options, counters, the record's input, files beside it:
-//                   client/job/task_context.h
+//                   the attempt's beginning. Options, counters, the record's input, files beside it, read or, if they
+//                   are large, mapped: client/job/task_context.h
+// A program of several jobs, which it runs one after the other, is a pipeline (pipeline.h).
 // What Map and Reduce are given, and views of it, live for the call, but a value that is a std::string_view only until
 // the next one is taken. What is emitted is copied at once, and is of the type Key or Value, or text for text, or a
 // number that fits (emitted.h): an integer that does not fails the attempt. An exception fails the attempt, and its

@@ -217,8 +217,10 @@ consteval void CheckMembers() {
   static_assert(!NamesPartition<J> || HasIntermediate<J>,
                 "a job with Partition names its `using Key = ...` and `using Value = ...`");
   if constexpr (HasIntermediate<J>) {
-    static_assert(!NamesPartition<J> || HasPartition<J>,
-                  "Partition is `std::uint32_t Partition(const Key& key, std::uint32_t partitions)`, static or const");
+    static_assert(
+        !NamesPartition<J> || HasPartition<J> || OrdersTotally<J>,
+        "Partition is `std::uint32_t Partition(const Key& key, std::uint32_t partitions)`, static or const, or "
+        "`using Partition = millrace::TotalOrder`");
   }
   static_assert(!NamesOptions<J> || DeclaresOptions<J>,
                 "Options is `static void Options(millrace::JobOptions& options)`");

@@ -1,5 +1,6 @@
 #include "client/cli/job_logs.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/console/arguments.h"
@@ -33,10 +34,9 @@ Status PrintLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted
 
 // Prints the logs of all attempts that are wanted. One that cannot be fetched, because its worker is gone, does not
 // hide the others.
-int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Wanted wanted) {
+int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Wanted wanted, Printer& out) {
   const Result<std::vector<job::AttemptStatus>> attempts = client.Attempts(job);
   if (!attempts.ok()) return invocation.Fail("job logs", attempts.status());
-  Printer out(invocation.console.out);
   int status = kDone;
   for (const job::AttemptStatus& attempt : *attempts) {
     if (wanted.only_failed && attempt.state != job::AttemptState::kFailed) continue;
@@ -50,19 +50,32 @@ int PrintAll(const Invocation& invocation, job::JobClient& client, JobId job, Wa
   return status;
 }
 
+int PrintFailedOfAll(const Invocation& invocation, job::JobClient& client, Wanted wanted, Printer& out) {
+  const Result<std::vector<job::JobStatus>> jobs = client.List(false);
+  if (!jobs.ok()) return invocation.Fail("job logs", jobs.status());
+  int status = kDone;
+  for (const job::JobStatus& job : *jobs) {
+    if (job.failed_attempts > 0) status = std::max(status, PrintAll(invocation, client, job.job, wanted, out));
+  }
+  return status;
+}
+
 }  // namespace
 
 int LogsCommand(const Invocation& invocation, const Words& args) {
   console::Arguments arguments(
-      "job logs", "JOB [ATTEMPT]",
-      "Prints what one of a job's attempts printed, or what all of them did, each under a line that names it.");
+      "job logs", "JOB [ATTEMPT] | --failed",
+      "Prints what one of a job's attempts printed, or what all of them did, each under a line that names it. Without "
+      "JOB, what all failed attempts of all jobs did.");
   bool only_out = false, only_err = false, only_failed = false;
   arguments.Flag("--stdout", &only_out, "standard output only");
   arguments.Flag("--stderr", &only_err, "standard error only");
   arguments.Flag("--failed", &only_failed, "of attempts that have failed only");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 2)) return *status;
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 2)) return *status;
   const Words& operands = arguments.operands();
-  const Result<JobId> job = job::ParseJobArgument(operands[0]);
+  if (operands.empty() && !only_failed)
+    return invocation.Fail("job logs", Invalid("JOB is missing; --failed alone takes all jobs"), kWrongUsage);
+  const Result<JobId> job = operands.empty() ? JobId{} : job::ParseJobArgument(operands[0]);
   if (!job.ok()) return invocation.Fail("job logs", job.status(), kWrongUsage);
   std::optional<AttemptId> one;
   if (operands.size() == 2) {
@@ -74,8 +87,9 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("job logs", files.status(), kUnreachable);
   job::JobClient client(**files);
   const Wanted wanted{only_out || !only_err, only_err || !only_out, only_failed};
-  if (!one) return PrintAll(invocation, client, *job, wanted);
   Printer out(invocation.console.out);
+  if (operands.empty()) return PrintFailedOfAll(invocation, client, wanted, out);
+  if (!one) return PrintAll(invocation, client, *job, wanted, out);
   const Status printed = PrintLogs(client, *one, wanted, out);
   return printed.ok() ? kDone : invocation.Fail("job logs", printed);
 }

@@ -1,6 +1,10 @@
 #include "client/cli/run_command.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <limits>
 
 #include "base/console/arguments.h"
@@ -114,6 +118,7 @@ Status ApplyScheduling(RunOptions options, job::JobRequest* request) {
 }
 
 Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
+  if (job.pipeline) return Status::Ok();  // its steps say what they read
   const bool reads = job.split_by != job::SplitBy::kNumbers;
   if (reads && options.inputs.empty()) return Invalid("the job reads input, but none is given; give INPUT...");
   if (reads || options.inputs.empty()) return Status::Ok();
@@ -160,6 +165,49 @@ Result<JobId> Submit(const Invocation& invocation, dfs::DfsClient& files, Prepar
   return job::JobClient(files).Submit(request);
 }
 
+// Becomes the pipeline's program, which drives its steps (client/pipeline/run_pipeline.h). What a job would be refused
+// for at once is checked here, before the first step runs. Returns only if that fails, with the exit status.
+int BecomePipeline(const Invocation& invocation, const Prepared& prepared, const RunOptions& options) {
+  const std::string what = "run " + options.job;
+  if (options.detach)
+    return invocation.Fail(what, Invalid("--detach: a pipeline is driven from here; leave it out"), kWrongUsage);
+  std::string cluster;
+  {
+    const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+    if (!files.ok()) return invocation.Fail("run", files.status(), kUnreachable);
+    if (const Status paths = CheckPaths(**files, prepared.request); !paths.ok()) return invocation.Fail(what, paths);
+    cluster = (*files)->Cluster();
+  }
+  const job::JobRequest& request = prepared.request;
+  Words words{prepared.executable,
+              "--millrace-pipeline",
+              invocation.self,
+              request.name,
+              request.output,
+              std::to_string(options.reducers),
+              options.json ? "json" : "text",
+              options.shown_output};
+  for (const auto& [name, value] : request.parameters) words.push_back(name + "=" + value);
+  RunOptions scheduling = options;
+  job::Parameters given;
+  for (const std::string& parameter : options.parameters) given.push_back(job::ParseParameter(parameter).value());
+  if (const Status taken = TakeSchedulerParameters(&given, &scheduling); !taken.ok())
+    return invocation.Fail(what, taken, kWrongUsage);
+  for (const SchedulingOption& option : SchedulingOptionsOf(&scheduling)) {
+    if (!option.field->empty()) words.push_back("scheduler." + option.name + "=" + *option.field);
+  }
+  words.emplace_back("--");
+  words.insert(words.end(), request.inputs.begin(), request.inputs.end());
+  ::setenv("MILLRACE_MASTER", invocation.master.c_str(), 1);
+  ::setenv("MILLRACE_CLUSTER", cluster.c_str(), 1);
+  ::setenv("MILLRACE_WAIT", invocation.wait.c_str(), 1);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(argv[0], argv.data());
+  return invocation.Fail(what, FromErrno(errno, "start " + Quote(words[0])));
+}
+
 }  // namespace
 
 std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& args, const std::string& verb,
@@ -188,6 +236,7 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   }
   // In no group, so that the help does not list it: `local run` gives it.
   arguments.options().add_option("--shown-output", options->shown_output)->group("");
+  arguments.options().add_flag("--step", options->step)->group("");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) {
     const std::optional<std::string> job = JobToExplain(args, invocation.directory());
     return *status == kDone && job ? ExplainJob(invocation, *job) : *status;
@@ -265,7 +314,10 @@ int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOpti
   sigint.Catch();  // before the line is printed, since from here on Ctrl-C means the job
   if (!invocation.console.err_is_terminal) console::SayLine(invocation.console, ToText(*job) + ": submitted");
   return WaitAndReport(invocation, **files, *job, sigint,
-                       {.json = options.json, .what = "run " + options.job, .shown_output = options.shown_output});
+                       {.json = options.json,
+                        .what = "run " + options.job,
+                        .shown_output = options.shown_output,
+                        .of_step = options.step});
 }
 
 int RunCommand(const Invocation& invocation, const Words& args) {
@@ -273,6 +325,7 @@ int RunCommand(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = ParseRunOptions(invocation, args, "run", &options)) return *status;
   Result<Prepared> prepared = PrepareRun(invocation, options);
   if (!prepared.ok()) return invocation.Fail("run " + options.job, prepared.status(), kWrongUsage);
+  if (prepared->request.description.pipeline) return BecomePipeline(invocation, *prepared, options);
   return SubmitAndWait(invocation, std::move(prepared).value(), options);
 }
 

@@ -14,6 +14,7 @@ struct RunOptions {
   std::int64_t skip_bad_records = -1;  // of each map; -1: as -D job.skip_bad_records has it
   bool detach = false, json = false;
   std::string shown_output;  // the directory that the summary names in place of `output`; empty: that itself
+  bool step = false;         // it is a step of a pipeline, which reads the JSON and says why the job failed
   // Of `local run`: LOCAL=PATH, what the job reads besides its input; and whether it runs without a cluster.
   std::vector<std::string> files;
   bool in_process = false;

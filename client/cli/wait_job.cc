@@ -123,6 +123,7 @@ int Report(const Invocation& invocation, dfs::DfsClient& files, job::JobStatus s
       json["counters"].push_back(ToJson(counter));
     out << console::Dump(json) << "\n";
   }
+  if (status.state != job::JobState::kSucceeded && reporting.of_step) return kFailed;
   if (status.state != job::JobState::kSucceeded) {
     const std::string reason = status.reason.empty() ? "no reason was given" : status.reason;
     return invocation.Fail(ToText(status.job), Invalid(std::string(ToString(status.state)) + ": " + reason));

@@ -14,6 +14,7 @@ struct Reporting {
   bool json = false;
   std::string what = {};          // how an error's line begins
   std::string shown_output = {};  // what the report calls the job's output; empty: by its path
+  bool of_step = false;           // whoever asked for the step of a pipeline says why it failed
 };
 
 // Waits until the job has ended. Then prints its summary with the job's own counters (or JSON with all counters) on

@@ -22,6 +22,10 @@
 
 namespace millrace {
 
+// Thrown by a source through its reader, when the map is to read no more of the input. The map goes on with the next
+// one.
+struct EnoughRead {};
+
 struct MapInput {
   Split split;
   std::string name;
@@ -62,6 +66,8 @@ struct JobBinding {
   bool combines = false;
   bool decompresses = true;  // compressed files are opened for its Input, unless -D input.decompress=false is given
   bool map_only = false;     // the job emits nothing for reduces
+  bool pipeline = false;     // it is no job, but what drives some (client/pipeline)
+  bool total_order = false;  // its reduces have ranges of keys, which are made from a sample (key_sample.h)
   std::function<void(JobOptions&)> declare;
   std::function<NumberRange(const JobOptions&)> numbers;  // null unless split_by is kNumbers
   std::function<Status(Preparation&)> prepare;            // null: there is nothing to prepare

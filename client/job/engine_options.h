@@ -19,6 +19,7 @@ struct EngineOptions {
   std::string map_compress;       // "auto", "none" or "zstd"
   bool strip_cr = false;
   bool decompress = true;
+  std::uint64_t mapped_files = 0;       // bytes on a machine
   std::uint64_t record_bytes = 0;       // of fixed-length records, when the job leaves the length open
   std::int64_t output_replication = 0;  // 0: the cluster's default
   std::uint64_t output_block_size = 0;  // bytes; 0: the cluster's default

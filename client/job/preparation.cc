@@ -1,27 +1,20 @@
 #include "client/job/preparation.h"
 
-#include "dfs/client/dfs_client.h"
-
 namespace millrace {
-
-Preparation::Preparation(dfs::DfsClient& files, std::vector<std::string> inputs, std::uint32_t reduces,
-                         JobOptions& options)
-    : files_(files), inputs_(std::move(inputs)), reduces_(reduces), options_(options) {}
-
-Preparation::~Preparation() = default;
 
 Result<std::vector<InputFile>> Preparation::Inputs() {
   std::vector<InputFile> all;
   for (const std::string& input : inputs_) {
-    MILLRACE_ASSIGN(std::vector<InputFile> found, ListInput(files_, input));
+    MILLRACE_ASSIGN(std::vector<InputFile> found, files_.List(input));
     all.insert(all.end(), found.begin(), found.end());
   }
   return all;
 }
 
 Result<std::string> Preparation::Read(const InputFile& file, std::uint64_t offset, std::uint64_t size) {
-  if (reader_ == nullptr || reader_->info().path != file.path) {
-    MILLRACE_ASSIGN(reader_, files_.Open(file.path));
+  if (reader_ == nullptr || read_path_ != file.path) {
+    MILLRACE_ASSIGN(reader_, files_.Open(file));
+    read_path_ = file.path;
   }
   std::string bytes;
   MILLRACE_TRY(reader_->ReadAt(offset, size, &bytes));

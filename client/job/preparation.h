@@ -3,8 +3,9 @@
 //   static millrace::Status Prepare(millrace::Preparation& job) {
 //     MILLRACE_ASSIGN(const auto files, job.Inputs());
 //     ... job.Read(files[0], 0, 1000) ...
-//     return job.Set("terasort.cuts", cuts);
+//     return job.Set("myjob.first", first);
 //   }
+// The input lies in the file system of a cluster, or on this machine if the job runs in one process.
 // Thread rule: the main thread.
 #pragma once
 
@@ -15,40 +16,39 @@
 #include <vector>
 
 #include "base/status.h"
+#include "client/job/input_files.h"
 #include "client/job/job_options.h"
-#include "client/job/read_files.h"
 
 namespace millrace {
-
-namespace dfs {
-class FileReader;
-}  // namespace dfs
 
 class Preparation {
  public:
   // Requires: all arguments outlive this. `options` holds the options that were given; Set adds to them.
-  Preparation(dfs::DfsClient& files, std::vector<std::string> inputs, std::uint32_t reduces, JobOptions& options);
-  ~Preparation();
+  Preparation(InputFiles& files, std::vector<std::string> inputs, std::uint32_t reduces, JobOptions& options)
+      : files_(files), inputs_(std::move(inputs)), reduces_(reduces), options_(options) {}
 
   [[nodiscard]] const JobOptions& options() const { return options_; }
   [[nodiscard]] std::uint32_t reduces() const { return reduces_; }
   // Returns the files that the job will read, in the order of its maps.
   [[nodiscard]] Result<std::vector<InputFile>> Inputs();
-  // Returns `size` bytes from `offset`; fewer only at the end of the file.
+  // Returns `size` bytes from `offset`, as they are stored; fewer only at the end of the file.
   [[nodiscard]] Result<std::string> Read(const InputFile& file, std::uint64_t offset, std::uint64_t size);
   // Sets an option of the job, as -D name=value does. All of them together may have some 100 KB at most, since they go
   // to every task.
   Status Set(const std::string& name, const std::string& value);
 
-  // Returns what was set; for the runtime.
+  // The rest is for the runtime. parameters() is what was set.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& parameters() const { return parameters_; }
+  [[nodiscard]] const std::vector<std::string>& inputs() const { return inputs_; }
+  [[nodiscard]] InputFiles& files() { return files_; }
 
  private:
-  dfs::DfsClient& files_;
+  InputFiles& files_;
   std::vector<std::string> inputs_;
   std::uint32_t reduces_;
   JobOptions& options_;
-  std::unique_ptr<dfs::FileReader> reader_;  // of the file that was read last
+  std::string read_path_;               // of the file that was read last
+  std::unique_ptr<ByteSource> reader_;  // of its bytes
   std::vector<std::pair<std::string, std::string>> parameters_;
 };
 

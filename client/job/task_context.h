@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "base/status.h"
 #include "client/job/counters.h"
 #include "client/job/job_options.h"
+#include "client/job/side_files.h"
 
 namespace millrace {
 
@@ -32,10 +32,9 @@ class TaskContext {
     std::string path, name;
     std::uint32_t index = 0;
   };
-  using ReadFiles = std::function<Result<std::string>(const std::string&)>;
-  // Requires: `options` outlives this, and so does all that `read_files` uses.
-  TaskContext(Facts facts, const JobOptions& options, ReadFiles read_files)
-      : facts_(std::move(facts)), options_(options), read_files_(std::move(read_files)) {}
+  // Requires: `options` and `side_files` outlive this.
+  TaskContext(Facts facts, const JobOptions& options, SideFiles& side_files)
+      : facts_(std::move(facts)), options_(options), side_files_(side_files) {}
 
   // Returns a counter of the job; counters are summed over the job's tasks. Look it up once (in Start), then add to it
   // by
@@ -48,7 +47,15 @@ class TaskContext {
   // Returns the bytes of a file of the file system, or of all files of a directory or pattern that are not hidden ('_',
   // '.'), one after the other: this is for what a job reads besides its input. Call it in Start, since it asks the
   // master. It reads 1 GiB at most.
-  [[nodiscard]] Result<std::string> ReadFile(const std::string& path) const { return read_files_(path); }
+  [[nodiscard]] Result<std::string> ReadFile(const std::string& path) const { return side_files_.Read(path); }
+  // Returns the same bytes as a view of a file that is mapped for reading, for what is large: it may be larger than the
+  // memory. The tasks of the job on one machine share the file. If it does not lie there in one piece, the first task
+  // that wants it copies it there, checked against its checksums, and the others wait; the copy goes with the job.
+  // Copies take at most the job's task.mapped_files (-D) on a machine: kNoSpace. The view lives as long as the attempt.
+  [[nodiscard]] Result<std::string_view> MapFile(const std::string& path) {
+    return side_files_.Map(path, {&counters_.Get("millrace", "mapped_bytes_copied"),
+                                  &counters_.Get("millrace", "mapped_wait_micros")});
+  }
 
   // These describe the record that Map is given. input_index says which INPUT argument of the job it is of, from 0: a
   // join of two directories tells its sides by it, since files of both may bear one name. An argument that is a pattern
@@ -80,7 +87,7 @@ class TaskContext {
 
   const Facts facts_;
   const JobOptions& options_;
-  const ReadFiles read_files_;
+  SideFiles& side_files_;
   CounterSet counters_;
   mutable std::mutex status_mutex_;
   std::string status_;

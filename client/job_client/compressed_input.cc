@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "client/format/compression.h"
-#include "client/job/read_files.h"
+#include "client/job/list_input.h"
 
 namespace millrace::job {
 namespace {

@@ -54,6 +54,7 @@ Result<JobDescription> ParseDescription(const std::string& executable, std::stri
   job.decompresses = IsTrue(json, "decompresses");
   job.map_only = IsTrue(json, "map_only");
   job.prepares = IsTrue(json, "prepares");
+  job.pipeline = IsTrue(json, "pipeline");
   if (*split_by == "file") {
     job.split_by = SplitBy::kFile;
   } else if (*split_by == "fixed") {
@@ -128,6 +129,10 @@ Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& whe
   MILLRACE_ASSIGN(const Captured captured, RunCaptured(argv, limits));
   const std::string_view error(captured.error);
   if (captured.exit_status != 0 && !error.empty()) return Invalid(std::string(error.substr(0, error.find('\n'))));
+  if (captured.exit_status > 128) {
+    return Invalid(Quote(executable) + " was killed by signal " + std::to_string(captured.exit_status - 128) +
+                   " while it looked at its input; `millrace local run --in-process` runs it in a debugger");
+  }
   if (captured.exit_status != 0)
     return NoJob(executable, "asked to prepare it ended with exit status " + std::to_string(captured.exit_status));
   return ParsePrepared(executable, captured.output);

@@ -26,6 +26,7 @@ struct JobDescription {
   bool decompresses = false;       // compressed files are opened, each by one map
   bool map_only = false;           // the job emits nothing for reduces
   bool prepares = false;           // see PrepareJob
+  bool pipeline = false;           // it is no job, but drives some (client/pipeline/run_pipeline.h)
 };
 
 // Makes a pair of "name=value"; kInvalid without a name or an equals sign.

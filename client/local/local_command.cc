@@ -200,7 +200,7 @@ class Session {
                                                 Quote(log) + " is there already");
       return;
     }
-    const int status = Run({invocation_.self, "job", "logs", "--failed", "--", "1"}, true, log);
+    const int status = Run({invocation_.self, "job", "logs", "--failed"}, true, log);
     struct stat entry {};
     if (status == 0 && ::stat(log.c_str(), &entry) == 0 && entry.st_size > 0) {
       console::SayLine(invocation_.console, "millrace: what the failed attempts printed is in " + Quote(log));

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "client/job/job_options.h"
+#include "client/job/key_sample.h"
 
 namespace millrace {
 namespace {
@@ -84,12 +86,13 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
                               {"combines", binding.combines},
                               {"decompresses", binding.decompresses && options.engine().decompress},
                               {"map_only", binding.map_only},
-                              {"prepares", binding.prepare != nullptr},
+                              {"prepares", binding.prepare != nullptr || binding.total_order},
+                              {"pipeline", binding.pipeline},
                               {"options", std::move(list)}};
   return job.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Result<std::string> PrepareJob(const JobBinding& binding, dfs::DfsClient& files, std::uint32_t reduces,
+Result<std::string> PrepareJob(const JobBinding& binding, InputFiles& files, std::uint32_t reduces,
                                const std::vector<std::string>& arguments) {
   JobOptions options;
   binding.declare(options);
@@ -97,6 +100,11 @@ Result<std::string> PrepareJob(const JobBinding& binding, dfs::DfsClient& files,
   MILLRACE_TRY(SetAll({arguments.begin(), dashes}, &options));
   Preparation preparation(files, {dashes == arguments.end() ? dashes : dashes + 1, arguments.end()}, reduces, options);
   if (binding.prepare) MILLRACE_TRY(binding.prepare(preparation));
+  if (binding.total_order) {
+    MILLRACE_ASSIGN(const TempDir scratch, TempDir::Make("millrace-sample-"));
+    SideFiles side_files(files, {scratch.path() + "/files", options.engine().mapped_files});
+    MILLRACE_TRY(PrepareCuts(binding, preparation, side_files, scratch.path()));
+  }
   nlohmann::json set = nlohmann::json::object();
   for (const auto& [name, value] : preparation.parameters()) set[name] = value;
   return nlohmann::json{{"millrace_prepared", std::move(set)}}.dump(-1, ' ', true,

@@ -9,21 +9,22 @@
 
 #include "base/status.h"
 #include "client/job/attempt.h"
-#include "dfs/client/dfs_client.h"
+#include "client/job/input_files.h"
 
 namespace millrace {
 
 // Returns one line of JSON: {"millrace_job":1, "name", "split_by":"block"|"file"|"fixed"|"numbers", "record_bytes" (0
 // unless fixed), "maps" and "records" (0 unless numbers), "has_reduce", "combines", "decompresses", "map_only",
-// "prepares", "options":[{"name","type","default","range","help","required","engine"}]}. `arguments` are name=value
-// pairs; they are checked, and what depends on them follows them. If there are any arguments, of which the first may be
+// "prepares", "pipeline", "options":[{"name","type","default","range","help","required","engine"}]}. `arguments` are
+// name=value pairs; they are checked, and what depends on them follows them. If there are any arguments, of which the
+// first may be
 // "--", the options must be fit to run the job: kInvalid or kNotFound when one is unknown, missing or refused.
 [[nodiscard]] Result<std::string> DescribeJob(const JobBinding& binding, const std::string& name,
                                               const std::vector<std::string>& arguments);
 
-// Runs the job's Prepare. `arguments` are name=value pairs, "--", and the inputs. Returns one line of JSON with what
-// Prepare set: {"millrace_prepared": {"name":"value"...}}; text only.
-[[nodiscard]] Result<std::string> PrepareJob(const JobBinding& binding, dfs::DfsClient& files, std::uint32_t reduces,
+// Runs the job's Prepare, and samples its keys if they are in total order. `arguments` are name=value pairs, "--", and
+// the inputs. Returns one line of JSON with what was set: {"millrace_prepared": {"name":"value"...}}; text only.
+[[nodiscard]] Result<std::string> PrepareJob(const JobBinding& binding, InputFiles& files, std::uint32_t reduces,
                                              const std::vector<std::string>& arguments);
 
 }  // namespace millrace

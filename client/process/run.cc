@@ -1,21 +1,25 @@
 #include "client/process/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/random.h"
 #include "base/units.h"
 #include "client/process/crash_report.h"
 #include "client/process/describe.h"
+#include "client/process/dfs_input.h"
 #include "client/process/task_loop.h"
 #include "client/solo/solo.h"
 
@@ -26,26 +30,6 @@ constexpr int kChannelFd = 3;
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
-std::string BaseName(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
-
-// Returns the path of this executable, or argv[0] if the system does not say.
-std::string OwnPath(const char* argv0) {
-  char path[4096];
-  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path);
-  return size > 0 && static_cast<std::size_t>(size) < sizeof path ? std::string(path, static_cast<std::size_t>(size))
-                                                                  : argv0;
-}
-
-// Prints one line for whoever asked. Returns the exit status.
-int Answer(const char* job, const Result<std::string>& line, int when_refused) {
-  if (!line.ok()) {
-    std::fprintf(stderr, "%s: %s\n", BaseName(job).c_str(), line.status().message().c_str());
-    return when_refused;
-  }
-  const bool written = std::printf("%s\n", line->c_str()) >= 0 && std::fflush(stdout) == 0;
-  return written ? 0 : kFailed;
-}
-
 int Describe(const JobBinding& binding, int argc, char** argv) {
   return Answer(argv[0], DescribeJob(binding, BaseName(argv[0]), {argv + 2, argv + argc}), kWrongUsage);
 }
@@ -55,12 +39,41 @@ Result<std::string> Prepared(const JobBinding& binding, char** argv, const std::
   options.master = argv[2];
   options.cluster = argv[3];
   MILLRACE_ASSIGN(options.patience, ParseDuration(argv[4]));
-  MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, dfs::DfsClient::Connect(options));
-  return PrepareJob(binding, *files, static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 10)), arguments);
+  const StorageAccess access = RealStorage();
+  Storage storage(access, std::move(options));
+  MILLRACE_TRY(storage.Client().status());
+  DfsInput files(storage);
+  return PrepareJob(binding, files, static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 10)), arguments);
 }
 
+// Sends what the job's code prints to nowhere: whoever asked reads one line.
+class Quiet {
+ public:
+  Quiet() {
+    const Result<Fd> null = OpenFile("/dev/null", O_WRONLY);
+    if (!null.ok()) return;
+    std::fflush(stdout);
+    saved_ = Fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+    (void)::dup2(null->get(), STDOUT_FILENO);
+  }
+  ~Quiet() {
+    std::cout.flush();
+    std::fflush(stdout);
+    if (saved_.valid()) (void)::dup2(saved_.get(), STDOUT_FILENO);
+  }
+  Quiet(const Quiet&) = delete;
+  Quiet& operator=(const Quiet&) = delete;
+
+ private:
+  Fd saved_;
+};
+
 int Prepare(const JobBinding& binding, int argc, char** argv) {
-  return Answer(argv[0], Prepared(binding, argv, {argv + 6, argv + argc}), kFailed);
+  const Result<std::string> line = [&] {
+    const Quiet quiet;
+    return Prepared(binding, argv, {argv + 6, argv + argc});
+  }();
+  return Answer(argv[0], line, kFailed);
 }
 
 int Solo(const JobBinding& binding, int argc, char** argv) {
@@ -77,17 +90,46 @@ int Solo(const JobBinding& binding, int argc, char** argv) {
   return std::fflush(stdout) == 0 ? 0 : kFailed;
 }
 
-int Serve(const JobBinding& binding) {
+int Serve(std::span<const JobBinding> jobs) {
   TaskLoopOptions options{.storage = RealStorage(),
                           // This is not exit(), because the task's thread is in the middle of something and nobody
                           // waits for it.
                           .daemon_gone = [] { ::_exit(kFailed); },
                           .random = Random(SeedFromSystem())};
   ReportCrashes();
-  return RunTaskLoop(binding, Fd(kChannelFd), std::move(options));
+  return RunTaskLoop(jobs, Fd(kChannelFd), std::move(options));
 }
 
-// Returns only if it fails.
+// Returns the job that the words before the inputs mean.
+std::optional<std::size_t> MeantJob(std::span<const JobBinding> jobs, int argc, char** argv) {
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    for (int i = 2; i < argc && (i == 2 || std::string_view(argv[i]) != "--"); ++i) {
+      if (argv[i] == JobWord(job)) return job;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string BaseName(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+std::string OwnPath(const char* argv0) {
+  char path[4096];
+  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path);
+  return size > 0 && static_cast<std::size_t>(size) < sizeof path ? std::string(path, static_cast<std::size_t>(size))
+                                                                  : argv0;
+}
+
+int Answer(const char* job, const Result<std::string>& line, int when_refused) {
+  if (!line.ok()) {
+    std::fprintf(stderr, "%s: %s\n", BaseName(job).c_str(), line.status().message().c_str());
+    return when_refused;
+  }
+  const bool written = std::printf("%s\n", line->c_str()) >= 0 && std::fflush(stdout) == 0;
+  return written ? 0 : kFailed;
+}
+
 int BecomeClient(int argc, char** argv) {
   std::string self = OwnPath(argv[0]);
   std::string run = "run", beside = self.substr(0, self.rfind('/') + 1) + "millrace";
@@ -102,13 +144,25 @@ int BecomeClient(int argc, char** argv) {
   return kWrongUsage;
 }
 
-}  // namespace
+std::string JobWord(std::size_t i) { return std::string(kPipelineJob) + "=" + std::to_string(i); }
+
+std::optional<int> RunOneOf(std::span<const JobBinding> jobs, int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (mode == "--millrace-task" && argc == 2) return Serve(jobs);
+  const std::optional<std::size_t> meant = MeantJob(jobs, argc, argv);
+  if (!meant) return std::nullopt;
+  const JobBinding& binding = jobs[*meant];
+  if (mode == "--millrace-describe") return Describe(binding, argc, argv);
+  if (mode == "--millrace-prepare" && argc >= 7) return Prepare(binding, argc, argv);
+  if (mode == "--millrace-solo") return Solo(binding, argc, argv);
+  return std::nullopt;
+}
 
 int RunJob(const JobBinding& binding, int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "--millrace-describe") return Describe(binding, argc, argv);
   if (mode == "--millrace-prepare" && argc >= 7) return Prepare(binding, argc, argv);
-  if (mode == "--millrace-task" && argc == 2) return Serve(binding);
+  if (mode == "--millrace-task" && argc == 2) return Serve({&binding, 1});
   if (mode == "--millrace-solo") return Solo(binding, argc, argv);
   return BecomeClient(argc, argv);
 }

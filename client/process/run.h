@@ -9,16 +9,42 @@
 //       serves as task process on descriptor 3 (client/process/task_loop.h)
 //   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
 //       runs the whole job in this process, over local files (client/solo/solo.h), and prints its counters
+//   JOB --millrace-pipeline ...
+//       drives the steps of a pipeline (client/pipeline/run_pipeline.h)
 //   JOB ARGUMENTS...
 //       becomes `millrace run JOB ARGUMENTS...`, with the millrace program that lies beside it, else the one on the
 //       PATH
 // Thread rule: the main thread.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
 #include "client/job/attempt.h"
 
 namespace millrace::internal {
 
 [[nodiscard]] int RunJob(const JobBinding& binding, int argc, char** argv);
+
+// Does the same for a program of several jobs (client/pipeline), if the arguments ask for one of them: a task does, and
+// so do arguments with the word that JobWord gives. Returns nothing if they ask for the program itself.
+[[nodiscard]] std::optional<int> RunOneOf(std::span<const JobBinding> jobs, int argc, char** argv);
+
+// Returns the NAME=VALUE by which job `i` of such a program is meant.
+[[nodiscard]] std::string JobWord(std::size_t i);
+
+// Prints one line of an answer on standard output, or why there is none on standard error. Returns the exit status:
+// `when_refused` if there is none.
+[[nodiscard]] int Answer(const char* job, const Result<std::string>& line, int when_refused);
+// Becomes `millrace run JOB ARGUMENTS...`. Returns only if that fails, with the exit status.
+[[nodiscard]] int BecomeClient(int argc, char** argv);
+
+// Returns the path of this executable, or argv[0] if the system does not say.
+[[nodiscard]] std::string OwnPath(const char* argv0);
+[[nodiscard]] std::string BaseName(std::string_view path);
 
 }  // namespace millrace::internal

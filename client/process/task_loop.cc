@@ -14,8 +14,9 @@
 #include <variant>
 
 #include "client/job/job_options.h"
-#include "client/job/read_files.h"
+#include "client/job/side_files.h"
 #include "client/process/attempt_runner.h"
+#include "client/process/dfs_input.h"
 #include "client/process/progress_reporter.h"
 #include "client/process/task_messages.h"
 #include "worker/task/channel/channel.h"
@@ -39,8 +40,8 @@ void FlushOutput() {
 
 class TaskLoop {
  public:
-  TaskLoop(const JobBinding& binding, Fd channel, TaskLoopOptions options)
-      : binding_(binding), channel_(std::move(channel)), options_(std::move(options)) {}
+  TaskLoop(std::span<const JobBinding> jobs, Fd channel, TaskLoopOptions options)
+      : jobs_(jobs), channel_(std::move(channel)), options_(std::move(options)) {}
 
   Status Serve() {
     while (true) {
@@ -59,13 +60,15 @@ class TaskLoop {
     SetUp set_up;
     JobOptions options;
     std::optional<Storage> storage;
+    std::optional<DfsInput> files;
     std::optional<AttemptRunner> runner;
   };
 
   Status Prepare(const SetUp& set_up) {
     prepared_ = std::make_unique<Prepared>();
     prepared_->set_up = set_up;
-    binding_.declare(prepared_->options);
+    const JobBinding& binding = jobs_[MeantJob(set_up)];
+    binding.declare(prepared_->options);
     const Status status = SetOptions();
     dfs::ClientOptions client;
     client.master = set_up.master;
@@ -75,22 +78,27 @@ class TaskLoop {
     client.owner = set_up.owner;
     client.patience = client.call_timeout;  // so that a restarted master costs no attempt
     prepared_->storage.emplace(options_.storage, std::move(client));
-    prepared_->runner.emplace(binding_, prepared_->set_up, *prepared_->storage, options_.random);
+    prepared_->files.emplace(*prepared_->storage);
+    prepared_->runner.emplace(binding, prepared_->set_up, *prepared_->storage, options_.random);
     if (!status.ok()) prepared_.reset();
     capnp::MallocMessageBuilder message;
     EncodeReady(status.message(), &message);
     return channel_.Write(message);
   }
 
+  // A number that is no job's is left to the options, which refuse it.
+  [[nodiscard]] std::size_t MeantJob(const SetUp& set_up) const {
+    for (std::size_t job = 0; job < jobs_.size(); ++job) {
+      for (const auto& [name, value] : set_up.parameters) {
+        if (name == kPipelineJob && value == std::to_string(job)) return job;
+      }
+    }
+    return 0;
+  }
+
   Status SetOptions() {
     for (const auto& [name, value] : prepared_->set_up.parameters) MILLRACE_TRY(prepared_->options.Set(name, value));
     return prepared_->options.Validate();
-  }
-
-  Result<std::string> ReadSideFile(const std::string& path) {
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
-    MILLRACE_ASSIGN(dfs::DfsClient * client, prepared_->storage->Client());
-    return ReadWhole(*client, path, kMost);
   }
 
   template <class LaunchOf>
@@ -104,8 +112,10 @@ class TaskLoop {
     const SetUp& set_up = prepared_->set_up;
     const std::uint64_t asked = prepared_->options.engine().task_memory;
     const std::uint64_t memory = set_up.memory != 0 ? std::min(set_up.memory, asked) : asked;
+    SideFiles side_files(*prepared_->files,
+                         {set_up.shared_directory, prepared_->options.engine().mapped_files, set_up.reserved_bytes});
     TaskContext context({launch.attempt, set_up.name, set_up.maps, set_up.reduces, launch.scratch, memory},
-                        prepared_->options, [this](const std::string& path) { return ReadSideFile(path); });
+                        prepared_->options, side_files);
     const Result<std::optional<TaskOutput>> result = [&]() -> Result<std::optional<TaskOutput>> {
       MILLRACE_TRY(Redirect(STDOUT_FILENO, launch.stdout_path));
       MILLRACE_TRY(Redirect(STDERR_FILENO, launch.stderr_path));
@@ -121,7 +131,7 @@ class TaskLoop {
     return channel_.Write(answer);
   }
 
-  const JobBinding& binding_;
+  const std::span<const JobBinding> jobs_;
   task::Channel channel_;
   TaskLoopOptions options_;
   std::unique_ptr<Prepared> prepared_;
@@ -129,8 +139,8 @@ class TaskLoop {
 
 }  // namespace
 
-int RunTaskLoop(const JobBinding& binding, Fd channel, TaskLoopOptions options) {
-  TaskLoop loop(binding, std::move(channel), std::move(options));
+int RunTaskLoop(std::span<const JobBinding> jobs, Fd channel, TaskLoopOptions options) {
+  TaskLoop loop(jobs, std::move(channel), std::move(options));
   const Status status = loop.Serve();
   if (status.ok() || status.code() == StatusCode::kUnavailable) return 0;
   std::fprintf(stderr, "task: %s\n", status.message().c_str());

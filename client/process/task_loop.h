@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <span>
 
 #include "base/file.h"
 #include "base/random.h"
@@ -21,8 +22,12 @@ struct TaskLoopOptions {
   Random random;
 };
 
-// Serves the channel until it ends. Returns 0 if it was told to exit or the daemon closed the channel, 1 if the channel
-// failed.
-[[nodiscard]] int RunTaskLoop(const JobBinding& binding, Fd channel, TaskLoopOptions options);
+// The parameter that says which of a program's jobs is meant, by its number.
+inline constexpr const char* kPipelineJob = "pipeline.job";
+
+// Serves the channel until it ends, as a process of the one of `jobs` that the set-up means: without kPipelineJob it is
+// the first. Returns 0 if it was told to exit or the daemon closed the channel, 1 if the channel failed. Requires:
+// there is a job.
+[[nodiscard]] int RunTaskLoop(std::span<const JobBinding> jobs, Fd channel, TaskLoopOptions options);
 
 }  // namespace millrace

@@ -56,6 +56,8 @@ SetUp Decode(wire::SetUp::Reader in) {
   out.cluster = Str(in.getCluster());
   out.node = NodeId{in.getNode()};
   out.memory = in.getMemory();
+  out.shared_directory = Str(in.getSharedDirectory());
+  out.reserved_bytes = in.getReservedBytes();
   return out;
 }
 

@@ -36,6 +36,8 @@ struct SetUp {
   std::string master, cluster;
   NodeId node;
   std::uint64_t memory = 0;
+  std::string shared_directory;      // for files that the job's tasks on this machine share
+  std::uint64_t reserved_bytes = 0;  // stay free on its disk
 };
 
 // What maps and reduces have in common.

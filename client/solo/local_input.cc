@@ -12,21 +12,16 @@
 namespace millrace::solo {
 namespace {
 
-struct LocalFile {
-  std::string path, name;
-  std::uint64_t length = 0;
-};
-
 bool Hidden(const std::string& name) { return name.starts_with('_') || name.starts_with('.'); }
 
 // Appends the file, or the files below the directory, whose names begin with `prefix`.
-Status Collect(const std::string& path, const std::string& prefix, std::vector<LocalFile>* found) {
+Status Collect(const std::string& path, const std::string& prefix, std::vector<InputFile>* found) {
   struct stat entry {};
   if (::stat(path.c_str(), &entry) != 0) return FromErrno(errno, "input " + Quote(path));
   if (!S_ISDIR(entry.st_mode)) {
     if (!S_ISREG(entry.st_mode)) return Invalid("input " + Quote(path) + " is neither a file nor a directory");
     const std::string name = prefix.empty() ? path.substr(path.rfind('/') + 1) : prefix;
-    found->push_back({path, name, static_cast<std::uint64_t>(entry.st_size)});
+    found->push_back({path, name, static_cast<std::uint64_t>(entry.st_size), 0});
     return Status::Ok();
   }
   MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(path));
@@ -36,7 +31,7 @@ Status Collect(const std::string& path, const std::string& prefix, std::vector<L
   return Status::Ok();
 }
 
-Result<bool> IsCompressed(const LocalFile& file) {
+Result<bool> IsCompressed(const InputFile& file) {
   if (CompressionOfName(file.path) != Compression::kNone) return true;
   MILLRACE_ASSIGN(const Fd fd, OpenFile(file.path, O_RDONLY));
   std::string first(std::min<std::uint64_t>(kCompressionBytes, file.length), '\0');
@@ -71,9 +66,9 @@ Result<std::vector<Piece>> PiecesOf(const std::vector<std::string>& inputs, Spli
                                     std::uint64_t length) {
   std::vector<Piece> pieces;
   for (std::uint32_t index = 0; index < inputs.size(); ++index) {
-    std::vector<LocalFile> files;
+    std::vector<InputFile> files;
     MILLRACE_TRY(Collect(inputs[index], "", &files));
-    for (const LocalFile& file : files) {
+    for (const InputFile& file : files) {
       if (file.length == 0) {
         if (split_by == SplitBy::kFile) pieces.push_back({file.name, index, {file.path, 0, 0, 0}});
         continue;
@@ -102,15 +97,21 @@ std::vector<Piece> PiecesOf(const NumberRange& numbers) {
   return pieces;
 }
 
-Result<std::string> ReadFileOrDirectory(const std::string& path) {
-  std::vector<LocalFile> files;
-  MILLRACE_TRY(Collect(path, "", &files));
-  std::string bytes;
-  for (const LocalFile& file : files) {
-    MILLRACE_ASSIGN(const std::string more, ReadWholeFile(file.path));
-    bytes += more;
-  }
-  return bytes;
+Result<std::vector<InputFile>> LocalInput::List(const std::string& input) {
+  const auto named = std::ranges::find(names_, input, &Names::value_type::first);
+  std::vector<InputFile> files;
+  MILLRACE_TRY(Collect(named == names_.end() ? input : named->second, "", &files));
+  return files;
+}
+
+Result<std::unique_ptr<ByteSource>> LocalInput::Open(const InputFile& file) {
+  MILLRACE_ASSIGN(FileSource source, FileSource::Open(file.path, file.length));
+  return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(std::move(source)));
+}
+
+Result<MappedFile> LocalInput::Map(const InputFile& file) {
+  MILLRACE_ASSIGN(const Fd fd, OpenFile(file.path, O_RDONLY));
+  return MappedFile::Map(fd.get(), 0, file.length, file.path);
 }
 
 }  // namespace millrace::solo

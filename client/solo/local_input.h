@@ -4,13 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "base/status.h"
 #include "client/format/byte_source.h"
 #include "client/job/attempt.h"
+#include "client/job/input_files.h"
 
 namespace millrace::solo {
 
@@ -43,7 +46,18 @@ class FileSource final : public ByteSource {
 // Returns the pieces of a job that makes its data; their lengths differ by one at most.
 [[nodiscard]] std::vector<Piece> PiecesOf(const NumberRange& numbers);
 
-// Returns the bytes of a file, or of all files of a directory, one after the other.
-[[nodiscard]] Result<std::string> ReadFileOrDirectory(const std::string& path);
+// The files of this machine as those of a job's input. What the job reads besides may bear another name (--file).
+class LocalInput final : public InputFiles {
+ public:
+  using Names = std::vector<std::pair<std::string, std::string>>;  // what the job says, and what is read
+  explicit LocalInput(Names names = {}) : names_(std::move(names)) {}
+
+  [[nodiscard]] Result<std::vector<InputFile>> List(const std::string& input) override;
+  [[nodiscard]] Result<std::unique_ptr<ByteSource>> Open(const InputFile& file) override;
+  [[nodiscard]] Result<MappedFile> Map(const InputFile& file) override;
+
+ private:
+  const Names names_;
+};
 
 }  // namespace millrace::solo

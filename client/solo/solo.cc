@@ -16,7 +16,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "client/format/opened_source.h"
+#include "client/job/key_sample.h"
 #include "client/job/part_name.h"
+#include "client/job/side_files.h"
 #include "client/solo/local_input.h"
 
 namespace millrace::solo {
@@ -62,13 +64,14 @@ class OutputDirectory {
 class Job {
  public:
   Job(const JobBinding& binding, std::string name, const SoloRun& run, const JobOptions& options,
-      std::vector<Piece> pieces, OutputDirectory& output, const TempDir& scratch)
+      std::vector<Piece> pieces, OutputDirectory& output, SideFiles& side_files, const TempDir& scratch)
       : binding_(binding),
         name_(std::move(name)),
         run_(run),
         options_(options),
         pieces_(std::move(pieces)),
         output_(output),
+        side_files_(side_files),
         scratch_(scratch) {}
 
   Status Run() {
@@ -91,7 +94,7 @@ class Job {
                          run_.reduces,
                          scratch_.path(),
                          options_.engine().task_memory},
-                        options_, [this](const std::string& path) { return ReadSideFile(path); });
+                        options_, side_files_);
     Status done;
     try {
       done = task.reduce() ? Reduce(task, context) : Map(task, context);
@@ -161,11 +164,6 @@ class Job {
     return Status::Ok();
   }
 
-  Result<std::string> ReadSideFile(const std::string& path) const {
-    const auto file = std::ranges::find(run_.files, path, &std::pair<std::string, std::string>::first);
-    return ReadFileOrDirectory(file == run_.files.end() ? path : file->second);
-  }
-
   [[nodiscard]] std::string RunFile(std::uint32_t map) const { return scratch_.path() + "/m" + std::to_string(map); }
 
   const JobBinding& binding_;
@@ -174,6 +172,7 @@ class Job {
   const JobOptions& options_;
   const std::vector<Piece> pieces_;
   OutputDirectory& output_;
+  SideFiles& side_files_;
   const TempDir& scratch_;
   std::map<std::pair<std::string, std::string>, std::int64_t> counters_;
 };
@@ -221,13 +220,17 @@ Result<std::vector<CounterValue>> RunSolo(const JobBinding& binding, const std::
   binding.declare(options);
   for (const std::string& parameter : run.parameters) MILLRACE_TRY(options.SetPair(parameter));
   MILLRACE_TRY(options.Validate());
-  if (binding.prepare)
-    return Invalid("the job has a Prepare, which looks at the files of a cluster; run it with `millrace local run`");
   if (binding.map_only && run.reduces > 0) return Invalid("the job has no reduces; let REDUCES be 0");
-  MILLRACE_ASSIGN(std::vector<Piece> pieces, Pieces(binding, options, run));
   MILLRACE_ASSIGN(OutputDirectory output, OutputDirectory::Make(run.output));
   MILLRACE_ASSIGN(const TempDir scratch, TempDir::Make("millrace-solo-"));
-  Job job(binding, name, run, options, std::move(pieces), output, scratch);
+  LocalInput files(run.files);
+  SideFiles side_files(files, {scratch.path() + "/shared"});
+  Preparation preparation(files, run.inputs, run.reduces, options);
+  if (binding.prepare) MILLRACE_TRY(binding.prepare(preparation));
+  if (binding.total_order) MILLRACE_TRY(PrepareCuts(binding, preparation, side_files, scratch.path()));
+  MILLRACE_TRY(options.Validate());
+  MILLRACE_ASSIGN(std::vector<Piece> pieces, Pieces(binding, options, run));
+  Job job(binding, name, run, options, std::move(pieces), output, side_files, scratch);
   MILLRACE_TRY(job.Run());
   MILLRACE_TRY(output.Commit());
   return job.Counters();

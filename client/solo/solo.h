@@ -5,8 +5,8 @@
 //   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
 //
 // Maps run one after the other, then the reduces. The output directory appears as a whole at the end, with the same
-// files and bytes as on a cluster that cuts the input alike. What the job prints goes where the process prints. A job
-// with a Prepare, which looks at the files of a cluster, cannot run like this.
+// files and bytes as on a cluster that cuts the input alike. What the job prints goes where the process prints. A
+// Prepare finds the input as local files.
 // Thread rule: the main thread.
 #pragma once
 

@@ -1,15 +1,17 @@
 // Makes one round of k-means over movies: each movie is assigned to the closest centroid
 // (examples/ratings/centroids.h), and the new centroid of a cluster is the sum of its members' vectors, each of length
 // kUnit. It writes a line "cluster:user_weight,..." for each cluster. The sums are whole numbers, so a round gives the
-// same bytes whatever the splits are, and the clusters have settled when the centroids stay as they are. A cluster that
-// has lost all its members is gone. kmeans-iterate (beside this file) runs the rounds. Lines of another form are
-// counted (ratings.bad_lines) and left out.
+// same bytes whatever the splits are, and the clusters have settled when the centroids stay as they are: kmeans.changed
+// counts those that are no line of the old ones, kmeans.clusters all. A cluster that has lost all its members is gone.
+// kmeans_iterate.h runs the rounds. Lines of another form are counted (ratings.bad_lines) and left out.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "client/api/job.h"
@@ -27,11 +29,18 @@ struct KMeans {
     options.Require("kmeans.centroids");
   }
 
-  explicit KMeans(TaskContext& context) : bad_lines_(context.counter("ratings", "bad_lines")) {}
+  explicit KMeans(TaskContext& context)
+      : bad_lines_(context.counter("ratings", "bad_lines")),
+        clusters_(context.counter("kmeans", "clusters")),
+        changed_(context.counter("kmeans", "changed")) {}
 
   Status Start(TaskContext& context) {
-    if (context.facts().attempt.task.reduce()) return Status::Ok();
     MILLRACE_ASSIGN(const std::string text, context.ReadFile(context.options().text("kmeans.centroids")));
+    if (context.facts().attempt.task.reduce()) {
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);) before_.insert(line);
+      return Status::Ok();
+    }
     MILLRACE_ASSIGN(Centroids centroids, Centroids::Parse(text));
     centroids_ = std::move(centroids);
     return Status::Ok();
@@ -73,12 +82,18 @@ struct KMeans {
     Codec<std::uint64_t>::AppendText(sum, &line_);
   }
   void FinishReduce(auto& emit) {
-    if (!line_.empty()) emit(line_);
+    if (line_.empty()) return;
+    ++clusters_;
+    if (!before_.contains(line_)) ++changed_;
+    emit(line_);
     line_.clear();
   }
 
  private:
   Counter& bad_lines_;
+  Counter& clusters_;
+  Counter& changed_;
+  std::unordered_set<std::string> before_;  // the old centroids, for a reduce
   std::optional<Centroids> centroids_;
   Movie movie_;
   std::uint64_t cluster_ = 0;

@@ -121,9 +121,14 @@ class LocalTest(unittest.TestCase):
             f.write(gzip.compress(b"the dog\n"))
         done = self.run_local("run", job, text, text + ".gz", "-o", alone + "6", "--in-process", "--file", text + ".stop=/stop", "-D", "stop.list=/stop")
         self.assertEqual(shell("cat alone6/part-r-00000", cwd=self.tmp.name), b"cat\t1\ndog\t1\n")
+        # One with a Prepare and a sample of its keys.
+        self.run_local("run", "terasort", alone + "2", "-o", alone + "7", "--in-process", "--reducers", "4")
+        records = b"".join(open(os.path.join(alone + "2", f"part-m-0000{n}"), "rb").read() for n in range(3))
+        expected = b"".join(sorted(records[i:i + 100] for i in range(0, len(records), 100)))
+        self.assertTrue(shell("cat alone7/part-r-*", cwd=self.tmp.name) == expected)
+        self.assertIn(b"sorting takes reduces", self.run_local("run", "terasort", alone + "2", "-o", alone + "4", "--in-process", "--reducers", "0", status=1).stderr)
         # What goes wrong.
         self.assertIn(b"exists already", self.run_local("run", "wordcount", parts, "-o", alone, "--in-process", status=1).stderr)
-        self.assertIn(b"Prepare", self.run_local("run", "terasort", alone + "2", "-o", alone + "4", "--in-process", status=1).stderr)
         crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
         failed = self.run_local("run", crash, text, "-o", alone + "5", "-D", "crash.how=throw", "--in-process", status=1)
         self.assertIn(b"task job0.m.0: ", failed.stderr)

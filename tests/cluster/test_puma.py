@@ -196,16 +196,20 @@ class PumaTest(unittest.TestCase):
         first = dict(itertools.islice(((movie, of) for movie, of in movies.items() if len(of) > 20), 4))
         self.put("clustered", {"movies": rating_lines(movies)})
         self.put("first", {"centroids": rating_lines(first)})
-        done = subprocess.run([os.path.join(BIN, "kmeans-iterate"), "/clustered", "/first", "/kmeans", "15", "2"], env=self.cluster.environment(),
-                              capture_output=True, timeout=LIMIT_SECONDS)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        said = self.cluster.run("run", "kmeans-iterate", "/clustered", "-o", "/kmeans", "--reducers", "2", "-D", "kmeans.centroids=/first", "-D", "kmeans.rounds=15")
         centroids, before, rounds = first, None, 0
         while rounds < 15 and centroids != before:
             before, centroids, rounds = centroids, kmeans_round(movies, centroids), rounds + 1
-            self.assertEqual(lines_of(self.cluster.output(f"/kmeans/{rounds}")), sorted(rating_lines(centroids).splitlines()), f"round {rounds}")
         self.assertEqual(centroids, before, "the test's clusters settle")
         self.assertGreater(rounds, 2)
-        self.assertIn(b"settled after %d rounds: /kmeans/%d\n" % (rounds, rounds), done.stdout)
+        self.assertIn(b"\nsettled after %d rounds\n" % rounds, said[1])
+        self.assertEqual(lines_of(self.cluster.output("/kmeans/centroids")), sorted(rating_lines(centroids).splitlines()))
+        self.assertEqual(said[0].count(b" succeeded\n"), rounds + 1)
+        # Two rounds are not enough to settle; their centroids are those that two rounds make.
+        said = self.cluster.run("run", "kmeans-iterate", "/clustered", "-o", "/two", "-D", "kmeans.centroids=/first", "-D", "kmeans.rounds=2")
+        self.assertIn(b"\nnot settled after 2 rounds\n", said[1])
+        twice = kmeans_round(movies, kmeans_round(movies, first))
+        self.assertEqual(lines_of(self.cluster.output("/two/centroids")), sorted(rating_lines(twice).splitlines()))
         members = lines_of(self.cluster.output("/kmeans/members"))
         self.assertEqual(members, sorted(b"%d\t%d" % (nearest(of, centroids), movie) for movie, of in movies.items()))
 

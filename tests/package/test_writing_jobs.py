@@ -80,6 +80,14 @@ class WritingJobsTest(unittest.TestCase):
         self.assertEqual(sorted(self.result("sessions")), sorted(f"{user}\t{n}" for user, n in sessions.items()))
         words = collections.Counter(word for line in inputs.text for word in line.split() if word not in ("the", "and"))
         self.assertEqual(sorted(self.result("words")), sorted(f"{word}\t{n}" for word, n in words.items()))
+        degrees = [float(line.split("\t")[0]) for line in self.result("ranks")]
+        self.assertEqual(degrees, sorted(d for _, d in weather), "one part after the other")
+        self.assertEqual(sorted(self.result("names")), sorted(f"{users[n]}\t{item}" for n, item in orders if n in users))
+        counts = collections.Counter(word for line in text for word in line.split())
+        mean = sum(counts.values()) // len(counts)
+        ranked = [f"{n}\t{word}" for n, word in sorted((n, word) for word, n in counts.items() if n >= mean)]
+        for name in ("frequent", "frequent-in-process"):
+            self.assertEqual(self.result(name), ranked, name)
 
         # The test of a job needs the job's flags, which are those of a job.
         with open(os.path.join(self.project, "CMakeLists.txt"), "a", encoding="utf-8") as f:

@@ -10,6 +10,8 @@
 #include "examples/grep/grep.h"
 #include "examples/invertedindex/invertedindex.h"
 #include "examples/sequencecount/sequencecount.h"
+#include "examples/teragen/teragen.h"
+#include "examples/terasort/terasort.h"
 #include "examples/wordcount/wordcount.h"
 #include "tests/client/api/task_driver.h"
 
@@ -30,30 +32,41 @@ std::string TextOf(std::uint64_t seed) {
   return text + "\n";
 }
 
-// Runs all tasks; the lines of the output.
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+// Runs all tasks, a map for each text; the files of the output by path.
 template <class J>
-std::size_t LinesOf(std::vector<std::pair<std::string, std::string>> parameters = {}) {
+std::map<std::string, std::string> OutputOf(const std::vector<std::string>& texts, std::uint32_t reduces,
+                                            Parameters parameters) {
   TaskFiles files;
-  std::vector<std::string> texts, runs;
-  for (std::uint32_t map = 0; map < kMaps; ++map) {
-    texts.push_back(TextOf(map + 1));
-    files.tree->MakeFile("/in/" + std::to_string(map), texts.back());
-    files.local[map] = texts.back();
+  std::vector<std::string> runs;
+  for (std::uint32_t map = 0; map < texts.size(); ++map) {
+    files.tree->MakeFile("/in/" + std::to_string(map), texts[map]);
+    files.local[map] = texts[map];
   }
   TaskDriver driver(internal::BindJob<J>(), files);
-  EXPECT_EQ(driver.SetUpJob(kReduces, std::move(parameters)), "");
-  for (std::uint32_t map = 0; map < kMaps; ++map) {
+  EXPECT_EQ(driver.SetUpJob(reduces, std::move(parameters)), "");
+  for (std::uint32_t map = 0; map < texts.size(); ++map) {
     const std::string name = std::to_string(map);
     runs.push_back(driver.Path("run" + name));
     driver.LaunchMap(map, {{"/in/" + name, name, texts[map].size(), 0, texts[map].size(), map}}, runs.back());
     EXPECT_EQ(driver.WaitForEnd().error, "");
   }
-  for (std::uint32_t reduce = 0; reduce < kReduces; ++reduce) {
+  for (std::uint32_t reduce = 0; reduce < reduces; ++reduce) {
     driver.LaunchReduce(reduce, runs);
     EXPECT_EQ(driver.WaitForEnd().error, "");
   }
+  return files.tree->written;
+}
+
+// Runs all tasks over the texts; the lines of the output.
+template <class J>
+std::size_t LinesOf(Parameters parameters = {}) {
+  std::vector<std::string> texts;
+  for (std::uint32_t map = 0; map < kMaps; ++map) texts.push_back(TextOf(map + 1));
   std::ptrdiff_t lines = 0;
-  for (const auto& [path, bytes] : files.tree->written) lines += std::count(bytes.begin(), bytes.end(), '\n');
+  for (const auto& [path, bytes] : OutputOf<J>(texts, kReduces, std::move(parameters)))
+    lines += std::count(bytes.begin(), bytes.end(), '\n');
   return static_cast<std::size_t>(lines);
 }
 
@@ -93,6 +106,32 @@ TEST(Guard, Grep) {
     if (word.find("791") != word.npos) found.push_back(word.substr(0, word.find("791") + 3));
   }
   EXPECT_EQ(LinesOf<examples::Grep>({{"grep.pattern", "w[0-9]*?791"}}), Different(found));
+}
+
+// The cuts are those of random keys: 16 equal ranges of the first byte.
+TEST(Guard, TeraSort) {
+  constexpr std::size_t kRecords = 5000;
+  std::vector<std::string> texts;
+  std::vector<std::string> records;
+  for (std::uint32_t map = 0; map < kMaps; ++map) {
+    std::string& text = texts.emplace_back(kRecords * examples::kTeraRecordBytes, '\0');
+    for (std::size_t i = 0; i < kRecords; ++i) {
+      char* const record = text.data() + i * examples::kTeraRecordBytes;
+      examples::TeraGen::Fill(1, map * kRecords + i, record);
+      records.emplace_back(record, examples::kTeraRecordBytes);
+    }
+  }
+  std::string cuts;
+  for (const char digit : std::string("123456789ABCDEF")) cuts += (cuts.empty() ? "%" : ",%") + std::string{digit, '0'};
+  std::map<std::string, std::string> parts;  // by the name of the file
+  for (const auto& [path, bytes] : OutputOf<examples::TeraSort>(texts, 16, {{"order.cuts", cuts}}))
+    parts[path.substr(path.rfind('/') + 1)] = bytes;
+  std::string sorted;
+  for (const auto& [name, bytes] : parts) sorted += bytes;
+  std::ranges::sort(records);
+  std::string expected;
+  for (const std::string& record : records) expected += record;
+  EXPECT_TRUE(sorted == expected);
 }
 
 }  // namespace

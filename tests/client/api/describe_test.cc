@@ -5,10 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "client/api/job.h"
+#include "client/job/list_input.h"
+#include "client/process/dfs_input.h"
 #include "examples/dfsio/dfsio.h"
 #include "examples/grep/grep.h"
 #include "examples/wordcount/wordcount.h"
-#include "tests/fakes/fake_dfs.h"
+#include "tests/client/api/task_files.h"
 
 namespace millrace {
 namespace {
@@ -168,8 +170,12 @@ class PrepareTest : public ::testing::Test {
     return paths;
   }
 
-  const std::shared_ptr<dfs::testing::FakeTree> tree_ = std::make_shared<dfs::testing::FakeTree>();
+  TaskFiles files_;
+  const std::shared_ptr<dfs::testing::FakeTree> tree_ = files_.tree;
   const std::unique_ptr<dfs::DfsClient> client_ = dfs::testing::MakeFakeClient(tree_);
+  const StorageAccess access_ = TaskStorage(files_, "");
+  Storage storage_{access_, {}};
+  DfsInput input_{storage_};
 };
 
 TEST_F(PrepareTest, InputsAreWhatTheMasterWouldSplit) {
@@ -183,15 +189,27 @@ TEST_F(PrepareTest, InputsAreWhatTheMasterWouldSplit) {
   EXPECT_NE(Listed("/nope")[0].find("/nope"), std::string::npos);
 }
 
+TEST_F(PrepareTest, FilesAreNamedByThePathBelowTheInput) {
+  const auto names = [&](const std::string& input) {
+    std::string all;
+    const std::vector<InputFile> files = ListInput(*client_, input).value();
+    for (const InputFile& file : files) all += file.name + " ";
+    return all;
+  };
+  EXPECT_EQ(names("/d"), "b sub/a ");
+  EXPECT_EQ(names("/d/sub/a"), "a ");
+  EXPECT_EQ(names("/e/202?/*.txt"), "a.txt inner ") << "below what the pattern matches";
+  EXPECT_EQ(names("/e/20[12]?"), "a.txt a.txt b.log a.txt/inner ");
+  EXPECT_EQ(names("/").substr(0, 12), "d/b d/sub/a ");
+}
+
 TEST_F(PrepareTest, GivesWhatTheJobSets) {
   tree_->MakeFile("/d/b", "Quote\"s");
-  const auto line = PrepareJob(internal::BindJob<Looks>(), *client_, 7, {"looks.fail=false", "--", "/d", "/e/2020"});
+  const auto line = PrepareJob(internal::BindJob<Looks>(), input_, 7, {"looks.fail=false", "--", "/d", "/e/2020"});
   ASSERT_TRUE(line.ok()) << line.status().message();
   EXPECT_EQ(*line, R"({"millrace_prepared":{"looks.first":"7Q///"}})");
-  EXPECT_EQ(PrepareJob(internal::BindJob<Looks>(), *client_, 7, {"looks.fail=true", "--", "/d"}).status().message(),
+  EXPECT_EQ(PrepareJob(internal::BindJob<Looks>(), input_, 7, {"looks.fail=true", "--", "/d"}).status().message(),
             "nothing to look at");
-  EXPECT_EQ(ReadWhole(*client_, "/e/2020", 100).value(), "/e/2020/a.txt/e/2020/b.log");
-  EXPECT_EQ(ReadWhole(*client_, "/e/2020", 25).status().code(), StatusCode::kInvalid);
 }
 
 TEST(DescribeTest, RefusesWrongOptions) {

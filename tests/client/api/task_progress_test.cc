@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "client/process/progress_reporter.h"
+#include "tests/client/api/memory_input.h"
 #include "tests/client/api/task_driver.h"
 
 namespace millrace {
@@ -88,7 +89,9 @@ TEST(TaskProgressTest, ADaemonThatGoesAwayIsNoticedWhileAnAttemptRuns) {
   const TempDir directory = *TempDir::Make("task");
   TaskContext::Facts facts;
   const JobOptions options;
-  TaskContext context(facts, options, nullptr);
+  MemoryInput input;
+  SideFiles side_files(input, {});
+  TaskContext context(facts, options, side_files);
   task::Channel channel{Fd(fds[0])};
   const std::function<void()> gone = [&] { Open(gate); };
   const ProgressReporter reporter(channel, context, std::chrono::hours(1), gone);

@@ -90,6 +90,14 @@ TEST_F(DescriptionTest, AJobIsPrepared) {
   EXPECT_EQ(prepare("echo 'job: no input' >&2; exit 1").status().message(), "job: no input");
   for (const char* body : {"true", "exit 3", "echo '{}'", R"(echo '{"millrace_prepared":{"n":1}}')"})
     EXPECT_FALSE(prepare(body).ok()) << body;
+  EXPECT_NE(prepare("kill -SEGV $$").status().message().find("was killed by signal 11 while it looked at its input"),
+            std::string::npos);
+}
+
+TEST_F(DescriptionTest, APipelineSaysThatItIsOne) {
+  const std::string job = R"({"millrace_job":1,"name":"x","split_by":"block","record_bytes":0)";
+  EXPECT_TRUE(ParseDescription("job", job + R"(,"pipeline":true})")->pipeline);
+  EXPECT_FALSE(ParseDescription("job", job + "}")->pipeline);
 }
 
 TEST_F(DescriptionTest, ARefusedParameterIsTheLineThatTheJobPrinted) {

@@ -29,6 +29,7 @@ using MapOutput = std::vector<std::uint64_t>;
 class TaskFiles final : public worker::AttemptFiles {
  public:
   [[nodiscard]] worker::AttemptPaths Paths(const AttemptId& attempt) const override;
+  [[nodiscard]] std::string SharedDirectory(JobId) const override { return {}; }
   Status Prepare(const AttemptId& attempt) override;
   void RemoveScratch(const AttemptId& attempt) override;
   void RemoveRun(const AttemptId& attempt) override;

@@ -96,6 +96,7 @@ class SyntheticPlane final : public DataPlane {
 class SyntheticFiles final : public AttemptFiles {
  public:
   [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override;
+  [[nodiscard]] std::string SharedDirectory(JobId) const override { return {}; }
   Status Prepare(const AttemptId&) override { return Status::Ok(); }
   void RemoveScratch(const AttemptId&) override {}
   void RemoveRun(const AttemptId&) override {}

@@ -3,6 +3,7 @@
 //   <directory>/jobs/<job>/map/<stem>.run       the sorted output of a map attempt
 //   <directory>/jobs/<job>/reduce/<stem>.copy   what a reduce attempt copied
 //   <directory>/jobs/<job>/scratch/<stem>/      an attempt's own
+//   <directory>/jobs/<job>/shared/              of all attempts: files that they map (client/job/side_files.h)
 //   <directory>/logs/<job>/<stem>.{out,err}     standard output and error, kept after the job
 // Thread rule: any thread; everything but Paths blocks on the disk.
 #pragma once
@@ -37,6 +38,7 @@ class AttemptFiles {
  public:
   virtual ~AttemptFiles() = default;
   [[nodiscard]] virtual AttemptPaths Paths(const AttemptId& attempt) const = 0;
+  [[nodiscard]] virtual std::string SharedDirectory(JobId job) const = 0;  // whoever wants it makes it
   // Makes the directories of Paths. kNoSpace when the disk has less than the reserved bytes free.
   virtual Status Prepare(const AttemptId& attempt) = 0;
   virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
@@ -53,6 +55,7 @@ class DiskAttemptFiles final : public AttemptFiles {
   static Result<std::unique_ptr<DiskAttemptFiles>> Open(std::string directory, std::uint64_t reserved_bytes);
 
   [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override;
+  [[nodiscard]] std::string SharedDirectory(JobId job) const override { return JobDirectory(job) + "/shared"; }
   Status Prepare(const AttemptId& attempt) override;
   void RemoveScratch(const AttemptId& attempt) override;
   void RemoveRun(const AttemptId& attempt) override;

@@ -1,9 +1,8 @@
-#include "client/job/read_files.h"
+#include "client/job/list_input.h"
 
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "base/text.h"
 #include "dfs/client/dfs_client.h"
@@ -18,10 +17,12 @@ bool Hidden(const std::string& path) {
   return first == '_' || first == '.';
 }
 
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 // Collects the files below `directory`. `depth` is how many names of the pattern are still to be matched; at 0,
-// everything below is taken.
-Status Collect(dfs::DfsClient& files, const std::string& directory, const std::string& pattern, long depth,
-               std::vector<InputFile>* found) {
+// everything below is taken, and named by its path below `root`.
+Status Collect(dfs::DfsClient& files, const std::string& directory, const std::string& root, const std::string& pattern,
+               long depth, std::vector<InputFile>* found) {
   std::vector<dfs::FileInfo> entries;
   MILLRACE_TRY(files.List(directory, [&](const dfs::FileInfo& entry) {
     entries.push_back(entry);
@@ -37,9 +38,10 @@ Status Collect(dfs::DfsClient& files, const std::string& directory, const std::s
       continue;
     const long left = std::max(depth - 1, 0L);
     if (entry.directory) {
-      MILLRACE_TRY(Collect(files, entry.path, pattern, left, found));
+      MILLRACE_TRY(Collect(files, entry.path, depth == 0 ? root : entry.path, pattern, left, found));
     } else if (left == 0) {
-      found->push_back({entry.path, entry.length, entry.block_size});
+      std::string name = depth == 0 ? entry.path.substr(root == "/" ? 1 : root.size() + 1) : BaseName(entry.path);
+      found->push_back({entry.path, std::move(name), entry.length, entry.block_size});
     }
   }
   return Status::Ok();
@@ -50,34 +52,21 @@ Status Collect(dfs::DfsClient& files, const std::string& directory, const std::s
 Result<std::vector<InputFile>> ListInput(dfs::DfsClient& files, const std::string& input) {
   std::vector<InputFile> found;
   const Result<dfs::FileInfo> info = files.Stat(input);
-  if (info.ok() && !info->directory) return std::vector<InputFile>{{info->path, info->length, info->block_size}};
+  if (info.ok() && !info->directory) {
+    return std::vector<InputFile>{{info->path, BaseName(info->path), info->length, info->block_size}};
+  }
   if (info.ok()) {
-    MILLRACE_TRY(Collect(files, info->path, "", 0, &found));
+    MILLRACE_TRY(Collect(files, info->path, info->path, "", 0, &found));
     return found;
   }
   const std::size_t glob = GlobAt(input);
   if (glob == std::string::npos || info.status().code() != StatusCode::kNotFound) return info.status();
   const std::size_t slash = input.rfind('/', glob);
   if (slash == std::string::npos) return Invalid("input " + Quote(input) + ": a path begins with a slash");
-  MILLRACE_TRY(Collect(files, slash == 0 ? "/" : input.substr(0, slash), input,
+  MILLRACE_TRY(Collect(files, slash == 0 ? "/" : input.substr(0, slash), "", input,
                        std::count(input.begin() + static_cast<std::ptrdiff_t>(slash), input.end(), '/'), &found));
   if (found.empty()) return NotFound("input " + Quote(input) + ": the pattern matches no file");
   return found;
-}
-
-Result<std::string> ReadWhole(dfs::DfsClient& files, const std::string& input, std::uint64_t limit) {
-  MILLRACE_ASSIGN(const std::vector<InputFile> found, ListInput(files, input));
-  std::string bytes;
-  for (const InputFile& file : found) {
-    if (file.length > limit - bytes.size())
-      return Invalid(Quote(input) + " has more than " + std::to_string(limit) + " bytes, the most that is read whole");
-    MILLRACE_ASSIGN(const std::unique_ptr<dfs::FileReader> reader, files.Open(file.path));
-    const std::size_t before = bytes.size();
-    MILLRACE_TRY(reader->ReadAt(0, file.length, &bytes));
-    if (bytes.size() - before != file.length)
-      return Corrupt(Quote(file.path) + " ends before its length of " + std::to_string(file.length));
-  }
-  return bytes;
 }
 
 }  // namespace millrace

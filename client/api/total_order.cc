@@ -1,0 +1,25 @@
+#include "client/api/total_order.h"
+
+#include "client/job/key_sample.h"
+
+namespace millrace {
+
+void TotalOrder::Declare(JobOptions& options) {
+  options.Text(kCutsOption, "",
+               "first keys of all reduces but the first, such as g,n,t; made from a sample if not given");
+  options.Bytes(
+      kSampleOption, 0, 0, std::uint64_t{1} << 40,
+      "how much of the input the sample is; 0: 128 KiB for each reduce, at least 1 MiB, and more if Map gives few "
+      "keys");
+  options.Check([](const JobOptions& set) { return ParseCuts(set.text(kCutsOption)).status(); });
+}
+
+Result<KeyRanges> TotalOrder::Ranges(const JobOptions& options, std::uint32_t reduces) {
+  MILLRACE_ASSIGN(std::vector<std::string> cuts, ParseCuts(options.text(kCutsOption)));
+  KeyRanges ranges(std::move(cuts));
+  if (ranges.ranges() <= reduces) return ranges;
+  return Invalid(std::string(kCutsOption) + " makes " + std::to_string(ranges.ranges()) + " ranges for " +
+                 std::to_string(reduces) + " reduces");
+}
+
+}  // namespace millrace

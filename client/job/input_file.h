@@ -1,0 +1,17 @@
+// A file that a job's input names.
+// Thread rule: as a value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace millrace {
+
+struct InputFile {
+  std::string path;
+  std::string name;  // as TaskContext::input_name has it: the path below the input, or the base name
+  std::uint64_t length = 0;
+  std::uint64_t block_size = 0;  // 0 if the file is not cut into blocks
+};
+
+}  // namespace millrace

@@ -1,0 +1,30 @@
+// InputFiles: the files that a job's input names, wherever they lie: in the file system of a cluster
+// (client/process/dfs_input.h), or on this machine for a job that runs in one process (client/solo/local_input.h).
+// Thread rule: one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "client/format/byte_source.h"
+#include "client/job/input_file.h"
+
+namespace millrace {
+
+class InputFiles {
+ public:
+  virtual ~InputFiles() = default;
+  // Returns the files that maps would read: the file, the files below the directory, or those that match the pattern,
+  // without those that begin with '_' or '.'. They are in order of names in each directory. kNotFound if there is none
+  // of that name.
+  [[nodiscard]] virtual Result<std::vector<InputFile>> List(const std::string& input) = 0;
+  // Returns the file's bytes as they are stored. Requires: this outlives them.
+  [[nodiscard]] virtual Result<std::unique_ptr<ByteSource>> Open(const InputFile& file) = 0;
+  // Maps the file as it lies on this machine. kNotFound if it does not, or not in one piece.
+  [[nodiscard]] virtual Result<MappedFile> Map(const InputFile& file) = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,60 @@
+// SideFiles: what a job reads besides its input. Small files are read; large ones are mapped, and are then copied to
+// this machine once for all tasks of the job that run on it, if they do not lie on it already.
+//
+// The copy of /a/b is DIRECTORY/+a/+b/bytes. Whoever wants it first holds DIRECTORY/lock (flock, which goes with its
+// process), writes `part` beside it and renames that; the others wait. The bytes are checked against the file system's
+// checksums while they come. Who owns the directory removes it.
+// Thread rule: one thread; other processes may use the same directory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "client/job/counters.h"
+#include "client/job/input_files.h"
+
+namespace millrace {
+
+// Where copies go.
+struct SideFileSpace {
+  std::string directory;                                    // is made when it is wanted
+  std::uint64_t most_bytes = std::uint64_t{1} << 62;        // of all copies in it
+  std::uint64_t reserved_bytes = std::uint64_t{256} << 20;  // stay free on its disk
+};
+
+class SideFiles {
+ public:
+  static constexpr std::uint64_t kMostRead = std::uint64_t{1} << 30;
+
+  // Requires: `files` outlives this.
+  SideFiles(InputFiles& files, SideFileSpace space) : files_(files), space_(std::move(space)) {}
+
+  // Returns the bytes of a file, or of all files that InputFiles::List gives for `path`, one after the other. kInvalid
+  // if there are more than `most` bytes.
+  [[nodiscard]] Result<std::string> Read(const std::string& path, std::uint64_t most = kMostRead);
+  // What Map counts while it has to copy or to wait, so that its task is seen to go on.
+  struct Counts {
+    Counter* copied_bytes = nullptr;
+    Counter* waited_micros = nullptr;  // for another task's copy
+  };
+  // Returns the same bytes, mapped for reading, which live as long as this. kNoSpace if the copy does not fit.
+  [[nodiscard]] Result<std::string_view> Map(const std::string& path, Counts counts);
+  [[nodiscard]] Result<std::string_view> Map(const std::string& path) { return Map(path, Counts()); }
+
+ private:
+  [[nodiscard]] Result<MappedFile> Open(const std::string& path, Counts counts);
+  [[nodiscard]] Result<MappedFile> Fetch(const std::string& path, const std::vector<InputFile>& files,
+                                         std::uint64_t length, Counts counts);
+
+  InputFiles& files_;
+  const SideFileSpace space_;
+  std::map<std::string, MappedFile> mapped_;  // nodes of a map stay where they are
+};
+
+}  // namespace millrace

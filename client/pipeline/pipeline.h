@@ -1,0 +1,150 @@
+// Pipeline: jobs that one program submits one after the other, where what the next is given may come of the counters
+// and the output of the last. The author writes the jobs and what drives them:
+//
+//   struct Frequent {
+//     using Pipeline = millrace::Pipeline<Count, Rank>;           // its jobs
+//     static void Options(millrace::JobOptions& options) { ... }   // what -D may set of the pipeline; may be left out
+//     static millrace::Status Drive(Pipeline& pipeline) {
+//       MILLRACE_ASSIGN(const auto counted,
+//                       pipeline.Run<Count>("count", pipeline.inputs(), pipeline.Temporary("counts")));
+//       const std::string words = std::to_string(counted.counter("count", "words"));
+//       return pipeline.Run<Rank>("rank", {counted.output}, pipeline.output(), {.parameters = {{"rank.of", words}}})
+//           .status();
+//     }
+//   };
+//   int main(int argc, char** argv) { return millrace::RunPipeline<Frequent>(argc, argv); }
+//
+// `millrace run FREQUENT INPUT... -o OUTPUT` runs it as it runs a job, and so does `millrace local run`. Each step is a
+// job of its own, PIPELINE/STEP, with its own Prepare and options. The engine's options (-D task.memory=...) and those
+// of schedulers (--pool) that the pipeline is given are given to each.
+//
+// What goes to Temporary is removed when the pipeline has succeeded, and kept to be looked at when it has not. A step
+// that fails ends the pipeline with its message, if Drive returns that, as MILLRACE_ASSIGN does. Ctrl-C kills the step.
+// Thread rule: the main thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "client/job/counters.h"
+#include "client/job/job_options.h"
+
+namespace millrace {
+
+// How a step is run.
+struct StepOptions {
+  std::optional<std::uint32_t> reduces = {};  // none: as --reducers was given for the pipeline, else as for any job
+  std::vector<std::pair<std::string, std::string>> parameters = {};  // what -D sets
+};
+
+// A step that has succeeded.
+struct StepResult {
+  std::string output;
+  std::uint32_t job = 0;  // its number in the cluster; 0 if there is none
+  std::vector<CounterValue> counters;
+
+  // Returns a counter's sum over the step's tasks; 0 if there is none of that name.
+  [[nodiscard]] std::int64_t counter(std::string_view group, std::string_view name) const;
+};
+
+namespace internal {
+
+struct Step {
+  std::string name;
+  std::size_t job = 0;  // of the pipeline's
+  bool reduces = true;  // the job has reduces, if it is not told to have none
+  std::vector<std::string> inputs;
+  std::string output;
+  StepOptions options;
+};
+
+// Where steps run and where their files are. Tests bring their own.
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
+  virtual Result<StepResult> Run(const Step& step) = 0;
+  [[nodiscard]] virtual Result<std::string> Read(const std::string& path) = 0;
+  virtual Status MakeDirectory(const std::string& path) = 0;
+  virtual Status Move(const std::string& from, const std::string& to) = 0;
+  virtual Status Remove(const std::string& path) = 0;  // with all below it; one that is not there is no failure
+};
+
+}  // namespace internal
+
+class PipelineBase {
+ public:
+  struct Facts {
+    std::vector<std::string> inputs;
+    std::string output;
+    std::optional<std::uint32_t> reduces;
+    std::string temporary;  // a directory of the pipeline's own, which need not exist
+  };
+  // Requires: `options` and `runner` outlive this.
+  PipelineBase(Facts facts, const JobOptions& options, internal::StepRunner& runner)
+      : facts_(std::move(facts)), options_(options), runner_(runner) {}
+
+  // What -D sets of the pipeline's own options.
+  [[nodiscard]] const JobOptions& options() const { return options_; }
+  // The inputs that the pipeline was given.
+  [[nodiscard]] const std::vector<std::string>& inputs() const { return facts_.inputs; }
+  // The directory that the pipeline was given for its output. A step writes it, or several write directories in it
+  // (output() + "/a").
+  [[nodiscard]] const std::string& output() const { return facts_.output; }
+  [[nodiscard]] std::optional<std::uint32_t> reduces() const { return facts_.reduces; }
+  // Returns the path of a directory for the output of a step that another one reads.
+  [[nodiscard]] std::string Temporary(std::string_view name) const {
+    return facts_.temporary + "/" + std::string(name);
+  }
+  // Returns the bytes of a file, or of all files of a directory, one after the other, as TaskContext::ReadFile does.
+  [[nodiscard]] Result<std::string> ReadFile(const std::string& path) { return runner_.Read(path); }
+  // Moves a directory that a step has written to output() or below it, so that it is no longer temporary: for the
+  // output of a step of which only its counters tell that it is the last one.
+  Status Keep(const std::string& directory, const std::string& output);
+
+ protected:
+  Result<StepResult> Run(internal::Step step);
+
+ private:
+  Status MakeOutputFor(const std::string& path);
+
+  const Facts facts_;
+  const JobOptions& options_;
+  internal::StepRunner& runner_;
+  bool output_made_ = false;
+};
+
+// What Drive is given. Jobs are structs as in job.h.
+template <class... Jobs>
+class Pipeline final : public PipelineBase {
+ public:
+  using PipelineBase::PipelineBase;
+
+  // Runs job J over the inputs and waits for its end. `name` is of letters, digits, '.', '_' and '-'. kInvalid with the
+  // step's message if it fails, kCancelled if it is interrupted.
+  template <class J>
+  Result<StepResult> Run(std::string name, std::vector<std::string> inputs, std::string output,
+                         StepOptions options = {}) {
+    constexpr bool kIsOne = (std::is_same_v<J, Jobs> || ...);
+    static_assert(kIsOne, "Run<J>: J is not among the jobs of the pipeline, millrace::Pipeline<...>");
+    constexpr bool kReduces = requires { typename J::Key; };
+    return PipelineBase::Run(
+        {std::move(name), Index<J>(), kReduces, std::move(inputs), std::move(output), std::move(options)});
+  }
+
+ private:
+  template <class J>
+  static constexpr std::size_t Index() {
+    constexpr bool kSame[] = {std::is_same_v<J, Jobs>..., true};
+    std::size_t i = 0;
+    while (!kSame[i]) ++i;
+    return i;
+  }
+};
+
+}  // namespace millrace

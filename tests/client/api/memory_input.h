@@ -1,0 +1,39 @@
+// InputFiles over strings.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "client/job/input_files.h"
+#include "tests/client/api/memory_source.h"
+
+namespace millrace {
+
+class MemoryInput final : public InputFiles {
+ public:
+  // An input is a file, or all files whose paths begin with it and a slash.
+  [[nodiscard]] Result<std::vector<InputFile>> List(const std::string& input) override {
+    std::vector<InputFile> found;
+    for (const auto& [path, bytes] : files) {
+      if (path == input) found.push_back({path, path.substr(path.rfind('/') + 1), bytes.size(), bytes.size()});
+      if (path.starts_with(input + "/"))
+        found.push_back({path, path.substr(input.size() + 1), bytes.size(), bytes.size()});
+    }
+    if (found.empty() && !empty) return NotFound("no input " + Quote(input));
+    return found;
+  }
+  [[nodiscard]] Result<std::unique_ptr<ByteSource>> Open(const InputFile& file) override {
+    ++opened;
+    return std::unique_ptr<ByteSource>(std::make_unique<MemorySource>(files.at(file.path), 1 << 20));
+  }
+  [[nodiscard]] Result<MappedFile> Map(const InputFile& file) override { return NotFound(file.path); }
+
+  std::map<std::string, std::string> files;
+  bool empty = false;  // an input without files is one, as an empty directory is
+  int opened = 0;
+};
+
+}  // namespace millrace
