@@ -109,26 +109,46 @@ void ReduceByDefault(const typename J::Key& key, Values<typename J::Value>& valu
   }
 }
 
+// Calls Reduce for each key, or each group of keys.
+template <HasIntermediate J, class Records, class Emit>
+Status ReduceEach(J& job, Records& records, bool at_segments, ReduceAttempt& attempt, Emit& emit) {
+  while (attempt.output.status().ok() && records.NextGroup()) {
+    ValuesOf<J> values(records);
+    if constexpr (HasGroup<J>) {
+      job.Reduce(records.first(), values, emit);
+      if (!records.decodes()) break;
+    } else {
+      typename J::Key key{};
+      if (!Codec<typename J::Key>::Decode(records.key(), &key)) return BadBytes("key", attempt.context);
+      if constexpr (Reduces<J>) {
+        job.Reduce(key, values, emit);
+      } else {
+        ReduceByDefault<J>(key, values, emit);
+      }
+    }
+    if (!values.ok()) return BadBytes("value", attempt.context);
+    if (at_segments && records.groups() % 256 == 0) attempt.context.SetOffset(records.raw_bytes_consumed());
+  }
+  if constexpr (HasGroup<J>) {
+    if (!records.decodes()) return BadBytes("key", attempt.context);
+  }
+  MILLRACE_TRY(records.status());
+  attempt.groups = records.groups();
+  return Status::Ok();
+}
+
 // Reduces the groups. `at_segments` says that the groups are those of the attempt's segments: progress is then how much
 // of them is consumed.
 template <HasIntermediate J>
 Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttempt& attempt) {
   typename OutputOf<J>::Writer writer(attempt.output, attempt.random);
   OutputEmitter<OutputOf<J>> emit(writer);
-  while (attempt.output.status().ok() && groups.NextGroup()) {
-    typename J::Key key{};
-    if (!Codec<typename J::Key>::Decode(groups.key(), &key)) return BadBytes("key", attempt.context);
-    Values<typename J::Value> values(groups);
-    if constexpr (Reduces<J>) {
-      job.Reduce(key, values, emit);
-    } else {
-      ReduceByDefault<J>(key, values, emit);
-    }
-    if (!values.ok()) return BadBytes("value", attempt.context);
-    if (at_segments && groups.groups() % 256 == 0) attempt.context.SetOffset(groups.raw_bytes_consumed());
+  if constexpr (HasGroup<J>) {
+    Grouping<J> grouping(groups);
+    MILLRACE_TRY(ReduceEach(job, grouping, at_segments, attempt, emit));
+  } else {
+    MILLRACE_TRY(ReduceEach(job, groups, at_segments, attempt, emit));
   }
-  MILLRACE_TRY(groups.status());
-  attempt.groups = groups.groups();
   if constexpr (FinishesReduce<J>) job.FinishReduce(emit);
   writer.Finish();
   return attempt.output.status();

@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "client/api/emitted.h"
+#include "client/api/group.h"
 #include "client/api/partition.h"
 #include "client/format/codec.h"
 #include "client/format/value_bytes.h"
@@ -50,6 +51,17 @@ template <class Job>
 concept HasPartition = requires(const Job& job, const typename Job::Key& key, std::uint32_t n) {
   { job.Partition(key, n) } -> std::convertible_to<std::uint32_t>;
 };
+
+// Returns the reduce of a key for which the job has no Partition: that of its group, if it has a Group.
+template <class Job>
+std::uint32_t DefaultPartition([[maybe_unused]] const typename Job::Key& key, std::string_view key_bytes,
+                               [[maybe_unused]] std::string* scratch, std::uint32_t partitions) {
+  if constexpr (HasGroup<Job>) {
+    return UseGroup<Job>(key, scratch, [&](std::string_view group) { return HashPartition(group, partitions); });
+  } else {
+    return HashPartition(key_bytes, partitions);
+  }
+}
 
 // What SortEmitter and CombineEmitter take: they call Self::Emit with the job's own types.
 template <class Self, class Key, class Value>
@@ -153,14 +165,14 @@ class SortEmitter : public internal::TypedEmitter<SortEmitter<Job>, typename Job
       if (partition >= partitions_ && status_.ok()) status_ = internal::PartitionOutOfRange(partition, partitions_);
       return partition;
     } else {
-      return partitions_ == 1 ? 0 : HashPartition(key_bytes, partitions_);
+      return partitions_ == 1 ? 0 : internal::DefaultPartition<Job>(key, key_bytes, &group_scratch_, partitions_);
     }
   }
 
   const Job& job_;
   std::uint32_t partitions_;
   map::SortCollector collector_;
-  std::string key_scratch_, value_scratch_;
+  std::string key_scratch_, value_scratch_, group_scratch_;
   Status status_;
 };
 
@@ -200,6 +212,11 @@ class CombineEmitter : public internal::TypedEmitter<CombineEmitter<Job>, typena
         if (partition < partitions) return partition;
         if (status->ok()) *status = internal::PartitionOutOfRange(partition, partitions);
         return 0;
+      } else if constexpr (internal::HasGroup<Job>) {
+        Key key{};
+        std::string scratch;
+        if (!Codec<Key>::Decode(key_bytes, &key)) return 0;
+        return internal::DefaultPartition<Job>(key, key_bytes, &scratch, partitions);
       } else {
         return map::PartitionOf(hash, partitions);
       }

@@ -44,6 +44,14 @@ MILLRACE_NEAR_(Partitioner)
 MILLRACE_NEAR_(partitioner)
 MILLRACE_NEAR_(getPartition)
 MILLRACE_NEAR_(GetPartition)
+MILLRACE_NEAR_(group)
+MILLRACE_NEAR_(GroupBy)
+MILLRACE_NEAR_(groupBy)
+MILLRACE_NEAR_(group_by)
+MILLRACE_NEAR_(Grouping)
+MILLRACE_NEAR_(grouping)
+MILLRACE_NEAR_(GroupingComparator)
+MILLRACE_NEAR_(GroupKey)
 MILLRACE_NEAR_(options)
 MILLRACE_NEAR_(prepare)
 MILLRACE_NEAR_(start)
@@ -87,6 +95,14 @@ consteval void CheckNames() {
   static_assert(kFree_partitioner<J>, "nothing calls the job's `partitioner`: the hook is Partition");
   static_assert(kFree_getPartition<J>, "nothing calls the job's `getPartition`: the hook is Partition");
   static_assert(kFree_GetPartition<J>, "nothing calls the job's `GetPartition`: the hook is Partition");
+  static_assert(kFree_group<J>, "nothing calls the job's `group`: the hook is Group");
+  static_assert(kFree_GroupBy<J>, "nothing calls the job's `GroupBy`: the hook is Group");
+  static_assert(kFree_groupBy<J>, "nothing calls the job's `groupBy`: the hook is Group");
+  static_assert(kFree_group_by<J>, "nothing calls the job's `group_by`: the hook is Group");
+  static_assert(kFree_Grouping<J>, "nothing calls the job's `Grouping`: the hook is Group");
+  static_assert(kFree_grouping<J>, "nothing calls the job's `grouping`: the hook is Group");
+  static_assert(kFree_GroupingComparator<J>, "nothing calls the job's `GroupingComparator`: the hook is Group");
+  static_assert(kFree_GroupKey<J>, "nothing calls the job's `GroupKey`: the hook is Group");
   static_assert(kFree_options<J>, "nothing calls the job's `options`: the hook is Options");
   static_assert(kFree_prepare<J>, "nothing calls the job's `prepare`: the hook is Prepare");
   static_assert(kFree_start<J>, "nothing calls the job's `start`: the hook is Start");

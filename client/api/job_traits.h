@@ -47,6 +47,7 @@ MILLRACE_HAS_MEMBER_(Map)
 MILLRACE_HAS_MEMBER_(Reduce)
 MILLRACE_HAS_MEMBER_(Combine)
 MILLRACE_HAS_MEMBER_(Partition)
+MILLRACE_HAS_MEMBER_(Group)
 MILLRACE_HAS_MEMBER_(Options)
 MILLRACE_HAS_MEMBER_(Start)
 MILLRACE_HAS_MEMBER_(Prepare)
@@ -100,8 +101,20 @@ concept Maps = requires(J& job, const typename InputOf<J>::Record& record, Emit&
 };
 
 template <class J>
+struct ValuesOfJob {
+  using Type = Values<typename J::Value>;
+};
+template <HasGroup J>
+struct ValuesOfJob<J> {
+  using Type = Values<typename J::Value, Grouping<J>>;
+};
+// What Reduce is given as `values`.
+template <class J>
+using ValuesOf = typename ValuesOfJob<J>::Type;
+
+template <class J>
 concept Reduces = HasIntermediate<J> &&
-    requires(J& job, const typename J::Key& key, Values<typename J::Value>& values, OutputEmitter<OutputOf<J>>& emit) {
+    requires(J& job, const typename J::Key& key, ValuesOf<J>& values, OutputEmitter<OutputOf<J>>& emit) {
   job.Reduce(key, values, emit);
 };
 
@@ -216,9 +229,15 @@ consteval void CheckMembers() {
       "Combine needs a Value that is trivially copyable and no view; one with a Codec of its own has Codec::kMaxBytes");
   static_assert(!NamesPartition<J> || HasIntermediate<J>,
                 "a job with Partition names its `using Key = ...` and `using Value = ...`");
+  static_assert(!NamesGroup<J> || HasIntermediate<J>,
+                "a job with Group names its `using Key = ...` and `using Value = ...`");
   if constexpr (HasIntermediate<J>) {
     static_assert(!NamesPartition<J> || HasPartition<J>,
                   "Partition is `std::uint32_t Partition(const Key& key, std::uint32_t partitions)`, static or const");
+    static_assert(!NamesGroup<J> || HasGroup<J>,
+                  "Group is `static G Group(const Key& key)`: it returns a part of the key, of a type with a Codec, by "
+                  "which the calls of Reduce are made");
+    static_assert(!NamesGroup<J> || !HasGroup<J> || NamesReduce<J>, "a job with Group has a Reduce of its own");
   }
   static_assert(!NamesOptions<J> || DeclaresOptions<J>,
                 "Options is `static void Options(millrace::JobOptions& options)`");

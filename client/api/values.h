@@ -1,6 +1,6 @@
 // Values<V>: the values of one key, as Reduce sees them: for (V value : values) ...
 // They can be passed over only once; Reduce may stop early. A std::string_view among them lives until the next one is
-// taken.
+// taken. Those of a group (group.h) have keys of their own: values.key() is the key of the current value.
 // Thread rule: one thread.
 #pragma once
 
@@ -13,10 +13,11 @@
 
 namespace millrace {
 
-template <class V>
+// `Records` is what gives the bytes of the values.
+template <class V, class Records = reduce::Groups>
 class Values {
  public:
-  explicit Values(reduce::Groups& groups) : groups_(groups) {}
+  explicit Values(Records& records) : records_(records) {}
 
   class Iterator {
    public:
@@ -40,17 +41,20 @@ class Values {
     return Iterator(*this);
   }
   [[nodiscard]] std::default_sentinel_t end() const { return {}; }
+  // Returns the key of the current value. It lives until the next one is taken.
+  [[nodiscard]] const auto& key() const requires requires(const Records& records) { records.first(); }
+  { return records_.key(); }
   // Returns false after bytes that are not a V; such bytes end the values.
   [[nodiscard]] bool ok() const { return ok_; }
 
  private:
   void Advance() {
     std::string_view bytes;
-    more_ = ok_ && groups_.NextValue(&bytes);
+    more_ = ok_ && records_.NextValue(&bytes);
     if (more_ && !internal::ValueBytes<V>::Decode(bytes, &value_)) more_ = ok_ = false;
   }
 
-  reduce::Groups& groups_;
+  Records& records_;
   V value_{};
   bool more_ = false;
   bool ok_ = true;
