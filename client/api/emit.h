@@ -63,6 +63,10 @@ std::uint32_t DefaultPartition([[maybe_unused]] const typename Job::Key& key, st
   }
 }
 
+// False, once it is known of which emitter.
+template <class Emit>
+inline constexpr bool kNever = false;
+
 // What SortEmitter and CombineEmitter take: they call Self::Emit with the job's own types.
 template <class Self, class Key, class Value>
 class TypedEmitter {
@@ -80,6 +84,11 @@ class TypedEmitter {
   template <class K = Key>
   requires(std::same_as<Value, Nothing>&& EmittedAs<K, Key>) void operator()(const K& key) {
     static_cast<Self&>(*this).Emit(Emitted<Key>(key, "Key"), Nothing{});
+  }
+  template <class... Args>
+  void To(const Args&...) {
+    static_assert(kNever<Self>,
+                  "emit.To: named outputs are for Reduce, and for the Map of a job without Key and Value");
   }
 };
 
@@ -99,6 +108,11 @@ class OutputEmitter {
         Output::template kTakes<KeyField, ValueField>,
         "the job's Output cannot write what is emitted here: specialise millrace::Codec for the type (codec.h)");
     writer_.Write(internal::AsField(key), internal::AsField(value));
+  }
+  template <class... Args>
+  void To(const Args&...) {
+    static_assert(internal::kNever<OutputEmitter>,
+                  "emit.To: the job lists no outputs, as in `using Outputs = millrace::NamedOutputs<kOne, kOther>`");
   }
 
  private:
@@ -123,6 +137,8 @@ class DirectEmitter {
   template <class K = Key>
   requires internal::EmittedAs<K, Key>
   void operator()(const K& key) { Write(internal::Emitted<Key>(key, "Key"), Nothing{}); }
+  template <class... Args>
+  void To(const Args&...) {}
 
  private:
   template <class V>

@@ -41,9 +41,18 @@ class Values {
     return Iterator(*this);
   }
   [[nodiscard]] std::default_sentinel_t end() const { return {}; }
-  // Returns the key of the current value. It lives until the next one is taken.
-  [[nodiscard]] const auto& key() const requires requires(const Records& records) { records.first(); }
-  { return records_.key(); }
+  // Returns the key of the current value, in a job with Group. It lives until the next one is taken.
+  template <class R = Records>
+  [[nodiscard]] const auto& key() const {
+    constexpr bool kGroups = requires(const R& records) { records.first(); };
+    static_assert(kGroups,
+                  "values.key() is of a job with Group: without one, the key of all values is what Reduce is given");
+    if constexpr (kGroups) {
+      return records_.key();
+    } else {
+      return value_;
+    }
+  }
   // Returns false after bytes that are not a V; such bytes end the values.
   [[nodiscard]] bool ok() const { return ok_; }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "client/job/job_options.h"
 #include "client/job/read_files.h"
@@ -95,7 +96,7 @@ class TaskLoop {
 
   template <class LaunchOf>
   Status Run(const LaunchOf& launch,
-             Result<std::optional<TaskOutput>> (AttemptRunner::*run)(const LaunchOf&, TaskContext&)) {
+             Result<std::vector<TaskOutput>> (AttemptRunner::*run)(const LaunchOf&, TaskContext&)) {
     capnp::MallocMessageBuilder answer;
     if (prepared_ == nullptr) {
       EncodeFailed(launch.attempt, "the task process was not set up for a job", &answer);
@@ -106,7 +107,7 @@ class TaskLoop {
     const std::uint64_t memory = set_up.memory != 0 ? std::min(set_up.memory, asked) : asked;
     TaskContext context({launch.attempt, set_up.name, set_up.maps, set_up.reduces, launch.scratch, memory},
                         prepared_->options, [this](const std::string& path) { return ReadSideFile(path); });
-    const Result<std::optional<TaskOutput>> result = [&]() -> Result<std::optional<TaskOutput>> {
+    const Result<std::vector<TaskOutput>> result = [&]() -> Result<std::vector<TaskOutput>> {
       MILLRACE_TRY(Redirect(STDOUT_FILENO, launch.stdout_path));
       MILLRACE_TRY(Redirect(STDERR_FILENO, launch.stderr_path));
       const ProgressReporter reporter(channel_, context, options_.progress_interval, options_.daemon_gone);

@@ -53,10 +53,10 @@ class WritingJobsTest(unittest.TestCase):
         with open(os.path.join(self.project, name), "w", encoding="utf-8") as f:
             f.writelines(line + "\n" for line in lines)
 
-    def result(self, name):
+    def result(self, name, prefix="part-"):
         directory, lines = os.path.join(self.project, name), []
         for part in sorted(os.listdir(directory)):
-            if part.startswith("part-"):
+            if part.startswith(prefix):
                 with open(os.path.join(directory, part), encoding="utf-8") as f:
                     lines += f.read().splitlines()
         return lines
@@ -76,6 +76,10 @@ class WritingJobsTest(unittest.TestCase):
         self.write("stop.txt", ["the and"])
         log = [(rng.randrange(100_000), f"u{rng.randrange(20)}") for _ in range(2000)]
         self.write("log", [f"{time} {user}" for time, user in log])
+        amounts = [(f"c{rng.randrange(60)}", rng.randrange(1000)) for _ in range(1500)]
+        self.write("amounts", [f"{customer} {amount}" for customer, amount in amounts])
+        names = {f"c{n}": f"Customer {n}" for n in range(20, 80)}
+        self.write("names", [f"{customer} {name}" for customer, name in names.items()])
 
         commands, said = [], {}
         for language, block in blocks():
@@ -114,6 +118,12 @@ class WritingJobsTest(unittest.TestCase):
                 sessions[user] += 1
             last[user] = time
         self.assertEqual(sorted(self.result("sessions")), sorted(f"{user}\t{n}" for user, n in sessions.items()))
+        self.assertEqual(sorted(self.result("amounts-by-size")), sorted(f"{customer}\t{amount}" for customer, amount in amounts if amount < 900))
+        self.assertEqual(sorted(self.result("amounts-by-size", "large-r-")), sorted(f"{customer}\t{amount}" for customer, amount in amounts if amount >= 900))
+        sums = collections.Counter()
+        for customer, amount in amounts:
+            sums[customer] += amount
+        self.assertEqual(sorted(self.result("letters")), sorted(f"Dear {name}\t{sums[customer]}" for customer, name in names.items() if customer in sums))
         words = collections.Counter(word for line in text for word in line.split() if word not in ("the", "and"))
         self.assertEqual(sorted(self.result("words")), sorted(f"{word}\t{n}" for word, n in words.items()))
 
