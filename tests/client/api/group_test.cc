@@ -120,6 +120,38 @@ TEST(GroupTest, CombineWorksAKey) {
   EXPECT_THAT(both, HasSubstr("a x\t,a x*4,a y*2\n")) << "one call, whatever the number of reduces";
 }
 
+// Many keys, which maps write in any order: a reduce folds them first, and then makes its groups.
+struct Totals {
+  using Key = std::pair<std::uint32_t, std::uint32_t>;
+  using Value = std::uint64_t;
+  static std::uint32_t Group(const Key& key) { return key.first; }
+  void Map(std::string_view line, auto& emit) {
+    const std::uint64_t number = NumberOf(line);
+    emit(Key(number % 7, number), 1), emit(Key(number % 7, number), 1);  // a map whose keys repeat folds them
+  }
+  static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
+  void Reduce(const Key& first, auto& counts, auto& emit) {
+    std::uint64_t keys = 0, sum = 0, out_of_order = 0, last = 0;
+    for (const std::uint64_t count : counts) {
+      ++keys, sum += count;
+      if (counts.key().second < last || counts.key().first != first.first) ++out_of_order;
+      last = counts.key().second;
+    }
+    emit(first.first, std::to_string(sum) + " " + std::to_string(out_of_order) + (keys <= sum ? "" : " too many keys"));
+  }
+};
+
+TEST(GroupTest, FoldedSegmentsAreGrouped) {
+  constexpr std::uint64_t kNumbers = 140'000;
+  std::string text;
+  for (std::uint64_t i = 0; i < kNumbers; ++i) text += std::to_string(i) + "\n";
+  std::string lines;
+  for (const std::string& part : Parts<Totals>({text, text}, 2)) lines += part;
+  for (std::uint32_t group = 0; group < 7; ++group)
+    EXPECT_THAT(lines, HasSubstr(std::to_string(group) + "\t" + std::to_string(kNumbers / 7 * 4) + " 0\n"));
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 7);
+}
+
 // Takes at most one value of each group.
 struct Earliest : Ways {
   void Reduce(const Key& first, auto& places, auto& emit) {
