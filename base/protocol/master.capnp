@@ -208,6 +208,12 @@ struct JobRequest {
   skipBadRecords @26 :UInt32;  # records of a map that may be left out; if more are bad, the map fails
   decompresses @27 :Bool;      # files whose names say that they are compressed are not cut
   uncut @28 :List(Data);       # further files that are not cut, since their bytes say so: canonical paths
+  cuts @29 :List(InputCut);    # how each of `inputs` is cut, in place of splitBy and decompresses; empty: as these say
+}
+
+struct InputCut {
+  splitBy @0 :SplitBy;         # not `numbers`
+  decompresses @1 :Bool;
 }
 
 enum JobState { waiting @0; running @1; succeeded @2; failed @3; killed @4; }

@@ -116,7 +116,7 @@ struct Output {
   # A file of the file system that is written but not visible yet. The master gives it its name when the attempt may commit.
   present @0 :Bool;
   file @1 :UInt64;
-  name @2 :Text;                    # "part-r-00003"
+  name @2 :Text;                    # "part-r-00003"; of a named output "late-r-00003"
   blocks @3 :List(T.WrittenBlock);
   bytes @4 :UInt64;
 }
@@ -144,7 +144,8 @@ struct Progress {
 struct Done {
   attempt @0 :Attempt;
   counters @1 :List(Counter);
-  output @2 :Output;
+  output @2 :Output;                # its part file; not present from a map of a job with reduces
+  named @3 :List(Output);           # the files of the job's named outputs to which it wrote: they appear with `output`, or not at all
 }
 
 struct Failed {

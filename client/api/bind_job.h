@@ -6,75 +6,45 @@
 #include <utility>
 
 #include "client/api/job_traits.h"
+#include "client/api/map_records.h"
 #include "client/job/attempt.h"
 
 namespace millrace::internal {
 
 [[nodiscard]] Status BadBytes(const char* what, const TaskContext& context);
-void LeaveOutRecord(TaskContext& context);
 void CountMapOutput(TaskContext& context, const map::CollectorFigures& figures, bool combines);
 
-template <class J>
-std::unique_ptr<J> MakeJob(TaskContext& context) {
-  if constexpr (std::is_constructible_v<J, TaskContext&>) {
-    return std::make_unique<J>(context);
+// Makes what emits to the job's output.
+template <class Emit, class Writer>
+Emit MakeEmit(Writer& writer, [[maybe_unused]] OutputFiles& files, [[maybe_unused]] const Random& random) {
+  if constexpr (requires { Emit(writer, files, random); }) {
+    return Emit(writer, files, random);
   } else {
-    return std::make_unique<J>();
+    return Emit(writer);
   }
 }
 
-template <class J>
-Status StartJob([[maybe_unused]] J& job, [[maybe_unused]] TaskContext& context) {
-  if constexpr (Starts<J>) return job.Start(context);
-  return Status::Ok();
-}
-
-template <class Read>
-Status UntilEnough(const Read& read) {
-  try {
-    return read();
-  } catch (const EnoughRead&) {
-    return Status::Ok();
-  }
-}
-
-template <class J, class Emit>
-Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
-  TaskContext& context = attempt.context;
-  Counter& records = context.counter("millrace", "map_input_records");
-  Counter& bytes = context.counter("millrace", "map_input_bytes");
-  const EngineOptions& engine = context.options().engine();
-  RecordWatch* const watch = attempt.watch;
-  for (std::size_t i = 0; i < attempt.inputs.size(); ++i) {
-    MapInput& input = attempt.inputs[i];
-    context.BeginInput({input.split.name, input.name, input.index}, i, input.split.offset);
-    if (watch != nullptr) watch->BeginInput(static_cast<std::uint32_t>(i));
-    const ReadOptions options{engine.strip_cr, engine.record_bytes, input.name};
-    const auto on_record = [&](const auto& record, std::uint64_t offset) {
-      context.SetOffset(offset);
-      if (watch != nullptr && !watch->Begin(offset)) [[unlikely]]
-        return LeaveOutRecord(context);
-      ++records;
-      job.Map(record, emit);
-      if (watch != nullptr) watch->End();
-    };
-    MILLRACE_TRY(UntilEnough([&] { return InputOf<J>::Read(*input.source, input.split, options, on_record); }));
-    if constexpr (InputOf<J>::kSplitBy != SplitBy::kNumbers) bytes.Add(static_cast<std::int64_t>(input.split.length));
-    context.EndInput(input.split.length);
-    input.source.reset();
-  }
-  if constexpr (FinishesMap<J, Emit>) job.FinishMap(emit);
-  return Status::Ok();
+template <class Emit, class Writer>
+Status FinishOutput(Emit& emit, Writer& writer, const OutputFiles& files) {
+  if constexpr (requires { emit.Finish(); }) emit.Finish();
+  writer.Finish();
+  return files.status();
 }
 
 // Maps the records straight to the job's output: the emitter stands over the output's writer.
 template <class J, class Emit>
 Status MapToOutput(J& job, MapAttempt& attempt) {
-  typename OutputOf<J>::Writer writer(*attempt.output, attempt.random);
-  Emit emit(writer);
-  MILLRACE_TRY(MapRecords(job, emit, attempt));
-  writer.Finish();
-  return attempt.output->status();
+  typename OutputOf<J>::Writer writer(attempt.output->part(), attempt.random);
+  auto emit = MakeEmit<Emit>(writer, *attempt.output, attempt.random);
+  if constexpr (HasMappers<J>) {
+    MapperSet<J> mappers(attempt);
+    MILLRACE_TRY(mappers.Start());
+    MILLRACE_TRY(mappers.Map(emit));
+  } else {
+    MILLRACE_TRY(MapRecords(job, emit, attempt, 0, attempt.inputs.size()));
+    if constexpr (FinishesMap<J, Emit>) job.FinishMap(emit);
+  }
+  return FinishOutput(emit, writer, *attempt.output);
 }
 
 template <class J>
@@ -91,7 +61,14 @@ Status RunMap(MapAttempt& attempt) {
         MILLRACE_ASSIGN(ranges, TotalOrder::Ranges(attempt.context.options(), attempt.collector.partitions));
       }
       MapEmitterOf<J> emit(attempt.collector, *job, &ranges);
-      MILLRACE_TRY(MapRecords(*job, emit, attempt));
+      if constexpr (HasMappers<J>) {
+        MapperSet<J> mappers(attempt);
+        MILLRACE_TRY(mappers.Start());
+        MILLRACE_TRY(mappers.Map(emit));
+      } else {
+        MILLRACE_TRY(MapRecords(*job, emit, attempt, 0, attempt.inputs.size()));
+        if constexpr (FinishesMap<J, MapEmitterOf<J>>) job->FinishMap(emit);
+      }
       MILLRACE_TRY(emit.Finish());
       attempt.figures = emit.figures();
       CountMapOutput(attempt.context, attempt.figures, Combines<J>);
@@ -122,29 +99,53 @@ void ReduceByDefault(const typename J::Key& key, Values<typename J::Value>& valu
   }
 }
 
+// Calls Reduce for each key, or each group of keys.
+template <HasIntermediate J, class Records, class Emit>
+Status ReduceEach(J& job, Records& records, bool at_segments, ReduceAttempt& attempt, Emit& emit) {
+  const OutputFile& part = attempt.output.part();
+  const auto writes = [&] {
+    if constexpr (HasOutputs<J>) return attempt.output.status().ok();
+    return part.status().ok();
+  };
+  while (writes() && records.NextGroup()) {
+    ValuesOf<J> values(records);
+    if constexpr (HasGroup<J>) {
+      job.Reduce(records.first(), values, emit);
+      if (!records.decodes()) break;
+    } else {
+      typename J::Key key{};
+      if (!Codec<typename J::Key>::Decode(records.key(), &key)) return BadBytes("key", attempt.context);
+      if constexpr (Reduces<J>) {
+        job.Reduce(key, values, emit);
+      } else {
+        ReduceByDefault<J>(key, values, emit);
+      }
+    }
+    if (!values.ok()) return BadBytes("value", attempt.context);
+    if (at_segments && records.groups() % 256 == 0) attempt.context.SetOffset(records.raw_bytes_consumed());
+  }
+  if constexpr (HasGroup<J>) {
+    if (!records.decodes()) return BadBytes("key", attempt.context);
+  }
+  MILLRACE_TRY(records.status());
+  attempt.groups = records.groups();
+  return Status::Ok();
+}
+
 // Reduces the groups. `at_segments` says that the groups are those of the attempt's segments: progress is then how much
 // of them is consumed.
 template <HasIntermediate J>
 Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttempt& attempt) {
-  typename OutputOf<J>::Writer writer(attempt.output, attempt.random);
-  OutputEmitter<OutputOf<J>> emit(writer);
-  while (attempt.output.status().ok() && groups.NextGroup()) {
-    typename J::Key key{};
-    if (!Codec<typename J::Key>::Decode(groups.key(), &key)) return BadBytes("key", attempt.context);
-    Values<typename J::Value> values(groups);
-    if constexpr (Reduces<J>) {
-      job.Reduce(key, values, emit);
-    } else {
-      ReduceByDefault<J>(key, values, emit);
-    }
-    if (!values.ok()) return BadBytes("value", attempt.context);
-    if (at_segments && groups.groups() % 256 == 0) attempt.context.SetOffset(groups.raw_bytes_consumed());
+  typename OutputOf<J>::Writer writer(attempt.output.part(), attempt.random);
+  auto emit = MakeEmit<OutputEmitterOf<J>>(writer, attempt.output, attempt.random);
+  if constexpr (HasGroup<J>) {
+    Grouping<J> grouping(groups);
+    MILLRACE_TRY(ReduceEach(job, grouping, at_segments, attempt, emit));
+  } else {
+    MILLRACE_TRY(ReduceEach(job, groups, at_segments, attempt, emit));
   }
-  MILLRACE_TRY(groups.status());
-  attempt.groups = groups.groups();
   if constexpr (FinishesReduce<J>) job.FinishReduce(emit);
-  writer.Finish();
-  return attempt.output.status();
+  return FinishOutput(emit, writer, attempt.output);
 }
 
 // Folds segments in any order into one sorted run, whose groups have one value each, and reduces that.
@@ -187,15 +188,22 @@ Status RunReduce(ReduceAttempt& attempt) {
   }
 }
 
+template <class Input>
+InputRules RulesOf() {
+  return {Input::kSplitBy, Input::kRecordBytes, !ReadsStoredBytes<Input>};
+}
+
 template <class J>
 JobBinding BindJob() {
   CheckJob<J>();
   JobBinding binding;
-  binding.split_by = InputOf<J>::kSplitBy;
-  binding.record_bytes = InputOf<J>::kRecordBytes;
+  binding.input = RulesOf<InputOf<J>>();
+  if constexpr (HasMappers<J>) {
+    ForEachMapper(static_cast<typename J::Mappers*>(nullptr),
+                  [&]<class M>(M*) { binding.mappers.push_back(RulesOf<InputOf<M>>()); });
+  }
   binding.has_reduce = Reduces<J> || Combines<J>;
   binding.combines = Combines<J>;
-  binding.decompresses = !ReadsStoredBytes<InputOf<J>>;
   binding.map_only = !HasIntermediate<J>;
   binding.total_order = OrdersTotally<J>;
   if constexpr (Prepares<J>) binding.prepare = J::Prepare;
@@ -204,6 +212,11 @@ JobBinding BindJob() {
     if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) InputOf<J>::Declare(options);
     if constexpr (OrdersTotally<J>) TotalOrder::Declare(options);
     if constexpr (DeclaresOptions<J>) J::Options(options);
+    if constexpr (HasMappers<J>) {
+      ForEachMapper(static_cast<typename J::Mappers*>(nullptr), [&]<class M>(M*) {
+        if constexpr (DeclaresOptions<M>) M::Options(options);
+      });
+    }
   };
   // A struct that is no job has failed its static_assert by now; this saves pages of template errors.
   if constexpr (Job<J>) {

@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "client/api/emitted.h"
+#include "client/api/group.h"
 #include "client/api/partition.h"
 #include "client/api/total_order.h"
 #include "client/format/codec.h"
@@ -58,6 +59,21 @@ concept OrdersTotally = requires {
   requires std::same_as<typename Job::Partition, TotalOrder>;
 };
 
+// Returns the reduce of a key for which the job has no Partition: that of its group, if it has a Group.
+template <class Job>
+std::uint32_t DefaultPartition([[maybe_unused]] const typename Job::Key& key, std::string_view key_bytes,
+                               [[maybe_unused]] std::string* scratch, std::uint32_t partitions) {
+  if constexpr (HasGroup<Job>) {
+    return UseGroup<Job>(key, scratch, [&](std::string_view group) { return HashPartition(group, partitions); });
+  } else {
+    return HashPartition(key_bytes, partitions);
+  }
+}
+
+// False, once it is known of which emitter.
+template <class Emit>
+inline constexpr bool kNever = false;
+
 // What SortEmitter and CombineEmitter take: they call Self::Emit with the job's own types.
 template <class Self, class Key, class Value>
 class TypedEmitter {
@@ -75,6 +91,11 @@ class TypedEmitter {
   template <class K = Key>
   requires(std::same_as<Value, Nothing>&& EmittedAs<K, Key>) void operator()(const K& key) {
     static_cast<Self&>(*this).Emit(Emitted<Key>(key, "Key"), Nothing{});
+  }
+  template <class... Args>
+  void To(const Args&...) {
+    static_assert(kNever<Self>,
+                  "emit.To: named outputs are for Reduce, and for the Map of a job without Key and Value");
   }
 };
 
@@ -94,6 +115,11 @@ class OutputEmitter {
         Output::template kTakes<KeyField, ValueField>,
         "the job's Output cannot write what is emitted here: specialise millrace::Codec for the type (codec.h)");
     writer_.Write(internal::AsField(key), internal::AsField(value));
+  }
+  template <class... Args>
+  void To(const Args&...) {
+    static_assert(internal::kNever<OutputEmitter>,
+                  "emit.To: the job lists no outputs, as in `using Outputs = millrace::NamedOutputs<kOne, kOther>`");
   }
 
  private:
@@ -118,6 +144,8 @@ class DirectEmitter {
   template <class K = Key>
   requires internal::EmittedAs<K, Key>
   void operator()(const K& key) { Write(internal::Emitted<Key>(key, "Key"), Nothing{}); }
+  template <class... Args>
+  void To(const Args&...) {}
 
  private:
   template <class V>
@@ -163,7 +191,7 @@ class SortEmitter : public internal::TypedEmitter<SortEmitter<Job>, typename Job
       if (partition >= partitions_ && status_.ok()) status_ = internal::PartitionOutOfRange(partition, partitions_);
       return partition;
     } else {
-      return partitions_ == 1 ? 0 : HashPartition(key_bytes, partitions_);
+      return partitions_ == 1 ? 0 : internal::DefaultPartition<Job>(key, key_bytes, &group_scratch_, partitions_);
     }
   }
 
@@ -171,7 +199,7 @@ class SortEmitter : public internal::TypedEmitter<SortEmitter<Job>, typename Job
   const KeyRanges* ranges_;
   std::uint32_t partitions_;
   map::SortCollector collector_;
-  std::string key_scratch_, value_scratch_;
+  std::string key_scratch_, value_scratch_, group_scratch_;
   Status status_;
 };
 
@@ -215,6 +243,11 @@ class CombineEmitter : public internal::TypedEmitter<CombineEmitter<Job>, typena
         if (partition < partitions) return partition;
         if (status->ok()) *status = internal::PartitionOutOfRange(partition, partitions);
         return 0;
+      } else if constexpr (internal::HasGroup<Job>) {
+        Key key{};
+        std::string scratch;
+        if (!Codec<Key>::Decode(key_bytes, &key)) return 0;
+        return internal::DefaultPartition<Job>(key, key_bytes, &scratch, partitions);
       } else {
         return map::PartitionOf(hash, partitions);
       }

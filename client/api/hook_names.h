@@ -33,6 +33,9 @@ namespace millrace::internal {
 MILLRACE_NEAR_(map)
 MILLRACE_NEAR_(Mapper)
 MILLRACE_NEAR_(mapper)
+MILLRACE_NEAR_(mappers)
+MILLRACE_NEAR_(MultipleInputs)
+MILLRACE_NEAR_(InputMappers)
 MILLRACE_NEAR_(reduce)
 MILLRACE_NEAR_(Reducer)
 MILLRACE_NEAR_(reducer)
@@ -44,6 +47,18 @@ MILLRACE_NEAR_(Partitioner)
 MILLRACE_NEAR_(partitioner)
 MILLRACE_NEAR_(getPartition)
 MILLRACE_NEAR_(GetPartition)
+MILLRACE_NEAR_(group)
+MILLRACE_NEAR_(GroupBy)
+MILLRACE_NEAR_(groupBy)
+MILLRACE_NEAR_(group_by)
+MILLRACE_NEAR_(Grouping)
+MILLRACE_NEAR_(grouping)
+MILLRACE_NEAR_(GroupingComparator)
+MILLRACE_NEAR_(GroupKey)
+MILLRACE_NEAR_(outputs)
+MILLRACE_NEAR_(NamedOutputs)
+MILLRACE_NEAR_(named_outputs)
+MILLRACE_NEAR_(MultipleOutputs)
 MILLRACE_NEAR_(options)
 MILLRACE_NEAR_(prepare)
 MILLRACE_NEAR_(start)
@@ -76,6 +91,9 @@ consteval void CheckNames() {
   static_assert(kFree_map<J>, "nothing calls the job's `map`: the hook is Map");
   static_assert(kFree_Mapper<J>, "nothing calls the job's `Mapper`: the hook is Map");
   static_assert(kFree_mapper<J>, "nothing calls the job's `mapper`: the hook is Map");
+  static_assert(kFree_mappers<J>, "nothing calls the job's `mappers`: the hook is Mappers");
+  static_assert(kFree_MultipleInputs<J>, "nothing calls the job's `MultipleInputs`: the hook is Mappers");
+  static_assert(kFree_InputMappers<J>, "nothing calls the job's `InputMappers`: the hook is Mappers");
   static_assert(kFree_reduce<J>, "nothing calls the job's `reduce`: the hook is Reduce");
   static_assert(kFree_Reducer<J>, "nothing calls the job's `Reducer`: the hook is Reduce");
   static_assert(kFree_reducer<J>, "nothing calls the job's `reducer`: the hook is Reduce");
@@ -87,6 +105,18 @@ consteval void CheckNames() {
   static_assert(kFree_partitioner<J>, "nothing calls the job's `partitioner`: the hook is Partition");
   static_assert(kFree_getPartition<J>, "nothing calls the job's `getPartition`: the hook is Partition");
   static_assert(kFree_GetPartition<J>, "nothing calls the job's `GetPartition`: the hook is Partition");
+  static_assert(kFree_group<J>, "nothing calls the job's `group`: the hook is Group");
+  static_assert(kFree_GroupBy<J>, "nothing calls the job's `GroupBy`: the hook is Group");
+  static_assert(kFree_groupBy<J>, "nothing calls the job's `groupBy`: the hook is Group");
+  static_assert(kFree_group_by<J>, "nothing calls the job's `group_by`: the hook is Group");
+  static_assert(kFree_Grouping<J>, "nothing calls the job's `Grouping`: the hook is Group");
+  static_assert(kFree_grouping<J>, "nothing calls the job's `grouping`: the hook is Group");
+  static_assert(kFree_GroupingComparator<J>, "nothing calls the job's `GroupingComparator`: the hook is Group");
+  static_assert(kFree_GroupKey<J>, "nothing calls the job's `GroupKey`: the hook is Group");
+  static_assert(kFree_outputs<J>, "nothing calls the job's `outputs`: the hook is Outputs");
+  static_assert(kFree_NamedOutputs<J>, "nothing calls the job's `NamedOutputs`: the hook is Outputs");
+  static_assert(kFree_named_outputs<J>, "nothing calls the job's `named_outputs`: the hook is Outputs");
+  static_assert(kFree_MultipleOutputs<J>, "nothing calls the job's `MultipleOutputs`: the hook is Outputs");
   static_assert(kFree_options<J>, "nothing calls the job's `options`: the hook is Options");
   static_assert(kFree_prepare<J>, "nothing calls the job's `prepare`: the hook is Prepare");
   static_assert(kFree_start<J>, "nothing calls the job's `start`: the hook is Start");

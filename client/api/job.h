@@ -26,16 +26,27 @@
 //                   keys come in order of their bytes, the values of a key in order of map tasks
 //                   `for (const Value& value : values)`, once at most; it may end early (values.h)
 //                   left out: the combined value if there is Combine, else every record
+//   static G Group(const Key&)
+//                   a part of the key, of any type with a Codec: keys of one Group are one call of Reduce, in order of
+//                   the whole key, and go to one reduce unless there is a Partition. Reduce is given the first key,
+//                   and values.key() is that of the current value. The key begins with its group (group.h)
 //   void FinishMap(auto& emit), void FinishReduce(auto& emit)
 //                   after the last record of a map, the last key of a reduce
 //   static Value Combine(Value, Value)
 //                   associative; Value is trivially copyable, and taken and returned as it is, by value or const&.
 //                   Folds values while they are emitted
 //   std::uint32_t Partition(const Key&, std::uint32_t n) const
-//                   the reduce of a key, below n; may be static; left out: HashPartition (partition.h)
+//                   the reduce of a key, below n; may be static; left out: HashPartition (partition.h) of the key, or
+//                   of its Group
 //   using Partition = millrace::TotalOrder
 //                   instead of it: the keys of part-r-00000 are below those of part-r-00001, and so on, and the reduces
 //                   get about as many records each (total_order.h)
+//   using Outputs   NamedOutputs<kOne, kOther>: files beside the part files, `one-r-00000` and so on, for Reduce, and
+//   for
+//                   the Map of a job without Key and Value; emit.To(kOne, key, value) (named_outputs.h)
+//   using Mappers   Mappers<First, Second>: a struct for each INPUT argument, with its own Input, Map, FinishMap, Start
+//   and
+//                   Options, in place of the job's (mappers.h)
 //   static void Options(millrace::JobOptions&)
 //                   declares what -D may set (client/job/job_options.h)
 //   static millrace::Status Prepare(millrace::Preparation&)

@@ -12,6 +12,8 @@
 #include "client/api/emit.h"
 #include "client/api/hook_names.h"
 #include "client/api/input_formats.h"
+#include "client/api/mappers.h"
+#include "client/api/named_outputs.h"
 #include "client/api/output_formats.h"
 #include "client/api/values.h"
 #include "client/job/preparation.h"
@@ -43,10 +45,26 @@ struct OutputOfJob<J> {
 template <class J>
 using OutputOf = typename OutputOfJob<J>::Type;
 
+// What emits to the job's output.
+template <class J>
+struct OutputEmitterOfJob {
+  using Type = OutputEmitter<OutputOf<J>>;
+};
+template <HasOutputs J>
+struct OutputEmitterOfJob<J> {
+  using Type = NamedEmitter<OutputOf<J>, typename J::Outputs>;
+};
+template <class J>
+using OutputEmitterOf = typename OutputEmitterOfJob<J>::Type;
+
 MILLRACE_HAS_MEMBER_(Map)
 MILLRACE_HAS_MEMBER_(Reduce)
 MILLRACE_HAS_MEMBER_(Combine)
 MILLRACE_HAS_MEMBER_(Partition)
+MILLRACE_HAS_MEMBER_(Group)
+MILLRACE_HAS_MEMBER_(Outputs)
+MILLRACE_HAS_MEMBER_(Mappers)
+MILLRACE_HAS_MEMBER_(Input)
 MILLRACE_HAS_MEMBER_(Options)
 MILLRACE_HAS_MEMBER_(Start)
 MILLRACE_HAS_MEMBER_(Prepare)
@@ -80,7 +98,7 @@ concept Combines = HasIntermediate<J> &&(CombinesTo<J, typename J::Value> || Com
 
 template <class J>
 struct MapEmitterOfJob {
-  using Type = OutputEmitter<OutputOf<J>>;
+  using Type = OutputEmitterOf<J>;
 };
 template <HasIntermediate J>
 struct MapEmitterOfJob<J> {
@@ -94,24 +112,44 @@ struct MapEmitterOfJob<J> {
 template <class J>
 using MapEmitterOf = typename MapEmitterOfJob<J>::Type;
 
-template <class J, class Emit = MapEmitterOf<J>>
-concept Maps = requires(J& job, const typename InputOf<J>::Record& record, Emit& emit) {
-  job.Map(record, emit);
+template <class M, class Emit>
+concept MapsInput = requires(M& mapper, const typename InputOf<M>::Record& record, Emit& emit) {
+  mapper.Map(record, emit);
 };
+template <class List, class Emit>
+inline constexpr bool kAllMap = false;
+template <class... Ms, class Emit>
+inline constexpr bool kAllMap<Mappers<Ms...>, Emit> = (MapsInput<Ms, Emit> && ...);
+
+// J, or each of its mappers, has a Map that emits to this.
+template <class J, class Emit = MapEmitterOf<J>>
+concept Maps = (!HasMappers<J> && MapsInput<J, Emit>) || (HasMappers<J> && kAllMap<typename J::Mappers, Emit>);
+
+template <class J>
+struct ValuesOfJob {
+  using Type = Values<typename J::Value>;
+};
+template <HasGroup J>
+struct ValuesOfJob<J> {
+  using Type = Values<typename J::Value, Grouping<J>>;
+};
+// What Reduce is given as `values`.
+template <class J>
+using ValuesOf = typename ValuesOfJob<J>::Type;
 
 template <class J>
 concept Reduces = HasIntermediate<J> &&
-    requires(J& job, const typename J::Key& key, Values<typename J::Value>& values, OutputEmitter<OutputOf<J>>& emit) {
+    requires(J& job, const typename J::Key& key, ValuesOf<J>& values, OutputEmitterOf<J>& emit) {
   job.Reduce(key, values, emit);
 };
 
-template <class J, class Emit = MapEmitterOf<J>>
+template <class J, class Emit>
 concept FinishesMap = requires(J& job, Emit& emit) {
   job.FinishMap(emit);
 };
 
 template <class J>
-concept FinishesReduce = HasIntermediate<J> && requires(J& job, OutputEmitter<OutputOf<J>>& emit) {
+concept FinishesReduce = HasIntermediate<J> && requires(J& job, OutputEmitterOf<J>& emit) {
   job.FinishReduce(emit);
 };
 
@@ -181,12 +219,46 @@ concept Job = std::is_class_v<J> && !std::is_final_v<J> &&
 
 namespace internal {
 
+template <class M, class Emit>
+consteval void CheckMapper() {
+  constexpr bool kStruct = std::is_class_v<M> && !std::is_final_v<M>;
+  static_assert(kStruct, "a mapper is a struct, not final");
+  if constexpr (kStruct) {
+    static_assert(std::is_default_constructible_v<M> || std::is_constructible_v<M, TaskContext&>,
+                  "a mapper has a default constructor or one that takes a millrace::TaskContext&");
+    CheckNames<M>();
+    constexpr bool kNamesMap = NamesMap<M>;
+    static_assert(kNamesMap, "a mapper has void Map(record, auto& emit)");
+    static_assert(!kNamesMap || MapsInput<M, Emit>,
+                  "a mapper's Map does not take (record, auto& emit): the record's type is the Record of the mapper's "
+                  "Input, std::string_view for TextLines; see input_formats.h");
+    // What Map emits is looked at here, and not first where records are read, many calls farther down.
+    if constexpr (MapsInput<M, Emit>) (void)[](M & mapper, const typename InputOf<M>::Record& record, Emit& emit) {
+        mapper.Map(record, emit);
+      };
+    static_assert(InputOf<M>::kSplitBy != SplitBy::kNumbers, "a mapper reads files: Numbers are no INPUT");
+    static_assert(!(NamesReduce<M> || NamesCombine<M> || NamesPartition<M> || NamesGroup<M> || NamesOutputs<M> ||
+                    NamesMappers<M> || NamesPrepare<M> || NamesFinishReduce<M>),
+                  "a mapper has Map, FinishMap, Start, Options and Input alone: all else is the job's");
+    static_assert(!NamesOptions<M> || DeclaresOptions<M>,
+                  "Options is `static void Options(millrace::JobOptions& options)`");
+    static_assert(!NamesStart<M> || Starts<M>, "Start is `millrace::Status Start(millrace::TaskContext& context)`");
+    static_assert(!NamesFinishMap<M> || FinishesMap<M, Emit>, "FinishMap is `void FinishMap(auto& emit)`");
+  }
+}
+
 template <class J>
 consteval void CheckMembers() {
   static_assert(std::is_default_constructible_v<J> || std::is_constructible_v<J, TaskContext&>,
                 "a job has a default constructor or one that takes a millrace::TaskContext&");
-  constexpr bool kHasMap = NamesMap<J>;  // a concept would be explained at length
+  constexpr bool kHasMap = NamesMap<J> || NamesMappers<J>;  // a concept would be explained at length
   static_assert(kHasMap, "a job has void Map(record, auto& emit)");
+  static_assert(!NamesMappers<J> || HasMappers<J>,
+                "Mappers is `using Mappers = millrace::Mappers<First, Second>`, a struct with a Map for each INPUT");
+  static_assert(!NamesMappers<J> || !(NamesMap<J> || NamesInput<J> || NamesFinishMap<J>),
+                "a job with Mappers has no Map, Input and FinishMap of its own: they are those of its mappers");
+  if constexpr (HasMappers<J>)
+    ForEachMapper(static_cast<typename J::Mappers*>(nullptr), []<class M>(M*) { CheckMapper<M, MapEmitterOf<J>>(); });
   static_assert(
       requires { typename J::Key; } == requires { typename J::Value; },
       "a job names both of `using Key = ...` and `using Value = ...`, or neither (then it is map-only)");
@@ -216,16 +288,27 @@ consteval void CheckMembers() {
       "Combine needs a Value that is trivially copyable and no view; one with a Codec of its own has Codec::kMaxBytes");
   static_assert(!NamesPartition<J> || HasIntermediate<J>,
                 "a job with Partition names its `using Key = ...` and `using Value = ...`");
+  static_assert(!NamesGroup<J> || HasIntermediate<J>,
+                "a job with Group names its `using Key = ...` and `using Value = ...`");
   if constexpr (HasIntermediate<J>) {
     static_assert(
         !NamesPartition<J> || HasPartition<J> || OrdersTotally<J>,
         "Partition is `std::uint32_t Partition(const Key& key, std::uint32_t partitions)`, static or const, or "
         "`using Partition = millrace::TotalOrder`");
+    static_assert(!NamesGroup<J> || HasGroup<J>,
+                  "Group is `static G Group(const Key& key)`: it returns a part of the key, of a type with a Codec, by "
+                  "which the calls of Reduce are made");
+    static_assert(!NamesGroup<J> || !HasGroup<J> || NamesReduce<J>, "a job with Group has a Reduce of its own");
+    static_assert(
+        !NamesGroup<J> || !OrdersTotally<J>,
+        "a job with Group has no Partition of TotalOrder, whose ranges of whole keys would cut a group in two");
   }
+  static_assert(!NamesOutputs<J> || HasOutputs<J>,
+                "Outputs is `using Outputs = millrace::NamedOutputs<kOne, kOther>`, of millrace::NamedOutput objects");
   static_assert(!NamesOptions<J> || DeclaresOptions<J>,
                 "Options is `static void Options(millrace::JobOptions& options)`");
   static_assert(!NamesStart<J> || Starts<J>, "Start is `millrace::Status Start(millrace::TaskContext& context)`");
-  static_assert(!NamesFinishMap<J> || FinishesMap<J>, "FinishMap is `void FinishMap(auto& emit)`");
+  static_assert(!NamesFinishMap<J> || FinishesMap<J, MapEmitterOf<J>>, "FinishMap is `void FinishMap(auto& emit)`");
   static_assert(!NamesFinishReduce<J> || FinishesReduce<J>,
                 "FinishReduce is `void FinishReduce(auto& emit)`, of a job with Key and Value");
   static_assert(!NamesPrepare<J> || Prepares<J>,

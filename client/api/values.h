@@ -1,6 +1,6 @@
 // Values<V>: the values of one key, as Reduce sees them: for (V value : values) ...
 // They can be passed over only once; Reduce may stop early. A std::string_view among them lives until the next one is
-// taken.
+// taken. Those of a group (group.h) have keys of their own: values.key() is the key of the current value.
 // Thread rule: one thread.
 #pragma once
 
@@ -13,10 +13,11 @@
 
 namespace millrace {
 
-template <class V>
+// `Records` is what gives the bytes of the values.
+template <class V, class Records = reduce::Groups>
 class Values {
  public:
-  explicit Values(reduce::Groups& groups) : groups_(groups) {}
+  explicit Values(Records& records) : records_(records) {}
 
   class Iterator {
    public:
@@ -40,17 +41,29 @@ class Values {
     return Iterator(*this);
   }
   [[nodiscard]] std::default_sentinel_t end() const { return {}; }
+  // Returns the key of the current value, in a job with Group. It lives until the next one is taken.
+  template <class R = Records>
+  [[nodiscard]] const auto& key() const {
+    constexpr bool kGroups = requires(const R& records) { records.first(); };
+    static_assert(kGroups,
+                  "values.key() is of a job with Group: without one, the key of all values is what Reduce is given");
+    if constexpr (kGroups) {
+      return records_.key();
+    } else {
+      return value_;
+    }
+  }
   // Returns false after bytes that are not a V; such bytes end the values.
   [[nodiscard]] bool ok() const { return ok_; }
 
  private:
   void Advance() {
     std::string_view bytes;
-    more_ = ok_ && groups_.NextValue(&bytes);
+    more_ = ok_ && records_.NextValue(&bytes);
     if (more_ && !internal::ValueBytes<V>::Decode(bytes, &value_)) more_ = ok_ = false;
   }
 
-  reduce::Groups& groups_;
+  Records& records_;
   V value_{};
   bool more_ = false;
   bool ok_ = true;

@@ -121,6 +121,11 @@ Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
   if (job.pipeline) return Status::Ok();  // its steps say what they read
   const bool reads = job.split_by != job::SplitBy::kNumbers;
   if (reads && options.inputs.empty()) return Invalid("the job reads input, but none is given; give INPUT...");
+  if (!job.mappers.empty() && options.inputs.size() != job.mappers.size()) {
+    return Invalid("the job has " + std::to_string(job.mappers.size()) + " mappers, one for each INPUT, and " +
+                   std::to_string(options.inputs.size()) +
+                   " INPUTs are given; give as many, in the order of the mappers");
+  }
   if (reads || options.inputs.empty()) return Status::Ok();
   return Invalid("the job makes its own data; leave out the input " + Quote(options.inputs[0]));
 }
@@ -155,11 +160,12 @@ Result<JobId> Submit(const Invocation& invocation, dfs::DfsClient& files, Prepar
   job::JobRequest& request = prepared->request;
   MILLRACE_TRY(CheckPaths(files, request));
   MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
-  const job::SplitBy split_by = request.description.split_by;
-  if (request.description.decompresses &&
-      (split_by == job::SplitBy::kBlock || split_by == job::SplitBy::kFixedRecords)) {
-    MILLRACE_ASSIGN(request.uncut, job::FindCompressedInput(files, request.inputs));
+  std::vector<std::string> cut;  // the inputs that are cut where they are not compressed
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    const job::InputCut how = job::CutOf(request.description, i);
+    if (how.decompresses && how.split_by != job::SplitBy::kFile) cut.push_back(request.inputs[i]);
   }
+  MILLRACE_ASSIGN(request.uncut, job::FindCompressedInput(files, cut));
   request.input_sample = job::SampleInput(files, request.inputs);
   MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
   return job::JobClient(files).Submit(request);

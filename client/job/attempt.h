@@ -12,8 +12,8 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "client/format/byte_source.h"
-#include "client/format/output_file.h"
 #include "client/job/job_options.h"
+#include "client/job/output_files.h"
 #include "client/job/preparation.h"
 #include "client/job/record_watch.h"
 #include "client/job/segments.h"
@@ -37,7 +37,7 @@ struct MapAttempt {
   TaskContext& context;
   std::vector<MapInput>& inputs;
   map::CollectorOptions collector;
-  OutputFile* output = nullptr;  // instead of a collector, when the job runs without reduces
+  OutputFiles* output = nullptr;  // instead of a collector, when the job runs without reduces
   Random random;
   RecordWatch* watch = nullptr;   // null: every record is mapped, and none is noted
   map::CollectorFigures figures;  // result
@@ -47,7 +47,7 @@ struct ReduceAttempt {
   TaskContext& context;
   const MappedSegments& segments;  // in the order of map tasks
   std::uint64_t memory;            // bytes for its buffers
-  OutputFile& output;
+  OutputFiles& output;
   Random random;
   std::uint64_t groups = 0;  // result
 };
@@ -58,13 +58,19 @@ struct NumberRange {
   std::uint64_t records = 0;  // of all maps together
 };
 
-// A job as the runtime sees it. `map` and `reduce` may throw whatever user code throws.
-struct JobBinding {
+// How an input may be cut and read, as its format says.
+struct InputRules {
   SplitBy split_by = SplitBy::kBlock;
   std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes says it
-  bool has_reduce = false;         // the job has its own Reduce; it gets one reduce if none are asked for
+  bool decompresses = true;        // compressed files are opened, unless -D input.decompress=false is given
+};
+
+// A job as the runtime sees it. `map` and `reduce` may throw whatever user code throws.
+struct JobBinding {
+  InputRules input;
+  std::vector<InputRules> mappers;  // of each INPUT, if the job has a mapper for each; `input` says nothing then
+  bool has_reduce = false;          // the job has its own Reduce; it gets one reduce if none are asked for
   bool combines = false;
-  bool decompresses = true;  // compressed files are opened for its Input, unless -D input.decompress=false is given
   bool map_only = false;     // the job emits nothing for reduces
   bool pipeline = false;     // it is no job, but what drives some (client/pipeline)
   bool total_order = false;  // its reduces have ranges of keys, which are made from a sample (key_sample.h)
@@ -73,6 +79,11 @@ struct JobBinding {
   std::function<Status(Preparation&)> prepare;            // null: there is nothing to prepare
   std::function<Status(MapAttempt&)> map;
   std::function<Status(ReduceAttempt&)> reduce;
+
+  // Returns the rules of an INPUT. Requires: there is a mapper for it, if there are mappers.
+  [[nodiscard]] const InputRules& RulesOf(std::uint32_t index) const {
+    return mappers.empty() ? input : mappers[index];
+  }
 };
 
 }  // namespace millrace

@@ -99,7 +99,7 @@ class Sampler {
 
   Result<std::vector<WeighedKey>> Run() {
     const std::uint64_t asked = job_.options().bytes(kSampleOption);
-    if (binding_.split_by != SplitBy::kNumbers) MILLRACE_TRY(List());
+    if (binding_.input.split_by != SplitBy::kNumbers) MILLRACE_TRY(List());
     const std::uint64_t wanted = std::uint64_t{job_.reduces()} * kSampleOfReduce;
     std::uint64_t size = asked != 0 ? asked : std::clamp(wanted, kLeastSample, kMostSample);
     while (true) {
@@ -113,6 +113,8 @@ class Sampler {
  private:
   Status List() {
     for (std::uint32_t index = 0; index < job_.inputs().size(); ++index) {
+      if (!binding_.mappers.empty() && index >= binding_.mappers.size())
+        return Invalid("the job has a mapper for each INPUT; name one INPUT for each mapper");
       MILLRACE_ASSIGN(const std::vector<InputFile> listed, job_.files().List(job_.inputs()[index]));
       for (const InputFile& file : listed) {
         if (file.length > 0) files_.push_back({file, index});
@@ -125,7 +127,7 @@ class Sampler {
   Result<std::vector<WeighedKey>> SampleOf(std::uint64_t size) {
     const std::uint64_t pieces = std::max<std::uint64_t>(size / kSamplePiece, 1);
     std::vector<Batch> batches;
-    if (binding_.split_by == SplitBy::kNumbers) {
+    if (binding_.input.split_by == SplitBy::kNumbers) {
       batches = BatchesOfNumbers(pieces);
     } else {
       MILLRACE_ASSIGN(batches, BatchesOfFiles(size, pieces));
@@ -190,11 +192,11 @@ class Sampler {
           everything_ ? static_cast<double>(file.length) : step * static_cast<double>(piece - first);
       const Piece all{{file.path, 0, file.length, file.length}, file.name, each.index, file, kNoLimit};
       if (everything_ || piece > first) {
-        MILLRACE_ASSIGN(const bool compressed, IsCompressed(file));
+        MILLRACE_ASSIGN(const bool compressed, IsCompressed(each));
         if (compressed) {
           batches.push_back({{all}, stands_for, true});
           if (!everything_) batches.back().pieces[0].enough = std::max((piece - first) * kSamplePiece, kLeastOpened);
-        } else if (binding_.split_by == SplitBy::kFile || file.length <= 2 * kSamplePiece) {
+        } else if (binding_.RulesOf(each.index).split_by == SplitBy::kFile || file.length <= 2 * kSamplePiece) {
           add(all, stands_for);
         } else if (everything_) {
           for (std::uint64_t i = 0; i < kParts; ++i) {
@@ -247,12 +249,12 @@ class Sampler {
       input.split = piece.split;
       input.name = piece.name;
       input.index = piece.index;
-      if (binding_.split_by == SplitBy::kNumbers) {
+      if (binding_.input.split_by == SplitBy::kNumbers) {
         read += piece.split.length;
         continue;
       }
       MILLRACE_ASSIGN(std::unique_ptr<ByteSource> source, job_.files().Open(piece.file));
-      if (binding_.decompresses && engine.decompress)
+      if (binding_.RulesOf(piece.index).decompresses && engine.decompress)
         source =
             std::make_unique<OpenedSource>(std::move(source), piece.split, [&](std::uint64_t bytes) { taken = bytes; });
       input.source = std::make_unique<FirstBytes>(std::move(source), piece.enough, records, &read);
@@ -294,9 +296,9 @@ class Sampler {
     return Status::Ok();
   }
 
-  Result<bool> IsCompressed(const InputFile& file) {
-    if (!binding_.decompresses || !job_.options().engine().decompress) return false;
-    MILLRACE_ASSIGN(const std::string first, job_.Read(file, 0, kCompressionBytes));
+  Result<bool> IsCompressed(const NamedFile& each) {
+    if (!binding_.RulesOf(each.index).decompresses || !job_.options().engine().decompress) return false;
+    MILLRACE_ASSIGN(const std::string first, job_.Read(each.file, 0, kCompressionBytes));
     return CompressionOf(first) != Compression::kNone;
   }
 

@@ -4,10 +4,10 @@
 
 namespace millrace {
 
-std::string PartName(const TaskId& task) {
-  char name[32];
-  std::snprintf(name, sizeof name, "part-%c-%05u", task.reduce() ? 'r' : 'm', task.index);
-  return name;
+std::string PartName(const TaskId& task, std::string_view output) {
+  char end[32];
+  std::snprintf(end, sizeof end, "-%c-%05u", task.reduce() ? 'r' : 'm', task.index);
+  return std::string(output) + end;
 }
 
 }  // namespace millrace

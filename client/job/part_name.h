@@ -2,12 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/ids/ids.h"
 
 namespace millrace {
 
-// Returns "part-m-00003" or "part-r-00003", as Hadoop has it: five digits at least.
-[[nodiscard]] std::string PartName(const TaskId& task);
+// Returns "part-m-00003" or "part-r-00003", as Hadoop has it: five digits at least. A named output stands in the place
+// of "part".
+[[nodiscard]] std::string PartName(const TaskId& task, std::string_view output = "part");
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -18,6 +19,28 @@ Status NoJob(const std::string& executable, const std::string& why) {
 bool IsTrue(const nlohmann::json& json, const char* name) {
   const auto field = json.find(name);
   return field != json.end() && field->is_boolean() && *field;
+}
+
+std::optional<SplitBy> SplitByOf(const nlohmann::json& text) {
+  if (text == "block") return SplitBy::kBlock;
+  if (text == "file") return SplitBy::kFile;
+  if (text == "fixed") return SplitBy::kFixedRecords;
+  if (text == "numbers") return SplitBy::kNumbers;
+  return std::nullopt;
+}
+
+// Reads the mappers that the description lists, if any.
+Status ReadMappers(const std::string& executable, const nlohmann::json& json, std::vector<InputCut>* mappers) {
+  const auto list = json.find("mappers");
+  if (list == json.end()) return Status::Ok();
+  if (!list->is_array()) return NoJob(executable, "it lists its mappers in an unknown way");
+  for (const nlohmann::json& each : *list) {
+    const auto split_by = each.is_object() ? each.find("split_by") : each.end();
+    const std::optional<SplitBy> by = split_by == each.end() ? std::nullopt : SplitByOf(*split_by);
+    if (!by || by == SplitBy::kNumbers) return NoJob(executable, "a mapper of it splits its input in an unknown way");
+    mappers->push_back({*by, IsTrue(each, "decompresses")});
+  }
+  return Status::Ok();
 }
 
 // Returns the line that the job prints.
@@ -43,7 +66,7 @@ Result<JobDescription> ParseDescription(const std::string& executable, std::stri
   if (!json.is_object()) return NoJob(executable, "it does not describe itself");
   const auto version = json.find("millrace_job");
   if (version == json.end() || !version->is_number_integer()) return NoJob(executable, "it does not describe itself");
-  if (*version != 1) return NoJob(executable, "it was built for another version of Millrace");
+  if (*version != 1 && *version != 2) return NoJob(executable, "it was built for another version of Millrace");
   const auto name = json.find("name"), split_by = json.find("split_by"), record_bytes = json.find("record_bytes");
   if (name == json.end() || !name->is_string() || split_by == json.end() || !split_by->is_string() ||
       record_bytes == json.end() || !record_bytes->is_number_unsigned() ||
@@ -55,23 +78,24 @@ Result<JobDescription> ParseDescription(const std::string& executable, std::stri
   job.map_only = IsTrue(json, "map_only");
   job.prepares = IsTrue(json, "prepares");
   job.pipeline = IsTrue(json, "pipeline");
-  if (*split_by == "file") {
-    job.split_by = SplitBy::kFile;
-  } else if (*split_by == "fixed") {
-    job.split_by = SplitBy::kFixedRecords;
-  } else if (*split_by == "numbers") {
+  MILLRACE_TRY(ReadMappers(executable, json, &job.mappers));
+  const std::optional<SplitBy> by = SplitByOf(*split_by);
+  if (!by) return NoJob(executable, "it splits its input in an unknown way");
+  job.split_by = *by;
+  if (job.split_by == SplitBy::kNumbers) {
     const auto maps = json.find("maps"), records = json.find("records");
     if (maps == json.end() || !maps->is_number_unsigned() || *maps > std::numeric_limits<std::uint32_t>::max() ||
         records == json.end() || !records->is_number_unsigned()) {
       return NoJob(executable, "its description lacks a field");
     }
-    job.split_by = SplitBy::kNumbers;
     job.maps = *maps;
     job.records = *records;
-  } else if (*split_by != "block") {
-    return NoJob(executable, "it splits its input in an unknown way");
   }
   return job;
+}
+
+InputCut CutOf(const JobDescription& job, std::size_t input) {
+  return job.mappers.empty() ? InputCut{job.split_by, job.decompresses} : job.mappers[input];
 }
 
 Result<std::pair<std::string, std::string>> ParseParameter(std::string_view text) {

@@ -2,6 +2,7 @@
 // thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,16 +18,24 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 
 enum class SplitBy { kBlock, kFile, kFixedRecords, kNumbers };
 
+// How an input may be cut.
+struct InputCut {
+  SplitBy split_by = SplitBy::kBlock;
+  bool decompresses = false;  // compressed files are opened, each by one map
+  bool operator==(const InputCut&) const = default;
+};
+
 struct JobDescription {
   std::string name;
   SplitBy split_by = SplitBy::kBlock;
-  std::uint32_t record_bytes = 0;  // of fixed records
-  std::uint32_t maps = 0;          // with numbers: the job reads no input, its maps make the data
-  std::uint64_t records = 0;       // with numbers: those of all maps together
-  bool decompresses = false;       // compressed files are opened, each by one map
-  bool map_only = false;           // the job emits nothing for reduces
-  bool prepares = false;           // see PrepareJob
-  bool pipeline = false;           // it is no job, but drives some (client/pipeline/run_pipeline.h)
+  std::uint32_t record_bytes = 0;      // of fixed records
+  std::uint32_t maps = 0;              // with numbers: the job reads no input, its maps make the data
+  std::uint64_t records = 0;           // with numbers: those of all maps together
+  bool decompresses = false;           // compressed files are opened, each by one map
+  std::vector<InputCut> mappers = {};  // of each INPUT, if the job has a mapper for each of them
+  bool map_only = false;               // the job emits nothing for reduces
+  bool prepares = false;               // see PrepareJob
+  bool pipeline = false;               // it is no job, but drives some (client/pipeline/run_pipeline.h)
 };
 
 // Makes a pair of "name=value"; kInvalid without a name or an equals sign.
@@ -45,6 +54,9 @@ struct JobOption {
 
 // Runs `executable --millrace-describe` and returns the options that it lists: those of the engine and the job's own.
 [[nodiscard]] Result<std::vector<JobOption>> OptionsOfJob(const std::string& executable, const CaptureLimits& limits);
+
+// Returns how an INPUT may be cut: as its mapper says, if the job has mappers. Requires: there is a mapper for it then.
+[[nodiscard]] InputCut CutOf(const JobDescription& job, std::size_t input);
 
 // Returns the options in the line of a description; kInvalid, naming the executable, if one of them lacks a field.
 [[nodiscard]] Result<std::vector<JobOption>> ParseOptions(const std::string& executable, std::string_view line);

@@ -119,6 +119,11 @@ void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
   out.setDecompresses(request.description.decompresses);
   auto uncut = out.initUncut(static_cast<unsigned>(request.uncut.size()));
   for (unsigned i = 0; i < uncut.size(); ++i) uncut.set(i, ToData(request.uncut[i]));
+  auto cuts = out.initCuts(static_cast<unsigned>(request.description.mappers.size()));
+  for (unsigned i = 0; i < cuts.size(); ++i) {
+    cuts[i].setSplitBy(static_cast<master::wire::SplitBy>(request.description.mappers[i].split_by));
+    cuts[i].setDecompresses(request.description.mappers[i].decompresses);
+  }
   out.setMaps(request.description.maps);
   out.setRecords(request.description.records);
   out.setPack(request.pack);

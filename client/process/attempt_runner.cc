@@ -1,13 +1,15 @@
 #include "client/process/attempt_runner.h"
 
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "client/format/opened_source.h"
-#include "client/job/part_name.h"
+#include "client/job/output_files.h"
 #include "client/job/segments.h"
 #include "client/process/crash_report.h"
 #include "client/process/dfs_source.h"
@@ -35,12 +37,11 @@ Status Guarded(const char* what, const std::function<Status()>& run, const std::
   }
 }
 
-// The output file of an attempt, such as "part-r-00003". It is created when the first bytes come.
+// An output file of an attempt, such as "part-r-00003". It is created when the first bytes come.
 class PartFile {
  public:
-  PartFile(const SetUp& set_up, const JobOptions& options, const AttemptId& attempt, Storage& storage)
-      : storage_(storage), attempt_(ToText(attempt)) {
-    name_ = PartName(attempt.task);
+  PartFile(const SetUp& set_up, const JobOptions& options, const AttemptId& attempt, Storage& storage, std::string name)
+      : storage_(storage), attempt_(ToText(attempt)), name_(std::move(name)) {
     path_ = set_up.output_directory + "/_temporary/" + attempt_ + "/" + name_;
     const EngineOptions& engine = options.engine();
     options_.replication =
@@ -75,15 +76,36 @@ class PartFile {
   dfs::FileWriter::HandedOver handed_;
 };
 
-Result<std::optional<TaskOutput>> FinishOutput(OutputFile& output, PartFile& part, TaskContext& context) {
-  MILLRACE_TRY(output.Finish());
-  context.counter("millrace", "output_records").Set(static_cast<std::int64_t>(output.records()));
-  context.counter("millrace", "output_bytes").Set(static_cast<std::int64_t>(output.bytes()));
-  return std::optional<TaskOutput>(part.Take());
-}
+// The output files of an attempt in the file system.
+class AttemptFiles {
+ public:
+  AttemptFiles(const SetUp& set_up, const JobOptions& options, const AttemptId& attempt, Storage& storage)
+      : files_(attempt.task, [this, &set_up, &options, attempt, &storage](const std::string& name) {
+          PartFile& part = parts_.emplace_back(set_up, options, attempt, storage, name);
+          return std::make_unique<OutputFile>([&part](std::string_view bytes) { return part.Write(bytes); },
+                                              [&part] { return part.HandOver(); });
+        }) {}
+  AttemptFiles(const AttemptFiles&) = delete;
+  AttemptFiles& operator=(const AttemptFiles&) = delete;
 
-// With `decompress`, files that are compressed are opened.
-std::vector<MapInput> OpenInputs(const MapLaunch& launch, bool decompress, Storage& storage, TaskContext& context) {
+  [[nodiscard]] OutputFiles& files() { return files_; }
+  // Hands the files over. Returns them, the part file first.
+  Result<std::vector<TaskOutput>> Finish(TaskContext& context) {
+    MILLRACE_TRY(files_.Finish());
+    files_.Count(context);
+    std::vector<TaskOutput> outputs;
+    for (PartFile& part : parts_) outputs.push_back(part.Take());
+    return outputs;
+  }
+
+ private:
+  std::deque<PartFile> parts_;  // the first one is the part file
+  OutputFiles files_;
+};
+
+// Files that are compressed are opened where the rules of their INPUT say so.
+Result<std::vector<MapInput>> OpenInputs(const MapLaunch& launch, const JobBinding& binding, Storage& storage,
+                                         TaskContext& context) {
   Counter& local = context.counter("millrace", "bytes_read_local");
   Counter& remote = context.counter("millrace", "bytes_read_remote");
   Counter& wait = context.counter("millrace", "remote_read_micros");
@@ -93,7 +115,11 @@ std::vector<MapInput> OpenInputs(const MapLaunch& launch, bool decompress, Stora
     Split split{piece.path, piece.offset, piece.length, piece.file_length};
     std::unique_ptr<ByteSource> source =
         std::make_unique<DfsSource>(storage, piece.path, piece.file_length, piece.blocks, local, remote, wait);
-    if (decompress) {
+    if (!binding.mappers.empty() && piece.input >= binding.mappers.size()) {
+      return Invalid("the map reads INPUT " + std::to_string(piece.input + 1) + ", and the job has " +
+                     std::to_string(binding.mappers.size()) + " mappers; name one INPUT for each mapper");
+    }
+    if (context.options().engine().decompress && binding.RulesOf(piece.input).decompresses) {
       source = std::make_unique<OpenedSource>(std::move(source), split,
                                               [&context](std::uint64_t bytes) { context.SetTaken(bytes); });
     }
@@ -114,9 +140,9 @@ std::function<bool(std::string_view, std::uint64_t)> AttemptRunner::ChooserFor(c
   };
 }
 
-Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
+Result<std::vector<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
   const EngineOptions& engine = context.options().engine();
-  std::vector<MapInput> inputs = OpenInputs(launch, binding_.decompresses && engine.decompress, storage_, context);
+  MILLRACE_ASSIGN(std::vector<MapInput> inputs, OpenInputs(launch, binding_, storage_, context));
   MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), nullptr, {}};
   std::optional<RecordWatch> watch;
   if (engine.skip_bad_records > 0) {
@@ -124,7 +150,7 @@ Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, Ta
     attempt.watch = &watch.emplace(std::move(made));
   }
   const auto run = [&] { return binding_.map(attempt); };
-  const MapPlace place(attempt, binding_.split_by);
+  const MapPlace place(attempt, binding_.input.split_by);
   const CrashPlace crash_place(place);
   const auto where = [&] { return place.Text(); };
   if (set_up_.reduces > 0) {
@@ -138,26 +164,24 @@ Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, Ta
                          last_map_keys_};
     MILLRACE_TRY(Guarded("the job's map", run, where));
     last_map_keys_ = attempt.figures.output_records;
-    return std::optional<TaskOutput>();
+    return std::vector<TaskOutput>();
   }
-  PartFile part(set_up_, context.options(), launch.attempt, storage_);
-  OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
-  attempt.output = &output;
+  AttemptFiles output(set_up_, context.options(), launch.attempt, storage_);
+  attempt.output = &output.files();
   MILLRACE_TRY(Guarded("the job's map", run, where));
-  return FinishOutput(output, part, context);
+  return output.Finish(context);
 }
 
-Result<std::optional<TaskOutput>> AttemptRunner::Reduce(const ReduceLaunch& launch, TaskContext& context) {
+Result<std::vector<TaskOutput>> AttemptRunner::Reduce(const ReduceLaunch& launch, TaskContext& context) {
   MILLRACE_ASSIGN(const MappedSegments segments, MappedSegments::Open(launch.segments));
   context.SetTotal(segments.raw_bytes());
-  PartFile part(set_up_, context.options(), launch.attempt, storage_);
-  OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
-  ReduceAttempt attempt{context, segments, context.facts().memory, output, Random(random_.Next())};
+  AttemptFiles output(set_up_, context.options(), launch.attempt, storage_);
+  ReduceAttempt attempt{context, segments, context.facts().memory, output.files(), Random(random_.Next())};
   MILLRACE_TRY(Guarded(
       "the job's reduce", [&] { return binding_.reduce(attempt); }, [] { return std::string(); }));
   context.counter("millrace", "reduce_input_records").Set(static_cast<std::int64_t>(segments.records()));
   context.counter("millrace", "reduce_input_groups").Set(static_cast<std::int64_t>(attempt.groups));
-  return FinishOutput(output, part, context);
+  return output.Finish(context);
 }
 
 }  // namespace millrace

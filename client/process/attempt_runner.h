@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/random.h"
 #include "base/status.h"
@@ -24,11 +24,11 @@ class AttemptRunner {
   AttemptRunner(const JobBinding& binding, const SetUp& set_up, Storage& storage, Random& random)
       : binding_(binding), set_up_(set_up), storage_(storage), random_(random) {}
 
-  // Runs a map. It leaves the run file, or the output of a job without reduces. What user code throws is returned as
-  // kInvalid.
-  [[nodiscard]] Result<std::optional<TaskOutput>> Map(const MapLaunch& launch, TaskContext& context);
+  // Runs a map. It leaves the run file, or the output of a job without reduces, and returns the files of that, the part
+  // file first. What user code throws is returned as kInvalid.
+  [[nodiscard]] Result<std::vector<TaskOutput>> Map(const MapLaunch& launch, TaskContext& context);
   // Runs a reduce. Every segment is checked against its checksum before its first record is believed.
-  [[nodiscard]] Result<std::optional<TaskOutput>> Reduce(const ReduceLaunch& launch, TaskContext& context);
+  [[nodiscard]] Result<std::vector<TaskOutput>> Reduce(const ReduceLaunch& launch, TaskContext& context);
 
  private:
   // Returns the function that decides whether the map's run is compressed, if that is decided here; else an empty one.

@@ -50,6 +50,16 @@ Status SetAll(const std::vector<std::string>& arguments, JobOptions* options) {
   return Status::Ok();
 }
 
+// Returns rules that are right for the inputs of all mappers, for a master that does not know of mappers: a file that
+// may not be cut for one of them is whole for all.
+InputRules RulesOfAll(const std::vector<InputRules>& mappers) {
+  const auto any = [&](SplitBy by) { return std::ranges::find(mappers, by, &InputRules::split_by) != mappers.end(); };
+  InputRules all = mappers.front();
+  all.split_by = any(SplitBy::kFile) ? SplitBy::kFile : any(SplitBy::kFixed) ? SplitBy::kFixed : SplitBy::kBlock;
+  all.decompresses = std::ranges::any_of(mappers, &InputRules::decompresses);
+  return all;
+}
+
 }  // namespace
 
 Result<std::string> DescribeJob(const JobBinding& binding, const std::string& name,
@@ -57,10 +67,14 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
   JobOptions options;
   binding.declare(options);
   MILLRACE_TRY(SetAll(arguments, &options));
-  std::uint64_t record_bytes = binding.record_bytes;
-  if (binding.split_by == SplitBy::kFixed && record_bytes == 0) record_bytes = options.engine().record_bytes;
+  const InputRules input = binding.mappers.empty() ? binding.input : RulesOfAll(binding.mappers);
+  const auto fixed = [](const InputRules& rules) {
+    return rules.split_by == SplitBy::kFixed && rules.record_bytes == 0;
+  };
+  std::uint64_t record_bytes = input.record_bytes;
+  if (fixed(input)) record_bytes = options.engine().record_bytes;
   if (!arguments.empty()) {
-    if (binding.split_by == SplitBy::kFixed && record_bytes == 0) {
+    if ((fixed(input) || std::ranges::any_of(binding.mappers, fixed)) && options.engine().record_bytes == 0) {
       return Invalid("the job reads records of a fixed length; give -D input.record_bytes=N");
     }
     MILLRACE_TRY(options.Validate());
@@ -76,15 +90,21 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
                     {"required", options.required(option.name)},
                     {"engine", options.of_engine(option.name)}});
   }
-  const nlohmann::json job = {{"millrace_job", 1},
+  nlohmann::json mappers = nlohmann::json::array();
+  for (const InputRules& rules : binding.mappers) {
+    mappers.push_back(
+        {{"split_by", ToText(rules.split_by)}, {"decompresses", rules.decompresses && options.engine().decompress}});
+  }
+  const nlohmann::json job = {{"millrace_job", binding.mappers.empty() ? 1 : 2},
                               {"name", name},
-                              {"split_by", ToText(binding.split_by)},
+                              {"split_by", ToText(input.split_by)},
                               {"record_bytes", record_bytes},
                               {"maps", numbers.maps},
                               {"records", numbers.records},
                               {"has_reduce", binding.has_reduce},
                               {"combines", binding.combines},
-                              {"decompresses", binding.decompresses && options.engine().decompress},
+                              {"decompresses", input.decompresses && options.engine().decompress},
+                              {"mappers", std::move(mappers)},
                               {"map_only", binding.map_only},
                               {"prepares", binding.prepare != nullptr || binding.total_order},
                               {"pipeline", binding.pipeline},

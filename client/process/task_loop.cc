@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "client/job/job_options.h"
 #include "client/job/side_files.h"
@@ -103,7 +104,7 @@ class TaskLoop {
 
   template <class LaunchOf>
   Status Run(const LaunchOf& launch,
-             Result<std::optional<TaskOutput>> (AttemptRunner::*run)(const LaunchOf&, TaskContext&)) {
+             Result<std::vector<TaskOutput>> (AttemptRunner::*run)(const LaunchOf&, TaskContext&)) {
     capnp::MallocMessageBuilder answer;
     if (prepared_ == nullptr) {
       EncodeFailed(launch.attempt, "the task process was not set up for a job", &answer);
@@ -116,7 +117,7 @@ class TaskLoop {
                          {set_up.shared_directory, prepared_->options.engine().mapped_files, set_up.reserved_bytes});
     TaskContext context({launch.attempt, set_up.name, set_up.maps, set_up.reduces, launch.scratch, memory},
                         prepared_->options, side_files);
-    const Result<std::optional<TaskOutput>> result = [&]() -> Result<std::optional<TaskOutput>> {
+    const Result<std::vector<TaskOutput>> result = [&]() -> Result<std::vector<TaskOutput>> {
       MILLRACE_TRY(Redirect(STDOUT_FILENO, launch.stdout_path));
       MILLRACE_TRY(Redirect(STDERR_FILENO, launch.stderr_path));
       const ProgressReporter reporter(channel_, context, options_.progress_interval, options_.daemon_gone);

@@ -176,11 +176,14 @@ void EncodeProgress(const AttemptId& attempt, double fraction, const std::string
 }
 
 void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& counters,
-                const std::optional<TaskOutput>& output, capnp::MessageBuilder* message) {
+                const std::vector<TaskOutput>& outputs, capnp::MessageBuilder* message) {
   auto done = message->initRoot<wire::FromTask>().initDone();
   ToWire(attempt, done.initAttempt());
   EncodeCounters(counters, done.initCounters(static_cast<capnp::uint>(counters.size())));
-  if (output) Encode(*output, done.initOutput());
+  if (outputs.empty()) return;
+  Encode(outputs.front(), done.initOutput());
+  auto named = done.initNamed(static_cast<capnp::uint>(outputs.size() - 1));
+  for (capnp::uint i = 0; i < named.size(); ++i) Encode(outputs[i + 1], named[i]);
 }
 
 void EncodeFailed(const AttemptId& attempt, const std::string& error, capnp::MessageBuilder* message) {

@@ -5,7 +5,6 @@
 #include <capnp/message.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -82,8 +81,9 @@ struct TaskOutput {
 void EncodeReady(const std::string& error, capnp::MessageBuilder* message);
 void EncodeProgress(const AttemptId& attempt, double fraction, const std::string& status,
                     const std::vector<CounterValue>& counters, capnp::MessageBuilder* message);
+// `outputs` are the files that the attempt wrote, the part file first.
 void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& counters,
-                const std::optional<TaskOutput>& output, capnp::MessageBuilder* message);
+                const std::vector<TaskOutput>& outputs, capnp::MessageBuilder* message);
 // Encodes a failure; `error` is made one line, of 4 KiB at most.
 void EncodeFailed(const AttemptId& attempt, const std::string& error, capnp::MessageBuilder* message);
 

@@ -62,25 +62,23 @@ Status FileSource::ReadAt(std::uint64_t offset, std::uint64_t size, std::string*
   return Status::Ok();
 }
 
-Result<std::vector<Piece>> PiecesOf(const std::vector<std::string>& inputs, SplitBy split_by, bool decompress,
+Result<std::vector<Piece>> PiecesOf(const std::string& input, std::uint32_t index, SplitBy split_by, bool decompress,
                                     std::uint64_t length) {
+  std::vector<InputFile> files;
+  MILLRACE_TRY(Collect(input, "", &files));
   std::vector<Piece> pieces;
-  for (std::uint32_t index = 0; index < inputs.size(); ++index) {
-    std::vector<InputFile> files;
-    MILLRACE_TRY(Collect(inputs[index], "", &files));
-    for (const InputFile& file : files) {
-      if (file.length == 0) {
-        if (split_by == SplitBy::kFile) pieces.push_back({file.name, index, {file.path, 0, 0, 0}});
-        continue;
-      }
-      bool whole = split_by == SplitBy::kFile;
-      if (!whole && decompress) {
-        MILLRACE_ASSIGN(whole, IsCompressed(file));
-      }
-      const std::uint64_t step = whole ? file.length : length;
-      for (std::uint64_t at = 0; at < file.length; at += step) {
-        pieces.push_back({file.name, index, {file.path, at, std::min(step, file.length - at), file.length}});
-      }
+  for (const InputFile& file : files) {
+    if (file.length == 0) {
+      if (split_by == SplitBy::kFile) pieces.push_back({file.name, index, {file.path, 0, 0, 0}});
+      continue;
+    }
+    bool whole = split_by == SplitBy::kFile;
+    if (!whole && decompress) {
+      MILLRACE_ASSIGN(whole, IsCompressed(file));
+    }
+    const std::uint64_t step = whole ? file.length : length;
+    for (std::uint64_t at = 0; at < file.length; at += step) {
+      pieces.push_back({file.name, index, {file.path, at, std::min(step, file.length - at), file.length}});
     }
   }
   return pieces;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,7 +18,7 @@
 #include "base/text.h"
 #include "client/format/opened_source.h"
 #include "client/job/key_sample.h"
-#include "client/job/part_name.h"
+#include "client/job/output_files.h"
 #include "client/job/side_files.h"
 #include "client/solo/local_input.h"
 
@@ -59,6 +60,22 @@ class OutputDirectory {
   OutputDirectory(std::string output, std::string temporary)
       : output_(std::move(output)), temporary_(std::move(temporary)) {}
   std::string output_, temporary_;
+};
+
+// A file that is created by the first Write.
+class LocalOutput {
+ public:
+  explicit LocalOutput(std::string path) : path_(std::move(path)) {}
+  Status Write(std::string_view bytes) {
+    if (!file_.valid()) {
+      MILLRACE_ASSIGN(file_, OpenFile(path_, O_WRONLY | O_CREAT | O_EXCL));
+    }
+    return WriteAll(file_.get(), bytes, path_);
+  }
+
+ private:
+  const std::string path_;
+  Fd file_;
 };
 
 class Job {
@@ -115,10 +132,10 @@ class Job {
     inputs[0].split = piece.split;
     inputs[0].name = piece.name;
     inputs[0].index = piece.index;
-    if (binding_.split_by != SplitBy::kNumbers) {
+    if (binding_.input.split_by != SplitBy::kNumbers) {
       MILLRACE_ASSIGN(FileSource source, FileSource::Open(piece.split.name, piece.split.file_length));
       inputs[0].source = std::make_unique<FileSource>(std::move(source));
-      if (binding_.decompresses && options_.engine().decompress) {
+      if (binding_.RulesOf(piece.index).decompresses && options_.engine().decompress) {
         inputs[0].source = std::make_unique<OpenedSource>(std::move(inputs[0].source), piece.split,
                                                           [&context](std::uint64_t bytes) { context.SetTaken(bytes); });
       }
@@ -126,7 +143,7 @@ class Job {
     context.SetTotal(piece.split.length);
     MapAttempt attempt{context, inputs, {}, nullptr, Random(kSeed + task.index), nullptr, {}};
     if (run_.reduces == 0) {
-      return Write(task, context, [&](OutputFile& output) {
+      return Write(task, context, [&](OutputFiles& output) {
         attempt.output = &output;
         return binding_.map(attempt);
       });
@@ -145,22 +162,22 @@ class Job {
     }
     MILLRACE_ASSIGN(const MappedSegments mapped, MappedSegments::Open(segments));
     context.SetTotal(mapped.raw_bytes());
-    return Write(task, context, [&](OutputFile& output) {
+    return Write(task, context, [&](OutputFiles& output) {
       ReduceAttempt attempt{context, mapped, context.facts().memory, output, Random(kSeed + task.index)};
       return binding_.reduce(attempt);
     });
   }
 
-  // Writes the task's part file; it is there, if empty, also when nothing is written.
-  Status Write(const TaskId& task, TaskContext& context, const std::function<Status(OutputFile&)>& write) {
-    const std::string path = output_.PathOf(PartName(task));
-    MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL));
-    OutputFile output([&](std::string_view bytes) { return WriteAll(file.get(), bytes, path); },
-                      [] { return Status::Ok(); });
+  // Writes the task's files; its part file is there, if empty, also when nothing is written.
+  Status Write(const TaskId& task, TaskContext& context, const std::function<Status(OutputFiles&)>& write) {
+    OutputFiles output(task, [&](const std::string& name) {
+      const auto file = std::make_shared<LocalOutput>(output_.PathOf(name));
+      return std::make_unique<OutputFile>([file](std::string_view bytes) { return file->Write(bytes); },
+                                          [file] { return file->Write({}); });
+    });
     MILLRACE_TRY(write(output));
     MILLRACE_TRY(output.Finish());
-    context.counter("millrace", "output_records").Set(static_cast<std::int64_t>(output.records()));
-    context.counter("millrace", "output_bytes").Set(static_cast<std::int64_t>(output.bytes()));
+    output.Count(context);
     return Status::Ok();
   }
 
@@ -178,12 +195,24 @@ class Job {
 };
 
 Result<std::vector<Piece>> Pieces(const JobBinding& binding, const JobOptions& options, const SoloRun& run) {
-  if (binding.split_by == SplitBy::kNumbers) {
+  if (binding.input.split_by == SplitBy::kNumbers) {
     if (!run.inputs.empty()) return Invalid("the job makes its own data; leave out the input " + Quote(run.inputs[0]));
     return PiecesOf(binding.numbers(options));
   }
   if (run.inputs.empty()) return Invalid("the job reads input, but none is given; give INPUT...");
-  return PiecesOf(run.inputs, binding.split_by, binding.decompresses && options.engine().decompress, run.split_length);
+  if (!binding.mappers.empty() && run.inputs.size() != binding.mappers.size()) {
+    return Invalid("the job has " + std::to_string(binding.mappers.size()) + " mappers, one for each INPUT, and " +
+                   std::to_string(run.inputs.size()) + " INPUTs are given; give as many, in the order of the mappers");
+  }
+  std::vector<Piece> pieces;
+  for (std::uint32_t i = 0; i < run.inputs.size(); ++i) {
+    const InputRules& rules = binding.RulesOf(i);
+    MILLRACE_ASSIGN(std::vector<Piece> of_input,
+                    PiecesOf(run.inputs[i], i, rules.split_by, rules.decompresses && options.engine().decompress,
+                             run.split_length));
+    std::ranges::move(of_input, std::back_inserter(pieces));
+  }
+  return pieces;
 }
 
 }  // namespace

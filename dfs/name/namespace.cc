@@ -147,6 +147,14 @@ struct Namespace::Impl {
   // Checks that a file may become visible at `path`. `self` is the open file that wants to, or 0 if it is not open yet.
   [[nodiscard]] Status CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
                                   Micros now) const;
+  // What is needed to complete a file, once it is known that it can be.
+  struct Completing {
+    const OpenEntry* entry;
+    Lookup at;
+    std::vector<bool> named;  // of the blocks that were given out
+  };
+  [[nodiscard]] Result<Completing> ReadyToComplete(FileId file, std::string_view path, const std::vector<Block>& blocks,
+                                                   Micros now) const;
   void StoreNode(const TreeNode& node, WriteBatch* batch) const;
   void RemoveKeys(const TreeNode& node, WriteBatch* batch) const;  // those of the node and of all below it
   // Removes an open file from the table. Its blocks go to *freed, except those that `kept` has by their index.
@@ -431,22 +439,34 @@ Status Namespace::Complete(FileId file, const std::vector<Block>& blocks, Micros
   return CompleteAs(file, std::string(entry->file.path), blocks, now, batch, freed);
 }
 
-Status Namespace::CompleteAs(FileId file, std::string_view path, const std::vector<Block>& blocks, Micros now,
-                             WriteBatch* batch, std::vector<BlockId>* freed) {
-  const OpenEntry* entry = impl_->open.Find(file);
+Result<Namespace::Impl::Completing> Namespace::Impl::ReadyToComplete(FileId file, std::string_view path,
+                                                                     const std::vector<Block>& blocks,
+                                                                     Micros now) const {
+  const OpenEntry* entry = open.Find(file);
   if (entry == nullptr) return NotOpen(file);
   if (entry->orphaned) {
     return NotFound(Quote(entry->file.path) + ": its directory was removed while it was written");
   }
-  const CreateOptions& options = entry->file.options;
-  Lookup at = impl_->tree.Find(path);
-  MILLRACE_TRY(impl_->CheckPlace(path, at, options.overwrite, file, now));
-  MILLRACE_ASSIGN(const std::vector<bool> named, CheckBlocks(entry->file, blocks));
+  Lookup at = tree.Find(path);
+  MILLRACE_TRY(CheckPlace(path, at, entry->file.options.overwrite, file, now));
+  MILLRACE_ASSIGN(std::vector<bool> named, CheckBlocks(entry->file, blocks));
   if (blocks.size() < entry->file.synced.size()) {
     return Invalid(Quote(entry->file.path) + ": " + std::to_string(blocks.size()) + " blocks are less than the " +
                    std::to_string(entry->file.synced.size()) + " that are synced");
   }
+  return Completing{entry, std::move(at), std::move(named)};
+}
 
+Status Namespace::CheckComplete(FileId file, std::string_view path, const std::vector<Block>& blocks,
+                                Micros now) const {
+  return impl_->ReadyToComplete(file, path, blocks, now).status();
+}
+
+Status Namespace::CompleteAs(FileId file, std::string_view path, const std::vector<Block>& blocks, Micros now,
+                             WriteBatch* batch, std::vector<BlockId>* freed) {
+  MILLRACE_ASSIGN(Impl::Completing ready, impl_->ReadyToComplete(file, path, blocks, now));
+  Lookup& at = ready.at;
+  const CreateOptions& options = ready.entry->file.options;
   if (at.node != nullptr) impl_->tree.Destroy(at.node, freed);
   Directory* parent = impl_->MakeParents(&at, options.owner, now, batch);
   auto made = std::make_unique<File>();
@@ -460,7 +480,7 @@ Status Namespace::CompleteAs(FileId file, std::string_view path, const std::vect
   const TreeNode* node = made.get();
   impl_->tree.Attach(parent, at.rest, std::move(made));
   impl_->StoreNode(*node, batch);
-  impl_->CloseOpen(*entry, named, batch, freed);
+  impl_->CloseOpen(*ready.entry, ready.named, batch, freed);
   return Status::Ok();
 }
 

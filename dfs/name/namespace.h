@@ -138,6 +138,9 @@ class Namespace {
   // name.
   Status CompleteAs(FileId file, std::string_view path, const std::vector<Block>& blocks, Micros now, WriteBatch* batch,
                     std::vector<BlockId>* freed);
+  // Says whether CompleteAs would succeed, and changes nothing: files that are to appear together are all asked first.
+  [[nodiscard]] Status CheckComplete(FileId file, std::string_view path, const std::vector<Block>& blocks,
+                                     Micros now) const;
   // Gives the file up. It becomes visible with what was synced, as by Complete; its other blocks, or all of them if
   // Complete would fail, go to *freed. Returns kNotFound if the file is not open.
   struct Abandoned {

@@ -1,7 +1,12 @@
 #include "master/cluster/file_system.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "dfs/wire/block_name.h"
 #include "dfs/wire/path.h"
@@ -116,22 +121,44 @@ Status FileSystem::CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock
   return Status::Ok();
 }
 
-Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written,
-                            Micros now, WriteBatch* batch) {
-  const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+Result<FileSystem::Completing> FileSystem::ReadyToComplete(dfs::FileId file, std::string_view path,
+                                                           const std::vector<dfs::WrittenBlock>& written) const {
+  std::optional<dfs::OpenFile> open = names_.FindOpen(file);
   if (!open) return NotFound("file " + std::to_string(file) + " is not being written; it was completed or given up");
   std::vector<dfs::Block> blocks;
   for (const dfs::WrittenBlock& w : written) {
     MILLRACE_TRY(CheckNodes(*open, w));
     blocks.push_back({w.id, w.length, w.crc});
   }
-  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path.empty() ? std::string_view(open->path) : path));
+  MILLRACE_ASSIGN(std::string canonical, CanonicalPath(path.empty() ? std::string_view(open->path) : path));
+  return Completing{std::move(*open), std::move(canonical), std::move(blocks)};
+}
+
+Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written,
+                            Micros now, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const Completing ready, ReadyToComplete(file, path, written));
   std::vector<dfs::BlockId> freed;
-  MILLRACE_TRY(names_.CompleteAs(file, canonical, blocks, now, batch, &freed));
+  MILLRACE_TRY(names_.CompleteAs(file, ready.path, ready.blocks, now, batch, &freed));
   EndWrites(file);
   given_out_.erase(file);
-  AdoptBlocks(written, open->synced.size(), open->options.replication);
+  AdoptBlocks(written, ready.open.synced.size(), ready.open.options.replication);
   Free(freed, batch);
+  return Status::Ok();
+}
+
+Status FileSystem::CompleteAll(const std::vector<Completion>& files, Micros now, WriteBatch* batch) {
+  std::set<dfs::FileId> ids;
+  std::set<std::string> paths;
+  for (const Completion& file : files) {
+    MILLRACE_ASSIGN(const Completing ready, ReadyToComplete(file.file, file.path, file.written));
+    MILLRACE_TRY(names_.CheckComplete(file.file, ready.path, ready.blocks, now));
+    if (!ids.insert(file.file).second || !paths.insert(ready.path).second)
+      return Invalid("complete several files: " + Quote(ready.path) + " is named twice, or its file is");
+  }
+  for (const Completion& file : files) {
+    const Status completed = Complete(file.file, file.path, file.written, now, batch);
+    MILLRACE_CHECK(completed.ok(), completed.message());
+  }
   return Status::Ok();
 }
 

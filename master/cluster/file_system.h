@@ -52,6 +52,14 @@ class FileSystem {
   // the block nor reports it. (For a block given out before the master was started anew, any node that exists will do.)
   Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now,
                   WriteBatch* batch);
+  struct Completion {
+    dfs::FileId file = 0;
+    std::string path;
+    std::vector<dfs::WrittenBlock> written;
+  };
+  // Completes all of these files, each as Complete does, or none of them. kInvalid if a file or a path is named twice.
+  // Requires: no path lies below another.
+  Status CompleteAll(const std::vector<Completion>& files, Micros now, WriteBatch* batch);
   // Does what dfs::Namespace::Sync does; `written` is as in Complete.
   Status Sync(dfs::FileId file, std::size_t first, const std::vector<dfs::WrittenBlock>& written, WriteBatch* batch);
   // kInvalid for an open file of which something is synced: it is there to stay, whichever attempt wins.
@@ -77,6 +85,14 @@ class FileSystem {
   void EndWrites(dfs::FileId file);
   // Makes the blocks of `written` from index `from` on blocks of a file, with these replicas.
   void AdoptBlocks(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication);
+  // What is to become of an open file, once it is known that its blocks are held by nodes that may hold them.
+  struct Completing {
+    dfs::OpenFile open;
+    std::string path;
+    std::vector<dfs::Block> blocks;
+  };
+  [[nodiscard]] Result<Completing> ReadyToComplete(dfs::FileId file, std::string_view path,
+                                                   const std::vector<dfs::WrittenBlock>& written) const;
   [[nodiscard]] Status CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock& written) const;
 
   dfs::Namespace names_;

@@ -39,6 +39,13 @@ Status CheckForSchedulers(wire::JobRequest::Reader in) {
 
 Status CheckInput(wire::JobRequest::Reader in) {
   constexpr std::uint32_t kMostMaps = 100'000;
+  if (in.getCuts().size() > 0 && in.getCuts().size() != in.getInputs().size())
+    return Invalid("submit a job: " + std::to_string(in.getInputs().size()) + " inputs for " +
+                   std::to_string(in.getCuts().size()) + " mappers; one for each");
+  for (const auto cut : in.getCuts()) {
+    if (cut.getSplitBy() == wire::SplitBy::NUMBERS)
+      return Invalid("submit a job: a mapper reads files, and no numbers");
+  }
   if (in.getSplitBy() != wire::SplitBy::NUMBERS)
     return in.getInputs().size() > 0 ? Status::Ok() : Invalid("submit a job: it names no input");
   if (in.getInputs().size() > 0) return Invalid("submit a job: it reads no input, and names some");
@@ -111,6 +118,10 @@ Result<JobRequest> Read(wire::JobRequest::Reader in) {
   for (const std::uint64_t wait : in.getLocalityWaits()) request.locality_waits.push_back(static_cast<Micros>(wait));
   request.input_sample = ToString(in.getInputSample()).substr(0, kMostSample);
   MILLRACE_ASSIGN(request.split_by, Read(in.getSplitBy()));
+  for (const auto cut : in.getCuts()) {
+    MILLRACE_ASSIGN(const SplitBy split_by, Read(cut.getSplitBy()));
+    request.cuts.push_back({split_by, cut.getDecompresses()});
+  }
   return request;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namespace& names) {
   if (request.split_by == SplitBy::kNumbers) return NumberSplits(request.maps, request.records);
-  return ComputeSplits(names, request.inputs, {request.split_by, request.decompresses, request.uncut});
+  return ComputeSplits(names, request.inputs, {{request.split_by, request.decompresses}, request.cuts, request.uncut});
 }
 
 // Records of a fixed length are for jobs that compute with their positions, and numbers are spread over maps already.
@@ -22,7 +22,11 @@ std::vector<NodeId> HoldersOf(const Split& split, const FileSystem& files) {
 }
 
 // Records of a fixed length are for jobs that reckon with their places, and numbers are spread over maps already.
-bool MayPack(SplitBy split_by) { return split_by == SplitBy::kBlock || split_by == SplitBy::kFile; }
+bool MayPack(const InputCut& cut) { return cut.split_by == SplitBy::kBlock || cut.split_by == SplitBy::kFile; }
+bool MayPack(const JobRequest& request) {
+  if (request.cuts.empty()) return MayPack(InputCut{request.split_by});
+  return std::ranges::all_of(request.cuts, [](const InputCut& cut) { return MayPack(cut); });
+}
 
 }  // namespace
 
@@ -51,7 +55,7 @@ Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const File
                                            const sched::ClusterState& cluster) {
   MILLRACE_ASSIGN(std::vector<Split> splits, SplitsOf(request, files.names()));
   const std::uint64_t slots = cluster.Capacity(TaskKind::kMap);
-  const std::uint64_t target = MayPack(request.split_by) ? PackTarget(splits, request.pack, slots) : 0;
+  const std::uint64_t target = MayPack(request) ? PackTarget(splits, request.pack, slots) : 0;
   const auto has_slots = [&cluster](NodeId id) {
     const sched::NodeState* node = cluster.FindNode(NodeId{id});
     return node != nullptr && node->counted.maps > 0;

@@ -23,6 +23,13 @@ namespace millrace::master {
 
 enum class SplitBy : std::uint8_t { kBlock = 0, kFile = 1, kFixedRecords = 2, kNumbers = 3 };
 
+// How an input is cut.
+struct InputCut {
+  SplitBy split_by = SplitBy::kBlock;
+  bool decompresses = false;  // files with names of compressed files are not cut
+  bool operator==(const InputCut&) const = default;
+};
+
 struct JobRequest {
   std::string name;
   std::string owner;
@@ -52,6 +59,7 @@ struct JobRequest {
   std::uint64_t pack = 0;                // bytes of small splits in a map, 0: one split each; not stored either
   bool decompresses = false;             // files with names of compressed files are not cut; not stored either
   std::vector<std::string> uncut;        // paths of further files that are not cut; not stored either
+  std::vector<InputCut> cuts;            // of each input; empty: as split_by and decompresses say; not stored either
   bool no_speculation = false;           // not stored, the journal tells it
 };
 

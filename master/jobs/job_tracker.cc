@@ -253,26 +253,28 @@ std::vector<NodeId> JobTracker::EngineNodes() const {
 // ---- attempts ----
 
 void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskReport& report,
-                             const std::optional<AttemptOutput>& output, Step* step) {
+                             const std::vector<AttemptOutput>& outputs, Step* step) {
   TrackedJob* job = jobs_.Find(attempt.task.job);
   const bool may_commit = job != nullptr && jobs_.NodeOf(attempt) == node && engine_.MayCommit(attempt);
   if (!may_commit) {
-    if (output)
-      (void)files_.Abandon(output->file, step->now, &step->batch);  // a late report; the file may be gone already
+    for (const AttemptOutput& output : outputs)
+      (void)files_.Abandon(output.file, step->now, &step->batch);  // a late report; the file may be gone already
     const WorkerDoes then = worker::Settle(Claim::kDone, BeliefOf(node, attempt, jobs_, engine_)).worker;
     if (then == WorkerDoes::kDrop) step->kills.push_back({node, attempt, "the master does not want it any more"});
     if (then == WorkerDoes::kForgetJob) step->forgets.push_back({node, attempt.task.job});
     return;
   }
-  if (output) {
-    const std::string path = job->record.request.output + "/" + output->name;
-    const Status committed = files_.Complete(output->file, path, output->blocks, step->now, &step->batch);
-    if (!committed.ok()) {
-      AttemptFailed(node, attempt, false, committed.Within("commit").message(), step);
-      return;
-    }
-    job->outputs.erase(output->file);
+  std::vector<FileSystem::Completion> files;
+  for (const AttemptOutput& output : outputs)
+    files.push_back({output.file, job->record.request.output + "/" + output.name, output.blocks});
+  const Status committed = files_.CompleteAll(files, step->now, &step->batch);
+  if (!committed.ok()) {
+    // One that was handed over to an earlier process of the master is not among the job's outputs.
+    for (const AttemptOutput& output : outputs) job->outputs.emplace(output.file, attempt);
+    AttemptFailed(node, attempt, false, committed.Within("commit").message(), step);
+    return;
   }
+  for (const AttemptOutput& output : outputs) job->outputs.erase(output.file);
   job->NoteReport(attempt.task, report);
   step->batch.Put(TaskKey(attempt.task), EncodeReport(report));
   EndAttempt(*job, attempt, AttemptState::kSucceeded, {}, step);

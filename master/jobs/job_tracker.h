@@ -110,9 +110,10 @@ class JobTracker {
   [[nodiscard]] std::vector<NodeId> EngineNodes() const;
 
   // ---- attempts ----
-  // Commits the attempt if it may commit, otherwise gives its output up. Late and repeated reports are normal.
+  // Commits the attempt if it may commit, otherwise gives its outputs up. The files appear together, in one step, or
+  // not at all. Late and repeated reports are normal.
   void AttemptDone(NodeId node, const AttemptId& attempt, const TaskReport& report,
-                   const std::optional<AttemptOutput>& output, Step* step);
+                   const std::vector<AttemptOutput>& outputs, Step* step);
   // Takes in a failed attempt. `record` is the record on which a map was working, if the worker knows it. It counts if
   // it lies in the map's input.
   void AttemptFailed(NodeId node, const AttemptId& attempt, bool lost, const std::string& reason, Step* step,

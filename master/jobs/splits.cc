@@ -56,17 +56,18 @@ Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::
   return found;
 }
 
-// Whether the file has one split. Requires: cutting.uncut is sorted.
-bool IsWhole(const dfs::FileStatus& file, const Cutting& cutting) {
-  if (cutting.split_by == SplitBy::kFile) return true;
+// Whether the file of this input has one split. Requires: cutting.uncut is sorted.
+bool IsWhole(const dfs::FileStatus& file, const Cutting& cutting, std::uint32_t input) {
+  const InputCut& cut = cutting.Of(input);
+  if (cut.split_by == SplitBy::kFile) return true;
   if (file.length == 0) return false;
-  if (cutting.decompresses && CompressionOfName(file.path) != Compression::kNone) return true;
+  if (cut.decompresses && CompressionOfName(file.path) != Compression::kNone) return true;
   return std::ranges::binary_search(cutting.uncut, file.path);
 }
 
 void AddSplits(const dfs::FileStatus& file, std::string name, const std::vector<dfs::Block>& blocks,
                const Cutting& cutting, std::uint32_t input, std::vector<Split>* splits) {
-  if (IsWhole(file, cutting)) {
+  if (IsWhole(file, cutting, input)) {
     splits->push_back({file.path, std::move(name), file.length, 0, file.length, blocks, 0, input});
     return;
   }

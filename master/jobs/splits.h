@@ -14,14 +14,16 @@
 
 namespace millrace::master {
 
-// How files are cut.
+// How files are cut. With `decompresses`, files whose names say that they are compressed have one split.
 struct Cutting {
-  SplitBy split_by = SplitBy::kBlock;
-  bool decompresses = false;            // files whose names say that they are compressed have one split
+  InputCut all;
+  std::vector<InputCut> inputs = {};    // of each input, in place of `all`; empty: `all` is that of each
   std::vector<std::string> uncut = {};  // canonical paths of further files that have one split
+  [[nodiscard]] const InputCut& Of(std::size_t input) const { return inputs.empty() ? all : inputs[input]; }
 };
 
-// Returns the splits of the inputs. kNotFound names the input that is not there or the glob that matches nothing.
+// Returns the splits of the inputs. Requires: cutting.inputs is empty or has one for each. kNotFound names the input
+// that is not there or the glob that matches nothing.
 [[nodiscard]] Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names,
                                                        const std::vector<std::string>& inputs, Cutting cutting);
 

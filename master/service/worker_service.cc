@@ -1,7 +1,10 @@
 #include "master/service/worker_service.h"
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "dfs/wire/block_name.h"
 #include "master/control/control.h"
@@ -10,6 +13,29 @@
 
 namespace millrace::master {
 namespace {
+
+AttemptOutput OutputOf(task::wire::Output::Reader in) {
+  AttemptOutput output{in.getFile(), ToString(in.getName()), Read(in.getBlocks())};
+  if (output.name.empty() || output.name.find('/') != std::string::npos)
+    Require(Invalid("attempt done: its output has no valid name"));
+  return output;
+}
+
+// Returns the files that the attempt wrote; the first one is its part file.
+std::vector<AttemptOutput> OutputsOf(task::wire::Done::Reader done) {
+  constexpr std::uint32_t kMostNamed = 1000;
+  std::vector<AttemptOutput> outputs;
+  if (done.getOutput().getPresent()) outputs.push_back(OutputOf(done.getOutput()));
+  if (done.getNamed().size() > (outputs.empty() ? 0 : kMostNamed))
+    Require(Invalid("attempt done: it has " + std::to_string(done.getNamed().size()) +
+                    " named outputs; at most 1000, beside a part file"));
+  for (const auto named : done.getNamed()) {
+    outputs.push_back(OutputOf(named));
+    if (outputs.back().name.starts_with('_') || outputs.back().name.starts_with('.'))
+      Require(Invalid("attempt done: the name of a named output is hidden"));
+  }
+  return outputs;
+}
 
 class WorkerSessionImpl final : public wire::WorkerSession::Server {
  public:
@@ -103,15 +129,9 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     const auto done = params.getDone();
     const TaskReport report{ReadCounters(done.getCounters()), params.getBytesRead(), params.getBytesShuffled(),
                             params.getBytesWritten()};
-    std::optional<AttemptOutput> output;
-    if (done.getOutput().getPresent()) {
-      output = AttemptOutput{done.getOutput().getFile(), ToString(done.getOutput().getName()),
-                             Read(done.getOutput().getBlocks())};
-      if (output->name.empty() || output->name.find('/') != std::string::npos)
-        Require(Invalid("attempt done: its output has no valid name"));
-    }
+    const std::vector<AttemptOutput> outputs = OutputsOf(done);
     Step step = control_.Begin();
-    control_.jobs().AttemptDone(node_, FromWire(done.getAttempt()), report, output, &step);
+    control_.jobs().AttemptDone(node_, FromWire(done.getAttempt()), report, outputs, &step);
     return control_.Finish(std::move(step));
   }
 

@@ -169,7 +169,7 @@ class ServedMaster {
       TaskReport report;
       for (std::uint32_t c = 0; c < kCountersOfATask; ++c)
         report.counters[{Long("group" + std::to_string(i)), Long("counter" + std::to_string(c))}] = c;
-      control_->jobs().AttemptDone(launch.node, launch.attempt, report, std::nullopt, &step);
+      control_->jobs().AttemptDone(launch.node, launch.attempt, report, {}, &step);
     }
     control_->FinishLazily(std::move(step));
     large_job = Submit("/large", "/many-blocks", 0, 1);

@@ -69,6 +69,31 @@ TEST_F(FileSystemTest, CompleteMayNameANodeThatReportsTheBlock) {
   EXPECT_TRUE(Complete({other_}).ok());
 }
 
+TEST_F(FileSystemTest, FilesAreCompletedTogetherOrNotAtAll) {
+  const dfs::FileId second = *files_->Create("/g", {}, 1, &batch_);
+  const dfs::FileId third = *files_->Create("/h", {}, 1, &batch_);
+  const FileSystem::Completion good{file_, "/out/a", {{block_.id, 10, {block_.targets[0]}, 99}}};
+  const std::vector<std::vector<FileSystem::Completion>> wrong = {
+      {good, {second, "/out/a", {}}},                                              // one path
+      {good, {file_, "/out/b", {}}},                                               // one file
+      {good, {second, "/h", {}}},                                                  // is being written
+      {good, {77, "/out/b", {}}},                                                  // no such file
+      {good, {second, "/out/b", {{block_.id, 10, {block_.targets[0]}}}}},          // the block of another file
+      {{second, "/out/b", {}}, {file_, "/out/a", {{block_.id, 10, {77_n}, 99}}}},  // a node that was not asked
+  };
+  for (const auto& files : wrong) {
+    EXPECT_FALSE(files_->CompleteAll(files, 2, &batch_).ok());
+    EXPECT_FALSE(files_->names().Stat("/out").ok());
+    EXPECT_THAT(files_->names().OpenFiles(), ElementsAre(file_, second, third));
+  }
+  EXPECT_TRUE(files_->CompleteAll({good, {second, "/out/b", {}}}, 2, &batch_).ok());
+  EXPECT_TRUE(files_->CompleteAll({}, 2, &batch_).ok());
+  Restart();
+  EXPECT_EQ(files_->names().Stat("/out/a")->length, 10U);
+  EXPECT_TRUE(files_->names().Stat("/out/b").ok());
+  EXPECT_THAT(files_->names().OpenFiles(), ElementsAre(third));
+}
+
 TEST_F(FileSystemTest, AfterARestartCompleteNamesNodesThatExist) {
   Restart();
   EXPECT_EQ(Complete({77_n}).code(), StatusCode::kInvalid);

@@ -132,6 +132,72 @@ TEST_F(JobTrackerTest, AFailedAttemptsFileIsGivenUp) {
   EXPECT_TRUE(Exists("/out/_SUCCESS"));
 }
 
+TEST_F(JobTrackerTest, NamedOutputsAppearWithThePartFile) {
+  const NodeId node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  Submit(Request("/out", 1));
+  Done(Take());
+  const LaunchOrder reduce = Take();
+  const AttemptOutput part = WriteOutput(reduce.attempt, "part-r-00000");
+  const AttemptOutput late = WriteOutput(reduce.attempt, "late-r-00000");
+  const AttemptOutput forgotten = WriteOutput(reduce.attempt, "lost-r-00000");
+  DoneWith(reduce, {part, late});
+  DoneWith(reduce, {part, late});  // repeated
+  for (int process = 0; process < 2; ++process) {
+    EXPECT_TRUE(Exists("/out/part-r-00000"));
+    EXPECT_TRUE(Exists("/out/late-r-00000"));
+    EXPECT_TRUE(Exists("/out/_SUCCESS"));
+    EXPECT_FALSE(Exists("/out/lost-r-00000")) << "it was handed over, and is no part of what the attempt reported";
+    EXPECT_THAT(files->names().OpenFiles(), IsEmpty());
+    Restart();
+  }
+}
+
+TEST_F(JobTrackerTest, IfANamedOutputCannotAppearNothingDoes) {
+  const NodeId node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  Submit(Request("/out", 1));
+  Done(Take());
+  const LaunchOrder reduce = Take();
+  const AttemptOutput part = WriteOutput(reduce.attempt, "part-r-00000");
+  const AttemptOutput late = WriteOutput(reduce.attempt, "late-r-00000");
+  AddFile("/out/late-r-00000", 1, {node});  // somebody's
+  DoneWith(reduce, {part, late});
+  EXPECT_FALSE(Exists("/out/part-r-00000"));
+  EXPECT_THAT(files->names().OpenFiles(), IsEmpty()) << "both are given up";
+  const LaunchOrder again = Take();
+  EXPECT_EQ(again.attempt.number, 1u);
+  DoneWith(again, {WriteOutput(again.attempt, "part-r-00000")});
+  EXPECT_TRUE(Exists("/out/_SUCCESS"));
+}
+
+TEST_F(JobTrackerTest, AMasterThatDiesBeforeItsStepIsStoredHasCommittedNothing) {
+  const NodeId node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  const JobId job = Submit(Request("/out", 1));
+  const LaunchOrder map = Take();
+  Done(map);
+  const LaunchOrder reduce = Take();
+  const AttemptOutput part = WriteOutput(reduce.attempt, "part-r-00000");
+  const AttemptOutput late = WriteOutput(reduce.attempt, "late-r-00000");
+  Step lost = At();
+  jobs->AttemptDone(reduce.node, reduce.attempt, {}, {part, late}, &lost);
+  EXPECT_TRUE(Exists("/out/late-r-00000")) << "in memory; nobody is told before it is stored";
+  Restart();
+  EXPECT_FALSE(Exists("/out/part-r-00000"));
+  EXPECT_FALSE(Exists("/out/late-r-00000"));
+  // The worker was not answered, so it has kept the report, and makes it again.
+  Step step = At();
+  const auto reconciled = jobs->NodeRegistered(*nodes->Find(node), {{}, {reduce.attempt}, {}, {map.attempt}}, &step);
+  EXPECT_THAT(reconciled.killed, IsEmpty());
+  Finish(std::move(step));
+  ComeBack(node);
+  DoneWith(reduce, {part, late});
+  EXPECT_EQ(jobs->View(job)->state, JobState::kSucceeded);
+  EXPECT_TRUE(Exists("/out/part-r-00000"));
+  EXPECT_TRUE(Exists("/out/late-r-00000"));
+}
+
 TEST_F(JobTrackerTest, TheSameTokenIsTheSameJob) {
   const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
@@ -444,8 +510,10 @@ TEST_F(JobTrackerTest, SmallFilesShareMapsWhereTheyAreTogether) {
 TEST_F(JobTrackerTest, OnlyTextAndWholeFilesShareMaps) {
   const NodeId node = AddWorker("a", 1, 1);
   for (int i = 0; i < 8; ++i) AddFile("/in/f" + std::to_string(i), 1, {node});
+  std::vector<InputCut> cuts;
   const auto maps = [&](SplitBy split_by, std::uint64_t pack) {
     JobRequest request = Request("/out" + std::to_string(now), 0);
+    request.cuts = cuts;
     request.split_by = split_by;
     request.record_bytes = 1;
     request.pack = pack;
@@ -457,6 +525,8 @@ TEST_F(JobTrackerTest, OnlyTextAndWholeFilesShareMaps) {
   EXPECT_EQ(maps(SplitBy::kBlock, 2 * kMiB), 4u);
   EXPECT_EQ(maps(SplitBy::kFile, 64 * kMiB), 2u);
   EXPECT_EQ(maps(SplitBy::kFixedRecords, 64 * kMiB), 8u);
+  cuts = {{SplitBy::kFile}};
+  EXPECT_EQ(maps(SplitBy::kFixedRecords, 64 * kMiB), 2u) << "as the mapper of the input says";
 }
 
 TEST_F(JobTrackerTest, OldJobsAreForgotten) {

@@ -26,7 +26,7 @@ class SplitsTest : public TrackerFixture {
 TEST_F(SplitsTest, EveryBlockOfAFileIsASplit) {
   AddFile("/d/big", 3, {1_n});
   EXPECT_THAT(Names({"/d/big"}), ElementsAre("big@0+1", "big@1+1", "big@2+1"));
-  EXPECT_THAT(Names({"/d/big"}, {SplitBy::kFile}), ElementsAre("big@0+3"));
+  EXPECT_THAT(Names({"/d/big"}, {{SplitBy::kFile}}), ElementsAre("big@0+3"));
 }
 
 TEST_F(SplitsTest, CompressedFilesAreNotCut) {
@@ -34,12 +34,12 @@ TEST_F(SplitsTest, CompressedFilesAreNotCut) {
   const auto cut = ElementsAre("a@0+1", "a@1+1", "b.gz@0+1", "b.gz@1+1", "c.zst@0+1", "c.zst@1+1", "d.bz2@0+1",
                                "d.bz2@1+1", "e@0+1", "e@1+1");
   EXPECT_THAT(Names({"/d"}), cut) << "for a job that reads their bytes as they are";
-  const Cutting by_name{SplitBy::kBlock, true};
+  const Cutting by_name{{SplitBy::kBlock, true}};
   EXPECT_THAT(Names({"/d"}, by_name),
               ElementsAre("a@0+1", "a@1+1", "b.gz@0+2", "c.zst@0+2", "d.bz2@0+2", "e@0+1", "e@1+1"));
   EXPECT_THAT(Names({"/d/b.gz", "/d/*.zst"}, by_name), ElementsAre("b.gz@0+2", "c.zst@0+2"));
-  EXPECT_THAT(Names({"/d"}, {SplitBy::kFixedRecords, true}), Names({"/d"}, by_name));
-  const Cutting by_bytes{SplitBy::kBlock, true, {"/d/e", "/d/a", "/elsewhere", "/d/b.gz"}};
+  EXPECT_THAT(Names({"/d"}, {{SplitBy::kFixedRecords, true}}), Names({"/d"}, by_name));
+  const Cutting by_bytes{{SplitBy::kBlock, true}, {}, {"/d/e", "/d/a", "/elsewhere", "/d/b.gz"}};
   EXPECT_THAT(Names({"/d"}, by_bytes), ElementsAre("a@0+2", "b.gz@0+2", "c.zst@0+2", "d.bz2@0+2", "e@0+2"));
   AddFile("/d/f.gz", 0, {1_n});
   EXPECT_THAT(Names({"/d/f.gz"}, by_name), ElementsAre()) << "an empty file has no split, whatever its name";
@@ -47,7 +47,7 @@ TEST_F(SplitsTest, CompressedFilesAreNotCut) {
 
 TEST_F(SplitsTest, AWholeFileHasAllItsBlocks) {
   AddFile("/d/a.gz", 3, {1_n});
-  const std::vector<Split> splits = *ComputeSplits(files->names(), {"/d"}, {SplitBy::kBlock, true});
+  const std::vector<Split> splits = *ComputeSplits(files->names(), {"/d"}, {{SplitBy::kBlock, true}});
   ASSERT_EQ(splits.size(), 1u);
   EXPECT_EQ(splits[0].blocks.size(), 3u);
   EXPECT_EQ(splits[0].length, splits[0].file_length);
@@ -75,8 +75,7 @@ TEST_F(SplitsTest, ASplitKnowsWhichInputNamedIt) {
   for (const char* path : {"/users/part", "/orders/part", "/y/1/part", "/y/2/part"}) AddFile(path, 2, {1_n});
   const auto inputs_of = [&](SplitBy by) {
     std::vector<std::string> found;
-    const auto splits = ComputeSplits(files->names(), {"/users", "/y/?", "/orders/part", "/users"},
-                                      {.split_by = by, .decompresses = false, .uncut = {}});
+    const auto splits = ComputeSplits(files->names(), {"/users", "/y/?", "/orders/part", "/users"}, {{by}});
     EXPECT_TRUE(splits.ok()) << splits.status().message();
     if (!splits.ok()) return found;
     for (const Split& split : *splits) found.push_back(std::to_string(split.input) + split.path);
@@ -89,6 +88,13 @@ TEST_F(SplitsTest, ASplitKnowsWhichInputNamedIt) {
                           "2/orders/part", "2/orders/part", "3/users/part", "3/users/part"));
 }
 
+TEST_F(SplitsTest, EachInputMayBeCutInAWayOfItsOwn) {
+  for (const char* path : {"/users/a", "/users/b.gz", "/orders/a", "/orders/b.gz"}) AddFile(path, 2, {1_n});
+  const Cutting cutting{{SplitBy::kFile}, {{SplitBy::kBlock, true}, {SplitBy::kFile}, {SplitBy::kFixedRecords}}, {}};
+  EXPECT_THAT(Names({"/users", "/orders", "/users/*"}, cutting),
+              ElementsAre("a@0+1", "a@1+1", "b.gz@0+2", "a@0+2", "b.gz@0+2", "a@0+1", "a@1+1", "b.gz@0+1", "b.gz@1+1"));
+}
+
 TEST_F(SplitsTest, AFileWhoseNameLooksLikeAGlobIsItself) {
   AddFile("/d/a*", 1, {1_n});
   AddFile("/d/ab", 1, {1_n});
@@ -98,7 +104,7 @@ TEST_F(SplitsTest, AFileWhoseNameLooksLikeAGlobIsItself) {
 TEST_F(SplitsTest, EmptyFilesGiveASplitOnlyWhole) {
   AddFile("/d/empty", 0, {1_n});
   EXPECT_THAT(Names({"/d"}), ElementsAre());
-  EXPECT_THAT(Names({"/d"}, {SplitBy::kFile}), ElementsAre("empty@0+0"));
+  EXPECT_THAT(Names({"/d"}, {{SplitBy::kFile}}), ElementsAre("empty@0+0"));
 }
 
 TEST_F(SplitsTest, NumbersAreSpreadOverTheMaps) {

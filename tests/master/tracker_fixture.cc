@@ -95,11 +95,16 @@ JobId TrackerFixture::Submit(JobRequest request) {
 }
 
 void TrackerFixture::Done(const LaunchOrder& launch, const std::optional<AttemptOutput>& output, std::int64_t records) {
+  DoneWith(launch, output ? std::vector{*output} : std::vector<AttemptOutput>(), records);
+}
+
+void TrackerFixture::DoneWith(const LaunchOrder& launch, const std::vector<AttemptOutput>& outputs,
+                              std::int64_t records) {
   Step step = At();
   TaskReport report;
   report.counters[{"millrace", "records"}] = records;
   report.bytes_read = 100;
-  jobs->AttemptDone(launch.node, launch.attempt, report, output, &step);
+  jobs->AttemptDone(launch.node, launch.attempt, report, outputs, &step);
   Finish(std::move(step));
 }
 

@@ -144,7 +144,7 @@ TEST_F(TrackerSchedulerTest, SizesOfMapsAreReported) {
   report.bytes_read = 1000;
   report.counters[{"millrace", "map_output_bytes"}] = 1500;
   report.counters[{"millrace", "map_stored_bytes"}] = 1600;
-  jobs->AttemptDone(map.node, map.attempt, report, std::nullopt, &step);
+  jobs->AttemptDone(map.node, map.attempt, report, {}, &step);
   Finish(std::move(step));
   EXPECT_EQ(jobs->cluster().FindJob(job)->map_input_bytes, 1000u);
   EXPECT_EQ(jobs->cluster().FindJob(job)->map_output_bytes, 1500u);
@@ -312,7 +312,7 @@ TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
     TaskReport report;
     report.bytes_read = 1 << 20;
     report.counters[{"millrace", "map_output_bytes"}] = 1 << 20;
-    jobs->AttemptDone(map.node, map.attempt, report, std::nullopt, &step);
+    jobs->AttemptDone(map.node, map.attempt, report, {}, &step);
     Finish(std::move(step));
   };
   const auto room = [&](std::uint64_t free) {
@@ -446,7 +446,7 @@ TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {
     TaskReport report;
     report.counters[{"millrace", "bytes_read_remote"}] = bytes;
     report.counters[{"millrace", "remote_read_micros"}] = micros;
-    jobs->AttemptDone(map.node, map.attempt, report, std::nullopt, &step);
+    jobs->AttemptDone(map.node, map.attempt, report, {}, &step);
     Finish(std::move(step));
   };
   done(1 << 10, 100'000);
@@ -478,7 +478,7 @@ TEST_F(TrackerSchedulerTest, WhatSeveralTransfersReachedIsToldOfTheGreatest) {
   for (int done = 0; done < 2; ++done) {
     const LaunchOrder map = Take();
     Step step = At();
-    jobs->AttemptDone(map.node, map.attempt, report, std::nullopt, &step);
+    jobs->AttemptDone(map.node, map.attempt, report, {}, &step);
     Finish(std::move(step));
     const std::vector<std::string> lines = Lines(JobId{0}, "BandwidthMeasured");
     ASSERT_THAT(lines, SizeIs(1));
@@ -536,7 +536,7 @@ TEST_F(TrackerSchedulerTest, TheHistoryOfAProgramOutlivesItsJobsAndTheMaster) {
   TaskReport report;
   report.bytes_read = 1000;
   report.counters[{"millrace", "map_output_bytes"}] = 250;
-  jobs->AttemptDone(map.node, map.attempt, report, std::nullopt, &step);
+  jobs->AttemptDone(map.node, map.attempt, report, {}, &step);
   Finish(std::move(step));
   const LaunchOrder reduce = Take();
   now += 3 * kSecond;

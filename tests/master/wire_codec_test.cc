@@ -58,6 +58,18 @@ TEST(WireCodecTest, WhatNoClientOfOursSendsIsRefused) {
   EXPECT_THAT(StatusOf([&](Builder r) { numbers(r, 0, 0); }).message(), HasSubstr("0 maps"));
   EXPECT_THAT(StatusOf([&](Builder r) { numbers(r, 0, 100'001); }).message(), HasSubstr("100001 maps"));
   EXPECT_THAT(StatusOf([&](Builder r) { numbers(r, 1, 1); }).message(), HasSubstr("names some"));
+  const auto cuts = [](Builder r, unsigned inputs, unsigned mappers, wire::SplitBy last) {
+    r.initInputs(inputs);
+    auto list = r.initCuts(mappers);
+    if (mappers > 0) list[mappers - 1].setSplitBy(last);
+  };
+  EXPECT_TRUE(StatusOf([&](Builder r) { cuts(r, 2, 2, wire::SplitBy::FILE); }).ok());
+  EXPECT_TRUE(StatusOf([&](Builder r) { cuts(r, 2, 0, wire::SplitBy::FILE); }).ok());
+  EXPECT_THAT(StatusOf([&](Builder r) { cuts(r, 3, 2, wire::SplitBy::FILE); }).message(),
+              HasSubstr("3 inputs for 2 mappers"));
+  EXPECT_THAT(StatusOf([&](Builder r) { cuts(r, 2, 2, wire::SplitBy::NUMBERS); }).message(), HasSubstr("no numbers"));
+  EXPECT_THAT(StatusOf([&](Builder r) { cuts(r, 2, 2, static_cast<wire::SplitBy>(77)); }).message(),
+              HasSubstr("splitting"));
 }
 
 TEST(WireCodecTest, AWorkerThatCannotBeIsRefused) {

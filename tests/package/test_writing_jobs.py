@@ -39,10 +39,10 @@ class WritingJobsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, command + "\n" + said)
         return said
 
-    def result(self, name):
+    def result(self, name, prefix="part-"):
         directory, lines = os.path.join(self.project, name), []
         for part in sorted(os.listdir(directory)):
-            if part.startswith("part-"):
+            if part.startswith(prefix):
                 with open(os.path.join(directory, part), encoding="utf-8") as f:
                     lines += f.read().splitlines()
         return lines
@@ -78,12 +78,18 @@ class WritingJobsTest(unittest.TestCase):
                 sessions[user] += 1
             last[user] = time
         self.assertEqual(sorted(self.result("sessions")), sorted(f"{user}\t{n}" for user, n in sessions.items()))
+        self.assertEqual(sorted(self.result("amounts-by-size")), sorted(f"{customer}\t{amount}" for customer, amount in inputs.amounts if amount < 900))
+        self.assertEqual(sorted(self.result("amounts-by-size", "large-r-")), sorted(f"{customer}\t{amount}" for customer, amount in inputs.amounts if amount >= 900))
+        sums = collections.Counter()
+        for customer, amount in inputs.amounts:
+            sums[customer] += amount
+        self.assertEqual(sorted(self.result("letters")), sorted(f"Dear {name}\t{sums[customer]}" for customer, name in inputs.names.items() if customer in sums))
         words = collections.Counter(word for line in inputs.text for word in line.split() if word not in ("the", "and"))
         self.assertEqual(sorted(self.result("words")), sorted(f"{word}\t{n}" for word, n in words.items()))
         degrees = [float(line.split("\t")[0]) for line in self.result("ranks")]
-        self.assertEqual(degrees, sorted(d for _, d in weather), "one part after the other")
-        self.assertEqual(sorted(self.result("names")), sorted(f"{users[n]}\t{item}" for n, item in orders if n in users))
-        counts = collections.Counter(word for line in text for word in line.split())
+        self.assertEqual(degrees, sorted(d for _, d in inputs.weather), "one part after the other")
+        self.assertEqual(sorted(self.result("named")), sorted(f"{inputs.users[n]}\t{item}" for n, item in inputs.orders if n in inputs.users))
+        counts = collections.Counter(word for line in inputs.text for word in line.split())
         mean = sum(counts.values()) // len(counts)
         ranked = [f"{n}\t{word}" for n, word in sorted((n, word) for word, n in counts.items() if n >= mean)]
         for name in ("frequent", "frequent-in-process"):

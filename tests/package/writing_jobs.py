@@ -39,6 +39,8 @@ class Inputs:
         self.weather = [(rng.choice(["Oslo", "Rome", "Lima"]), rng.randrange(-40, 160) / 4) for _ in range(1000)]
         self.text = [" ".join(rng.choice(["the", "and", "Cat", "dog", "ran"]) for _ in range(8)) for _ in range(200)]
         self.log = [(rng.randrange(100_000), f"u{rng.randrange(20)}") for _ in range(2000)]
+        self.amounts = [(f"c{rng.randrange(60)}", rng.randrange(1000)) for _ in range(1500)]
+        self.names = {f"c{n}": f"Customer {n}" for n in range(20, 80)}
 
     def write(self, directory):
         write(directory, "visits", [f"{user} {url}" for user, url in self.visits])
@@ -48,3 +50,5 @@ class Inputs:
         write(directory, "text", self.text)
         write(directory, "stop.txt", ["the and"])
         write(directory, "log", [f"{time} {user}" for time, user in self.log])
+        write(directory, "amounts", [f"{customer} {amount}" for customer, amount in self.amounts])
+        write(directory, "names", [f"{customer} {name}" for customer, name in self.names.items()])

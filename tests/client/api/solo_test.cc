@@ -47,13 +47,15 @@ class LocalInputTest : public testing::Test {
   void Write(const std::string& name, const std::string& bytes) { EXPECT_TRUE(WriteFileDurably(In(name), bytes).ok()); }
   // Returns "index name offset+length" of each piece.
   std::vector<std::string> Pieces(const std::vector<std::string>& inputs, SplitBy by, bool decompress = true) {
-    const auto pieces = PiecesOf(inputs, by, decompress, 4);
-    EXPECT_TRUE(pieces.ok()) << pieces.status().message();
     std::vector<std::string> found;
-    if (!pieces.ok()) return found;
-    for (const Piece& piece : *pieces)
-      found.push_back(std::to_string(piece.index) + " " + piece.name + " " + std::to_string(piece.split.offset) + "+" +
-                      std::to_string(piece.split.length));
+    for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+      const auto pieces = PiecesOf(inputs[i], i, by, decompress, 4);
+      EXPECT_TRUE(pieces.ok()) << pieces.status().message();
+      if (!pieces.ok()) return found;
+      for (const Piece& piece : *pieces)
+        found.push_back(std::to_string(piece.index) + " " + piece.name + " " + std::to_string(piece.split.offset) +
+                        "+" + std::to_string(piece.split.length));
+    }
     return found;
   }
 
@@ -65,7 +67,7 @@ TEST_F(LocalInputTest, FilesAreCutAndHiddenOnesLeftOut) {
               ElementsAre("0 b 0+4", "0 b 4+4", "0 b 8+2", "0 sub/a 0+4", "0 sub/a 4+4", "0 sub/a 8+2", "1 a 0+4",
                           "1 a 4+4", "1 a 8+2"));
   EXPECT_THAT(Pieces({In("d")}, SplitBy::kFile), ElementsAre("0 b 0+10", "0 sub/a 0+10"));
-  EXPECT_EQ(PiecesOf({In("none")}, SplitBy::kBlock, true, 4).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(PiecesOf(In("none"), 0, SplitBy::kBlock, true, 4).status().code(), StatusCode::kNotFound);
 }
 
 TEST_F(LocalInputTest, CompressedFilesAreNotCut) {

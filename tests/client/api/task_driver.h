@@ -148,13 +148,14 @@ class TaskDriver {
     bool output = false;
     std::string output_name;
     std::uint64_t output_bytes = 0;
+    std::vector<std::string> named;  // the files of named outputs
   };
   End WaitForEnd() {
     while (true) {
       const task::Message message = Receive();
       const auto from = message.Root<wire::FromTask>();
       if (from.isProgress()) continue;
-      if (from.isFailed()) return {from.getFailed().getError().cStr(), {}, false, "", 0};
+      if (from.isFailed()) return {from.getFailed().getError().cStr(), {}, false, "", 0, {}};
       EXPECT_TRUE(from.isDone());
       End end;
       for (const auto counter : from.getDone().getCounters()) {
@@ -164,6 +165,7 @@ class TaskDriver {
       end.output = output.getPresent();
       end.output_name = output.getName().cStr();
       end.output_bytes = output.getBytes();
+      for (const auto named : from.getDone().getNamed()) end.named.emplace_back(named.getName().cStr());
       return end;
     }
   }

@@ -70,6 +70,21 @@ TEST_F(DescriptionTest, AJobTellsWhetherItOpensCompressedFiles) {
   EXPECT_FALSE(decompresses("")) << "a job that was built before there was this";
 }
 
+TEST_F(DescriptionTest, AJobTellsTheMapperOfEachInput) {
+  const auto parse = [](const std::string& mappers) {
+    return ParseDescription(
+        "job", R"({"millrace_job":2,"name":"x","split_by":"file","record_bytes":0,"mappers":)" + mappers + "}");
+  };
+  const auto job = parse(R"([{"split_by":"block","decompresses":true},{"split_by":"file"},{"split_by":"fixed"}])");
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  const std::vector<InputCut> cuts = {{SplitBy::kBlock, true}, {SplitBy::kFile}, {SplitBy::kFixedRecords}};
+  EXPECT_EQ(job->mappers, cuts);
+  EXPECT_EQ(CutOf(*job, 0), cuts[0]);
+  EXPECT_EQ(CutOf(*parse("[]"), 7), InputCut{SplitBy::kFile}) << "one Map for all";
+  for (const char* wrong : {"7", "[7]", "[{}]", R"([{"split_by":"numbers"}])", R"([{"split_by":7}])"})
+    EXPECT_EQ(parse(wrong).status().code(), StatusCode::kInvalid) << wrong;
+}
+
 TEST_F(DescriptionTest, AJobThatMakesItsData) {
   const std::string job = Script(
       R"(echo '{"millrace_job":1,"name":"x","split_by":"numbers","record_bytes":0,"maps":3,"records":10000000000}')");

@@ -168,6 +168,24 @@ TEST(PrepareRunTest, InputIsNamedWhereItIsRead) {
             std::string::npos);
 }
 
+TEST(PrepareRunTest, AJobWithMappersHasAnInputForEach) {
+  const ConsolePipe console;
+  RunOptions options;
+  options.job = WriteScript(console.directory() + "/join",
+                            R"(echo '{"millrace_job":2,"name":"join","split_by":"file","record_bytes":0,)"
+                            R"("mappers":[{"split_by":"block"},{"split_by":"file"}]}')");
+  options.inputs = {"users"};
+  EXPECT_EQ(PrepareRun(console.Make(), options).status().message(),
+            "the job has 2 mappers, one for each INPUT, and 1 INPUTs are given; give as many, in the order of the "
+            "mappers");
+  options.inputs = {"users", "orders"};
+  const Result<Prepared> prepared = PrepareRun(console.Make(), options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_EQ(prepared->request.description.mappers.size(), 2U);
+  options.inputs = {"users", "orders", "more"};
+  EXPECT_FALSE(PrepareRun(console.Make(), options).ok());
+}
+
 TEST(PrepareRunTest, HowManyReducesThereAreUnlessItIsSaid) {
   const ConsolePipe console;
   RunOptions options;

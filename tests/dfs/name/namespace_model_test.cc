@@ -404,6 +404,9 @@ class Driver {
       if (expected_ == StatusCode::kOk && !whole && !was.synced.empty()) expected_ = StatusCode::kInvalid;
       if (expected_ == StatusCode::kOk) Appear(file, was, path, blocks);
     }
+    if (as) {
+      EXPECT_EQ(names_->CheckComplete(file, other, blocks, now_).code(), expected_);
+    }
     return (as ? names_->CompleteAs(file, other, blocks, now_, batch, &freed_)
                : names_->Complete(file, blocks, now_, batch, &freed_))
         .code();

@@ -161,6 +161,9 @@ TEST_F(NamespaceTest, CompleteAsTakesAnotherPath) {
   ExpectFails(StatusCode::kExists, [&] { return names_.CompleteAs(id, "/taken", blocks, 7, &batch_, &freed_); });
   ExpectFails(StatusCode::kBusy, [&] { return names_.CompleteAs(id, "/held", blocks, 7, &batch_, &freed_); });
   ExpectFails(StatusCode::kInvalid, [&] { return names_.CompleteAs(id, "/taken/x", blocks, 7, &batch_, &freed_); });
+  EXPECT_EQ(names_.CheckComplete(id, "/taken", blocks, 7).code(), StatusCode::kExists);
+  EXPECT_TRUE(names_.CheckComplete(id, "/out/part-0", blocks, 7).ok());
+  EXPECT_EQ(names_.Stat("/out").status().code(), StatusCode::kNotFound) << "asking changes nothing";
   ASSERT_TRUE(names_.CompleteAs(id, "/out/part-0", blocks, 7, &batch_, &freed_).ok());
   EXPECT_EQ(names_.Stat("/out/part-0")->id, id);
   EXPECT_EQ(names_.Stat("/tmp").status().code(), StatusCode::kNotFound);

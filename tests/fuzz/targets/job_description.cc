@@ -11,6 +11,7 @@ std::vector<std::string> millrace::fuzz::Seeds() {
       R"({"millrace_job":1,"name":"terasort","split_by":"fixed","record_bytes":100,"prepares":true})",
       R"({"millrace_job":1,"name":"rounds","split_by":"block","record_bytes":0,"pipeline":true})",
       R"({"millrace_job":1,"name":"gen","split_by":"numbers","record_bytes":0,"maps":4,"records":1000,"map_only":true})",
+      R"({"millrace_job":2,"name":"join","split_by":"file","record_bytes":0,"mappers":[{"split_by":"block"},{"split_by":"file"}]})",
       R"({"millrace_job":1,"name":"whole","split_by":"file","record_bytes":0})",
       R"({"millrace_prepared":{"order.cuts":"abc","job.reducers":"4"}})",
       R"({"millrace_prepared":{}})"};

@@ -39,6 +39,7 @@ void ReadAsWorker(const task::Message& message) {
       break;
     case task::wire::FromTask::DONE:
       counters(root.getDone().getCounters());
+      for (const auto named : root.getDone().getNamed()) sum += named.getName().size() + named.getBlocks().size();
       for (const auto block : root.getDone().getOutput().getBlocks())
         sum += block.getNodes().size() + block.getBlock().getLength() % 2;
       break;

@@ -58,6 +58,12 @@ std::uint64_t BytesRead(task::wire::Done::Reader done) {
   return bytes;
 }
 
+std::uint64_t BytesWritten(task::wire::Done::Reader done) {
+  std::uint64_t bytes = done.getOutput().getBytes();
+  for (const auto output : done.getNamed()) bytes += output.getBytes();
+  return bytes;
+}
+
 std::string OneLine(std::string text) {
   text.resize(std::min(text.size(), kMostErrorBytes));
   std::replace_if(
@@ -409,7 +415,7 @@ void AttemptTable::ReportDone(Attempt& attempt, const std::shared_ptr<OwnedMessa
                              request.setDone(done->reader());
                              request.setBytesRead(BytesRead(done->reader()));
                              request.setBytesShuffled(shuffled);
-                             request.setBytesWritten(done->reader().getOutput().getBytes());
+                             request.setBytesWritten(BytesWritten(done->reader()));
                              return request.send().ignoreResult();
                            }});
   Remove(attempt);

@@ -1,0 +1,111 @@
+// The hook Group: records of several keys that go to one call of Reduce, as a secondary sort wants it. The map's
+// records are partitioned and grouped by a part of the key, and sorted by all of it:
+//
+//   using Key = std::pair<std::string, std::uint64_t>;                            // user and time
+//   static const std::string& Group(const Key& key) { return key.first; }         // one Reduce a user, in order of
+//   time void Reduce(const Key& first, auto& values, auto& emit);                      // values.key().second is the
+//   time
+//
+// A group is the keys whose Groups have the same bytes, as the Codec of what Group returns writes them. They have to be
+// consecutive when sorted, as they are if Group returns what the key begins with: a Group that comes back after another
+// one fails the reduce.
+// Thread rule: any thread, but a Grouping is of one thread.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/status.h"
+#include "client/api/group_watch.h"
+#include "client/format/codec.h"
+#include "client/format/compound_codec.h"
+#include "worker/task/run/groups.h"
+
+namespace millrace::internal {
+
+// An address does not convert as an argument does: a Group that takes a copy of the key might return a view of it.
+template <class J, class Argument, class Result>
+concept GroupsAs = requires {
+  static_cast<Result (*)(Argument)>(&J::Group);
+};
+template <class J, class Key = typename J::Key>
+concept HasGroup = requires(const Key& key) {
+  requires Encodable<std::remove_cvref_t<decltype(J::Group(key))>>;
+  requires GroupsAs<J, const Key&, decltype(J::Group(key))> ||
+      (std::is_trivially_copyable_v<Key> && GroupsAs<J, Key, decltype(J::Group(key))>);
+};
+
+// Calls `use` with the bytes of the key's group, which live for the call, and returns what it returns.
+template <HasGroup J, class Use>
+decltype(auto) UseGroup(const typename J::Key& key, std::string* scratch, Use use) {
+  const auto& group = J::Group(key);
+  return use(Codec<std::remove_cvref_t<decltype(group)>>::Encode(group, scratch));
+}
+
+// Goes over the records of a reduce by groups of keys. It is called as reduce::Groups is.
+template <HasGroup J>
+class Grouping {
+ public:
+  using Key = typename J::Key;
+  // Requires: `keys` outlives this.
+  explicit Grouping(reduce::Groups& keys) : keys_(keys) {}
+
+  // Goes to the next group. Returns false at the end or on a failure (ask status() and decodes()).
+  bool NextGroup() {
+    while (!ended_ && !begins_) NextKey();
+    if (ended_ || !watch_.Begin(group_)) return false;
+    begins_ = false;
+    first_bytes_.assign(keys_.key());
+    decodes_ = Codec<Key>::Decode(first_bytes_, &first_);
+    return decodes_;
+  }
+  // Returns the first key of the group; it lives until the next NextGroup.
+  [[nodiscard]] const Key& first() const { return first_; }
+  // Returns the key of the value that NextValue gave; it lives until the next call.
+  [[nodiscard]] const Key& key() const { return key_; }
+  bool NextValue(std::string_view* value) {
+    while (!begins_ && !ended_) {
+      if (keys_.NextValue(value)) return true;
+      NextKey();
+    }
+    return false;
+  }
+  // Returns false if the bytes of a key are none.
+  [[nodiscard]] bool decodes() const { return decodes_; }
+  [[nodiscard]] Status status() const {
+    MILLRACE_TRY(keys_.status());
+    return watch_.status();
+  }
+  [[nodiscard]] std::uint64_t groups() const { return watch_.groups(); }
+  [[nodiscard]] std::uint64_t raw_bytes_consumed() const { return keys_.raw_bytes_consumed(); }
+
+ private:
+  // Goes to the next key, which may be the first one of the next group.
+  void NextKey() {
+    const bool first = keys_.groups() == 0;
+    if (!keys_.NextGroup()) {
+      ended_ = true;
+      return;
+    }
+    decodes_ = Codec<Key>::Decode(keys_.key(), &key_);
+    ended_ = !decodes_;
+    if (ended_) return;
+    UseGroup<J>(key_, &scratch_, [&](std::string_view group) {
+      begins_ = first || group != group_;
+      if (begins_) group_.assign(group);
+    });
+  }
+
+  reduce::Groups& keys_;
+  GroupWatch watch_;
+  Key key_{}, first_{};
+  std::string first_bytes_, group_, scratch_;  // the keys may be views of bytes
+  bool begins_ = false;                        // keys_ is at the first key of a group that NextGroup did not return yet
+  bool ended_ = false;
+  bool decodes_ = true;
+};
+
+}  // namespace millrace::internal

@@ -1,0 +1,40 @@
+#include "client/job/output_files.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "client/job/part_name.h"
+
+namespace millrace {
+
+OutputFiles::OutputFiles(const TaskId& task, Make make)
+    : task_(task), make_(std::move(make)), part_(make_(PartName(task))) {}
+
+OutputFile& OutputFiles::Named(std::string_view output) {
+  auto found = named_.find(output);
+  if (found == named_.end()) found = named_.emplace(output, make_(PartName(task_, output))).first;
+  return *found->second;
+}
+
+Status OutputFiles::status() const {
+  MILLRACE_TRY(part_->status());
+  for (const auto& [output, file] : named_) MILLRACE_TRY(file->status());
+  return Status::Ok();
+}
+
+Status OutputFiles::Finish() {
+  for (const auto& [output, file] : named_) MILLRACE_TRY(file->Finish());
+  return part_->Finish();
+}
+
+void OutputFiles::Count(TaskContext& context) const {
+  std::uint64_t records = part_->records(), bytes = part_->bytes();
+  for (const auto& [output, file] : named_) {
+    context.counter("outputs", output).Set(static_cast<std::int64_t>(file->records()));
+    records += file->records(), bytes += file->bytes();
+  }
+  context.counter("millrace", "output_records").Set(static_cast<std::int64_t>(records));
+  context.counter("millrace", "output_bytes").Set(static_cast<std::int64_t>(bytes));
+}
+
+}  // namespace millrace
