@@ -52,20 +52,24 @@ class Quiet {
   Quiet() {
     const Result<Fd> null = OpenFile("/dev/null", O_WRONLY);
     if (!null.ok()) return;
-    std::fflush(stdout);
-    saved_ = Fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
-    (void)::dup2(null->get(), STDOUT_FILENO);
+    std::fflush(nullptr);
+    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+      saved_[fd] = Fd(::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+      (void)::dup2(null->get(), fd);
+    }
   }
   ~Quiet() {
     std::cout.flush();
-    std::fflush(stdout);
-    if (saved_.valid()) (void)::dup2(saved_.get(), STDOUT_FILENO);
+    std::fflush(nullptr);
+    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+      if (saved_[fd].valid()) (void)::dup2(saved_[fd].get(), fd);
+    }
   }
   Quiet(const Quiet&) = delete;
   Quiet& operator=(const Quiet&) = delete;
 
  private:
-  Fd saved_;
+  Fd saved_[STDERR_FILENO + 1];
 };
 
 int Prepare(const JobBinding& binding, int argc, char** argv) {
