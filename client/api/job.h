@@ -38,10 +38,10 @@
 //   std::uint32_t Partition(const Key&, std::uint32_t n) const
 //                   the reduce of a key, below n; may be static; left out: HashPartition (partition.h) of the key, or
 //                   of its Group
-//   using Outputs   NamedOutputs<kOne, kOther>: files beside the part files, `one-r-00000` and so on, for Reduce, and for
-//                   the Map of a job without Key and Value; emit.To(kOne, key, value) (named_outputs.h)
-//   using Mappers   Mappers<First, Second>: a struct for each INPUT argument, with its own Input, Map, FinishMap, Start and
-//                   Options, in place of the job's (mappers.h)
+//   using Outputs   NamedOutputs<kOne, kOther>: files beside the part files, `one-r-00000` and so on, for Reduce, and
+//                   for the Map of a job without Key and Value; emit.To(kOne, key, value) (named_outputs.h)
+//   using Mappers   Mappers<First, Second>: a struct for each INPUT argument, with its own Input, Map, FinishMap, Start
+//                   and Options, in place of the job's (mappers.h)
 //   static void Options(millrace::JobOptions&)
 //                   declares what -D may set (client/job/job_options.h)
 //   static millrace::Status Prepare(millrace::Preparation&)
