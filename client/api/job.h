@@ -42,11 +42,9 @@
 //                   instead of it: the keys of part-r-00000 are below those of part-r-00001, and so on, and the reduces
 //                   get about as many records each (total_order.h)
 //   using Outputs   NamedOutputs<kOne, kOther>: files beside the part files, `one-r-00000` and so on, for Reduce, and
-//   for
-//                   the Map of a job without Key and Value; emit.To(kOne, key, value) (named_outputs.h)
+//                   for the Map of a job without Key and Value; emit.To(kOne, key, value) (named_outputs.h)
 //   using Mappers   Mappers<First, Second>: a struct for each INPUT argument, with its own Input, Map, FinishMap, Start
-//   and
-//                   Options, in place of the job's (mappers.h)
+//                   and Options, in place of the job's (mappers.h)
 //   static void Options(millrace::JobOptions&)
 //                   declares what -D may set (client/job/job_options.h)
 //   static millrace::Status Prepare(millrace::Preparation&)

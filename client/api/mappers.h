@@ -2,8 +2,8 @@
 // mapper is a struct with what a job's maps have, and the job lists them in the order of its INPUTs:
 //
 //   struct MapUsers {                                       // of the first INPUT: record files
-//     using Input = millrace::RecordFiles<...>;
-//     void Map(const auto& user, auto& emit) { ... }
+//     using Input = millrace::RecordFiles;
+//     void Map(const millrace::KeyValue& user, auto& emit) { ... }
 //   };
 //   struct MapOrders {                                      // of the second one: lines
 //     void Map(std::string_view line, auto& emit) { ... }
@@ -17,7 +17,9 @@
 // A mapper has Map, and may have Input, FinishMap, Start or a constructor from TaskContext&, and Options. It emits the
 // job's Key and Value. All else is the job's, which has no Map, Input and FinishMap then; its own Start comes first.
 // The number of INPUT arguments has to be that of the mappers; an argument may be a directory or a pattern. A map that
-// reads small files of several inputs has the mappers of all of them, one object each. Thread rule: types only.
+// reads small files of several inputs has the mappers of all of them, one object each.
+//
+// Thread rule: types only.
 #pragma once
 
 #include <cstddef>

@@ -68,13 +68,13 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
   binding.declare(options);
   MILLRACE_TRY(SetAll(arguments, &options));
   const InputRules input = binding.mappers.empty() ? binding.input : RulesOfAll(binding.mappers);
-  const auto fixed = [](const InputRules& rules) {
+  const auto asks = [](const InputRules& rules) {
     return rules.split_by == SplitBy::kFixed && rules.record_bytes == 0;
   };
-  std::uint64_t record_bytes = input.record_bytes;
-  if (fixed(input)) record_bytes = options.engine().record_bytes;
+  const bool asked = binding.mappers.empty() ? asks(binding.input) : std::ranges::any_of(binding.mappers, asks);
+  const std::uint64_t record_bytes = asked ? options.engine().record_bytes : input.record_bytes;
   if (!arguments.empty()) {
-    if ((fixed(input) || std::ranges::any_of(binding.mappers, fixed)) && options.engine().record_bytes == 0) {
+    if (asked && record_bytes == 0) {
       return Invalid("the job reads records of a fixed length; give -D input.record_bytes=N");
     }
     MILLRACE_TRY(options.Validate());

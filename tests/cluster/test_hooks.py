@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -20,6 +21,15 @@ def job(name):
 def write(path, lines):
     with open(path, "w", encoding="utf-8") as f:
         f.writelines(line + "\n" for line in lines)
+
+
+def put(cluster, lines, directory):
+    """Stores the lines as three files, each of them read by one map if none are packed."""
+    os.mkdir(cluster.path("put"))
+    for n in range(3):
+        write(cluster.path("put", f"f{n}"), lines[n::3])
+    cluster.run("fs", "put", "--replication", "2", cluster.path("put"), directory)
+    shutil.rmtree(cluster.path("put"))
 
 
 def local(place, *args, status=0):
@@ -67,8 +77,7 @@ class GroupTest(unittest.TestCase):
 
     def test_a_secondary_sort(self):
         with Cluster(workers=2) as cluster:
-            write(cluster.path("visits"), self.lines())
-            cluster.run("fs", "put", "--block-size", "8K", cluster.path("visits"), "/visits")
+            put(cluster, self.lines(), "/visits")
             cluster.run("run", job("ways"), "/visits", "-o", "/out", "-r", "3", "-D", "job.pack=0")
             parts = cluster.output("/out")
             self.assertEqual(sorted(parts), ["part-r-00000", "part-r-00001", "part-r-00002"])
@@ -96,8 +105,7 @@ class NamedOutputsTest(unittest.TestCase):
         assert self.large and self.small and self.others
 
     def put(self, cluster):
-        write(cluster.path("amounts"), [f"{user} {amount}" for user, amount in self.amounts])
-        cluster.run("fs", "put", "--block-size", "16K", "--replication", "2", cluster.path("amounts"), "/amounts")
+        put(cluster, [f"{user} {amount}" for user, amount in self.amounts], "/amounts")
 
     def check(self, found, reduces):
         """The files of the job accounts."""
@@ -114,15 +122,14 @@ class NamedOutputsTest(unittest.TestCase):
 
     def names(self, cluster):
         """The user and sum of each large account, joined with its name by the job letters."""
-        write(cluster.path("names"), [f"{user} name of {user}" for user, _ in sorted(set(self.amounts))])
-        cluster.run("fs", "put", "--block-size", "8K", cluster.path("names"), "/names")
+        put(cluster, [f"{user} name of {user}" for user in sorted({user for user, _ in self.amounts})], "/names")
         cluster.run("run", job("letters"), "/out/large-r-*", "/names", "-o", "/letters", "-r", "2")
         return sorted(line for part in cluster.output("/letters").values() for line in part.decode().splitlines())
 
     def test_beside_the_parts_and_as_input_of_a_job_with_mappers(self):
         with Cluster(workers=2) as cluster:
             self.put(cluster)
-            said, _ = cluster.run("run", job("accounts"), "/amounts", "-o", "/out", "-r", "3")
+            said, _ = cluster.run("run", job("accounts"), "/amounts", "-o", "/out", "-r", "3", "-D", "job.pack=0")
             self.check(files(cluster, "/out"), 3)
             counters = {(one["group"], one["name"]): one["value"] for one in json.loads(cluster.run("job", "counters", "--json", "1")[0])}
             self.assertEqual(counters["outputs", "large"], len(self.large), said)
@@ -145,7 +152,7 @@ class NamedOutputsTest(unittest.TestCase):
             said = local(place, job("accounts"), amounts, "-o", out, "-r", "2", "--in-process")
             self.assertIn(f"outputs large {len(self.large)}\n", said)
             self.check(local_files(out), 2)
-            write(names, [f"{user} name of {user}" for user, _ in sorted(set(self.amounts))])
+            write(names, [f"{user} name of {user}" for user in sorted({user for user, _ in self.amounts})])
             large = os.path.join(place, "large")
             os.mkdir(large)
             for name in os.listdir(out):

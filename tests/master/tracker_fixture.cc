@@ -98,13 +98,13 @@ void TrackerFixture::Done(const LaunchOrder& launch, const std::optional<Attempt
   DoneWith(launch, output ? std::vector{*output} : std::vector<AttemptOutput>(), records);
 }
 
-void TrackerFixture::DoneWith(const LaunchOrder& launch, const std::vector<AttemptOutput>& outputs,
+void TrackerFixture::DoneWith(const LaunchOrder& launch, const std::vector<AttemptOutput>& written,
                               std::int64_t records) {
   Step step = At();
   TaskReport report;
   report.counters[{"millrace", "records"}] = records;
   report.bytes_read = 100;
-  jobs->AttemptDone(launch.node, launch.attempt, report, outputs, &step);
+  jobs->AttemptDone(launch.node, launch.attempt, report, written, &step);
   Finish(std::move(step));
 }
 

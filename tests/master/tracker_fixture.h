@@ -37,7 +37,7 @@ class TrackerFixture : public ::testing::Test {
   JobId Submit(JobRequest request);
   void Done(const LaunchOrder& launch, const std::optional<AttemptOutput>& output = std::nullopt,
             std::int64_t records = 1);
-  void DoneWith(const LaunchOrder& launch, const std::vector<AttemptOutput>& outputs, std::int64_t records = 0);
+  void DoneWith(const LaunchOrder& launch, const std::vector<AttemptOutput>& written, std::int64_t records = 0);
   void Fail(const LaunchOrder& launch, const std::string& reason);
   bool Exists(const std::string& path) const { return files->names().Stat(path).ok(); }
 

@@ -125,7 +125,7 @@ TEST_F(DescriptionTest, ARefusedParameterIsTheLineThatTheJobPrinted) {
 TEST_F(DescriptionTest, OtherProgramsAreNoJobs) {
   for (const std::string body :
        {"true", "echo hello", "echo '{}'", "echo '[1]'", "echo '{\"millrace_job\":1}'", "exit 1", "kill -9 $$",
-        R"(echo '{"millrace_job":2,"name":"x","split_by":"block","record_bytes":0}')",
+        R"(echo '{"millrace_job":3,"name":"x","split_by":"block","record_bytes":0}')",
         R"(echo '{"millrace_job":1,"name":7,"split_by":"block","record_bytes":0}')",
         R"(echo '{"millrace_job":1,"name":"x","split_by":"odd","record_bytes":0}')",
         R"(echo '{"millrace_job":1,"name":"x","split_by":"fixed","record_bytes":-1}')",
