@@ -74,6 +74,7 @@ struct SetUp {
   node @2 :UInt32;                  # the worker's number
   memory @3 :UInt64;                # bytes for buffers (task.memory)
   cluster @4 :Text;                 # the cluster whose master it must be (base/cluster_id.h)
+  memoryLimit @5 :UInt64;           # bytes of private memory to which the process limits itself (RLIMIT_DATA); 0: none
 }
 
 struct RunMap {
@@ -137,6 +138,7 @@ struct Progress {
   fraction @1 :Float32;             # how much of the attempt's input is done, from 0 to 1
   status @2 :Text;                  # as the job's code has set it
   counters @3 :List(Counter);       # totals so far
+  emitted @4 :UInt64;               # rises while the job's code emits records, if there are many of them
 }
 
 struct Done {

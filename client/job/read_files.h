@@ -25,6 +25,9 @@ struct InputFile {
 // kNotFound if there is none.
 [[nodiscard]] Result<std::vector<InputFile>> ListInput(dfs::DfsClient& files, const std::string& input);
 
+// What TaskContext::ReadFile reads at most.
+inline constexpr std::uint64_t kMostSideFileBytes = std::uint64_t{1} << 30;
+
 // Returns the bytes of a file, or of all files of such an input, one after the other. kInvalid if there are more than
 // `limit` bytes.
 [[nodiscard]] Result<std::string> ReadWhole(dfs::DfsClient& files, const std::string& input, std::uint64_t limit);

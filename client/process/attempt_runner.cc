@@ -114,19 +114,15 @@ std::function<bool(std::string_view, std::uint64_t)> AttemptRunner::ChooserFor(c
   };
 }
 
-Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
+Status AttemptRunner::MapTo(const MapLaunch& launch, TaskContext& context, OutputFile* output) {
   const EngineOptions& engine = context.options().engine();
   std::vector<MapInput> inputs = OpenInputs(launch, binding_.decompresses && engine.decompress, storage_, context);
   MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), nullptr, {}};
   std::optional<RecordWatch> watch;
-  if (engine.skip_bad_records > 0) {
+  if (engine.skip_bad_records > 0 && !launch.record_note.empty()) {
     MILLRACE_ASSIGN(RecordWatch made, RecordWatch::Make(launch.record_note, launch.left_out));
     attempt.watch = &watch.emplace(std::move(made));
   }
-  const auto run = [&] { return binding_.map(attempt); };
-  const MapPlace place(attempt, binding_.split_by);
-  const CrashPlace crash_place(place);
-  const auto where = [&] { return place.Text(); };
   if (set_up_.reduces > 0) {
     attempt.collector = {set_up_.reduces,
                          context.facts().memory,
@@ -136,14 +132,25 @@ Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, Ta
                          ChooserFor(launch, engine),
                          binding_.combines,
                          last_map_keys_};
-    MILLRACE_TRY(Guarded("the job's map", run, where));
-    last_map_keys_ = attempt.figures.output_records;
+  } else {
+    attempt.output = output;
+  }
+  const MapPlace place(attempt, binding_.split_by);
+  const CrashPlace crash_place(place);
+  MILLRACE_TRY(Guarded(
+      "the job's map", [&] { return binding_.map(attempt); }, [&] { return place.Text(); }));
+  last_map_keys_ = attempt.figures.output_records;
+  return Status::Ok();
+}
+
+Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
+  if (set_up_.reduces > 0) {
+    MILLRACE_TRY(MapTo(launch, context, nullptr));
     return std::optional<TaskOutput>();
   }
   PartFile part(set_up_, context.options(), launch.attempt, storage_);
   OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
-  attempt.output = &output;
-  MILLRACE_TRY(Guarded("the job's map", run, where));
+  MILLRACE_TRY(MapTo(launch, context, &output));
   return FinishOutput(output, part, context);
 }
 

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "client/process/crash_report.h"
 #include "client/process/describe.h"
+#include "client/process/rerun.h"
 #include "client/process/task_loop.h"
 #include "client/solo/solo.h"
 
@@ -63,18 +64,28 @@ int Prepare(const JobBinding& binding, int argc, char** argv) {
   return Answer(argv[0], Prepared(binding, argv, {argv + 6, argv + argc}), kFailed);
 }
 
-int Solo(const JobBinding& binding, int argc, char** argv) {
-  const std::string name = BaseName(argv[0]);
-  const Result<solo::SoloRun> run = solo::ParseSoloRun({argv + 2, argv + argc});
-  const Result<std::vector<CounterValue>> counters =
-      run.ok() ? solo::RunSolo(binding, name, *run) : Result<std::vector<CounterValue>>(run.status());
+// Prints the counters of a run in this process. Returns the exit status.
+int Report(const std::string& name, const Result<std::vector<CounterValue>>& counters) {
   if (!counters.ok()) {
     std::fprintf(stderr, "%s: %s\n", name.c_str(), counters.status().message().c_str());
-    return run.ok() ? kFailed : kWrongUsage;
+    return kFailed;
   }
   for (const CounterValue& counter : *counters)
     std::printf("%s %s %lld\n", counter.group.c_str(), counter.name.c_str(), static_cast<long long>(counter.value));
   return std::fflush(stdout) == 0 ? 0 : kFailed;
+}
+
+int Solo(const JobBinding& binding, int argc, char** argv) {
+  const std::string name = BaseName(argv[0]);
+  const Result<solo::SoloRun> run = solo::ParseSoloRun({argv + 2, argv + argc});
+  if (run.ok()) return Report(name, solo::RunSolo(binding, name, *run));
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), run.status().message().c_str());
+  return kWrongUsage;
+}
+
+int Rerun(const JobBinding& binding, int argc, char** argv) {
+  ReportCrashes();
+  return Report(BaseName(argv[0]), RerunMap(binding, argv[2], argc > 3 ? argv[3] : ""));
 }
 
 int Serve(const JobBinding& binding) {
@@ -109,6 +120,7 @@ int RunJob(const JobBinding& binding, int argc, char** argv) {
   if (mode == "--millrace-describe") return Describe(binding, argc, argv);
   if (mode == "--millrace-prepare" && argc >= 7) return Prepare(binding, argc, argv);
   if (mode == "--millrace-task" && argc == 2) return Serve(binding);
+  if (mode == "--millrace-rerun" && (argc == 3 || argc == 4)) return Rerun(binding, argc, argv);
   if (mode == "--millrace-solo") return Solo(binding, argc, argv);
   return BecomeClient(argc, argv);
 }

@@ -9,6 +9,8 @@
 //       serves as task process on descriptor 3 (client/process/task_loop.h)
 //   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
 //       runs the whole job in this process, over local files (client/solo/solo.h), and prints its counters
+//   JOB --millrace-rerun LAUNCH [OUTPUT]
+//       runs one map attempt again, alone (client/process/rerun.h), and prints its counters
 //   JOB ARGUMENTS...
 //       becomes `millrace run JOB ARGUMENTS...`, with the millrace program that lies beside it, else the one on the
 //       PATH

@@ -88,9 +88,8 @@ class TaskLoop {
   }
 
   Result<std::string> ReadSideFile(const std::string& path) {
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
     MILLRACE_ASSIGN(dfs::DfsClient * client, prepared_->storage->Client());
-    return ReadWhole(*client, path, kMost);
+    return ReadWhole(*client, path, kMostSideFileBytes);
   }
 
   template <class LaunchOf>

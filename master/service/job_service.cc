@@ -170,6 +170,20 @@ class JobServiceImpl final : public wire::JobService::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> mapLaunch(MapLaunchContext context) override {
+    const AttemptId attempt = FromWire(context.getParams().getAttempt());
+    const MapSplits splits = Require(control_.jobs().InputOfMap(attempt));
+    const JobRecord& record = *control_.jobs().FindRecord(attempt.task.job);
+    auto results = context.getResults();
+    WriteSetup(record, results.initSetup());
+    WriteInputs(splits, control_.files(), control_.nodes(), nullptr,
+                results.initInputs(static_cast<unsigned>(splits.size())));
+    results.setExecutable(ToData(record.request.executable));
+    results.setExecutableBytes(record.request.executable_bytes);
+    results.setExecutableCrc(record.request.executable_crc);
+    return kj::READY_NOW;
+  }
+
  private:
   template <class Context>
   static JobId Job(Context& context) {
