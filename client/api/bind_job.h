@@ -16,6 +16,7 @@ void CountMapOutput(TaskContext& context, const map::CollectorFigures& figures, 
 
 template <class J>
 std::unique_ptr<J> MakeJob(TaskContext& context) {
+  context.Enter(Hook::kConstructor);
   if constexpr (std::is_constructible_v<J, TaskContext&>) {
     return std::make_unique<J>(context);
   } else {
@@ -25,6 +26,7 @@ std::unique_ptr<J> MakeJob(TaskContext& context) {
 
 template <class J>
 Status StartJob([[maybe_unused]] J& job, [[maybe_unused]] TaskContext& context) {
+  context.Enter(Hook::kStart);
   if constexpr (Starts<J>) return job.Start(context);
   return Status::Ok();
 }
@@ -36,6 +38,7 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
   Counter& bytes = context.counter("millrace", "map_input_bytes");
   const EngineOptions& engine = context.options().engine();
   RecordWatch* const watch = attempt.watch;
+  context.Enter(Hook::kMap);
   for (std::size_t i = 0; i < attempt.inputs.size(); ++i) {
     MapInput& input = attempt.inputs[i];
     context.BeginInput({input.split.name, input.name, input.index}, i, input.split.offset);
@@ -54,7 +57,9 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
     context.EndInput(input.split.length);
     input.source.reset();
   }
+  context.Enter(Hook::kFinishMap);
   if constexpr (FinishesMap<J, Emit>) job.FinishMap(emit);
+  context.Enter(Combines<J> ? Hook::kCombine : Hook::kNone);
   return Status::Ok();
 }
 
@@ -115,6 +120,8 @@ template <HasIntermediate J>
 Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttempt& attempt) {
   typename OutputOf<J>::Writer writer(attempt.output, attempt.random);
   OutputEmitter<OutputOf<J>> emit(writer);
+  const GroupPlace::Watch<typename J::Key> watch(attempt.place, groups);
+  attempt.context.Enter(Hook::kReduce);
   while (attempt.output.status().ok() && groups.NextGroup()) {
     typename J::Key key{};
     if (!Codec<typename J::Key>::Decode(groups.key(), &key)) return BadBytes("key", attempt.context);
@@ -129,6 +136,7 @@ Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttem
   }
   MILLRACE_TRY(groups.status());
   attempt.groups = groups.groups();
+  attempt.context.Enter(Hook::kFinishReduce);
   if constexpr (FinishesReduce<J>) job.FinishReduce(emit);
   writer.Finish();
   return attempt.output.status();
@@ -138,6 +146,7 @@ Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttem
 template <Combines J>
 Status ReduceFolded(J& job, ReduceAttempt& attempt) {
   TaskContext& context = attempt.context;
+  context.Enter(Hook::kCombine);
   const std::string folded = context.facts().scratch + "/folded.run";
   map::CollectorOptions options{1, attempt.memory, folded, context.facts().scratch};
   options.expected_keys = attempt.segments.most_records();

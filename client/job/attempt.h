@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "client/format/byte_source.h"
 #include "client/format/output_file.h"
+#include "client/job/group_place.h"
 #include "client/job/job_options.h"
 #include "client/job/preparation.h"
 #include "client/job/record_watch.h"
@@ -46,6 +47,7 @@ struct ReduceAttempt {
   OutputFile& output;
   Random random;
   std::uint64_t groups = 0;  // result
+  GroupPlace place = {};     // at which key it is
 };
 
 // What a job asks for that makes its data from numbers (SplitBy::kNumbers).

@@ -3,15 +3,19 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "base/units.h"
 #include "client/format/opened_source.h"
 #include "client/job/part_name.h"
 #include "client/job/segments.h"
 #include "client/process/crash_report.h"
 #include "client/process/dfs_source.h"
-#include "client/process/map_place.h"
+#include "client/process/memory_limit.h"
+#include "client/process/place.h"
 
 namespace millrace {
 namespace {
@@ -24,14 +28,24 @@ std::string TextOf(const std::exception& e) {
   return text;
 }
 
-// Exceptions of user code end here. `where` says where the code was ("; at /in/a, byte 16"); it is asked after a throw.
-Status Guarded(const char* what, const std::function<Status()>& run, const std::function<std::string()>& where) {
+// Exceptions of user code end here. `place` is asked after a throw.
+Status Guarded(const std::function<Status()>& run, const Place& place) {
+  const auto what = [&place] {
+    const std::string_view hook = ToString(place.hook());
+    return hook.empty() ? std::string("the task") : "the job's " + std::string(hook);
+  };
   try {
     return run();
+  } catch (const std::bad_alloc& e) {
+    const std::optional<std::uint64_t> limit = MemoryLimit();
+    return Invalid(what() +
+                   (limit ? " ran out of its memory: limit " + FormatBytes(*limit) + " (task.memory_limit)"
+                          : std::string(" threw an exception: ") + e.what()) +
+                   place.Text());
   } catch (const std::exception& e) {
-    return Invalid(std::string(what) + " threw an exception: " + TextOf(e) + where());
+    return Invalid(what() + " threw an exception: " + TextOf(e) + place.Text());
   } catch (...) {
-    return Invalid(std::string(what) + " threw something that is not a std::exception" + where());
+    return Invalid(what() + " threw something that is not a std::exception" + place.Text());
   }
 }
 
@@ -132,13 +146,14 @@ Status AttemptRunner::MapTo(const MapLaunch& launch, TaskContext& context, Outpu
                          ChooserFor(launch, engine),
                          binding_.combines,
                          last_map_keys_};
+    attempt.collector.emitted = &context.emitted();
   } else {
+    output->CountIn(context.emitted());
     attempt.output = output;
   }
   const MapPlace place(attempt, binding_.split_by);
   const CrashPlace crash_place(place);
-  MILLRACE_TRY(Guarded(
-      "the job's map", [&] { return binding_.map(attempt); }, [&] { return place.Text(); }));
+  MILLRACE_TRY(Guarded([&] { return binding_.map(attempt); }, place));
   last_map_keys_ = attempt.figures.output_records;
   return Status::Ok();
 }
@@ -159,9 +174,11 @@ Result<std::optional<TaskOutput>> AttemptRunner::Reduce(const ReduceLaunch& laun
   context.SetTotal(segments.raw_bytes());
   PartFile part(set_up_, context.options(), launch.attempt, storage_);
   OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
+  output.CountIn(context.emitted());
   ReduceAttempt attempt{context, segments, context.facts().memory, output, Random(random_.Next())};
-  MILLRACE_TRY(Guarded(
-      "the job's reduce", [&] { return binding_.reduce(attempt); }, [] { return std::string(); }));
+  const ReducePlace place(attempt);
+  const CrashPlace crash_place(place);
+  MILLRACE_TRY(Guarded([&] { return binding_.reduce(attempt); }, place));
   context.counter("millrace", "reduce_input_records").Set(static_cast<std::int64_t>(segments.records()));
   context.counter("millrace", "reduce_input_groups").Set(static_cast<std::int64_t>(attempt.groups));
   return FinishOutput(output, part, context);

@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
+#include "client/process/crash_frames.h"
 #include "client/process/crash_report.h"
 #include "client/process/describe.h"
 #include "client/process/rerun.h"
@@ -24,6 +25,7 @@ namespace millrace::internal {
 namespace {
 
 constexpr int kChannelFd = 3;
+constexpr const char* kOwnProgram = "/proc/self/exe";
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
@@ -84,7 +86,7 @@ int Solo(const JobBinding& binding, int argc, char** argv) {
 }
 
 int Rerun(const JobBinding& binding, int argc, char** argv) {
-  ReportCrashes();
+  ReportCrashes(kOwnProgram);
   return Report(BaseName(argv[0]), RerunMap(binding, argv[2], argc > 3 ? argv[3] : ""));
 }
 
@@ -94,7 +96,7 @@ int Serve(const JobBinding& binding) {
                           // waits for it.
                           .daemon_gone = [] { ::_exit(kFailed); },
                           .random = Random(SeedFromSystem())};
-  ReportCrashes();
+  ReportCrashes(kOwnProgram);
   return RunTaskLoop(binding, Fd(kChannelFd), std::move(options));
 }
 
@@ -119,6 +121,7 @@ int RunJob(const JobBinding& binding, int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "--millrace-describe") return Describe(binding, argc, argv);
   if (mode == "--millrace-prepare" && argc >= 7) return Prepare(binding, argc, argv);
+  if (mode == "--millrace-frames") return PrintCrash({argv + 2, argv + argc});
   if (mode == "--millrace-task" && argc == 2) return Serve(binding);
   if (mode == "--millrace-rerun" && (argc == 3 || argc == 4)) return Rerun(binding, argc, argv);
   if (mode == "--millrace-solo") return Solo(binding, argc, argv);

@@ -16,6 +16,7 @@
 #include "client/job/job_options.h"
 #include "client/job/read_files.h"
 #include "client/process/attempt_runner.h"
+#include "client/process/memory_limit.h"
 #include "client/process/progress_reporter.h"
 #include "client/process/task_messages.h"
 #include "worker/task/channel/channel.h"
@@ -65,6 +66,7 @@ class TaskLoop {
   Status Prepare(const SetUp& set_up) {
     prepared_ = std::make_unique<Prepared>();
     prepared_->set_up = set_up;
+    if (set_up.memory_limit != 0) LimitMemory(set_up.memory_limit);
     binding_.declare(prepared_->options);
     const Status status = SetOptions();
     dfs::ClientOptions client;

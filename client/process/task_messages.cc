@@ -56,6 +56,7 @@ SetUp Decode(wire::SetUp::Reader in) {
   out.cluster = Str(in.getCluster());
   out.node = NodeId{in.getNode()};
   out.memory = in.getMemory();
+  out.memory_limit = in.getMemoryLimit();
   return out;
 }
 
@@ -165,11 +166,12 @@ void EncodeReady(const std::string& error, capnp::MessageBuilder* message) {
 }
 
 void EncodeProgress(const AttemptId& attempt, double fraction, const std::string& status,
-                    const std::vector<CounterValue>& counters, capnp::MessageBuilder* message) {
+                    const std::vector<CounterValue>& counters, std::uint64_t emitted, capnp::MessageBuilder* message) {
   auto progress = message->initRoot<wire::FromTask>().initProgress();
   ToWire(attempt, progress.initAttempt());
   progress.setFraction(static_cast<float>(fraction));
   progress.setStatus(OneLine(status));
+  progress.setEmitted(emitted);
   EncodeCounters(counters, progress.initCounters(static_cast<capnp::uint>(counters.size())));
 }
 

@@ -36,6 +36,7 @@ struct SetUp {
   std::string master, cluster;
   NodeId node;
   std::uint64_t memory = 0;
+  std::uint64_t memory_limit = 0;  // of the process; 0: none
 };
 
 // What maps and reduces have in common.
@@ -79,7 +80,7 @@ struct TaskOutput {
 
 void EncodeReady(const std::string& error, capnp::MessageBuilder* message);
 void EncodeProgress(const AttemptId& attempt, double fraction, const std::string& status,
-                    const std::vector<CounterValue>& counters, capnp::MessageBuilder* message);
+                    const std::vector<CounterValue>& counters, std::uint64_t emitted, capnp::MessageBuilder* message);
 void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& counters,
                 const std::optional<TaskOutput>& output, capnp::MessageBuilder* message);
 // Encodes a failure; `error` is made one line, of 4 KiB at most.

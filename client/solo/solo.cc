@@ -96,9 +96,10 @@ class Job {
     try {
       done = task.reduce() ? Reduce(task, context) : Map(task, context);
     } catch (const std::exception& e) {
-      done = Invalid(std::string("the job's code threw an exception: ") + e.what());
+      done = Invalid("the job's " + std::string(ToString(context.hook())) + " threw an exception: " + e.what());
     } catch (...) {
-      done = Invalid("the job's code threw something that is not a std::exception");
+      done = Invalid("the job's " + std::string(ToString(context.hook())) +
+                     " threw something that is not a std::exception");
     }
     if (!done.ok()) return Status(done.code(), "task " + ToText(task) + ": " + done.message());
     for (const CounterValue& counter : context.counters().Snapshot())
