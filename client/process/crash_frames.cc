@@ -19,6 +19,7 @@ namespace {
 
 constexpr unsigned kSeconds = 10;  // for both lines
 constexpr std::size_t kMostFrames = 8;
+constexpr std::size_t kMostAddresses = 5;  // what the job's code has inlined is among them
 constexpr std::size_t kLongestShown = 120;
 
 void ReplaceAll(std::string& text, std::string_view from, std::string_view to) {
@@ -100,6 +101,20 @@ std::string OwnFrames(const SymbolTable& symbols, const std::vector<Frame>& fram
   return text;
 }
 
+namespace {
+
+// Looks the frames up in this executable.
+Result<std::string> OwnFramesHere(const std::vector<Frame>& frames) {
+  const std::string path = "/proc/self/exe";
+  MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_RDONLY));
+  MILLRACE_ASSIGN(const std::uint64_t size, FileSize(file.get(), path));
+  MILLRACE_ASSIGN(const MappedFile mapped, MappedFile::Map(file.get(), 0, size, path));
+  MILLRACE_ASSIGN(const SymbolTable symbols, SymbolTable::Read(mapped.bytes()));
+  return OwnFrames(symbols, frames);
+}
+
+}  // namespace
+
 int PrintCrash(const std::vector<std::string>& words) {
   ::alarm(kSeconds);  // the process that crashed waits
   if (words.size() < 2) return 2;
@@ -109,21 +124,13 @@ int PrintCrash(const std::vector<std::string>& words) {
     const Result<Frame> frame = ParseFrame(words[i]);
     if (!frame.ok()) return 2;
     frames.push_back(*frame);
-    if (frames.size() <= kMostFrames) addresses += " 0x" + Hex(frame->address - (frame->returned_to ? 1 : 0));
+    const std::string address = " 0x" + Hex(frame->address - (frame->returned_to ? 1 : 0));
+    if (frames.size() <= kMostAddresses && !addresses.ends_with(address)) addresses += address;
   }
-  std::string own;
-  if (const Result<Fd> file = OpenFile("/proc/self/exe", O_RDONLY); file.ok()) {
-    const Result<std::uint64_t> size = FileSize(file->get(), "/proc/self/exe");
-    const Result<MappedFile> mapped =
-        size.ok() ? MappedFile::Map(file->get(), 0, *size, "/proc/self/exe") : Result<MappedFile>(size.status());
-    if (mapped.ok()) {
-      if (const Result<SymbolTable> symbols = SymbolTable::Read(mapped->bytes()); symbols.ok())
-        own = OwnFrames(*symbols, frames);
-    }
-  }
+  const Result<std::string> own = OwnFramesHere(frames);
   std::string lines;
   if (!addresses.empty()) lines = "millrace: where that is: addr2line -Cfpie PROGRAM" + addresses + "\n";
-  lines += Report(words[0], own, words[1]);
+  lines += Report(words[0], own.ok() ? *own : "", words[1]);
   return WriteAll(STDERR_FILENO, lines, "standard error").ok() ? 0 : 1;
 }
 

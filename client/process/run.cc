@@ -25,7 +25,6 @@ namespace millrace::internal {
 namespace {
 
 constexpr int kChannelFd = 3;
-constexpr const char* kOwnProgram = "/proc/self/exe";
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 
@@ -66,6 +65,12 @@ int Prepare(const JobBinding& binding, int argc, char** argv) {
   return Answer(argv[0], Prepared(binding, argv, {argv + 6, argv + argc}), kFailed);
 }
 
+// The path is looked up before a crash, and is not /proc/self/exe, which means another program below valgrind.
+void ReportOwnCrashes(const char* argv0) {
+  static const std::string path = OwnPath(argv0);
+  ReportCrashes(path.c_str());
+}
+
 // Prints the counters of a run in this process. Returns the exit status.
 int Report(const std::string& name, const Result<std::vector<CounterValue>>& counters) {
   if (!counters.ok()) {
@@ -86,17 +91,17 @@ int Solo(const JobBinding& binding, int argc, char** argv) {
 }
 
 int Rerun(const JobBinding& binding, int argc, char** argv) {
-  ReportCrashes(kOwnProgram);
+  ReportOwnCrashes(argv[0]);
   return Report(BaseName(argv[0]), RerunMap(binding, argv[2], argc > 3 ? argv[3] : ""));
 }
 
-int Serve(const JobBinding& binding) {
+int Serve(const JobBinding& binding, const char* argv0) {
   TaskLoopOptions options{.storage = RealStorage(),
                           // This is not exit(), because the task's thread is in the middle of something and nobody
                           // waits for it.
                           .daemon_gone = [] { ::_exit(kFailed); },
                           .random = Random(SeedFromSystem())};
-  ReportCrashes(kOwnProgram);
+  ReportOwnCrashes(argv0);
   return RunTaskLoop(binding, Fd(kChannelFd), std::move(options));
 }
 
@@ -122,7 +127,7 @@ int RunJob(const JobBinding& binding, int argc, char** argv) {
   if (mode == "--millrace-describe") return Describe(binding, argc, argv);
   if (mode == "--millrace-prepare" && argc >= 7) return Prepare(binding, argc, argv);
   if (mode == "--millrace-frames") return PrintCrash({argv + 2, argv + argc});
-  if (mode == "--millrace-task" && argc == 2) return Serve(binding);
+  if (mode == "--millrace-task" && argc == 2) return Serve(binding, argv[0]);
   if (mode == "--millrace-rerun" && (argc == 3 || argc == 4)) return Rerun(binding, argc, argv);
   if (mode == "--millrace-solo") return Solo(binding, argc, argv);
   return BecomeClient(argc, argv);

@@ -152,6 +152,8 @@ class WritingJobsTest(unittest.TestCase):
         self.assertRegex(said, r"freed: job1.m.0.0: the job's Map threw an exception: it is .*; at /lines, byte 5")
         self.assertIn("AddressSanitizer: heap-use-after-free", said)
         self.assertRegex(said, r"freed\.cc:[0-9]+")
+        # A sanitizer reserves terabytes, so the default limit of memory is not for it.
+        self.run_command("millrace local --workers 1 run ./build-asan/average weather -o means-in-asan-on-a-cluster")
 
 
 if __name__ == "__main__":

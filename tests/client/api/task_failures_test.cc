@@ -191,7 +191,7 @@ TEST(TaskFailuresDeathTest, AJobThatEatsItsMemoryIsToldOfTheLimit) {
     std::_Exit(0);
   };
   EXPECT_EXIT(eat(), testing::ExitedWithCode(0),
-              "no limit, since|the job's Map ran out of its memory: limit 1.0 GiB \\(task.memory_limit\\); "
+              "no limit, since|the job's Map ran out of its memory: limit 1 GiB \\(task.memory_limit\\); "
               "at /in/a, byte 5\n");
 }
 

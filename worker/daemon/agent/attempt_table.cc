@@ -347,8 +347,9 @@ void AttemptTable::FailStalled() {
   for (const AttemptPtr& attempt : stalled) {
     ReportFailed(attempt->id,
                  {fmt::format("no progress for {} (task.timeout): {}", FormatDuration(attempt->job->timeout),
-                              attempt->started ? "neither its fraction, nor its status, nor a counter changed"
-                                               : "it copied nothing though there is something to copy"),
+                              attempt->started
+                                  ? "its fraction, its status and its counters stayed the same, and it emitted nothing"
+                                  : "it copied nothing though there is something to copy"),
                   {},
                   task::ReadRecordNote(parts_.files.Paths(attempt->id).record_note)},
                  false);
