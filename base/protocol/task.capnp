@@ -138,7 +138,7 @@ struct Progress {
   fraction @1 :Float32;             # how much of the attempt's input is done, from 0 to 1
   status @2 :Text;                  # as the job's code has set it
   counters @3 :List(Counter);       # totals so far
-  emitted @4 :UInt64;               # rises while the job's code emits records, if there are many of them
+  emitted @4 :UInt64;               # rises while the job's code emits records, and while its Reduce takes values
 }
 
 struct Done {

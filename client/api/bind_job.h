@@ -121,6 +121,7 @@ Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttem
   typename OutputOf<J>::Writer writer(attempt.output, attempt.random);
   OutputEmitter<OutputOf<J>> emit(writer);
   const GroupPlace::Watch<typename J::Key> watch(attempt.place, groups);
+  groups.CountIn(attempt.context.values_taken());
   attempt.context.Enter(Hook::kReduce);
   while (attempt.output.status().ok() && groups.NextGroup()) {
     typename J::Key key{};

@@ -72,6 +72,8 @@ class TaskContext {
   // Rises while records are emitted, about with each: what takes them counts here, so that one record of which very
   // many come is seen to make progress.
   [[nodiscard]] std::atomic<std::uint64_t>& emitted() { return emitted_; }
+  // Rises with each value that a reduce takes, for the same reason.
+  [[nodiscard]] std::atomic<std::uint64_t>& values_taken() { return values_taken_; }
   void BeginInput(InputFacts input, std::uint64_t number, std::uint64_t offset);
   void EndInput(std::uint64_t bytes);
   void SetOffset(std::uint64_t offset) { offset_.store(offset, std::memory_order_relaxed); }
@@ -98,7 +100,7 @@ class TaskContext {
   std::atomic<std::uint64_t> taken_{kNotCompressed};
   std::atomic<std::uint64_t> done_{0};  // bytes of the inputs before the current one
   std::atomic<std::uint64_t> total_{0};
-  std::atomic<std::uint64_t> emitted_{0};
+  std::atomic<std::uint64_t> emitted_{0}, values_taken_{0};
   std::atomic<Hook> hook_{Hook::kNone};
 };
 

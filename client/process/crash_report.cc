@@ -99,7 +99,8 @@ bool InExecutable(std::uintptr_t address) { return address >= code_begin && addr
 
 void Describe(const Crash& crash, const siginfo_t& info, const Registers& registers, Text<256>* text) {
   text->Add(crash.name);
-  if (!crash.address || info.si_code <= 0) return;  // sent by kill, and not by the kernel
+  if (!crash.address || info.si_code <= 0) return;                    // sent by kill, and not by the kernel
+  if (info.si_code == SI_KERNEL) return text->Add(", wild pointer");  // no address that there could be; si_addr is 0
   const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
   const bool near_stack = address + kBelowStack >= registers.sp && address < registers.sp + kAboveStack;
   if (address < kFirstPage) text->Add(", null pointer");
@@ -177,35 +178,40 @@ void EndBy(int signal) {
   ::raise(signal);
 }
 
-constinit Text<256> head;    // what happened
-constinit Text<1100> place;  // where in the input
+constinit Text<256> what_text;    // what happened
+constinit Text<1100> where_text;  // where in the input
 constinit Command command;
+
+// Fills the two texts.
+void NoteWhatAndWhere(int signal, const siginfo_t& info, const Registers& registers) {
+  for (const Crash& crash : kCrashes) {
+    if (crash.signal == signal) Describe(crash, info, registers, &what_text);
+  }
+  const Place* const current = current_place.load(std::memory_order_acquire);
+  if (current == nullptr) return;
+  if (current->hook() != Hook::kNone) what_text.Add(", in ");
+  what_text.Add(ToString(current->hook()));
+  where_text.Add(*current);
+}
+
+// Has another process write the report, with names. Returns false if it could not.
+bool ReportWithNames(const void* context, const Registers& registers) {
+  if (namer_path == nullptr) return false;
+  static char name[] = "millrace-frames", mode[] = "--millrace-frames";
+  command.Add(name);
+  command.Add(mode);
+  command.Add(what_text.c_str());
+  command.Add(where_text.c_str());
+  command.AddFrames(context, registers);
+  return command.Run(namer_path);
+}
 
 // A crash in here, on a stack that cannot be unwound, say, is reported without frames.
 void OnCrash(int signal, siginfo_t* info, void* context) {
   const bool first = !reporting.exchange(true);
   const Registers registers = RegistersOf(context);
-  if (first) {
-    for (const Crash& crash : kCrashes) {
-      if (crash.signal == signal) Describe(crash, *info, registers, &head);
-    }
-    if (const Place* const current = current_place.load(std::memory_order_acquire)) {
-      if (current->hook() != Hook::kNone) head.Add(", in ");
-      head.Add(ToString(current->hook()));
-      place.Add(*current);
-    }
-  }
-  bool named = false;
-  if (first && namer_path != nullptr) {
-    static char name[] = "millrace-frames", mode[] = "--millrace-frames";
-    command.Add(name);
-    command.Add(mode);
-    command.Add(head.c_str());
-    command.Add(place.c_str());
-    command.AddFrames(context, registers);
-    named = command.Run(namer_path);
-  }
-  if (!named) WriteLine(head.view(), place.view());
+  if (first) NoteWhatAndWhere(signal, *info, registers);
+  if (!first || !ReportWithNames(context, registers)) WriteLine(what_text.view(), where_text.view());
   EndBy(signal);
 }
 

@@ -54,8 +54,10 @@ void ProgressReporter::ReportUntilStopped() {
 void ProgressReporter::Report() {
   try {
     capnp::MallocMessageBuilder message;
-    EncodeProgress(context_.facts().attempt, context_.fraction(), context_.status(), context_.counters().Snapshot(),
-                   context_.emitted().load(std::memory_order_relaxed), &message);
+    EncodeProgress(
+        context_.facts().attempt, context_.fraction(), context_.status(), context_.counters().Snapshot(),
+        context_.emitted().load(std::memory_order_relaxed) + context_.values_taken().load(std::memory_order_relaxed),
+        &message);
     (void)channel_.Write(message);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
   }

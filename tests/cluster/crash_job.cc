@@ -1,8 +1,8 @@
 // A job whose maps fail in the way that -D crash.how names: abort, exit, signal, throw, null (a null pointer), overflow
-// (of the stack), call (of a null pointer), memory, or hang or stop until they are killed: one that stops cannot even
-// say that it lives; or that kill their parent, or their worker. -D crash.record has only those fail that read this
-// record, and -D crash.hold has a map that reads "hold" wait at this named pipe. -D crash.where has other functions of
-// the job fail than Map.
+// (of the stack), call (of a null pointer), wild (a pointer that is no address), memory, or hang or stop until they are
+// killed: one that stops cannot even say that it lives; or that kill their parent, or their worker. -D crash.record has
+// only those fail that read this record, and -D crash.hold has a map that reads "hold" wait at this named pipe. -D
+// crash.where has other functions of the job fail than Map.
 #include <unistd.h>
 
 #include <csignal>
@@ -35,10 +35,10 @@ struct Crash {
   static void Options(millrace::JobOptions& options) {
     options.Text("crash.record", "", "the record at which the map ends; empty: the first");
     options.Text("crash.hold", "", "a named pipe at which a map that reads the record `hold` waits for a line");
-    options.Choice(
-        "crash.how", "throw",
-        {"abort", "call", "exit", "hang", "memory", "null", "overflow", "parent", "signal", "stop", "throw", "worker"},
-        "how the map ends");
+    options.Choice("crash.how", "throw",
+                   {"abort", "call", "exit", "hang", "memory", "null", "overflow", "parent", "signal", "stop", "throw",
+                    "wild", "worker"},
+                   "how the map ends");
     options.Choice("crash.where", "Map", {"Start", "Map", "FinishMap", "Reduce", "FinishReduce"},
                    "the function in which it ends");
   }
@@ -73,6 +73,8 @@ struct Crash {
   [[gnu::noinline]] void End() {
     std::fprintf(stderr, "about to end by %s\n", how_.c_str());
     if (how_ == "null") *static_cast<volatile int*>(Nowhere()) = 1;
+    if (how_ == "wild")
+      *reinterpret_cast<volatile int*>(reinterpret_cast<std::uintptr_t>(Nowhere()) + 0x4141414141414141) = 1;
     if (how_ == "call") reinterpret_cast<void (*)()>(Nowhere())();
     if (how_ == "overflow") std::fprintf(stderr, "depth %d\n", Deeper(0));
     if (how_ == "memory") EatMemory();

@@ -122,6 +122,7 @@ class CrashTest(unittest.TestCase):
             for how, where, expected in (
                 ("null", "Map", r"killed by signal 11 \(SIGSEGV\).*millrace: SIGSEGV, null pointer \(address 0x0\), in Map: Crash::End\(\)( < [^;]*)?; at /in, byte 11"),
                 ("call", "Map", r"millrace: SIGSEGV, null pointer \(address 0x0\), in Map: Crash::End\(\)( < [^;]*)?; at /in, byte 11"),
+                ("wild", "Map", r"millrace: SIGSEGV(, wild pointer| \(address 0x[14]+\)), in Map: Crash::End\(\)"),
                 ("overflow", "Map", r"millrace: SIGSEGV, stack overflow \(address 0x[0-9a-f]+\), in Map: Crash::Deeper\(int\) \([0-9]+ times\); at /in, byte 11"),
                 ("abort", "Map", r"millrace: SIGABRT, in Map: Crash::End\(\)( < [^;]*)?; at /in, byte 11"),
                 ("abort", "Reduce", r'millrace: SIGABRT, in Reduce: Crash::End\(\)( < [^;]*)?; at the key "bad"'),
