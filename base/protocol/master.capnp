@@ -298,6 +298,9 @@ interface JobService {
   # the order of the numbers. Job 0 has the lines of nodes and schedulers. A line may be longer than a message. Then `cut` says
   # that the last line goes on, and `next` is the number before it: the rest is had with that number as `after`, and with the
   # bytes of the line that are known already as `offset`.
+  mapLaunch @10 (attempt :Task.Attempt) -> (setup :Task.JobSetup, inputs :List(Task.InputPiece), executable :Data, executableBytes :UInt64, executableCrc :UInt32);
+  # Returns what a map attempt was launched with, so that it can be run again elsewhere. Once the job has ended this is known of
+  # maps of which an attempt has failed, and not of all of them if there were many. `executable` is a path of the file system.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus) -> (); }

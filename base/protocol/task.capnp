@@ -76,6 +76,7 @@ struct SetUp {
   cluster @4 :Text;                 # the cluster whose master it must be (base/cluster_id.h)
   sharedDirectory @5 :Text;         # for files that the job's tasks on this machine share; goes with the job
   reservedBytes @6 :UInt64;         # that stay free on its disk
+  memoryLimit @7 :UInt64;           # bytes of private memory to which the process limits itself (RLIMIT_DATA); 0: none
 }
 
 struct RunMap {
@@ -139,6 +140,7 @@ struct Progress {
   fraction @1 :Float32;             # how much of the attempt's input is done, from 0 to 1
   status @2 :Text;                  # as the job's code has set it
   counters @3 :List(Counter);       # totals so far
+  emitted @4 :UInt64;               # rises while the job's code emits records, and while its Reduce takes values
 }
 
 struct Done {

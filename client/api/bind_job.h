@@ -42,8 +42,10 @@ Status MapToOutput(J& job, MapAttempt& attempt) {
     MILLRACE_TRY(mappers.Map(emit));
   } else {
     MILLRACE_TRY(MapRecords(job, emit, attempt, 0, attempt.inputs.size()));
+    attempt.context.Enter(Hook::kFinishMap);
     if constexpr (FinishesMap<J, Emit>) job.FinishMap(emit);
   }
+  attempt.context.Enter(Hook::kNone);
   return FinishOutput(emit, writer, *attempt.output);
 }
 
@@ -67,8 +69,10 @@ Status RunMap(MapAttempt& attempt) {
         MILLRACE_TRY(mappers.Map(emit));
       } else {
         MILLRACE_TRY(MapRecords(*job, emit, attempt, 0, attempt.inputs.size()));
+        attempt.context.Enter(Hook::kFinishMap);
         if constexpr (FinishesMap<J, MapEmitterOf<J>>) job->FinishMap(emit);
       }
+      attempt.context.Enter(Combines<J> ? Hook::kCombine : Hook::kNone);
       MILLRACE_TRY(emit.Finish());
       attempt.figures = emit.figures();
       CountMapOutput(attempt.context, attempt.figures, Combines<J>);
@@ -138,12 +142,16 @@ template <HasIntermediate J>
 Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttempt& attempt) {
   typename OutputOf<J>::Writer writer(attempt.output.part(), attempt.random);
   auto emit = MakeEmit<OutputEmitterOf<J>>(writer, attempt.output, attempt.random);
+  const GroupPlace::Watch<typename J::Key> watch(attempt.place, groups);
+  groups.CountIn(attempt.context.values_taken());
+  attempt.context.Enter(Hook::kReduce);
   if constexpr (HasGroup<J>) {
     Grouping<J> grouping(groups);
     MILLRACE_TRY(ReduceEach(job, grouping, at_segments, attempt, emit));
   } else {
     MILLRACE_TRY(ReduceEach(job, groups, at_segments, attempt, emit));
   }
+  attempt.context.Enter(Hook::kFinishReduce);
   if constexpr (FinishesReduce<J>) job.FinishReduce(emit);
   return FinishOutput(emit, writer, attempt.output);
 }
@@ -152,6 +160,7 @@ Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttem
 template <Combines J>
 Status ReduceFolded(J& job, ReduceAttempt& attempt) {
   TaskContext& context = attempt.context;
+  context.Enter(Hook::kCombine);
   const std::string folded = context.facts().scratch + "/folded.run";
   map::CollectorOptions options{1, attempt.memory, folded, context.facts().scratch};
   options.expected_keys = attempt.segments.most_records();

@@ -18,6 +18,7 @@ void LeaveOutRecord(TaskContext& context);
 
 template <class J>
 std::unique_ptr<J> MakeJob(TaskContext& context) {
+  context.Enter(Hook::kConstructor);
   if constexpr (std::is_constructible_v<J, TaskContext&>) {
     return std::make_unique<J>(context);
   } else {
@@ -27,6 +28,7 @@ std::unique_ptr<J> MakeJob(TaskContext& context) {
 
 template <class J>
 Status StartJob([[maybe_unused]] J& job, [[maybe_unused]] TaskContext& context) {
+  context.Enter(Hook::kStart);
   if constexpr (Starts<J>) return job.Start(context);
   return Status::Ok();
 }
@@ -49,6 +51,7 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt, std::size_t begin, st
   Counter& bytes = context.counter("millrace", "map_input_bytes");
   const EngineOptions& engine = context.options().engine();
   RecordWatch* const watch = attempt.watch;
+  context.Enter(Hook::kMap);
   for (std::size_t i = begin; i < end; ++i) {
     MapInput& input = attempt.inputs[i];
     context.BeginInput({input.split.name, input.name, input.index}, i, input.split.offset);
@@ -98,6 +101,7 @@ class MapperSet<J, Mappers<Ms...>> {
       MILLRACE_TRY(
           With(attempt_.inputs[i].index, [&](auto& mapper) { return MapRecords(*mapper, emit, attempt_, i, i + 1); }));
     }
+    attempt_.context.Enter(Hook::kFinishMap);
     std::apply([&](auto&... mappers) { (Finish(mappers.get(), emit), ...); }, mappers_);
     return Status::Ok();
   }

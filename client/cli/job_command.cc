@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "client/cli/job_logs.h"
 #include "client/cli/report.h"
+#include "client/cli/rerun_command.h"
 #include "client/cli/wait_job.h"
 #include "client/cli/waits.h"
 #include "client/job_client/job_client.h"
@@ -274,6 +275,7 @@ std::vector<Verb> JobVerbs() {
       {"kill", "end a job", Kill, {}},
       {"counters", "a job's counters", ShowCounters, {}},
       {"logs", "what a job's attempts printed", LogsCommand, {}},
+      {"rerun", "run a failed map again, alone on this machine", RerunCommand, {}},
       {"history", "what happened to a job, event by event", ShowHistory, {}},
       {"priority", "set a job's priority", SetPriority, {}},
   };

@@ -2,6 +2,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,11 +21,16 @@ class OutputFile {
   OutputFile(Write write, Close close) : write_(std::move(write)), close_(std::move(close)) {
     buffer_.reserve(kBufferBytes + kSlackBytes);
   }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  // Has `records` set to the number of records so far whenever one ends. Requires: `records` outlives this.
+  void CountIn(std::atomic<std::uint64_t>& records) { counted_ = &records; }
 
   // Returns the buffer to which a record is appended. Requires: EndRecord follows.
   [[nodiscard]] std::string& buffer() { return buffer_; }
   void EndRecord() {
-    ++records_;
+    counted_->store(++records_, std::memory_order_relaxed);
     if (buffer_.size() >= kBufferBytes) [[unlikely]]
       Flush();
   }
@@ -59,6 +65,8 @@ class OutputFile {
   Write write_;
   Close close_;
   std::string buffer_;
+  std::atomic<std::uint64_t> unseen_{0};
+  std::atomic<std::uint64_t>* counted_ = &unseen_;
   std::uint64_t records_ = 0;
   std::uint64_t bytes_ = 0;
   Status status_;

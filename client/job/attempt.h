@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "client/format/byte_source.h"
+#include "client/job/group_place.h"
 #include "client/job/job_options.h"
 #include "client/job/output_files.h"
 #include "client/job/preparation.h"
@@ -50,6 +51,7 @@ struct ReduceAttempt {
   OutputFiles& output;
   Random random;
   std::uint64_t groups = 0;  // result
+  GroupPlace place = {};     // at which key it is
 };
 
 // What a job asks for that makes its data from numbers (SplitBy::kNumbers).

@@ -10,9 +10,17 @@ namespace millrace {
 OutputFiles::OutputFiles(const TaskId& task, Make make)
     : task_(task), make_(std::move(make)), part_(make_(PartName(task))) {}
 
+void OutputFiles::CountIn(std::atomic<std::uint64_t>& records) {
+  counted_ = &records;
+  part_->CountIn(records);
+}
+
 OutputFile& OutputFiles::Named(std::string_view output) {
   auto found = named_.find(output);
-  if (found == named_.end()) found = named_.emplace(output, make_(PartName(task_, output))).first;
+  if (found == named_.end()) {
+    found = named_.emplace(output, make_(PartName(task_, output))).first;
+    if (counted_ != nullptr) found->second->CountIn(*counted_);
+  }
   return *found->second;
 }
 

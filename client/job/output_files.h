@@ -3,6 +3,8 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +24,10 @@ class OutputFiles {
   using Make = std::function<std::unique_ptr<OutputFile>(const std::string& name)>;
   OutputFiles(const TaskId& task, Make make);
 
+  // Has `records` change with each record that is written to a file. Requires: `records` outlives this, and no named
+  // output was made yet.
+  void CountIn(std::atomic<std::uint64_t>& records);
+
   [[nodiscard]] OutputFile& part() { return *part_; }
   // Returns the file of a named output, which is made by the first call. The reference is good as long as this is.
   OutputFile& Named(std::string_view output);
@@ -38,6 +44,7 @@ class OutputFiles {
   const TaskId task_;
   const Make make_;
   const std::unique_ptr<OutputFile> part_;
+  std::atomic<std::uint64_t>* counted_ = nullptr;                          // null: nobody counts
   std::map<std::string, std::unique_ptr<OutputFile>, std::less<>> named_;  // by output
 };
 

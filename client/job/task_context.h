@@ -12,6 +12,7 @@
 #include "base/ids/ids.h"
 #include "base/status.h"
 #include "client/job/counters.h"
+#include "client/job/hook.h"
 #include "client/job/job_options.h"
 #include "client/job/side_files.h"
 
@@ -72,6 +73,14 @@ class TaskContext {
 
   // The rest is for the runtime.
   [[nodiscard]] CounterSet& counters() { return counters_; }
+  // Notes which function of the job's code is about to run.
+  void Enter(Hook hook) { hook_.store(hook, std::memory_order_relaxed); }
+  [[nodiscard]] Hook hook() const { return hook_.load(std::memory_order_relaxed); }  // any thread, or a signal handler
+  // Rises while records are emitted, about with each: what takes them counts here, so that one record of which very
+  // many come is seen to make progress.
+  [[nodiscard]] std::atomic<std::uint64_t>& emitted() { return emitted_; }
+  // Rises with each value that a reduce takes, for the same reason.
+  [[nodiscard]] std::atomic<std::uint64_t>& values_taken() { return values_taken_; }
   void BeginInput(InputFacts input, std::uint64_t number, std::uint64_t offset);
   void EndInput(std::uint64_t bytes);
   void SetOffset(std::uint64_t offset) { offset_.store(offset, std::memory_order_relaxed); }
@@ -98,6 +107,8 @@ class TaskContext {
   std::atomic<std::uint64_t> taken_{kNotCompressed};
   std::atomic<std::uint64_t> done_{0};  // bytes of the inputs before the current one
   std::atomic<std::uint64_t> total_{0};
+  std::atomic<std::uint64_t> emitted_{0}, values_taken_{0};
+  std::atomic<Hook> hook_{Hook::kNone};
 };
 
 }  // namespace millrace

@@ -1,7 +1,11 @@
 #include "client/job_client/job_client.h"
 
+#include <capnp/message.h>
+
 #include "base/protocol/attempt_wire.h"
+#include "base/protocol/task.capnp.h"
 #include "client/job_client/wire_convert.h"
+#include "worker/task/channel/channel.h"
 
 namespace millrace::job {
 namespace {
@@ -150,6 +154,49 @@ Status JobClient::ReadLog(const AttemptId& attempt, LogStream stream,
     sink(piece);
   }
   return Status::Ok();
+}
+
+namespace {
+
+// Returns the frame of a message that `fill` fills in.
+Result<std::string> FrameOf(const std::function<void(task::wire::ToTask::Builder)>& fill) {
+  capnp::MallocMessageBuilder message;
+  fill(message.initRoot<task::wire::ToTask>());
+  return task::EncodeFrame(message);
+}
+
+Result<MapLaunch> Read(JobService::MapLaunchResults::Reader in, const AttemptId& attempt, const std::string& master,
+                       const std::string& cluster) {
+  const auto executable = in.getExecutable().asChars();
+  MapLaunch launch{in.getSetup().getName(),
+                   {{executable.begin(), executable.size()}, in.getExecutableBytes(), in.getExecutableCrc()},
+                   {}};
+  MILLRACE_ASSIGN(launch.messages, FrameOf([&](task::wire::ToTask::Builder out) {
+                    auto set_up = out.initSetUp();
+                    set_up.setJob(in.getSetup());
+                    set_up.setMaster(master);
+                    set_up.setCluster(cluster);
+                  }));
+  MILLRACE_ASSIGN(const std::string map, FrameOf([&](task::wire::ToTask::Builder out) {
+                    ToWire(attempt, out.initMap().initAttempt());
+                    out.getMap().setInputs(in.getInputs());
+                  }));
+  launch.messages += map;
+  return launch;
+}
+
+}  // namespace
+
+Result<MapLaunch> JobClient::GetMapLaunch(const AttemptId& attempt, const std::string& master) {
+  Result<MapLaunch> launch = MapLaunch();
+  MILLRACE_TRY(AskAboutJobs("launch of " + ToText(attempt), [&](JobService::Client jobs) {
+    auto call = jobs.mapLaunchRequest();
+    ToWire(attempt, call.initAttempt());
+    return call.send().then([&](capnp::Response<JobService::MapLaunchResults>&& answer) {
+      launch = Read(answer, attempt, master, connection_.Cluster());
+    });
+  }));
+  return launch;
 }
 
 Status JobClient::History(JobId job, const std::function<void(std::uint64_t, const std::string&)>& sink) {

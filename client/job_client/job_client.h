@@ -31,6 +31,9 @@ class JobClient {
   Result<std::vector<AttemptStatus>> Attempts(JobId job);
   // Gives the attempt's log to `sink` from its beginning, piece by piece.
   Status ReadLog(const AttemptId& attempt, LogStream stream, const std::function<void(std::string_view)>& sink);
+  // Returns what is needed to run a map attempt again: one of a job that lives, or one of a map that has failed. The
+  // task process is told to find the file system at `master`.
+  Result<MapLaunch> GetMapLaunch(const AttemptId& attempt, const std::string& master);
   // Gives the journal's lines of the job to `sink`, in order, each with its number in the whole journal. Job 0 has what
   // happened to nodes and schedulers.
   Status History(JobId job, const std::function<void(std::uint64_t, const std::string&)>& sink);

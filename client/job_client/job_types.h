@@ -31,6 +31,14 @@ struct Phase {
   double fraction = 0;  // of the whole phase, running attempts included
 };
 
+// With what a map attempt was launched.
+struct MapLaunch {
+  std::string job_name;
+  StoredExecutable executable;
+  std::string messages;  // frames that set a task process up and launch the map (base/protocol/task.capnp); they name
+                         // no files of a worker
+};
+
 // A map without which its job went on.
 struct LeftOutMap {
   std::uint32_t map = 0;

@@ -12,6 +12,7 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/machine_memory.h"
 #include "base/text.h"
 
 namespace millrace::local {
@@ -60,6 +61,9 @@ std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int6
                                     "worker.rack=rack" + std::to_string(rack),
                                     "worker.datacenter=datacenter" + std::to_string(rack % options.datacenters),
                                     "worker.ready_file=" + directory + "/" + name + ".ready"};
+  // All of them are on one machine. A setting of the user comes later, and prevails.
+  const std::uint64_t memory = MachineMemory() / static_cast<std::uint64_t>(options.workers);
+  settings.push_back("worker.memory=" + std::to_string(memory));
   settings.insert(settings.end(), options.worker_settings.begin(), options.worker_settings.end());
   return settings;
 }

@@ -4,16 +4,20 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "client/format/opened_source.h"
 #include "client/job/output_files.h"
 #include "client/job/segments.h"
 #include "client/process/crash_report.h"
 #include "client/process/dfs_source.h"
-#include "client/process/map_place.h"
+#include "client/process/memory_limit.h"
+#include "client/process/place.h"
 
 namespace millrace {
 namespace {
@@ -26,14 +30,24 @@ std::string TextOf(const std::exception& e) {
   return text;
 }
 
-// Exceptions of user code end here. `where` says where the code was ("; at /in/a, byte 16"); it is asked after a throw.
-Status Guarded(const char* what, const std::function<Status()>& run, const std::function<std::string()>& where) {
+// Exceptions of user code end here. `place` is asked after a throw.
+Status Guarded(const std::function<Status()>& run, const Place& place) {
+  const auto what = [&place] {
+    const std::string_view hook = ToString(place.hook());
+    return hook.empty() ? std::string("the task") : "the job's " + std::string(hook);
+  };
   try {
     return run();
+  } catch (const std::bad_alloc& e) {
+    const std::optional<std::uint64_t> limit = MemoryLimit();
+    return Invalid(what() +
+                   (limit ? " ran out of its memory: limit " + FormatBytes(*limit) + " (task.memory_limit)"
+                          : std::string(" threw an exception: ") + e.what()) +
+                   place.Text());
   } catch (const std::exception& e) {
-    return Invalid(std::string(what) + " threw an exception: " + TextOf(e) + where());
+    return Invalid(what() + " threw an exception: " + TextOf(e) + place.Text());
   } catch (...) {
-    return Invalid(std::string(what) + " threw something that is not a std::exception" + where());
+    return Invalid(what() + " threw something that is not a std::exception" + place.Text());
   }
 }
 
@@ -140,19 +154,15 @@ std::function<bool(std::string_view, std::uint64_t)> AttemptRunner::ChooserFor(c
   };
 }
 
-Result<std::vector<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
+Status AttemptRunner::MapTo(const MapLaunch& launch, TaskContext& context, OutputFiles* output) {
   const EngineOptions& engine = context.options().engine();
   MILLRACE_ASSIGN(std::vector<MapInput> inputs, OpenInputs(launch, binding_, storage_, context));
   MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), nullptr, {}};
   std::optional<RecordWatch> watch;
-  if (engine.skip_bad_records > 0) {
+  if (engine.skip_bad_records > 0 && !launch.record_note.empty()) {
     MILLRACE_ASSIGN(RecordWatch made, RecordWatch::Make(launch.record_note, launch.left_out));
     attempt.watch = &watch.emplace(std::move(made));
   }
-  const auto run = [&] { return binding_.map(attempt); };
-  const MapPlace place(attempt, binding_.input.split_by);
-  const CrashPlace crash_place(place);
-  const auto where = [&] { return place.Text(); };
   if (set_up_.reduces > 0) {
     attempt.collector = {set_up_.reduces,
                          context.facts().memory,
@@ -162,13 +172,25 @@ Result<std::vector<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, Task
                          ChooserFor(launch, engine),
                          binding_.combines,
                          last_map_keys_};
-    MILLRACE_TRY(Guarded("the job's map", run, where));
-    last_map_keys_ = attempt.figures.output_records;
+    attempt.collector.emitted = &context.emitted();
+  } else {
+    output->CountIn(context.emitted());
+    attempt.output = output;
+  }
+  const MapPlace place(attempt, binding_.input.split_by);
+  const CrashPlace crash_place(place);
+  MILLRACE_TRY(Guarded([&] { return binding_.map(attempt); }, place));
+  last_map_keys_ = attempt.figures.output_records;
+  return Status::Ok();
+}
+
+Result<std::vector<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
+  if (set_up_.reduces > 0) {
+    MILLRACE_TRY(MapTo(launch, context, nullptr));
     return std::vector<TaskOutput>();
   }
   AttemptFiles output(set_up_, context.options(), launch.attempt, storage_);
-  attempt.output = &output.files();
-  MILLRACE_TRY(Guarded("the job's map", run, where));
+  MILLRACE_TRY(MapTo(launch, context, &output.files()));
   return output.Finish(context);
 }
 
@@ -176,9 +198,11 @@ Result<std::vector<TaskOutput>> AttemptRunner::Reduce(const ReduceLaunch& launch
   MILLRACE_ASSIGN(const MappedSegments segments, MappedSegments::Open(launch.segments));
   context.SetTotal(segments.raw_bytes());
   AttemptFiles output(set_up_, context.options(), launch.attempt, storage_);
+  output.files().CountIn(context.emitted());
   ReduceAttempt attempt{context, segments, context.facts().memory, output.files(), Random(random_.Next())};
-  MILLRACE_TRY(Guarded(
-      "the job's reduce", [&] { return binding_.reduce(attempt); }, [] { return std::string(); }));
+  const ReducePlace place(attempt);
+  const CrashPlace crash_place(place);
+  MILLRACE_TRY(Guarded([&] { return binding_.reduce(attempt); }, place));
   context.counter("millrace", "reduce_input_records").Set(static_cast<std::int64_t>(segments.records()));
   context.counter("millrace", "reduce_input_groups").Set(static_cast<std::int64_t>(attempt.groups));
   return output.Finish(context);

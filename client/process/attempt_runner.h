@@ -27,6 +27,9 @@ class AttemptRunner {
   // Runs a map. It leaves the run file, or the output of a job without reduces, and returns the files of that, the part
   // file first. What user code throws is returned as kInvalid.
   [[nodiscard]] Result<std::vector<TaskOutput>> Map(const MapLaunch& launch, TaskContext& context);
+  // Runs a map as Map does, but a job without reduces writes to `output`, which the caller finishes, and no file of the
+  // file system is made. Requires: `output` is given if the job has no reduces.
+  [[nodiscard]] Status MapTo(const MapLaunch& launch, TaskContext& context, OutputFiles* output);
   // Runs a reduce. Every segment is checked against its checksum before its first record is believed.
   [[nodiscard]] Result<std::vector<TaskOutput>> Reduce(const ReduceLaunch& launch, TaskContext& context);
 

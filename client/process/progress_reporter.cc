@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <string>
 
 #include "base/check.h"
@@ -44,11 +45,21 @@ void ProgressReporter::ReportUntilStopped() {
       daemon_gone_();
       return;
     }
+    Report();
+  }
+}
+
+// A failure is passed over: the next poll notices a peer that is gone, and a message that is too large is left out.
+// When the job has run out of memory, it is the job's own thread that tells of it.
+void ProgressReporter::Report() {
+  try {
     capnp::MallocMessageBuilder message;
-    EncodeProgress(context_.facts().attempt, context_.fraction(), context_.status(), context_.counters().Snapshot(),
-                   &message);
-    // The result is dropped: the next poll notices a peer that is gone, and a message that is too large is left out.
+    EncodeProgress(
+        context_.facts().attempt, context_.fraction(), context_.status(), context_.counters().Snapshot(),
+        context_.emitted().load(std::memory_order_relaxed) + context_.values_taken().load(std::memory_order_relaxed),
+        &message);
     (void)channel_.Write(message);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
   }
 }
 

@@ -26,6 +26,7 @@ class ProgressReporter {
 
  private:
   void ReportUntilStopped();
+  void Report();
 
   task::Channel& channel_;
   TaskContext& context_;

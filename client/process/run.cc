@@ -17,9 +17,11 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "client/process/crash_frames.h"
 #include "client/process/crash_report.h"
 #include "client/process/describe.h"
 #include "client/process/dfs_input.h"
+#include "client/process/rerun.h"
 #include "client/process/task_loop.h"
 #include "client/solo/solo.h"
 
@@ -80,27 +82,43 @@ int Prepare(const JobBinding& binding, int argc, char** argv) {
   return Answer(argv[0], line, kFailed);
 }
 
-int Solo(const JobBinding& binding, int argc, char** argv) {
-  const std::string name = BaseName(argv[0]);
-  const Result<solo::SoloRun> run = solo::ParseSoloRun({argv + 2, argv + argc});
-  const Result<std::vector<CounterValue>> counters =
-      run.ok() ? solo::RunSolo(binding, name, *run) : Result<std::vector<CounterValue>>(run.status());
+// The path is looked up before a crash, and is not /proc/self/exe, which means another program below valgrind.
+void ReportOwnCrashes(const char* argv0) {
+  static const std::string path = OwnPath(argv0);
+  ReportCrashes(path.c_str());
+}
+
+// Prints the counters of a run in this process. Returns the exit status.
+int Report(const std::string& name, const Result<std::vector<CounterValue>>& counters) {
   if (!counters.ok()) {
     std::fprintf(stderr, "%s: %s\n", name.c_str(), counters.status().message().c_str());
-    return run.ok() ? kFailed : kWrongUsage;
+    return kFailed;
   }
   for (const CounterValue& counter : *counters)
     std::printf("%s %s %lld\n", counter.group.c_str(), counter.name.c_str(), static_cast<long long>(counter.value));
   return std::fflush(stdout) == 0 ? 0 : kFailed;
 }
 
-int Serve(std::span<const JobBinding> jobs) {
+int Solo(const JobBinding& binding, int argc, char** argv) {
+  const std::string name = BaseName(argv[0]);
+  const Result<solo::SoloRun> run = solo::ParseSoloRun({argv + 2, argv + argc});
+  if (run.ok()) return Report(name, solo::RunSolo(binding, name, *run));
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), run.status().message().c_str());
+  return kWrongUsage;
+}
+
+int Rerun(std::span<const JobBinding> jobs, int argc, char** argv) {
+  ReportOwnCrashes(argv[0]);
+  return Report(BaseName(argv[0]), RerunMap(jobs, argv[2], argc > 3 ? argv[3] : ""));
+}
+
+int Serve(std::span<const JobBinding> jobs, const char* argv0) {
   TaskLoopOptions options{.storage = RealStorage(),
                           // This is not exit(), because the task's thread is in the middle of something and nobody
                           // waits for it.
                           .daemon_gone = [] { ::_exit(kFailed); },
                           .random = Random(SeedFromSystem())};
-  ReportCrashes();
+  ReportOwnCrashes(argv0);
   return RunTaskLoop(jobs, Fd(kChannelFd), std::move(options));
 }
 
@@ -152,7 +170,9 @@ std::string JobWord(std::size_t i) { return std::string(kPipelineJob) + "=" + st
 
 std::optional<int> RunOneOf(std::span<const JobBinding> jobs, int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
-  if (mode == "--millrace-task" && argc == 2) return Serve(jobs);
+  if (mode == "--millrace-frames") return PrintCrash({argv + 2, argv + argc});
+  if (mode == "--millrace-task" && argc == 2) return Serve(jobs, argv[0]);
+  if (mode == "--millrace-rerun" && (argc == 3 || argc == 4)) return Rerun(jobs, argc, argv);
   const std::optional<std::size_t> meant = MeantJob(jobs, argc, argv);
   if (!meant) return std::nullopt;
   const JobBinding& binding = jobs[*meant];
@@ -166,7 +186,9 @@ int RunJob(const JobBinding& binding, int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "--millrace-describe") return Describe(binding, argc, argv);
   if (mode == "--millrace-prepare" && argc >= 7) return Prepare(binding, argc, argv);
-  if (mode == "--millrace-task" && argc == 2) return Serve({&binding, 1});
+  if (mode == "--millrace-frames") return PrintCrash({argv + 2, argv + argc});
+  if (mode == "--millrace-task" && argc == 2) return Serve({&binding, 1}, argv[0]);
+  if (mode == "--millrace-rerun" && (argc == 3 || argc == 4)) return Rerun({&binding, 1}, argc, argv);
   if (mode == "--millrace-solo") return Solo(binding, argc, argv);
   return BecomeClient(argc, argv);
 }

@@ -11,6 +11,10 @@
 //       runs the whole job in this process, over local files (client/solo/solo.h), and prints its counters
 //   JOB --millrace-pipeline ...
 //       drives the steps of a pipeline (client/pipeline/run_pipeline.h)
+//   JOB --millrace-rerun LAUNCH [OUTPUT]
+//       runs one map attempt again, alone (client/process/rerun.h), and prints its counters
+//   JOB --millrace-frames HEAD PLACE [ADDRESS...]
+//       writes the report of a crash (client/process/crash_frames.h)
 //   JOB ARGUMENTS...
 //       becomes `millrace run JOB ARGUMENTS...`, with the millrace program that lies beside it, else the one on the
 //       PATH

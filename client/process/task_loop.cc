@@ -18,6 +18,7 @@
 #include "client/job/side_files.h"
 #include "client/process/attempt_runner.h"
 #include "client/process/dfs_input.h"
+#include "client/process/memory_limit.h"
 #include "client/process/progress_reporter.h"
 #include "client/process/task_messages.h"
 #include "worker/task/channel/channel.h"
@@ -68,7 +69,8 @@ class TaskLoop {
   Status Prepare(const SetUp& set_up) {
     prepared_ = std::make_unique<Prepared>();
     prepared_->set_up = set_up;
-    const JobBinding& binding = jobs_[MeantJob(set_up)];
+    const JobBinding& binding = jobs_[MeantJob(jobs_, set_up)];
+    if (set_up.memory_limit != 0) LimitMemory(set_up.memory_limit);
     binding.declare(prepared_->options);
     const Status status = SetOptions();
     dfs::ClientOptions client;
@@ -85,16 +87,6 @@ class TaskLoop {
     capnp::MallocMessageBuilder message;
     EncodeReady(status.message(), &message);
     return channel_.Write(message);
-  }
-
-  // A number that is no job's is left to the options, which refuse it.
-  [[nodiscard]] std::size_t MeantJob(const SetUp& set_up) const {
-    for (std::size_t job = 0; job < jobs_.size(); ++job) {
-      for (const auto& [name, value] : set_up.parameters) {
-        if (name == kPipelineJob && value == std::to_string(job)) return job;
-      }
-    }
-    return 0;
   }
 
   Status SetOptions() {
@@ -139,6 +131,15 @@ class TaskLoop {
 };
 
 }  // namespace
+
+std::size_t MeantJob(std::span<const JobBinding> jobs, const SetUp& set_up) {
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    for (const auto& [name, value] : set_up.parameters) {
+      if (name == kPipelineJob && value == std::to_string(job)) return job;
+    }
+  }
+  return 0;
+}
 
 int RunTaskLoop(std::span<const JobBinding> jobs, Fd channel, TaskLoopOptions options) {
   TaskLoop loop(jobs, std::move(channel), std::move(options));

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "client/job/attempt.h"
 #include "client/process/storage.h"
+#include "client/process/task_messages.h"
 
 namespace millrace {
 
@@ -25,9 +26,12 @@ struct TaskLoopOptions {
 // The parameter that says which of a program's jobs is meant, by its number.
 inline constexpr const char* kPipelineJob = "pipeline.job";
 
-// Serves the channel until it ends, as a process of the one of `jobs` that the set-up means: without kPipelineJob it is
-// the first. Returns 0 if it was told to exit or the daemon closed the channel, 1 if the channel failed. Requires:
-// there is a job.
+// Returns which of a program's jobs the set-up means: the first one without kPipelineJob. A number that is no job's
+// means the first one, too; its options refuse it. Requires: there is a job.
+[[nodiscard]] std::size_t MeantJob(std::span<const JobBinding> jobs, const SetUp& set_up);
+
+// Serves the channel until it ends, as a process of the one of `jobs` that the set-up means. Returns 0 if it was told
+// to exit or the daemon closed the channel, 1 if the channel failed. Requires: there is a job.
 [[nodiscard]] int RunTaskLoop(std::span<const JobBinding> jobs, Fd channel, TaskLoopOptions options);
 
 }  // namespace millrace

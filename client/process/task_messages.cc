@@ -58,6 +58,7 @@ SetUp Decode(wire::SetUp::Reader in) {
   out.memory = in.getMemory();
   out.shared_directory = Str(in.getSharedDirectory());
   out.reserved_bytes = in.getReservedBytes();
+  out.memory_limit = in.getMemoryLimit();
   return out;
 }
 
@@ -167,11 +168,12 @@ void EncodeReady(const std::string& error, capnp::MessageBuilder* message) {
 }
 
 void EncodeProgress(const AttemptId& attempt, double fraction, const std::string& status,
-                    const std::vector<CounterValue>& counters, capnp::MessageBuilder* message) {
+                    const std::vector<CounterValue>& counters, std::uint64_t emitted, capnp::MessageBuilder* message) {
   auto progress = message->initRoot<wire::FromTask>().initProgress();
   ToWire(attempt, progress.initAttempt());
   progress.setFraction(static_cast<float>(fraction));
   progress.setStatus(OneLine(status));
+  progress.setEmitted(emitted);
   EncodeCounters(counters, progress.initCounters(static_cast<capnp::uint>(counters.size())));
 }
 

@@ -37,6 +37,7 @@ struct SetUp {
   std::uint64_t memory = 0;
   std::string shared_directory;      // for files that the job's tasks on this machine share
   std::uint64_t reserved_bytes = 0;  // stay free on its disk
+  std::uint64_t memory_limit = 0;    // of the process; 0: none
 };
 
 // What maps and reduces have in common.
@@ -80,7 +81,7 @@ struct TaskOutput {
 
 void EncodeReady(const std::string& error, capnp::MessageBuilder* message);
 void EncodeProgress(const AttemptId& attempt, double fraction, const std::string& status,
-                    const std::vector<CounterValue>& counters, capnp::MessageBuilder* message);
+                    const std::vector<CounterValue>& counters, std::uint64_t emitted, capnp::MessageBuilder* message);
 // `outputs` are the files that the attempt wrote, the part file first.
 void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& counters,
                 const std::vector<TaskOutput>& outputs, capnp::MessageBuilder* message);

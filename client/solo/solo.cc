@@ -21,6 +21,7 @@
 #include "client/job/output_files.h"
 #include "client/job/side_files.h"
 #include "client/solo/local_input.h"
+#include "client/solo/local_output.h"
 
 namespace millrace::solo {
 namespace {
@@ -62,22 +63,6 @@ class OutputDirectory {
   std::string output_, temporary_;
 };
 
-// A file that is created by the first Write.
-class LocalOutput {
- public:
-  explicit LocalOutput(std::string path) : path_(std::move(path)) {}
-  Status Write(std::string_view bytes) {
-    if (!file_.valid()) {
-      MILLRACE_ASSIGN(file_, OpenFile(path_, O_WRONLY | O_CREAT | O_EXCL));
-    }
-    return WriteAll(file_.get(), bytes, path_);
-  }
-
- private:
-  const std::string path_;
-  Fd file_;
-};
-
 class Job {
  public:
   Job(const JobBinding& binding, std::string name, const SoloRun& run, const JobOptions& options,
@@ -116,9 +101,10 @@ class Job {
     try {
       done = task.reduce() ? Reduce(task, context) : Map(task, context);
     } catch (const std::exception& e) {
-      done = Invalid(std::string("the job's code threw an exception: ") + e.what());
+      done = Invalid("the job's " + std::string(ToString(context.hook())) + " threw an exception: " + e.what());
     } catch (...) {
-      done = Invalid("the job's code threw something that is not a std::exception");
+      done = Invalid("the job's " + std::string(ToString(context.hook())) +
+                     " threw something that is not a std::exception");
     }
     if (!done.ok()) return Status(done.code(), "task " + ToText(task) + ": " + done.message());
     for (const CounterValue& counter : context.counters().Snapshot())
@@ -170,11 +156,7 @@ class Job {
 
   // Writes the task's files; its part file is there, if empty, also when nothing is written.
   Status Write(const TaskId& task, TaskContext& context, const std::function<Status(OutputFiles&)>& write) {
-    OutputFiles output(task, [&](const std::string& name) {
-      const auto file = std::make_shared<LocalOutput>(output_.PathOf(name));
-      return std::make_unique<OutputFile>([file](std::string_view bytes) { return file->Write(bytes); },
-                                          [file] { return file->Write({}); });
-    });
+    OutputFiles output(task, [&](const std::string& name) { return MakeLocalOutput(output_.PathOf(name)); });
     MILLRACE_TRY(write(output));
     MILLRACE_TRY(output.Finish());
     output.Count(context);

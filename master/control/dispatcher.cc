@@ -17,7 +17,6 @@ constexpr std::size_t kOutputsPerMessage = 2000;
 constexpr std::size_t kGonePerMessage = 20'000;
 constexpr std::size_t kLeftOutPerMessage = 20'000;
 constexpr std::size_t kDeletesPerMessage = 10'000;
-constexpr std::size_t kBlocksPerMessage = 2000;
 
 }  // namespace
 
@@ -96,10 +95,8 @@ void Dispatcher::Launch(const LaunchOrder& order) {
     auto request = it->second.control.launchMapRequest();
     ToWire(order.attempt, request.initAttempt());
     const MapSplits& of_map = splits->at(order.attempt.task.index);
-    auto inputs = request.initInputs(static_cast<unsigned>(of_map.size()));
-    AnswerBudget budget(kBlocksPerMessage);
-    for (unsigned i = 0; i < inputs.size(); ++i)
-      WriteInput(of_map[i], files_, nodes_, nodes_.Find(order.node), budget, inputs[i]);
+    WriteInputs(of_map, files_, nodes_, nodes_.Find(order.node),
+                request.initInputs(static_cast<unsigned>(of_map.size())));
     request.setCrossing(jobs_.CrossingShare(order.node));
     const std::vector<sched::RecordPlace> left_out = jobs_.LeftOutBy(order.attempt);
     Write(left_out, request.initLeftOut(static_cast<unsigned>(left_out.size())));

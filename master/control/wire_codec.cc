@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "dfs/name/placement.h"
+#include "master/jobs/answer_budget.h"
 
 namespace millrace::master {
 
@@ -219,6 +220,8 @@ void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out) {
   out.setOwner(request.owner);
 }
 
+namespace {
+
 void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
                 AnswerBudget& budget, task::wire::InputPiece::Builder out) {
   out.setPath(ToData(split.path));
@@ -237,6 +240,15 @@ void WriteInput(const Split& split, const FileSystem& files, const NodeTable& no
   }
   auto blocks = out.initBlocks(static_cast<unsigned>(located.size()));
   for (unsigned i = 0; i < blocks.size(); ++i) Write(located[i], nodes, asker, blocks[i]);
+}
+
+}  // namespace
+
+void WriteInputs(const MapSplits& splits, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
+                 capnp::List<task::wire::InputPiece>::Builder out) {
+  constexpr std::size_t kMostBlocks = 2000;
+  AnswerBudget budget(kMostBlocks);
+  for (unsigned i = 0; i < out.size(); ++i) WriteInput(splits[i], files, nodes, asker, budget, out[i]);
 }
 
 std::size_t BytesOf(const dfs::FileStatus& status) { return 96 + FieldBytes(status.path) + FieldBytes(status.owner); }

@@ -18,7 +18,6 @@
 #include "dfs/wire/replica_host.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
-#include "master/jobs/answer_budget.h"
 #include "master/jobs/job_record.h"
 #include "master/jobs/job_tracker.h"
 
@@ -65,8 +64,8 @@ void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder o
 
 // Writes the set-up of a job for workers, and the input of one of its maps with the places of its blocks as of now.
 void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out);
-// Writes as many blocks as `budget` has room for: the task looks up the others when it comes to them.
-void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
-                AnswerBudget& budget, task::wire::InputPiece::Builder out);
+// Writes no more blocks than a message has room for: the task looks up the others when it comes to them.
+void WriteInputs(const MapSplits& splits, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
+                 capnp::List<task::wire::InputPiece>::Builder out);
 
 }  // namespace millrace::master

@@ -1,6 +1,7 @@
 // What the master keeps of a job besides the engine's state: the request, the splits, what tasks reported, how it
-// ended. Stored under "j/<job>" (request and outcome), "s/<job>" (splits, while it lives), "t/<job><task>" (a succeeded
-// task's report, while it lives: counters of a map that runs again are replaced, not added). Pure.
+// ended. Stored under "j/<job>" (request and outcome), "s/<job>" (splits, while it lives; failed_maps.h is what stays),
+// "t/<job><task>" (a succeeded task's report, while it lives: counters of a map that runs again are replaced, not
+// added). Pure.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/wire/path.h"
+#include "master/jobs/failed_maps.h"
 #include "master/jobs/input_source.h"
 #include "master/jobs/job_plan.h"
 #include "schedulers/cluster/cluster_state.h"
@@ -576,6 +577,8 @@ void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   for (const auto& [task, report] : job.reports) step->batch.Remove(TaskKey(task));
   for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, step->now, &step->batch);
   for (const NodeId node : job.nodes) step->forgets.push_back({node, record.id});
+  if (const FailedMaps failed = FailedMapsOf(job.attempts.all(), job.splits); !failed.empty())
+    step->batch.Put(FailedMapsKey(record.id), EncodeFailedMaps(failed));
   places_.Unwatch(record.id, job.splits, files_.blocks());
   job.DropWork();
   jobs_.NoteEnded(record.id);
@@ -597,6 +600,7 @@ void JobTracker::RecordHistory(const TrackedJob& job, Step* step) {
 void JobTracker::ForgetOldJobs(Step* step) {
   for (const JobId job : jobs_.BeyondHistory(history_jobs_, step->ended)) {
     step->batch.Remove(JobKey(job));
+    step->batch.Remove(FailedMapsKey(job));
     const Status forgotten = journal_.Forget(job, step);
     if (!forgotten.ok()) log_->warn("{}: its journal stays: {}", ToText(job), forgotten.message());
     jobs_.Forget(job);
@@ -629,6 +633,27 @@ Result<Journal::Page> JobTracker::History(JobId job, std::uint64_t after, std::u
                                           std::size_t limit) const {
   if (job.value != 0) MILLRACE_TRY(jobs_.Get(job).status());
   return journal_.Read(job, after, offset, limit);
+}
+
+Result<MapSplits> JobTracker::InputOfMap(const AttemptId& attempt) const {
+  const std::string what = "the input of " + ToText(attempt);
+  const TaskId& task = attempt.task;
+  if (task.reduce()) return Invalid(what + ": it is a reduce, which reads the outputs of maps and no splits");
+  MILLRACE_ASSIGN(const std::vector<AttemptRecord> attempts, Attempts(task.job));
+  if (std::ranges::find(attempts, attempt, &AttemptRecord::attempt) == attempts.end())
+    return NotFound(what + ": no such attempt; `millrace job logs " + std::to_string(task.job.value) +
+                    " --failed` shows those that failed");
+  if (const std::vector<MapSplits>* const splits = Splits(task.job)) return splits->at(task.index);
+  MILLRACE_ASSIGN(const std::optional<std::string> stored, store_.Get(FailedMapsKey(task.job)));
+  FailedMaps failed;
+  if (stored) {
+    MILLRACE_ASSIGN(failed, DecodeFailedMaps(*stored));
+  }
+  const auto found = failed.find(task.index);
+  if (found == failed.end())
+    return NotFound(what + ": it is not known any more; of a job that has ended, only that of " +
+                    std::to_string(kMostFailedMaps) + " maps that failed is kept");
+  return std::move(found->second);
 }
 
 const std::vector<MapSplits>* JobTracker::Splits(JobId id) const {

@@ -150,6 +150,9 @@ class JobTracker {
   // Does what Journal::Read does; job 0 has the lines of nodes and schedulers.
   [[nodiscard]] Result<Journal::Page> History(JobId job, std::uint64_t after, std::uint64_t offset,
                                               std::size_t limit) const;
+  // Returns what a map attempt read. kNotFound if there was no such attempt, or if the job has ended and the input of
+  // the map was not kept (failed_maps.h); kInvalid for a reduce.
+  [[nodiscard]] Result<MapSplits> InputOfMap(const AttemptId& attempt) const;
   // Returns the splits by map; null once the job has ended.
   [[nodiscard]] const std::vector<MapSplits>* Splits(JobId job) const;
   // These do what JobTable's do.

@@ -20,7 +20,8 @@ constexpr std::size_t kMostAttempts = 2000;
 constexpr std::size_t kMostLines = 2000;
 constexpr std::size_t kLongestReason = 1000;
 constexpr std::size_t kMostCounters = 5000;
-constexpr std::size_t kAttemptBytes = 96;  // an AttemptStatus without its texts
+constexpr std::size_t kMostLaunchBytes = std::size_t{960} << 10;  // a larger message breaks the connection
+constexpr std::size_t kAttemptBytes = 96;                         // an AttemptStatus without its texts
 
 class JobServiceImpl final : public wire::JobService::Server {
  public:
@@ -170,10 +171,33 @@ class JobServiceImpl final : public wire::JobService::Server {
     return kj::READY_NOW;
   }
 
+  // What is kept of a job that has just ended may still be on its way to the disk.
+  kj::Promise<void> mapLaunch(MapLaunchContext context) override {
+    const AttemptId attempt = FromWire(context.getParams().getAttempt());
+    return control_.EndKept(attempt.task.job).then([this, attempt, context]() mutable {
+      WriteLaunch(attempt, context.getResults());
+    });
+  }
+
  private:
   template <class Context>
   static JobId Job(Context& context) {
     return JobId{context.getParams().getJob()};
+  }
+
+  void WriteLaunch(const AttemptId& attempt, wire::JobService::MapLaunchResults::Builder out) {
+    const MapSplits splits = Require(control_.jobs().InputOfMap(attempt));
+    const JobRecord& record = *control_.jobs().FindRecord(attempt.task.job);
+    WriteSetup(record, out.initSetup());
+    WriteInputs(splits, control_.files(), control_.nodes(), nullptr,
+                out.initInputs(static_cast<unsigned>(splits.size())));
+    out.setExecutable(ToData(record.request.executable));
+    out.setExecutableBytes(record.request.executable_bytes);
+    out.setExecutableCrc(record.request.executable_crc);
+    // A worker is told these one after the other.
+    if (out.asReader().totalSize().wordCount * sizeof(capnp::word) > kMostLaunchBytes)
+      Require(
+          Invalid("the input of " + ToText(attempt) + ": its paths and the job's options are too long for a message"));
   }
 
   void WriteAttempt(const AttemptRecord& record, wire::AttemptStatus::Builder out) {

@@ -99,6 +99,39 @@ class WritingJobsTest(unittest.TestCase):
         with open(os.path.join(self.project, "CMakeLists.txt"), "a", encoding="utf-8") as f:
             f.write("millrace_add_job(average_test average_test.cc)\n")
         self.run_command("cmake -B build && cmake --build build --target average_test && ./build/average_test")
+        self.rerun_with_a_sanitizer()
+
+    def rerun_with_a_sanitizer(self):
+        """A map that failed runs again as another build of its job, which says why it failed."""
+        self.write("freed.cc", [
+            '#include "client/api/job.h"',
+            "#include <memory>",
+            "#include <stdexcept>",
+            "struct Freed {",
+            "  void Map(std::string_view line, auto& emit) {",
+            "    auto number = std::make_unique<int>(static_cast<int>(line.size()));",
+            "    volatile int* kept = number.get();",
+            '    if (line == "bad") number.reset();',
+            '    if (*kept == 3 && !number) throw std::runtime_error("it is not there");',
+            '    if (!number) throw std::runtime_error("it is no more");',
+            "    emit(line);",
+            "  }",
+            "};",
+            "int main(int argc, char** argv) { return millrace::Run<Freed>(argc, argv); }"])
+        self.write("lines", ["good", "bad"])
+        with open(os.path.join(self.project, "CMakeLists.txt"), "a", encoding="utf-8") as f:
+            f.write("millrace_add_job(freed freed.cc)\n")
+        for build in ("build", "build-asan"):
+            self.run_command(f"cmake -B {build} && cmake --build {build} --target freed")
+        said = self.run_command("millrace local --workers 1 -- sh -c '"
+                                "millrace fs put lines /lines; millrace run ./build/freed /lines -o /out -D job.max_attempts=1; "
+                                "millrace job rerun job1.m.0.0 --local; echo status $?; "
+                                "millrace job rerun job1.m.0.0 --local --program ./build-asan/freed; echo status $?'")
+        self.assertRegex(said, r"freed: job1.m.0.0: the job's Map threw an exception: it is .*; at /lines, byte 5")
+        self.assertIn("AddressSanitizer: heap-use-after-free", said)
+        self.assertRegex(said, r"freed\.cc:[0-9]+")
+        # A sanitizer reserves terabytes, so the default limit of memory is not for it.
+        self.run_command("millrace local --workers 1 run ./build-asan/average weather -o means-in-asan-on-a-cluster")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/daemon/arguments.h"
 #include "base/daemon/descriptors.h"
+#include "base/machine_memory.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "base/text.h"
@@ -65,7 +66,7 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, co
   limits.warm_processes = static_cast<std::size_t>(config.warm_processes);
   limits.warm_idle = config.warm_idle * kj::MICROSECONDS;
   limits.start_timeout = config.task_start_timeout * kj::MICROSECONDS;
-  limits.memory_limit = config.task_memory_limit;
+  limits.memory_limit = config.task_memory_bound;
   return limits;
 }
 
@@ -262,6 +263,8 @@ int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
           "worker", "Runs a worker: the block server and the task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
+  const std::uint64_t memory = config.memory == 0 ? MachineMemory() : config.memory;
+  if (const Status resolved = ResolveMemoryLimit(memory, &config); !resolved.ok()) return Fail(resolved, 2);
   const Log log =
       MakeLog(config.name.empty() ? "worker " + AddressOf(config) : "worker " + config.name, config.log_level);
   try {

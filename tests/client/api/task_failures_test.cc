@@ -8,6 +8,7 @@
 #include <string>
 
 #include "client/process/crash_report.h"
+#include "client/process/memory_limit.h"
 #include "examples/wordcount/wordcount.h"
 #include "tests/client/api/task_driver.h"
 
@@ -42,7 +43,7 @@ TEST(TaskFailuresTest, AnExceptionFailsTheAttemptAndTheProcessGoesOn) {
   TaskDriver driver(internal::BindJob<Thrower>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "throw\n")}, driver.Path("m0"));
-  EXPECT_EQ(driver.WaitForEnd().error, "the job's map threw an exception: no sense; at /in/a, byte 0");
+  EXPECT_EQ(driver.WaitForEnd().error, "the job's Map threw an exception: no sense; at /in/a, byte 0");
   driver.LaunchMap(0, {AddLocal(files, 2, "b", "odd\n")}, driver.Path("m0"));
   EXPECT_NE(driver.WaitForEnd().error, "");
   driver.LaunchMap(0, {AddLocal(files, 3, "c", "fine\n")}, driver.Path("m0"));
@@ -92,10 +93,10 @@ std::string RunFailsWhere(const std::string& where, const std::string& abort) {
 }
 
 TEST(TaskFailuresTest, AnExceptionOfAMapIsToldWithItsPlaceHoweverLongItsText) {
-  const std::string threw = "the job's map threw an exception: " + std::string(2048, 'x') + "...; ";
-  EXPECT_EQ(RunFailsWhere("start", "false"), threw + "before its first record");
-  EXPECT_EQ(RunFailsWhere("record", "false"), threw + "at /in/b?, byte 7");
-  EXPECT_EQ(RunFailsWhere("finish", "false"), threw + "after its last record");
+  const std::string threw = " threw an exception: " + std::string(2048, 'x') + "...; ";
+  EXPECT_EQ(RunFailsWhere("start", "false"), "the job's Start" + threw + "before its first record");
+  EXPECT_EQ(RunFailsWhere("record", "false"), "the job's Map" + threw + "at /in/b?, byte 7");
+  EXPECT_EQ(RunFailsWhere("finish", "false"), "the job's FinishMap" + threw + "after its last record");
 }
 
 TEST(TaskFailuresTest, AMapWithoutRecordsThatFailsAtItsEndIsNotBeforeOne) {
@@ -106,21 +107,109 @@ TEST(TaskFailuresTest, AMapWithoutRecordsThatFailsAtItsEndIsNotBeforeOne) {
   EXPECT_TRUE(driver.WaitForEnd().error.ends_with("; after its last record"));
 }
 
+// Throws in the function that -D where names.
+template <class KeyOfJob>
+struct ThrowsIn {
+  using Key = KeyOfJob;
+  using Value = std::uint64_t;
+  static void Options(JobOptions& options) { options.Text("where", "", "the function that throws"); }
+  inline static std::string where;
+  explicit ThrowsIn(TaskContext& context) {
+    where = context.options().text("where");
+    Throw("constructor");
+  }
+  void Map(const std::string_view line, auto& emit) {
+    if constexpr (std::integral<Key>) emit(static_cast<Key>(line.size()) - 10, std::uint64_t{1});
+    if constexpr (!std::integral<Key>) emit(Key(line), std::uint64_t{1});
+  }
+  void Reduce(const Key&, auto&, auto&) { Throw("Reduce"); }
+  void FinishReduce(auto&) { Throw("FinishReduce"); }
+  static void Throw(std::string_view here) {
+    if (where == here) throw std::runtime_error("bad");
+  }
+};
+
+// Returns the error of the attempt that fails, whichever it is.
+template <class Job>
+std::string ErrorOf(const std::string& where, const std::string& line) {
+  TaskFiles files;
+  TaskDriver driver(internal::BindJob<Job>(), files);
+  EXPECT_EQ(driver.SetUpJob(1, {{"where", where}}), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", line + "\n")}, driver.Path("m0"));
+  if (const std::string error = driver.WaitForEnd().error; !error.empty()) return error;
+  driver.LaunchReduce(0, {driver.Path("m0")});
+  return driver.WaitForEnd().error;
+}
+
+TEST(TaskFailuresTest, AnExceptionOfAReduceIsToldWithItsKey) {
+  using Text = ThrowsIn<std::string>;
+  const std::string threw = "the job's Reduce threw an exception: bad; at the key ";
+  EXPECT_EQ(ErrorOf<Text>("Reduce", "word"), threw + "\"word\"");
+  EXPECT_EQ(ErrorOf<Text>("Reduce", "\"\x01\xff\\"), threw + "\"\\x22\\x01\\xff\\x5c\"");
+  EXPECT_EQ(ErrorOf<Text>("Reduce", std::string(100, 'k')), threw + "\"" + std::string(80, 'k') + "\"...");
+  EXPECT_EQ(ErrorOf<ThrowsIn<std::int32_t>>("Reduce", "abc"), threw + "-7");
+  EXPECT_EQ(ErrorOf<Text>("FinishReduce", "word"),
+            "the job's FinishReduce threw an exception: bad; after its last key");
+  EXPECT_EQ(ErrorOf<Text>("constructor", "word"),
+            "the job's constructor threw an exception: bad; before its first record");
+  EXPECT_EQ(ErrorOf<Text>("nowhere", "word"), "");
+}
+
+struct ThrowsInCombine {
+  using Key = std::string_view;
+  using Value = std::uint64_t;
+  void Map(std::string_view line, auto& emit) { emit(line, std::uint64_t{1}); }
+  static std::uint64_t Combine(std::uint64_t, std::uint64_t) { throw std::runtime_error("bad"); }
+};
+
+TEST(TaskFailuresTest, AnExceptionOfCombineAfterTheLastRecordNamesIt) {
+  TaskFiles files;
+  TaskDriver driver(internal::BindJob<ThrowsInCombine>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\nx\n")}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().error, "the job's Combine threw an exception: bad; after its last record");
+}
+
+struct Eater {
+  void Map(std::string_view line, auto& emit) {
+    std::vector<std::string> eaten;
+    for (int i = 0; i < 4096 && line == "eat"; ++i) eaten.emplace_back(std::size_t{1} << 20, 'x');
+    emit(line);
+  }
+};
+
+// The limit binds the whole process, so the test is one of its own.
+TEST(TaskFailuresDeathTest, AJobThatEatsItsMemoryIsToldOfTheLimit) {
+  const auto eat = [] {
+    LimitMemory(std::uint64_t{1} << 30);
+    if (!MemoryLimit()) return std::fputs("no limit, since there is a sanitizer\n", stderr), std::_Exit(0);
+    TaskFiles files;
+    TaskDriver driver(internal::BindJob<Eater>(), files);
+    (void)driver.SetUpJob(0);
+    driver.LaunchMap(0, {AddLocal(files, 1, "a", "good\neat\n")}, "");
+    std::fprintf(stderr, "%s\n", driver.WaitForEnd().error.c_str());
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(eat(), testing::ExitedWithCode(0),
+              "no limit, since|the job's Map ran out of its memory: limit 1 GiB \\(task.memory_limit\\); "
+              "at /in/a, byte 5\n");
+}
+
 // The job aborts, since a sanitizer handles SIGSEGV itself.
 TEST(TaskFailuresDeathTest, ACrashOfAMapIsReportedWithItsPlaceAndEndsTheProcessAllTheSame) {
   const auto crash = [](const std::string& where) {
-    ReportCrashes();
+    ReportCrashes(nullptr);
     RunFailsWhere(where, "true");
   };
   const testing::KilledBySignal aborted(SIGABRT);
-  EXPECT_EXIT(crash("start"), aborted, "millrace: SIGABRT; before its first record\n");
-  EXPECT_EXIT(crash("record"), aborted, "millrace: SIGABRT; at /in/b\\?, byte 7\n");
-  EXPECT_EXIT(crash("finish"), aborted, "millrace: SIGABRT; after its last record\n");
+  EXPECT_EXIT(crash("start"), aborted, "millrace: SIGABRT, in Start; before its first record\n");
+  EXPECT_EXIT(crash("record"), aborted, "millrace: SIGABRT, in Map; at /in/b\\?, byte 7\n");
+  EXPECT_EXIT(crash("finish"), aborted, "millrace: SIGABRT, in FinishMap; after its last record\n");
 }
 
 TEST(TaskFailuresDeathTest, WithoutAMapACrashIsReportedWithoutAPlace) {
   const auto crash = [] {
-    ReportCrashes();
+    ReportCrashes(nullptr);
     std::abort();
   };
   EXPECT_EXIT(crash(), testing::KilledBySignal(SIGABRT), "millrace: SIGABRT\n");
@@ -130,11 +219,11 @@ TEST(TaskFailuresDeathTest, WithoutAMapACrashIsReportedWithoutAPlace) {
 TEST(TaskFailuresDeathTest, ACrashAtAnAddressNamesIt) {
   const auto crash = [] {
     std::signal(SIGSEGV, SIG_DFL);
-    ReportCrashes();
+    ReportCrashes(nullptr);
     volatile std::uintptr_t nowhere = 0x10;
     *reinterpret_cast<volatile char*>(nowhere) = 1;
   };
-  EXPECT_EXIT(crash(), testing::KilledBySignal(SIGSEGV), "millrace: SIGSEGV, address 0x10\n");
+  EXPECT_EXIT(crash(), testing::KilledBySignal(SIGSEGV), "millrace: SIGSEGV, null pointer \\(address 0x10\\)\n");
 }
 
 // A job that fails at some lines, and perhaps in FinishMap.
@@ -161,7 +250,7 @@ TEST(TaskFailuresTest, AMapNotesItsRecordAndLeavesOutWhatItIsTold) {
   std::vector<task::RecordPlace> bad;
   for (const task::RecordPlace& place : {task::RecordPlace{0, 0, 0}, {1, 2, 0}, {1, 6, 0}}) {
     driver.LaunchMap(0, pieces, driver.Path("m0"), "", 0, bad);
-    EXPECT_EQ(driver.WaitForEnd().error, "the job's map threw an exception: bad");
+    EXPECT_EQ(driver.WaitForEnd().error, "the job's Map threw an exception: bad");
     EXPECT_EQ(task::ReadRecordNote(driver.Path("note")), place);
     bad.insert(bad.begin(), place);  // in any order
   }
@@ -178,7 +267,7 @@ TEST(TaskFailuresTest, AFailureOutsideOfRecordsIsNotPutOnOne) {
   TaskDriver driver(internal::BindJob<BadLines>(), files);
   ASSERT_EQ(driver.SetUpJob(1, {{"job.skip_bad_records", "1"}, {"bad.finish", "true"}}), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\n")}, driver.Path("m0"));
-  EXPECT_EQ(driver.WaitForEnd().error, "the job's map threw an exception: at the end; after its last record");
+  EXPECT_EQ(driver.WaitForEnd().error, "the job's FinishMap threw an exception: at the end; after its last record");
   EXPECT_EQ(task::ReadRecordNote(driver.Path("note")), std::nullopt);
 }
 

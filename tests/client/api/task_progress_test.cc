@@ -100,5 +100,87 @@ TEST(TaskProgressTest, ADaemonThatGoesAwayIsNoticedWhileAnAttemptRuns) {
   gate.changed.wait(lock, [&] { return gate.open; });
 }
 
+// Emits very many records of one, then waits until the test has seen a report.
+struct Outpouring {
+  using Key = std::uint64_t;
+  using Value = std::uint64_t;
+  static constexpr std::uint64_t kRecords = 1000;
+  inline static Gate* gate = nullptr;
+
+  void Map(std::string_view, auto& emit) {
+    for (std::uint64_t i = 0; i < kRecords; ++i) emit(i, std::uint64_t{1});
+    std::unique_lock lock(gate->mutex);
+    gate->changed.wait(lock, [] { return gate->open; });
+  }
+};
+struct CombinedOutpouring : Outpouring {
+  static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
+};
+
+// Returns the number of emitted records that is reported while the one record is mapped.
+template <class Job>
+std::uint64_t EmittedOfOneRecord(std::uint32_t reduces) {
+  TaskFiles files;
+  Gate gate;
+  Outpouring::gate = &gate;
+  TaskDriver driver(internal::BindJob<Job>(), files, std::chrono::milliseconds(1));
+  EXPECT_EQ(driver.SetUpJob(reduces), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "one\n")}, driver.Path("m0"));
+  std::uint64_t emitted = 0;
+  // What waits in a batch is not counted yet.
+  while (emitted < Outpouring::kRecords - 100) {
+    const task::Message message = driver.Receive();
+    emitted = message.Root<wire::FromTask>().getProgress().getEmitted();
+  }
+  Open(gate);
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  return emitted;
+}
+
+TEST(TaskProgressTest, WhatOneRecordEmitsIsSeenBeforeTheRecordIsDone) {
+  EXPECT_LE(EmittedOfOneRecord<Outpouring>(1), 1000u);
+  EXPECT_LE(EmittedOfOneRecord<CombinedOutpouring>(1), 1000u);
+  EXPECT_LE(EmittedOfOneRecord<Outpouring>(0), 1000u);
+}
+
+// Takes half of the values of its one key, then waits until the test has seen a report.
+struct OneKey {
+  using Key = std::uint64_t;
+  using Value = std::uint64_t;
+  static constexpr std::uint64_t kRecords = 1000;
+  inline static Gate* gate = nullptr;
+
+  void Map(std::string_view, auto& emit) {
+    for (std::uint64_t i = 0; i < kRecords; ++i) emit(std::uint64_t{7}, i);
+  }
+  void Reduce(std::uint64_t, auto& values, auto&) {
+    std::uint64_t taken = 0;
+    for ([[maybe_unused]] const std::uint64_t value : values) {
+      if (++taken != kRecords / 2) continue;
+      std::unique_lock lock(gate->mutex);
+      gate->changed.wait(lock, [] { return gate->open; });
+    }
+  }
+};
+
+TEST(TaskProgressTest, TheValuesOfOneKeyAreSeenBeforeTheKeyIsDone) {
+  TaskFiles files;
+  Gate gate;
+  OneKey::gate = &gate;
+  TaskDriver driver(internal::BindJob<OneKey>(), files, std::chrono::milliseconds(1));
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "one\n")}, driver.Path("m0"));
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchReduce(0, {driver.Path("m0")});
+  std::uint64_t taken = 0;
+  while (taken < OneKey::kRecords / 2) {
+    const task::Message message = driver.Receive();
+    taken = message.Root<wire::FromTask>().getProgress().getEmitted();
+  }
+  EXPECT_EQ(taken, OneKey::kRecords / 2);
+  Open(gate);
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+}
+
 }  // namespace
 }  // namespace millrace

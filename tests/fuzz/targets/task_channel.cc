@@ -62,7 +62,7 @@ std::vector<std::string> millrace::fuzz::Seeds() {
   }
   {
     capnp::MallocMessageBuilder m;
-    EncodeProgress(attempt, 0.5, "half", {{"g", "n", 7}}, &m);
+    EncodeProgress(attempt, 0.5, "half", {{"g", "n", 7}}, 9, &m);
     seeds.push_back(std::string(1, 0) + Body(m));
   }
   {

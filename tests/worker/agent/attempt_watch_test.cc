@@ -80,6 +80,25 @@ TEST_F(AttemptWatchTest, AnyChangeIsProgress) {
   EXPECT_THAT(runner_.killed, ElementsAre(map));
 }
 
+TEST_F(AttemptWatchTest, RecordsThatAreEmittedAreProgress) {
+  Begin(60 * kSecond);
+  const AttemptId map = LaunchMap(0);
+  const auto report = [&](std::uint64_t emitted) {
+    OwnedMessage<task::wire::Progress> progress;
+    ToWire(map, progress.builder().initAttempt());
+    progress.builder().setEmitted(emitted);
+    runner_.observer->TaskProgress(map, std::move(progress));
+  };
+  for (std::uint64_t emitted = 1; emitted <= 4; ++emitted) {
+    report(emitted);
+    Advance(50 * kj::SECONDS);
+  }
+  EXPECT_THAT(runner_.killed, IsEmpty());
+  report(4);
+  Advance(12 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(map)) << "the same number again is none";
+}
+
 TEST_F(AttemptWatchTest, AReduceMayWaitForMapsAsLongAsTheyTake) {
   Begin(60 * kSecond);
   LaunchReduce(0, 2);

@@ -106,6 +106,7 @@ void WorkerAgent::ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const
     set_up.builder().setMemory(config_.task_memory);
     set_up.builder().setSharedDirectory(parts_.files.SharedDirectory(job->id));
     set_up.builder().setReservedBytes(config_.reserved_bytes);
+    set_up.builder().setMemoryLimit(config_.task_memory_share);
     parts_.runner.SetUpJob(job->id, *path, std::move(set_up));
     job->executable_state = WorkerJob::ExecutableState::kReady;
   } else {

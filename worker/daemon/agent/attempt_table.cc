@@ -351,13 +351,14 @@ void AttemptTable::FailStalled() {
     if (Stalled(*attempt)) stalled.push_back(attempt);
   }
   for (const AttemptPtr& attempt : stalled) {
-    ReportFailed(attempt->id,
-                 {fmt::format("no progress for {} (task.timeout): {}", FormatDuration(attempt->job->timeout),
-                              attempt->started ? "neither its fraction, nor its status, nor a counter changed"
-                                               : "it copied nothing though there is something to copy"),
-                  {},
-                  task::ReadRecordNote(parts_.files.Paths(attempt->id).record_note)},
-                 false);
+    ReportFailed(
+        attempt->id,
+        {fmt::format("no progress for {} (task.timeout): {}", FormatDuration(attempt->job->timeout),
+                     attempt->started ? "it read and emitted nothing, and its status and counters stayed the same"
+                                      : "it copied nothing though there is something to copy"),
+         {},
+         task::ReadRecordNote(parts_.files.Paths(attempt->id).record_note)},
+        false);
     Stop(*attempt);
   }
 }

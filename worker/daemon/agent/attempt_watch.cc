@@ -21,7 +21,8 @@ Micros TimeoutOf(task::wire::JobSetup::Reader setup, Micros otherwise) {
 }
 
 std::uint64_t MarkOf(task::wire::Progress::Reader progress) {
-  std::string said = fmt::format("{} {}", progress.getFraction(), progress.getStatus().cStr());
+  std::string said =
+      fmt::format("{} {} {}", progress.getFraction(), progress.getEmitted(), progress.getStatus().cStr());
   for (const auto counter : progress.getCounters()) {
     said += fmt::format("\n{} {} {}", counter.getGroup().cStr(), counter.getName().cStr(), counter.getValue());
   }

@@ -1,6 +1,8 @@
 #include "worker/daemon/agent/worker_config.h"
 
 #include "base/master_address.h"
+#include "base/units.h"
+#include "worker/daemon/process/memory_share.h"
 
 namespace millrace::worker {
 namespace {
@@ -39,6 +41,8 @@ void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
 void DeclareResources(OptionSet& options, WorkerConfig* config) {
   options.Integer("worker.map_slots", &config->map_slots, 2, 0, 1024, "map tasks that run at a time");
   options.Integer("worker.reduce_slots", &config->reduce_slots, 2, 0, 1024, "reduce tasks that run at a time");
+  options.Bytes("worker.memory", &config->memory, 0, 0, kMost,
+                "the memory that the worker and its tasks may use; 0: what the machine or its cgroup has");
   options.Bytes("worker.reserved_bytes", &config->reserved_bytes, kGiB, 0, kMost,
                 "bytes to keep free on each disk; below that, blocks and attempts are refused");
   options.Bytes("worker.executable_cache", &config->executable_cache, kGiB, 0, kMost,
@@ -71,8 +75,9 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
 void DeclareTask(OptionSet& options, WorkerConfig* config) {
   options.Bytes("task.memory", &config->task_memory, 256 * kMiB, 16 * kMiB, kMost,
                 "the most memory for the buffers of a task, whatever its job asks for");
-  options.Bytes("task.memory_limit", &config->task_memory_limit, 0, 0, kMost,
-                "the most private memory that a task process may take (RLIMIT_DATA); 0: no limit");
+  options.Text("task.memory_limit", &config->task_memory_limit, "auto",
+               "the most private memory of a task process (RLIMIT_DATA), as bytes; auto: its slot's share of "
+               "worker.memory; 0: no limit");
   options.Duration("task.start_timeout", &config->task_start_timeout, 60 * kSecond, kSecond, kHour,
                    "a task process that is not ready after this time has failed");
   options.Duration("task.timeout", &config->task_timeout, 600 * kSecond, 0, 10000 * kHour,
@@ -87,6 +92,19 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   DeclareResources(options, config);
   DeclareTask(options, config);
   return options;
+}
+
+Status ResolveMemoryLimit(std::uint64_t memory, WorkerConfig* config) {
+  config->task_memory_bound = config->task_memory_share = 0;
+  if (config->task_memory_limit == "auto") {
+    const auto slots = static_cast<std::uint64_t>(config->map_slots + config->reduce_slots);
+    config->task_memory_share = MemoryShare(memory, slots, config->task_memory);
+    return Status::Ok();
+  }
+  const Result<std::uint64_t> given = ParseBytes(config->task_memory_limit);
+  if (!given.ok()) return given.status().Within("task.memory_limit is neither auto nor a number of bytes");
+  config->task_memory_bound = *given;
+  return Status::Ok();
 }
 
 Status CheckWorkerConfig(const WorkerConfig& config) {

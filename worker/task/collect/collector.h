@@ -13,6 +13,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,6 +37,8 @@ struct CollectorOptions {
   bool any_order = false;           // the reader of the run takes its records in any order
   std::uint64_t expected_keys = 0;  // about how many different keys will come; 0: not known
   bool from_runs = false;           // what is emitted comes from runs in any order
+  // For both. If given, it is set to the number of records emitted so far, about as often as records come.
+  std::atomic<std::uint64_t>* emitted = nullptr;
 };
 
 struct CollectorFigures {

@@ -138,6 +138,7 @@ class CombineCollector {
       std::uint64_t bytes = 0;
       for (const auto& pair : batch) bytes += pair.size_plus_one - 1 + sizeof(Value);
       figures_.records += batch.size();
+      if (options_.emitted != nullptr) options_.emitted->store(figures_.records, std::memory_order_relaxed);
       figures_.bytes += bytes;
     }
     pending_ = staged_ = 0;

@@ -25,6 +25,7 @@ struct SortCollector::Impl {
   Impl(CollectorOptions o, RunCombiner* c)
       : options(std::move(o)),
         combiner(c),
+        emitted(options.emitted != nullptr ? *options.emitted : unseen),
         buffer((std::clamp(options.memory, kMinMemory, kMaxMemory) + 7) & ~std::uint64_t{7}),
         ordered({buffer.data(), buffer.data() == nullptr ? 0 : buffer.size()}, options.partitions),
         indexed({buffer.data(), buffer.data() == nullptr ? 0 : buffer.size()}),
@@ -45,6 +46,8 @@ struct SortCollector::Impl {
 
   const CollectorOptions options;
   RunCombiner* const combiner;
+  std::atomic<std::uint64_t> unseen{0};
+  std::atomic<std::uint64_t>& emitted;
   PageBuffer buffer;
   OrderedRecords ordered;  // one of these two is always empty
   IndexedRecords indexed;
@@ -141,7 +144,7 @@ void SortCollector::Emit(std::uint32_t partition, std::string_view key, std::str
   Impl& impl = *impl_;
   if (!impl.failure.ok()) [[unlikely]]
     return;
-  ++impl.figures.records;
+  impl.emitted.store(++impl.figures.records, std::memory_order_relaxed);
   impl.figures.bytes += key.size() + value.size();
   if (partition >= impl.options.partitions) [[unlikely]] {
     impl.failure = Invalid("collect map output: partition " + std::to_string(partition) + " of " +

@@ -6,6 +6,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ class Groups {
  public:
   explicit Groups(std::vector<run::SegmentCursor> segments) : records_(std::move(segments)) {}
 
+  // Has `records` set to the number of records consumed whenever a value is taken. Requires: `records` outlives this.
+  void CountIn(std::atomic<std::uint64_t>& records) { counted_ = &records; }
+
   // Goes to the next group. Returns false at the end or on a failure (ask status()).
   bool NextGroup();
   [[nodiscard]] std::string_view key() const { return key_; }
@@ -31,6 +35,7 @@ class Groups {
     *value = records_.value();
     position_ = Position::kGiven;
     ++consumed_;
+    if (counted_ != nullptr) counted_->store(consumed_, std::memory_order_relaxed);
     return true;
   }
   [[nodiscard]] const Status& status() const { return records_.status(); }
@@ -58,6 +63,7 @@ class Groups {
   std::string key_;
   Position position_ = Position::kStart;
   std::uint64_t consumed_ = 0, groups_ = 0;
+  std::atomic<std::uint64_t>* counted_ = nullptr;
 };
 
 }  // namespace millrace::reduce

@@ -1,4 +1,4 @@
-#include "client/process/map_place.h"
+#include "client/process/place.h"
 
 #include <array>
 #include <charconv>
@@ -18,7 +18,10 @@ void Append(std::string_view text, std::span<char> out, std::size_t* size) {
 }  // namespace
 
 MapPlace::MapPlace(const MapAttempt& attempt, SplitBy split_by)
-    : attempt_(attempt), split_by_(split_by), records_(attempt.context.counter("millrace", "map_input_records")) {}
+    : Place(attempt.context),
+      attempt_(attempt),
+      split_by_(split_by),
+      records_(attempt.context.counter("millrace", "map_input_records")) {}
 
 // An input has its source until all of it is mapped, and the number is that of the last one that was begun.
 std::size_t MapPlace::Write(std::span<char> out) const {
@@ -43,7 +46,20 @@ std::size_t MapPlace::Write(std::span<char> out) const {
   return size;
 }
 
-std::string MapPlace::Text() const {
+std::size_t ReducePlace::Write(std::span<char> out) const {
+  std::size_t size = 0;
+  if (hook() == Hook::kFinishReduce) {
+    Append("; after its last key", out, &size);
+  } else if (hook() == Hook::kReduce) {
+    Append("; at the key ", out, &size);
+    size += attempt_.place.Write(out.subspan(size));
+  } else {
+    Append("; before its first key", out, &size);
+  }
+  return size;
+}
+
+std::string Place::Text() const {
   std::string text(kMost, '\0');
   text.resize(Write(text));
   return text;

@@ -1,0 +1,58 @@
+// GroupPlace: at which key a reduce is, for the message of its failure. The loop over the groups is watched by a guard
+// beside it, so that a group costs nothing.
+// Thread rule: the task's thread; Write also in a signal handler.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <string_view>
+
+#include "client/job/key_text.h"
+#include "worker/task/run/groups.h"
+
+namespace millrace {
+
+class GroupPlace {
+ public:
+  // Lets the place follow these groups while it lives. If user code throws meanwhile, the key stays.
+  template <class Key>
+  class Watch {
+   public:
+    Watch(GroupPlace& place, const reduce::Groups& groups) : place_(place) {
+      place_.write_ = &WriteKey<Key>;
+      place_.groups_ = &groups;
+    }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    ~Watch() {
+      if (std::uncaught_exceptions() > thrown_before_) place_.Keep();
+      place_.groups_ = nullptr;
+    }
+
+   private:
+    GroupPlace& place_;
+    const int thrown_before_ = std::uncaught_exceptions();
+  };
+
+  // Writes the key of the group that is reduced, or was when user code threw; nothing if there is none. Returns how
+  // many bytes that are.
+  [[nodiscard]] std::size_t Write(std::span<char> out) const {
+    if (groups_ != nullptr) return groups_->groups() == 0 ? 0 : write_(groups_->key(), out);
+    const std::string_view kept(kept_.data(), kept_size_);
+    const std::size_t size = kept.copy(out.data(), out.size());
+    return size;
+  }
+
+ private:
+  void Keep() { kept_size_ = Write(kept_); }
+
+  const reduce::Groups* groups_ = nullptr;  // null while none are watched
+  std::size_t (*write_)(std::string_view, std::span<char>) = nullptr;
+  std::array<char, 400> kept_{};
+  std::size_t kept_size_ = 0;
+};
+
+}  // namespace millrace

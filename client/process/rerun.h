@@ -1,0 +1,29 @@
+// Runs one map attempt of a job again, alone in this process and on its main thread: for debuggers, profilers, valgrind
+// and sanitizers. The attempt reads its own split from the file system, with the options that it had; no record is left
+// out. Nothing of the cluster changes.
+//
+//   JOB --millrace-rerun LAUNCH [OUTPUT]
+//
+// LAUNCH is a file of two frames (worker/task/channel/channel.h): the messages that set a task process up and launch
+// the map, with the files of the worker left open. OUTPUT is a new directory for what the map writes: its part of the
+// job's output, or, if the job has reduces, the run for them (worker/task/run/run_file.h). Without it that is dropped.
+// What the job prints goes where the process prints, a failure says the same as on the cluster, and so does a crash.
+// Thread rule: the main thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/job/attempt.h"
+#include "client/job/counters.h"
+
+namespace millrace {
+
+// Returns the counters of the attempt, which is one of the job among `jobs` that its set-up means. A failure names the
+// attempt, and leaves no output.
+[[nodiscard]] Result<std::vector<CounterValue>> RerunMap(std::span<const JobBinding> jobs,
+                                                         const std::string& launch_file, const std::string& output);
+
+}  // namespace millrace

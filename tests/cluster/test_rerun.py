@@ -1,0 +1,142 @@
+"""millrace job rerun: a failed map runs again, alone, and fails in the same way; in a debugger and in valgrind, too."""
+
+import collections
+import os
+import shutil
+import stat
+import unittest
+
+from cluster import Cluster
+
+JOBS = os.environ["MILLRACE_TEST_JOBS"]
+
+
+class RerunTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(workers=1)
+        cls.cluster.__enter__()
+        cls.addClassCleanup(cls.cluster.__exit__, None, None, None)
+        cls.cluster.run("fs", "put", "-", "/in/part-0", input=b"good words\nbad\nmore\n")
+        cls.jobs = 0
+
+    def fail(self, name, *options, source="/in", reason=b""):
+        """Runs a job that fails; gives its number and what was said."""
+        words = [word for option in options for word in ("-D", option)]
+        _, said = self.cluster.run("run", os.path.join(JOBS, name), source, "-o", "/out", "-D", "job.max_attempts=1", *words, status=1)
+        type(self).jobs += 1
+        self.assertIn(reason, said)
+        return self.jobs, said
+
+    def rerun(self, attempt, *words, status):
+        out, said = self.cluster.run("job", "rerun", attempt, "--local", *words, status=status)
+        return (out + said).decode(errors="replace")
+
+    def test_it_fails_as_it_did(self):
+        place = "at /in/part-0, byte 11"
+        job, said = self.fail("crash", "crash.record=bad", "crash.how=throw")
+        failure = "the job's Map threw an exception: thrown on purpose; " + place
+        self.assertIn(failure, said.decode())
+        before = self.cluster.run("fs", "ls", "-R", "/")[0]
+        again = self.rerun(f"job{job}.m.0.0", status=1)
+        self.assertIn(f"crash: job{job}.m.0.0: {failure}\n", again)
+        self.assertIn("about to end by throw\n", again, "its standard error is that of the command")
+        job, _ = self.fail("crash", "crash.record=bad", "crash.how=null")
+        again = self.rerun(f"job{job}.m.0.0", status=128 + 11)
+        self.assertRegex(again, rf"millrace: SIGSEGV, null pointer \(address 0x0\), in Map: Crash::End\(\).*; {place}\n")
+        job, _ = self.fail("crash", "crash.record=bad", "crash.how=exit")
+        self.rerun(f"job{job}.m.0.0", status=3)
+        self.assertEqual(before, self.cluster.run("fs", "ls", "-R", "/")[0], "nothing has changed")
+
+    def test_it_is_there_after_a_restart_of_the_master(self):
+        with Cluster(workers=1) as cluster:
+            cluster.run("fs", "put", "-", "/in", input=b"bad\n")
+            cluster.run("run", os.path.join(JOBS, "crash"), "/in", "-o", "/out", "-D", "job.max_attempts=1", status=1)
+            cluster.stop_master()
+            cluster.start_master()
+            _, said = cluster.run("--wait", "60s", "job", "rerun", "job1.m.0.0", "--local", status=1)
+            self.assertIn(b"thrown on purpose; at /in, byte 0", said)
+
+    def test_in_a_debugger_and_in_valgrind(self):
+        for tool in ("gdb", "valgrind"):
+            self.assertIsNotNone(shutil.which(tool), tool + " is in deploy/packages.txt")
+        job, _ = self.fail("crash", "crash.record=bad", "crash.how=null")
+        said = self.rerun(f"job{job}.m.0.0", "--", "gdb", "-q", "-batch", "-ex", "run", "-ex", "bt", "--args", status=0)
+        self.assertIn("Program received signal SIGSEGV", said)
+        self.assertRegex(said, r"#0 .*\bEnd \(.*crash_job\.cc:[0-9]+")
+        said = self.rerun(f"job{job}.m.0.0", "--", "valgrind", "--error-exitcode=9", status=128 + 11)
+        self.assertIn("Invalid write of size 4", said)
+        self.assertIn("Crash::End", said)
+        job, _ = self.fail("crash", "crash.record=bad", "crash.how=throw")
+        said = self.rerun(f"job{job}.m.0.0", "--", "valgrind", "--error-exitcode=9", status=1)
+        self.assertIn("ERROR SUMMARY: 0 errors", said)
+        self.assertIn("thrown on purpose; at /in/part-0, byte 11", said)
+
+    def test_options_side_files_and_output_are_the_attempts(self):
+        text = b"the cat and the dog\nand the rat\n"
+        self.cluster.run("fs", "put", "-", "/animals", input=text)
+        options = ["stop.list=/stop"]
+        words = [word for option in options for word in ("-D", option)]
+        _, said = self.cluster.run("run", os.path.join(JOBS, "stop_words"), "/animals", "-o", "/out", "--reducers", "0", "-D", "job.max_attempts=1", *words,
+                                   status=1)
+        type(self).jobs += 1
+        self.assertIn(b"/stop", said, "it is not there yet")
+        job = self.jobs
+        self.cluster.run("fs", "put", "-", "/stop", input=b"the and\n")
+        kept = self.cluster.path("kept")
+        counters = self.rerun(f"job{job}.m.0.0", "-o", kept, status=0)
+        self.assertIn("words left_out 5\n", counters)
+        with open(os.path.join(kept, "part-m-00000"), "rb") as f:
+            found = collections.Counter(line.split(b"\t")[0] for line in f.read().splitlines())
+        self.assertEqual(found, collections.Counter(word for word in text.split() if word not in (b"the", b"and")))
+        self.assertIn("exist", self.rerun(f"job{job}.m.0.0", "-o", kept, status=1), "what is there is not overwritten")
+        self.rerun(f"job{job}.m.0.0", status=0)
+
+    def test_another_program(self):
+        job, _ = self.fail("crash", "crash.how=throw")
+        program = self.cluster.path("another")
+        with open(program, "w", encoding="utf-8") as f:
+            f.write('#!/bin/sh\necho "another: $1"\nexit 7\n')
+        os.chmod(program, stat.S_IRWXU)
+        self.assertIn("another: --millrace-rerun\n", self.rerun(f"job{job}.m.0.0", "--program", program, status=7))
+        self.assertIn("nowhere", self.rerun(f"job{job}.m.0.0", "--program", "/nowhere", status=127))
+        self.assertIn("no-such-wrapper", self.rerun(f"job{job}.m.0.0", "--", "no-such-wrapper", status=127))
+
+    def test_what_cannot_be_run_again_is_told(self):
+        job, _ = self.fail("crash", "crash.how=throw", "crash.where=Reduce", reason=b'the job\'s Reduce threw an exception: thrown on purpose; at the key "bad"')
+        self.assertIn("is a reduce", self.rerun(f"job{job}.r.0.0", status=2))
+        self.assertIn("not known any more", self.rerun(f"job{job}.m.0.0", status=1), "this map did not fail")
+        self.assertIn("no such attempt", self.rerun(f"job{job}.m.7.0", status=1))
+        self.assertIn("no such job", self.rerun("job999.m.0.0", status=1))
+        self.assertIn("is not an attempt", self.rerun("nonsense", status=2))
+        _, said = self.cluster.run("job", "rerun", f"job{job}.m.0.0", status=2)
+        self.assertIn(b"--local", said)
+
+
+class CrashTest(unittest.TestCase):
+    """What is said of tasks that crash, hang, or eat their memory."""
+
+    def test_words(self):
+        with Cluster(workers=1, settings=["worker.memory=1GiB"]) as cluster:
+            cluster.run("fs", "put", "-", "/in", input=b"good words\nbad\nmore\n")
+            for how, where, expected in (
+                ("null", "Map", r"killed by signal 11 \(SIGSEGV\).*millrace: SIGSEGV, null pointer \(address 0x0\), in Map: Crash::End\(\)( < [^;]*)?; at /in, byte 11"),
+                ("call", "Map", r"millrace: SIGSEGV, null pointer \(address 0x0\), in Map: Crash::End\(\)( < [^;]*)?; at /in, byte 11"),
+                ("wild", "Map", r"millrace: SIGSEGV(, wild pointer| \(address 0x[14]+\)), in Map: Crash::End\(\)"),
+                ("overflow", "Map", r"millrace: SIGSEGV, stack overflow \(address 0x[0-9a-f]+\), in Map: Crash::Deeper\(int\) \([0-9]+ times\); at /in, byte 11"),
+                ("abort", "Map", r"millrace: SIGABRT, in Map: Crash::End\(\)( < [^;]*)?; at /in, byte 11"),
+                ("abort", "Reduce", r'millrace: SIGABRT, in Reduce: Crash::End\(\)( < [^;]*)?; at the key "bad"'),
+                ("abort", "FinishReduce", r"millrace: SIGABRT, in FinishReduce: Crash::End\(\)( < [^;]*)?; after its last key"),
+                ("throw", "Start", r"the job's Start threw an exception: thrown on purpose; before its first record"),
+                ("throw", "FinishMap", r"the job's FinishMap threw an exception: thrown on purpose; after its last record"),
+                ("throw", "Reduce", r'the job\'s Reduce threw an exception: thrown on purpose; at the key "bad"'),
+                ("memory", "Map", r"the job's Map ran out of its memory: limit 768 MiB \(task.memory_limit\); at /in, byte 11"),
+            ):
+                with self.subTest(how=how, where=where):
+                    _, said = cluster.run("run", os.path.join(JOBS, "crash"), "/in", "-o", "/out", "-D", "crash.record=bad", "-D", "crash.how=" + how, "-D",
+                                          "crash.where=" + where, "-D", "job.max_attempts=1", status=1)
+                    self.assertRegex(said.decode(), expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
