@@ -1,0 +1,121 @@
+"""`up`: makes the network, checks it, and starts the daemons on it. What fails, or is interrupted, is removed again."""
+
+import ctypes
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+
+from testbed import daemons, limits, links, names, network, teardown, units
+from testbed.failure import Failure, WrongUse
+from testbed.state import State, locked, path_of
+
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _die_with_parent():
+    """A command that makes something must not go on when this process has been killed: `down` would miss what it makes."""
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def run(command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=_die_with_parent)
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0]
+        raise Failure(f"{' '.join(command)}: {said}; see what this kernel lacks in docs/testbed.md")
+
+
+def _check_free(name, directory):
+    if os.path.exists(path_of(name)) or teardown.namespaces_of(name) or limits.groups_left(name):
+        raise Failure(f"testbed {name} is up already, or was not taken down; first: deploy/testbed down {name}")
+    if os.path.lexists(directory):
+        raise WrongUse(f"directory {directory} exists already; give --dir one that does not, since `down` removes it")
+    if not os.path.isdir(os.path.dirname(directory)):
+        raise WrongUse(f"directory {os.path.dirname(directory)} is not there; make it, or give another --dir")
+
+
+def _make_network(cluster):
+    if not os.path.ismount(names.NAMESPACES):
+        with open(names.NAMESPACES_MADE, "w"):
+            pass
+    for command in network.commands(cluster):
+        run(command)
+
+
+def _check_links(cluster, tolerance, say):
+    results, ceiling = [], None
+    for path in links.paths(cluster):
+        results.append(links.measure(cluster, path, tolerance))
+        if path.declared is None:
+            ceiling = results[-1].rate
+    for line in links.table(results):
+        say(line)
+    complaints = [said for said in (links.complaint(result, tolerance, ceiling) for result in results) if said]
+    for said in complaints[1:]:
+        print(f"testbed: {said}", file=sys.stderr)
+    if complaints:
+        raise Failure(complaints[0])
+    return results
+
+
+def describe(cluster):
+    """Returns lines for people: what it is made of."""
+    count, racks, datacenters = len(cluster.workers), len(cluster.racks), len(cluster.datacenters)
+    rates = cluster.network
+    return [
+        f"testbed {cluster.name}: {count} workers, {racks} racks, {datacenters} datacenters; master at {cluster.master_place}, client at "
+        f"{cluster.client_place}; scheduler {cluster.scheduler}",
+        f"links: worker {units.format_rate(rates.worker)}, rack uplink {units.format_rate(rates.rack_uplink)}, datacenter link "
+        f"{units.format_rate(rates.datacenter_link)}, delay between datacenters {units.format_delay(rates.delay)}",
+    ]
+
+
+def _summary(cluster, program, results):
+    return {
+        "description": describe(cluster),
+        "program": program,
+        "master": daemons.MASTER_ADDRESS,
+        "relay": bool(network.taps(cluster)),
+        "workers": [{"name": w.name, "address": w.address, "datacenter": w.datacenter, "rack": w.rack, **dataclasses.asdict(w.shape)} for w in cluster.workers],
+        "links": [{**dataclasses.asdict(m), "off": m.off} for m in results],
+    }
+
+
+def _make(cluster, program, directory, tolerance, say):
+    for line in describe(cluster):
+        say(line)
+    os.mkdir(directory, 0o755)
+    worker_limits = limits.Limits(cluster, directory)
+    worker_limits.make()
+    if not worker_limits.throttles_cached_writes:
+        say("note: control groups of version 1 throttle reads and direct writes of the disk, not writes that the kernel's cache takes")
+    _make_network(cluster)
+    started = daemons.Daemons(cluster, program, directory, worker_limits)
+    started.start_relay()
+    results = _check_links(cluster, tolerance, say) if tolerance is not None else []
+    started.start_master()
+    started.start_workers()
+    return _summary(cluster, program, results)
+
+
+def _interrupted(number, _):
+    raise Failure(f"interrupted by {signal.Signals(number).name}")
+
+
+def up(cluster, program, directory, tolerance, say):
+    """On return the cluster is ready. program: the path of millrace; tolerance: a share, None: no check; say: prints a line."""
+    with locked(cluster.name):
+        _check_free(cluster.name, directory)
+        for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(which, _interrupted)
+        state = State(cluster.name, {})
+        state.record(directory=directory)
+        try:
+            state.record(summary=_make(cluster, program, directory, tolerance, say))
+        except BaseException:
+            for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(which, signal.SIG_IGN)
+            teardown.remove(state)
+            raise
