@@ -1,27 +1,19 @@
 """`up`: makes the network, checks it, and starts the daemons on it. What fails, or is interrupted, is removed again."""
 
-import ctypes
 import dataclasses
 import os
 import signal
 import subprocess
 import sys
 
-from testbed import daemons, limits, links, names, network, teardown, units
+from testbed import daemons, limits, links, names, network, shares, teardown, units
 from testbed.failure import Failure, WrongUse
+from testbed.processes import die_with_parent
 from testbed.state import State, locked, path_of
-
-PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _die_with_parent():
-    """A command that makes something must not go on when this process has been killed: `down` would miss what it makes."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def run(command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=_die_with_parent)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=die_with_parent)
     if done.returncode != 0:
         said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0]
         raise Failure(f"{' '.join(command)}: {said}; see what this kernel lacks in docs/testbed.md")
@@ -52,12 +44,32 @@ def _check_links(cluster, tolerance, say):
             ceiling = results[-1].rate
     for line in links.table(results):
         say(line)
-    complaints = [said for said in (links.complaint(result, tolerance, ceiling) for result in results) if said]
-    for said in complaints[1:]:
+    _fail_for([links.complaint(result, tolerance, ceiling) for result in results])
+    return results
+
+
+def _check_shares(cluster, tolerance, worker_limits, say):
+    measured = []
+    for worker in shares.sampled(cluster):
+        groups = worker_limits.groups_of(worker)
+
+        def enter(groups=groups):
+            die_with_parent()
+            limits.join(groups)
+
+        measured += shares.measure(worker, enter, worker_limits.directory)
+    for share in measured:
+        say(share.line())
+    _fail_for([share.complaint(tolerance) for share in measured])
+
+
+def _fail_for(complaints):
+    """Fails with the last of them, after the others; None is no complaint."""
+    complaints = [said for said in complaints if said]
+    for said in complaints[:-1]:
         print(f"testbed: {said}", file=sys.stderr)
     if complaints:
-        raise Failure(complaints[0])
-    return results
+        raise Failure(complaints[-1])
 
 
 def describe(cluster):
@@ -79,7 +91,7 @@ def _summary(cluster, program, results):
         "master": daemons.MASTER_ADDRESS,
         "relay": bool(network.taps(cluster)),
         "workers": [{"name": w.name, "address": w.address, "datacenter": w.datacenter, "rack": w.rack, **dataclasses.asdict(w.shape)} for w in cluster.workers],
-        "links": [{**dataclasses.asdict(m), "off": m.off} for m in results],
+        "links": [dataclasses.asdict(result) for result in results],
     }
 
 
@@ -94,7 +106,10 @@ def _make(cluster, program, directory, tolerance, say):
     _make_network(cluster)
     started = daemons.Daemons(cluster, program, directory, worker_limits)
     started.start_relay()
-    results = _check_links(cluster, tolerance, say) if tolerance is not None else []
+    results = []
+    if tolerance is not None:
+        results = _check_links(cluster, tolerance, say)
+        _check_shares(cluster, tolerance, worker_limits, say)
     started.start_master()
     started.start_workers()
     return _summary(cluster, program, results)

@@ -5,9 +5,10 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 
-from testbed import bring_up, cluster_file, daemons, limits, names, network, teardown
+from testbed import bring_up, cluster_file, daemons, links, names, network, teardown
 from testbed.failure import Failure, WrongUse
 from testbed.state import State, known_names, locked
 
@@ -56,7 +57,7 @@ def _chosen(name):
     """The testbed of that name; without a name, the only one there is."""
     known = known_names()
     if name:
-        if name not in known and not limits.groups_left(name):
+        if name not in known:
             raise WrongUse(f"there is no testbed {name}; there are {', '.join(known) or 'none'}")
         return name
     if len(known) != 1:
@@ -110,9 +111,8 @@ def status(options):
         return 0 if all(alive.values()) else 1
     for line in summary["description"]:
         say(line)
-    for link in summary["links"]:
-        off = "" if link["off"] is None else f" ({link['off']:+.1%} off)"
-        say(f"{link['kind']}: {link['rate'] / 1e6:.1f} Mbit/s{off}, round trip {link['trip'] * 1000:.1f} ms")
+    for line in links.table([links.Measured(**link) for link in summary["links"]]) if summary["links"] else ["the links were not measured"]:
+        say(line)
     for w in summary["workers"]:
         say(f"{w['name']}  {w['address']}  /{w['datacenter']}/{w['rack']}  {'runs' if alive[w['name']] else 'has ended, see ' + w['name'] + '.log'}")
     for daemon, _ in who:
@@ -128,8 +128,8 @@ def run(options):
         raise WrongUse("run: there is no command; as in: deploy/testbed run -- millrace node list")
     name = _chosen(options.name)
     directory, summary = _summary(name)
-    environment = {**os.environ, "MILLRACE_MASTER": summary["master"], "MILLRACE_TESTBED": name,
-                   "PATH": os.path.dirname(summary["program"]) + os.pathsep + os.environ.get("PATH", os.defpath),
+    bin_directory = os.path.dirname(summary["program"])  # behind the others: it has jobs named grep and sleep
+    environment = {**os.environ, "MILLRACE_MASTER": summary["master"], "PATH": os.environ.get("PATH", os.defpath) + os.pathsep + bin_directory,
                    "XDG_STATE_HOME": os.path.join(directory, "client")}  # what commands remember of this cluster ends with it
     command = [*daemons.inside(name, names.CLIENT), *options.command]
     os.execvpe(command[0], command, environment)
@@ -188,6 +188,12 @@ def main(words, about):
     except (WrongUse, Failure) as error:
         print(f"testbed: {error}", file=sys.stderr)
         return 2 if isinstance(error, WrongUse) else 1
+    except subprocess.SubprocessError as error:
+        print(f"testbed: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on; what is still buffered has to go somewhere
+        return 1
     except OSError as error:
         print(f"testbed: {error.filename or 'system'}: {error.strerror}", file=sys.stderr)
         return 1

@@ -10,6 +10,7 @@ import time
 
 from testbed import limits, names, network
 from testbed.failure import Failure
+from testbed.processes import die_with_parent
 
 MASTER_PORT = 7700
 MASTER_ADDRESS = f"{network.MASTER_ADDRESS}:{MASTER_PORT}"
@@ -74,7 +75,8 @@ class Daemons:
 
     def start_master(self):
         settings = master_settings(self.cluster, self.directory)
-        made = subprocess.run(with_settings([self.program, "master", "--init"], settings), stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        made = subprocess.run(with_settings([self.program, "master", "--init"], settings), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              preexec_fn=die_with_parent)
         if made.returncode != 0:
             raise Failure(f"master: {_said(made.stderr)}")
         self._start(names.MASTER, names.MASTER, with_settings([self.program, "master"], settings))

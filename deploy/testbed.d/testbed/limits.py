@@ -117,12 +117,21 @@ def join(groups):
         _write(os.path.join(group, "cgroup.procs"), "0")
 
 
+def _roots(mounts):
+    with open(mounts) as f:
+        return [at for _, at, kind, *_ in map(str.split, f) if kind in ("cgroup", "cgroup2")]
+
+
+def names_left(mounts="/proc/mounts"):
+    """Returns the names of the testbeds that have groups."""
+    prefix = names.cgroup("")
+    return {entry.removeprefix(prefix) for root in _roots(mounts) for entry in os.listdir(root) if entry.startswith(prefix)}
+
+
 def groups_left(name, mounts="/proc/mounts"):
     """Returns the groups of the testbed of that name, inner ones first."""
-    with open(mounts) as f:
-        roots = [at for _, at, kind, *_ in map(str.split, f) if kind in ("cgroup", "cgroup2")]
     found = []
-    for root in roots:
+    for root in _roots(mounts):
         for at, _, _ in os.walk(os.path.join(root, names.cgroup(name)), topdown=False):
             found.append(at)
     return found

@@ -14,6 +14,7 @@ import time
 
 from testbed import daemons, names, network, units
 from testbed.failure import Failure
+from testbed.processes import die_with_parent
 
 WIRE_BYTES, PAYLOAD_BYTES = 1514, 1448
 LEAD_SECONDS, SKIP_SECONDS, COUNT_SECONDS = 0.6, 0.6, 1.2
@@ -91,7 +92,7 @@ def paths(cluster):
 
 def _program(cluster, who, *args):
     command = [*daemons.inside(cluster.name, who), sys.executable, "-I", PROGRAM, *map(str, args)]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
 
 
 def _result_of(process, kind):

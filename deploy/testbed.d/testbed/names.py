@@ -4,12 +4,13 @@ so that `down` finds it without any record: names of testbeds have no dot, so no
 STATE_ROOT = "/run/millrace-testbed"
 NAMESPACES = "/run/netns"
 NAMESPACES_MADE = STATE_ROOT + "/made-netns"  # there if the first of our testbeds had NAMESPACES made
+OURS = "millrace"
 SWITCHES = "switches"  # the namespace of all bridges
 MASTER, CLIENT = "master", "client"
 
 
 def prefix(name):
-    return f"millrace.{name}."
+    return f"{OURS}.{name}."
 
 
 def namespace(name, who):

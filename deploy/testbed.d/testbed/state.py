@@ -6,7 +6,7 @@ import fcntl
 import json
 import os
 
-from testbed import names
+from testbed import limits, names
 from testbed.failure import Failure
 
 
@@ -45,13 +45,13 @@ class State:
 
 
 def known_names():
-    """Returns the names of all testbeds of which anything is recorded or has a namespace."""
-    found = set()
+    """Returns the names of all testbeds of which anything is recorded, or has a namespace or a control group."""
+    found = limits.names_left()
     if os.path.isdir(names.STATE_ROOT):
-        found.update(entry[:-len(".json")] for entry in os.listdir(names.STATE_ROOT) if entry.endswith(".json"))
+        found.update(entry.partition(".")[0] for entry in os.listdir(names.STATE_ROOT) if "." in entry)
     if os.path.isdir(names.NAMESPACES):
         parts = [entry.split(".") for entry in os.listdir(names.NAMESPACES)]
-        found.update(part[1] for part in parts if len(part) == 3 and part[0] == "millrace")
+        found.update(part[1] for part in parts if len(part) == 3 and part[0] == names.OURS)
     return sorted(found)
 
 

@@ -103,7 +103,7 @@ def _release_namespaces_root():
     if not os.path.exists(names.NAMESPACES_MADE):
         return
     left = os.listdir(names.NAMESPACES) if os.path.isdir(names.NAMESPACES) else []
-    if any(entry.startswith("millrace.") for entry in left):
+    if any(entry.startswith(names.OURS + ".") for entry in left):
         return
     if not left:
         subprocess.run(["umount", names.NAMESPACES], capture_output=True)

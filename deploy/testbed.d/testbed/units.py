@@ -30,11 +30,11 @@ def seconds(text):
 
 
 def format_rate(bits):
-    """The inverse of bits_per_second, with three digits."""
+    """The inverse of bits_per_second, with four digits."""
     if bits is None:
         return "none"
     unit = max((u for u in _BITS if _BITS[u] <= bits), key=_BITS.get, default="bit")
-    return f"{bits / _BITS[unit]:.3g}{unit}" if bits < 10**12 else f"{bits / 10**9:.0f}Gbit"
+    return f"{bits / _BITS[unit]:.4g}{unit}"
 
 
 def format_delay(delay):
