@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -42,6 +43,7 @@ cpus = 1
 [[datacenter]]
 name = "b"
 """
+BURST_BYTES = 300_000  # what passes four buckets at once
 PROBE = """
 ip link add v0 type veth peer name v1 && ip link add b0 type bridge && ip tuntap add dev t0 mode tap vnet_hdr &&
 tc qdisc add dev v0 root tbf rate 1mbit burst 10kb limit 10kb
@@ -63,6 +65,12 @@ def why_not():
 
 def entries(directory):
     return {os.path.join(directory, entry) for entry in os.listdir(directory) if NAME in entry} if os.path.isdir(directory) else set()
+
+
+def narrowest(one, other):
+    """In bits/s, of the links between two workers of FILE, by their addresses 10.DATACENTER.RACK.WORKER."""
+    one, other = one.split("."), other.split(".")
+    return 20e6 if one[1] != other[1] else 40e6 if one[2] != other[2] else 80e6
 
 
 def processes():
@@ -122,7 +130,7 @@ class LiveTest(unittest.TestCase):
         return done.stdout if status == 0 else done.stderr
 
     def inside(self, *command):
-        return self.call("run", "--name", NAME, "--", *command)
+        return self.call("run", "--name", NAME, *command)
 
     def assert_nothing_is_left(self):
         self.maxDiff = None
@@ -134,6 +142,7 @@ class LiveTest(unittest.TestCase):
         self.look_at_status()
         self.look_at_second_up()
         self.count_words()
+        self.read_from_everywhere()
         self.call("down", NAME)
         self.assert_nothing_is_left()
         self.assertIn(f"no testbed {NAME}", self.call("down", NAME, status=2))
@@ -151,18 +160,35 @@ class LiveTest(unittest.TestCase):
 
     def look_at_second_up(self):
         self.assertIn("is up already", self.call("up", status=1))
-        self.assertIn("4 alive", self.inside("sh", "-c", "echo $(millrace node list | grep -c alive) alive"))
+        self.assertIn("4 alive", self.inside("--", "sh", "-c", "echo $(millrace node list | grep -c alive) alive"))
 
     def count_words(self):
         text = os.path.join(self.folder, "text")
         with open(text, "wb") as f:
             f.write(words(seed=16, count=400_000))
-        self.inside("millrace", "fs", "put", text, "/text")
-        self.inside("millrace", "run", "wordcount", "/text", "-o", "/counts", "--reducers", "3")
-        counted = self.inside("millrace", "fs", "cat", *(f"/counts/part-r-0000{n}" for n in range(3)))
+        self.inside("--", "millrace", "fs", "put", text, "/text")
+        self.inside("--", "millrace", "run", "wordcount", "/text", "-o", "/counts", "--reducers", "3")
+        counted = self.inside("--", "millrace", "fs", "cat", *(f"/counts/part-r-0000{n}" for n in range(3)))
         expected = shell(f"tr -s ' ' '\\n' <{text} | sort | uniq -c | mawk '$2 != \"\" {{print $2 \"\\t\" $1}}'").decode()
         self.assertEqual(sorted(counted.splitlines()), sorted(expected.splitlines()))
         os.unlink(text)
+
+    def read_from_everywhere(self):
+        """No reader gets a block faster than the narrowest link between it and the only replica lets it."""
+        file, size = os.path.join(self.folder, "bytes"), 2_500_000
+        with open(file, "wb") as f:
+            f.write(bytes(size))
+        self.inside("--", "millrace", "fs", "put", "--replication", "1", "--block-size", "4M", file, "/bytes")
+        [stat] = json.loads(self.inside("--", "millrace", "fs", "stat", "--json", "/bytes"))
+        [[node]] = [block["nodes"] for block in stat["blocks"]]
+        addresses = {n["node"]: n["host"] for n in json.loads(self.inside("--", "millrace", "node", "list", "--json"))}
+        holder = addresses.pop(node)
+        names = {worker["address"]: worker["name"] for worker in json.loads(self.call("status", NAME, "--json"))["workers"]}
+        for address in addresses.values():
+            begin = time.monotonic()
+            self.assertEqual(self.inside("--at", names[address], "--", "sh", "-c", "millrace fs cat /bytes | wc -c").strip(), str(size))
+            self.assertGreater(time.monotonic() - begin, (size - BURST_BYTES) * 8 / narrowest(holder, address), (holder, address))
+        os.unlink(file)
 
     def test_killed_while_it_makes_the_network(self):
         up = subprocess.Popen(self.words("up"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

@@ -131,7 +131,9 @@ def run(options):
     bin_directory = os.path.dirname(summary["program"])  # behind the others: it has jobs named grep and sleep
     environment = {**os.environ, "MILLRACE_MASTER": summary["master"], "PATH": os.environ.get("PATH", os.defpath) + os.pathsep + bin_directory,
                    "XDG_STATE_HOME": os.path.join(directory, "client")}  # what commands remember of this cluster ends with it
-    command = [*daemons.inside(name, names.CLIENT), *options.command]
+    if options.at not in (names.CLIENT, names.MASTER, *(worker["name"] for worker in summary["workers"])):
+        raise WrongUse(f"run: --at {options.at}: there is no such machine; there are client, master, worker0 to worker{len(summary['workers']) - 1}")
+    command = [*daemons.inside(name, options.at), *options.command]
     os.execvpe(command[0], command, environment)
 
 
@@ -162,12 +164,13 @@ def _parser(about):
             made.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"), help="the directory of millrace (default build/release/bin)")
             made.add_argument("--tolerance", type=float, default=15, metavar="PERCENT", help="how far off a measured link may be (default 15)")
             made.add_argument("--no-check", action="store_true", help="measures nothing")
-    for verb, call, text in (("status", status, "says what runs"), ("run", run, "runs a command at the client's place, with MILLRACE_MASTER set"),
+    for verb, call, text in (("status", status, "says what runs"), ("run", run, "runs a command on the client's network, with MILLRACE_MASTER set"),
                              ("down", down, "ends and removes everything, also after a crash")):
         made = verbs.add_parser(verb, help=text, description=text)
         made.set_defaults(call=call)
         if verb == "run":
             made.add_argument("--name", help="of the testbed; not needed if there is one")
+            made.add_argument("--at", default=names.CLIENT, metavar="MACHINE", help="client (the default), master, or worker0 and on")
             made.add_argument("command", nargs=argparse.REMAINDER, metavar="-- COMMAND...")
             continue
         made.add_argument("name", nargs="?", metavar="NAME", help="of the testbed; not needed if there is one")
