@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "cluster"))
 from cluster import BIN, LIMIT_SECONDS, await_file, shell, words  # noqa: E402
 
 TESTBED = os.path.join(HERE, "..", "..", "deploy", "testbed")
+PROGRAMS = os.path.realpath(TESTBED) + ".d/testbed/"
 NAME = f"test-{os.getpid()}"
 FILE = """
 [network]
@@ -74,7 +75,7 @@ def narrowest(one, other):
 
 
 def processes():
-    """Those that have the name of the testbed or its directory among their words."""
+    """Those that have the name of a testbed or its directory among their words, or are programs of the tool's, such as the relay."""
     found = set()
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -82,7 +83,7 @@ def processes():
                 command = f.read()
         except OSError:
             continue
-        if NAME.encode() in command and int(pid) != os.getpid():
+        if (NAME.encode() in command or PROGRAMS.encode() in command) and int(pid) != os.getpid():
             found.add((pid, command))
     return found
 

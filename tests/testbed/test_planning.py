@@ -150,6 +150,8 @@ class NetworkTest(unittest.TestCase):
         self.assertEqual((at["to-worker2"], at["to-worker5"], at["to-worker6"]), ("rack-1-1", "rack-1-2", "rack-2-1"))
         self.assertEqual((at["out-1-2"], at["in-1-2"], at["out-2"], at["in-2"]), ("rack-1-2", "dc-1", "dc-2", "backbone"))
         self.assertEqual((at["to-master"], at["to-client"]), ("dc-1", "dc-1"))
+        moved = commands_of(TWO + "[client]\nplace = 'east/rack2'", "ip", "link", "set", "to-client")
+        self.assertEqual(moved[0][5:8], ["to-client", "master", "rack-1-2"])
 
     def test_what_is_not_limited_is_not_shaped(self):
         self.assertEqual(commands_of("[network]\nworker = 'none'\nrack_uplink = 'none'\n[[datacenter]]", "tc"), [])

@@ -23,7 +23,7 @@ def _check_free(name, directory):
     if os.path.exists(path_of(name)) or teardown.namespaces_of(name) or limits.groups_left(name):
         raise Failure(f"testbed {name} is up already, or was not taken down; first: deploy/testbed down {name}")
     if os.path.lexists(directory):
-        raise WrongUse(f"directory {directory} exists already; give --dir one that does not, since `down` removes it")
+        raise WrongUse(f"directory {directory} exists already; remove it (deploy/testbed down {name}, if it is of that one) or give another --dir")
     if not os.path.isdir(os.path.dirname(directory)):
         raise WrongUse(f"directory {os.path.dirname(directory)} is not there; make it, or give another --dir")
 

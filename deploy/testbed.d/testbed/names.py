@@ -4,6 +4,7 @@ so that `down` finds it without any record: names of testbeds have no dot, so no
 STATE_ROOT = "/run/millrace-testbed"
 NAMESPACES = "/run/netns"
 NAMESPACES_MADE = STATE_ROOT + "/made-netns"  # there if the first of our testbeds had NAMESPACES made
+DIRECTORIES = "/var/tmp"  # outlives a restart of the machine, so `down` looks there, too
 OURS = "millrace"
 SWITCHES = "switches"  # the namespace of all bridges
 MASTER, CLIENT = "master", "client"
@@ -26,4 +27,4 @@ def cgroup(name):
 
 
 def default_directory(name):
-    return f"/var/tmp/millrace-testbed.{name}"
+    return f"{DIRECTORIES}/millrace-testbed.{name}"

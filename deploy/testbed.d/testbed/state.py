@@ -45,8 +45,11 @@ class State:
 
 
 def known_names():
-    """Returns the names of all testbeds of which anything is recorded, or has a namespace or a control group."""
+    """Returns the names of all testbeds that have a record, a namespace, a control group, or root's directory where it is by default."""
     found = limits.names_left()
+    prefix = os.path.basename(names.default_directory(""))
+    with os.scandir(names.DIRECTORIES) as entries:
+        found.update(e.name.removeprefix(prefix) for e in entries if e.name.startswith(prefix) and e.is_dir(follow_symlinks=False) and e.stat().st_uid == 0)
     if os.path.isdir(names.STATE_ROOT):
         found.update(entry.partition(".")[0] for entry in os.listdir(names.STATE_ROOT) if "." in entry)
     if os.path.isdir(names.NAMESPACES):
