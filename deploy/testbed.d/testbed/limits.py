@@ -63,6 +63,11 @@ def disk_settings(version, disk, rate):
     return [(f"blkio.throttle.{way}_bps_device", f"{disk} {rate}") for way in ("read", "write")]
 
 
+def enabling(controller):
+    """Returns what enables a controller of version 2. What the cache writes back is charged to whom the memory is charged to."""
+    return "+io +memory" if controller == "io" else f"+{controller}"
+
+
 class Limits:
     """Of one cluster, whose files are below directory. Makes nothing until `make`."""
 
@@ -82,11 +87,10 @@ class Limits:
 
     def make(self):
         for controller, hierarchy in self.hierarchies.items():
-            if hierarchy.version == 2:
-                _write(os.path.join(hierarchy.root, "cgroup.subtree_control"), f"+{controller}")
             os.makedirs(self._group(hierarchy), exist_ok=True)
             if hierarchy.version == 2:
-                _write(os.path.join(self._group(hierarchy), "cgroup.subtree_control"), f"+{controller}")
+                for at in (hierarchy.root, self._group(hierarchy)):
+                    _write(os.path.join(at, "cgroup.subtree_control"), enabling(controller))
         for worker in self.cluster.workers:
             for controller, settings in self._settings(worker).items():
                 group = os.path.join(self._group(self.hierarchies[controller]), worker.name)

@@ -12,7 +12,7 @@ from testbed import limits, names
 from testbed.failure import Failure
 
 STOP_SECONDS, KILL_SECONDS = 5.0, 20.0
-POLL_SECONDS = 0.02
+POLL_SECONDS = 0.05
 ROUNDS = 5
 
 
