@@ -168,12 +168,6 @@ Result<sim::SimulationFile> LoadWorkload(const SimWords& words, const std::strin
   return file;
 }
 
-std::uint64_t TasksOf(const sim::Workload& workload) {
-  std::uint64_t tasks = 0;
-  for (const sim::SimJob& job : workload.jobs) tasks += job.maps.size() + job.reduces.size();
-  return tasks;
-}
-
 Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   Plan plan;
   plan.schedulers = Split(words.scheduler);
@@ -192,7 +186,7 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   if (!words.stop_at.empty()) {
     MILLRACE_ASSIGN(plan.options.stop_at, ParseDuration(words.stop_at));
   }
-  const bool few = TasksOf(plan.file.workload) <= kTasksByDefault;
+  const bool few = sim::TasksOf(plan.file.workload) <= kTasksByDefault;
   plan.options.task_rows = !words.directory.empty() && !words.no_tasks && (words.tasks || few);
   return plan;
 }
