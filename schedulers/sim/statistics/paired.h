@@ -9,8 +9,8 @@
 //   interval of the signed-rank distribution (Hodges and Lehmann 1963; Hollander and Wolfe, "Nonparametric Statistical
 //   Methods", section 3.3). With fewer than 6 pairs no interval of 95% is finite.
 // - p: of the sign-flip test (Fisher 1935): the share of all 2^n ways to flip the signs of the differences whose sum
-//   is at least as far from 0. Exact up to kExactPairs pairs, by seeded draws above. It cannot be below 2 / 2^n, so that
-//   fewer than kFewestForSignificance pairs show nothing at 5%.
+//   is at least as far from 0. Exact up to kExactPairs pairs, by seeded draws above. It cannot be below 2 / 2^n, so
+//   that fewer than kFewestForSignificance pairs show nothing at 5%.
 // - Several comparisons: Holm's step-down adjustment (Holm 1979).
 //
 // Thread rule: free functions, any thread. The same values give the same results.
@@ -18,7 +18,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "schedulers/sim/statistics/estimate.h"
@@ -28,12 +27,13 @@ namespace millrace::sim {
 inline constexpr std::uint32_t kExactPairs = 16;
 inline constexpr std::uint32_t kFewestForSignificance = 6;  // 2 / 2^6 = 0.031
 
-// Returns the two-sided p value of the sign-flip test of the mean being 0; 1 if all differences are 0.
-// Requires: at least one value.
+// Returns the two-sided p value of the mean being 0; 1 if all differences are 0. Requires: at least one value.
 [[nodiscard]] double SignFlipP(const std::vector<double>& differences, const Bootstrap& draws = {});
 
-// Returns estimate and interval; nothing for fewer pairs than kFewestForSignificance. Requires: at least one value.
+// Returns the median of the Walsh averages. Requires: at least one value.
 [[nodiscard]] double HodgesLehmann(const std::vector<double>& differences);
+// Returns the same with its exact interval; nothing for fewer pairs than kFewestForSignificance. It is symmetric around
+// 0 by its assumption, as the signed-rank test is.
 [[nodiscard]] std::optional<Estimate> HodgesLehmannInterval(const std::vector<double>& differences);
 
 // Returns the p values adjusted for being read together, in the order given.
