@@ -87,8 +87,8 @@ Json TaskColumns(const sim::SimResult& result, const Clocked& clocked, Micros en
     columns.Add({id.job.value, id.reduce() ? "r" : "m", id.index, task.attempt.number, task.node.value, slots[i],
                  id.reduce() ? Json() : Json(static_cast<int>(task.locality)), clocked.At(task.start),
                  clocked.AtIf(task.read > 0, task.read), clocked.AtIf(task.compute > 0, task.compute),
-                 clocked.AtIf(task.how != sim::AttemptEnd::kRunning, task.end),
-                 sim::AttemptEndName(task.how), task.speculative ? 1 : 0});
+                 clocked.AtIf(task.how != sim::AttemptEnd::kRunning, task.end), sim::AttemptEndName(task.how),
+                 task.speculative ? 1 : 0});
   }
   return columns.Take();
 }

@@ -31,7 +31,7 @@ Status CheckOutputs(const RunRecord& record, const std::vector<std::string>& sch
 }  // namespace
 
 Result<Making> MakeRuns(Arena& arena, const Design& design, const std::vector<std::string>& schedulers, RunStore& store,
-                      const RunsWatch& watch) {
+                        const RunsWatch& watch) {
   const bool live = arena.Kind() != "sim";
   bool warm = !live;
   while (const std::optional<PlannedRun> next = NextRun(design, store.Made())) {

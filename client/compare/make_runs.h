@@ -26,10 +26,10 @@ enum class Making { kComplete, kStopped };
 // the warmth first, which is discarded. A run without an outcome is tried kMostAgain more times, unless the failure is
 // kInvalid.
 //
-// Returns the arena's failure, or kCorrupt if the outputs of a run are not those of the other runs of its seed: then the
-// run is not kept. The rows of tasks and samples are kept of live runs only; the simulator can make them again.
+// Returns the arena's failure, or kCorrupt if the outputs of a run are not those of the other runs of its seed: then
+// the run is not kept. The rows of tasks and samples are kept of live runs only; the simulator can make them again.
 [[nodiscard]] Result<Making> MakeRuns(Arena& arena, const Design& design, const std::vector<std::string>& schedulers,
-                                    RunStore& store, const RunsWatch& watch);
+                                      RunStore& store, const RunsWatch& watch);
 
 // Returns how many runs the design still lacks, if none is disturbed.
 [[nodiscard]] std::size_t RunsLeft(const Design& design, const RunStore& store);

@@ -90,7 +90,8 @@ std::string Formatted(const char* format, double value) {
 std::span<const Metric> Metrics() { return kMetrics; }
 
 const Metric* FindMetric(std::string_view key) {
-  const auto* at = std::find_if(std::begin(kMetrics), std::end(kMetrics), [&](const Metric& m) { return m.key == key; });
+  const auto* at =
+      std::find_if(std::begin(kMetrics), std::end(kMetrics), [&](const Metric& m) { return m.key == key; });
   return at == std::end(kMetrics) ? nullptr : at;
 }
 

@@ -20,8 +20,7 @@ namespace millrace::compare {
 
 // Returns null for nothing, else what the function above makes of the value.
 template <class Value>
-[[nodiscard]] nlohmann::ordered_json OrNull(const std::optional<Value>& value,
-                                            nlohmann::ordered_json (*write)(Value)) {
+[[nodiscard]] nlohmann::ordered_json OrNull(const std::optional<Value>& value, nlohmann::ordered_json (*write)(Value)) {
   return value ? write(*value) : nlohmann::ordered_json();
 }
 

@@ -1,6 +1,7 @@
 #include "client/compare/pools_over_time.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -13,13 +14,22 @@ namespace {
 
 constexpr std::size_t kMoments = 200, kMostPools = 12;
 
-// Counts of tasks at equally distant moments, made from spans of time.
+// Equally distant moments.
+struct Moments {
+  Micros first = 0, step = 1;
+  // Returns the first moment that is not before the time.
+  [[nodiscard]] std::size_t FirstFrom(Micros time) const {
+    if (time <= first) return 0;
+    return std::min(static_cast<std::size_t>((time - first + step - 1) / step), kMoments);
+  }
+};
+
+// Counts of tasks at the moments, made from spans of time.
 class Counts {
  public:
-  Counts(Micros first, Micros step) : first_(first), step_(step), changes_(kMoments + 1) {}
   // Counts `tasks` at the moments in [from, to).
-  void Add(Micros from, Micros to, double tasks = 1) {
-    const std::size_t begin = FirstMoment(from), end = FirstMoment(to);
+  void Add(const Moments& moments, Micros from, Micros to, double tasks = 1) {
+    const std::size_t begin = moments.FirstFrom(from), end = moments.FirstFrom(to);
     if (begin >= end) return;
     changes_[begin] += tasks;
     changes_[end] -= tasks;
@@ -32,13 +42,7 @@ class Counts {
   }
 
  private:
-  // Returns the first moment that is not before the time.
-  [[nodiscard]] std::size_t FirstMoment(Micros time) const {
-    if (time <= first_) return 0;
-    return std::min(static_cast<std::size_t>((time - first_ + step_ - 1) / step_), kMoments);
-  }
-  Micros first_, step_;
-  std::vector<double> changes_;
+  std::array<double, kMoments + 1> changes_ = {};
 };
 
 struct Pool {
@@ -62,14 +66,15 @@ struct Launches {
   }
 };
 
-void AddWaiting(const sim::JobRow& job, TaskKind kind, const Launches& launches, Micros end, Pool* pool) {
+void AddWaiting(const sim::JobRow& job, TaskKind kind, const Launches& launches, const Moments& moments, Micros end,
+                Pool* pool) {
   const Micros last = job.Ended() ? job.end : end;
   const std::uint32_t tasks = kind == TaskKind::kMap ? job.maps : job.reduces;
   Micros able = job.submit;
   if (kind == TaskKind::kReduce) able = launches.Earliest(job.maps_ended > 0 ? job.maps_ended : last);
-  for (const auto& [task, start] : launches.first) pool->wanted[kind].Add(able, start);
+  for (const auto& [task, start] : launches.first) pool->wanted[kind].Add(moments, able, start);
   if (tasks > launches.first.size()) {
-    pool->wanted[kind].Add(able, last, static_cast<double>(tasks - launches.first.size()));
+    pool->wanted[kind].Add(moments, able, last, static_cast<double>(tasks - launches.first.size()));
   }
 }
 
@@ -109,7 +114,8 @@ void AddShares(const std::map<std::string, Pool>& pools, TaskKind kind, double c
       const sched::PoolSettings& pool = sched::SettingsOfPool(settings, name);
       const std::uint32_t least = kind == TaskKind::kMap ? pool.min_maps : pool.min_reduces;
       const std::optional<std::uint32_t>& most = kind == TaskKind::kMap ? pool.max_maps : pool.max_reduces;
-      sched::ShareClaim& claim = claims.emplace_back(sched::ShareClaim{pool.weight, static_cast<double>(least), demand[i]});
+      sched::ShareClaim& claim =
+          claims.emplace_back(sched::ShareClaim{pool.weight, static_cast<double>(least), demand[i]});
       if (most) claim.maximum = *most;
     }
     const std::vector<double> share = sched::FairShares(capacity, claims);
@@ -126,27 +132,26 @@ PoolsOverTime PoolsOf(const sim::SimResult& result, const std::vector<NodeRow>& 
   const Micros end = EndOf(result);
   Micros first = end;
   for (const sim::JobRow& job : result.jobs) first = job.submitted ? std::min(first, job.submit) : first;
-  const Micros step = std::max<Micros>((end - first) / static_cast<Micros>(kMoments), 1);
+  const Moments moments{first, std::max<Micros>((end - first) / static_cast<Micros>(kMoments), 1)};
 
   std::map<std::string, Pool> pools;
   std::map<std::string, double> slot_time;
-  const Counts none(first, step);
   std::vector<PerKind<Launches>> launches(result.jobs.size());
   for (const sim::TaskRow& task : result.tasks) {
     const TaskId& id = task.attempt.task;
     const std::string& name = result.jobs[id.job.value].pool;
     const Micros over = task.how == sim::AttemptEnd::kRunning ? end : task.end;
-    Pool& pool = pools.try_emplace(name, Pool{{none, none}, {none, none}}).first->second;
-    pool.running[id.kind].Add(task.start, over);
-    pool.wanted[id.kind].Add(task.start, over);
+    Pool& pool = pools[name];
+    pool.running[id.kind].Add(moments, task.start, over);
+    pool.wanted[id.kind].Add(moments, task.start, over);
     slot_time[name] += static_cast<double>(over - task.start);
     launches[id.job.value][id.kind].first.try_emplace(id.index, task.start);
   }
   for (const sim::JobRow& job : result.jobs) {
     if (!job.submitted) continue;
-    Pool& pool = pools.try_emplace(job.pool, Pool{{none, none}, {none, none}}).first->second;
+    Pool& pool = pools[job.pool];
     slot_time.try_emplace(job.pool);
-    for (const TaskKind kind : kTaskKinds) AddWaiting(job, kind, launches[job.job][kind], end, &pool);
+    for (const TaskKind kind : kTaskKinds) AddWaiting(job, kind, launches[job.job][kind], moments, end, &pool);
   }
   Lines slots, shares;
   for (const TaskKind kind : kTaskKinds) {
@@ -155,7 +160,7 @@ PoolsOverTime PoolsOf(const sim::SimResult& result, const std::vector<NodeRow>& 
   }
 
   PoolsOverTime over;
-  for (std::size_t i = 0; i < kMoments; ++i) over.time.push_back(first + static_cast<Micros>(i) * step);
+  for (std::size_t i = 0; i < kMoments; ++i) over.time.push_back(first + static_cast<Micros>(i) * moments.step);
   over.names = LargestPools(slot_time);
   const std::set<std::string> named(over.names.begin(), over.names.end());
   for (const std::string& name : over.names) over.slots.push_back(slots[name]), over.shares.push_back(shares[name]);

@@ -1,7 +1,7 @@
 // PoolsOverTime: the slots that each pool held through a run, beside those that were its fair share.
 //
-// The fair share is what `fair` would give it, by weights and minima of the scheduler file (schedulers/policies/fair), of
-// the slots of each kind for what it asks for: its running tasks and those that could run. Maps can run from the
+// The fair share is what `fair` would give it, by weights and minima of the scheduler file (schedulers/policies/fair),
+// of the slots of each kind for what it asks for: its running tasks and those that could run. Maps can run from the
 // submission of their job, reduces from when all its maps have succeeded or its first reduce is launched.
 // Thread rule: free functions, any thread.
 #pragma once

@@ -87,21 +87,15 @@ class Reading {
 // Takes the fields one after another.
 void All(auto& archive, auto&... fields) { (archive(fields), ...); }
 
-void Fields(auto& archive, auto& run)
-  requires std::same_as<std::remove_cvref_t<decltype(run)>, PlannedRun>
-{
+void Fields(auto& archive, auto& run) requires std::same_as<std::remove_cvref_t<decltype(run)>, PlannedRun> {
   All(archive, run.block, run.order, run.scheduler, run.second, run.seed, run.again);
 }
 
-void Fields(auto& archive, auto& phases)
-  requires std::same_as<std::remove_cvref_t<decltype(phases)>, Phases>
-{
+void Fields(auto& archive, auto& phases) requires std::same_as<std::remove_cvref_t<decltype(phases)>, Phases> {
   All(archive, phases.wait, phases.map, phases.copy, phases.permit, phases.compute);
 }
 
-void Fields(auto& archive, auto& s)
-  requires std::same_as<std::remove_cvref_t<decltype(s)>, sim::Summary>
-{
+void Fields(auto& archive, auto& s) requires std::same_as<std::remove_cvref_t<decltype(s)>, sim::Summary> {
   All(archive, s.jobs, s.succeeded, s.failed, s.unfinished, s.makespan, s.mean_turnaround, s.mean_wait);
   All(archive, s.turnaround_p50, s.turnaround_p95, s.turnaround_p99, s.mean_slowdown, s.max_slowdown);
   for (auto& share : s.maps_at) archive(share);
@@ -112,9 +106,7 @@ void Fields(auto& archive, auto& s)
   All(archive, s.speculative, s.failed_attempts, s.killed_attempts, s.evictions, s.launches, s.events);
 }
 
-void Fields(auto& archive, auto& row)
-  requires std::same_as<std::remove_cvref_t<decltype(row)>, sim::JobRow>
-{
+void Fields(auto& archive, auto& row) requires std::same_as<std::remove_cvref_t<decltype(row)>, sim::JobRow> {
   All(archive, row.job, row.name, row.user, row.pool, row.group, row.maps, row.reduces, row.submitted, row.started);
   archive.Optional(row.outcome, [&](auto& outcome) { archive.Enum(outcome, sched::JobOutcome::kKilled); });
   All(archive, row.submit, row.start, row.maps_ended, row.end, row.deadline, row.alone);
@@ -124,9 +116,7 @@ void Fields(auto& archive, auto& row)
   All(archive, row.killed, row.evicted);
 }
 
-void Fields(auto& archive, auto& row)
-  requires std::same_as<std::remove_cvref_t<decltype(row)>, sim::TaskRow>
-{
+void Fields(auto& archive, auto& row) requires std::same_as<std::remove_cvref_t<decltype(row)>, sim::TaskRow> {
   archive(row.attempt.task.job.value);
   archive.Enum(row.attempt.task.kind, TaskKind::kReduce);
   All(archive, row.attempt.task.index, row.attempt.number, row.node.value);
@@ -135,17 +125,14 @@ void Fields(auto& archive, auto& row)
   archive.Enum(row.how, sim::AttemptEnd::kPreempted);
 }
 
-void Fields(auto& archive, auto& sample)
-  requires std::same_as<std::remove_cvref_t<decltype(sample)>, sim::Sample>
-{
+void Fields(auto& archive, auto& sample) requires std::same_as<std::remove_cvref_t<decltype(sample)>, sim::Sample> {
   archive(sample.time);
-  for (const TaskKind kind : kTaskKinds) All(archive, sample.running[kind], sample.capacity[kind], sample.pending[kind]);
+  for (const TaskKind kind : kTaskKinds)
+    All(archive, sample.running[kind], sample.capacity[kind], sample.pending[kind]);
   All(archive, sample.jobs, sample.active, sample.fairness, sample.distance);
 }
 
-void Fields(auto& archive, auto& result)
-  requires std::same_as<std::remove_cvref_t<decltype(result)>, sim::SimResult>
-{
+void Fields(auto& archive, auto& result) requires std::same_as<std::remove_cvref_t<decltype(result)>, sim::SimResult> {
   All(archive, result.scheduler, result.workload);
   Fields(archive, result.summary);
   archive.List(result.jobs, [&](auto& row) { Fields(archive, row); });
@@ -155,9 +142,7 @@ void Fields(auto& archive, auto& result)
   archive(result.decision_seconds);
 }
 
-void Fields(auto& archive, auto& record)
-  requires std::same_as<std::remove_cvref_t<decltype(record)>, RunRecord>
-{
+void Fields(auto& archive, auto& record) requires std::same_as<std::remove_cvref_t<decltype(record)>, RunRecord> {
   Fields(archive, record.run);
   Fields(archive, record.outcome.result);
   All(archive, record.outcome.outputs, record.outcome.disturbed);
@@ -165,9 +150,8 @@ void Fields(auto& archive, auto& record)
   archive.Optional(record.phases, [&](auto& phases) { Fields(archive, phases); });
 }
 
-void Fields(auto& archive, auto& conditions)
-  requires std::same_as<std::remove_cvref_t<decltype(conditions)>, Conditions>
-{
+void Fields(auto& archive,
+            auto& conditions) requires std::same_as<std::remove_cvref_t<decltype(conditions)>, Conditions> {
   archive.List(conditions, [&](auto& condition) { All(archive, condition.first, condition.second); });
 }
 

@@ -104,10 +104,10 @@ Result<RunStore> RunStore::Open(const std::string& directory, const Conditions& 
   MILLRACE_ASSIGN(const std::vector<std::string> below, NamesIn(store.below_));
   const bool ours = std::find(below.begin(), below.end(), kConditions) != below.end();
   // A command that ended right at its start has left these.
-  const bool begun = names == std::vector<std::string>{"runs"} &&
-                     std::all_of(below.begin(), below.end(), [](const std::string& name) {
-                       return name == kLock || name == std::string(kConditions) + ".tmp";
-                     });
+  const bool begun =
+      names == std::vector<std::string>{"runs"} && std::all_of(below.begin(), below.end(), [](const std::string& name) {
+        return name == kLock || name == std::string(kConditions) + ".tmp";
+      });
   if (!names.empty() && !ours && !begun)
     return Invalid(directory + " is not empty, and what it holds is no comparison; give another directory");
   MILLRACE_TRY(MakeDirectories(store.below_));

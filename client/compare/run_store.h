@@ -19,10 +19,10 @@ namespace millrace::compare {
 
 class RunStore {
  public:
-  // Makes DIR or opens it, and reads the runs that are there. Returns kInvalid, with what to do, if DIR is in use, holds
-  // something else than a comparison, one under other conditions (the first that differs is named), or a run that the
-  // plan of `design` does not have; kCorrupt for a file that is damaged. With `discard` runs under other conditions are
-  // removed instead.
+  // Makes DIR or opens it, and reads the runs that are there. Returns kInvalid, with what to do, if DIR is in use,
+  // holds something else than a comparison, one under other conditions (the first that differs is named), or a run that
+  // the plan of `design` does not have; kCorrupt for a file that is damaged. With `discard` runs under other conditions
+  // are removed instead.
   [[nodiscard]] static Result<RunStore> Open(const std::string& directory, const Conditions& conditions,
                                              const Design& design, std::size_t nodes, bool discard);
 

@@ -7,10 +7,10 @@ namespace {
 
 constexpr std::uint64_t kMostTaskRows = 2'000'000;
 
-sim::SimOptions OptionsOf(const sim::SimulationFile& file, std::optional<Micros> stop_at) {
+sim::SimOptions OptionsOf(const sim::SimulationFile& file) {
   sim::SimOptions options;
   options.seed = file.seed;
-  options.stop_at = stop_at.value_or(file.stop_at);
+  options.stop_at = file.stop_at;
   options.task_rows = sim::TasksOf(file.workload) <= kMostTaskRows;
   return options;
 }
@@ -28,7 +28,7 @@ Status SimArena::Draw(std::uint64_t seed) {
   seed_ = seed;
   alone_.clear();
   if (!options_.slowdowns) return Status::Ok();
-  MILLRACE_ASSIGN(alone_, sim::AloneTimes(file_.cluster, file_.workload, OptionsOf(file_, options_.stop_at)));
+  MILLRACE_ASSIGN(alone_, sim::AloneTimes(file_.cluster, file_.workload, OptionsOf(file_)));
   return Status::Ok();
 }
 
@@ -43,7 +43,7 @@ std::vector<NodeRow> SimArena::Nodes() const {
 
 Result<RunOutcome> SimArena::Run(const RunRequest& request) {
   if (request.seed != seed_) MILLRACE_TRY(Draw(request.seed));
-  sim::SimOptions options = OptionsOf(file_, options_.stop_at);
+  sim::SimOptions options = OptionsOf(file_);
   options.alone = alone_;
   RunOutcome outcome;
   MILLRACE_ASSIGN(outcome.result,

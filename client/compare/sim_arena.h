@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +20,7 @@ class SimArena final : public Arena {
  public:
   struct Options {
     sched::Settings settings;
-    std::optional<Micros> stop_at;  // in place of what the file says
-    bool slowdowns = false;         // every job is also run alone
+    bool slowdowns = false;  // every job is also run alone
   };
   // Draws the workload of `seed` at once. Fails as `draw` does.
   [[nodiscard]] static Result<SimArena> Make(DrawSimulation draw, std::uint64_t seed, Options options);

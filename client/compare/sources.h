@@ -1,5 +1,5 @@
-// Sources: where the difference of mean turnaround between a scheduler and the baseline comes from: which classes of jobs
-// and which phases of a job, on average over the pairs of runs. Thread rule: free functions, any thread.
+// Sources: where the difference of mean turnaround between a scheduler and the baseline comes from: which classes of
+// jobs and which phases of a job, on average over the pairs of runs. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct GroupSource {
 };
 
 struct Sources {
-  std::vector<GroupSource> groups;                      // by name
-  std::vector<std::pair<std::string, double>> phases;   // seconds a job; empty if not known
+  std::vector<GroupSource> groups;                     // by name
+  std::vector<std::pair<std::string, double>> phases;  // seconds a job; empty if not known
 };
 
 [[nodiscard]] Sources SourcesOf(std::uint32_t scheduler, const Design& design,

@@ -16,8 +16,8 @@ using sim::csv::Number;
 std::string NumberOrNothing(const std::optional<double>& value) { return value ? Number(*value) : ""; }
 
 void AddEstimate(const std::optional<sim::Estimate>& estimate, std::vector<std::string>* cells) {
-  for (const double value : estimate ? std::vector<double>{estimate->value, estimate->low, estimate->high}
-                                     : std::vector<double>{})
+  for (const double value :
+       estimate ? std::vector<double>{estimate->value, estimate->low, estimate->high} : std::vector<double>{})
     cells->push_back(Number(value));
   if (!estimate) cells->insert(cells->end(), 3, "");
 }
@@ -37,9 +37,9 @@ const std::vector<std::string>& RunColumns() {
 
 std::string ComparisonsCsv(const Material& material) {
   std::string text;
-  Line(&text, {"scheduler", "baseline", "metric", "unit", "better", "headline", "runs", "mean", "baseline_mean", "ratio",
-               "ratio_low", "ratio_high", "shift", "shift_low", "shift_high", "p", "p_adjusted", "verdict",
-               "more_runs"});
+  Line(&text,
+       {"scheduler", "baseline", "metric", "unit", "better", "headline", "runs", "mean", "baseline_mean", "ratio",
+        "ratio_low", "ratio_high", "shift", "shift_low", "shift_high", "p", "p_adjusted", "verdict", "more_runs"});
   const std::uint32_t baseline = material.design.baseline;
   for (const JudgedMetric& one : material.judged) {
     for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {

@@ -11,7 +11,8 @@ namespace {
 void WarnOfFewRuns(const Material& material, std::vector<std::string>* warnings) {
   const std::uint32_t runs = material.design.blocks;
   if (runs >= sim::kFewestForSignificance) return;
-  warnings->push_back("with " + std::to_string(runs) + " runs of each scheduler no difference can be significant; at least " +
+  warnings->push_back("with " + std::to_string(runs) +
+                      " runs of each scheduler no difference can be significant; at least " +
                       std::to_string(sim::kFewestForSignificance) + " are needed, and 8 tell more");
 }
 

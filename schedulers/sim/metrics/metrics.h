@@ -76,8 +76,8 @@ struct GroupRow {
 
 struct Summary {
   std::uint32_t jobs = 0, succeeded = 0, failed = 0, unfinished = 0;
-  Micros makespan = 0;                         // from the first submission to the last end
-  double mean_turnaround = 0, mean_wait = 0;   // us, over the jobs that ended (T)
+  Micros makespan = 0;                        // from the first submission to the last end
+  double mean_turnaround = 0, mean_wait = 0;  // us, over the jobs that ended (T)
   // us, over the jobs that ended: what so many of 100 do not exceed.
   double turnaround_p50 = 0, turnaround_p95 = 0, turnaround_p99 = 0;
   double mean_slowdown = 0, max_slowdown = 0;  // 0 when unknown

@@ -174,7 +174,8 @@ std::string IdleWarning(double utilisation) {
   constexpr double kIdle = 0.05;
   if (utilisation >= kIdle) return {};
   return "only " + Percent(utilisation) +
-         " of the slots were in use, so tasks hardly wait for each other and schedulers hardly differ; take fewer nodes, "
+         " of the slots were in use, so tasks hardly wait for each other and schedulers hardly differ; take fewer "
+         "nodes, "
          "or more jobs in less time";
 }
 

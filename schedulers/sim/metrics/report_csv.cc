@@ -58,11 +58,38 @@ void AddTimes(const JobRow& row, std::vector<std::string>* fields) {
 }  // namespace
 
 std::vector<std::string> JobColumns() {
-  return {
-      "job", "name", "user", "pool", "class", "maps", "reduces", "outcome", "submit", "start", "maps_ended", "end",
-      "turnaround", "wait", "slowdown", "deadline", "late", "maps_node", "maps_rack", "maps_datacenter", "maps_off",
-      "bytes_node", "bytes_rack", "bytes_datacenter", "bytes_off", "shuffle_bytes", "shuffle_datacenter_bytes",
-      "preempted", "speculative", "failed", "killed", "evicted"};
+  return {"job",
+          "name",
+          "user",
+          "pool",
+          "class",
+          "maps",
+          "reduces",
+          "outcome",
+          "submit",
+          "start",
+          "maps_ended",
+          "end",
+          "turnaround",
+          "wait",
+          "slowdown",
+          "deadline",
+          "late",
+          "maps_node",
+          "maps_rack",
+          "maps_datacenter",
+          "maps_off",
+          "bytes_node",
+          "bytes_rack",
+          "bytes_datacenter",
+          "bytes_off",
+          "shuffle_bytes",
+          "shuffle_datacenter_bytes",
+          "preempted",
+          "speculative",
+          "failed",
+          "killed",
+          "evicted"};
 }
 
 std::vector<std::string> JobCells(const JobRow& row) {
@@ -91,12 +118,11 @@ std::string TasksCsv(const SimResult& result) {
   csv::Line(&text, {"attempt", "node", "locality", "speculative", "start", "read", "compute", "end", "how"});
   for (const TaskRow& row : result.tasks) {
     const bool map = row.attempt.task.kind == TaskKind::kMap;
-    csv::Line(&text,
-              {ToText(row.attempt), std::to_string(row.node.value),
-               map ? csv::kLevels[static_cast<std::size_t>(row.locality)] : "", row.speculative ? "1" : "0",
-               csv::Seconds(row.start), row.read > 0 ? csv::Seconds(row.read) : "",
-               row.compute > 0 ? csv::Seconds(row.compute) : "",
-               row.how != AttemptEnd::kRunning ? csv::Seconds(row.end) : "", AttemptEndName(row.how)});
+    csv::Line(&text, {ToText(row.attempt), std::to_string(row.node.value),
+                      map ? csv::kLevels[static_cast<std::size_t>(row.locality)] : "", row.speculative ? "1" : "0",
+                      csv::Seconds(row.start), row.read > 0 ? csv::Seconds(row.read) : "",
+                      row.compute > 0 ? csv::Seconds(row.compute) : "",
+                      row.how != AttemptEnd::kRunning ? csv::Seconds(row.end) : "", AttemptEndName(row.how)});
   }
   return text;
 }
