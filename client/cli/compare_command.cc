@@ -37,7 +37,7 @@ using console::Arguments;
 using console::Printer;
 
 constexpr const char* kVerb = "compare";
-constexpr std::int64_t kMostRepeats = 10'000;
+constexpr std::int64_t kMostRepeats = 1'000;
 constexpr std::uint32_t kRepeatLive = 8, kRepeatSimulated = 30;
 constexpr std::size_t kMostHeadlines = 3;
 // With --until-width the runs are judged at these numbers of blocks, and a p value counts as much less as there are
