@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Of the values that are shown as clouds, so many a scheduler go into the document; the tables have them all.
-constexpr std::size_t kMostTurnarounds = 5'000, kMostSlowdowns = 2'000, kMostLate = 500;
+constexpr std::size_t kMostTurnarounds = 2'000, kMostSlowdowns = 1'000, kMostLate = 500;
 
 Json MadeJson(const Subject& subject) {
   const Machine& machine = subject.machine;
