@@ -1,5 +1,6 @@
 #include "client/compare/sim_arena.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace::compare {
@@ -7,10 +8,27 @@ namespace {
 
 constexpr std::uint64_t kMostTaskRows = 2'000'000;
 
+// Returns a two-hundredth of the least time that the workload can take, so that fairness is a mean over moments enough.
+// It must not depend on the scheduler.
+Micros SampleInterval(const sim::SimulationFile& file) {
+  constexpr Micros kSamples = 200;
+  double work = 0, slots = 0;
+  Micros last = 0;
+  for (const sim::SimJob& job : file.workload.jobs) {
+    last = std::max(last, job.submit);
+    for (const sim::SimMap& map : job.maps) work += static_cast<double>(map.cpu);
+    for (const sim::SimReduce& reduce : job.reduces) work += static_cast<double>(reduce.cpu);
+  }
+  for (const sim::NodeSpec& node : file.cluster.nodes) slots += node.slots.maps + node.slots.reduces;
+  const Micros least = std::max(last, static_cast<Micros>(work / std::max(slots, 1.0)));
+  return std::clamp(least / kSamples, 100 * kMillisecond, sim::SimOptions{}.sample_interval);
+}
+
 sim::SimOptions OptionsOf(const sim::SimulationFile& file) {
   sim::SimOptions options;
   options.seed = file.seed;
   options.stop_at = file.stop_at;
+  options.sample_interval = SampleInterval(file);
   options.task_rows = sim::TasksOf(file.workload) <= kMostTaskRows;
   return options;
 }
