@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
-#include "client/cli/compare_command.h"
 #include "client/cli/completion.h"
 #include "client/cli/job_command.h"
 #include "client/cli/node_command.h"
@@ -83,7 +82,6 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       Branch("node", "list, decommission and inspect workers", NodeVerbs()),
       Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
       {"sim", "simulate a workload under schedulers", SimCommand, {}},
-      {"compare", "compare schedulers over repeated runs of a workload", CompareCommand, {}},
   };
   for (const dfs::FsVerb& verb : dfs::FsVerbs()) verbs[2].below.push_back(verb.name);
   verbs.insert(verbs.end(), more.begin(), more.end());

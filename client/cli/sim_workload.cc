@@ -29,24 +29,6 @@ Result<sched::Slots> ParseSlots(const std::string& text) {
   return sched::Slots{counts[0], counts[1]};
 }
 
-Result<sim::Overrides> OverridesOf(const WorkloadWords& words) {
-  sim::Overrides overrides;
-  const auto take = [](std::int64_t said, std::optional<std::uint32_t>* field) {
-    if (said > 0) *field = static_cast<std::uint32_t>(said);
-  };
-  take(words.nodes, &overrides.nodes), take(words.racks, &overrides.racks);
-  take(words.datacenters, &overrides.datacenters), take(words.replication, &overrides.replication);
-  if (words.seed >= 0) overrides.seed = static_cast<std::uint64_t>(words.seed);
-  if (!words.slots.empty()) {
-    MILLRACE_ASSIGN(overrides.slots, ParseSlots(words.slots));
-  }
-  if (!words.block_size.empty()) {
-    MILLRACE_ASSIGN(overrides.block_size, ParseBytes(words.block_size));
-    if (*overrides.block_size == 0) return Invalid("--block-size is 0");
-  }
-  return overrides;
-}
-
 Status ParseBytesOption(const std::string& option, const std::string& text, double* field) {
   if (text.empty()) return Status::Ok();
   const Result<std::uint64_t> bytes = ParseBytes(text);
@@ -66,6 +48,24 @@ std::string Fingerprint(const std::string& text) {
 }
 
 }  // namespace
+
+Result<sim::Overrides> OverridesOf(const WorkloadWords& words) {
+  sim::Overrides overrides;
+  const auto take = [](std::int64_t said, std::optional<std::uint32_t>* field) {
+    if (said > 0) *field = static_cast<std::uint32_t>(said);
+  };
+  take(words.nodes, &overrides.nodes), take(words.racks, &overrides.racks);
+  take(words.datacenters, &overrides.datacenters), take(words.replication, &overrides.replication);
+  if (words.seed >= 0) overrides.seed = static_cast<std::uint64_t>(words.seed);
+  if (!words.slots.empty()) {
+    MILLRACE_ASSIGN(overrides.slots, ParseSlots(words.slots));
+  }
+  if (!words.block_size.empty()) {
+    MILLRACE_ASSIGN(overrides.block_size, ParseBytes(words.block_size));
+    if (*overrides.block_size == 0) return Invalid("--block-size is 0");
+  }
+  return overrides;
+}
 
 void DeclareWorkload(console::Arguments& arguments, WorkloadWords* words) {
   arguments.Text("--cluster", &words->cluster, "file whose [cluster] is used in place of the workload's own");

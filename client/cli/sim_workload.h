@@ -23,6 +23,9 @@ struct WorkloadWords {
 
 void DeclareWorkload(console::Arguments& arguments, WorkloadWords* words);
 
+// Returns what the words say in place of the file. Returns kInvalid for words that are wrong.
+[[nodiscard]] Result<sim::Overrides> OverridesOf(const WorkloadWords& words);
+
 // A workload as it was read, which is drawn by a seed.
 class WorkloadSource {
  public:

@@ -8,10 +8,14 @@
 namespace millrace::compare {
 namespace {
 
+bool MayGoBetterNextTime(const Status& failure) {
+  return failure.code() != StatusCode::kInvalid && failure.code() != StatusCode::kCancelled;
+}
+
 Result<RunOutcome> RunPatiently(Arena& arena, const RunRequest& request) {
   for (std::uint32_t again = 0;; ++again) {
     Result<RunOutcome> outcome = arena.Run(request);
-    if (outcome.ok() || again == kMostAgain || outcome.status().code() == StatusCode::kInvalid) return outcome;
+    if (outcome.ok() || again == kMostAgain || !MayGoBetterNextTime(outcome.status())) return outcome;
   }
 }
 
@@ -37,7 +41,9 @@ Result<Making> MakeRuns(Arena& arena, const Design& design, const std::vector<st
   while (const std::optional<PlannedRun> next = NextRun(design, store.Made())) {
     if (watch.stop()) return Making::kStopped;
     watch.begun(*next, !warm);
-    MILLRACE_ASSIGN(RunOutcome outcome, RunPatiently(arena, {schedulers[next->scheduler], next->seed}));
+    Result<RunOutcome> ran = RunPatiently(arena, {schedulers[next->scheduler], next->seed});
+    if (ran.status().code() == StatusCode::kCancelled) return Making::kStopped;
+    MILLRACE_ASSIGN(RunOutcome outcome, std::move(ran));
     if (!std::exchange(warm, true)) continue;
     RunRecord record{*next, std::move(outcome), std::nullopt};
     MILLRACE_TRY(CheckOutputs(record, schedulers, store));

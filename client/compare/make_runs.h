@@ -24,7 +24,7 @@ enum class Making { kComplete, kStopped };
 
 // Makes the runs that the design has and the store has not. `schedulers` are their names. A live arena makes a run for
 // the warmth first, which is discarded. A run without an outcome is tried kMostAgain more times, unless the failure is
-// kInvalid.
+// kInvalid; kCancelled, which is how a live arena tells of a signal, ends the making of runs as `stop` does.
 //
 // Returns the arena's failure, or kCorrupt if the outputs of a run are not those of the other runs of its seed: then
 // the run is not kept. The rows of tasks and samples are kept of live runs only; the simulator can make them again.

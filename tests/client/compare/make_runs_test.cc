@@ -39,6 +39,7 @@ Status Well(RunOutcome*) { return Status::Ok(); }
 Status Disturb(RunOutcome* outcome) { return outcome->disturbed = "noise", Status::Ok(); }
 Status Differ(RunOutcome* outcome) { return outcome->outputs = "other", Status::Ok(); }
 Status Break(RunOutcome*) { return Unavailable("the master went away"); }
+Status Cancel(RunOutcome*) { return {StatusCode::kCancelled, "interrupted"}; }
 Status Refuse(RunOutcome*) { return Invalid("there is no such job"); }
 
 class MakeRunsTest : public ::testing::Test {
@@ -82,6 +83,13 @@ TEST_F(MakeRunsTest, AFailureIsTriedAgainUnlessTheRequestIsWrong) {
   arena_.told = {Refuse};
   EXPECT_EQ(Make().status().code(), StatusCode::kInvalid);
   EXPECT_EQ(arena_.asked.size(), asked + 1);
+}
+
+TEST_F(MakeRunsTest, ACancelledRunIsAStop) {
+  arena_.told = {Well, Well, Cancel};
+  EXPECT_EQ(Make().value(), Making::kStopped);
+  EXPECT_EQ(arena_.asked.size(), 3u);  // it is not tried again
+  EXPECT_EQ(store_.runs().size(), 1u);
 }
 
 TEST_F(MakeRunsTest, RunsWhoseOutputsDifferAreRefused) {

@@ -1,4 +1,4 @@
-#include "client/cli/compare_command.h"
+#include "client/compare/command/compare_command.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,10 +14,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "client/cli/runs_progress.h"
 #include "client/cli/scheduler_names.h"
 #include "client/cli/sim_workload.h"
 #include "client/cli/verbs.h"
+#include "client/compare/command/runs_progress.h"
 #include "client/compare/document.h"
 #include "client/compare/findings_table.h"
 #include "client/compare/make_runs.h"
@@ -25,15 +25,17 @@
 #include "client/compare/tables.h"
 #include "schedulers/config/settings_file.h"
 
-namespace millrace::cli {
+namespace millrace::compare {
 namespace {
 
-using compare::Arena;
-using compare::Design;
-using compare::Material;
-using compare::RunStore;
-using compare::Subject;
+using cli::Invocation;
+using cli::Words;
+using cli::WorkloadSource;
 using console::Arguments;
+using console::kDone;
+using console::kFailed;
+using console::kUnreachable;
+using console::kWrongUsage;
 using console::Printer;
 
 constexpr const char* kVerb = "compare";
@@ -45,7 +47,7 @@ constexpr std::size_t kMostHeadlines = 3;
 constexpr std::uint32_t kLooks[] = {8, 12, 20};
 
 struct CompareWords {
-  WorkloadWords workload;
+  cli::WorkloadWords workload;
   std::string scheduler, directory, settings, on = "sim", metric = "turnaround,makespan,fairness", practical, width;
   std::int64_t repeat = 0;
   bool once_each = false, slowdowns = false, force = false, json = false, wide = false, columns = false;
@@ -53,7 +55,7 @@ struct CompareWords {
 
 void Declare(Arguments& arguments, CompareWords* words) {
   arguments.Text("--scheduler", &words->scheduler,
-                 std::string(kSchedulersHelp) + "; the first is the baseline that the others are compared with");
+                 std::string(cli::kSchedulersHelp) + "; the first is the baseline that the others are compared with");
   arguments.Text("-o,--output", &words->directory, "directory for the report and the runs; a comparison goes on in it");
   arguments.Integer("--repeat", &words->repeat, 2, kMostRepeats,
                     "runs of each scheduler (default: 8 live, 30 simulated; below 6 nothing can be significant)");
@@ -70,7 +72,7 @@ void Declare(Arguments& arguments, CompareWords* words) {
   arguments.Flag("--json", &words->json, "print what came out as JSON");
   arguments.Flag("--wide", &words->wide, "print all metrics and columns, also if they do not fit into 80");
   arguments.Flag("--columns", &words->columns, "say what each metric is, and do nothing else");
-  DeclareWorkload(arguments, &words->workload);
+  cli::DeclareWorkload(arguments, &words->workload);
 }
 
 // Returns a share that is written as "3%" or 0.03.
@@ -86,13 +88,13 @@ Result<double> ParseShare(const std::string& option, const std::string& text) {
 }
 
 Result<Words> ParseHeadline(const std::string& text) {
-  const Words keys = SplitAtCommas(text);
-  const Words known = compare::MetricKeys();
+  const Words keys = cli::SplitAtCommas(text);
+  const Words known = MetricKeys();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (std::find(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(i), keys[i]) !=
         keys.begin() + static_cast<std::ptrdiff_t>(i))
       return Invalid("--metric names " + keys[i] + " twice");
-    if (compare::FindMetric(keys[i]) != nullptr) continue;
+    if (FindMetric(keys[i]) != nullptr) continue;
     const std::optional<std::string> near = Nearest(keys[i], known);
     return Invalid("no metric " + Quote(keys[i]) + (near ? "; did you mean " + *near + "?" : "") +
                    "; --columns lists them");
@@ -119,7 +121,7 @@ struct Prepared {
   Design design;
   std::optional<double> width;
   std::unique_ptr<Arena> arena;
-  compare::Conditions conditions;
+  Conditions conditions;
 };
 
 Result<std::unique_ptr<Arena>> MakeArena(const CompareWords& words, const WorkloadSource& source, std::uint64_t seed,
@@ -131,21 +133,21 @@ Result<std::unique_ptr<Arena>> MakeArena(const CompareWords& words, const Worklo
                           : " is not one of sim, local, cluster and testbed"));
   }
   const auto draw = [source](std::uint64_t drawn) { return source.Draw(drawn); };
-  MILLRACE_ASSIGN(compare::SimArena arena, compare::SimArena::Make(draw, seed, {settings, words.slowdowns}));
-  return std::unique_ptr<Arena>(std::make_unique<compare::SimArena>(std::move(arena)));
+  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, seed, {settings, words.slowdowns}));
+  return std::unique_ptr<Arena>(std::make_unique<SimArena>(std::move(arena)));
 }
 
-compare::Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source, const Subject& subject,
-                                 const Design& design) {
+Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source, const Subject& subject,
+                        const Design& design) {
   std::string schedulers;
   for (const std::string& name : subject.schedulers) schedulers += (schedulers.empty() ? "" : ",") + name;
-  compare::Conditions conditions{{"the version", kVersion},
-                                 {"--on", subject.where},
-                                 {"--scheduler", schedulers},
-                                 {"the seed", std::to_string(design.seed)},
-                                 {"--no-same-against-same", design.same_against_same ? "no" : "yes"},
-                                 {"--slowdown", words.slowdowns ? "yes" : "no"},
-                                 {"the scheduler file", subject.settings_text}};
+  Conditions conditions{{"the version", kVersion},
+                        {"--on", subject.where},
+                        {"--scheduler", schedulers},
+                        {"the seed", std::to_string(design.seed)},
+                        {"--no-same-against-same", design.same_against_same ? "no" : "yes"},
+                        {"--slowdown", words.slowdowns ? "yes" : "no"},
+                        {"the scheduler file", subject.settings_text}};
   for (auto& condition : source.Conditions()) conditions.push_back(std::move(condition));
   return conditions;
 }
@@ -158,7 +160,7 @@ Result<Prepared> Prepare(const CompareWords& words, const std::string& path, con
     MILLRACE_ASSIGN(subject.settings_text, ReadWholeFile(words.settings));
     MILLRACE_ASSIGN(subject.settings, sched::ParseSettings(subject.settings_text, words.settings));
   }
-  MILLRACE_ASSIGN(subject.schedulers, ParseSchedulers(words.scheduler, subject.settings));
+  MILLRACE_ASSIGN(subject.schedulers, cli::ParseSchedulers(words.scheduler, subject.settings));
   MILLRACE_ASSIGN(subject.headline, ParseHeadline(words.metric));
   if (!words.practical.empty()) {
     MILLRACE_ASSIGN(subject.options.practical, ParseShare("--practical", words.practical));
@@ -187,7 +189,7 @@ Result<Prepared> Prepare(const CompareWords& words, const std::string& path, con
   if (words.repeat > 0) design.blocks = static_cast<std::uint32_t>(words.repeat);
   subject.workload_name = file.workload.name;
   subject.workload_text = source.text();
-  subject.machine = compare::ThisMachine();
+  subject.machine = ThisMachine();
   subject.at = TimeText();
   subject.command = {"millrace", kVerb};
   subject.command.insert(subject.command.end(), args.begin(), args.end());
@@ -197,36 +199,36 @@ Result<Prepared> Prepare(const CompareWords& words, const std::string& path, con
 
 Material MaterialOf(const Prepared& prepared, const RunStore& store) {
   Material material{&prepared.subject, prepared.design, store.Counting(prepared.design.blocks), {}, {}};
-  material.judged =
-      compare::Judge(material.design, material.counting, prepared.subject.headline, prepared.subject.options);
+  material.judged = Judge(material.design, material.counting, prepared.subject.headline, prepared.subject.options);
   return material;
 }
 
 // Makes the runs; with --until-width as many as it takes.
-Result<compare::Making> MakeAllRuns(Prepared* prepared, RunStore& store, RunsProgress& progress,
-                                    const console::Interrupt& interrupt) {
-  compare::RunsWatch watch;
-  watch.stop = [&] { return interrupt.Seen(); };
-  watch.begun = [&](const compare::PlannedRun& run, bool warm_up) { progress.Begun(run, warm_up); };
-  watch.ended = [&](const compare::RunRecord& record) { progress.Ended(record); };
+Result<Making> MakeAllRuns(Prepared* prepared, RunStore& store, RunsProgress& progress) {
+  // A live arena sees to signals itself.
+  const auto interrupt = prepared->subject.where == "sim" ? std::make_unique<console::Interrupt>() : nullptr;
+  RunsWatch watch;
+  watch.stop = [&] { return interrupt != nullptr && interrupt->Seen(); };
+  watch.begun = [&](const PlannedRun& run, bool warm_up) { progress.Begun(run, warm_up); };
+  watch.ended = [&](const RunRecord& record) { progress.Ended(record); };
   const auto make = [&] {
     progress.Start(prepared->design, store);
-    return compare::MakeRuns(*prepared->arena, prepared->design, prepared->subject.schedulers, store, watch);
+    return MakeRuns(*prepared->arena, prepared->design, prepared->subject.schedulers, store, watch);
   };
   if (!prepared->width) return make();
   for (const std::uint32_t look : kLooks) {
     prepared->design.blocks = look;
-    MILLRACE_ASSIGN(const compare::Making made, make());
-    if (made == compare::Making::kStopped) return made;
-    if (compare::NarrowEnough(MaterialOf(*prepared, store).judged, prepared->design, *prepared->width)) break;
+    MILLRACE_ASSIGN(const Making made, make());
+    if (made == Making::kStopped) return made;
+    if (NarrowEnough(MaterialOf(*prepared, store).judged, prepared->design, *prepared->width)) break;
   }
-  return compare::Making::kComplete;
+  return Making::kComplete;
 }
 
 // The simulator makes a run again to have its rows of tasks; of a live run they were kept.
 Status AddDetails(Arena& arena, Material* material) {
-  for (const compare::RunRecord* median : compare::MedianRuns(material->design, material->counting)) {
-    compare::DetailedRun& run = material->details.emplace_back();
+  for (const RunRecord* median : MedianRuns(material->design, material->counting)) {
+    DetailedRun& run = material->details.emplace_back();
     run.scheduler = median->run.scheduler, run.seed = median->run.seed;
     if (arena.Kind() != "sim") {
       run.outcome = median->outcome;
@@ -238,39 +240,50 @@ Status AddDetails(Arena& arena, Material* material) {
 }
 
 Status WriteAllForms(const std::string& directory, const Material& material) {
-  const std::string document = compare::TextOf(compare::DocumentOf(material));
-  MILLRACE_TRY(WriteFileDurably(directory + "/comparisons.csv", compare::ComparisonsCsv(material)));
-  MILLRACE_TRY(WriteFileDurably(directory + "/runs.csv", compare::RunsCsv(material)));
-  MILLRACE_TRY(WriteFileDurably(directory + "/jobs.csv", compare::JobsCsv(material)));
+  const std::string document = TextOf(DocumentOf(material));
+  MILLRACE_TRY(WriteFileDurably(directory + "/comparisons.csv", ComparisonsCsv(material)));
+  MILLRACE_TRY(WriteFileDurably(directory + "/runs.csv", RunsCsv(material)));
+  MILLRACE_TRY(WriteFileDurably(directory + "/jobs.csv", JobsCsv(material)));
   return WriteFileDurably(directory + "/comparison.json", document);
 }
 
 std::string TextForPeople(const CompareWords& words, const Material& material) {
-  std::string text = FormatTable(compare::FindingsTable(material, words.wide)) + "\n";
-  for (const std::string& line : compare::WinnerLines(material)) text += Printable(line) + "\n";
+  std::string text = cli::FormatTable(FindingsTable(material, words.wide)) + "\n";
+  for (const std::string& line : WinnerLines(material)) text += Printable(line) + "\n";
   text += std::to_string(material.design.blocks) + " runs of each scheduler; ratios are to " +
           material.subject->schedulers[material.design.baseline] + "; the document is " + words.directory +
           "/comparison.json, with tables beside it\n";
   return text;
 }
 
+// Says why nothing was run.
+int FailToStart(const Invocation& invocation, const Status& failure) {
+  switch (failure.code()) {
+    case StatusCode::kInvalid:
+      return invocation.Fail(kVerb, failure, kWrongUsage);
+    case StatusCode::kUnavailable:
+      return invocation.Fail(kVerb, failure, kUnreachable);
+    default:
+      return invocation.Fail(kVerb, failure);
+  }
+}
+
 int Compare(const Invocation& invocation, const CompareWords& words, Prepared& prepared) {
   Result<RunStore> store =
       RunStore::Open(words.directory, prepared.conditions, prepared.design, prepared.subject.nodes.size(), words.force);
-  if (!store.ok()) {
-    const bool wrong = store.status().code() == StatusCode::kInvalid;
-    return invocation.Fail(kVerb, store.status(), wrong ? kWrongUsage : kFailed);
-  }
-  const console::Interrupt interrupt;
+  if (!store.ok()) return FailToStart(invocation, store.status());
   RunsProgress progress(invocation.console, prepared.subject.schedulers, [] {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
   });
-  const Result<compare::Making> made = MakeAllRuns(&prepared, *store, progress, interrupt);
+  const Result<Making> made = MakeAllRuns(&prepared, *store, progress);
   progress.Clear();
-  if (!made.ok()) return invocation.Fail(kVerb, made.status());
-  if (*made == compare::Making::kStopped) {
-    console::SayLine(invocation.console, "stopped with " + std::to_string(compare::RunsLeft(prepared.design, *store)) +
+  if (!made.ok()) {
+    const bool gone = made.status().code() == StatusCode::kUnavailable;
+    return invocation.Fail(kVerb, made.status(), gone ? kUnreachable : kFailed);
+  }
+  if (*made == Making::kStopped) {
+    console::SayLine(invocation.console, "stopped with " + std::to_string(RunsLeft(prepared.design, *store)) +
                                              " runs left; the same command goes on from here");
     return 128 + SIGINT;
   }
@@ -280,9 +293,9 @@ int Compare(const Invocation& invocation, const CompareWords& words, Prepared& p
   if (const Status written = WriteAllForms(words.directory, material); !written.ok())
     return invocation.Fail(kVerb, written);
   Printer out(invocation.console.out);
-  out << (words.json ? console::Dump(compare::FindingsOf(material)) + "\n" : TextForPeople(words, material));
+  out << (words.json ? console::Dump(FindingsOf(material)) + "\n" : TextForPeople(words, material));
   if (const Status written = out.Flush(); !written.ok()) return invocation.Fail(kVerb, written);
-  for (const std::string& warning : compare::WarningsOf(material))
+  for (const std::string& warning : WarningsOf(material))
     console::SayLine(invocation.console, "warning: " + Printable(warning));
   return kDone;
 }
@@ -297,7 +310,7 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
   Declare(arguments, &words);
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
   if (words.columns) {
-    Printer(invocation.console.out) << FormatTable(compare::MetricsTable());
+    Printer(invocation.console.out) << cli::FormatTable(MetricsTable());
     return kDone;
   }
   const auto missing = [&](const std::string& what) {
@@ -307,11 +320,8 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
   if (words.scheduler.empty()) return missing("--scheduler");
   if (words.directory.empty()) return missing("-o DIR");
   Result<Prepared> prepared = Prepare(words, arguments.operands()[0], args);
-  if (!prepared.ok()) {
-    const bool wrong = prepared.status().code() == StatusCode::kInvalid;
-    return invocation.Fail(kVerb, prepared.status(), wrong ? kWrongUsage : kFailed);
-  }
+  if (!prepared.ok()) return FailToStart(invocation, prepared.status());
   return Compare(invocation, words, *prepared);
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::compare

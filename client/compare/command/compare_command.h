@@ -4,8 +4,8 @@
 
 #include "client/cli/invocation.h"
 
-namespace millrace::cli {
+namespace millrace::compare {
 
 [[nodiscard]] int CompareCommand(const Invocation& invocation, const Words& args);
 
-}  // namespace millrace::cli
+}  // namespace millrace::compare

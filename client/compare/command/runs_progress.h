@@ -9,7 +9,7 @@
 #include "base/console/progress.h"
 #include "client/compare/make_runs.h"
 
-namespace millrace::cli {
+namespace millrace::compare {
 
 class RunsProgress {
  public:
@@ -17,9 +17,9 @@ class RunsProgress {
   RunsProgress(const console::Console& console, std::vector<std::string> schedulers, Now now);
 
   // `design` says how many runs there will be; those that `store` has are done.
-  void Start(const compare::Design& design, const compare::RunStore& store);
-  void Begun(const compare::PlannedRun& run, bool warm_up);
-  void Ended(const compare::RunRecord& record);
+  void Start(const Design& design, const RunStore& store);
+  void Begun(const PlannedRun& run, bool warm_up);
+  void Ended(const RunRecord& record);
   void Clear() { line_.Clear(); }
 
   // Returns "fair: 3 of 8 runs; 4 min 10 s left in all".
@@ -41,4 +41,4 @@ class RunsProgress {
   Micros begun_ = 0, told_ = 0;
 };
 
-}  // namespace millrace::cli
+}  // namespace millrace::compare

@@ -1,8 +1,8 @@
-#include "client/cli/runs_progress.h"
+#include "client/compare/command/runs_progress.h"
 
 #include <utility>
 
-namespace millrace::cli {
+namespace millrace::compare {
 namespace {
 
 constexpr Micros kBetweenLines = 5 * kSecond, kBetweenShows = 100 * kMillisecond;
@@ -17,15 +17,15 @@ RunsProgress::RunsProgress(const console::Console& console, std::vector<std::str
       counts_(schedulers_.size()),
       told_(now_()) {}
 
-void RunsProgress::Start(const compare::Design& design, const compare::RunStore& store) {
+void RunsProgress::Start(const Design& design, const RunStore& store) {
   for (Count& count : counts_) count.done = count.all = 0;
   for (std::uint32_t block = 0; block < design.blocks; ++block) {
-    for (const compare::PlannedRun& run : compare::RunsOfBlock(design, block)) ++counts_[run.scheduler].all;
+    for (const PlannedRun& run : RunsOfBlock(design, block)) ++counts_[run.scheduler].all;
   }
-  for (const compare::RunRecord* record : store.Counting(design.blocks)) ++counts_[record->run.scheduler].done;
+  for (const RunRecord* record : store.Counting(design.blocks)) ++counts_[record->run.scheduler].done;
 }
 
-void RunsProgress::Begun(const compare::PlannedRun& run, bool warm_up) {
+void RunsProgress::Begun(const PlannedRun& run, bool warm_up) {
   begun_ = now_();
   if (warm_up && !console_.err_is_terminal) console::SayLine(console_, "a run to warm up, which does not count");
   if (!console_.err_is_terminal || (told_ > 0 && begun_ - told_ < kBetweenShows)) return;
@@ -33,12 +33,12 @@ void RunsProgress::Begun(const compare::PlannedRun& run, bool warm_up) {
   line_.Show(warm_up ? "warming up" : LineOf(run.scheduler));
 }
 
-void RunsProgress::Ended(const compare::RunRecord& record) {
+void RunsProgress::Ended(const RunRecord& record) {
   Count& count = counts_[record.run.scheduler];
   ++count.timed;
   count.took += now_() - begun_;
   const std::string& disturbed = record.outcome.disturbed;
-  const bool again = !disturbed.empty() && record.run.again < compare::kMostAgain;
+  const bool again = !disturbed.empty() && record.run.again < kMostAgain;
   if (again) {
     line_.Clear();
     console::SayLine(console_, schedulers_[record.run.scheduler] + ": the run is made again: " + disturbed);
@@ -70,4 +70,4 @@ std::string RunsProgress::TimeLeft() const {
   return "; " + FormatDuration(static_cast<Micros>(left)) + " left in all";
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::compare
