@@ -6,6 +6,6 @@
 
 namespace millrace::compare {
 
-[[nodiscard]] int CompareCommand(const Invocation& invocation, const Words& args);
+[[nodiscard]] int CompareCommand(const cli::Invocation& invocation, const cli::Words& args);
 
 }  // namespace millrace::compare
