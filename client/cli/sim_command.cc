@@ -6,15 +6,14 @@
 #include "base/console/arguments.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/units.h"
+#include "client/cli/scheduler_names.h"
+#include "client/cli/sim_workload.h"
 #include "client/cli/verbs.h"
 #include "schedulers/config/settings_file.h"
-#include "schedulers/policies/catalog.h"
 #include "schedulers/sim/metrics/report.h"
 #include "schedulers/sim/model/simulate.h"
 #include "schedulers/sim/replay.h"
 #include "schedulers/sim/simulation_file.h"
-#include "schedulers/sim/workload/swim.h"
 
 namespace millrace::cli {
 namespace {
@@ -24,17 +23,12 @@ using console::Printer;
 
 constexpr const char* kVerb = "sim";
 constexpr std::uint64_t kTasksByDefault = 2'000'000;  // tables with more rows are written only on request
-constexpr double kTopScale = 1e6;
-constexpr std::int64_t kMostUsers = 1'000'000;
-constexpr double kTopUserSkew = 10;
 
-// These are the words of the command line. 0 and empty mean that an option was not given.
+// These are the words of the command line.
 struct SimWords {
-  std::string scheduler, slots, settings, block_size, directory, cluster, bytes_per_reduce, journal;
-  std::string map_rate, reduce_rate, stop_at;
-  std::int64_t nodes = 0, racks = 0, datacenters = 0, replication = 0, users = 0, seed = -1;
-  double scale = 1, user_skew = 1;
-  bool slowdowns = false, tasks = false, no_tasks = false, replay = false, json = false;
+  WorkloadWords workload;
+  std::string scheduler, settings, directory, journal;
+  bool slowdowns = false, tasks = false, no_tasks = false, replay = false, json = false, wide = false;
 };
 
 struct Plan {
@@ -45,156 +39,47 @@ struct Plan {
 };
 
 void Declare(Arguments& arguments, SimWords* words) {
-  arguments.Text("--scheduler", &words->scheduler, "schedulers to compare, separated by commas");
+  arguments.Text("--scheduler", &words->scheduler, kSchedulersHelp);
   arguments.Text("-o,--output", &words->directory, "directory for reports in JSON and CSV (default: only the table)");
-  arguments.Text("--cluster", &words->cluster, "file whose [cluster] is used in place of the workload's own");
-  arguments.Integer("--nodes", &words->nodes, 1, 100'000, "nodes of the cluster");
-  arguments.Integer("--racks", &words->racks, 1, 100'000, "racks of the cluster");
-  arguments.Integer("--datacenters", &words->datacenters, 1, 100'000, "datacenters of the cluster");
-  arguments.Text("--slots", &words->slots, "map and reduce slots of each node, as M,R");
+  DeclareWorkload(arguments, &words->workload);
   arguments.Text("--settings", &words->settings, "scheduler file, like the master's");
-  arguments.Integer("--seed", &words->seed, 0, 1'000'000'000'000'000, "seed of all random choices");
-  arguments.Text("--block-size", &words->block_size, "bytes of a block, if the workload derives maps from it");
-  arguments.Integer("--replication", &words->replication, 1, 1000, "replicas of a block");
-  arguments.Text("--stop-at", &words->stop_at, "end the simulation at this time");
-  arguments.options()
-      .add_option("--scale", words->scale, "for a trace: the factor for all its sizes")
-      ->check(CLI::Range(1 / kTopScale, kTopScale));
-  arguments.Text("--bytes-per-reduce", &words->bytes_per_reduce,
-                 "for a trace: the bytes for which there is one reduce");
-  arguments.Text("--map-rate", &words->map_rate, "for a trace: the bytes that a map computes in a second");
-  arguments.Text("--reduce-rate", &words->reduce_rate, "for a trace: the bytes that a reduce computes in a second");
-  arguments.Integer("--users", &words->users, 1, kMostUsers,
-                    "for a trace: the users over whom its jobs are spread (default: all jobs have one user)");
-  arguments.options()
-      .add_option("--user-skew", words->user_skew,
-                  "with --users: the exponent of Zipf's law, by which few users submit most jobs; 0: all as many")
-      ->check(CLI::Range(0.0, kTopUserSkew));
   arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and report slowdowns");
   arguments.Flag("--tasks", &words->tasks, "write a row for each attempt, however many there are");
   arguments.Flag("--no-tasks", &words->no_tasks, "write no rows for attempts");
   arguments.Text("--journal", &words->journal, "write the events of the run to this file; for a single scheduler");
   arguments.Flag("--replay", &words->replay, "take WORKLOAD as a journal, and check that its decisions are made again");
   arguments.Flag("--json", &words->json, "print the comparison as one JSON array");
-}
-
-Words Split(const std::string& text) {
-  Words words;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
-Result<sched::Slots> ParseSlots(const std::string& text) {
-  const Words words = Split(text);
-  std::vector<std::uint32_t> counts;
-  for (const std::string& word : words) {
-    const bool digits = !word.empty() && word.size() < 6 && word.find_first_not_of("0123456789") == std::string::npos;
-    if (digits) counts.push_back(static_cast<std::uint32_t>(std::stoul(word)));
-  }
-  if (words.size() != 2 || counts.size() != 2) return Invalid("--slots " + Quote(text) + " is not M,R, such as 4,2");
-  return sched::Slots{counts[0], counts[1]};
-}
-
-Result<sim::Overrides> OverridesOf(const SimWords& words) {
-  sim::Overrides overrides;
-  const auto take = [](std::int64_t said, std::optional<std::uint32_t>* field) {
-    if (said > 0) *field = static_cast<std::uint32_t>(said);
-  };
-  take(words.nodes, &overrides.nodes), take(words.racks, &overrides.racks);
-  take(words.datacenters, &overrides.datacenters), take(words.replication, &overrides.replication);
-  if (words.seed >= 0) overrides.seed = static_cast<std::uint64_t>(words.seed);
-  if (!words.slots.empty()) {
-    MILLRACE_ASSIGN(overrides.slots, ParseSlots(words.slots));
-  }
-  if (!words.block_size.empty()) {
-    MILLRACE_ASSIGN(overrides.block_size, ParseBytes(words.block_size));
-    if (*overrides.block_size == 0) return Invalid("--block-size is 0");
-  }
-  return overrides;
-}
-
-Status ParseBytesOption(const std::string& option, const std::string& text, double* field) {
-  if (text.empty()) return Status::Ok();
-  const Result<std::uint64_t> bytes = ParseBytes(text);
-  if (!bytes.ok()) return bytes.status().Within(option);
-  if (*bytes == 0) return Invalid(option + " is 0");
-  *field = static_cast<double>(*bytes);
-  return Status::Ok();
-}
-
-Result<sim::SimulationFile> LoadTrace(const SimWords& words, const std::string& path, const std::string& text,
-                                      const sim::Overrides& overrides) {
-  sim::SimulationFile file;
-  file.cluster = sim::DefaultCluster(overrides);
-  if (!words.cluster.empty()) {
-    MILLRACE_ASSIGN(file, sim::LoadSimulation(words.cluster, overrides));
-  }
-  sim::SwimOptions options;
-  options.block_size = overrides.block_size.value_or(options.block_size);
-  options.scale = words.scale;
-  options.nodes = static_cast<std::uint32_t>(file.cluster.nodes.size());
-  double bytes_per_reduce = static_cast<double>(options.bytes_per_reduce);
-  MILLRACE_TRY(ParseBytesOption("--bytes-per-reduce", words.bytes_per_reduce, &bytes_per_reduce));
-  MILLRACE_TRY(ParseBytesOption("--map-rate", words.map_rate, &options.map_rate));
-  MILLRACE_TRY(ParseBytesOption("--reduce-rate", words.reduce_rate, &options.reduce_rate));
-  options.bytes_per_reduce = static_cast<std::uint64_t>(bytes_per_reduce);
-  file.seed = overrides.seed.value_or(file.seed);
-  options.users = static_cast<std::uint32_t>(words.users);
-  options.user_skew = words.user_skew;
-  options.seed = file.seed;
-  MILLRACE_ASSIGN(sim::Workload workload, sim::ParseSwim(text, path, options));
-  workload.placement = file.workload.placement;
-  workload.placement.replication = overrides.replication.value_or(workload.placement.replication);
-  file.workload = std::move(workload);
-  return file;
-}
-
-Result<sim::SimulationFile> LoadWorkload(const SimWords& words, const std::string& path) {
-  MILLRACE_ASSIGN(const sim::Overrides overrides, OverridesOf(words));
-  if (!path.ends_with(".toml")) {
-    MILLRACE_ASSIGN(const std::string text, ReadWholeFile(path));
-    if (sim::LooksLikeJournal(text)) return Invalid(path + " is a journal; --replay checks its decisions");
-    return LoadTrace(words, path, text, overrides);
-  }
-  MILLRACE_ASSIGN(sim::SimulationFile file, sim::LoadSimulation(path, overrides));
-  if (!words.cluster.empty()) {
-    MILLRACE_ASSIGN(sim::SimulationFile other, sim::LoadSimulation(words.cluster, overrides));
-    file.cluster = std::move(other.cluster);
-  }
-  return file;
-}
-
-std::uint64_t TasksOf(const sim::Workload& workload) {
-  std::uint64_t tasks = 0;
-  for (const sim::SimJob& job : workload.jobs) tasks += job.maps.size() + job.reduces.size();
-  return tasks;
+  arguments.Flag("--wide", &words->wide, "print all columns, also if they do not fit into 80");
 }
 
 Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   Plan plan;
-  plan.schedulers = Split(words.scheduler);
   if (!words.settings.empty()) {
     MILLRACE_ASSIGN(plan.settings, sched::LoadSettings(words.settings));
   }
-  for (const std::string& scheduler : plan.schedulers) {
-    std::string why;
-    if (sched::MakePolicy(scheduler, plan.settings, &why) == nullptr) return Invalid(why);
-  }
+  MILLRACE_ASSIGN(plan.schedulers, ParseSchedulers(words.scheduler, plan.settings));
   if (!words.journal.empty() && plan.schedulers.size() > 1)
     return Invalid("--journal takes the run of one scheduler only");
-  MILLRACE_ASSIGN(plan.file, LoadWorkload(words, path));
+  MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
+  MILLRACE_ASSIGN(plan.file, source.Draw(std::nullopt));
   plan.options.seed = plan.file.seed;
   plan.options.stop_at = plan.file.stop_at;
-  if (!words.stop_at.empty()) {
-    MILLRACE_ASSIGN(plan.options.stop_at, ParseDuration(words.stop_at));
-  }
-  const bool few = TasksOf(plan.file.workload) <= kTasksByDefault;
+  const bool few = sim::TasksOf(plan.file.workload) <= kTasksByDefault;
   plan.options.task_rows = !words.directory.empty() && !words.no_tasks && (words.tasks || few);
   return plan;
+}
+
+// Prints what a reader of the table has to know.
+void SayWarnings(const Console& console, const SimWords& words, const Plan& plan,
+                 const std::vector<sim::SimResult>& results) {
+  double busiest = 0;
+  for (const sim::SimResult& result : results) busiest = std::max(busiest, result.summary.utilisation_total);
+  if (const std::string idle = sim::IdleWarning(busiest); !idle.empty()) console::SayLine(console, "warning: " + idle);
+  if (!words.directory.empty() && !words.no_tasks && !plan.options.task_rows) {
+    console::SayLine(console, "tasks.csv was left out: it would have " +
+                                  std::to_string(sim::TasksOf(plan.file.workload)) +
+                                  " rows for each scheduler; --tasks writes it");
+  }
 }
 
 Result<std::vector<sim::SimResult>> RunPlan(const SimWords& words, Plan& plan) {
@@ -276,9 +161,10 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   const Result<std::vector<sim::SimResult>> results = RunPlan(words, *plan);
   if (!results.ok()) return invocation.Fail(kVerb, results.status());
   Printer out(invocation.console.out);
-  out << (words.json ? sim::ComparisonJson(*results) : FormatTable(sim::ComparisonTable(*results)));
+  out << (words.json ? sim::ComparisonJson(*results) : FormatTable(sim::ComparisonTable(*results, words.wide)));
   const Status written = out.Flush();
   if (!written.ok()) return invocation.Fail(kVerb, written);
+  SayWarnings(invocation.console, words, *plan, *results);
   int status = kDone;
   for (const sim::SimResult& result : *results) {
     if (!result.stuck.empty()) status = invocation.Fail(kVerb, StuckStatus(result));

@@ -163,10 +163,15 @@ Result<SimulationFile> ParseSimulation(std::string_view text, const std::string&
   return file;
 }
 
-Result<SimulationFile> LoadSimulation(const std::string& path, const Overrides& overrides) {
-  MILLRACE_ASSIGN(const std::string text, ReadWholeFile(path));
+Result<std::string> ReadSimulation(const std::string& path) {
+  MILLRACE_ASSIGN(std::string text, ReadWholeFile(path));
   if (text.size() > kMostFile)
     return Invalid(path + ": " + std::to_string(text.size()) + " bytes are too many for a workload");
+  return text;
+}
+
+Result<SimulationFile> LoadSimulation(const std::string& path, const Overrides& overrides) {
+  MILLRACE_ASSIGN(const std::string text, ReadSimulation(path));
   return ParseSimulation(text, path, overrides);
 }
 

@@ -55,7 +55,9 @@ struct SimulationFile {
 // or a value of the wrong type or out of range.
 [[nodiscard]] Result<SimulationFile> ParseSimulation(std::string_view text, const std::string& file_name,
                                                      const Overrides& overrides);
-// Returns the same for a file of at most 16 MiB; also the failures of reading it.
+// Returns the text of a file of at most 16 MiB.
+[[nodiscard]] Result<std::string> ReadSimulation(const std::string& path);
+// Returns what ParseSimulation does, for a file; also the failures of reading it.
 [[nodiscard]] Result<SimulationFile> LoadSimulation(const std::string& path, const Overrides& overrides);
 
 // Without a file: what MakeCluster gives for the overrides, with 20 nodes and a rack for every 20 of them otherwise.

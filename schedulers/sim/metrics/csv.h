@@ -1,4 +1,4 @@
-// Fields and lines of CSV files (RFC 4180). Private to schedulers/sim. Thread rule: free functions, any thread.
+// Fields and lines of CSV files (RFC 4180). Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>

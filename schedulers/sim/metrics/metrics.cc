@@ -1,6 +1,7 @@
 #include "schedulers/sim/metrics/metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace millrace::sim {
@@ -24,6 +25,24 @@ struct Span {
     return {jobs, last > first ? last - first : 0, ended > 0 ? turnaround / ended : 0};
   }
 };
+
+// Returns the least value that `share` of them do not exceed (nearest rank); 0 if there are none.
+double Percentile(const std::vector<double>& sorted, double share) {
+  if (sorted.empty()) return 0;
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
+  return sorted[std::max<std::size_t>(rank, 1) - 1];
+}
+
+void SummariseTurnarounds(SimResult* result) {
+  std::vector<double> turnarounds;
+  for (const JobRow& row : result->jobs) {
+    if (row.submitted && row.Ended()) turnarounds.push_back(static_cast<double>(row.Turnaround()));
+  }
+  std::sort(turnarounds.begin(), turnarounds.end());
+  result->summary.turnaround_p50 = Percentile(turnarounds, 0.50);
+  result->summary.turnaround_p95 = Percentile(turnarounds, 0.95);
+  result->summary.turnaround_p99 = Percentile(turnarounds, 0.99);
+}
 
 void SummariseAttempts(SimResult* result) {
   Summary& summary = result->summary;
@@ -57,6 +76,25 @@ void SummariseSamples(SimResult* result) {
 
 }  // namespace
 
+const char* OutcomeName(const JobRow& row) {
+  if (!row.submitted) return "not submitted";
+  if (!row.Ended()) return "unfinished";
+  switch (*row.outcome) {
+    case sched::JobOutcome::kSucceeded:
+      return "succeeded";
+    case sched::JobOutcome::kFailed:
+      return "failed";
+    case sched::JobOutcome::kKilled:
+      return "killed";
+  }
+  return "";
+}
+
+const char* AttemptEndName(AttemptEnd how) {
+  constexpr const char* kNames[] = {"running", "succeeded", "failed", "killed", "lost", "preempted"};
+  return kNames[static_cast<std::size_t>(how)];
+}
+
 void Summarise(SimResult* result) {
   Summary& summary = result->summary;
   Span all;
@@ -86,6 +124,7 @@ void Summarise(SimResult* result) {
   summary.late = with_deadline > 0 ? static_cast<double>(late) / with_deadline : 0;
   for (const auto& [name, span] : pools) result->pools[name] = span.Row();
   for (const auto& [name, span] : groups) result->groups[name] = span.Row();
+  SummariseTurnarounds(result);
   SummariseAttempts(result);
   SummariseSamples(result);
 }

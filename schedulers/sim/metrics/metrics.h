@@ -76,8 +76,10 @@ struct GroupRow {
 
 struct Summary {
   std::uint32_t jobs = 0, succeeded = 0, failed = 0, unfinished = 0;
-  Micros makespan = 0;                         // from the first submission to the last end
-  double mean_turnaround = 0, mean_wait = 0;   // us, over the jobs that ended (T)
+  Micros makespan = 0;                        // from the first submission to the last end
+  double mean_turnaround = 0, mean_wait = 0;  // us, over the jobs that ended (T)
+  // us, over the jobs that ended: what so many of 100 do not exceed.
+  double turnaround_p50 = 0, turnaround_p95 = 0, turnaround_p99 = 0;
   double mean_slowdown = 0, max_slowdown = 0;  // 0 when unknown
   double maps_at[4] = {};                      // share of map launches by Locality
   std::uint64_t bytes_at[4] = {};
@@ -116,6 +118,10 @@ struct SimResult {
   std::vector<StuckJob> stuck;
   double decision_seconds = 0;  // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
 };
+
+// Return "succeeded", "unfinished", "preempted" and so on, as the tables have it.
+[[nodiscard]] const char* OutcomeName(const JobRow& row);
+[[nodiscard]] const char* AttemptEndName(AttemptEnd how);
 
 // Fills summary, pools and groups from the rows and samples, and what the driver has counted in `result->summary`
 // (utilisation, tasks per node, space, launches, events).

@@ -4,8 +4,10 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "schedulers/sim/metrics/csv.h"
 
@@ -58,6 +60,9 @@ Json ToJson(const SimResult& result) {
           {"unfinished", s.unfinished},
           {"makespan", static_cast<double>(s.makespan) / kMicros},
           {"mean_turnaround", s.mean_turnaround / kMicros},
+          {"turnaround_p50", s.turnaround_p50 / kMicros},
+          {"turnaround_p95", s.turnaround_p95 / kMicros},
+          {"turnaround_p99", s.turnaround_p99 / kMicros},
           {"mean_wait", s.mean_wait / kMicros},
           {"mean_slowdown", s.mean_slowdown},
           {"max_slowdown", s.max_slowdown},
@@ -84,6 +89,66 @@ Json ToJson(const SimResult& result) {
           {"events", s.events}};
 }
 
+std::string Time(double micros) { return Rounded(micros / kMicros, 1) + " s"; }
+
+struct Column {
+  const char* name;
+  bool narrow;  // is shown on a terminal of 80 columns, too
+  std::string (*cell)(const SimResult& result);
+};
+
+constexpr Column kColumns[] = {
+    {"SCHEDULER", true, [](const SimResult& result) { return result.scheduler; }},
+    {"JOBS", true,
+     [](const SimResult& result) {
+       return std::to_string(result.summary.succeeded) + " of " + std::to_string(result.summary.jobs);
+     }},
+    {"MAKESPAN", true, [](const SimResult& result) { return Time(static_cast<double>(result.summary.makespan)); }},
+    {"TURNAROUND", true, [](const SimResult& result) { return Time(result.summary.mean_turnaround); }},
+    {"P50", false, [](const SimResult& result) { return Time(result.summary.turnaround_p50); }},
+    {"P95", true, [](const SimResult& result) { return Time(result.summary.turnaround_p95); }},
+    {"P99", false, [](const SimResult& result) { return Time(result.summary.turnaround_p99); }},
+    {"SLOWDOWN", false,
+     [](const SimResult& result) {
+       const double slowdown = result.summary.mean_slowdown;
+       return slowdown > 0 ? Rounded(slowdown, 2) : std::string("-");
+     }},
+    {"NODE-LOCAL", true, [](const SimResult& result) { return Percent(result.summary.maps_at[0]); }},
+    {"RACK-LOCAL", false, [](const SimResult& result) { return Percent(result.summary.maps_at[1]); }},
+    {"INTER-RACK", false, [](const SimResult& result) { return FormatBytes(result.summary.rack_bytes); }},
+    {"INTER-DC", false, [](const SimResult& result) { return FormatBytes(result.summary.datacenter_bytes); }},
+    {"F", true, [](const SimResult& result) { return Rounded(result.summary.fairness, 3); }},
+    {"d", false, [](const SimResult& result) { return Rounded(result.summary.distance, 3); }},
+    {"LATE", false, [](const SimResult& result) { return Percent(result.summary.late); }},
+    {"BUSY", true, [](const SimResult& result) { return Percent(result.summary.utilisation_total); }},
+    {"TASKS/NODE", false,
+     [](const SimResult& result) {
+       return Rounded(result.summary.tasks_per_node, 1) + " +- " + Rounded(result.summary.tasks_per_node_deviation, 1);
+     }},
+    {"PREEMPTED", false, [](const SimResult& result) { return std::to_string(result.summary.preempted); }},
+    {"EVICTED", false, [](const SimResult& result) { return std::to_string(result.summary.evictions); }},
+    {"SPECULATIVE", false, [](const SimResult& result) { return std::to_string(result.summary.speculative); }},
+    {"FAILED", false, [](const SimResult& result) { return std::to_string(result.summary.failed_attempts); }},
+    {"DECIDE/JOB", false,
+     [](const SimResult& result) {
+       const double jobs = result.summary.jobs;
+       return Rounded(jobs > 0 ? result.decision_seconds / jobs * 1e3 : 0, 3) + " ms";
+     }},
+};
+
+// Refuses a directory that holds what WriteReports would not replace.
+Status CheckDirectory(const std::string& directory, const std::vector<SimResult>& results) {
+  std::set<std::string> replaced{"comparison.csv", "comparison.json", "timing.csv"};
+  for (const SimResult& result : results) replaced.insert(result.scheduler);
+  MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(directory));
+  for (const std::string& name : names) {
+    if (replaced.contains(name)) continue;
+    return Invalid(directory + " holds " + Quote(name) +
+                   " of something else, and reports must not be mixed; give another directory, or remove this one");
+  }
+  return Status::Ok();
+}
+
 Status Write(const std::string& path, const std::string& text) {
   MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC));
   return WriteAll(file.get(), text, path);
@@ -91,24 +156,27 @@ Status Write(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-std::vector<std::vector<std::string>> ComparisonTable(const std::vector<SimResult>& results) {
-  std::vector<std::vector<std::string>> rows{
-      {"SCHEDULER", "JOBS", "MAKESPAN", "TURNAROUND", "SLOWDOWN", "NODE-LOCAL", "RACK-LOCAL", "INTER-RACK", "INTER-DC",
-       "F", "d", "LATE", "BUSY", "TASKS/NODE", "PREEMPTED", "EVICTED", "SPECULATIVE", "FAILED", "DECIDE/JOB"}};
+std::vector<std::vector<std::string>> ComparisonTable(const std::vector<SimResult>& results, bool wide) {
+  std::vector<std::vector<std::string>> rows{std::vector<std::string>{}};
+  for (const Column& column : kColumns) {
+    if (wide || column.narrow) rows[0].emplace_back(column.name);
+  }
   for (const SimResult& result : results) {
-    const Summary& s = result.summary;
-    const double per_job = s.jobs > 0 ? result.decision_seconds / s.jobs : 0;
-    rows.push_back({result.scheduler, std::to_string(s.succeeded) + " of " + std::to_string(s.jobs),
-                    Rounded(static_cast<double>(s.makespan) / kMicros, 1) + " s",
-                    Rounded(s.mean_turnaround / kMicros, 1) + " s",
-                    s.mean_slowdown > 0 ? Rounded(s.mean_slowdown, 2) : "-", Percent(s.maps_at[0]),
-                    Percent(s.maps_at[1]), FormatBytes(s.rack_bytes), FormatBytes(s.datacenter_bytes),
-                    Rounded(s.fairness, 3), Rounded(s.distance, 3), Percent(s.late), Percent(s.utilisation_total),
-                    Rounded(s.tasks_per_node, 1) + " +- " + Rounded(s.tasks_per_node_deviation, 1),
-                    std::to_string(s.preempted), std::to_string(s.evictions), std::to_string(s.speculative),
-                    std::to_string(s.failed_attempts), Rounded(per_job * 1e3, 3) + " ms"});
+    std::vector<std::string>& cells = rows.emplace_back();
+    for (const Column& column : kColumns) {
+      if (wide || column.narrow) cells.push_back(column.cell(result));
+    }
   }
   return rows;
+}
+
+std::string IdleWarning(double utilisation) {
+  constexpr double kIdle = 0.05;
+  if (utilisation >= kIdle) return {};
+  return "only " + Percent(utilisation) +
+         " of the slots were in use, so tasks hardly wait for each other and schedulers hardly differ; take fewer "
+         "nodes, "
+         "or more jobs in less time";
 }
 
 std::string SummaryJson(const SimResult& result) {
@@ -143,6 +211,7 @@ std::string ComparisonJson(const std::vector<SimResult>& results) {
 
 Status WriteReports(const std::string& directory, const std::vector<SimResult>& results) {
   MILLRACE_TRY(MakeDirectories(directory));
+  MILLRACE_TRY(CheckDirectory(directory, results));
   std::string timing = "scheduler,decision_seconds,decision_seconds_per_job\n";
   for (const SimResult& result : results) {
     const std::string below = directory + "/" + result.scheduler;
@@ -150,6 +219,7 @@ Status WriteReports(const std::string& directory, const std::vector<SimResult>& 
     MILLRACE_TRY(Write(below + "/summary.json", SummaryJson(result)));
     MILLRACE_TRY(Write(below + "/jobs.csv", JobsCsv(result)));
     MILLRACE_TRY(Write(below + "/samples.csv", SamplesCsv(result)));
+    MILLRACE_TRY(RemoveTree(below + "/tasks.csv"));  // an earlier run may have left one
     if (!result.tasks.empty()) MILLRACE_TRY(Write(below + "/tasks.csv", TasksCsv(result)));
     const double per_job = result.summary.jobs > 0 ? result.decision_seconds / result.summary.jobs : 0;
     Line(&timing, {Field(result.scheduler), Number(result.decision_seconds), Number(per_job)});

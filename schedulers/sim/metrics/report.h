@@ -18,8 +18,17 @@
 
 namespace millrace::sim {
 
-// Rows of cells, the head first: a line a scheduler.
-[[nodiscard]] std::vector<std::vector<std::string>> ComparisonTable(const std::vector<SimResult>& results);
+// Returns rows of cells, the head first: a line a scheduler. Without `wide` it has the columns that fit into a terminal
+// of 80.
+[[nodiscard]] std::vector<std::vector<std::string>> ComparisonTable(const std::vector<SimResult>& results, bool wide);
+
+// Returns why schedulers can hardly differ if so little of the slots was in use at the most, as a sentence without a
+// full stop; empty if it was enough.
+[[nodiscard]] std::string IdleWarning(double utilisation);
+
+// The columns of jobs.csv, and the cells of a job.
+[[nodiscard]] std::vector<std::string> JobColumns();
+[[nodiscard]] std::vector<std::string> JobCells(const JobRow& row);
 
 [[nodiscard]] std::string SummaryJson(const SimResult& result);
 [[nodiscard]] std::string JobsCsv(const SimResult& result);
@@ -28,7 +37,9 @@ namespace millrace::sim {
 [[nodiscard]] std::string ComparisonCsv(const std::vector<SimResult>& results);
 [[nodiscard]] std::string ComparisonJson(const std::vector<SimResult>& results);
 
-// Writes the reports. It makes the directories, replaces files of these names, and leaves others alone.
+// Writes the reports. It makes the directories and replaces files of these names. Returns kInvalid for a directory that
+// holds anything else, such as the reports of a scheduler that is not among the results: they would be taken for one
+// comparison.
 [[nodiscard]] Status WriteReports(const std::string& directory, const std::vector<SimResult>& results);
 
 }  // namespace millrace::sim

@@ -40,22 +40,6 @@ void Line(std::string* csv, const std::vector<std::string>& fields) {
 
 namespace {
 
-constexpr const char* kEnds[] = {"running", "succeeded", "failed", "killed", "lost", "preempted"};  // by AttemptEnd
-
-const char* Outcome(const JobRow& row) {
-  if (!row.submitted) return "not submitted";
-  if (!row.Ended()) return "unfinished";
-  switch (*row.outcome) {
-    case sched::JobOutcome::kSucceeded:
-      return "succeeded";
-    case sched::JobOutcome::kFailed:
-      return "failed";
-    case sched::JobOutcome::kKilled:
-      return "killed";
-  }
-  return "";
-}
-
 // Adds the job's times. A figure that is not known is left empty.
 void AddTimes(const JobRow& row, std::vector<std::string>* fields) {
   const auto add = [fields](bool known, const std::string& text) { fields->push_back(known ? text : ""); };
@@ -73,53 +57,59 @@ void AddTimes(const JobRow& row, std::vector<std::string>* fields) {
 
 }  // namespace
 
+std::vector<std::string> JobColumns() {
+  return {"job",
+          "name",
+          "user",
+          "pool",
+          "class",
+          "maps",
+          "reduces",
+          "outcome",
+          "submit",
+          "start",
+          "maps_ended",
+          "end",
+          "turnaround",
+          "wait",
+          "slowdown",
+          "deadline",
+          "late",
+          "maps_node",
+          "maps_rack",
+          "maps_datacenter",
+          "maps_off",
+          "bytes_node",
+          "bytes_rack",
+          "bytes_datacenter",
+          "bytes_off",
+          "shuffle_bytes",
+          "shuffle_datacenter_bytes",
+          "preempted",
+          "speculative",
+          "failed",
+          "killed",
+          "evicted"};
+}
+
+std::vector<std::string> JobCells(const JobRow& row) {
+  std::vector<std::string> fields{std::to_string(row.job),     csv::Field(row.name),  csv::Field(row.user),
+                                  csv::Field(row.pool),        csv::Field(row.group), std::to_string(row.maps),
+                                  std::to_string(row.reduces), OutcomeName(row)};
+  AddTimes(row, &fields);
+  for (const std::uint32_t maps : row.maps_at) fields.push_back(std::to_string(maps));
+  for (const std::uint64_t bytes : row.bytes_at) fields.push_back(std::to_string(bytes));
+  fields.push_back(std::to_string(row.shuffle_bytes));
+  fields.push_back(std::to_string(row.shuffle_datacenter_bytes));
+  for (const std::uint32_t attempts : {row.preempted, row.speculative, row.failed, row.killed, row.evicted})
+    fields.push_back(std::to_string(attempts));
+  return fields;
+}
+
 std::string JobsCsv(const SimResult& result) {
   std::string text;
-  csv::Line(&text, {"job",
-                    "name",
-                    "user",
-                    "pool",
-                    "class",
-                    "maps",
-                    "reduces",
-                    "outcome",
-                    "submit",
-                    "start",
-                    "maps_ended",
-                    "end",
-                    "turnaround",
-                    "wait",
-                    "slowdown",
-                    "deadline",
-                    "late",
-                    "maps_node",
-                    "maps_rack",
-                    "maps_datacenter",
-                    "maps_off",
-                    "bytes_node",
-                    "bytes_rack",
-                    "bytes_datacenter",
-                    "bytes_off",
-                    "shuffle_bytes",
-                    "shuffle_datacenter_bytes",
-                    "preempted",
-                    "speculative",
-                    "failed",
-                    "killed",
-                    "evicted"});
-  for (const JobRow& row : result.jobs) {
-    std::vector<std::string> fields{std::to_string(row.job),     csv::Field(row.name),  csv::Field(row.user),
-                                    csv::Field(row.pool),        csv::Field(row.group), std::to_string(row.maps),
-                                    std::to_string(row.reduces), Outcome(row)};
-    AddTimes(row, &fields);
-    for (const std::uint32_t maps : row.maps_at) fields.push_back(std::to_string(maps));
-    for (const std::uint64_t bytes : row.bytes_at) fields.push_back(std::to_string(bytes));
-    fields.push_back(std::to_string(row.shuffle_bytes));
-    fields.push_back(std::to_string(row.shuffle_datacenter_bytes));
-    for (const std::uint32_t attempts : {row.preempted, row.speculative, row.failed, row.killed, row.evicted})
-      fields.push_back(std::to_string(attempts));
-    csv::Line(&text, fields);
-  }
+  csv::Line(&text, JobColumns());
+  for (const JobRow& row : result.jobs) csv::Line(&text, JobCells(row));
   return text;
 }
 
@@ -128,12 +118,11 @@ std::string TasksCsv(const SimResult& result) {
   csv::Line(&text, {"attempt", "node", "locality", "speculative", "start", "read", "compute", "end", "how"});
   for (const TaskRow& row : result.tasks) {
     const bool map = row.attempt.task.kind == TaskKind::kMap;
-    csv::Line(&text,
-              {ToText(row.attempt), std::to_string(row.node.value),
-               map ? csv::kLevels[static_cast<std::size_t>(row.locality)] : "", row.speculative ? "1" : "0",
-               csv::Seconds(row.start), row.read > 0 ? csv::Seconds(row.read) : "",
-               row.compute > 0 ? csv::Seconds(row.compute) : "",
-               row.how != AttemptEnd::kRunning ? csv::Seconds(row.end) : "", kEnds[static_cast<std::size_t>(row.how)]});
+    csv::Line(&text, {ToText(row.attempt), std::to_string(row.node.value),
+                      map ? csv::kLevels[static_cast<std::size_t>(row.locality)] : "", row.speculative ? "1" : "0",
+                      csv::Seconds(row.start), row.read > 0 ? csv::Seconds(row.read) : "",
+                      row.compute > 0 ? csv::Seconds(row.compute) : "",
+                      row.how != AttemptEnd::kRunning ? csv::Seconds(row.end) : "", AttemptEndName(row.how)});
   }
   return text;
 }

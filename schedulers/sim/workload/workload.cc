@@ -4,6 +4,12 @@
 
 namespace millrace::sim {
 
+std::uint64_t TasksOf(const Workload& workload) {
+  std::uint64_t tasks = 0;
+  for (const SimJob& job : workload.jobs) tasks += job.maps.size() + job.reduces.size();
+  return tasks;
+}
+
 std::vector<std::uint32_t> SubmissionOrder(const Workload& workload) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t job = 0; job < workload.jobs.size(); ++job) {

@@ -76,6 +76,9 @@ struct Workload {
   Placement placement;
 };
 
+// Returns the number of all maps and reduces.
+[[nodiscard]] std::uint64_t TasksOf(const Workload& workload);
+
 // Submission order by time; jobs that wait for another are not in it. Ties by index.
 [[nodiscard]] std::vector<std::uint32_t> SubmissionOrder(const Workload& workload);
 

@@ -104,10 +104,64 @@ TEST_F(SimVerb, UsersOfATraceArePools) {
   EXPECT_EQ(pools({"--users", "3", "--user-skew", "0"}), (std::set<std::string>{"user1", "user2", "user3"}));
 }
 
+TEST_F(SimVerb, TheTableFitsIntoEightyColumns) {
+  const Words words = {At("w.toml"), "--scheduler", "fifo, fair+delay+ccs ,fresh-dynamic"};
+  const std::string narrow = Run(words).out;
+  for (std::size_t begin = 0; begin < narrow.size(); begin = narrow.find('\n', begin) + 1) {
+    EXPECT_LE(narrow.find('\n', begin) - begin, 80u) << narrow;
+  }
+  EXPECT_NE(narrow.find("P95"), std::string::npos);
+  EXPECT_EQ(narrow.find("DECIDE/JOB"), std::string::npos);
+  Words wide = words;
+  wide.emplace_back("--wide");
+  EXPECT_NE(Run(wide).out.find("DECIDE/JOB"), std::string::npos);
+}
+
+TEST_F(SimVerb, AllStandsForEveryPolicy) {
+  const Said said = Run({At("w.toml"), "--scheduler", "all,fair+delay"});
+  EXPECT_EQ(said.status, kDone) << said.err;
+  for (const std::string name : {"\nfifo ", "\nfair ", "\ncp ", "\nlsap ", "\nfair+delay "}) {
+    EXPECT_NE(said.out.find(name), std::string::npos) << name << said.out;
+  }
+}
+
+// With three jobs of 20 s on a thousand nodes nothing ever waits.
+TEST_F(SimVerb, WarnsOfAnIdleCluster) {
+  EXPECT_EQ(Run({At("w.toml"), "--scheduler", "fifo"}).err, "");
+  const Said said = Run({At("w.toml"), "--scheduler", "fifo,fair", "--nodes", "1000"});
+  EXPECT_EQ(said.status, kDone);
+  EXPECT_NE(said.err.find("of the slots were in use"), std::string::npos) << said.err;
+}
+
+TEST_F(SimVerb, ReportsAreReplacedAndNotMixed) {
+  const Words words = {At("w.toml"), "-o", At("r"), "--scheduler"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return Run(more);
+  };
+  EXPECT_EQ(with({"fifo,fair"}).status, kDone);
+  EXPECT_EQ(with({"fifo,fair", "--no-tasks"}).status, kDone);
+  EXPECT_FALSE(ReadWholeFile(At("r/fifo/tasks.csv")).ok()) << "of the run before";
+  const Said said = with({"fifo"});
+  EXPECT_EQ(said.status, kFailed);
+  EXPECT_NE(said.err.find("\"fair\""), std::string::npos) << said.err;
+}
+
+TEST_F(SimVerb, SaysThatItLeftOutTheRowsOfTooManyTasks) {
+  ASSERT_TRUE(WriteFileDurably(At("big.toml"),
+                               "[cluster]\nnodes = 1000\n[[jobs]]\ncount = 21\nmaps = 100000\n"
+                               "map_time = 1\n")
+                  .ok());
+  const Said said = Run({At("big.toml"), "--scheduler", "fifo", "-o", At("r"), "--stop-at", "3s"});
+  EXPECT_EQ(said.status, kDone) << said.err;
+  EXPECT_NE(said.err.find("tasks.csv was left out: it would have 2100000 rows"), std::string::npos) << said.err;
+}
+
 TEST_F(SimVerb, WrongUsageIsOneLine) {
   ASSERT_TRUE(WriteFileDurably(At("bad.toml"), "[cluster]\nnodes = 0\n").ok());
   const Words kWrong[] = {{At("w.toml")},
                           {At("w.toml"), "--scheduler", "no-such"},
+                          {At("w.toml"), "--scheduler", "fifo,,fair"},
                           {At("bad.toml"), "--scheduler", "fifo"},
                           {At("w.toml"), "--scheduler", "fifo", "--slots", "x"},
                           {At("w.toml"), "--scheduler", "fifo", "--block-size", "0"},

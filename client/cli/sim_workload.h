@@ -1,0 +1,53 @@
+// The words of a command line that say which workload to simulate on which cluster, and what they stand for. `sim` and
+// `compare` share them. Thread rule: values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/console/arguments.h"
+#include "base/status.h"
+#include "schedulers/sim/simulation_file.h"
+
+namespace millrace::cli {
+
+// 0 and empty mean that an option was not given.
+struct WorkloadWords {
+  std::string slots, block_size, cluster, bytes_per_reduce, map_rate, reduce_rate, stop_at;
+  std::int64_t nodes = 0, racks = 0, datacenters = 0, replication = 0, users = 0, seed = -1;
+  double scale = 1, user_skew = 1;
+};
+
+void DeclareWorkload(console::Arguments& arguments, WorkloadWords* words);
+
+// Returns what the words say in place of the file. Returns kInvalid for words that are wrong.
+[[nodiscard]] Result<sim::Overrides> OverridesOf(const WorkloadWords& words);
+
+// A workload as it was read, which is drawn by a seed.
+class WorkloadSource {
+ public:
+  // Reads a TOML file or a SWIM trace, and the file of --cluster. Returns kInvalid for words that are wrong, and for a
+  // journal.
+  [[nodiscard]] static Result<WorkloadSource> Read(const WorkloadWords& words, const std::string& path);
+
+  // Draws cluster and jobs by the seed; without one, by that of the words or of the file. Returns kInvalid for a file
+  // that is wrong, as ParseSimulation and ParseSwim do.
+  [[nodiscard]] Result<sim::SimulationFile> Draw(std::optional<std::uint64_t> seed) const;
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+  // What decides what is drawn, beside the seed, as names and values; files by size and checksum.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> Conditions() const;
+
+ private:
+  [[nodiscard]] Result<sim::SimulationFile> DrawTrace(const sim::Overrides& overrides) const;
+  // Returns the cluster of --cluster, or what the file says.
+  [[nodiscard]] Result<sim::ClusterSpec> ClusterFor(const sim::Overrides& overrides) const;
+
+  WorkloadWords words_;
+  std::string path_, text_, cluster_text_;
+};
+
+}  // namespace millrace::cli

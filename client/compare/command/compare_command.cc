@@ -1,0 +1,327 @@
+#include "client/compare/command/compare_command.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <optional>
+
+#include "base/console/arguments.h"
+#include "base/console/interrupt.h"
+#include "base/console/json_output.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "client/cli/scheduler_names.h"
+#include "client/cli/sim_workload.h"
+#include "client/cli/verbs.h"
+#include "client/compare/command/runs_progress.h"
+#include "client/compare/document.h"
+#include "client/compare/findings_table.h"
+#include "client/compare/make_runs.h"
+#include "client/compare/sim_arena.h"
+#include "client/compare/tables.h"
+#include "schedulers/config/settings_file.h"
+
+namespace millrace::compare {
+namespace {
+
+using cli::Invocation;
+using cli::Words;
+using cli::WorkloadSource;
+using console::Arguments;
+using console::kDone;
+using console::kFailed;
+using console::kUnreachable;
+using console::kWrongUsage;
+using console::Printer;
+
+constexpr const char* kVerb = "compare";
+constexpr std::int64_t kMostRepeats = 1'000;
+constexpr std::uint32_t kRepeatLive = 8, kRepeatSimulated = 30;
+constexpr std::size_t kMostHeadlines = 3;
+// With --until-width the runs are judged at these numbers of blocks, and a p value counts as much less as there are
+// looks (Bonferroni).
+constexpr std::uint32_t kLooks[] = {8, 12, 20};
+
+struct CompareWords {
+  cli::WorkloadWords workload;
+  std::string scheduler, directory, settings, on = "sim", metric = "turnaround,makespan,fairness", practical, width;
+  std::int64_t repeat = 0;
+  bool once_each = false, slowdowns = false, force = false, json = false, wide = false, columns = false;
+};
+
+void Declare(Arguments& arguments, CompareWords* words) {
+  arguments.Text("--scheduler", &words->scheduler,
+                 std::string(cli::kSchedulersHelp) + "; the first is the baseline that the others are compared with");
+  arguments.Text("-o,--output", &words->directory, "directory for the report and the runs; a comparison goes on in it");
+  arguments.Integer("--repeat", &words->repeat, 2, kMostRepeats,
+                    "runs of each scheduler (default: 8 live, 30 simulated; below 6 nothing can be significant)");
+  arguments.Text("--on", &words->on, "where the runs take place: sim, local, cluster or testbed (default: sim)");
+  arguments.Text("--metric", &words->metric,
+                 "at most three metrics that decide, separated by commas (default: turnaround,makespan,fairness)");
+  arguments.Text("--practical", &words->practical, "differences up to this size do not matter (default: 3%)");
+  arguments.Text("--until-width", &words->width,
+                 "in place of --repeat: run until the ratios are known to this share, 8, 12 or 20 runs");
+  arguments.Text("--settings", &words->settings, "scheduler file, like the master's");
+  arguments.Flag("--no-same-against-same", &words->once_each, "do not run the baseline a second time in each block");
+  arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and compare slowdowns");
+  arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
+  arguments.Flag("--json", &words->json, "print what came out as JSON");
+  arguments.Flag("--wide", &words->wide, "print all metrics and columns, also if they do not fit into 80");
+  arguments.Flag("--columns", &words->columns, "say what each metric is, and do nothing else");
+  cli::DeclareWorkload(arguments, &words->workload);
+}
+
+// Returns a share that is written as "3%" or 0.03.
+Result<double> ParseShare(const std::string& option, const std::string& text) {
+  constexpr double kPercent = 100;
+  char* end = nullptr;
+  double share = std::strtod(text.c_str(), &end);
+  const bool percent = std::string_view(end) == "%";
+  if (percent) share /= kPercent;
+  if (text.empty() || end == text.c_str() || (*end != '\0' && !percent) || !(share > 0) || !(share < 1))
+    return Invalid(option + " " + Quote(text) + " is not a share such as 3% or 0.03");
+  return share;
+}
+
+Result<Words> ParseHeadline(const std::string& text) {
+  const Words keys = cli::SplitAtCommas(text);
+  const Words known = MetricKeys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (std::find(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(i), keys[i]) !=
+        keys.begin() + static_cast<std::ptrdiff_t>(i))
+      return Invalid("--metric names " + keys[i] + " twice");
+    if (FindMetric(keys[i]) != nullptr) continue;
+    const std::optional<std::string> near = Nearest(keys[i], known);
+    return Invalid("no metric " + Quote(keys[i]) + (near ? "; did you mean " + *near + "?" : "") +
+                   "; --columns lists them");
+  }
+  if (keys.size() > kMostHeadlines) {
+    return Invalid("--metric takes at most " + std::to_string(kMostHeadlines) +
+                   " metrics: the more decide, the less each can show; the others are reported, too");
+  }
+  return keys;
+}
+
+std::string TimeText() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+// All that is decided before the first run.
+struct Prepared {
+  Subject subject;
+  Design design;
+  std::optional<double> width;
+  std::unique_ptr<Arena> arena;
+  Conditions conditions;
+};
+
+Result<std::unique_ptr<Arena>> MakeArena(const CompareWords& words, const WorkloadSource& source, std::uint64_t seed,
+                                         const sched::Settings& settings) {
+  if (words.on != "sim") {
+    const bool known = words.on == "local" || words.on == "cluster" || words.on == "testbed";
+    return Invalid("--on " + Quote(words.on) +
+                   (known ? " is not there yet; --on sim simulates the workload"
+                          : " is not one of sim, local, cluster and testbed"));
+  }
+  const auto draw = [source](std::uint64_t drawn) { return source.Draw(drawn); };
+  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, seed, {settings, words.slowdowns}));
+  return std::unique_ptr<Arena>(std::make_unique<SimArena>(std::move(arena)));
+}
+
+Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source, const Subject& subject,
+                        const Design& design) {
+  std::string schedulers;
+  for (const std::string& name : subject.schedulers) schedulers += (schedulers.empty() ? "" : ",") + name;
+  Conditions conditions{{"the version", kVersion},
+                        {"--on", subject.where},
+                        {"--scheduler", schedulers},
+                        {"the seed", std::to_string(design.seed)},
+                        {"--no-same-against-same", design.same_against_same ? "no" : "yes"},
+                        {"--slowdown", words.slowdowns ? "yes" : "no"},
+                        {"the scheduler file", subject.settings_text}};
+  for (auto& condition : source.Conditions()) conditions.push_back(std::move(condition));
+  return conditions;
+}
+
+// Everything that can be wrong about the command is found here.
+Result<Prepared> Prepare(const CompareWords& words, const std::string& path, const Words& args) {
+  Prepared prepared;
+  Subject& subject = prepared.subject;
+  if (!words.settings.empty()) {
+    MILLRACE_ASSIGN(subject.settings_text, ReadWholeFile(words.settings));
+    MILLRACE_ASSIGN(subject.settings, sched::ParseSettings(subject.settings_text, words.settings));
+  }
+  MILLRACE_ASSIGN(subject.schedulers, cli::ParseSchedulers(words.scheduler, subject.settings));
+  MILLRACE_ASSIGN(subject.headline, ParseHeadline(words.metric));
+  if (!words.practical.empty()) {
+    MILLRACE_ASSIGN(subject.options.practical, ParseShare("--practical", words.practical));
+  }
+  if (!words.width.empty()) {
+    if (words.repeat > 0) return Invalid("--until-width says when to stop, so --repeat must not");
+    MILLRACE_ASSIGN(prepared.width, ParseShare("--until-width", words.width));
+    subject.options.significance /= static_cast<double>(std::size(kLooks));
+  }
+  MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
+  MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
+  const bool slowdown =
+      std::find(subject.headline.begin(), subject.headline.end(), "slowdown") != subject.headline.end();
+  if (slowdown && !words.slowdowns && words.on == "sim")
+    return Invalid("--metric slowdown needs --slowdown, which also runs each job alone");
+  Design& design = prepared.design;
+  design.schedulers = static_cast<std::uint32_t>(subject.schedulers.size());
+  design.seed = file.seed;
+  design.same_against_same = !words.once_each;
+  if (design.schedulers == 1 && words.once_each)
+    return Invalid("--scheduler names one scheduler only, so there is nothing to compare it with");
+  MILLRACE_ASSIGN(prepared.arena, MakeArena(words, source, file.seed, subject.settings));
+  subject.where = prepared.arena->Kind();
+  subject.nodes = prepared.arena->Nodes();
+  design.blocks = subject.where == "sim" ? kRepeatSimulated : kRepeatLive;
+  if (words.repeat > 0) design.blocks = static_cast<std::uint32_t>(words.repeat);
+  subject.workload_name = file.workload.name;
+  subject.workload_text = source.text();
+  subject.machine = ThisMachine();
+  subject.at = TimeText();
+  subject.command = {"millrace", kVerb};
+  subject.command.insert(subject.command.end(), args.begin(), args.end());
+  prepared.conditions = ConditionsOf(words, source, subject, design);
+  return prepared;
+}
+
+Material MaterialOf(const Prepared& prepared, const RunStore& store) {
+  Material material{&prepared.subject, prepared.design, store.Counting(prepared.design.blocks), {}, {}};
+  material.judged = Judge(material.design, material.counting, prepared.subject.headline, prepared.subject.options);
+  return material;
+}
+
+// Makes the runs; with --until-width as many as it takes.
+Result<Making> MakeAllRuns(Prepared* prepared, RunStore& store, RunsProgress& progress) {
+  // A live arena sees to signals itself.
+  const auto interrupt = prepared->subject.where == "sim" ? std::make_unique<console::Interrupt>() : nullptr;
+  RunsWatch watch;
+  watch.stop = [&] { return interrupt != nullptr && interrupt->Seen(); };
+  watch.begun = [&](const PlannedRun& run, bool warm_up) { progress.Begun(run, warm_up); };
+  watch.ended = [&](const RunRecord& record) { progress.Ended(record); };
+  const auto make = [&] {
+    progress.Start(prepared->design, store);
+    return MakeRuns(*prepared->arena, prepared->design, prepared->subject.schedulers, store, watch);
+  };
+  if (!prepared->width) return make();
+  for (const std::uint32_t look : kLooks) {
+    prepared->design.blocks = look;
+    MILLRACE_ASSIGN(const Making made, make());
+    if (made == Making::kStopped) return made;
+    if (NarrowEnough(MaterialOf(*prepared, store).judged, prepared->design, *prepared->width)) break;
+  }
+  return Making::kComplete;
+}
+
+// The simulator makes a run again to have its rows of tasks; of a live run they were kept.
+Status AddDetails(Arena& arena, Material* material) {
+  for (const RunRecord* median : MedianRuns(material->design, material->counting)) {
+    DetailedRun& run = material->details.emplace_back();
+    run.scheduler = median->run.scheduler, run.seed = median->run.seed;
+    if (arena.Kind() != "sim") {
+      run.outcome = median->outcome;
+      continue;
+    }
+    MILLRACE_ASSIGN(run.outcome, arena.Run({material->subject->schedulers[run.scheduler], run.seed}));
+  }
+  return Status::Ok();
+}
+
+Status WriteAllForms(const std::string& directory, const Material& material) {
+  const std::string document = TextOf(DocumentOf(material));
+  MILLRACE_TRY(WriteFileDurably(directory + "/comparisons.csv", ComparisonsCsv(material)));
+  MILLRACE_TRY(WriteFileDurably(directory + "/runs.csv", RunsCsv(material)));
+  MILLRACE_TRY(WriteFileDurably(directory + "/jobs.csv", JobsCsv(material)));
+  return WriteFileDurably(directory + "/comparison.json", document);
+}
+
+std::string TextForPeople(const CompareWords& words, const Material& material) {
+  std::string text = cli::FormatTable(FindingsTable(material, words.wide)) + "\n";
+  for (const std::string& line : WinnerLines(material)) text += Printable(line) + "\n";
+  text += std::to_string(material.design.blocks) + " runs of each scheduler; ratios are to " +
+          material.subject->schedulers[material.design.baseline] + "; the document is " + words.directory +
+          "/comparison.json, with tables beside it\n";
+  return text;
+}
+
+// Says why nothing was run.
+int FailToStart(const Invocation& invocation, const Status& failure) {
+  switch (failure.code()) {
+    case StatusCode::kInvalid:
+      return invocation.Fail(kVerb, failure, kWrongUsage);
+    case StatusCode::kUnavailable:
+      return invocation.Fail(kVerb, failure, kUnreachable);
+    default:
+      return invocation.Fail(kVerb, failure);
+  }
+}
+
+int Compare(const Invocation& invocation, const CompareWords& words, Prepared& prepared) {
+  Result<RunStore> store =
+      RunStore::Open(words.directory, prepared.conditions, prepared.design, prepared.subject.nodes.size(), words.force);
+  if (!store.ok()) return FailToStart(invocation, store.status());
+  RunsProgress progress(invocation.console, prepared.subject.schedulers, [] {
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  });
+  const Result<Making> made = MakeAllRuns(&prepared, *store, progress);
+  progress.Clear();
+  if (!made.ok()) {
+    const bool gone = made.status().code() == StatusCode::kUnavailable;
+    return invocation.Fail(kVerb, made.status(), gone ? kUnreachable : kFailed);
+  }
+  if (*made == Making::kStopped) {
+    console::SayLine(invocation.console, "stopped with " + std::to_string(RunsLeft(prepared.design, *store)) +
+                                             " runs left; the same command goes on from here");
+    return 128 + SIGINT;
+  }
+  Material material = MaterialOf(prepared, *store);
+  if (const Status detailed = AddDetails(*prepared.arena, &material); !detailed.ok())
+    return invocation.Fail(kVerb, detailed);
+  if (const Status written = WriteAllForms(words.directory, material); !written.ok())
+    return invocation.Fail(kVerb, written);
+  Printer out(invocation.console.out);
+  out << (words.json ? console::Dump(FindingsOf(material)) + "\n" : TextForPeople(words, material));
+  if (const Status written = out.Flush(); !written.ok()) return invocation.Fail(kVerb, written);
+  for (const std::string& warning : WarningsOf(material))
+    console::SayLine(invocation.console, "warning: " + Printable(warning));
+  return kDone;
+}
+
+}  // namespace
+
+int CompareCommand(const Invocation& invocation, const Words& args) {
+  Arguments arguments(kVerb, "WORKLOAD",
+                      "Runs a workload several times under each scheduler and says which one serves it, and how sure "
+                      "that is.");
+  CompareWords words;
+  Declare(arguments, &words);
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
+  if (words.columns) {
+    Printer(invocation.console.out) << cli::FormatTable(MetricsTable());
+    return kDone;
+  }
+  const auto missing = [&](const std::string& what) {
+    return invocation.Fail(kVerb, Invalid(what + " is missing; see `millrace compare --help`"), kWrongUsage);
+  };
+  if (arguments.operands().empty()) return missing("WORKLOAD");
+  if (words.scheduler.empty()) return missing("--scheduler");
+  if (words.directory.empty()) return missing("-o DIR");
+  Result<Prepared> prepared = Prepare(words, arguments.operands()[0], args);
+  if (!prepared.ok()) return FailToStart(invocation, prepared.status());
+  return Compare(invocation, words, *prepared);
+}
+
+}  // namespace millrace::compare

@@ -1,0 +1,11 @@
+// `millrace compare` runs a workload several times under each of some schedulers and says which one serves it, and how
+// sure that is (docs/comparing.md). Thread rule: the main thread.
+#pragma once
+
+#include "client/cli/invocation.h"
+
+namespace millrace::compare {
+
+[[nodiscard]] int CompareCommand(const cli::Invocation& invocation, const cli::Words& args);
+
+}  // namespace millrace::compare

@@ -1,0 +1,26 @@
+// Details: one run in full, as columns of the comparison document (docs/comparison.md, "details"). Thread rule: free
+// functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "client/compare/arena.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::compare {
+
+// A run with its rows of tasks and samples.
+struct DetailedRun {
+  std::uint32_t scheduler = 0;
+  std::uint64_t seed = 0;
+  RunOutcome outcome;
+};
+
+// Times count from the first submission of the run. Requires: the rows name jobs of the result and nodes of `nodes`.
+[[nodiscard]] nlohmann::ordered_json DetailsJson(const DetailedRun& run, const std::vector<NodeRow>& nodes,
+                                                 const sched::Settings& settings);
+
+}  // namespace millrace::compare

@@ -1,0 +1,255 @@
+#include "client/compare/document.h"
+
+#include <algorithm>
+
+#include "base/version.h"
+#include "client/compare/numbers.h"
+#include "client/compare/sources.h"
+
+namespace millrace::compare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Of the values that are shown as clouds, so many a scheduler go into the document; the tables have them all.
+constexpr std::size_t kMostTurnarounds = 2'000, kMostSlowdowns = 1'000, kMostLate = 500;
+
+Json MadeJson(const Subject& subject) {
+  const Machine& machine = subject.machine;
+  return {{"millrace", kVersion},
+          {"at", subject.at},
+          {"command", subject.command},
+          {"machine",
+           {{"kernel", machine.kernel},
+            {"processor", machine.processor},
+            {"cores", machine.cores},
+            {"memory", machine.memory}}},
+          {"settings", subject.settings_text}};
+}
+
+Json WorkloadJson(const Material& material) {
+  const Subject& subject = *material.subject;
+  return {{"name", subject.workload_name},
+          {"file", subject.workload_text},
+          {"jobs", material.counting.empty() ? 0 : material.counting.front()->outcome.result.jobs.size()},
+          {"where", subject.where}};
+}
+
+Json ClusterJson(const std::vector<NodeRow>& nodes) {
+  std::uint32_t maps = 0, reduces = 0;
+  Json rows = Json::array();
+  for (const NodeRow& node : nodes) {
+    maps += node.map_slots, reduces += node.reduce_slots;
+    rows.push_back({{"name", node.name},
+                    {"rack", node.rack},
+                    {"datacenter", node.datacenter},
+                    {"map_slots", node.map_slots},
+                    {"reduce_slots", node.reduce_slots}});
+  }
+  return {{"map_slots", maps}, {"reduce_slots", reduces}, {"nodes", std::move(rows)}};
+}
+
+Json DesignJson(const Material& material) {
+  const Design& design = material.design;
+  Json seeds = Json::array();
+  for (std::uint32_t block = 0; block < design.blocks; ++block) seeds.push_back(design.seed + block);
+  return {{"repeat", design.blocks},
+          {"seeds", std::move(seeds)},
+          {"baseline", design.baseline},
+          {"headline", material.subject->headline},
+          {"practical", material.subject->options.practical},
+          {"confidence", sim::kConfidence},
+          {"significance", material.subject->options.significance},
+          {"same_against_same", design.same_against_same},
+          {"significance_possible", design.blocks >= sim::kFewestForSignificance}};
+}
+
+Json MetricsJson(const std::vector<JudgedMetric>& judged) {
+  Json json = Json::array();
+  for (const JudgedMetric& one : judged) {
+    json.push_back({{"key", one.metric->key},
+                    {"name", one.metric->name},
+                    {"unit", one.metric->unit},
+                    {"better", one.metric->better == sim::Better::kLower ? "lower" : "higher"},
+                    {"headline", one.headline},
+                    {"says", one.metric->says}});
+  }
+  return json;
+}
+
+Json RunsJson(const std::vector<const RunRecord*>& counting) {
+  Json json = Json::array();
+  for (const RunRecord* record : counting) {
+    Json values = Json::object();
+    for (const Metric& metric : Metrics()) values[std::string(metric.key)] = OrNull(metric.of(record->outcome), Exact);
+    const std::string& disturbed = record->outcome.disturbed;
+    json.push_back({{"scheduler", record->run.scheduler},
+                    {"block", record->run.block},
+                    {"order", record->run.order},
+                    {"seed", record->run.seed},
+                    {"second", record->run.second},
+                    {"disturbed", disturbed.empty() ? Json() : Json(disturbed)},
+                    {"metrics", std::move(values)}});
+  }
+  return json;
+}
+
+Json EstimateOrNull(const std::optional<sim::Estimate>& estimate) { return estimate ? ToJson(*estimate) : Json(); }
+
+Json ComparisonsJson(const Material& material) {
+  Json json = Json::array();
+  for (const JudgedMetric& one : material.judged) {
+    for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
+      if (scheduler == material.design.baseline) continue;
+      const sim::Comparison& comparison = one.comparison.schedulers[scheduler];
+      json.push_back({{"scheduler", scheduler},
+                      {"metric", one.metric->key},
+                      {"runs", comparison.runs},
+                      {"ratio", EstimateOrNull(comparison.ratio)},
+                      {"shift", EstimateOrNull(comparison.shift)},
+                      {"p", Exact(comparison.p)},
+                      {"p_adjusted", OrNull(comparison.p_adjusted, Exact)},
+                      {"verdict", sim::VerdictName(comparison.verdict)},
+                      {"more_runs", comparison.more_runs ? Json(*comparison.more_runs) : Json()}});
+    }
+  }
+  return json;
+}
+
+Json SameAgainstSameJson(const Material& material) {
+  Json json = Json::object();
+  for (const JudgedMetric& one : material.judged) {
+    const auto& same = one.comparison.same_against_same;
+    if (same) json[std::string(one.metric->key)] = ToJson(*same);
+  }
+  return json;
+}
+
+Json WinnersJson(const Material& material) {
+  Json json = Json::object();
+  for (const JudgedMetric& one : material.judged) json[std::string(one.metric->key)] = one.comparison.winners;
+  return json;
+}
+
+Json SourcesJson(const Material& material) {
+  Json json = Json::array();
+  for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
+    if (scheduler == material.design.baseline) continue;
+    const Sources sources = SourcesOf(scheduler, material.design, material.counting);
+    Json groups = Json::array(), phases = Json::array();
+    for (const GroupSource& group : sources.groups)
+      groups.push_back({{"name", group.name}, {"jobs", Exact(group.jobs)}, {"difference", Exact(group.difference)}});
+    for (const auto& [name, difference] : sources.phases)
+      phases.push_back({{"name", name}, {"difference", Exact(difference)}});
+    json.push_back({{"scheduler", scheduler},
+                    {"metric", "turnaround"},
+                    {"groups", std::move(groups)},
+                    {"phases", std::move(phases)}});
+  }
+  return json;
+}
+
+// Returns at most `most` of the sorted values, evenly spread, the ends among them.
+template <class Value>
+std::vector<Value> Spread(std::vector<Value> sorted, std::size_t most) {
+  if (sorted.size() <= most) return sorted;
+  std::vector<Value> spread;
+  for (std::size_t i = 0; i < most; ++i) spread.push_back(sorted[i * (sorted.size() - 1) / (most - 1)]);
+  return spread;
+}
+
+// Calls `use` with each job of the scheduler's runs that ended.
+void ForEachEnded(const Material& material, std::uint32_t scheduler, auto&& use) {
+  for (const RunRecord* record : material.counting) {
+    if (record->run.scheduler != scheduler || record->run.second) continue;
+    for (const sim::JobRow& job : record->outcome.result.jobs) {
+      if (job.Ended()) use(*record, job);
+    }
+  }
+}
+
+Json TurnaroundsJson(const Material& material) {
+  Json json = Json::array();
+  for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
+    std::vector<Micros> turnarounds;
+    ForEachEnded(material, scheduler,
+                 [&](const RunRecord&, const sim::JobRow& job) { turnarounds.push_back(job.Turnaround()); });
+    std::sort(turnarounds.begin(), turnarounds.end());
+    Json row = Json::array();
+    for (const Micros turnaround : Spread(std::move(turnarounds), kMostTurnarounds)) row.push_back(Seconds(turnaround));
+    json.push_back(std::move(row));
+  }
+  return json;
+}
+
+Json SlowdownsJson(const Material& material) {
+  Json json = Json::array();
+  for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
+    std::vector<std::pair<std::uint32_t, double>> slowdowns;
+    ForEachEnded(material, scheduler, [&](const RunRecord&, const sim::JobRow& job) {
+      if (job.alone > 0) slowdowns.emplace_back(job.maps, job.Slowdown());
+    });
+    std::sort(slowdowns.begin(), slowdowns.end());
+    Json row = slowdowns.empty() ? Json() : Json::array();
+    for (const auto& [maps, slowdown] : Spread(std::move(slowdowns), kMostSlowdowns))
+      row.push_back({{"maps", maps}, {"slowdown", Rounded(slowdown)}});
+    json.push_back(std::move(row));
+  }
+  return json;
+}
+
+Json LateJson(const Material& material) {
+  Json json = Json::array();
+  std::vector<std::size_t> told(material.design.schedulers);
+  for (const RunRecord* record : material.counting) {
+    if (record->run.second) continue;
+    const std::vector<sim::JobRow>& jobs = record->outcome.result.jobs;
+    Micros first = jobs.empty() ? 0 : jobs.front().submit;
+    for (const sim::JobRow& job : jobs) first = job.submitted ? std::min(first, job.submit) : first;
+    for (const sim::JobRow& job : jobs) {
+      if (!job.submitted || !job.Late() || told[record->run.scheduler]++ >= kMostLate) continue;
+      json.push_back({{"scheduler", record->run.scheduler},
+                      {"seed", record->run.seed},
+                      {"job", job.name},
+                      {"deadline", Seconds(job.deadline - first)},
+                      {"end", job.Ended() ? Seconds(job.end - first) : Json()}});
+    }
+  }
+  return json;
+}
+
+}  // namespace
+
+Json DocumentOf(const Material& material) {
+  const Subject& subject = *material.subject;
+  Json details = Json::array();
+  for (const DetailedRun& run : material.details) details.push_back(DetailsJson(run, subject.nodes, subject.settings));
+  return {{"format", "millrace.comparison/1"},
+          {"made", MadeJson(subject)},
+          {"workload", WorkloadJson(material)},
+          {"cluster", ClusterJson(subject.nodes)},
+          {"design", DesignJson(material)},
+          {"schedulers", subject.schedulers},
+          {"metrics", MetricsJson(material.judged)},
+          {"runs", RunsJson(material.counting)},
+          {"comparisons", ComparisonsJson(material)},
+          {"same_against_same", SameAgainstSameJson(material)},
+          {"winners", WinnersJson(material)},
+          {"sources", SourcesJson(material)},
+          {"details", std::move(details)},
+          {"turnarounds", TurnaroundsJson(material)},
+          {"slowdowns", SlowdownsJson(material)},
+          {"late", LateJson(material)},
+          {"simulated", nullptr},
+          {"warnings", WarningsOf(material)}};
+}
+
+Json FindingsOf(const Material& material) {
+  return {{"schedulers", material.subject->schedulers}, {"baseline", material.design.baseline},
+          {"comparisons", ComparisonsJson(material)},   {"same_against_same", SameAgainstSameJson(material)},
+          {"winners", WinnersJson(material)},           {"warnings", WarningsOf(material)}};
+}
+
+std::string TextOf(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace millrace::compare

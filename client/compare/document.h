@@ -1,0 +1,49 @@
+// The comparison document: all that is known of a comparison, as JSON. docs/comparison.md describes it, member by
+// member. Thread rule: free functions, any thread.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "client/compare/details.h"
+#include "client/compare/judge.h"
+#include "client/compare/machine.h"
+
+namespace millrace::compare {
+
+// What was compared, and by which command.
+struct Subject {
+  std::string at;                    // when the document was made, ISO 8601
+  std::vector<std::string> command;  // words
+  Machine machine;
+  std::string settings_text;  // of the scheduler file; empty if there was none
+  std::string workload_name, workload_text;
+  std::string where;  // as Arena::Kind
+  std::vector<NodeRow> nodes;
+  std::vector<std::string> schedulers;
+  std::vector<std::string> headline;  // keys of metrics
+  sim::CompareOptions options;
+  sched::Settings settings;
+};
+
+// Everything that a document is made of. Pointers outlive it.
+struct Material {
+  const Subject* subject = nullptr;
+  Design design;
+  std::vector<const RunRecord*> counting;  // as RunStore::Counting
+  std::vector<JudgedMetric> judged;
+  std::vector<DetailedRun> details;  // of each scheduler
+};
+
+// What a reader must know before believing the rest: sentences without a full stop.
+[[nodiscard]] std::vector<std::string> WarningsOf(const Material& material);
+
+[[nodiscard]] nlohmann::ordered_json DocumentOf(const Material& material);
+// Returns the members of the document that say how the comparison came out: schedulers, comparisons, same_against_same,
+// winners and warnings.
+[[nodiscard]] nlohmann::ordered_json FindingsOf(const Material& material);
+// Returns the JSON as text on one line, with a line break. Bytes that are not UTF-8 become the replacement character.
+[[nodiscard]] std::string TextOf(const nlohmann::ordered_json& json);
+
+}  // namespace millrace::compare

@@ -1,0 +1,37 @@
+// MakeRuns makes the runs of a comparison that are not there yet, one after another. Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/compare/run_store.h"
+
+namespace millrace::compare {
+
+// What is told of the runs as they are made.
+struct RunsWatch {
+  // Is asked before each run; true ends the making of runs.
+  std::function<bool()> stop = [] { return false; };
+  // A run begins. `warm_up` if it is discarded.
+  std::function<void(const PlannedRun& run, bool warm_up)> begun = [](const PlannedRun&, bool) {};
+  std::function<void(const RunRecord& record)> ended = [](const RunRecord&) {};
+};
+
+enum class Making { kComplete, kStopped };
+
+// Makes the runs that the design has and the store has not. `schedulers` are their names. A live arena makes a run for
+// the warmth first, which is discarded. A run without an outcome is tried kMostAgain more times, unless the failure is
+// kInvalid; kCancelled, which is how a live arena tells of a signal, ends the making of runs as `stop` does.
+//
+// Returns the arena's failure, or kCorrupt if the outputs of a run are not those of the other runs of its seed: then
+// the run is not kept. The rows of tasks and samples are kept of live runs only; the simulator can make them again.
+[[nodiscard]] Result<Making> MakeRuns(Arena& arena, const Design& design, const std::vector<std::string>& schedulers,
+                                      RunStore& store, const RunsWatch& watch);
+
+// Returns how many runs the design still lacks, if none is disturbed.
+[[nodiscard]] std::size_t RunsLeft(const Design& design, const RunStore& store);
+
+}  // namespace millrace::compare

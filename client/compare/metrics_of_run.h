@@ -1,0 +1,35 @@
+// What is compared: the figures of one run (docs/policies.md#metrics), and the dictionary that says what each is.
+// Thread rule: free functions, any thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/compare/arena.h"
+#include "schedulers/sim/statistics/verdict.h"
+
+namespace millrace::compare {
+
+struct Metric {
+  std::string_view key;   // on the command line and in the documents
+  std::string_view name;  // for people
+  std::string_view unit;  // "s", "bytes", "share" (0 to 1), "count" or "ratio"
+  sim::Better better;
+  std::string_view says;  // one sentence
+  // Returns nothing if the run does not know it, as the share of late jobs where no job has a deadline.
+  std::optional<double> (*of)(const RunOutcome& outcome);
+};
+
+// Returns all metrics, in the order in which they are shown.
+[[nodiscard]] std::span<const Metric> Metrics();
+// Returns null if there is none of this key.
+[[nodiscard]] const Metric* FindMetric(std::string_view key);
+[[nodiscard]] std::vector<std::string> MetricKeys();
+
+// Returns a value for people: "12.3 s", "1.5 GiB", "81.2%".
+[[nodiscard]] std::string FormatValue(const Metric& metric, double value);
+
+}  // namespace millrace::compare

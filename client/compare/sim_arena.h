@@ -1,0 +1,47 @@
+// SimArena: runs in the simulator. The jobs of a run are drawn from its seed, so all schedulers have the same ones; a
+// run that is made twice gives the same result. The samples of a run, over which fairness and distance are means, are
+// closer together than those of `millrace sim` if the workload is short. Thread rule: one thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/compare/arena.h"
+#include "schedulers/settings/settings.h"
+#include "schedulers/sim/model/simulate.h"
+#include "schedulers/sim/simulation_file.h"
+
+namespace millrace::compare {
+
+// Returns cluster and workload as the seed draws them.
+using DrawSimulation = std::function<Result<sim::SimulationFile>(std::uint64_t seed)>;
+
+class SimArena final : public Arena {
+ public:
+  struct Options {
+    sched::Settings settings;
+    bool slowdowns = false;  // every job is also run alone
+  };
+  // Draws the workload of `seed` at once. Fails as `draw` does.
+  [[nodiscard]] static Result<SimArena> Make(DrawSimulation draw, std::uint64_t seed, Options options);
+
+  [[nodiscard]] std::string Kind() const override { return "sim"; }
+  [[nodiscard]] std::vector<NodeRow> Nodes() const override;
+  [[nodiscard]] Result<RunOutcome> Run(const RunRequest& request) override;
+
+  // Of the seed that was drawn last.
+  [[nodiscard]] const sim::SimulationFile& drawn() const { return file_; }
+
+ private:
+  SimArena(DrawSimulation draw, Options options) : draw_(std::move(draw)), options_(std::move(options)) {}
+  [[nodiscard]] Status Draw(std::uint64_t seed);
+
+  DrawSimulation draw_;
+  Options options_;
+  std::uint64_t seed_ = 0;
+  sim::SimulationFile file_;
+  std::vector<Micros> alone_;
+};
+
+}  // namespace millrace::compare

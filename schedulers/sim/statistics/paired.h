@@ -1,0 +1,46 @@
+// Paired comparison: what repeated runs under two schedulers say of their difference.
+//
+// The runs are paired by seed: both schedulers had the same jobs, arrivals and data, so that what the seed brings drops
+// out of the difference (common random numbers). Effects come first, as ratio and shift with intervals; p values
+// and verdicts follow from the same pairs.
+//
+// - Ratio: rival / baseline, by RatioByBootstrapT (estimate.h).
+// - Shift: the Hodges-Lehmann estimate, the median of the means of all two differences (Walsh averages), with the exact
+//   interval of the signed-rank distribution (Hodges and Lehmann 1963; Hollander and Wolfe, "Nonparametric Statistical
+//   Methods", section 3.3). With fewer than 6 pairs no interval of 95% is finite.
+// - p: of the sign-flip test (Fisher 1935): the share of all 2^n ways to flip the signs of the differences whose sum
+//   is at least as far from 0. Exact up to kExactPairs pairs, by seeded draws above. It cannot be below 2 / 2^n, so
+//   that fewer than kFewestForSignificance pairs show nothing at 5%.
+// - Several comparisons: Holm's step-down adjustment (Holm 1979).
+//
+// Thread rule: free functions, any thread. The same values give the same results.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "schedulers/sim/statistics/estimate.h"
+
+namespace millrace::sim {
+
+inline constexpr std::uint32_t kExactPairs = 16;
+inline constexpr std::uint32_t kFewestForSignificance = 6;  // 2 / 2^6 = 0.031
+
+// Returns the two-sided p value of the mean being 0; 1 if all differences are 0. Requires: at least one value.
+[[nodiscard]] double SignFlipP(const std::vector<double>& differences, const Bootstrap& draws = {});
+
+// Returns the median of the Walsh averages. Requires: at least one value.
+[[nodiscard]] double HodgesLehmann(const std::vector<double>& differences);
+// Returns the same with its exact interval; nothing for fewer pairs than kFewestForSignificance. It is symmetric around
+// 0 by its assumption, as the signed-rank test is.
+[[nodiscard]] std::optional<Estimate> HodgesLehmannInterval(const std::vector<double>& differences);
+
+// Returns the p values adjusted for being read together, in the order given.
+[[nodiscard]] std::vector<double> HolmAdjusted(const std::vector<double>& p);
+
+// Returns Kendall's tau-b of two rankings, 1 for the same order, -1 for the reverse; nothing if one of them is all
+// alike. Requires: equal lengths.
+[[nodiscard]] std::optional<double> KendallTau(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace millrace::sim
