@@ -146,20 +146,6 @@ Status PrepareJob(const job::LookedAt& where, const std::string& executable, job
   return Status::Ok();
 }
 
-Result<JobId> Submit(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
-  job::JobRequest& request = prepared->request;
-  MILLRACE_TRY(CheckPaths(files, request));
-  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
-  const job::SplitBy split_by = request.description.split_by;
-  if (request.description.decompresses &&
-      (split_by == job::SplitBy::kBlock || split_by == job::SplitBy::kFixedRecords)) {
-    MILLRACE_ASSIGN(request.uncut, job::FindCompressedInput(files, request.inputs));
-  }
-  request.input_sample = job::SampleInput(files, request.inputs);
-  MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
-  return job::JobClient(files).Submit(request);
-}
-
 }  // namespace
 
 std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& args, const std::string& verb,
@@ -248,13 +234,29 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   return prepared;
 }
 
+Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
+  job::JobRequest& request = prepared->request;
+  MILLRACE_TRY(CheckPaths(files, request));
+  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
+  const job::SplitBy split_by = request.description.split_by;
+  if (request.description.decompresses &&
+      (split_by == job::SplitBy::kBlock || split_by == job::SplitBy::kFixedRecords)) {
+    MILLRACE_ASSIGN(request.uncut, job::FindCompressedInput(files, request.inputs));
+  }
+  request.input_sample = job::SampleInput(files, request.inputs);
+  if (!request.executable.path.empty()) return Status::Ok();
+  MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
+  return Status::Ok();
+}
+
 int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOptions& options) {
   SigintHold sigint;
   sigint.BeginThreads();
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { sigint.EndThreads(); });
   sigint.EndThreads();
   if (!files.ok()) return invocation.Fail("run", files.status(), kUnreachable);
-  const Result<JobId> job = Submit(invocation, **files, &prepared);
+  const Status complete = CompleteRequest(invocation, **files, &prepared);
+  const Result<JobId> job = complete.ok() ? job::JobClient(**files).Submit(prepared.request) : Result<JobId>(complete);
   if (!job.ok()) return invocation.Fail("run " + options.job, job.status());
   if (options.detach) {
     const std::string number = std::to_string(job->value);  // scripts read the last word of the line as a number

@@ -161,6 +161,7 @@ Result<sim::SimulationFile> LoadWorkload(const SimWords& words, const std::strin
     return LoadTrace(words, path, text, overrides);
   }
   MILLRACE_ASSIGN(sim::SimulationFile file, sim::LoadSimulation(path, overrides));
+  MILLRACE_TRY(file.CheckSimulable());
   if (!words.cluster.empty()) {
     MILLRACE_ASSIGN(sim::SimulationFile other, sim::LoadSimulation(words.cluster, overrides));
     file.cluster = std::move(other.cluster);

@@ -96,7 +96,7 @@ TEST_P(JournalOf, ARunGivesTheRowsOfTheRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JournalOf,
-                         testing::Values("fifo", "fair", "fair+delay", "fresh", "fresh-static", "lsap-fair", "fair+ccs",
+                         testing::Values("fifo", "fair", "fair+delay", "fresh-dynamic", "fresh-static", "lsap-fair", "fair+ccs",
                                          "fair+preempt", "capacity", "joss-t", "joss-j", "cp", "edf", "lsap", "dl"),
                          [](const auto& of) {
                            std::string name = of.param;
