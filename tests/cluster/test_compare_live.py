@@ -197,7 +197,7 @@ class CompareLive(unittest.TestCase):
         self.assertIn("1: jobs[0] (a): ", why('[[jobs]]\nname = "a"\nprogram = "grep"\nmaps = 1\n'))  # without its pattern
         self.assertIn("the cluster has 100 nodes, but a local one has at most 64; give --nodes",
                       why('[cluster]\nnodes = 100\n[[jobs]]\nname = "a"\nmaps = 1\n'))
-        self.assertIn(f'{self.workload}:1: data.d: there is no kind', why('[data.d]\nkind = "nonsense"\n[[jobs]]\nname = "a"\nmaps = 1\ndata = "d"\n'))
+        self.assertIn(f'{self.workload}:1: data.d: no data of the kind "nonsense"', why('[data.d]\nkind = "nonsense"\n[[jobs]]\nname = "a"\nmaps = 1\ndata = "d"\n'))
         self.assert_nothing_left()
 
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/file.h"
 #include "client/job_client/subprocess.h"
@@ -23,7 +24,9 @@ Status Generate(const DataFile& file, const std::string& programs, const std::st
                                     "--seed", std::to_string(file.seed), "--threads", "1", "-o", path},
                                    limits));
   if (ran.exit_status == 0) return Status::Ok();
-  const std::string said = ran.error.substr(0, ran.error.find('\n'));
+  constexpr std::string_view kProgram = "millrace-generate: ";
+  std::string said = ran.error.substr(0, ran.error.find('\n'));
+  if (said.starts_with(kProgram)) said.erase(0, kProgram.size());
   return Invalid(file.place + ": " + (said.empty() ? "millrace-generate failed" : said));
 }
 
