@@ -97,12 +97,11 @@ class CompareLive(unittest.TestCase):
         self.scratch = os.path.join(self.directory, "tmp")
         os.mkdir(self.scratch)
         self.workload = os.path.join(self.directory, "w.toml")
-        with open(self.workload, "w", encoding="utf-8") as f:
-            f.write(WORKLOAD)
+        self.write_workload(WORKLOAD)
         shutil.copy(os.path.join(os.path.dirname(MILLRACE), "grep"), os.path.join(self.directory, "own-job"))
 
-    def start(self, kind, *schedulers, master="", seed="1"):
-        environment = {**os.environ, "TMPDIR": self.scratch, "MASTER": master}
+    def start(self, kind, *schedulers, master="", seed="1", patience="300"):
+        environment = {**os.environ, "TMPDIR": self.scratch, "MASTER": master, "PATIENCE": patience}
         return subprocess.Popen([COMPARE_LIVE, MILLRACE, kind, self.workload, seed, *schedulers], env=environment, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
 
@@ -156,6 +155,11 @@ class CompareLive(unittest.TestCase):
                     job = by_name[row["name"]]
                     for column, key in (("submit", "submitted"), ("start", "first_launch"), ("end", "ended")):
                         self.assertAlmostEqual(float(row[column]), (job[key] - begin) / 1e6, places=5, msg=(row, column))
+            exported = os.path.join(self.directory, "exported.toml")
+            cluster.run("history", "export", "--since", "1h", "-o", exported)
+            self.assertEqual(cluster.run("history", "export")[0].decode().count("[[jobs]]"), 16)
+            simulated = json.loads(cluster.run("sim", exported, "--scheduler", "fifo,fair", "--json")[0])
+            self.assertEqual([one["jobs"] for one in simulated], [16, 16])
             # Programs were forgotten before the second run, and it has learnt those of its own.
             self.assertEqual(cluster.run("scheduler", "forget")[0], b"forgotten: 4 programs\n")
             self.assertEqual(cluster.run("scheduler", "show")[0].split()[0], b"capacity")
@@ -163,13 +167,35 @@ class CompareLive(unittest.TestCase):
                              sorted([b"/.millrace", b"/in", b"/out", b"/out2"]))
         self.assert_nothing_left()
 
+    def write_workload(self, text):
+        with open(self.workload, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def write_own_job(self, instead):
+        """A job like grep, whose tasks do this in the shell first."""
+        with open(os.path.join(self.directory, "own-job"), "w", encoding="utf-8") as f:
+            f.write(f'#!/bin/sh\ncase "$1" in --millrace-describe|--millrace-prepare) ;; *) {instead} ;; esac\n'
+                    f'exec {os.path.dirname(MILLRACE)}/grep "$@"\n')
+
+    def test_a_job_that_fails_is_part_of_what_came_of_a_run(self):
+        self.write_own_job("exit 3")
+        own = '[[jobs]]\nname = "bad"\nprogram = "./own-job"\nmaps = 1\nmax_attempts = 1\noptions = { "grep.pattern" = "a" }\n'
+        self.write_workload(f'block_size = "64K"\n[cluster]\nnodes = 1\n{own}[[jobs]]\nname = "good"\nmaps = 1\nmap_time = 0.1\nmap_cores = 0\n')
+        (run,) = self.run_all("local", "fifo")
+        self.assertEqual([(job["name"], job["outcome"]) for job in run.jobs], [("bad-0", "failed"), ("good-0", "succeeded")])
+        self.assertEqual(run.jobs[0]["failed"], "1")
+
+    def test_a_run_that_gets_no_further_ends_and_names_the_job(self):
+        self.write_workload('[cluster]\nnodes = 1\nreduce_slots = 0\n[[jobs]]\nname = "a"\nmaps = 1\nlocated = false\nmap_time = 0.1\nreduces = 1\n')
+        self.assertEqual(self.run_all("local", "fifo", status=1, patience="2").strip(),
+                         'job1 ("a-0") has got no further for 2 s: 1 of 1 maps and 0 of 1 reduces have ended; its logs may say why')
+        self.assert_nothing_left()
+
     def interrupt(self, how):
         """Ends a run by this signal while its jobs run."""
-        with open(self.workload, "a", encoding="utf-8") as f:
-            f.write('[[jobs]]\nname = "long"\nmaps = 9\nmap_time = 1000\nmap_cores = 0\n')
-        own, ran = os.path.join(self.directory, "own-job"), os.path.join(self.directory, "ran")
-        with open(own, "w", encoding="utf-8") as f:  # tells when a task of it begins
-            f.write(f'#!/bin/sh\ncase "$1" in --millrace-describe|--millrace-prepare) ;; *) touch {ran} ;; esac\nexec {os.path.dirname(MILLRACE)}/grep "$@"\n')
+        self.write_workload(WORKLOAD + '[[jobs]]\nname = "long"\nmaps = 9\nmap_time = 1000\nmap_cores = 0\n')
+        ran = os.path.join(self.directory, "ran")
+        self.write_own_job(f"touch {ran}")
         process = self.start("local", "fifo")
         await_file(ran, process)
         process.send_signal(how)
@@ -188,8 +214,7 @@ class CompareLive(unittest.TestCase):
 
     def test_what_is_wrong_is_told_with_its_line(self):
         def why(text):
-            with open(self.workload, "w", encoding="utf-8") as f:
-                f.write(text)
+            self.write_workload(text)
             return self.run_all("local", "fifo", status=1).strip()
 
         self.assertEqual(why('[[jobs]]\nname = "a"\nprogram = "wordcont"\nmaps = 1\n'),

@@ -1,9 +1,9 @@
 // Runs a workload live under some schedulers and prints what came of it, for test_compare_live.py:
 //
-//   compare_live MILLRACE KIND WORKLOAD SEED SCHEDULER...       MASTER in the environment names the cluster of KIND
-//   cluster
+//   compare_live MILLRACE KIND WORKLOAD SEED SCHEDULER...
 //
-// For each run: a line "run SCHEDULER OUTPUTS", then the jobs as JobsCsv has them, and a line "tasks N NODES
+// MASTER in the environment names the cluster of KIND cluster, PATIENCE is for how many seconds a run may get no
+// further. For each run: a line "run SCHEDULER OUTPUTS", then the jobs as JobsCsv has them, and a line "tasks N NODES
 // DISTURBED".
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   options.invocation.console = console::SystemConsole();
   options.invocation.self = argv[1], options.invocation.user = "tester";
   if (const char* master = std::getenv("MASTER")) options.invocation.master = master;
+  if (const char* patience = std::getenv("PATIENCE")) options.patience = std::atoi(patience) * kSecond;
   options.kind = argv[2], options.workload = argv[3];
   options.sample_interval = 100 * kMillisecond;
   const auto fail = [](const Status& why) {
