@@ -129,7 +129,6 @@ class JobRunner {
 
   Status ReadJournal() {
     std::map<std::uint64_t, std::string> lines;
-    std::optional<std::uint64_t> first;
     const auto take = [&lines](std::uint64_t number, const std::string& line) { lines[number] = line; };
     MILLRACE_TRY(client_.History(JobId{0}, take));  // of nodes and schedulers
     for (const auto& [job, index] : run_.jobs) MILLRACE_TRY(client_.History(job, take));

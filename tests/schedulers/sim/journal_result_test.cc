@@ -96,8 +96,9 @@ TEST_P(JournalOf, ARunGivesTheRowsOfTheRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JournalOf,
-                         testing::Values("fifo", "fair", "fair+delay", "fresh-dynamic", "fresh-static", "lsap-fair", "fair+ccs",
-                                         "fair+preempt", "capacity", "joss-t", "joss-j", "cp", "edf", "lsap", "dl"),
+                         testing::Values("fifo", "fair", "fair+delay", "fresh-dynamic", "fresh-static", "lsap-fair",
+                                         "fair+ccs", "fair+preempt", "capacity", "joss-t", "joss-j", "cp", "edf",
+                                         "lsap", "dl"),
                          [](const auto& of) {
                            std::string name = of.param;
                            std::erase_if(name, [](char c) { return c == '+' || c == '-'; });
