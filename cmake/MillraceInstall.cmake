@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, as two components:
 #   runtime   bin/millrace and the tools; the program, its minder and the bundled jobs in libexec/millrace, so that jobs
-#             called grep or sleep shadow nothing
+#             called grep or sleep shadow nothing; workload files in share/millrace/workloads
 #   dev       include/millrace, lib/libmillrace.a and the package for find_package(millrace)
 # bin/millrace is a link: the program finds what lies beside the file that it is.
 include(GNUInstallDirs)
@@ -15,6 +15,13 @@ file(RELATIVE_PATH program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIB
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/install)
 file(CREATE_LINK ${program} ${PROJECT_BINARY_DIR}/install/millrace SYMBOLIC)
 install(FILES ${PROJECT_BINARY_DIR}/install/millrace COMPONENT runtime DESTINATION ${CMAKE_INSTALL_BINDIR})
+# The program runs it, too, and looks for it beside itself.
+file(RELATIVE_PATH generate ${CMAKE_INSTALL_FULL_LIBEXECDIR}/millrace ${CMAKE_INSTALL_FULL_BINDIR}/millrace-generate)
+file(CREATE_LINK ${generate} ${PROJECT_BINARY_DIR}/install/millrace-generate SYMBOLIC)
+install(FILES ${PROJECT_BINARY_DIR}/install/millrace-generate COMPONENT runtime
+        DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
+install(DIRECTORY examples/workloads/ COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DATADIR}/millrace/workloads
+        FILES_MATCHING PATTERN "*.toml")
 
 # Puts the static libraries that a target stands on into the list, each once, and the others that are linked.
 function(millrace_collect_libraries target into_own into_others)

@@ -34,6 +34,9 @@ interface Master extends(N.NameProvider) {
   explainWaits @12 (jobs :List(UInt32)) -> (waits :List(SchedulerView.Wait));
   # Returns why no further tasks of these jobs are launched, as far as it is known of them; of all if none is named. As many as an
   # answer holds.
+  forgetPrograms @13 () -> (programs :UInt32);
+  # Forgets what jobs that have ended showed of their programs (schedulers/history/job_history.h). Returns when that is on disk,
+  # with how many records there were. Jobs that were submitted before keep what they were given.
 }
 
 # What the active scheduler says of itself (schedulers/core/policy_view.h).

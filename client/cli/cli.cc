@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "base/version.h"
 #include "client/cli/completion.h"
+#include "client/cli/history_command.h"
 #include "client/cli/job_command.h"
 #include "client/cli/node_command.h"
 #include "client/cli/run_command.h"
@@ -81,6 +82,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       {"fs", "the file system: ls, put, get, cat and so on", FsCommand, {}},
       Branch("node", "list, decommission and inspect workers", NodeVerbs()),
       Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
+      Branch("history", "write what has happened as a workload file", HistoryVerbs()),
       {"sim", "simulate a workload under schedulers", SimCommand, {}},
   };
   for (const dfs::FsVerb& verb : dfs::FsVerbs()) verbs[2].below.push_back(verb.name);

@@ -8,6 +8,7 @@
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/text.h"
+#include "client/cli/history_command.h"
 #include "client/cli/job_logs.h"
 #include "client/cli/report.h"
 #include "client/cli/rerun_command.h"
@@ -216,23 +217,6 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
   return kDone;
 }
 
-// Returns the lines of one job, or of everything, in the order in which they happened.
-Result<std::map<std::uint64_t, std::string>> Journal(job::JobClient client, std::optional<JobId> only) {
-  std::vector<JobId> jobs;
-  if (only) {
-    jobs = {*only};
-  } else {
-    jobs = {JobId{0}};  // job 0 holds the lines of nodes and schedulers
-    MILLRACE_ASSIGN(const std::vector<job::JobStatus> all, client.List(false));
-    for (const job::JobStatus& status : all) jobs.push_back(status.job);
-  }
-  std::map<std::uint64_t, std::string> lines;
-  for (const JobId job : jobs) {
-    MILLRACE_TRY(client.History(job, [&](std::uint64_t number, const std::string& line) { lines[number] = line; }));
-  }
-  return lines;
-}
-
 int ShowHistory(const Invocation& invocation, const Words& args) {
   Arguments arguments(
       "job history", "[JOB]",
@@ -249,7 +233,7 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
   }
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job history", files.status(), kUnreachable);
-  const Result<std::map<std::uint64_t, std::string>> lines = Journal(job::JobClient(**files), only);
+  const Result<std::map<std::uint64_t, std::string>> lines = ReadJournal(job::JobClient(**files), only);
   if (!lines.ok()) return invocation.Fail("job history", lines.status());
   Printer out(invocation.console.out);
   console::JsonList list(out);

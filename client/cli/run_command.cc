@@ -156,21 +156,6 @@ Status PrepareJob(const job::LookedAt& where, const std::string& executable, job
   return Status::Ok();
 }
 
-Result<JobId> Submit(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
-  job::JobRequest& request = prepared->request;
-  MILLRACE_TRY(CheckPaths(files, request));
-  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
-  std::vector<std::string> cut;  // the inputs that are cut where they are not compressed
-  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-    const job::InputCut how = job::CutOf(request.description, i);
-    if (how.decompresses && how.split_by != job::SplitBy::kFile) cut.push_back(request.inputs[i]);
-  }
-  MILLRACE_ASSIGN(request.uncut, job::FindCompressedInput(files, cut));
-  request.input_sample = job::SampleInput(files, request.inputs);
-  MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
-  return job::JobClient(files).Submit(request);
-}
-
 // Becomes the pipeline's program, which drives its steps (client/pipeline/run_pipeline.h). What a job would be refused
 // for at once is checked here, before the first step runs. Returns only if that fails, with the exit status.
 int BecomePipeline(const Invocation& invocation, const Prepared& prepared, const RunOptions& options) {
@@ -303,13 +288,30 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   return prepared;
 }
 
+Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
+  job::JobRequest& request = prepared->request;
+  MILLRACE_TRY(CheckPaths(files, request));
+  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
+  std::vector<std::string> cut;  // the inputs that are cut where they are not compressed
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    const job::InputCut how = job::CutOf(request.description, i);
+    if (how.decompresses && how.split_by != job::SplitBy::kFile) cut.push_back(request.inputs[i]);
+  }
+  MILLRACE_ASSIGN(request.uncut, job::FindCompressedInput(files, cut));
+  request.input_sample = job::SampleInput(files, request.inputs);
+  if (!request.executable.path.empty()) return Status::Ok();
+  MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
+  return Status::Ok();
+}
+
 int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOptions& options) {
   SigintHold sigint;
   sigint.BeginThreads();
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { sigint.EndThreads(); });
   sigint.EndThreads();
   if (!files.ok()) return invocation.Fail("run", files.status(), kUnreachable);
-  const Result<JobId> job = Submit(invocation, **files, &prepared);
+  const Status complete = CompleteRequest(invocation, **files, &prepared);
+  const Result<JobId> job = complete.ok() ? job::JobClient(**files).Submit(prepared.request) : Result<JobId>(complete);
   if (!job.ok()) return invocation.Fail("run " + options.job, job.status());
   if (options.detach) {
     const std::string number = std::to_string(job->value);  // scripts read the last word of the line as a number

@@ -41,6 +41,10 @@ struct Prepared {
 };
 [[nodiscard]] Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& options);
 
+// Completes the request by what the cluster says: looks at the input, lets the job prepare itself, and stores its
+// executable, unless the request names where that is.
+[[nodiscard]] Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared);
+
 // Submits the job and waits for it. Returns the exit status.
 [[nodiscard]] int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOptions& options);
 

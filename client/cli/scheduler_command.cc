@@ -138,6 +138,20 @@ int SetScheduler(const Invocation& invocation, const Words& args) {
   return set.ok() ? kDone : invocation.Fail("scheduler set", set);
 }
 
+int ForgetPrograms(const Invocation& invocation, const Words& args) {
+  Arguments arguments("scheduler forget", "",
+                      "Forgets what earlier runs of programs showed (times of tasks, sizes of outputs), from which cp, "
+                      "joss and fresh estimate. Jobs that are submitted already keep their estimates.");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("scheduler forget", files.status(), kUnreachable);
+  const Result<std::uint32_t> programs = job::JobClient(**files).ForgetPrograms();
+  if (!programs.ok()) return invocation.Fail("scheduler forget", programs.status());
+  Printer(invocation.console.out) << "forgotten: " << std::to_string(*programs)
+                                  << (*programs == 1 ? " program\n" : " programs\n");
+  return kDone;
+}
+
 }  // namespace
 
 std::string SchedulerText(const View& view) {
@@ -183,6 +197,7 @@ std::vector<Verb> SchedulerVerbs() {
       {"list", "the schedulers that there are", ListSchedulers, {}},
       {"show", "the one in use, its pools, and why jobs wait", ShowScheduler, {}},
       {"set", "change it", SetScheduler, {}},
+      {"forget", "forget what earlier runs of programs showed", ForgetPrograms, {}},
   };
 }
 

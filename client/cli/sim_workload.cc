@@ -107,7 +107,7 @@ Result<WorkloadSource> WorkloadSource::Read(const WorkloadWords& words, const st
 }
 
 Result<sim::ClusterSpec> WorkloadSource::ClusterFor(const sim::Overrides& overrides) const {
-  MILLRACE_ASSIGN(sim::SimulationFile file, sim::ParseSimulation(cluster_text_, words_.cluster, overrides));
+  MILLRACE_ASSIGN(sim::SimulationFile file, sim::ParseSimulationAt(words_.cluster, cluster_text_, overrides));
   return std::move(file.cluster);
 }
 
@@ -115,7 +115,7 @@ Result<sim::SimulationFile> WorkloadSource::DrawTrace(const sim::Overrides& over
   sim::SimulationFile file;
   file.cluster = sim::DefaultCluster(overrides);
   if (!words_.cluster.empty()) {
-    MILLRACE_ASSIGN(file, sim::ParseSimulation(cluster_text_, words_.cluster, overrides));
+    MILLRACE_ASSIGN(file, sim::ParseSimulationAt(words_.cluster, cluster_text_, overrides));
   }
   sim::SwimOptions options;
   options.block_size = overrides.block_size.value_or(options.block_size);
@@ -142,7 +142,8 @@ Result<sim::SimulationFile> WorkloadSource::Draw(std::optional<std::uint64_t> se
   if (seed) overrides.seed = seed;
   sim::SimulationFile file;
   if (IsToml(path_)) {
-    MILLRACE_ASSIGN(file, sim::ParseSimulation(text_, path_, overrides));
+    MILLRACE_ASSIGN(file, sim::ParseSimulationAt(path_, text_, overrides));
+    MILLRACE_TRY(file.CheckSimulable());
     if (!words_.cluster.empty()) {
       MILLRACE_ASSIGN(file.cluster, ClusterFor(overrides));
     }

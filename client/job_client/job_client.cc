@@ -324,6 +324,15 @@ Result<std::uint64_t> JobClient::DiscardUnknown(NodeId node) {
   return blocks;
 }
 
+Result<std::uint32_t> JobClient::ForgetPrograms() {
+  std::uint32_t programs = 0;
+  MILLRACE_TRY(Ask("forget what is learnt of programs", [&](Master::Client master) {
+    return master.forgetProgramsRequest().send().then(
+        [&programs](capnp::Response<Master::ForgetProgramsResults>&& answer) { programs = answer.getPrograms(); });
+  }));
+  return programs;
+}
+
 Result<SchedulerView> JobClient::ShowScheduler() {
   SchedulerView view;
   MILLRACE_TRY(Ask("show the scheduler", [&](Master::Client master) {

@@ -56,6 +56,9 @@ class JobClient {
   // Sets the scheduler; that is on disk when this returns.
   Status SetScheduler(const std::string& name);
   Result<SchedulerView> ShowScheduler();
+  // Has the master forget what jobs showed of their programs; that is on disk when this returns. Returns how many
+  // records there were.
+  Result<std::uint32_t> ForgetPrograms();
   // Returns why the job waits for further slots, an entry for each kind that it could use; nothing if the master is too
   // old to say.
   Result<std::vector<SchedulerView::Wait>> ExplainWaits(JobId job);

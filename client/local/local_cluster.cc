@@ -64,6 +64,10 @@ std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int6
   // All of them are on one machine. A setting of the user comes later, and prevails.
   const std::uint64_t memory = MachineMemory() / static_cast<std::uint64_t>(options.workers);
   settings.push_back("worker.memory=" + std::to_string(memory));
+  const auto own = static_cast<std::size_t>(n);
+  if (own < options.settings_of_worker.size()) {
+    settings.insert(settings.end(), options.settings_of_worker[own].begin(), options.settings_of_worker[own].end());
+  }
   settings.insert(settings.end(), options.worker_settings.begin(), options.worker_settings.end());
   return settings;
 }
@@ -96,10 +100,15 @@ Status LocalCluster::MakeDirectory(const ClusterOptions& options) {
   }
   MILLRACE_TRY(MakeDirectories(options.keep));
   MILLRACE_ASSIGN(const std::vector<std::string> inside, ListDirectory(options.keep));
-  if (!inside.empty()) return Exists("--keep " + Quote(options.keep) + ": the directory is not empty; choose another");
+  if (!inside.empty() && !options.again)
+    return Exists("--keep " + Quote(options.keep) + ": the directory is not empty; choose another");
   char path[PATH_MAX];
   if (::realpath(options.keep.c_str(), path) == nullptr) return FromErrno(errno, "directory " + Quote(options.keep));
   directory_ = path;
+  // By these files the daemons say that they are there.
+  for (const std::string& name : inside) {
+    if (name == "address" || name.ends_with(".ready")) ::unlink(In(name).c_str());
+  }
   return Status::Ok();
 }
 
@@ -156,7 +165,7 @@ Status LocalCluster::AwaitFile(const std::string& name, Signals& signals) {
 Result<LocalCluster> LocalCluster::Start(const std::string& program, const ClusterOptions& options, Signals& signals) {
   LocalCluster cluster;
   MILLRACE_TRY(cluster.MakeDirectory(options));
-  MILLRACE_ASSIGN(Guardian guardian, Guardian::Start(options.keep.empty() ? cluster.directory_ : ""));
+  MILLRACE_ASSIGN(Guardian guardian, Guardian::Start(options.keep.empty() ? cluster.directory_ : options.if_killed));
   cluster.guardian_.emplace(std::move(guardian));
   cluster.changes_ = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!cluster.changes_.valid() ||
@@ -164,7 +173,7 @@ Result<LocalCluster> LocalCluster::Start(const std::string& program, const Clust
     return FromErrno(errno, "watch " + Quote(cluster.directory_));
   }
   const std::vector<std::string> master = MasterSettings(options, cluster.directory_);
-  MILLRACE_TRY(cluster.InitMaster(program, master));
+  if (!options.again) MILLRACE_TRY(cluster.InitMaster(program, master));
   MILLRACE_TRY(cluster.StartDaemon(program, "master", master));
   MILLRACE_TRY(cluster.AwaitFile("address", signals));
   MILLRACE_ASSIGN(cluster.address_, ReadWholeFile(cluster.In("address")));

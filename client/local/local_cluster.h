@@ -20,7 +20,10 @@ struct ClusterOptions {
   std::int64_t datacenters = 1;                               // rack r is in datacenter r modulo `datacenters`
   std::string scheduler;                                      // empty: the master's default
   std::vector<std::string> master_settings, worker_settings;  // key=value
+  std::vector<std::vector<std::string>> settings_of_worker;   // of worker n alone, before `worker_settings`
   std::string keep;                                           // the directory, which then stays; empty: a temporary one
+  bool again = false;     // `keep` holds the master's and the workers' directories of a cluster that has ended
+  std::string if_killed;  // with `keep`: a directory that is removed if this process is killed; empty: none
 };
 
 // Puts "key=value" where it belongs by the key's first part. kInvalid for one that is neither a master's nor a
@@ -57,6 +60,7 @@ class LocalCluster {
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] int registry() const { return guardian_->registry(); }
+  [[nodiscard]] pid_t master() const { return daemons_.front().process.pid(); }
 
  private:
   struct Daemon {

@@ -1,14 +1,17 @@
 // Makes load of any shape, after the load generator of Hadoop's GridMix. Maps keep a part of the records, reduces keep
 // a part of what comes to them (more than 100% makes copies), and each record costs some CPU work. So a job can be a
-// scan, a sort, a filter, or bound by the CPU. The records of LoadGen are the lines of its input; those of
+// scan, a sort, a filter, or bound by the CPU. A task can also sleep when it has done its work, so that it takes a time
+// that does not depend on what else the machine does. The records of LoadGen are the lines of its input; those of
 // LoadGenRandom are made from a seed. Of the first n records of a task, ceil(n * kept part) are written.
 #pragma once
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "client/api/job.h"
 
@@ -48,16 +51,23 @@ class LoadGenBase {
     options.Real("loadgen.keep_reduce", 100, 0, 10'000, "percent of what comes to them that reduces write");
     options.Integer("loadgen.map_work", 0, 0, kMostWork, "rounds of work for each record of a map, of about 4 ns");
     options.Integer("loadgen.reduce_work", 0, 0, kMostWork, "rounds of work for each record of a reduce");
+    constexpr Micros kLongest = 24 * 3600 * kSecond;
+    options.Duration("loadgen.map_time", 0, 0, kLongest, "how long a map sleeps after its last record");
+    options.Duration("loadgen.reduce_time", 0, 0, kLongest, "how long a reduce sleeps after its last record");
   }
 
   explicit LoadGenBase(TaskContext& context)
       : keep_(context.options().real(OptionOf(context, "loadgen.keep_map", "loadgen.keep_reduce"))),
         work_(static_cast<std::uint64_t>(
-            context.options().integer(OptionOf(context, "loadgen.map_work", "loadgen.reduce_work")))) {}
+            context.options().integer(OptionOf(context, "loadgen.map_work", "loadgen.reduce_work")))),
+        time_(context.options().duration(OptionOf(context, "loadgen.map_time", "loadgen.reduce_time"))) {}
 
   void Reduce(std::string_view line, auto& values, auto& emit) {
     for ([[maybe_unused]] const Nothing& value : values) Take(line, emit);
   }
+
+  void FinishMap(auto&) const { std::this_thread::sleep_for(std::chrono::microseconds(time_)); }
+  void FinishReduce(auto&) const { std::this_thread::sleep_for(std::chrono::microseconds(time_)); }
 
  protected:
   void Take(std::string_view line, auto& emit) {
@@ -72,6 +82,7 @@ class LoadGenBase {
 
   KeptPart keep_;
   std::uint64_t work_;
+  Micros time_;
 };
 
 struct LoadGen : LoadGenBase {

@@ -168,6 +168,12 @@ void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) 
   wants_progress_ = settings.ok() && settings->Of<sched::SpeculationSettings>().on();
 }
 
+std::size_t JobTracker::ForgetPrograms(Step* step) {
+  const std::vector<std::string> keys = history_.Clear();
+  for (const std::string& key : keys) step->batch.Remove(std::string(kHistoryPrefix) + key);
+  return keys.size();
+}
+
 // ---- nodes ----
 
 JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step) {

@@ -92,6 +92,8 @@ class JobTracker {
   // constructor decides: what the journal says of earlier ones only served to replay it. Requires: MakeScheduler makes
   // it.
   void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
+  // Forgets what is learnt of programs. Returns how many records there were.
+  std::size_t ForgetPrograms(Step* step);
 
   // ---- nodes ----
   // What the worker has to do after it registered.

@@ -161,6 +161,13 @@ class MasterServiceImpl final : public wire::Master::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> forgetPrograms(ForgetProgramsContext context) override {
+    Require(control_.CheckChange());
+    Step step = control_.Begin();
+    context.getResults().setPrograms(static_cast<std::uint32_t>(control_.jobs().ForgetPrograms(&step)));
+    return control_.Finish(std::move(step));
+  }
+
   kj::Promise<void> setScheduler(SetSchedulerContext context) override {
     Require(control_.CheckChange());
     const std::string name = ToString(context.getParams().getName());

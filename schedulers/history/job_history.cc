@@ -61,6 +61,13 @@ std::optional<HistoryRecord> JobHistory::Record(const JobState& job) {
   return HistoryRecord{std::move(key), Format(sums)};
 }
 
+std::vector<std::string> JobHistory::Clear() {
+  std::vector<std::string> keys;
+  for (const auto& [key, sums] : records_) keys.push_back(key);
+  records_.clear();
+  return keys;
+}
+
 JobProfile JobHistory::Lookup(const std::string& program, const std::string& input_type) const {
   const auto at = records_.find(Key(program, input_type));
   if (at == records_.end()) return {};

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
@@ -37,6 +38,8 @@ class JobHistory {
   // Puts a stored record back. Returns false, and changes nothing, if this is not what Record returned. Never throws,
   // whatever the bytes.
   [[nodiscard]] bool Restore(std::string_view key, std::string_view value);
+  // Forgets everything. Returns the keys of the records to remove from the store.
+  [[nodiscard]] std::vector<std::string> Clear();
   [[nodiscard]] std::size_t size() const { return records_.size(); }
 
  private:

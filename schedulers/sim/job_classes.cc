@@ -41,7 +41,7 @@ Arrival ReadArrival(TomlSection& section) {
 
 void ReadTaskKeys(TomlSection& section, JobClass* read) {
   section.Draws("maps", Unit::kNumber, &read->maps);
-  section.Draws("input", Unit::kBytes, &read->input);
+  if (!section.Name("input")) section.Draws("input", Unit::kBytes, &read->input);
   section.Draws("split", Unit::kBytes, &read->split);
   section.Draws("reduces", Unit::kNumber, &read->reduces);
   section.Draws("reduces_per_map", Unit::kNumber, &read->reduces_per_map);
@@ -54,11 +54,45 @@ void ReadTaskKeys(TomlSection& section, JobClass* read) {
   section.Draws("map_output", Unit::kNumber, &read->map_output);
   section.Draws("reduce_output", Unit::kNumber, &read->reduce_output);
   section.Real("reduce_skew", &read->reduce_skew, 0, 100);
-  if (read->maps && read->input) section.Fail("input", "`maps` is given too; leave one of them out");
+  if (read->maps && read->input && !section.Name("input"))
+    section.Fail("input", "`maps` is given too; leave one of them out");
 }
 
-JobClass ReadClass(TomlSection& section) {
+// Reads what a live run needs of a class. `input` may name its data instead of saying how much it reads.
+void ReadLiveKeys(TomlSection& section, const LiveParts& parts, JobClass* read, LiveClass* live) {
+  SimJob& common = read->common;
+  section.Text("program", &common.program);
+  section.Text("data", &common.input);
+  section.Pairs("options", &live->options);
+  if (const auto name = section.Name("input")) {
+    const DataSet* set = parts.Find(*name);
+    if (set == nullptr) return section.Fail("input", "there is no [data." + *name + "]");
+    if (section.Has("data")) section.Fail("data", "`input` names the data too; leave one of them out");
+    if (!read->maps && set->size == 0)
+      return section.Fail("input", "how much is read is not known; give `maps`, or a `size` in [data." + *name + "]");
+    common.input = *name;
+    if (!read->maps) read->input = Distribution::Constant(static_cast<double>(set->size) / read->size_factor);
+  }
+  live->name = read->name, live->program = common.program, live->data = common.input;
+  live->place = section.Where();
+}
+
+// Notes a class with a program and without the times that a simulation needs.
+void NoteUntimed(const TomlSection& section, const JobClass& read, LiveParts* parts) {
+  if (read.common.program.empty() || !parts->untimed.empty()) return;
+  const bool maps = section.Has("map_time") || section.Has("map_rate");
+  const bool reduces = section.Has("reduce_time") || section.Has("reduce_rate") ||
+                       !(section.Has("reduces") || section.Has("reduces_per_map"));
+  if (maps && reduces) return;
+  const std::string key = maps ? "reduce_time" : "map_time";
+  parts->untimed = section.Where(key) + ": is missing, so that " + Quote(read.common.program) +
+                   " can be run and not simulated; say how long its " + (maps ? "reduces" : "maps") +
+                   " take, such as " + key + " = \"5s\"";
+}
+
+JobClass ReadClass(TomlSection& section, const Scaling& scaling, LiveParts* parts) {
   JobClass read;
+  read.size_factor = scaling.sizes;
   section.Text("name", &read.name);
   section.Integer("count", &read.count, 0, kMostJobs);
   ReadTaskKeys(section, &read);
@@ -74,9 +108,9 @@ JobClass ReadClass(TomlSection& section) {
   section.Draws("estimate_bias", Unit::kNumber, &read.estimate_bias);
   SimJob& common = read.common;
   section.Durations("locality_waits", &common.locality_waits);
-  section.Text("program", &common.program);
+  ReadLiveKeys(section, *parts, &read, &parts->classes.emplace_back());
+  NoteUntimed(section, read, parts);
   section.Text("input_type", &common.input_type);
-  section.Text("data", &common.input);
   section.Bool("located", &read.located);
   section.Nodes("places", &common.replicas);
   if (!read.located && !common.replicas.empty()) section.Fail("places", "`located = false` is given too");
@@ -87,6 +121,17 @@ JobClass ReadClass(TomlSection& section) {
   if (std::optional<TomlSection> arrival = section.Table("arrival")) read.arrival = ReadArrival(*arrival);
   section.Finish();
   return read;
+}
+
+void ReadData(TomlSection& root, const Scaling& scaling, LiveParts* live) {
+  for (auto& [name, section] : root.Named("data")) {
+    DataSet& set = live->data.emplace_back();
+    set.name = name, set.kind = "text", set.place = section.Where();
+    section.Text("kind", &set.kind);
+    section.Bytes("size", &set.size, 1);
+    set.size = static_cast<std::uint64_t>(std::llround(static_cast<double>(set.size) * scaling.sizes));
+    section.Finish();
+  }
 }
 
 // Returns the jobs' times of submission, in the order of the jobs.
@@ -109,7 +154,18 @@ void Arrive(const Arrival& arrival, Random random, std::vector<SimJob>& jobs, co
 
 }  // namespace
 
-std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, std::uint64_t block_size) {
+void ScaleTimes(double factor, SimJob* job) {
+  const auto scale = [factor](Micros* time) {
+    if (*time > 0) *time = std::max<Micros>(1, ToMicros(static_cast<double>(*time) * factor));
+  };
+  scale(&job->submit), scale(&job->deadline), scale(&job->map_time), scale(&job->reduce_time);
+  for (SimMap& map : job->maps) scale(&map.cpu);
+  for (SimReduce& reduce : job->reduces) scale(&reduce.cpu);
+  for (Micros& wait : job->locality_waits) scale(&wait);
+}
+
+std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, const Scaling& scaling, LiveParts* live) {
+  ReadData(root, scaling, live);
   std::optional<Arrival> common;
   if (std::optional<TomlSection> section = root.Table("arrival")) common = ReadArrival(*section);
   std::vector<SimJob> jobs;
@@ -117,12 +173,13 @@ std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, std::uint64_
   std::uint64_t tasks = 0;
   std::uint32_t number_of_class = 0;
   for (TomlSection& section : root.Tables("jobs")) {
-    const JobClass read = ReadClass(section);
+    const JobClass read = ReadClass(section, scaling, live);
     if (!section.ok()) return {};
     std::vector<std::size_t> own;
     for (std::uint32_t i = 0; i < read.count; ++i) {
       (read.arrival ? own : shared).push_back(jobs.size());
-      jobs.push_back(DrawJob(read, i, block_size, Random(MixSeeds(seed, number_of_class, i, 1))));
+      jobs.push_back(DrawJob(read, i, live->block_size, Random(MixSeeds(seed, number_of_class, i, 1))));
+      live->class_of.push_back(number_of_class);
       tasks += jobs.back().maps.size() + jobs.back().reduces.size();
       if (tasks > kMostTasks || jobs.size() > kMostJobs) {
         section.Fail("count", "the workload has more than 1000000 jobs or 100000000 tasks");
@@ -137,6 +194,7 @@ std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, std::uint64_
     for (std::size_t i = shared.size(); i > 1; --i) std::swap(shared[i - 1], shared[random.Below(i)]);
   }
   Arrive(common.value_or(Arrival{}), random, jobs, shared);
+  if (scaling.times != 1) std::ranges::for_each(jobs, [&](SimJob& job) { ScaleTimes(scaling.times, &job); });
   return jobs;
 }
 

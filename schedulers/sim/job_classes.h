@@ -1,16 +1,27 @@
-// The classes of jobs of a simulation file ([[jobs]]) and their arrivals. Private to schedulers/sim. Thread rule: free
-// functions, any thread.
+// The classes of jobs of a workload file ([[jobs]]), their arrivals and the data that they read ([data.NAME]). Private
+// to schedulers/sim. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "schedulers/sim/toml_section.h"
+#include "schedulers/sim/workload/live_parts.h"
 #include "schedulers/sim/workload/workload.h"
 
 namespace millrace::sim {
 
-// Returns the jobs by time of submission. `root` keeps what is wrong.
-[[nodiscard]] std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, std::uint64_t block_size);
+struct Scaling {
+  double sizes = 1;  // of the number of a job's tasks, of its `input` and of data sets
+  double times = 1;  // of all times that are the workload's and not the cluster's
+};
+
+// Returns the jobs, class by class. `root` keeps what is wrong; `live` gets the programs, the data and the class of
+// each job. Requires: live->block_size is set.
+[[nodiscard]] std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, const Scaling& scaling,
+                                           LiveParts* live);
+
+// Multiplies the times of a job by the factor.
+void ScaleTimes(double factor, SimJob* job);
 
 }  // namespace millrace::sim

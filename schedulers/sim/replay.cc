@@ -9,7 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/text.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/core/engine.h"
@@ -18,6 +17,7 @@
 #include "schedulers/journal/event_text.h"
 #include "schedulers/journal/journal_text.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/sim/journal_lines.h"
 
 namespace millrace::sim {
 namespace {
@@ -25,50 +25,7 @@ namespace {
 using sched::Event;
 using sched::JournalMark;
 
-// The policy until the journal names a scheduler. It decides nothing.
-class NoPolicy : public sched::Policy {
- public:
-  [[nodiscard]] std::string_view name() const override { return "none"; }
-  std::optional<AttemptId> NextToCompute(const sched::ClusterState&, Micros) override { return std::nullopt; }
-  std::optional<sched::Decision> Next(const sched::ClusterState&, Micros) override { return std::nullopt; }
-};
-
-struct Line {
-  std::uint64_t number = 0;
-  Micros time = 0;
-  std::variant<Event, JournalMark> content;
-
-  [[nodiscard]] const Event* event() const { return std::get_if<Event>(&content); }
-  [[nodiscard]] bool Is(JournalMark mark) const {
-    const auto* own = std::get_if<JournalMark>(&content);
-    return own != nullptr && *own == mark;
-  }
-};
-
-// Reads the next line that is neither empty nor a comment. Returns false at the end.
-bool NextLine(std::string_view* rest, std::string_view* line, std::uint64_t* number) {
-  while (!rest->empty()) {
-    const std::size_t end = std::min(rest->find('\n'), rest->size());
-    *line = rest->substr(0, end);
-    rest->remove_prefix(std::min(end + 1, rest->size()));
-    ++*number;
-    if (line->ends_with('\r')) line->remove_suffix(1);
-    if (!line->empty() && !line->starts_with('#')) return true;
-  }
-  return false;
-}
-
-Result<std::vector<Line>> ParseJournal(std::string_view journal, const std::string& file_name) {
-  std::vector<Line> lines;
-  std::string_view text;
-  std::uint64_t number = 0;
-  while (NextLine(&journal, &text, &number)) {
-    std::optional<sched::JournalLine> line = sched::ParseJournalLine(text);
-    if (!line) return Invalid(file_name + ":" + std::to_string(number) + ": " + Quote(text) + " is not an event");
-    lines.push_back({number, line->time, std::move(line->content)});
-  }
-  return lines;
-}
+using Line = JournalEntry;
 
 bool IsDecision(const Line& line) { return line.event() != nullptr && sched::IsDecision(*line.event()); }
 
@@ -245,7 +202,7 @@ class Replayer {
 
 Result<ReplayResult> ReplayJournal(std::string_view journal, const std::string& file_name, const std::string& scheduler,
                                    const sched::Settings& settings) {
-  MILLRACE_ASSIGN(std::vector<Line> lines, ParseJournal(journal, file_name));
+  MILLRACE_ASSIGN(std::vector<Line> lines, ReadJournalLines(journal, file_name));
   std::unique_ptr<sched::Policy> policy = std::make_unique<NoPolicy>();
   if (!scheduler.empty()) {
     std::string why;
@@ -265,7 +222,7 @@ Result<ReplayResult> ReplayJournal(std::string_view journal, const std::string& 
 bool LooksLikeJournal(std::string_view text) {
   std::string_view line;
   std::uint64_t number = 0;
-  return NextLine(&text, &line, &number) && sched::ParseJournalLine(line).has_value();
+  return NextJournalLine(&text, &line, &number) && sched::ParseJournalLine(line).has_value();
 }
 
 }  // namespace millrace::sim

@@ -1,6 +1,8 @@
 #include "schedulers/sim/simulation_file.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <utility>
 
 #include "base/file.h"
@@ -8,6 +10,7 @@
 #include "schedulers/events/limits.h"
 #include "schedulers/sim/job_classes.h"
 #include "schedulers/sim/toml_section.h"
+#include "schedulers/sim/workload/swim.h"
 
 namespace millrace::sim {
 namespace {
@@ -109,6 +112,14 @@ ClusterSpec ReadCluster(TomlSection& root, const Overrides& overrides, std::uint
   return cluster;
 }
 
+void ScaleFailures(double factor, ClusterSpec* cluster) {
+  const auto scaled = [factor](Micros time) { return static_cast<Micros>(static_cast<double>(time) * factor); };
+  for (NodeFailure& failure : cluster->failures) {
+    failure.at = scaled(failure.at);
+    if (failure.back > 0) failure.back = std::max(scaled(failure.back), failure.at + 1);
+  }
+}
+
 void ReadPlacement(TomlSection& root, const Overrides& overrides, Placement* placement) {
   if (std::optional<TomlSection> section = root.Table("placement")) {
     constexpr std::pair<std::string_view, Placement::Kind> kKinds[] = {
@@ -128,6 +139,51 @@ void ReadPlacement(TomlSection& root, const Overrides& overrides, Placement* pla
   placement->replication = overrides.replication.value_or(placement->replication);
 }
 
+using ReadFile = std::function<Result<std::string>(const std::string& name)>;
+
+// Adds the jobs of a SWIM trace ([trace]), which stands in the file or beside it.
+void ReadTrace(TomlSection& root, const ReadFile& read_file, const Scaling& scaling, SimulationFile* file) {
+  std::optional<TomlSection> section = root.Table("trace");
+  if (!section) return;
+  SwimOptions options;
+  options.block_size = file->live.block_size, options.scale = scaling.sizes, options.seed = file->seed;
+  options.nodes = static_cast<std::uint32_t>(file->cluster.nodes.size());
+  std::string name, lines;
+  std::uint32_t jobs = std::numeric_limits<std::uint32_t>::max();
+  double map_cores = 1, reduce_cores = 1;
+  section->Text("file", &name);
+  section->Text("lines", &lines);
+  section->Integer("jobs", &jobs, 1, jobs);
+  section->Bytes("bytes_per_reduce", &options.bytes_per_reduce, 1);
+  section->Duration("task_overhead", &options.task_overhead);
+  section->Rate("map_rate", &options.map_rate);
+  section->Rate("reduce_rate", &options.reduce_rate);
+  section->Integer("users", &options.users, 0, 1'000'000);
+  section->Real("user_skew", &options.user_skew, 0, 100);
+  section->Real("map_cores", &map_cores, 0, kMostFactor);
+  section->Real("reduce_cores", &reduce_cores, 0, kMostFactor);
+  if (options.map_rate <= 0) section->Fail("map_rate", "not above 0");
+  if (options.reduce_rate <= 0) section->Fail("reduce_rate", "not above 0");
+  if (section->Has("file") == section->Has("lines")) section->Fail("", "give either `file` or `lines`");
+  section->Finish();
+  if (!section->ok()) return;
+  if (section->Has("file")) {
+    Result<std::string> text = read_file(name);
+    if (!text.ok()) return section->Fail("file", text.status().message());
+    lines = std::move(*text);
+  }
+  Result<Workload> trace = ParseSwim(lines, section->Has("file") ? name : "line", options);
+  if (!trace.ok()) return section->Fail(section->Has("file") ? "file" : "lines", trace.status().message());
+  trace->jobs.resize(std::min<std::size_t>(trace->jobs.size(), jobs));
+  file->live.classes.push_back({"trace", "", "", {}, section->Where()});
+  for (SimJob& job : trace->jobs) {
+    ScaleTimes(scaling.times, &job);
+    job.group = "trace", job.map_cores = map_cores, job.reduce_cores = reduce_cores;
+    file->workload.jobs.push_back(std::move(job));
+    file->live.class_of.push_back(static_cast<std::uint32_t>(file->live.classes.size() - 1));
+  }
+}
+
 }  // namespace
 
 ClusterSpec DefaultCluster(const Overrides& overrides) {
@@ -136,8 +192,12 @@ ClusterSpec DefaultCluster(const Overrides& overrides) {
   return MakeCluster(shape.nodes, shape.racks, shape.datacenters, shape.slots);
 }
 
-Result<SimulationFile> ParseSimulation(std::string_view text, const std::string& file_name,
-                                       const Overrides& overrides) {
+Status SimulationFile::CheckSimulable() const { return live.untimed.empty() ? Status::Ok() : Invalid(live.untimed); }
+
+namespace {
+
+Result<SimulationFile> Parse(std::string_view text, const std::string& file_name, const Overrides& overrides,
+                             const ReadFile& read_file) {
   toml::table table;
   try {
     table = toml::parse(text, file_name);
@@ -148,19 +208,36 @@ Result<SimulationFile> ParseSimulation(std::string_view text, const std::string&
   Status failure;
   TomlSection root(table, "", file_name, &failure);
   SimulationFile file;
-  std::uint64_t block_size = 128 << 20;
+  Scaling scaling;
+  file.live.block_size = 128 << 20;
   file.workload.name = file_name;
   root.Text("name", &file.workload.name);
   root.Seed("seed", &file.seed);
-  root.Bytes("block_size", &block_size, 1);
+  root.Bytes("block_size", &file.live.block_size, 1);
   root.Duration("stop_at", &file.stop_at);
+  root.Real("size_factor", &scaling.sizes, 1 / kMostFactor, kMostFactor);
+  root.Real("time_factor", &scaling.times, 1 / kMostFactor, kMostFactor);
+  scaling.sizes = overrides.size_factor.value_or(scaling.sizes);
+  scaling.times = overrides.time_factor.value_or(scaling.times);
+  file.stop_at = static_cast<Micros>(static_cast<double>(file.stop_at) * scaling.times);
+  file.live.block_size = overrides.block_size.value_or(file.live.block_size);
   file.seed = overrides.seed.value_or(file.seed);
   file.cluster = ReadCluster(root, overrides, file.seed);
+  ScaleFailures(scaling.times, &file.cluster);
   ReadPlacement(root, overrides, &file.workload.placement);
-  file.workload.jobs = ReadJobs(root, file.seed, overrides.block_size.value_or(block_size));
+  file.workload.jobs = ReadJobs(root, file.seed, scaling, &file.live);
+  ReadTrace(root, read_file, scaling, &file);
   root.Finish();
   if (!failure.ok()) return failure;
   return file;
+}
+
+}  // namespace
+
+Result<SimulationFile> ParseSimulation(std::string_view text, const std::string& file_name,
+                                       const Overrides& overrides) {
+  return Parse(text, file_name, overrides,
+               [](const std::string&) { return Result<std::string>(Invalid("a text alone has no files beside it")); });
 }
 
 Result<std::string> ReadSimulation(const std::string& path) {
@@ -170,9 +247,16 @@ Result<std::string> ReadSimulation(const std::string& path) {
   return text;
 }
 
+Result<SimulationFile> ParseSimulationAt(const std::string& path, std::string_view text, const Overrides& overrides) {
+  const std::size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  return Parse(text, path, overrides,
+               [&](const std::string& name) { return ReadWholeFile(name.starts_with('/') ? name : directory + name); });
+}
+
 Result<SimulationFile> LoadSimulation(const std::string& path, const Overrides& overrides) {
   MILLRACE_ASSIGN(const std::string text, ReadSimulation(path));
-  return ParseSimulation(text, path, overrides);
+  return ParseSimulationAt(path, text, overrides);
 }
 
 }  // namespace millrace::sim

@@ -1,4 +1,5 @@
-// A simulation file: cluster and workload in TOML. docs/simulator.md tells every key; in short:
+// A workload file: cluster and jobs in TOML, for the simulator and for live runs. docs/simulator.md tells every key; in
+// short:
 //
 //   name = "mixed"
 //   seed = 7
@@ -33,6 +34,7 @@
 
 #include "base/status.h"
 #include "schedulers/sim/workload/cluster_spec.h"
+#include "schedulers/sim/workload/live_parts.h"
 #include "schedulers/sim/workload/workload.h"
 
 namespace millrace::sim {
@@ -42,13 +44,19 @@ struct Overrides {
   std::optional<std::uint32_t> nodes, racks, datacenters, replication;
   std::optional<sched::Slots> slots;
   std::optional<std::uint64_t> seed, block_size;
+  std::optional<double> size_factor, time_factor;  // above 0
 };
 
 struct SimulationFile {
   ClusterSpec cluster;
   Workload workload;
+  LiveParts live;  // what a live run needs beside it
   std::uint64_t seed = 1;
   Micros stop_at = 0;  // as in SimOptions
+
+  // Returns kInvalid, with file and line, if the jobs can be run and not simulated, since the file does not say how
+  // long the tasks of some program take.
+  [[nodiscard]] Status CheckSimulable() const;
 };
 
 // Returns kInvalid, as one line with file, line, key and reason, for text that is not TOML, a key that does not exist,
@@ -57,7 +65,10 @@ struct SimulationFile {
                                                      const Overrides& overrides);
 // Returns the text of a file of at most 16 MiB.
 [[nodiscard]] Result<std::string> ReadSimulation(const std::string& path);
-// Returns what ParseSimulation does, for a file; also the failures of reading it.
+// Returns what ParseSimulation does for the text of a file, whose [trace] may name a file beside it.
+[[nodiscard]] Result<SimulationFile> ParseSimulationAt(const std::string& path, std::string_view text,
+                                                       const Overrides& overrides);
+// Returns the same for a file; also the failures of reading it.
 [[nodiscard]] Result<SimulationFile> LoadSimulation(const std::string& path, const Overrides& overrides);
 
 // Without a file: what MakeCluster gives for the overrides, with 20 nodes and a rack for every 20 of them otherwise.

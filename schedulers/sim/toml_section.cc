@@ -29,12 +29,15 @@ const toml::node* TomlSection::Ask(std::string_view key) {
   return failure_->ok() ? table_.get(key) : nullptr;
 }
 
-void TomlSection::Fail(std::string_view key, const std::string& why) {
-  if (!failure_->ok()) return;
+std::string TomlSection::Where(std::string_view key) const {
   const toml::node* node = table_.get(key);
   const auto line = node != nullptr ? node->source().begin.line : table_.source().begin.line;
   const std::string path = name_.empty() ? std::string(key) : name_ + (key.empty() ? "" : ".") + std::string(key);
-  *failure_ = Invalid(file_name_ + ":" + std::to_string(line) + ": " + path + ": " + why);
+  return file_name_ + ":" + std::to_string(line) + ": " + path;
+}
+
+void TomlSection::Fail(std::string_view key, const std::string& why) {
+  if (failure_->ok()) *failure_ = Invalid(Where(key) + ": " + why);
 }
 
 void TomlSection::Finish() {
@@ -205,6 +208,43 @@ void TomlSection::Draws(std::string_view key, Unit unit, Distribution* field) {
   std::optional<Distribution> read;
   Draws(key, unit, &read);
   if (read) *field = std::move(*read);
+}
+
+std::optional<std::string> TomlSection::Name(std::string_view key) {
+  const toml::node* node = Ask(key);
+  const auto text = node != nullptr ? node->value_exact<std::string>() : std::nullopt;
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return text && !text->empty() && letter(text->front()) ? text : std::nullopt;
+}
+
+void TomlSection::Pairs(std::string_view key, std::vector<std::pair<std::string, std::string>>* field) {
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return;
+  if (!node->is_table()) return Fail(key, "not a table, as { \"NAME\" = \"VALUE\" }");
+  for (const auto& [name, value] : *node->as_table()) {
+    const auto text = TomlValueText(value);
+    if (!text) return Fail(key, Quote(name.str()) + " is a list, a date or a table; give one text or number");
+    field->emplace_back(name.str(), *text);
+  }
+}
+
+std::vector<std::pair<std::string, TomlSection>> TomlSection::Named(std::string_view key) {
+  std::vector<std::pair<std::string, TomlSection>> sections;
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return sections;
+  if (!node->is_table()) {
+    Fail(key, "not a table of tables, as [" + std::string(key) + ".NAME] makes one");
+    return sections;
+  }
+  for (const auto& [name, value] : *node->as_table()) {
+    const std::string path = (name_.empty() ? "" : name_ + ".") + std::string(key) + "." + std::string(name.str());
+    if (!value.is_table()) {
+      Fail(key, Quote(name.str()) + " is no table; [" + path + "] makes one");
+      return sections;
+    }
+    sections.emplace_back(std::string(name.str()), TomlSection(*value.as_table(), path, file_name_, failure_));
+  }
+  return sections;
 }
 
 std::optional<TomlSection> TomlSection::Table(std::string_view key) {

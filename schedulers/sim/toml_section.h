@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/field.h"
@@ -48,12 +49,21 @@ class TomlSection {
   void Draws(std::string_view key, Unit unit, Distribution* field);
   void Draws(std::string_view key, Unit unit, std::optional<Distribution>* field);
 
+  // Returns the text if the value is a text that begins like a name, with a letter or "_"; a size begins with a digit.
+  [[nodiscard]] std::optional<std::string> Name(std::string_view key);
+  // The entries of a table of texts, numbers and booleans, each as text, by name.
+  void Pairs(std::string_view key, std::vector<std::pair<std::string, std::string>>* field);
+
+  // The tables within the table of this key, with their names.
+  [[nodiscard]] std::vector<std::pair<std::string, TomlSection>> Named(std::string_view key);
   // A table within, or the tables of [[key]].
   [[nodiscard]] std::optional<TomlSection> Table(std::string_view key);
   [[nodiscard]] std::vector<TomlSection> Tables(std::string_view key);
 
   void Fail(std::string_view key, const std::string& why);
   void Finish();
+  // Returns "FILE:LINE: SECTION" of where the section begins, or of the key and its line.
+  [[nodiscard]] std::string Where(std::string_view key = {}) const;
   [[nodiscard]] bool ok() const { return failure_->ok(); }
   [[nodiscard]] const std::string& name() const { return name_; }
 

@@ -14,6 +14,10 @@ std::uint64_t Bytes(double value) { return static_cast<std::uint64_t>(std::clamp
 std::size_t Count(double value, std::uint32_t most) {
   return static_cast<std::size_t>(std::clamp(std::round(value), 0.0, static_cast<double>(most)));
 }
+// Returns so many times the number, but at least 1 of what there is.
+double Scaled(double number, double factor) {
+  return factor == 1 || number <= 0 ? number : std::max(1.0, std::round(number) * factor);
+}
 
 // Draws the times of a job's tasks of one kind: by the rate if there is one, else by the time.
 class TaskTimes {
@@ -39,9 +43,11 @@ class TaskTimes {
 void DrawMaps(const JobClass& from, std::uint64_t block_size, Random& random, SimJob* job) {
   TaskTimes times(from, from.map_time, from.map_rate, random);
   const double ratio = from.map_output.Draw(random);
-  const std::uint64_t input = from.input ? Bytes(from.input->Draw(random)) : 0;
+  const std::uint64_t input = from.input ? Bytes(from.input->Draw(random) * from.size_factor) : 0;
   const std::uint64_t blocks = std::max<std::uint64_t>((input + block_size - 1) / block_size, 1);
-  const double maps = from.input ? static_cast<double>(blocks) : from.maps ? from.maps->Draw(random) : 1;
+  const double maps = from.input  ? static_cast<double>(blocks)
+                      : from.maps ? Scaled(from.maps->Draw(random), from.size_factor)
+                                  : 1;
   job->maps.resize(Count(maps, sched::kMaxMaps));
   for (std::size_t i = 0; i < job->maps.size(); ++i) {
     SimMap& map = job->maps[i];
@@ -56,7 +62,7 @@ void DrawMaps(const JobClass& from, std::uint64_t block_size, Random& random, Si
 void DrawReduces(const JobClass& from, Random& random, SimJob* job) {
   TaskTimes times(from, from.reduce_time, from.reduce_rate, random);
   const double ratio = from.reduce_output.Draw(random);
-  double reduces = from.reduces.Draw(random);
+  double reduces = Scaled(from.reduces.Draw(random), from.size_factor);
   if (from.reduces_per_map) {
     reduces = std::max(1.0, static_cast<double>(job->maps.size()) * from.reduces_per_map->Draw(random));
   }

@@ -40,7 +40,8 @@ struct JobClass {
   std::optional<Distribution> deadline;
   bool tell_times = false;
   Distribution estimate_bias = Distribution::Constant(1);
-  bool located = true;  // false: the maps' input lies on no node of the cluster
+  bool located = true;     // false: the maps' input lies on no node of the cluster
+  double size_factor = 1;  // of `input`, `maps` and `reduces`
   SimJob common;
   std::optional<Arrival> arrival;
 };

@@ -48,6 +48,16 @@ TEST(JobHistoryTest, ProgramsAndTypesAreApart) {
   EXPECT_EQ(history.Lookup("ab", "web").runs, 0U);
 }
 
+TEST(JobHistoryTest, ClearForgetsAllAndNamesTheRecords) {
+  JobHistory history;
+  const auto first = history.Record(Ended("abc", 1, 100, 0, 0, 10, 30));
+  const auto second = history.Record(Ended("xyz", 1, 100, 0, 0, 10, 30));
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(history.Clear(), (std::vector<std::string>{first->key, second->key}));
+  EXPECT_EQ(history.size(), 0U);
+  EXPECT_EQ(history.Lookup("abc", "web"), JobProfile{});
+}
+
 TEST(JobHistoryTest, OnlyJobsThatSucceededAndNameTheirProgram) {
   JobHistory history;
   JobState job = Ended("abc", 1, 100, 0, 0, 10, 30);

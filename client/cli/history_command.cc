@@ -1,0 +1,73 @@
+#include "client/cli/history_command.h"
+
+#include <chrono>
+
+#include "base/console/arguments.h"
+#include "base/file.h"
+#include "base/units.h"
+#include "schedulers/sim/export_workload.h"
+
+namespace millrace::cli {
+namespace {
+
+Result<std::string> Export(const Invocation& invocation, const std::string& since) {
+  Micros begin = 0;
+  if (!since.empty()) {
+    MILLRACE_ASSIGN(const Micros ago, ParseDuration(since));
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    begin = std::chrono::duration_cast<std::chrono::microseconds>(now).count() - ago;
+  }
+  MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, invocation.Connect());
+  MILLRACE_ASSIGN(const auto lines, ReadJournal(job::JobClient(*files), std::nullopt));
+  std::string journal;
+  for (const auto& [number, line] : lines) (journal += line) += '\n';
+  return sim::ExportWorkload(journal, "the journal", begin);
+}
+
+int ExportHistory(const Invocation& invocation, const Words& args) {
+  console::Arguments arguments("history export", "",
+                               "Writes what the cluster has done as a workload file: `millrace sim` then runs the same "
+                               "jobs under other schedulers.");
+  std::string since, output;
+  arguments.Text("--since", &since, "jobs submitted in this time until now, such as 24h (default: all remembered)");
+  arguments.Text("-o,--output", &output, "a file; standard output if none is given");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  const Result<std::string> text = Export(invocation, since);
+  if (!text.ok()) {
+    const bool away = text.status().code() == StatusCode::kUnavailable;
+    return invocation.Fail("history export", text.status(), away ? kUnreachable : kFailed);
+  }
+  Status written = Status::Ok();
+  if (output.empty()) {
+    console::Printer out(invocation.console.out);
+    out << *text;
+    written = out.Flush();
+  } else {
+    written = WriteFileDurably(output, *text);
+  }
+  return written.ok() ? kDone : invocation.Fail("history export", written);
+}
+
+}  // namespace
+
+Result<std::map<std::uint64_t, std::string>> ReadJournal(job::JobClient client, std::optional<JobId> only) {
+  std::vector<JobId> jobs;
+  if (only) {
+    jobs = {*only};
+  } else {
+    jobs = {JobId{0}};  // job 0 holds the lines of nodes and schedulers
+    MILLRACE_ASSIGN(const std::vector<job::JobStatus> all, client.List(false));
+    for (const job::JobStatus& status : all) jobs.push_back(status.job);
+  }
+  std::map<std::uint64_t, std::string> lines;
+  for (const JobId job : jobs) {
+    MILLRACE_TRY(client.History(job, [&](std::uint64_t number, const std::string& line) { lines[number] = line; }));
+  }
+  return lines;
+}
+
+std::vector<Verb> HistoryVerbs() {
+  return {{"export", "write what has happened as a workload file", ExportHistory, {}}};
+}
+
+}  // namespace millrace::cli

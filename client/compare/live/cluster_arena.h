@@ -1,0 +1,48 @@
+// ClusterArena: live_arena.h's `cluster` and `testbed`. Private to client/compare/live. Thread rule: as there.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "client/compare/arena.h"
+#include "client/compare/live/live_run.h"
+#include "client/job_client/job_client.h"
+#include "client/local/local_cluster.h"
+
+namespace millrace::compare {
+
+class ClusterArena final : public Arena {
+ public:
+  static Result<std::unique_ptr<Arena>> Make(LiveOptions options);
+  ~ClusterArena() override;
+  ClusterArena(const ClusterArena&) = delete;
+  ClusterArena& operator=(const ClusterArena&) = delete;
+
+  [[nodiscard]] std::string Kind() const override { return options_.kind; }
+  [[nodiscard]] std::vector<NodeRow> Nodes() const override { return rows_; }
+  [[nodiscard]] Result<RunOutcome> Run(const RunRequest& request) override;
+
+ private:
+  ClusterArena(LiveOptions options, TempDir scratch) : options_(std::move(options)), scratch_(std::move(scratch)) {}
+
+  Status Connect();
+  // Waits until no job is live. kTimeout, naming one, if that takes longer than LiveOptions::patience.
+  Status AwaitIdle(job::JobClient& client);
+  Status CheckNodes(job::JobClient& client) const;
+
+  LiveOptions options_;
+  local::Signals signals_;
+  TempDir scratch_;
+  std::string root_;  // of the file system
+  std::unique_ptr<dfs::DfsClient> files_;
+  std::string scheduler_;  // that was in force
+  std::vector<NodeRow> rows_;
+  NodeNumbers numbers_;
+  std::set<std::string> stored_;
+};
+
+}  // namespace millrace::compare

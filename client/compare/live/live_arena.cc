@@ -1,0 +1,15 @@
+#include "client/compare/live/live_arena.h"
+
+#include "base/text.h"
+#include "client/compare/live/cluster_arena.h"
+#include "client/compare/live/local_arena.h"
+
+namespace millrace::compare {
+
+Result<std::unique_ptr<Arena>> MakeLiveArena(LiveOptions options) {
+  if (options.kind == "local") return LocalArena::Make(std::move(options));
+  if (options.kind == "cluster" || options.kind == "testbed") return ClusterArena::Make(std::move(options));
+  return Invalid(Quote(options.kind) + " is no place for live runs; there are local, testbed and cluster");
+}
+
+}  // namespace millrace::compare

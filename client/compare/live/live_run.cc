@@ -1,0 +1,64 @@
+#include "client/compare/live/live_run.h"
+
+#include "base/text.h"
+#include "client/compare/live/job_run.h"
+#include "client/compare/live/outputs.h"
+#include "client/job_client/executable_store.h"
+#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/sim/journal_result.h"
+
+namespace millrace::compare {
+
+Result<LiveWorkload> LoadLive(const LiveOptions& options, std::uint64_t seed, const std::string& root) {
+  sim::Overrides overrides = options.overrides;
+  overrides.seed = seed;
+  LiveWorkload workload;
+  MILLRACE_ASSIGN(workload.file, sim::LoadSimulation(options.workload, overrides));
+  if (workload.file.workload.jobs.empty()) return Invalid(options.workload + ": there are no jobs");
+  LiveJobsOptions live;
+  const std::size_t slash = options.workload.rfind('/');
+  live.directory = slash == std::string::npos ? "./" : options.workload.substr(0, slash + 1);
+  live.data = root + "/data", live.outputs = root + "/out";
+  live.speculates = options.settings.Of<sched::SpeculationSettings>().on();
+  MILLRACE_ASSIGN(workload.live, MakeLiveJobs(workload.file, live));
+  for (std::size_t i = 0; i < workload.live.jobs.size(); ++i) {
+    Result<cli::Prepared> prepared = cli::PrepareRun(options.invocation, workload.live.jobs[i]);
+    const sim::LiveClass& of = workload.file.live.classes[workload.file.live.class_of[i]];
+    if (!prepared.ok()) return prepared.status().Within(of.place + " (" + of.name + ")");
+    workload.executables.insert(prepared->executable);
+    workload.prepared.push_back(std::move(*prepared));
+  }
+  return workload;
+}
+
+Status StoreExecutables(dfs::DfsClient& files, const std::set<std::string>& executables) {
+  for (const std::string& executable : executables) {
+    MILLRACE_TRY(job::StoreExecutable(files, executable, "compare").status());
+  }
+  return Status::Ok();
+}
+
+Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options, const cli::Invocation& invocation,
+                           LiveWorkload workload, const std::string& scheduler, const NodeNumbers& nodes,
+                           local::Signals& signals) {
+  std::map<std::string, job::StoredExecutable> stored;  // so that each is read once
+  for (cli::Prepared& prepared : workload.prepared) {
+    prepared.request.executable = stored[prepared.executable];
+    MILLRACE_TRY(cli::CompleteRequest(invocation, files, &prepared).Within(Quote(prepared.request.name)));
+    stored[prepared.executable] = prepared.request.executable;
+  }
+  MILLRACE_ASSIGN(const RunOfJobs run,
+                  RunJobs(files, workload.file.workload, workload.prepared, options.patience, signals));
+  sim::JournalView view;
+  view.jobs = run.jobs, view.nodes = nodes, view.begin = run.begin, view.scheduler = scheduler;
+  view.sample_interval = options.sample_interval;
+  RunOutcome outcome;
+  MILLRACE_ASSIGN(outcome.result,
+                  sim::ResultOfJournal(run.journal, "the journal", workload.file.workload, options.settings, view));
+  std::vector<std::string> outputs;
+  for (const cli::Prepared& prepared : workload.prepared) outputs.push_back(prepared.request.output);
+  MILLRACE_ASSIGN(outcome.outputs, DigestOutputs(files, outputs));
+  return outcome;
+}
+
+}  // namespace millrace::compare

@@ -1,0 +1,56 @@
+// LocalArena: live_arena.h's `local`. Private to client/compare/live. Thread rule: as there.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "client/compare/arena.h"
+#include "client/compare/live/live_run.h"
+#include "client/local/guardian.h"
+#include "client/local/local_cluster.h"
+#include "schedulers/sim/workload/cluster_spec.h"
+
+namespace millrace::compare {
+
+class LocalArena final : public Arena {
+ public:
+  static Result<std::unique_ptr<Arena>> Make(LiveOptions options);
+  ~LocalArena() override;
+  LocalArena(const LocalArena&) = delete;
+  LocalArena& operator=(const LocalArena&) = delete;
+
+  [[nodiscard]] std::string Kind() const override { return "local"; }
+  [[nodiscard]] std::vector<NodeRow> Nodes() const override;
+  [[nodiscard]] Result<RunOutcome> Run(const RunRequest& request) override;
+
+ private:
+  LocalArena(LiveOptions options, sim::ClusterSpec cluster, TempDir directory, local::Guardian guardian)
+      : options_(std::move(options)),
+        cluster_(std::move(cluster)),
+        directory_(std::move(directory)),
+        guardian_(std::move(guardian)) {}
+
+  [[nodiscard]] std::string In(const std::string& name) const { return directory_.path() + "/" + name; }
+  // Of a cluster in this directory; `again` as in ClusterOptions.
+  [[nodiscard]] Result<local::ClusterOptions> OptionsOf(const std::string& directory, bool again,
+                                                        const std::string& scheduler) const;
+  [[nodiscard]] cli::Invocation At(const local::LocalCluster& cluster) const;
+  // Brings the prepared cluster to hold what the workload needs.
+  Status Prepare(const LiveWorkload& workload);
+  Result<RunOutcome> RunIn(const std::string& directory, LiveWorkload workload, const std::string& scheduler);
+  // Says which row each node of the cluster is: nodes of one place and size are taken in the order of their ids.
+  Result<NodeNumbers> Number(dfs::DfsClient& files) const;
+
+  LiveOptions options_;
+  sim::ClusterSpec cluster_;
+  local::Signals signals_;
+  TempDir directory_;
+  local::Guardian guardian_;
+  bool prepared_ = false;
+  std::set<std::string> stored_, executables_;  // what the prepared cluster holds
+};
+
+}  // namespace millrace::compare

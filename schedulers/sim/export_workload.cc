@@ -1,0 +1,186 @@
+#include "schedulers/sim/export_workload.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/text.h"
+#include "schedulers/sim/journal_lines.h"
+
+namespace millrace::sim {
+namespace {
+
+// A basic string of TOML. Names come from anywhere, so what is not printable is written as Printable does.
+std::string Text(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : Printable(text)) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string Number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.6f", value);
+  return text;
+}
+std::string Seconds(double micros) { return Number(micros / 1e6); }
+
+struct Mean {
+  double sum = 0;
+  std::uint64_t count = 0;
+
+  void Add(double value) { sum += value, ++count; }
+  void Add(const Mean& other) { sum += other.sum, count += other.count; }
+  [[nodiscard]] double Of(const Mean& otherwise) const {
+    if (count > 0) return sum / static_cast<double>(count);
+    return otherwise.count > 0 ? otherwise.sum / static_cast<double>(otherwise.count) : 0;
+  }
+};
+
+struct Job {
+  Micros submitted = 0;
+  sched::JobSpec spec;
+  PerKind<Mean> times;
+  double input = 0, output = 0;
+};
+
+class Exporter {
+ public:
+  explicit Exporter(Micros since) : since_(since) {}
+
+  void Take(Micros now, const sched::Event& event) {
+    now_ = now;
+    std::visit([this](const auto& e) { On(e); }, event);
+  }
+
+  Result<std::string> Write(const std::string& file_name) {
+    if (jobs_.empty()) return Invalid(file_name + ": no job was submitted in that time");
+    if (nodes_.empty()) return Invalid(file_name + ": no node has joined");
+    for (const auto& [id, job] : jobs_) {
+      for (const TaskKind kind : kTaskKinds) of_all_[kind].Add(job.times[kind]);
+    }
+    text_ = "# What has happened on a cluster, exported from its journal (docs/simulator.md).\n";
+    WriteCluster();
+    Micros first = jobs_.begin()->second.submitted;
+    for (const auto& [id, job] : jobs_) first = std::min(first, job.submitted);
+    for (const auto& [id, job] : jobs_) WriteJob(id, job, first);
+    return std::move(text_);
+  }
+
+ private:
+  template <class Other>
+  void On(const Other&) {}
+
+  void On(const sched::NodeJoined& event) { nodes_[event.node] = event; }
+  void On(const sched::JobSubmitted& event) {
+    if (now_ >= since_) jobs_[event.job] = {now_, event.spec, {}, 0, 0};
+  }
+  void On(const sched::AttemptLaunched& event) { began_[event.attempt] = now_; }
+  void On(const sched::ReduceComputing& event) { began_[event.attempt] = now_; }
+  void On(const sched::ComputeGranted& event) { began_[event.attempt] = now_; }
+  void On(const sched::AttemptSucceeded& event) {
+    const auto job = jobs_.find(event.attempt.task.job);
+    const auto began = began_.find(event.attempt);
+    if (job == jobs_.end() || began == began_.end()) return;
+    job->second.times[event.attempt.task.kind].Add(static_cast<double>(now_ - began->second));
+    job->second.input += static_cast<double>(event.input_bytes);
+    job->second.output += static_cast<double>(event.output_bytes);
+    began_.erase(began);
+  }
+
+  void Line(const std::string& key, const std::string& value) { text_ += key + " = " + value + "\n"; }
+
+  void WriteCluster() {
+    text_ += "\n[cluster]\n";
+    Line("nodes", std::to_string(nodes_.size()));
+    for (const auto& [id, node] : nodes_) {
+      numbers_[id] = numbers_.size();
+      text_ += "[[cluster.groups]]\n";
+      Line("first", std::to_string(numbers_[id]));
+      Line("rack", Text(node.rack));
+      Line("datacenter", Text(node.datacenter));
+      Line("map_slots", std::to_string(node.slots.maps));
+      Line("reduce_slots", std::to_string(node.slots.reduces));
+    }
+  }
+
+  // Returns the numbers of the nodes with each map's data; nothing if some map's are not known.
+  [[nodiscard]] std::optional<std::string> Places(const sched::JobSpec& spec) const {
+    std::string places = "[";
+    for (const sched::MapInput& map : spec.maps) {
+      std::string one;
+      for (const NodeId node : map.replicas) {
+        const auto number = numbers_.find(node);
+        if (number != numbers_.end()) one += (one.empty() ? "" : ", ") + std::to_string(number->second);
+      }
+      if (one.empty()) return std::nullopt;
+      places += (places.size() > 1 ? ", [" : "[") + one + "]";
+    }
+    return places + "]";
+  }
+
+  void WriteMaps(const Job& job) {
+    const sched::JobSpec& spec = job.spec;
+    Line("maps", std::to_string(spec.maps.size()));
+    double bytes = 0;
+    for (const sched::MapInput& map : spec.maps) bytes += static_cast<double>(map.bytes);
+    const bool located = std::ranges::any_of(spec.maps, [](const auto& map) { return !map.replicas.empty(); });
+    if (const auto split =
+            static_cast<std::uint64_t>(bytes / std::max<double>(1, static_cast<double>(spec.maps.size())));
+        split > 0) {
+      Line("split", std::to_string(split));
+    }
+    if (!located) Line("located", "false");
+    if (const auto places = Places(spec); located && places) Line("places", *places);
+    Line("map_time", Seconds(job.times[TaskKind::kMap].Of(of_all_[TaskKind::kMap])));
+    Line("map_output", Number(job.input > 0 ? job.output / job.input : 0));
+  }
+
+  void WriteJob(JobId id, const Job& job, Micros first) {
+    const sched::JobSpec& spec = job.spec;
+    text_ += "\n[[jobs]]\n";
+    Line("name", Text(spec.name.empty() ? ToText(id) : spec.name));
+    Line("arrival", "{ kind = \"batch\", at = " + Seconds(static_cast<double>(job.submitted - first)) + " }");
+    if (!spec.user.empty()) Line("user", Text(spec.user));
+    if (!spec.pool.empty()) Line("pool", Text(spec.pool));
+    Line("priority", Text(sched::kPriorityNames[static_cast<std::size_t>(spec.priority)]));
+    WriteMaps(job);
+    if (spec.reduces > 0) {
+      Line("reduces", std::to_string(spec.reduces));
+      Line("reduce_time", Seconds(job.times[TaskKind::kReduce].Of(of_all_[TaskKind::kReduce])));
+    }
+    if (spec.deadline > job.submitted) Line("deadline", Seconds(static_cast<double>(spec.deadline - job.submitted)));
+    if (spec.map_time > 0 || spec.reduce_time > 0) Line("tell_times", "true");
+    if (!spec.program.empty()) Line("program", Text(spec.program));
+    if (!spec.input_type.empty()) Line("input_type", Text(spec.input_type));
+    Line("slow_start", Number(spec.slow_start));
+    Line("max_attempts", std::to_string(std::clamp(spec.max_attempts, 1U, 1000U)));
+  }
+
+  Micros since_, now_ = 0;
+  std::map<NodeId, sched::NodeJoined> nodes_;
+  std::map<NodeId, std::size_t> numbers_;
+  std::map<JobId, Job> jobs_;
+  std::map<AttemptId, Micros> began_;
+  PerKind<Mean> of_all_;
+  std::string text_;
+};
+
+}  // namespace
+
+Result<std::string> ExportWorkload(std::string_view journal, const std::string& file_name, Micros since) {
+  MILLRACE_ASSIGN(const std::vector<JournalEntry> lines, ReadJournalLines(journal, file_name));
+  Exporter exporter(since);
+  for (const JournalEntry& line : lines) {
+    if (line.event() != nullptr) exporter.Take(line.time, *line.event());
+  }
+  return exporter.Write(file_name);
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,23 @@
+// ExportWorkload: a workload file of what a journal says has happened, so that it can be simulated under other
+// schedulers: the nodes with their slots and places, and each job with the time of its submission, its user and pool,
+// the places of its blocks, and what its tasks took.
+//
+// A task's time is the mean of the job's attempts of its kind that succeeded, of a reduce from when it began to
+// compute; a kind of which none has succeeded takes that of all jobs. Outputs of maps are the job's mean ratio. What
+// reduces wrote no journal says. Jobs are known by hashes of their programs, which serve for the history of programs;
+// to run one live, put the program's path there. Thread rule: free functions, any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/ids/time.h"
+#include "base/status.h"
+
+namespace millrace::sim {
+
+// Returns the text of the file, with the jobs that were submitted at `since` (by the journal's clock) or later.
+// kInvalid, with file and line, for a line that is no event; also if there are no such jobs, or no nodes.
+[[nodiscard]] Result<std::string> ExportWorkload(std::string_view journal, const std::string& file_name, Micros since);
+
+}  // namespace millrace::sim

@@ -1,0 +1,59 @@
+// A journal of a simulation, exported, is a workload whose simulation takes as long.
+#include "schedulers/sim/export_workload.h"
+
+#include <gtest/gtest.h>
+
+#include "schedulers/sim/simulation_file.h"
+#include "tests/schedulers/sim/testing.h"
+
+namespace millrace::sim {
+namespace {
+
+TEST(ExportWorkload, WhatHasHappenedHappensAgain) {
+  const ClusterSpec cluster = MakeCluster(6, 2, 2, {2, 1});
+  Workload workload;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    SimJob& job = workload.jobs.emplace_back(MakeJob(3 + 5 * i, 2 + i, i % 3, 5));
+    for (SimMap& map : job.maps) map.bytes = 1'000'000, map.output = 500'000;
+    job.name = "say \"hi\" \\ " + std::to_string(i), job.user = "u" + std::to_string(i % 2),
+    job.pool = i == 3 ? "p" : "";
+    job.submit = 7 * kSecond * i, job.priority = i == 4 ? sched::Priority::kHigh : sched::Priority::kNormal;
+    if (i == 5) job.deadline = 40 * kSecond;
+  }
+  std::string journal;
+  SimOptions options;
+  options.journal = [&](std::string_view line) { (journal += line) += '\n'; };
+  const SimResult before = MustSimulate(cluster, workload, "fair", options);
+  const Result<std::string> text = ExportWorkload(journal, "journal", 0);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  const Result<SimulationFile> file = ParseSimulation(*text, "exported.toml", {});
+  ASSERT_TRUE(file.ok()) << file.status().message() << "\n" << *text;
+  ASSERT_EQ(file->workload.jobs.size(), 8U);
+  EXPECT_EQ(file->workload.jobs[3].pool, "p");
+  EXPECT_EQ(file->workload.jobs[4].priority, sched::Priority::kHigh);
+  EXPECT_EQ(file->workload.jobs[5].deadline, 40 * kSecond);
+  EXPECT_EQ(file->workload.jobs[7].name, workload.jobs[7].name + "-0");
+  EXPECT_EQ(file->cluster.nodes[5].datacenter, "dc1");
+  const SimResult after = MustSimulate(file->cluster, file->workload, "fair");
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(after.jobs[i].submit, before.jobs[i].submit);
+    EXPECT_NEAR(static_cast<double>(after.jobs[i].Turnaround()), static_cast<double>(before.jobs[i].Turnaround()),
+                0.02 * static_cast<double>(before.jobs[i].Turnaround()))
+        << i;
+    EXPECT_EQ(after.jobs[i].user, before.jobs[i].user);
+  }
+}
+
+TEST(ExportWorkload, TakesTheJobsSinceATime) {
+  const std::string journal =
+      "5 NodeJoined node=n3 maps=1\n10 JobSubmitted job=job1 maps=1:n3\n20 JobSubmitted job=job2 maps=1:n3\n";
+  const Result<std::string> text = ExportWorkload(journal, "journal", 15);
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_EQ(text->find("job1"), std::string::npos);
+  EXPECT_NE(text->find("\"job2\""), std::string::npos);
+  EXPECT_EQ(ExportWorkload(journal, "journal", 30).status().message(), "journal: no job was submitted in that time");
+  EXPECT_EQ(ExportWorkload("nonsense", "journal", 0).status().message(), "journal:1: \"nonsense\" is not an event");
+}
+
+}  // namespace
+}  // namespace millrace::sim
