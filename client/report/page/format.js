@@ -1,0 +1,51 @@
+// Numbers and lists in words. A value that is missing is a dash.
+"use strict";
+const report = {};
+{
+  const kMissing = "–";
+  const known = (value) => typeof value === "number" && Number.isFinite(value);
+
+  // Three figures are as many as a reader compares; a fraction is never written as 1e-7.
+  const figures = (value, digits = 3) => {
+    if (!known(value)) return kMissing;
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    if (size >= 10 ** digits) return Math.round(value).toLocaleString("en");
+    if (size < 1e-6) return value.toExponential(1);
+    return String(Number(value.toPrecision(digits)));
+  };
+
+  const kTimes = [[86400 * 3, 86400, "days"], [7200 * 2, 3600, "h"], [240, 60, "min"], [1, 1, "s"], [0, 1e-3, "ms"]];
+  const kSizes = [[2 ** 40, 2 ** 40, "TiB"], [2 ** 30, 2 ** 30, "GiB"], [2 ** 20, 2 ** 20, "MiB"], [1024, 1024, "KiB"], [0, 1, "B"]];
+  const pick = (table, size) => table.find(([from]) => size >= from) ?? table[table.length - 1];
+
+  // The unit in which values up to `most` are best written: {name, factor}, a value divided by the factor being in it.
+  const unit = (kind, most) => {
+    const size = Math.abs(most) || 1;
+    if (kind === "s") return {name: pick(kTimes, size)[2], factor: pick(kTimes, size)[1]};
+    if (kind === "bytes") return {name: pick(kSizes, size)[2], factor: pick(kSizes, size)[1]};
+    if (kind === "share") return {name: "%", factor: 0.01};
+    return {name: "", factor: 1};
+  };
+
+  const value = (kind, number) => {
+    if (!known(number)) return kMissing;
+    if (number === 0) return kind === "share" ? "0%" : kind === "s" ? "0 s" : kind === "bytes" ? "0 B" : "0";
+    const {name, factor} = unit(kind, number);
+    return `${figures(number / factor)}${name === "%" || name === "" ? name : " " + name}`;
+  };
+  const signed = (kind, number) => (known(number) && number > 0 ? "+" : "") + value(kind, number).replace("-", "−");
+  const ratio = (number) => (known(number) ? number.toFixed(number < 10 ? 2 : 1) : kMissing);
+  const interval = (estimate, write) => {
+    if (!estimate || !known(estimate.value)) return kMissing;
+    const whole = known(estimate.low) && known(estimate.high);
+    return whole ? `${write(estimate.value)} [${write(estimate.low)}, ${write(estimate.high)}]` : write(estimate.value);
+  };
+  const probability = (p) => (!known(p) ? kMissing : p < 0.001 ? "< 0.001" : p.toFixed(3));
+  const counted = (n, one, many = one + "s") => `${known(n) ? n.toLocaleString("en") : "some"} ${n === 1 ? one : many}`;
+  const joined = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`);
+  const short = (name, most) => (name.length > most ? name.slice(0, Math.max(1, most - 1)) + "…" : name);
+
+  report.format = {kMissing, known, figures, unit, value, signed, ratio, interval, probability, counted, joined, short,
+    seconds: (number) => value("s", number), bytes: (number) => value("bytes", number), percent: (number) => value("share", number)};
+}

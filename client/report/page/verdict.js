@@ -1,0 +1,96 @@
+// The result in words, made from the document: what is shown, what is not, and what it would take.
+"use strict";
+{
+  const {format} = report;
+  const {make, verdict, table} = report.chart;
+  const times = (ratio) => `${format.ratio(ratio.value)} times` +
+      (format.known(ratio.low) && format.known(ratio.high) ? ` [${format.ratio(ratio.low)}, ${format.ratio(ratio.high)}]` : "");
+
+  // One sentence of one comparison, as pieces: the first is printed in bold.
+  const sentence = (data, row) => {
+    const metric = data.metric(row.metric);
+    const [name, baseline] = [data.names[row.scheduler], data.names[data.baseline]];
+    const by = metric.name.toLowerCase();
+    const over = format.known(row.runs) ? ` over ${format.counted(row.runs, "pair")} of runs` : "";
+    const shift = row.shift ? `, which is ${format.signed(metric.unit, row.shift.value)}` : "";
+    const size = row.ratio ? `: ${times(row.ratio)} the value of ${baseline}${shift}${over}.` : row.shift
+        ? `: ${format.interval(row.shift, (x) => format.signed(metric.unit, x))}${over}.` : `${over}.`;
+    if (row.verdict === "better" || row.verdict === "worse") return [`${name} is ${row.verdict} than ${baseline} by ${by}`, size];
+    if (row.verdict === "same") {
+      return [`${name} and ${baseline} are as good as the same by ${by}`,
+        `${size} A difference below ${format.percent(data.design.practical)} counts as none.`];
+    }
+    const more = format.known(row.more_runs) && row.more_runs > 0
+        ? ` About ${format.counted(Math.ceil(row.more_runs), "more run")} of each would settle it.`
+        : " How many more runs would settle it cannot be said.";
+    return [`Between ${name} and ${baseline} it is undecided by ${by}`, size + more];
+  };
+
+  const sentences = (data) => {
+    const rows = data.headline.flatMap(({key}) => data.comparisons.filter((row) => row.metric === key && row.scheduler !== data.baseline));
+    const order = {better: 0, worse: 1, undecided: 2, same: 3};
+    return rows.sort((a, b) => data.headline.findIndex((m) => m.key === a.metric) - data.headline.findIndex((m) => m.key === b.metric) ||
+        order[a.verdict] - order[b.verdict]).map((row) => sentence(data, row));
+  };
+
+  const winners = (data) => data.headline.filter(({key}) => data.winners(key).length > 0).map(({key, name}) => {
+    const best = data.winners(key).map((index) => data.names[index]);
+    if (best.length === 1) return `By ${name.toLowerCase()}, ${best[0]} is ahead of every other scheduler.`;
+    if (best.length === data.names.length) return `By ${name.toLowerCase()}, none is shown to be ahead of any other.`;
+    return `By ${name.toLowerCase()}, ${format.joined(best)} are ahead of the rest, and none of them is shown to beat the others.`;
+  });
+
+  const caveats = (data) => {
+    const {repeat, significance_possible: possible, confidence, same_against_same: twice} = data.design;
+    const out = [];
+    if (possible === false) {
+      out.push(`${format.known(repeat) ? format.counted(repeat, "run") : "So few runs"} of each ${repeat === 1 ? "is" : "are"} too few for any verdict: ` +
+          "no difference can be told from chance. At least 6 runs of each make it possible, and 8 are a good start.");
+    }
+    if (twice === true) {
+      const agreement = data.headline.map(({key, name}) => [name.toLowerCase(), data.same(key)]).filter(([, same]) => same)
+        .map(([name, same]) => `${times(same)} by ${name}`);
+      if (agreement.length > 0) {
+        out.push(`${data.names[data.baseline]} ran twice with each seed, and against itself it measures ${format.joined(agreement)}: ` +
+            "a difference within those bounds is none.");
+      }
+    }
+    const disturbed = data.runs.filter((run) => run.disturbed !== null).length;
+    if (disturbed > 0) out.push(`${format.counted(disturbed, "run")} ${disturbed === 1 ? "was" : "were"} disturbed from outside; the table of runs says how.`);
+    out.push(`Numbers in [brackets] are ${format.percent(confidence)} intervals: the true value is likely between them.`);
+    return out;
+  };
+
+  const matrix = (data) => {
+    const rivals = data.schedulers.filter(({baseline}) => !baseline);
+    return table([{title: "scheduler"}, ...data.headline.map(({name, better}) => ({title: `${name} (${better} is better)`}))],
+      rivals.map(({index, name}) => [name, ...data.headline.map(({key}) => {
+        const row = data.comparison(index, key);
+        return row ? [verdict(row.verdict), ` ${format.interval(row.ratio, format.ratio)}`] : format.kMissing;
+      })]), `Against ${data.names[data.baseline]}, in times of its value`);
+  };
+
+  const draw = (data) => {
+    const section = report.chart.section("summary", "What the runs say");
+    const rivals = data.schedulers.length > 1;
+    const lines = rivals ? sentences(data) : [];
+    if (data.schedulers.length === 0) section.append(make("p", {class: "lead"}, "The document names no scheduler, so there is nothing to compare."));
+    else if (!rivals) {
+      section.append(make("p", {class: "lead"}, [make("strong", {}, `Only ${data.names[0]} ran`), ", so nothing is compared. The parts below show how it behaved."]));
+    } else if (lines.length === 0) {
+      section.append(make("p", {class: "lead"}, "No comparison of a headline metric is in the document."));
+    } else {
+      const few = lines.length <= 4;
+      const write = ([bold, rest]) => [make("strong", {}, bold), rest + " "];
+      section.append(few ? make("p", {class: "lead"}, lines.map(write)) : make("ul", {class: "lead"}, lines.map((line) => make("li", {}, write(line)))));
+      for (const line of winners(data)) section.append(make("p", {}, line));
+    }
+    for (const line of data.warnings) section.append(make("p", {class: "warning"}, [make("strong", {}, "Mind: "), line]));
+    if (rivals && lines.length > 1) section.append(matrix(data));
+    if (rivals) section.append(report.chart.note(caveats(data).join(" ")));
+    section.append(report.chart.key(data.schedulers));
+    return section;
+  };
+
+  report.verdict = {draw, sentences};
+}
