@@ -60,7 +60,7 @@
     const bytes = data.details.map((detail) => ({name: data.names[detail.scheduler], parts: look.kBytes.map((name) => Math.max(0, report.number(report.object(detail.bytes)[name]) ?? 0))}))
       .filter(({parts}) => d3.sum(parts) > 0);
     if (rows.length + bytes.length === 0) return null;
-    const section = report.chart.section("locality", "How far data travelled",
+    const section = report.chart.section("locality", "Distance", "How far data travelled",
       "Above, how far launched maps were from their input; below, how many bytes of input and shuffle crossed which link at the farthest. " +
       "More of the full, left part is less load on the network. Both are of one run of each scheduler, so that they have no interval.");
     section.append(distances());
@@ -98,7 +98,7 @@
     const charts = [["a decision, per event", of("microseconds_per_event"), "us", "time per event"], ["in the scheduler, whole run", of("seconds"), "s", "processor time"],
       ["the master process, whole run", of("master_cpu"), "s", "processor time"]].filter(([, rows]) => rows.length > 0);
     if (charts.length === 0) return null;
-    const section = report.chart.section("deciding", "What deciding cost",
+    const section = report.chart.section("deciding", "Deciding", "What deciding cost",
       "Processor time that the scheduler and the master took, of one run of each scheduler (no interval: small differences mean nothing). It matters when it nears the time between heartbeats, not before.");
     section.append(make("div", {class: "grid"}, charts.map((chart) => simple(...chart))));
     if (of("master_cpu").length === 0) section.append(note("The processor time of the master was not measured: a simulation has no master process."));

@@ -16,8 +16,9 @@
     return element;
   };
 
-  const section = (id, title, how) => {
-    const element = make("section", {id, "aria-labelledby": `${id}-title`}, make("h2", {id: `${id}-title`}, title));
+  // `name` is the word for it in the list of contents.
+  const section = (id, name, title, how) => {
+    const element = make("section", {id, "aria-labelledby": `${id}-title`, "data-name": name}, make("h2", {id: `${id}-title`}, title));
     if (how) element.append(make("p", {class: "how"}, how));
     return element;
   };
@@ -47,6 +48,14 @@
   };
   // Draws what has come into the page just now, without waiting for the observer.
   const drawAll = () => [...drawers.keys()].forEach(redraw);
+
+  // Paper is narrower than most windows.
+  const print = (printing) => () => {
+    document.body.classList.toggle("printing", printing);
+    drawAll();
+  };
+  addEventListener("beforeprint", print(true));
+  addEventListener("afterprint", print(false));
 
   // A figure with one SVG picture. size(width) gives {height, margin: [top, right, bottom, left]}; draw(g, w, h, svg, width)
   // fills the inner part. `label` is the text alternative; {decoration: true} hides what a table says already.

@@ -28,7 +28,7 @@
         if (!runs) continue;
         const band = xs.map((t) => [t, ...d3.extent(runs, (run) => statistics.shareUpTo(run, t))]);
         g.append("path").attr("class", "band").attr("d", d3.area().x(([t]) => x(t / unit.factor)).y0(([, low]) => y(low)).y1(([, , high]) => y(high))(band))
-          .style("fill", look.colour(index)).style("opacity", 0.16);
+          .style("fill", look.colour(index)).style("opacity", series.length > 4 ? 0.07 : 0.16);
       }
       series.forEach(({index, jobs}, place) => {
         const line = xs.map((t) => [x(t / unit.factor), y(statistics.shareUpTo(jobs, t))]);
@@ -56,7 +56,7 @@
     return table([{title: "scheduler"}, {title: "jobs", number: true}, {title: "runs", number: true}, ...kShares.map((share) => ({title: `${share * 100}% within`, number: true})),
       {title: "longest", number: true}],
     series.map(({name, jobs, runs}) => [name, format.figures(jobs.length), format.figures(runs?.length ?? null),
-      ...kShares.map((share) => (runs ? format.interval(statistics.mean(runs.map((run) => statistics.quantile(run, share))), format.seconds)
+      ...kShares.map((share) => (runs ? format.estimated("s", statistics.mean(runs.map((run) => statistics.quantile(run, share))))
         : format.seconds(statistics.quantile(jobs, share)))), format.seconds(jobs[jobs.length - 1])]),
     "Mean over runs of each run's quantile, with its 95% interval");
   };
@@ -66,7 +66,7 @@
     if (series.length === 0) return null;
     const counts = [...new Set(series.map(({jobs}) => jobs.length))].map((n) => n.toLocaleString("en"));
     const banded = series.some(({runs}) => runs);
-    const section = report.chart.section("turnaround", "Turnaround of jobs",
+    const section = report.chart.section("turnaround", "Turnaround", "Turnaround of jobs",
       "The higher a curve, the more jobs had ended by then: a curve to the left of another is better for that part of the jobs. " +
       (banded ? "The pale band reaches from the lowest to the highest run. " : "The document does not say which run a job belongs to, so that no spread over runs is shown. ") +
       `n = ${format.joined(counts)} jobs of each scheduler.`);

@@ -98,7 +98,7 @@
 
   const draw = (data) => {
     if (data.schedulers.length < 2) return null;
-    const section = report.chart.section("ratios", "How much better or worse",
+    const section = report.chart.section("ratios", "Ratios", "How much better or worse",
       `Each symbol is how many times the value of ${data.names[data.baseline]} a scheduler has, and its line the interval in which the truth is likely. ` +
       `A line wholly outside of the grey zone is a difference; one wholly inside (differences below ${format.percent(data.design.practical)}) is none; any other is undecided.`);
     section.append(chart(data, data.headline), behind("The numbers behind it", () => numbers(data, data.headline)));

@@ -28,13 +28,25 @@ const report = {};
     return {name: "", factor: 1};
   };
 
+  const minus = (text) => text.replace("-", "−");
+  const behind = (text, name) => `${text}${name === "%" || name === "" ? name : " " + name}`;
   const value = (kind, number) => {
     if (!known(number)) return kMissing;
     if (number === 0) return kind === "share" ? "0%" : kind === "s" ? "0 s" : kind === "bytes" ? "0 B" : "0";
     const {name, factor} = unit(kind, number);
-    return `${figures(number / factor)}${name === "%" || name === "" ? name : " " + name}`;
+    return behind(minus(figures(number / factor)), name);
   };
-  const signed = (kind, number) => (known(number) && number > 0 ? "+" : "") + value(kind, number).replace("-", "−");
+  // A difference, with its sign. One of shares is in points: 50% is 10 points more than 40%, and a quarter more.
+  const signed = (kind, number) => {
+    const text = kind === "share" && known(number) ? behind(minus(figures(number * 100)), Math.abs(number) === 0.01 ? "point" : "points") : value(kind, number);
+    return known(number) && number > 0 ? "+" + text : text;
+  };
+  // An estimate of one unit: "14.5 [14.3, 14.7] min".
+  const estimated = (kind, estimate) => {
+    if (!estimate || !known(estimate.value)) return kMissing;
+    const {name, factor} = unit(kind, estimate.value);
+    return behind(interval(estimate, (number) => minus(figures(number / factor))), name);
+  };
   const ratio = (number) => (known(number) ? number.toFixed(number < 10 ? 2 : 1) : kMissing);
   const interval = (estimate, write) => {
     if (!estimate || !known(estimate.value)) return kMissing;
@@ -46,6 +58,6 @@ const report = {};
   const joined = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`);
   const short = (name, most) => (name.length > most ? name.slice(0, Math.max(1, most - 1)) + "…" : name);
 
-  report.format = {kMissing, known, figures, unit, value, signed, ratio, interval, probability, counted, joined, short,
+  report.format = {kMissing, known, figures, unit, value, signed, estimated, ratio, interval, probability, counted, joined, short,
     seconds: (number) => value("s", number), bytes: (number) => value("bytes", number), percent: (number) => value("share", number)};
 }

@@ -226,8 +226,8 @@
     const models = data.details.map((detail) => build(detail, nodes)).filter(({count}) => count > 0).sort((a, b) => a.detail.scheduler - b.detail.scheduler);
     if (models.length === 0) return null;
     const seeds = new Set(models.map(({detail}) => report.text(detail.seed)));
-    const section = report.chart.section("slots", "Every slot over time",
-      "A row is one slot of a node, a box one attempt of a task in it; the schedulers are below each other on one clock, so that less width is an earlier end, and white is an idle slot. " +
+    const section = report.chart.section("slots", "Slots", "Every slot over time",
+      "A row is one slot of a node, a box one attempt of a task in it; the schedulers are below each other on one clock, so that less width is an earlier end, and a gap is an idle slot. Slots of reduces are on a shaded ground. " +
       "Drag to move; turn the wheel with Ctrl held, or use the buttons, to zoom; point at a box to read it; click it to see its job alone. " +
       (seeds.size > 1 ? "Each scheduler shows its run of median mean turnaround, of a seed of its own." : "It is the run of median mean turnaround."));
     const clock = new Clock(models);

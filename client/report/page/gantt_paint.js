@@ -149,9 +149,10 @@
         context.fillStyle = theme.line;
         context.fillRect(0, y, view.width, view.rowHeight >= 3 ? 1 : 0.4);
       }
-      if (y < free || y + 10 > view.height) continue;
+      // The name of the next node goes before the word for its reduces.
+      if (y < free || y + 10 > view.height || (!node && view.rowHeight < 12)) continue;
       context.fillStyle = node ? theme.ink : theme.quiet;
-      context.fillText(node ? report.format.short(row.name, 13) : row.kind === "r" ? "  reduces" : "  maps", 4, y + 10);
+      context.fillText(node ? report.format.short(row.name, 13) : "   reduces", 4, y + 10);
       free = y + 12;
     }
   };

@@ -3,15 +3,17 @@
 {
   const {format, look} = report;
   const {make, figure, leftAxis, fit, behind, table, tipped, note} = report.chart;
-  const kRows = 300;
+  const kRows = 300, kDots = 1500;
 
   const draw = (data) => {
     const late = data.late.map((row) => ({...row, by: format.known(row.end) && format.known(row.deadline) ? row.end - row.deadline : null}))
       .sort((a, b) => (b.by ?? Infinity) - (a.by ?? Infinity));
     const deadlines = data.details.reduce((sum, {jobs}) => sum + report.array(report.object(jobs).deadline).filter((time) => format.known(time) && time > 0).length, 0);
     if (late.length === 0 && deadlines === 0) return null;
-    const section = report.chart.section("late", "Late jobs",
-      "A dot is a job that ended after its deadline, in any run; the higher, the later. The number below a column counts them, and the runs they are of.");
+    const every = Math.ceil(late.length / kDots);  // one in so many is drawn
+    const section = report.chart.section("late", "Late jobs", "Late jobs",
+      "A dot is a job that ended after its deadline, in any run; the higher, the later. The number below a column counts them, and the runs they are of." +
+      (every > 1 ? ` There are so many that one in ${every} is drawn.` : ""));
     if (late.length === 0) {
       section.append(note("No job of any run missed its deadline."));
       return section;
@@ -27,7 +29,7 @@
       leftAxis(g, y, w, {title: `${unit.name} after the deadline`});
       // Dots of one column are spread by their order, so that they do not hide each other.
       const place = (row, i) => x(row.scheduler) + x.bandwidth() * ((i * 0.618) % 1);
-      const dots = g.selectAll("path.dot").data(known).join("path").attr("class", "dot").attr("d", (row) => look.symbol(row.scheduler, 34))
+      const dots = g.selectAll("path.dot").data(known.filter((_, i) => i % every === 0)).join("path").attr("class", "dot").attr("d", (row) => look.symbol(row.scheduler, 34))
         .attr("transform", (row, i) => `translate(${place(row, i)},${y(row.by / unit.factor)})`).style("fill", "none").style("stroke", (row) => look.colour(row.scheduler)).style("stroke-width", 1.4);
       tipped(dots, (row) => `${report.text(row.job, "?")} (seed ${report.text(row.seed, "unknown")})\n${format.seconds(row.by)} after its deadline`);
       for (const scheduler of data.schedulers) {

@@ -7,13 +7,13 @@
   const columnsOf = (data) => data.schedulers.flatMap((scheduler) => {
     const first = {...scheduler, second: false};
     const again = data.runs.some((run) => run.scheduler === scheduler.index && run.second);
-    return again ? [first, {...scheduler, second: true, name: `${scheduler.name}, again`}] : [first];
+    return again ? [first, {...scheduler, second: true, name: "again"}] : [first];
   });
 
   const panel = (data, metric) => {
     const columns = columnsOf(data);
     const dots = data.runs.filter((run) => format.known(run.metrics[metric.key]));
-    const caption = `${metric.name} (${metric.better} is better)`;
+    const caption = metric.name;
     if (dots.length === 0) return make("figure", {}, [make("figcaption", {}, caption), note("No run has a value of it.")]);
     const unit = format.unit(metric.unit, d3.max(dots, (run) => Math.abs(run.metrics[metric.key])));
     const of = (run) => run.metrics[metric.key] / unit.factor;
@@ -23,7 +23,7 @@
       const values = [...dots.map(of), ...means.flatMap((mean) => (mean ? [mean.low ?? mean.value, mean.high ?? mean.value] : []))];
       const y = d3.scaleLinear().domain([Math.min(0, d3.min(values)), Math.max(d3.max(values), 1e-9)]).nice().range([h, 0]);
       const x = d3.scalePoint().domain(d3.range(columns.length)).range([0, w]).padding(0.5);
-      leftAxis(g, y, w, {title: unit.name || "value"});
+      leftAxis(g, y, w, {title: `${unit.name || "value"}, ${metric.better} is better`});
       const at = (run) => x(columns.findIndex((column) => column.index === run.scheduler && column.second === run.second)) - 9;
       for (const [, block] of d3.group(dots, (run) => run.block)) {
         const path = block.map((run) => [at(run), y(of(run))]).sort((a, b) => a[0] - b[0]);
@@ -51,7 +51,7 @@
 
   const draw = (data) => {
     if (data.runs.length === 0) return null;
-    const section = report.chart.section("runs", "Every run",
+    const section = report.chart.section("runs", "Runs", "Every run",
       "A dot is one run; a thin line joins the runs of one seed, which had the same jobs, arrivals and data. If nearly all lines go the same way, " +
       "the difference is not chance. The bar beside the dots is the mean with its 95% interval; hollow dots are second runs of the baseline, crossed ones were disturbed.");
     const grid = make("div", {class: "grid"});

@@ -4,7 +4,8 @@
   const {format, look, statistics} = report;
   const {figure, leftAxis, behind, table, tipped} = report.chart;
   const kClasses = [[1, 2], [3, 10], [11, 50], [51, 150], [151, 500], [501, 2000], [2001, Infinity]];
-  const named = ([from, to]) => (to === Infinity ? `over ${from - 1} maps` : `${from}–${to} maps`);
+  const range = ([from, to]) => (to === Infinity ? `over ${from - 1}` : `${from}–${to}`);
+  const named = (limits) => `${range(limits)} maps`;
 
   const cellsOf = (data) => data.schedulers.flatMap((scheduler) => {
     const jobs = data.row("slowdowns", scheduler.index).map(report.object).filter(({maps, slowdown}) => format.known(maps) && format.known(slowdown));
@@ -18,14 +19,14 @@
   const draw = (data) => {
     const cells = cellsOf(data);
     if (cells.length === 0) return null;
-    const section = report.chart.section("slowdown", "Slowdown by size of job",
+    const section = report.chart.section("slowdown", "Slowdown", "Slowdown by size of job",
       "Slowdown is how many times longer a job took than alone on an empty cluster: 1 is no wait at all. The symbol is the median job, the thick bar " +
       "holds the middle half of the jobs, the thin line all but the fastest and slowest tenth.");
     const places = [...new Set(cells.map(({place}) => place))].sort((a, b) => a - b);
     const top = d3.max(cells, ({high}) => high);
     const label = "Slowdown by size of job: " + cells.map((cell) => `${cell.name}, ${named(kClasses[cell.place])}: median ${format.figures(cell.median)}, n = ${cell.n}`).join("; ");
     section.append(report.chart.key([...new Map(cells.map((cell) => [cell.index, cell])).values()], false),
-      figure({label, size: (width) => ({height: Math.max(250, Math.min(330, width * 0.4)), margin: [22, 8, 40, 46]}), draw: (g, w, h) => {
+      figure({label, size: (width) => ({height: Math.max(266, Math.min(346, width * 0.4)), margin: [22, 8, 56, 46]}), draw: (g, w, h) => {
         const y = d3.scaleLinear().domain([0, Math.max(1, top)]).nice().range([h, 0]);
         const x = d3.scaleBand().domain(places).range([0, w]).padding(0.15);
         const inner = d3.scalePoint().domain(data.schedulers.map(({index}) => index)).range([0, x.bandwidth()]).padding(0.7);
@@ -42,10 +43,11 @@
           const some = cells.filter((cell) => cell.place === place);
           const [least, most] = d3.extent(some, ({n}) => n);
           const middle = x(place) + x.bandwidth() / 2;
-          report.chart.fit(g.append("text").attr("x", middle).attr("y", h + 17).attr("text-anchor", "middle"), named(kClasses[place]), x.bandwidth() + 8);
+          report.chart.fit(g.append("text").attr("x", middle).attr("y", h + 17).attr("text-anchor", "middle"), range(kClasses[place]), x.step());
           report.chart.fit(g.append("text").attr("class", "quiet").attr("x", middle).attr("y", h + 33).attr("text-anchor", "middle"),
-            least === most ? `n = ${least.toLocaleString("en")}` : `n = ${least.toLocaleString("en")} to ${most.toLocaleString("en")}`, x.bandwidth() + 8);
+            least === most ? `n = ${least.toLocaleString("en")}` : `n = ${least.toLocaleString("en")} to ${most.toLocaleString("en")}`, x.step());
         }
+        g.append("text").attr("class", "quiet").attr("x", w).attr("y", h + 50).attr("text-anchor", "end").text("maps of a job, and number of jobs");
       }}),
       behind("The numbers behind it", () => table([{title: "scheduler"}, {title: "size"}, {title: "jobs", number: true}, {title: "fastest tenth below", number: true}, {title: "first quarter", number: true},
         {title: "median", number: true}, {title: "third quarter", number: true}, {title: "slowest tenth above", number: true}],

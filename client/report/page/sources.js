@@ -20,9 +20,10 @@
         fit(g.append("text").attr("x", -Math.min(190, width * 0.4)).attr("y", y + 16), format.known(jobs) ? `${name} (${jobs} jobs)` : name, Math.min(190, width * 0.4) - 8);
         const bar = g.append("rect").attr("class", "bar-mark").attr("x", from).attr("width", Math.max(1, to - from)).attr("y", y + 4).attr("height", kRow - 8)
           .style("fill", difference > 0 ? "var(--back)" : look.colour(scheduler)).style("stroke", look.colour(scheduler)).style("stroke-width", 1.4);
-        tipped(bar, () => `${name}: ${format.signed("s", difference)} a job`);
+        const words = `${difference > 0 ? "+" : ""}${format.figures(difference / unit.factor).replace("-", "−")} ${unit.name}`;
+        tipped(bar, () => `${name}: ${words} a job`);
         const inside = difference < 0;
-        g.append("text").attr("x", inside ? Math.min(w, x(0) + 5) : to + 5).attr("y", y + 16).text(format.signed("s", difference));
+        g.append("text").attr("x", inside ? Math.min(w, x(0) + 5) : to + 5).attr("y", y + 16).text(words);
       });
       g.append("line").attr("x1", x(0)).attr("x2", x(0)).attr("y2", h).style("stroke", "var(--quiet)");
     }});
@@ -36,7 +37,7 @@
       .map((source) => ({...source, groups: rowsOf(source.groups), phases: rowsOf(source.phases, kPhases)}))
       .filter(({groups, phases}) => groups.length + phases.length > 0);
     if (sources.length === 0) return null;
-    const section = report.chart.section("sources", "Where the difference comes from",
+    const section = report.chart.section("sources", "Causes", "Where the difference comes from",
       `How many seconds of mean turnaround each class of jobs and each phase of a job adds (hollow bars, to the right) or saves (full bars, to the left) against ${data.names[data.baseline]}. ` +
       "The bars of one chart add up to the whole difference. They are means over all runs, without intervals: they explain a verdict and are none.");
     for (const {scheduler, groups, phases} of sources) {

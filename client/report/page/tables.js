@@ -7,10 +7,10 @@
 
   const metrics = (data) => {
     if (data.metrics.length === 0) return null;
-    const element = section("metrics", "All metrics", "The mean over the runs of each scheduler, with its 95% interval; the sentence says what the metric measures.");
+    const element = section("metrics", "Metrics", "All metrics", "The mean over the runs of each scheduler, with its 95% interval; the sentence says what the metric measures.");
     element.append(table([{title: "metric"}, ...data.schedulers.map(({name}) => ({title: name, number: true})), {title: "better"}, {title: "what it is"}],
       data.metrics.map(({key, name, unit, better, says, headline}) => [make("span", {}, headline ? [name, " (headline)"] : name),
-        ...data.schedulers.map(({index}) => format.interval(report.statistics.mean(data.values(index, key)), (x) => format.value(unit, x))), better, says])));
+        ...data.schedulers.map(({index}) => format.estimated(unit, report.statistics.mean(data.values(index, key)))), better, says])));
     return element;
   };
 
@@ -36,7 +36,7 @@
     const {design, machine, workload, cluster} = data;
     const list = report.array(cluster.nodes).map(report.object);
     const distinct = (name) => new Set(list.map((node) => report.text(node[name]))).size;
-    const element = section("made", "How it was made", "What it takes to make this comparison again.");
+    const element = section("made", "Method", "How it was made", "What it takes to make this comparison again.");
     const twice = design.same_against_same === true ? "; the baseline twice with each seed" : "";
     element.append(make("div", {class: "bar"}, download(data)), facts([
       ["command", report.array(data.made.command).map((word) => report.text(word)).join(" ")],
@@ -57,7 +57,7 @@
     for (const [title, text] of [["The workload file", workload.file], ["The settings of the schedulers", data.made.settings]]) {
       if (report.text(text) !== "") element.append(behind(title, () => make("pre", {tabindex: 0}, report.text(text))));
     }
-    element.append(note("The file holds all figures: a program finds them as JSON in the element whose id is “document”."));
+    element.append(note("The file holds all figures: the text of the element whose id is “document” is the same JSON, as base64 of gzip."));
     return element;
   };
 

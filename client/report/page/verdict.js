@@ -3,6 +3,7 @@
 {
   const {format} = report;
   const {make, verdict, table} = report.chart;
+  const kSentences = 10;
   const times = (ratio) => `${format.ratio(ratio.value)} times` +
       (format.known(ratio.low) && format.known(ratio.high) ? ` [${format.ratio(ratio.low)}, ${format.ratio(ratio.high)}]` : "");
 
@@ -11,9 +12,9 @@
     const metric = data.metric(row.metric);
     const [name, baseline] = [data.names[row.scheduler], data.names[data.baseline]];
     const by = metric.name.toLowerCase();
-    const over = format.known(row.runs) ? ` over ${format.counted(row.runs, "pair")} of runs` : "";
-    const shift = row.shift ? `, which is ${format.signed(metric.unit, row.shift.value)}` : "";
-    const size = row.ratio ? `: ${times(row.ratio)} the value of ${baseline}${shift}${over}.` : row.shift
+    const over = format.known(row.runs) ? `, over ${format.counted(row.runs, "pair")} of runs` : "";
+    const shift = row.shift ? `, or ${format.signed(metric.unit, row.shift.value)}` : "";
+    const size = row.ratio ? `: ${times(row.ratio)}${shift}${over}.` : row.shift
         ? `: ${format.interval(row.shift, (x) => format.signed(metric.unit, x))}${over}.` : `${over}.`;
     if (row.verdict === "better" || row.verdict === "worse") return [`${name} is ${row.verdict} than ${baseline} by ${by}`, size];
     if (row.verdict === "same") {
@@ -22,16 +23,28 @@
     }
     const more = format.known(row.more_runs) && row.more_runs > 0
         ? ` About ${format.counted(Math.ceil(row.more_runs), "more run")} of each would settle it.`
-        : " How many more runs would settle it cannot be said.";
+        : " How many more runs would settle it is not known.";
     return [`Between ${name} and ${baseline} it is undecided by ${by}`, size + more];
   };
 
-  const sentences = (data) => {
-    const rows = data.headline.flatMap(({key}) => data.comparisons.filter((row) => row.metric === key && row.scheduler !== data.baseline));
-    const order = {better: 0, worse: 1, undecided: 2, same: 3};
-    return rows.sort((a, b) => data.headline.findIndex((m) => m.key === a.metric) - data.headline.findIndex((m) => m.key === b.metric) ||
-        order[a.verdict] - order[b.verdict]).map((row) => sentence(data, row));
+  // One sentence of several comparisons by one metric that are all undecided, or all of no difference.
+  const together = (data, rows) => {
+    const metric = data.metric(rows[0].metric);
+    const baseline = data.names[data.baseline];
+    const list = format.joined(rows.map((row) => data.names[row.scheduler] + (row.ratio ? ` (${format.interval(row.ratio, format.ratio)})` : "")));
+    if (rows[0].verdict === "same") return [`${rows.length} schedulers are as good as the same as ${baseline} by ${metric.name.toLowerCase()}`, `: ${list}.`];
+    const more = Math.max(...rows.map((row) => row.more_runs ?? 0));
+    return [`${rows.length} schedulers are undecided against ${baseline} by ${metric.name.toLowerCase()}`,
+      `: ${list}.${more > 0 ? ` About ${format.counted(Math.ceil(more), "more run")} of each would settle them all.` : ""}`];
   };
+
+  const sentences = (data) => data.headline.flatMap(({key}) => {
+    const rows = data.comparisons.filter((row) => row.metric === key && row.scheduler !== data.baseline);
+    const of = (verdict) => rows.filter((row) => row.verdict === verdict);
+    const each = (list) => list.map((row) => sentence(data, row));
+    const briefly = (list) => (list.length > 2 ? [together(data, list)] : each(list));
+    return [...each(of("better")), ...each(of("worse")), ...briefly(of("undecided")), ...briefly(of("same"))];
+  });
 
   const winners = (data) => data.headline.filter(({key}) => data.winners(key).length > 0).map(({key, name}) => {
     const best = data.winners(key).map((index) => data.names[index]);
@@ -71,7 +84,7 @@
   };
 
   const draw = (data) => {
-    const section = report.chart.section("summary", "What the runs say");
+    const section = report.chart.section("summary", "Summary", "What the runs say");
     const rivals = data.schedulers.length > 1;
     const lines = rivals ? sentences(data) : [];
     if (data.schedulers.length === 0) section.append(make("p", {class: "lead"}, "The document names no scheduler, so there is nothing to compare."));
@@ -80,9 +93,10 @@
     } else if (lines.length === 0) {
       section.append(make("p", {class: "lead"}, "No comparison of a headline metric is in the document."));
     } else {
-      const few = lines.length <= 4;
       const write = ([bold, rest]) => [make("strong", {}, bold), rest + " "];
-      section.append(few ? make("p", {class: "lead"}, lines.map(write)) : make("ul", {class: "lead"}, lines.map((line) => make("li", {}, write(line)))));
+      const shown = lines.slice(0, kSentences);
+      section.append(shown.length <= 4 ? make("p", {class: "lead"}, shown.map(write)) : make("ul", {class: "lead"}, shown.map((line) => make("li", {}, write(line)))));
+      if (lines.length > shown.length) section.append(make("p", {}, "The table has all verdicts."));
       for (const line of winners(data)) section.append(make("p", {}, line));
     }
     for (const line of data.warnings) section.append(make("p", {class: "warning"}, [make("strong", {}, "Mind: "), line]));
