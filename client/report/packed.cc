@@ -1,42 +1,31 @@
 #include "client/report/packed.h"
 
-#include <isa-l/igzip_lib.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "base/check.h"
 
 namespace millrace::report {
 namespace {
 
-constexpr std::size_t kPiece = 256 << 10;
+constexpr int kGzip = 16;  // added to the window's bits, it asks for gzip's header and checksum (zlib.h)
 
 std::string Gzip(std::string_view text) {
-  std::vector<std::uint8_t> room(ISAL_DEF_LVL3_DEFAULT);
-  isal_zstream stream;
-  isal_deflate_init(&stream);
-  stream.level = 3;  // the smallest that the library makes
-  stream.level_buf = room.data();
-  stream.level_buf_size = static_cast<std::uint32_t>(room.size());
-  stream.gzip_flag = IGZIP_GZIP;
-  std::string out;
-  std::vector<char> piece(kPiece);
-  do {
-    if (stream.avail_in == 0) {
-      const std::string_view next = text.substr(0, kPiece);
-      text.remove_prefix(next.size());
-      stream.next_in = reinterpret_cast<std::uint8_t*>(const_cast<char*>(next.data()));
-      stream.avail_in = static_cast<std::uint32_t>(next.size());
-      stream.end_of_stream = text.empty() ? 1 : 0;
-    }
-    stream.next_out = reinterpret_cast<std::uint8_t*>(piece.data());
-    stream.avail_out = static_cast<std::uint32_t>(piece.size());
-    const int deflated = isal_deflate(&stream);
-    MILLRACE_CHECK(deflated == COMP_OK, std::to_string(deflated));
-    out.append(piece.data(), piece.size() - stream.avail_out);
-  } while (stream.internal_state.state != ZSTATE_END);
+  z_stream stream = {};
+  MILLRACE_CHECK(
+      deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzip, 8, Z_DEFAULT_STRATEGY) == Z_OK,
+      "zlib");
+  std::string out(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int deflated = deflate(&stream, Z_FINISH);
+  MILLRACE_CHECK(deflated == Z_STREAM_END, std::to_string(deflated));
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
   return out;
 }
 

@@ -8,6 +8,7 @@
 namespace millrace::report {
 
 // Returns `text` compressed (RFC 1952) and then in the letters of RFC 4648, section 4, with padding, on one line.
+// Requires: it has less than 4 GiB.
 [[nodiscard]] std::string Packed(std::string_view text);
 
 }  // namespace millrace::report

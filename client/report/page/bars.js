@@ -101,6 +101,10 @@
     const section = report.chart.section("deciding", "Deciding", "What deciding cost",
       "Processor time that the scheduler and the master took, of one run of each scheduler (no interval: small differences mean nothing). It matters when it nears the time between heartbeats, not before.");
     section.append(make("div", {class: "grid"}, charts.map((chart) => simple(...chart))));
+    const cell = (name, write) => (index) => write(of(name).find((row) => row.index === index)?.value ?? null);
+    const cells = [cell("microseconds_per_event", (us) => (us === null ? format.kMissing : `${format.figures(us)} µs`)), cell("seconds", format.seconds), cell("master_cpu", format.seconds)];
+    section.append(behind("The numbers behind it", () => table([{title: "scheduler"}, ...["per event", "in the scheduler", "of the master"].map((title) => ({title, number: true}))],
+      data.details.map(({scheduler}) => [data.names[scheduler], ...cells.map((write) => write(scheduler))]))));
     if (of("master_cpu").length === 0) section.append(note("The processor time of the master was not measured: a simulation has no master process."));
     return section;
   };
