@@ -18,14 +18,18 @@
 
   // `name` is the word for it in the list of contents.
   const section = (id, name, title, how) => {
-    const element = make("section", {id, "aria-labelledby": `${id}-title`, "data-name": name}, make("h2", {id: `${id}-title`}, title));
+    const element = make(
+      "section",
+      {id, "aria-labelledby": `${id}-title`, "data-name": name},
+      make("h2", {id: `${id}-title`}, title),
+    );
     if (how) element.append(make("p", {class: "how"}, how));
     return element;
   };
   const note = (words) => make("p", {class: "note"}, words);
 
   // --- charts ---
-  const drawers = new Map();  // element -> {draw, width}
+  const drawers = new Map(); // element -> {draw, width}
   const observer = new ResizeObserver((entries) => {
     for (const {target} of entries) redraw(target);
   });
@@ -66,7 +70,10 @@
     follow(hold, (width) => {
       const {height, margin} = size(width);
       const [top, right, bottom, left] = margin;
-      const svg = d3.create("svg").attr("viewBox", `0 0 ${width} ${height}`).attr("role", "img")
+      const svg = d3
+        .create("svg")
+        .attr("viewBox", `0 0 ${width} ${height}`)
+        .attr("role", "img")
         .attr("aria-label", label ?? (typeof caption === "string" ? caption : ""));
       const g = svg.append("g").attr("transform", `translate(${left},${top})`);
       hold.replaceChildren(svg.node());
@@ -76,12 +83,28 @@
   };
 
   const bottomAxis = (g, scale, height, {ticks = 6, format = null, title = null, width = 0} = {}) => {
-    g.append("g").attr("class", "axis grid-lines").attr("transform", `translate(0,${height})`)
+    g.append("g")
+      .attr("class", "axis grid-lines")
+      .attr("transform", `translate(0,${height})`)
       .call(d3.axisBottom(scale).ticks(ticks).tickSize(-height).tickFormat(""));
-    const axis = g.append("g").attr("class", "axis").attr("transform", `translate(0,${height})`)
-      .call(d3.axisBottom(scale).ticks(ticks, format === null ? undefined : format).tickSize(4));
+    const axis = g
+      .append("g")
+      .attr("class", "axis")
+      .attr("transform", `translate(0,${height})`)
+      .call(
+        d3
+          .axisBottom(scale)
+          .ticks(ticks, format === null ? undefined : format)
+          .tickSize(4),
+      );
     if (typeof format === "function") axis.call(d3.axisBottom(scale).ticks(ticks).tickFormat(format).tickSize(4));
-    if (title) g.append("text").attr("class", "quiet").attr("x", width).attr("y", height + 33).attr("text-anchor", "end").text(title);
+    if (title)
+      g.append("text")
+        .attr("class", "quiet")
+        .attr("x", width)
+        .attr("y", height + 33)
+        .attr("text-anchor", "end")
+        .text(title);
   };
   const leftAxis = (g, scale, width, {ticks = 5, format = null, title = null} = {}) => {
     const axis = d3.axisLeft(scale).ticks(ticks).tickSize(-width);
@@ -90,11 +113,15 @@
     const labels = d3.axisLeft(scale).ticks(ticks).tickSize(4);
     if (format) labels.tickFormat(format);
     g.append("g").attr("class", "axis").call(labels);
-    if (title) g.append("text").attr("class", "quiet").attr("x", -4).attr("y", -9).attr("text-anchor", "start").text(title);
+    if (title)
+      g.append("text").attr("class", "quiet").attr("x", -4).attr("y", -9).attr("text-anchor", "start").text(title);
   };
   // Writes text that does not grow beyond `room` pixels; the whole is its title.
   const fit = (text, words, room) => {
-    text.text(report.format.short(words, Math.max(3, Math.floor(room / 6.7)))).append("title").text(words);
+    text
+      .text(report.format.short(words, Math.max(3, Math.floor(room / 6.7))))
+      .append("title")
+      .text(words);
     return text;
   };
 
@@ -110,18 +137,47 @@
     box.style.left = `${Math.max(4, x)}px`;
     box.style.top = `${Math.max(4, y)}px`;
   };
-  const tipped = (selection, words) => selection
-    .on("pointermove", (event, datum) => tip(event, words(datum)))
-    .on("pointerleave", (event) => tip(event, null));
+  const tipped = (selection, words) =>
+    selection
+      .on("pointermove", (event, datum) => tip(event, words(datum)))
+      .on("pointerleave", (event) => tip(event, null));
 
   // --- tables ---
   // columns: [{title, number: bool}]; rows: lists of cells, text or elements. The first cell of a row heads it.
-  const table = (columns, rows, caption = null) => make("div", {class: "scroll"}, make("table", {}, [
-    caption ? make("caption", {}, caption) : null,
-    make("thead", {}, make("tr", {}, columns.map(({title, number}) => make("th", {scope: "col", class: number ? "number" : null}, title)))),
-    make("tbody", {}, rows.map((row) => make("tr", {}, row.map((cell, index) =>
-      make(index === 0 ? "th" : "td", {scope: index === 0 ? "row" : null, class: columns[index]?.number ? "number" : null}, cell))))),
-  ]));
+  const table = (columns, rows, caption = null) =>
+    make(
+      "div",
+      {class: "scroll"},
+      make("table", {}, [
+        caption ? make("caption", {}, caption) : null,
+        make(
+          "thead",
+          {},
+          make(
+            "tr",
+            {},
+            columns.map(({title, number}) => make("th", {scope: "col", class: number ? "number" : null}, title)),
+          ),
+        ),
+        make(
+          "tbody",
+          {},
+          rows.map((row) =>
+            make(
+              "tr",
+              {},
+              row.map((cell, index) =>
+                make(
+                  index === 0 ? "th" : "td",
+                  {scope: index === 0 ? "row" : null, class: columns[index]?.number ? "number" : null},
+                  cell,
+                ),
+              ),
+            ),
+          ),
+        ),
+      ]),
+    );
   // A table that is made when somebody opens it.
   const behind = (title, build) => {
     const details = make("details", {}, make("summary", {}, title));
@@ -135,17 +191,52 @@
   const verdict = (kind) => make("span", {class: `verdict ${kind}`}, report.look.kVerdicts[kind].join(" "));
 
   // The key of schedulers: line, dashes and symbol beside the name.
-  const key = (schedulers, line = true) => make("ul", {class: "key"}, schedulers.map(({index, name, baseline}) => {
-    const svg = d3.create("svg").attr("viewBox", "0 0 37 16").attr("aria-hidden", "true");
-    if (line) {
-      svg.append("line").attr("x1", 1).attr("x2", 36).attr("y1", 8).attr("y2", 8).style("stroke", report.look.colour(index))
-        .style("stroke-width", 2.2).style("stroke-dasharray", report.look.dash(index));
-    }
-    svg.append("path").attr("d", report.look.symbol(index, 70)).attr("transform", "translate(18,8)").style("fill", report.look.colour(index));
-    return make("li", {}, [svg.node(), baseline ? `${name} (baseline)` : name]);
-  }));
+  const key = (schedulers, line = true) =>
+    make(
+      "ul",
+      {class: "key"},
+      schedulers.map(({index, name, baseline}) => {
+        const svg = d3.create("svg").attr("viewBox", "0 0 37 16").attr("aria-hidden", "true");
+        if (line) {
+          svg
+            .append("line")
+            .attr("x1", 1)
+            .attr("x2", 36)
+            .attr("y1", 8)
+            .attr("y2", 8)
+            .style("stroke", report.look.colour(index))
+            .style("stroke-width", 2.2)
+            .style("stroke-dasharray", report.look.dash(index));
+        }
+        svg
+          .append("path")
+          .attr("d", report.look.symbol(index, 70))
+          .attr("transform", "translate(18,8)")
+          .style("fill", report.look.colour(index));
+        return make("li", {}, [svg.node(), baseline ? `${name} (baseline)` : name]);
+      }),
+    );
 
-  const most = (values, otherwise = 1) => values.reduce((top, value) => (known(value) && value > top ? value : top), 0) || otherwise;
+  const most = (values, otherwise = 1) =>
+    values.reduce((top, value) => (known(value) && value > top ? value : top), 0) || otherwise;
 
-  report.chart = {make, section, note, follow, redrawNow, drawAll, figure, bottomAxis, leftAxis, fit, tip, tipped, table, behind, verdict, key, most};
+  report.chart = {
+    make,
+    section,
+    note,
+    follow,
+    redrawNow,
+    drawAll,
+    figure,
+    bottomAxis,
+    leftAxis,
+    fit,
+    tip,
+    tipped,
+    table,
+    behind,
+    verdict,
+    key,
+    most,
+  };
 }

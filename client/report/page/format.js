@@ -15,8 +15,21 @@ const report = {};
     return String(Number(value.toPrecision(digits)));
   };
 
-  const kTimes = [[86400 * 3, 86400, "days"], [7200 * 2, 3600, "h"], [240, 60, "min"], [1, 1, "s"], [0, 1e-3, "ms"]];
-  const kSizes = [[2 ** 40, 2 ** 40, "TiB"], [2 ** 30, 2 ** 30, "GiB"], [2 ** 20, 2 ** 20, "MiB"], [1024, 1024, "KiB"], [0, 1, "B"]];
+  const kTimes = [
+    [86400 * 3, 86400, "days"],
+    [7200 * 2, 3600, "h"],
+    [240, 60, "min"],
+    [1, 1, "s"],
+    [1e-3, 1e-3, "ms"],
+    [0, 1e-6, "µs"],
+  ];
+  const kSizes = [
+    [2 ** 40, 2 ** 40, "TiB"],
+    [2 ** 30, 2 ** 30, "GiB"],
+    [2 ** 20, 2 ** 20, "MiB"],
+    [1024, 1024, "KiB"],
+    [0, 1, "B"],
+  ];
   const pick = (table, size) => table.find(([from]) => size >= from) ?? table[table.length - 1];
 
   // The unit in which values up to `most` are best written: {name, factor}, a value divided by the factor being in it.
@@ -38,14 +51,20 @@ const report = {};
   };
   // A difference, with its sign. One of shares is in points: 50% is 10 points more than 40%, and a quarter more.
   const signed = (kind, number) => {
-    const text = kind === "share" && known(number) ? behind(minus(figures(number * 100)), Math.abs(number) === 0.01 ? "point" : "points") : value(kind, number);
+    const text =
+      kind === "share" && known(number)
+        ? behind(minus(figures(number * 100)), Math.abs(number) === 0.01 ? "point" : "points")
+        : value(kind, number);
     return known(number) && number > 0 ? "+" + text : text;
   };
   // An estimate of one unit: "14.5 [14.3, 14.7] min".
   const estimated = (kind, estimate) => {
     if (!estimate || !known(estimate.value)) return kMissing;
     const {name, factor} = unit(kind, estimate.value);
-    return behind(interval(estimate, (number) => minus(figures(number / factor))), name);
+    return behind(
+      interval(estimate, (number) => minus(figures(number / factor))),
+      name,
+    );
   };
   const ratio = (number) => (known(number) ? number.toFixed(number < 10 ? 2 : 1) : kMissing);
   const interval = (estimate, write) => {
@@ -55,9 +74,29 @@ const report = {};
   };
   const probability = (p) => (!known(p) ? kMissing : p < 0.001 ? "< 0.001" : p.toFixed(3));
   const counted = (n, one, many = one + "s") => `${known(n) ? n.toLocaleString("en") : "some"} ${n === 1 ? one : many}`;
-  const joined = (names) => (names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`);
+  const joined = (names) =>
+    names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
+  // A name within a sentence: "Mean turnaround" loses its capital, "INT bytes" does not.
+  const within = (name) => (/^\p{Lu}\p{Ll}/u.test(name) ? name[0].toLowerCase() + name.slice(1) : name);
   const short = (name, most) => (name.length > most ? name.slice(0, Math.max(1, most - 1)) + "…" : name);
 
-  report.format = {kMissing, known, figures, unit, value, signed, estimated, ratio, interval, probability, counted, joined, short,
-    seconds: (number) => value("s", number), bytes: (number) => value("bytes", number), percent: (number) => value("share", number)};
+  report.format = {
+    kMissing,
+    known,
+    figures,
+    unit,
+    value,
+    signed,
+    estimated,
+    ratio,
+    interval,
+    probability,
+    counted,
+    joined,
+    within,
+    short,
+    seconds: (number) => value("s", number),
+    bytes: (number) => value("bytes", number),
+    percent: (number) => value("share", number),
+  };
 }

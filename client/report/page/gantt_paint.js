@@ -2,17 +2,18 @@
 "use strict";
 {
   const {firstAfter} = report.ganttRows;
-  const kNames = 92;  // pixels on the left, for the names of nodes
-  const kAxis = 20;   // pixels at the top, for the time
+  const kNames = 92; // pixels on the left, for the names of nodes
+  const kAxis = 20; // pixels at the top, for the time
 
   // Twenty colours that differ from their neighbours; a job has the one of its number.
   const kHues = 20;
-  const palette = (theme) => d3.range(kHues).map((i) => {
-    const hue = (i * 137.508 + 212) % 360;
-    const light = theme.light + (i % 3 - 1) * 9;
-    const of = (alpha) => `hsla(${hue.toFixed(0)},${62 - (i % 2) * 14}%,${light}%,${alpha})`;
-    return {full: of(1), half: of(0.42), faint: of(0.12), ink: light > 54 ? "#10141b" : "#ffffff"};
-  });
+  const palette = (theme) =>
+    d3.range(kHues).map((i) => {
+      const hue = (i * 137.508 + 212) % 360;
+      const light = theme.light + ((i % 3) - 1) * 9;
+      const of = (alpha) => `hsla(${hue.toFixed(0)},${62 - (i % 2) * 14}%,${light}%,${alpha})`;
+      return {full: of(1), half: of(0.42), faint: of(0.12), ink: light > 54 ? "#10141b" : "#ffffff"};
+    });
 
   const hatch = (context, theme) => {
     const tile = document.createElement("canvas");
@@ -21,7 +22,10 @@
     pen.strokeStyle = theme.back;
     pen.lineWidth = 1.5;
     pen.beginPath();
-    for (const shift of [-6, 0, 6]) { pen.moveTo(shift - 1, 7); pen.lineTo(shift + 7, -1); }
+    for (const shift of [-6, 0, 6]) {
+      pen.moveTo(shift - 1, 7);
+      pen.lineTo(shift + 7, -1);
+    }
     pen.stroke();
     return context.createPattern(tile, "repeat");
   };
@@ -62,7 +66,7 @@
         context.fillStyle = theme.stripe;
         context.fillRect(kNames, y, width - kNames, rowHeight);
       }
-      let covered = -1;  // right end of what is painted: an attempt within it could not be seen
+      let covered = -1; // right end of what is painted: an attempt within it could not be seen
       for (let i = firstAfter(model, row, from); i < row.first + row.count && model.start[i] <= to; i++) {
         const left = x(model.start[i]);
         const right = Math.max(left + 0.8, x(model.end[i]));
@@ -91,7 +95,10 @@
       fill(left, right, colour.full);
     } else {
       const read = Math.min(right, Number.isFinite(model.read[i]) ? x(model.read[i]) : right);
-      const compute = Math.min(right, Number.isFinite(model.compute[i]) ? x(model.compute[i]) : Number.isFinite(model.read[i]) ? read : right);
+      const compute = Math.min(
+        right,
+        Number.isFinite(model.compute[i]) ? x(model.compute[i]) : Number.isFinite(model.read[i]) ? read : right,
+      );
       fill(left, read, wide ? colour.full : colour.half);
       if (wide) fill(left, read, lines);
       fill(read, compute, colour.faint);
@@ -108,7 +115,10 @@
       context.beginPath();
       context.moveTo(left, y + tall);
       context.lineTo(right, y);
-      if (model.ended[i] === 1) { context.moveTo(left, y); context.lineTo(right, y + tall); }
+      if (model.ended[i] === 1) {
+        context.moveTo(left, y);
+        context.lineTo(right, y + tall);
+      }
       context.stroke();
     }
     if (wide) {
@@ -124,12 +134,14 @@
     }
     if (tall >= 11 && right - left > 46) {
       const visible = Math.max(left, kNames);
-      const from = model.reduce[i] && Number.isFinite(model.compute[i]) ? Math.max(visible, x(model.compute[i])) : visible;
-      const room = right - from - 6;
-      if (room > 34) {
+      const from =
+        model.reduce[i] && Number.isFinite(model.compute[i]) ? Math.max(visible, x(model.compute[i])) : visible;
+      const name = model.jobName(i);
+      const room = Math.floor((right - from - 6) / 5.8); // letters
+      if (room >= Math.min(name.length, 10)) {
         context.font = "10px system-ui, sans-serif";
         context.fillStyle = colour.ink;
-        context.fillText(report.format.short(model.jobName(i), Math.floor(room / 5.8)), from + 3, y + tall / 2 + 3.5);
+        context.fillText(report.format.short(name, room), from + 3, y + tall / 2 + 3.5);
       }
     }
   };
@@ -138,7 +150,7 @@
     context.fillStyle = theme.back;
     context.fillRect(0, 0, kNames, view.height);
     context.font = "11px system-ui, sans-serif";
-    let free = kAxis - 2;  // first height at which a name may stand
+    let free = kAxis - 2; // first height at which a name may stand
     for (let r = firstRow; r < lastRow; r++) {
       const row = model.rows[r];
       const starts = r === 0 || model.rows[r - 1].node !== row.node || model.rows[r - 1].kind !== row.kind;

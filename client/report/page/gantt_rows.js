@@ -6,7 +6,7 @@
 
   // Gives each attempt without a slot the lowest one of its node that is free at its start.
   const pack = (start, end) => {
-    const free = new Map();  // key of node and kind -> ends of its slots
+    const free = new Map(); // key of node and kind -> ends of its slots
     return (task, key) => {
       const ends = free.get(key) ?? [];
       free.set(key, ends);
@@ -26,7 +26,10 @@
     const makespan = known(detail.makespan) ? detail.makespan : report.chart.most(column("end"));
     const start = Float64Array.from(column("start"), (time) => (known(time) ? time : NaN));
     const end = Float64Array.from({length: size}, (_, i) => (known(column("end")[i]) ? column("end")[i] : makespan));
-    const order = d3.range(size).filter((i) => Number.isFinite(start[i])).sort((a, b) => start[a] - start[b]);
+    const order = d3
+      .range(size)
+      .filter((i) => Number.isFinite(start[i]))
+      .sort((a, b) => start[a] - start[b]);
 
     const place = pack(start, end);
     const rows = new Map();
@@ -36,14 +39,23 @@
       const node = known(column("node")[i]) ? column("node")[i] : -1;
       const slot = known(column("slot")[i]) ? column("slot")[i] : place(i, `${node}${kind}`);
       const key = (node + 1) * 2e6 + (kind === "r" ? 1e6 : 0) + slot;
-      if (!rows.has(key)) rows.set(key, {key, node, kind, slot, name: report.text(report.object(nodes[node]).name, node < 0 ? "?" : `node ${node}`), first: 0, count: 0});
+      if (!rows.has(key))
+        rows.set(key, {
+          key,
+          node,
+          kind,
+          slot,
+          name: report.text(report.object(nodes[node]).name, node < 0 ? "?" : `node ${node}`),
+          first: 0,
+          count: 0,
+        });
       rowOf[i] = rows.get(key);
       rowOf[i].count++;
     }
     const sorted = [...rows.values()].sort((a, b) => a.key - b.key);
     sorted.reduce((first, row) => ((row.first = first), first + row.count), 0);
     const next = new Map(sorted.map((row) => [row, row.first]));
-    const from = new Int32Array(order.length);  // the attempt's place in the document, by place here
+    const from = new Int32Array(order.length); // the attempt's place in the document, by place here
     for (const i of order) {
       const row = rowOf[i];
       from[next.get(row)] = i;
@@ -51,9 +63,15 @@
     }
     const take = (values, otherwise) => Float64Array.from(from, (i) => (known(values[i]) ? values[i] : otherwise));
     const model = {
-      detail, makespan, rows: sorted, count: from.length, from,
-      start: Float64Array.from(from, (i) => start[i]), end: Float64Array.from(from, (i) => Math.max(start[i], end[i])),
-      read: take(column("read"), NaN), compute: take(column("compute"), NaN),
+      detail,
+      makespan,
+      rows: sorted,
+      count: from.length,
+      from,
+      start: Float64Array.from(from, (i) => start[i]),
+      end: Float64Array.from(from, (i) => Math.max(start[i], end[i])),
+      read: take(column("read"), NaN),
+      compute: take(column("compute"), NaN),
       job: Int32Array.from(from, (i) => (known(column("job")[i]) ? column("job")[i] : -1)),
       reduce: Uint8Array.from(from, (i) => (column("kind")[i] === "r" ? 1 : 0)),
       ended: Uint8Array.from(from, (i) => Math.max(0, kEnded.indexOf(column("how")[i]))),
@@ -79,7 +97,11 @@
   };
 
   const at = (model, row, time, reach) => {
-    for (let i = firstAfter(model, row, time - reach); i < row.first + row.count && model.start[i] <= time + reach; i++) {
+    for (
+      let i = firstAfter(model, row, time - reach);
+      i < row.first + row.count && model.start[i] <= time + reach;
+      i++
+    ) {
       if (model.end[i] >= time - reach) return i;
     }
     return -1;

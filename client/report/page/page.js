@@ -4,9 +4,24 @@
   const {format} = report;
   const {make, drawAll} = report.chart;
 
-  const parts = [report.verdict.draw, report.forest.draw, report.runs.draw, report.distribution.draw, report.slowdown.draw, report.sources.draw, report.gantt.draw,
-    report.series.use, report.series.pools, report.series.fairness, report.bars.locality, report.late.draw, report.bars.deciding, report.simulated.draw,
-    report.tables.metrics, report.tables.made];
+  const parts = [
+    report.verdict.draw,
+    report.forest.draw,
+    report.runs.draw,
+    report.distribution.draw,
+    report.slowdown.draw,
+    report.sources.draw,
+    report.gantt.draw,
+    report.series.use,
+    report.series.pools,
+    report.series.fairness,
+    report.bars.locality,
+    report.late.draw,
+    report.bars.deciding,
+    report.simulated.draw,
+    report.tables.metrics,
+    report.tables.made,
+  ];
 
   const head = (data) => {
     const {workload, design} = data;
@@ -14,14 +29,22 @@
     const who = data.names.length === 0 ? "No scheduler" : format.joined(data.names);
     const title = `${who} on ${name}`;
     document.title = title;
-    const facts = [format.known(design.repeat) ? `${format.counted(design.repeat, "run")} of each` : null, format.known(workload.jobs) ? `${format.counted(workload.jobs, "job")} a run` : null,
-      report.tables.kPlaces[workload.where] ?? null, data.made.at ? `made ${report.text(data.made.at).replace("T", " ").replace("Z", " UTC")}` : null].filter(Boolean);
+    const facts = [
+      format.known(design.repeat) ? `${format.counted(design.repeat, "run")} of each` : null,
+      format.known(workload.jobs) ? `${format.counted(workload.jobs, "job")} a run` : null,
+      report.tables.kPlaces[workload.where] ?? null,
+      data.made.at ? `made ${report.text(data.made.at).replace("T", " ").replace("Z", " UTC")}` : null,
+    ].filter(Boolean);
     document.getElementById("head").append(make("h1", {}, title), make("p", {}, facts.join(" · ")));
   };
 
   const failed = (error) => {
     console.error(error);
-    return make("p", {class: "warning"}, `A part of the report could not be drawn (${error.message}); the data is in the file all the same.`);
+    return make(
+      "p",
+      {class: "warning"},
+      `A part of the report could not be drawn (${error.message}); the data is in the file all the same.`,
+    );
   };
 
   // The document lies in the page as base64 of gzip, which is a quarter of its size and holds nothing that HTML knows.
@@ -56,5 +79,7 @@
   };
 
   // How long it took, from the first byte to the last chart, in ms.
-  draw().finally(() => { document.documentElement.dataset.drawn = performance.now().toFixed(0); });
+  draw().finally(() => {
+    document.documentElement.dataset.drawn = performance.now().toFixed(0);
+  });
 }

@@ -5,9 +5,11 @@
   const {known} = report.format;
 
   // 97.5% quantile of Student's t by degrees of freedom (1 to 30); further ones are close to 1.96.
-  const kStudent = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
-    2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042];
-  const student = (freedom) => (freedom < 1 ? Infinity : kStudent[freedom - 1] ?? 1.96 + 2.4 / freedom);
+  const kStudent = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11,
+    2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
+  ];
+  const student = (freedom) => (freedom < 1 ? Infinity : (kStudent[freedom - 1] ?? 1.96 + 2.4 / freedom));
 
   // {value, low, high, n}: the mean with its 95% interval; null without values, and without an interval from one value.
   const mean = (values) => {
@@ -15,7 +17,7 @@
     if (some.length === 0) return null;
     const value = d3.mean(some);
     if (some.length < 2) return {value, low: null, high: null, n: some.length};
-    const reach = student(some.length - 1) * d3.deviation(some) / Math.sqrt(some.length);
+    const reach = (student(some.length - 1) * d3.deviation(some)) / Math.sqrt(some.length);
     return {value, low: value - reach, high: value + reach, n: some.length};
   };
 
@@ -24,12 +26,5 @@
   // Share of the values that are at most x.
   const shareUpTo = (ordered, x) => (ordered.length === 0 ? 0 : d3.bisectRight(ordered, x) / ordered.length);
 
-  // Cuts a row of all jobs of all runs into runs; null if the row does not say where they end.
-  const byRun = (row, runs) => {
-    if (runs < 2 || row.length === 0 || row.length % runs !== 0) return null;
-    const size = row.length / runs;
-    return d3.range(runs).map((run) => sorted(row.slice(run * size, (run + 1) * size)));
-  };
-
-  report.statistics = {mean, sorted, quantile, shareUpTo, byRun};
+  report.statistics = {mean, sorted, quantile, shareUpTo};
 }
