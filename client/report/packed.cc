@@ -10,7 +10,7 @@
 namespace millrace::report {
 namespace {
 
-constexpr int kGzip = 16;  // added to the window's bits, it asks for gzip's header and checksum (zlib.h)
+constexpr int kGzip = 16;  // added to the bits of the window, it asks for the header and checksum of gzip
 
 std::string Gzip(std::string_view text) {
   z_stream stream = {};

@@ -2,7 +2,7 @@
 "use strict";
 {
   const {format, look} = report;
-  const {make, figure, bottomAxis, fit, behind, table, tipped, note} = report.chart;
+  const {make, figure, bottomAxis, label, behind, table, tipped, note} = report.chart;
   const kRow = 34;
   let charts = 0; // for the names of patterns, which must differ within a page
 
@@ -10,13 +10,13 @@
 
   // rows: [{name, parts: [number], note}]: a bar of parts a row. write(part, whole) is the label of a part.
   const stacked = ({rows, names, top, kind, write, title}) => {
-    const label = rows
+    const alt = rows
       .map(
         ({name, parts}) => `${name}: ` + parts.map((part, i) => `${names[i]} ${write(part, d3.sum(parts))}`).join(", "),
       )
       .join("; ");
     return figure({
-      label,
+      alt,
       size: (width) => ({height: rows.length * kRow + 46, margin: [4, 12, 42, side(width)]}),
       draw: (g, w, h, svg, width) => {
         const fill = look.patterns(svg, `pattern-${++charts}`);
@@ -33,24 +33,8 @@
         });
         rows.forEach(({name, parts, remark}, row) => {
           const y = row * kRow;
-          fit(
-            g
-              .append("text")
-              .attr("x", -side(width))
-              .attr("y", remark ? y + 15 : y + 20),
-            name,
-            side(width) - 8,
-          );
-          if (remark)
-            fit(
-              g
-                .append("text")
-                .attr("class", "quiet")
-                .attr("x", -side(width))
-                .attr("y", y + 29),
-              remark,
-              side(width) - 8,
-            );
+          label(g, -side(width), remark ? y + 15 : y + 20, name, {room: side(width) - 8});
+          if (remark) label(g, -side(width), y + 29, remark, {look: "quiet", room: side(width) - 8});
           let from = 0;
           parts.forEach((part, i) => {
             const [left, right] = [x(from / unit.factor), x((from + part) / unit.factor)];
@@ -77,12 +61,7 @@
                 .style("fill", "var(--back)")
                 .style("opacity", 0.9)
                 .style("pointer-events", "none");
-              g.append("text")
-                .attr("x", (left + right) / 2)
-                .attr("y", y + 20)
-                .attr("text-anchor", "middle")
-                .style("pointer-events", "none")
-                .text(words);
+              label(g, (left + right) / 2, y + 20, words, {anchor: "middle"}).style("pointer-events", "none");
             }
           });
         });
@@ -125,8 +104,10 @@
       "locality",
       "Distance",
       "How far data travelled",
-      "Above, how far launched maps were from their input; below, how many bytes of input and shuffle crossed which link at the farthest. " +
-        "More of the full, left part is less load on the network. Both are of one run of each scheduler, so that they have no interval.",
+      "Above, how far launched maps were from their input; below, how many bytes of input and shuffle " +
+        "crossed which link at the farthest. " +
+        "More of the full, left part is less load on the network. Both are of one run of each scheduler, so " +
+        "that they have no interval.",
     );
     section.append(distances());
     if (rows.length > 0) {
@@ -170,14 +151,14 @@
   };
 
   const simple = (caption, rows, kind, title) => {
-    const label =
+    const alt =
       `${caption}: ` +
       rows
         .map(({name, value}) => `${name} ${kind === "us" ? `${format.figures(value)} µs` : format.value(kind, value)}`)
         .join("; ");
     return figure({
       caption,
-      label,
+      alt,
       size: (width) => ({height: rows.length * 26 + 46, margin: [4, 66, 42, side(width)]}),
       draw: (g, w, h, svg, width) => {
         const top = d3.max(rows, ({value}) => value) || 1;
@@ -189,24 +170,19 @@
           .range([0, w]);
         bottomAxis(g, x, h, {ticks: Math.max(2, Math.min(5, w / 60)), title: `${title}, ${unit.name}`, width: w});
         rows.forEach(({name, value, index}, i) => {
-          fit(
-            g
-              .append("text")
-              .attr("x", -side(width))
-              .attr("y", i * 26 + 17),
-            name,
-            side(width) - 8,
-          );
+          label(g, -side(width), i * 26 + 17, name, {room: side(width) - 8});
           g.append("rect")
             .attr("class", "bar-mark")
             .attr("width", Math.max(1, x(value / unit.factor)))
             .attr("y", i * 26 + 4)
             .attr("height", 17)
             .style("fill", look.colour(index));
-          g.append("text")
-            .attr("x", x(value / unit.factor) + 6)
-            .attr("y", i * 26 + 17)
-            .text(kind === "us" ? `${format.figures(value)} µs` : format.value(kind, value));
+          label(
+            g,
+            x(value / unit.factor) + 6,
+            i * 26 + 17,
+            kind === "us" ? `${format.figures(value)} µs` : format.value(kind, value),
+          );
         });
       },
     });
@@ -231,7 +207,8 @@
       "deciding",
       "Deciding",
       "What deciding cost",
-      "Processor time that the scheduler and the master took, of one run of each scheduler (no interval: small differences mean nothing). It matters when it nears the time between heartbeats, not before.",
+      "Processor time that the scheduler and the master took, of one run of each scheduler (no interval: " +
+        "small differences mean nothing). It matters when it nears the time between heartbeats, not before.",
     );
     section.append(
       make(

@@ -1,6 +1,6 @@
 // What all parts of the page are made of: elements, sections with the sentence that says how to read them, charts that
-// follow the width of the window, tables behind charts, and the tip under the pointer. Text from the document enters the
-// page as text alone.
+// follow the width of the window, tables behind charts, and the tip under the pointer. Text from the document enters
+// the page as text alone.
 "use strict";
 {
   const {known} = report.format;
@@ -61,9 +61,9 @@
   addEventListener("beforeprint", print(true));
   addEventListener("afterprint", print(false));
 
-  // A figure with one SVG picture. size(width) gives {height, margin: [top, right, bottom, left]}; draw(g, w, h, svg, width)
-  // fills the inner part. `label` is the text alternative; {decoration: true} hides what a table says already.
-  const figure = ({caption, label, size, draw}) => {
+  // A figure with one SVG picture. size(width) gives {height, margin: [top, right, bottom, left]}; draw(g, w, h, svg,
+  // width) fills the inner part. `alt` is the text alternative.
+  const figure = ({caption, alt, size, draw}) => {
     const frame = make("figure", {}, [caption ? make("figcaption", {}, caption) : null]);
     const hold = make("div");
     frame.append(hold);
@@ -74,7 +74,7 @@
         .create("svg")
         .attr("viewBox", `0 0 ${width} ${height}`)
         .attr("role", "img")
-        .attr("aria-label", label ?? (typeof caption === "string" ? caption : ""));
+        .attr("aria-label", alt ?? (typeof caption === "string" ? caption : ""));
       const g = svg.append("g").attr("transform", `translate(${left},${top})`);
       hold.replaceChildren(svg.node());
       draw(g, Math.max(40, width - left - right), Math.max(10, height - top - bottom), svg, width);
@@ -98,13 +98,7 @@
           .tickSize(4),
       );
     if (typeof format === "function") axis.call(d3.axisBottom(scale).ticks(ticks).tickFormat(format).tickSize(4));
-    if (title)
-      g.append("text")
-        .attr("class", "quiet")
-        .attr("x", width)
-        .attr("y", height + 33)
-        .attr("text-anchor", "end")
-        .text(title);
+    if (title) label(g, width, height + 33, title, {anchor: "end", look: "quiet"});
   };
   const leftAxis = (g, scale, width, {ticks = 5, format = null, title = null} = {}) => {
     const axis = d3.axisLeft(scale).ticks(ticks).tickSize(-width);
@@ -113,15 +107,13 @@
     const labels = d3.axisLeft(scale).ticks(ticks).tickSize(4);
     if (format) labels.tickFormat(format);
     g.append("g").attr("class", "axis").call(labels);
-    if (title)
-      g.append("text").attr("class", "quiet").attr("x", -4).attr("y", -9).attr("text-anchor", "start").text(title);
+    if (title) label(g, -4, -9, title, {look: "quiet"});
   };
-  // Writes text that does not grow beyond `room` pixels; the whole is its title.
-  const fit = (text, words, room) => {
-    text
-      .text(report.format.short(words, Math.max(3, Math.floor(room / 6.7))))
-      .append("title")
-      .text(words);
+  // Writes `words` at (x, y). Beyond `room` pixels they are cut, and the whole is their title.
+  const label = (g, x, y, words, {anchor = "start", look = null, room = Infinity} = {}) => {
+    const cut = report.format.short(words, Math.max(3, Math.floor(room / 6.7)));
+    const text = g.append("text").attr("class", look).attr("x", x).attr("y", y).attr("text-anchor", anchor).text(cut);
+    if (cut !== words) text.append("title").text(words);
     return text;
   };
 
@@ -142,8 +134,8 @@
       .on("pointermove", (event, datum) => tip(event, words(datum)))
       .on("pointerleave", (event) => tip(event, null));
 
-  // --- tables ---
-  // columns: [{title, number: bool}]; rows: lists of cells, text or elements. The first cell of a row heads it.
+  // --- tables --- columns: [{title, number: bool}]; rows: lists of cells, text or elements. The first cell of a row
+  // heads it.
   const table = (columns, rows, caption = null) =>
     make(
       "div",
@@ -230,7 +222,7 @@
     figure,
     bottomAxis,
     leftAxis,
-    fit,
+    label,
     tip,
     tipped,
     table,

@@ -28,16 +28,17 @@
     const xs = d3
       .range(kPoints + 1)
       .map((i) => (logarithmic ? floor * (top / floor) ** (i / kPoints) : (top * i) / kPoints));
-    const label =
+    const alt =
       "Share of jobs that had ended by time since their submission. " +
       series
         .map(
           ({name, jobs}) =>
-            `${name}: half within ${format.seconds(statistics.quantile(jobs, 0.5))}, 95% within ${format.seconds(statistics.quantile(jobs, 0.95))}`,
+            `${name}: half within ${format.seconds(statistics.quantile(jobs, 0.5))}, 95% within ` +
+            `${format.seconds(statistics.quantile(jobs, 0.95))}`,
         )
         .join("; ");
     return figure({
-      label,
+      alt,
       size: (width) => ({height: Math.max(260, Math.min(380, width * 0.42)), margin: [22, 16, 44, 46]}),
       draw: (g, w, h, svg) => {
         const x = (
@@ -153,7 +154,8 @@
       "turnaround",
       "Turnaround",
       "Turnaround of jobs",
-      "The higher a curve, the more jobs had ended by then: a curve to the left of another is better for that part of the jobs. " +
+      "The higher a curve, the more jobs had ended by then: a curve to the left of another is better for " +
+        "that part of the jobs. " +
         (banded
           ? "The pale band reaches from the lowest to the highest run. "
           : "The document does not say which run a job belongs to, so that no spread over runs is shown. ") +
@@ -165,7 +167,8 @@
       hold.replaceChildren(curve(data, series, box.checked));
       report.chart.drawAll();
     };
-    // Where the longest job takes fifty times the median, a scale of equal steps would squeeze most jobs into its start.
+    // Where the longest job takes fifty times the median, a scale of equal steps would squeeze most jobs into its
+    // start.
     box.checked = series.some(({jobs}) => jobs[jobs.length - 1] > 50 * statistics.quantile(jobs, 0.5));
     section.append(
       make("div", {class: "bar"}, make("label", {}, [box, "logarithmic time"])),

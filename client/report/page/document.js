@@ -1,5 +1,5 @@
-// The document of docs/comparison.md as the page reads it: every member is there, with the type that the page expects of
-// it, whatever the file says. Numbers that are none are null.
+// The document of docs/comparison.md as the page reads it: every member is there, with the type that the page expects
+// of it, whatever the file says. Numbers that are none are null.
 "use strict";
 {
   const {known} = report.format;

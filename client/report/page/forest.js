@@ -3,7 +3,8 @@
 "use strict";
 {
   const {format, look} = report;
-  const {make, figure, fit, behind, table, note} = report.chart;
+  const {make, figure, label, behind, table, note} = report.chart;
+  const kTicks = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50];
   const kRow = 27,
     kHead = 30;
 
@@ -50,92 +51,80 @@
     if (rows.length === 0) return note("No ratio to the baseline is in the document for these metrics.");
     const height = rows.reduce((sum, {kind}) => sum + (kind === "head" ? kHead : kRow), 0);
     const [from, to] = domain(rows, data.design.practical);
-    const label =
+    const alt =
       `Ratios to ${data.names[data.baseline]}. ` +
       rows
         .filter(({kind}) => kind !== "head")
         .map((entry) => `${entry.name}, ${entry.metric.name}: ${words(entry)}`)
         .join("; ");
     return figure({
-      label,
-      size: (width) => ({
-        height: height * (width < 620 ? 1.45 : 1) + 44,
-        margin: width < 620 ? [0, 12, 44, 12] : [0, Math.min(230, width * 0.3), 44, Math.min(200, width * 0.22)],
-      }),
+      alt,
+      size: (width) => {
+        const {narrow, step, names} = room(width);
+        return {
+          height: height * step + 44,
+          margin: narrow ? [0, 12, 44, 12] : [0, Math.min(230, width * 0.3), 44, names],
+        };
+      },
       draw: (g, w, h, svg, width) => {
-        const narrow = width < 620;
-        const step = narrow ? 1.45 : 1;
+        const {narrow, step, names} = room(width);
         const x = d3.scaleLog().domain([from, to]).range([0, w]);
-        const practical = data.design.practical;
-        g.append("rect")
-          .attr("class", "zone")
-          .attr("x", x(1 / (1 + practical)))
-          .attr("width", x(1 + practical) - x(1 / (1 + practical)))
-          .attr("height", h);
-        const ticks = [
-          0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50,
-        ].filter((t) => t >= from && t <= to);
-        const kept = ticks.filter(
-          (t, i) =>
-            t === 1 ||
-            (Math.abs(x(t) - x(1)) > 30 && (i === 0 || ticks.slice(0, i).every((s) => s === 1 || x(t) - x(s) > 30))),
-        );
-        g.append("g")
-          .attr("class", "axis grid-lines")
-          .attr("transform", `translate(0,${h})`)
-          .call(d3.axisBottom(x).tickValues(kept).tickSize(-h).tickFormat(""));
-        g.append("g")
-          .attr("class", "axis")
-          .attr("transform", `translate(0,${h})`)
-          .call(
-            d3
-              .axisBottom(x)
-              .tickValues(kept)
-              .tickFormat((t) => String(t)),
-          );
-        g.append("text")
-          .attr("class", "quiet")
-          .attr("x", w / 2)
-          .attr("y", h + 36)
-          .attr("text-anchor", "middle")
-          .text(`times the value of ${format.short(data.names[data.baseline], 24)}`);
-        g.append("line").attr("class", "unity").attr("x1", x(1)).attr("x2", x(1)).attr("y2", h);
+        ground(g, data, x, w, h);
         let y = 0;
         for (const entry of rows) {
           if (entry.kind === "head") {
-            const better = entry.metric.better === "lower" ? "← better is left" : "better is right →";
-            const text = g
-              .append("text")
-              .attr("class", "strong")
-              .attr("x", narrow ? 0 : -Math.min(200, width * 0.22))
-              .attr("y", y + 21);
-            text.append("tspan").text(format.short(entry.metric.name, narrow ? 26 : 44));
-            text.append("tspan").attr("class", "quiet").attr("dx", 8).style("font-weight", 400).text(better);
+            head(g, entry.metric, narrow ? 0 : -names, y + 21, narrow);
             y += kHead * step;
             continue;
           }
-          const middle = y + (narrow ? 29 : kRow / 2);
-          one(g, entry, x, middle, w);
-          const name = g
-            .append("text")
-            .attr("x", narrow ? 0 : -Math.min(200, width * 0.22) + 8)
-            .attr("y", narrow ? y + 14 : middle + 4);
-          fit(name, entry.name, narrow ? w * 0.42 : Math.min(200, width * 0.22) - 12);
-          const value = g
-            .append("text")
-            .attr("x", narrow ? w : w + 12)
-            .attr("y", narrow ? y + 14 : middle + 4)
-            .attr("text-anchor", narrow ? "end" : "start")
-            .style("font-variant-numeric", "tabular-nums")
-            .text(words(entry));
-          if (entry.kind === "same") {
-            name.attr("class", "quiet");
-            value.attr("class", "quiet");
-          } else if (entry.row.verdict !== "undecided") value.attr("class", "strong");
+          const faint = entry.kind === "same" ? "quiet" : null;
+          const strong = entry.row && entry.row.verdict !== "undecided" ? "strong" : faint;
+          const text = narrow ? y + 14 : y + kRow / 2 + 4;
+          one(g, entry, x, narrow ? y + 29 : y + kRow / 2, w);
+          label(g, narrow ? 0 : 8 - names, text, entry.name, {look: faint, room: narrow ? w * 0.42 : names - 12});
+          label(g, narrow ? w : w + 12, text, words(entry), {look: strong, anchor: narrow ? "end" : "start"});
           y += kRow * step;
         }
       },
     });
+  };
+
+  // A narrow chart has names and numbers above the lines instead of beside them.
+  const room = (width) => ({narrow: width < 620, step: width < 620 ? 1.45 : 1, names: Math.min(200, width * 0.22)});
+
+  const head = (g, metric, x, y, narrow) => {
+    const text = label(g, x, y, "", {look: "strong"});
+    text.append("tspan").text(format.short(metric.name, narrow ? 26 : 44));
+    const better = metric.better === "lower" ? "← better is left" : "better is right →";
+    text.append("tspan").attr("class", "quiet").attr("dx", 8).style("font-weight", 400).text(better);
+  };
+
+  // The zone of no difference, the scale, and the line of the baseline.
+  const ground = (g, data, x, w, h) => {
+    const [low, high] = [1 / (1 + data.design.practical), 1 + data.design.practical].map(x);
+    g.append("rect")
+      .attr("class", "zone")
+      .attr("x", low)
+      .attr("width", high - low)
+      .attr("height", h);
+    const [from, to] = x.domain();
+    const ticks = [];
+    for (const tick of kTicks) {
+      if (
+        tick >= from &&
+        tick <= to &&
+        [1, ...ticks].every((other) => tick === other || Math.abs(x(tick) - x(other)) > 30)
+      ) {
+        ticks.push(tick);
+      }
+    }
+    const axis = (size, write) => d3.axisBottom(x).tickValues(ticks).tickSize(size).tickFormat(write);
+    const place = (look) => g.append("g").attr("class", look).attr("transform", `translate(0,${h})`);
+    place("axis grid-lines").call(axis(-h, ""));
+    place("axis").call(axis(4, String));
+    const baseline = format.short(data.names[data.baseline], 24);
+    label(g, w / 2, h + 36, `times the value of ${baseline}`, {anchor: "middle", look: "quiet"});
+    g.append("line").attr("class", "unity").attr("x1", x(1)).attr("x2", x(1)).attr("y2", h);
   };
 
   const one = (g, entry, x, y, w) => {
@@ -200,7 +189,8 @@
             format.figures(row.more_runs),
           ]),
       ),
-      "Ratio: geometric mean over pairs of runs of one seed, bootstrap-t interval. Difference: Hodges-Lehmann. p: exact sign-flip test; adjusted by Holm over the headline metrics.",
+      "Ratio: geometric mean over pairs of runs of one seed, bootstrap-t interval. Difference: " +
+        "Hodges-Lehmann. p: exact sign-flip test; adjusted by Holm over the headline metrics.",
     );
 
   const draw = (data) => {
@@ -209,8 +199,10 @@
       "ratios",
       "Ratios",
       "How much better or worse",
-      `Each symbol is how many times the value of ${data.names[data.baseline]} a scheduler has, and its line the interval in which the truth is likely. ` +
-        `A line wholly outside of the grey zone is a difference; one wholly inside (differences below ${format.percent(data.design.practical)}) is none; any other is undecided.`,
+      `Each symbol is how many times the value of ${data.names[data.baseline]} a scheduler has, and its line ` +
+        "the interval in which the truth is likely. " +
+        "A line wholly outside of the grey zone is a difference; one wholly inside (differences below " +
+        `${format.percent(data.design.practical)}) is none; any other is undecided.`,
     );
     section.append(
       chart(data, data.headline),

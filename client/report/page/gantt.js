@@ -14,7 +14,8 @@
     "still ran at the end",
   ];
 
-  // What is one for all panels: the part of the clock in sight, the height of rows, the colours, the job that was picked.
+  // What is one for all panels: the part of the clock in sight, the height of rows, the colours, the job that was
+  // picked.
   class Clock {
     constructor(models) {
       this.end = d3.max(models, ({makespan}) => makespan) || 1;
@@ -72,7 +73,8 @@
   const words = (model, i) => {
     const kind = model.reduce[i] ? "reduce" : "map";
     const lines = [
-      `${kind} ${report.text(model.task(i), "?")} of ${model.jobName(i)}, attempt ${report.text(model.attempt(i), "?")}${model.speculative[i] ? " (speculative)" : ""}`,
+      `${kind} ${report.text(model.task(i), "?")} of ${model.jobName(i)}, attempt ` +
+        `${report.text(model.attempt(i), "?")}${model.speculative[i] ? " (speculative)" : ""}`,
     ];
     const owner = [
       ["pool", model.ofJob(i, "pool")],
@@ -81,7 +83,8 @@
     ].filter(([, value]) => value);
     if (owner.length > 0) lines.push(owner.map(([name, value]) => `${name} ${value}`).join(", "));
     lines.push(
-      `${format.figures(model.start[i], 4)} s to ${format.figures(model.end[i], 4)} s: ${format.seconds(model.end[i] - model.start[i])}, ${kWords[model.ended[i]]}`,
+      `${format.figures(model.start[i], 4)} s to ${format.figures(model.end[i], 4)} s: ` +
+        `${format.seconds(model.end[i] - model.start[i])}, ${kWords[model.ended[i]]}`,
     );
     if (!model.reduce[i]) {
       if (Number.isFinite(model.read[i]))
@@ -90,7 +93,9 @@
     } else if (Number.isFinite(model.read[i])) {
       const compute = Number.isFinite(model.compute[i]) ? model.compute[i] : model.read[i];
       lines.push(
-        `copied ${format.seconds(model.read[i] - model.start[i])}, waited ${format.seconds(compute - model.read[i])} for a permit, computed ${format.seconds(Math.max(0, model.end[i] - compute))}`,
+        `copied ${format.seconds(model.read[i] - model.start[i])}, waited ` +
+          `${format.seconds(compute - model.read[i])} for a permit, computed ` +
+          `${format.seconds(Math.max(0, model.end[i] - compute))}`,
       );
     }
     return lines.join("\n");
@@ -347,8 +352,11 @@
       "slots",
       "Slots",
       "Every slot over time",
-      "A row is one slot of a node, a box one attempt of a task in it; the schedulers are below each other on one clock, so that less width is an earlier end, and a gap is an idle slot. Slots of reduces are on a shaded ground. " +
-        "Drag to move; turn the wheel with Ctrl held, or use the buttons, to zoom; point at a box to read it; click it to see its job alone. " +
+      "A row is one slot of a node, a box one attempt of a task in it; the schedulers are below each other " +
+        "on one clock, so that less width is an earlier end, and a gap is an idle slot. Slots of reduces are " +
+        "on a shaded ground. " +
+        "Drag to move; turn the wheel with Ctrl held, or use the buttons, to zoom; point at a box to read " +
+        "it; click it to see its job alone. " +
         (seeds.size > 1
           ? "Each scheduler shows its run of median mean turnaround, of a seed of its own."
           : "It is the run of median mean turnaround."),
@@ -367,7 +375,8 @@
           make(
             "figcaption",
             {},
-            `${data.names[model.detail.scheduler]}: ${format.counted(model.count, "attempt")}, makespan ${format.seconds(model.makespan)}, seed ${report.text(model.detail.seed, "unknown")}`,
+            `${data.names[model.detail.scheduler]}: ${format.counted(model.count, "attempt")}, makespan ` +
+              `${format.seconds(model.makespan)}, seed ${report.text(model.detail.seed, "unknown")}`,
           ),
           clock.panels[i].element,
         ]),

@@ -1,4 +1,5 @@
-// The attempts of one run as rows of slots: in arrays, sorted by row and start, so that those in sight are found by halving.
+// The attempts of one run as rows of slots: in arrays, sorted by row and start, so that those in sight are found by
+// halving.
 "use strict";
 {
   const {known} = report.format;
@@ -17,7 +18,8 @@
     };
   };
 
-  // detail: a member of `details`. Returns {count, rows: [{name, kind, first, count}], and columns by place in that order}.
+  // detail: a member of `details`. Returns {count, rows: [{name, kind, first, count}], and columns by place in that
+  // order}.
   const build = (detail, nodes) => {
     const tasks = report.object(detail.tasks);
     const jobs = report.object(detail.jobs);

@@ -2,7 +2,7 @@
 "use strict";
 {
   const {format, look} = report;
-  const {make, figure, leftAxis, fit, behind, table, tipped, note} = report.chart;
+  const {make, figure, leftAxis, label, behind, table, tipped, note} = report.chart;
   const kRows = 300,
     kDots = 1500,
     kMost = 500;
@@ -22,7 +22,8 @@
       "late",
       "Late jobs",
       "Late jobs",
-      "A dot is a job that ended after its deadline, in any run; the higher, the later. The number below a column counts them, and the runs they are of." +
+      "A dot is a job that ended after its deadline, in any run; the higher, the later. The number below a " +
+        "column counts them, and the runs they are of." +
         (every > 1 ? ` There are so many that one in ${every} is drawn.` : ""),
     );
     if (late.length === 0) {
@@ -35,11 +36,11 @@
     // The document holds so many of a scheduler at most (docs/comparison.md).
     const counted = (scheduler) => (count(scheduler) >= kMost ? `${kMost} or more` : String(count(scheduler)));
     const runs = ({index}) => data.runs.filter((run) => run.scheduler === index && !run.second).length;
-    const label =
+    const alt =
       "Late jobs: " + data.schedulers.map((scheduler) => `${scheduler.name}: ${counted(scheduler)}`).join("; ");
     section.append(
       figure({
-        label,
+        alt,
         size: () => ({height: 250, margin: [22, 8, 40, 50]}),
         draw: (g, w, h) => {
           const y = d3
@@ -68,25 +69,16 @@
           tipped(
             dots,
             (row) =>
-              `${report.text(row.job, "?")} (seed ${report.text(row.seed, "unknown")})\n${format.seconds(row.by)} after its deadline`,
+              `${report.text(row.job, "?")} (seed ${report.text(row.seed, "unknown")})\n` +
+              `${format.seconds(row.by)} after its deadline`,
           );
           for (const scheduler of data.schedulers) {
             const middle = x(scheduler.index) + x.bandwidth() / 2;
-            fit(
-              g
-                .append("text")
-                .attr("x", middle)
-                .attr("y", h + 17)
-                .attr("text-anchor", "middle"),
-              scheduler.name,
-              x.step() - 4,
-            );
-            g.append("text")
-              .attr("class", "quiet")
-              .attr("x", middle)
-              .attr("y", h + 33)
-              .attr("text-anchor", "middle")
-              .text(`${counted(scheduler)} late in ${format.counted(runs(scheduler), "run")}`);
+            label(g, middle, h + 17, scheduler.name, {anchor: "middle", room: x.step() - 4});
+            label(g, middle, h + 33, `${counted(scheduler)} late in ${format.counted(runs(scheduler), "run")}`, {
+              anchor: "middle",
+              look: "quiet",
+            });
           }
         },
       }),

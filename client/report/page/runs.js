@@ -2,7 +2,7 @@
 "use strict";
 {
   const {format, look, statistics} = report;
-  const {make, figure, leftAxis, fit, behind, table, tipped, note} = report.chart;
+  const {make, figure, leftAxis, label, behind, table, tipped, note} = report.chart;
 
   const columnsOf = (data) =>
     data.schedulers.flatMap((scheduler) => {
@@ -25,7 +25,7 @@
     const means = columns.map((column) =>
       statistics.mean(dots.filter((run) => run.scheduler === column.index && run.second === column.second).map(of)),
     );
-    const label =
+    const alt =
       `${caption}: ` +
       columns
         .map(
@@ -35,7 +35,7 @@
         .join("; ");
     return figure({
       caption,
-      label,
+      alt,
       size: () => ({height: 270, margin: [20, 6, 40, 50]}),
       draw: (g, w, h) => {
         const values = [
@@ -80,26 +80,15 @@
         tipped(
           dot,
           (run) =>
-            `${data.names[run.scheduler]}${run.second ? ", run again" : ""}\nseed ${report.text(run.seed, "unknown")}: ` +
-            `${format.value(metric.unit, run.metrics[metric.key])}${run.disturbed ? `\ndisturbed: ${run.disturbed}` : ""}`,
+            `${data.names[run.scheduler]}${run.second ? ", run again" : ""}\nseed ` +
+            `${report.text(run.seed, "unknown")}: ` +
+            format.value(metric.unit, run.metrics[metric.key]) +
+            (run.disturbed ? `\ndisturbed: ${run.disturbed}` : ""),
         );
         columns.forEach((column, i) => {
-          fit(
-            g
-              .append("text")
-              .attr("x", x(i))
-              .attr("y", h + 17)
-              .attr("text-anchor", "middle"),
-            column.name,
-            w / columns.length - 4,
-          );
+          label(g, x(i), h + 17, column.name, {anchor: "middle", room: w / columns.length - 4});
           const mean = means[i];
-          g.append("text")
-            .attr("class", "quiet")
-            .attr("x", x(i))
-            .attr("y", h + 33)
-            .attr("text-anchor", "middle")
-            .text(`n = ${mean?.n ?? 0}`);
+          label(g, x(i), h + 33, `n = ${mean?.n ?? 0}`, {anchor: "middle", look: "quiet"});
           if (!mean) return;
           const bar = g
             .append("g")
@@ -126,8 +115,10 @@
       "runs",
       "Runs",
       "Every run",
-      "A dot is one run; a thin line joins the runs of one seed, which had the same jobs, arrivals and data. If nearly all lines go the same way, " +
-        "the difference is not chance. The bar beside the dots is the mean with its 95% interval; hollow dots are second runs of the baseline, crossed ones were disturbed.",
+      "A dot is one run; a thin line joins the runs of one seed, which had the same jobs, arrivals and data. " +
+        "If nearly all lines go the same way, " +
+        "the difference is not chance. The bar beside the dots is the mean with its 95% interval; hollow " +
+        "dots are second runs of the baseline, crossed ones were disturbed.",
     );
     const grid = make("div", {class: "grid"});
     const chosen = data.headline.length > 0 ? data.headline : data.metrics.slice(0, 3);

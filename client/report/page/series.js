@@ -34,7 +34,7 @@
 
   // Areas and lines over one clock. layers: [{line, kind: "area" | "line" | "dashed", colour, name}].
   const timeChart = ({caption, layers, end, top, height = 150, title, percent = false}) => {
-    const label =
+    const alt =
       `${caption}: ` +
       layers
         .map(
@@ -44,7 +44,7 @@
         .join("; ");
     return figure({
       caption,
-      label,
+      alt,
       size: () => ({height, margin: [20, 10, 38, 44]}),
       draw: (g, w, h, svg) => {
         const unit = format.unit("s", end);
@@ -118,7 +118,8 @@
       "use",
       "Use",
       "Slots in use",
-      "Running maps and reduces over time; the dashed line is the number of slots. Room below the dashed line is idle: if tasks waited meanwhile, the scheduler held slots back or the data was elsewhere.",
+      "Running maps and reduces over time; the dashed line is the number of slots. Room below the dashed " +
+        "line is idle: if tasks waited meanwhile, the scheduler held slots back or the data was elsewhere.",
     );
     const end = endOf(data);
     for (const [kind, name] of [
@@ -201,7 +202,8 @@
       "pools",
       "Pools",
       "Slots of each pool and its fair share",
-      "The filled area is the slots that a pool holds, the dashed line the slots that are its fair share at that time. A pool below its line while its jobs wait is short; one above it uses what others leave." +
+      "The filled area is the slots that a pool holds, the dashed line the slots that are its fair share at " +
+        "that time. A pool below its line while its jobs wait is short; one above it uses what others leave." +
         (names.length > shown.length
           ? ` The ${kPools} pools with most slots of ${names.length} are drawn; the table has all.`
           : ""),
@@ -279,7 +281,8 @@
       "fairness",
       "Fairness",
       "Fairness over time",
-      "Fairness (Jain's index over the jobs that run) is 100% when every job has had slots in the same proportion to its time in the cluster, and falls the more unequal that is. " +
+      "Fairness (Jain's index over the jobs that run) is 100% when every job has had slots in the same " +
+        "proportion to its time in the cluster, and falls the more unequal that is. " +
         "Distance is how far pools are on average from their shares: 0% is exact.",
     );
     const end = endOf(data);

@@ -9,17 +9,18 @@
       metric.unit,
       d3.max(rows, ({live, simulated}) => Math.max(live, simulated)),
     );
-    const label =
+    const alt =
       `${metric.name}: ` +
       rows
         .map(
           ({scheduler, live, simulated}) =>
-            `${data.names[scheduler]} live ${format.value(metric.unit, live)}, simulated ${format.value(metric.unit, simulated)}`,
+            `${data.names[scheduler]} live ${format.value(metric.unit, live)}, simulated ` +
+            `${format.value(metric.unit, simulated)}`,
         )
         .join("; ");
     return figure({
       caption: metric.name,
-      label,
+      alt,
       size: (width) => ({height: Math.min(300, Math.max(220, width * 0.75)), margin: [20, 12, 42, 48]}),
       draw: (g, w, h) => {
         const top = d3.max(rows, ({live, simulated}) => Math.max(live, simulated)) / unit.factor || 1;
@@ -36,11 +37,9 @@
         g.append("path").attr("class", "unity").attr("d", `M0,${h}L${w},0`);
         for (const {scheduler, live, error} of rows) {
           if (!error || error.low === null || error.high === null) continue;
+          const at = (share) => y((live * (1 + share)) / unit.factor);
           g.append("path")
-            .attr(
-              "d",
-              `M${x(live / unit.factor)},${y((live * (1 + error.low)) / unit.factor)}V${y((live * (1 + error.high)) / unit.factor)}`,
-            )
+            .attr("d", `M${x(live / unit.factor)},${at(error.low)}V${at(error.high)}`)
             .style("stroke", report.look.colour(scheduler))
             .style("stroke-width", 2);
         }
@@ -55,7 +54,8 @@
         tipped(
           mark,
           ({scheduler, live, simulated, error}) =>
-            `${data.names[scheduler]}\non the cluster ${format.value(metric.unit, live)}\nsimulated ${format.value(metric.unit, simulated)}\nerror ${format.estimated("share", error)}`,
+            `${data.names[scheduler]}\non the cluster ${format.value(metric.unit, live)}\nsimulated ` +
+            `${format.value(metric.unit, simulated)}\nerror ${format.estimated("share", error)}`,
         );
       },
     });
@@ -81,7 +81,9 @@
       "simulated",
       "Simulator",
       "The simulator beside the cluster",
-      "The same workload, simulated with what was measured of the cluster. A symbol on the dotted line is a simulation that met the cluster, and its bar the interval of its error; the order of the symbols along both axes says whether both rank the schedulers alike.",
+      "The same workload, simulated with what was measured of the cluster. A symbol on the dotted line is a " +
+        "simulation that met the cluster, and its bar the interval of its error; the order of the symbols " +
+        "along both axes says whether both rank the schedulers alike.",
     );
     element.append(
       report.chart.key(data.schedulers, false),

@@ -2,7 +2,7 @@
 "use strict";
 {
   const {format, look, statistics} = report;
-  const {figure, leftAxis, behind, table, tipped} = report.chart;
+  const {figure, label, leftAxis, behind, table, tipped} = report.chart;
   const kClasses = [
     [1, 2],
     [3, 10],
@@ -51,13 +51,14 @@
       "slowdown",
       "Slowdown",
       "Slowdown by size of job",
-      "Slowdown is how many times longer a job took than alone on an empty cluster: 1 is no wait at all. The symbol is the median job, the thick bar " +
+      "Slowdown is how many times longer a job took than alone on an empty cluster: 1 is no wait at all. The " +
+        "symbol is the median job, the thick bar " +
         "holds the middle half of the jobs, the thin line all but the fastest and slowest tenth. " +
         "n counts the jobs that the document holds of the runs.",
     );
     const places = [...new Set(cells.map(({place}) => place))].sort((a, b) => a - b);
     const top = d3.max(cells, ({high}) => high);
-    const label =
+    const alt =
       "Slowdown by size of job: " +
       cells
         .map(
@@ -68,7 +69,7 @@
     section.append(
       report.chart.key([...new Map(cells.map((cell) => [cell.index, cell])).values()], false),
       figure({
-        label,
+        alt,
         size: (width) => ({height: Math.max(266, Math.min(346, width * 0.4)), margin: [22, 8, 56, 46]}),
         draw: (g, w, h) => {
           const y = d3
@@ -110,40 +111,26 @@
           tipped(
             mark,
             (cell) =>
-              `${cell.name}, ${named(kClasses[cell.place])}\nmedian ${format.figures(cell.median)}\nhalf of the jobs: ${format.figures(cell.first)} to ${format.figures(cell.third)}\nn = ${cell.n.toLocaleString("en")} jobs`,
+              `${cell.name}, ${named(kClasses[cell.place])}\nmedian ${format.figures(cell.median)}\nhalf of ` +
+              `the jobs: ${format.figures(cell.first)} to ${format.figures(cell.third)}\nn = ` +
+              `${cell.n.toLocaleString("en")} jobs`,
           );
           for (const place of places) {
             const some = cells.filter((cell) => cell.place === place);
             const [least, most] = d3.extent(some, ({n}) => n);
             const middle = x(place) + x.bandwidth() / 2;
-            report.chart.fit(
-              g
-                .append("text")
-                .attr("x", middle)
-                .attr("y", h + 17)
-                .attr("text-anchor", "middle"),
-              range(kClasses[place]),
-              x.step(),
-            );
-            report.chart.fit(
-              g
-                .append("text")
-                .attr("class", "quiet")
-                .attr("x", middle)
-                .attr("y", h + 33)
-                .attr("text-anchor", "middle"),
+            label(g, middle, h + 17, range(kClasses[place]), {anchor: "middle", room: x.step()});
+            label(
+              g,
+              middle,
+              h + 33,
               least === most
                 ? `n = ${least.toLocaleString("en")}`
                 : `n = ${least.toLocaleString("en")} to ${most.toLocaleString("en")}`,
-              x.step(),
+              {anchor: "middle", look: "quiet", room: x.step()},
             );
           }
-          g.append("text")
-            .attr("class", "quiet")
-            .attr("x", w)
-            .attr("y", h + 50)
-            .attr("text-anchor", "end")
-            .text("maps of a job, and number of jobs");
+          label(g, w, h + 50, "maps of a job, and number of jobs", {anchor: "end", look: "quiet"});
         },
       }),
       behind("The numbers behind it", () =>

@@ -2,7 +2,7 @@
 "use strict";
 {
   const {format, look} = report;
-  const {make, figure, bottomAxis, fit, behind, table, tipped} = report.chart;
+  const {make, figure, bottomAxis, label, behind, table, tipped} = report.chart;
   const kRow = 24;
   const side = (width) => Math.min(190, width * 0.44); // for the names
   const kPhases = {
@@ -15,11 +15,11 @@
 
   // Bars from zero to both sides, a row a name, in the order given.
   const bars = (caption, rows, scheduler) => {
-    const label =
+    const alt =
       `${caption}: ` + rows.map(({name, difference}) => `${name} ${format.signed("s", difference)}`).join("; ");
     return figure({
       caption,
-      label,
+      alt,
       size: (width) => ({height: rows.length * kRow + 46, margin: [4, 64, 42, side(width)]}),
       draw: (g, w, h, svg, width) => {
         const largest = d3.max(rows, ({difference}) => Math.abs(difference)) || 1;
@@ -46,14 +46,7 @@
         rows.forEach(({name, jobs, difference}, i) => {
           const y = i * kRow;
           const [from, to] = [x(0), x(difference / unit.factor)].sort((a, b) => a - b);
-          fit(
-            g
-              .append("text")
-              .attr("x", -side(width))
-              .attr("y", y + 16),
-            format.known(jobs) ? `${name} (${jobs} jobs)` : name,
-            side(width) - 8,
-          );
+          label(g, -side(width), y + 16, format.known(jobs) ? `${name} (${jobs} jobs)` : name, {room: side(width) - 8});
           const bar = g
             .append("rect")
             .attr("class", "bar-mark")
@@ -64,13 +57,12 @@
             .style("fill", difference > 0 ? "var(--back)" : look.colour(scheduler))
             .style("stroke", look.colour(scheduler))
             .style("stroke-width", 1.4);
-          const words = `${difference > 0 ? "+" : ""}${format.figures(difference / unit.factor).replace("-", "−")} ${unit.name}`;
+          const words =
+            `${difference > 0 ? "+" : ""}${format.figures(difference / unit.factor).replace("-", "−")} ` +
+            `${unit.name}`;
           tipped(bar, () => `${name}: ${words} a job`);
           const inside = difference < 0;
-          g.append("text")
-            .attr("x", inside ? Math.min(w, x(0) + 5) : to + 5)
-            .attr("y", y + 16)
-            .text(words);
+          label(g, inside ? Math.min(w, x(0) + 5) : to + 5, y + 16, words);
         });
         g.append("line").attr("x1", x(0)).attr("x2", x(0)).attr("y2", h).style("stroke", "var(--quiet)");
       },
@@ -94,8 +86,10 @@
       "sources",
       "Causes",
       "Where the difference comes from",
-      `How many seconds of mean turnaround each class of jobs and each phase of a job adds (hollow bars, to the right) or saves (full bars, to the left) against ${data.names[data.baseline]}. ` +
-        "The bars of one chart add up to the whole difference. They are means over all runs, without intervals: they explain a verdict and are none.",
+      "How many seconds of mean turnaround each class of jobs and each phase of a job adds (hollow bars, to " +
+        `the right) or saves (full bars, to the left) against ${data.names[data.baseline]}. ` +
+        "The bars of one chart add up to the whole difference. They are means over all runs, without " +
+        "intervals: they explain a verdict and are none.",
     );
     for (const {scheduler, groups, phases} of sources) {
       section.append(

@@ -1,5 +1,6 @@
-// The few estimates that the page makes itself, of what the document gives as raw values: means over runs with an interval,
-// quantiles, and curves of shares. All that is compared was compared by `millrace compare`, and is in the document.
+// The few estimates that the page makes itself, of what the document gives as raw values: means over runs with an
+// interval, quantiles, and curves of shares. All that is compared was compared by `millrace compare`, and is in the
+// document.
 "use strict";
 {
   const {known} = report.format;

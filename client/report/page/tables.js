@@ -132,8 +132,10 @@
         [
           "cluster",
           list.length > 0
-            ? `${format.counted(list.length, "node")} in ${format.counted(distinct("rack"), "rack")} and ${format.counted(distinct("datacenter"), "datacenter")}, ` +
-              `${format.figures(report.number(cluster.map_slots))} map slots and ${format.figures(report.number(cluster.reduce_slots))} reduce slots`
+            ? `${format.counted(list.length, "node")} in ${format.counted(distinct("rack"), "rack")} and ` +
+              `${format.counted(distinct("datacenter"), "datacenter")}, ` +
+              `${format.figures(report.number(cluster.map_slots))} map slots and ` +
+              `${format.figures(report.number(cluster.reduce_slots))} reduce slots`
             : "",
         ],
         [
@@ -158,7 +160,8 @@
     }
     element.append(
       note(
-        "The file holds all figures: the text of the element whose id is “document” is the same JSON, as base64 of gzip.",
+        "The file holds all figures: the text of the element whose id is “document” is the same JSON, as " +
+          "base64 of gzip.",
       ),
     );
     return element;

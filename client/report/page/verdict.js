@@ -37,34 +37,36 @@
     return [`Between ${name} and ${baseline} it is undecided by ${by}`, size + more];
   };
 
-  // One sentence of several comparisons by one metric that are all undecided, or all of no difference.
+  const kTogether = {
+    better: "are better than",
+    worse: "are worse than",
+    same: "are as good as the same as",
+    undecided: "are undecided against",
+  };
+
+  // One sentence of several comparisons by one metric with one verdict.
   const together = (data, rows) => {
-    const metric = data.metric(rows[0].metric);
-    const baseline = data.names[data.baseline];
-    const list = format.joined(
-      rows.map(
-        (row) => data.names[row.scheduler] + (row.ratio ? ` (${format.interval(row.ratio, format.ratio)})` : ""),
-      ),
-    );
-    if (rows[0].verdict === "same")
-      return [
-        `${rows.length} schedulers are as good as the same as ${baseline} by ${format.within(metric.name)}`,
-        `: ${list}.`,
-      ];
-    const more = Math.max(...rows.map((row) => row.more_runs ?? 0));
-    return [
-      `${rows.length} schedulers are undecided against ${baseline} by ${format.within(metric.name)}`,
-      `: ${list}.${more > 0 ? ` About ${format.counted(Math.ceil(more), "more run")} of each would settle them all.` : ""}`,
-    ];
+    const of = (row) => (row.ratio ? ` (${format.interval(row.ratio, format.ratio)})` : "");
+    const list = format.joined(rows.map((row) => data.names[row.scheduler] + of(row)));
+    const {metric, verdict} = rows[0];
+    const bold =
+      `${rows.length} schedulers ${kTogether[verdict]} ${data.names[data.baseline]} by ` +
+      `${format.within(data.metric(metric).name)}`;
+    if (verdict !== "undecided") return [bold, `: ${list}.`];
+    const more = rows.every((row) => format.known(row.more_runs))
+      ? `About ${format.counted(Math.ceil(Math.max(...rows.map((row) => row.more_runs))), "more run")} of each ` +
+        "would settle them all."
+      : "How many more runs would settle them all is not known.";
+    return [bold, `: ${list}. ${more}`];
   };
 
   const sentences = (data) =>
     data.headline.flatMap(({key}) => {
       const rows = data.comparisons.filter((row) => row.metric === key && row.scheduler !== data.baseline);
-      const of = (verdict) => rows.filter((row) => row.verdict === verdict);
-      const each = (list) => list.map((row) => sentence(data, row));
-      const briefly = (list) => (list.length > 2 ? [together(data, list)] : each(list));
-      return [...each(of("better")), ...each(of("worse")), ...briefly(of("undecided")), ...briefly(of("same"))];
+      return ["better", "worse", "undecided", "same"].flatMap((verdict) => {
+        const some = rows.filter((row) => row.verdict === verdict);
+        return some.length > 2 ? [together(data, some)] : some.map((row) => sentence(data, row));
+      });
     });
 
   const winners = (data) =>
@@ -83,7 +85,8 @@
     const out = [];
     if (possible === false) {
       out.push(
-        `${format.known(repeat) ? format.counted(repeat, "run") : "So few runs"} of each ${repeat === 1 ? "is" : "are"} too few for any verdict: ` +
+        `${format.known(repeat) ? format.counted(repeat, "run") : "So few runs"} of each ` +
+          `${repeat === 1 ? "is" : "are"} too few for any verdict: ` +
           "no difference can be told from chance. At least 6 runs of each make it possible, and 8 are a good start.",
       );
     }
@@ -94,7 +97,8 @@
         .map(([name, same]) => `${times(same)} by ${name}`);
       if (agreement.length > 0) {
         out.push(
-          `${data.names[data.baseline]} ran twice with each seed, and against itself it measures ${format.joined(agreement)}: ` +
+          `${data.names[data.baseline]} ran twice with each seed, and against itself it measures ` +
+            `${format.joined(agreement)}: ` +
             "a difference within those bounds is none.",
         );
       }
@@ -102,7 +106,8 @@
     const disturbed = data.runs.filter((run) => run.disturbed !== null).length;
     if (disturbed > 0)
       out.push(
-        `${format.counted(disturbed, "run")} ${disturbed === 1 ? "was" : "were"} disturbed from outside; the table of runs says how.`,
+        `${format.counted(disturbed, "run")} ${disturbed === 1 ? "was" : "were"} disturbed from outside; the ` +
+          "table of runs says how.",
       );
     out.push(
       `Numbers in [brackets] are ${format.percent(confidence)} intervals: the true value is likely between them.`,
