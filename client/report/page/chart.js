@@ -45,11 +45,6 @@
     drawers.set(element, {draw, width: 0});
     observer.observe(element);
   };
-  const redrawNow = (element) => {
-    const state = drawers.get(element);
-    if (state) state.width = 0;
-    redraw(element);
-  };
   // Draws what has come into the page just now, without waiting for the observer.
   const drawAll = () => [...drawers.keys()].forEach(redraw);
 
@@ -217,7 +212,6 @@
     section,
     note,
     follow,
-    redrawNow,
     drawAll,
     figure,
     bottomAxis,

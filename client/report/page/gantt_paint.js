@@ -6,9 +6,9 @@
   const kAxis = 20; // pixels at the top, for the time
 
   // Twenty colours that differ from their neighbours; a job has the one of its number.
-  const kHues = 20;
+  const kColours = 20;
   const palette = (theme) =>
-    d3.range(kHues).map((i) => {
+    d3.range(kColours).map((i) => {
       const hue = (i * 137.508 + 212) % 360;
       const light = theme.light + ((i % 3) - 1) * 9;
       const of = (alpha) => `hsla(${hue.toFixed(0)},${62 - (i % 2) * 14}%,${light}%,${alpha})`;
@@ -74,7 +74,16 @@
         covered = right < left + 1 ? left + 1 : right;
         painted++;
         context.globalAlpha = look.chosen !== null && model.jobName(i) !== look.chosen ? 0.13 : 1;
-        attempt(context, model, i, {left, right, y, tall, x}, colours[look.colourOf(i) % kHues], theme, lines, points);
+        attempt(
+          context,
+          model,
+          i,
+          {left, right, y, tall, x},
+          colours[look.colourOf(i) % kColours],
+          theme,
+          lines,
+          points,
+        );
       }
     }
     context.globalAlpha = 1;
@@ -193,5 +202,7 @@
     context.fillRect(0, kAxis - 1, view.width, 1);
   };
 
-  report.ganttPaint = {paint, kNames, kAxis};
+  const swatch = (theme, number) => palette(theme)[number % kColours].full;
+
+  report.ganttPaint = {paint, swatch, kNames, kAxis, kColours};
 }

@@ -161,6 +161,24 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(self.browser.run("return new Set([...document.querySelectorAll(arguments[0])].map((p) => p.dataset.from)).size", PANEL), 1)
         self.assertEqual(self.browser.log(), [])
 
+    def test_slots_are_coloured_by_what_is_asked_for(self):
+        self.open("small")
+        for by, names in (("pool", set(documents.POOLS)), ("user", {"ann", "bob", "cem"}), ("group", {"small", "medium", "large"})):
+            self.browser.run("const select = document.querySelector('#slots select'); select.value = arguments[0]; select.dispatchEvent(new Event('change'))", by)
+            self.browser.painted()
+            told = self.browser.run("return [...document.querySelectorAll('#slots .bar + ul li')].map((li) => [li.textContent, li.firstChild.style.background])")
+            self.assertEqual({name for name, _ in told}, names)
+            self.assertEqual(len({colour for _, colour in told}), len(names), "each has a colour of its own")
+            # The colours of the key are on the canvas, and no further ones of boxes: the commonest pixels.
+            found = self.browser.run("""
+                const canvas = document.querySelector(arguments[0]), pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+                const counts = new Map();
+                for (let i = 0; i < pixels.length; i += 4) { const key = `rgb(${pixels[i]}, ${pixels[i + 1]}, ${pixels[i + 2]})`; counts.set(key, (counts.get(key) || 0) + 1); }
+                const known = [...document.querySelectorAll('#slots .bar + ul li')].map((li) => getComputedStyle(li.firstChild).backgroundColor);
+                return known.map((colour) => counts.get(colour) || 0);""", CANVAS)
+            self.assertGreater(min(found), 100, f"by {by}: {told} {found}")
+        self.assertEqual(self.browser.log(), [])
+
     def test_pointer_tells_of_the_attempt_below_it(self):
         document = self.open("small")
         tasks = document["details"][0]["tasks"]
