@@ -5,13 +5,15 @@
   const kNames = 92; // pixels on the left, for the names of nodes
   const kAxis = 20; // pixels at the top, for the time
 
-  // Twenty colours that differ from their neighbours; a job has the one of its number.
-  const kColours = 20;
+  // Twenty colours; a job has the one of its number. The first differ in lightness as well as in hue, so that a few can
+  // be told apart without seeing all hues.
+  const kHues = [212, 28, 165, 285, 46, 340, 192, 95, 245, 12, 130, 310, 70, 225, 20, 175, 265, 358, 150, 328];
+  const kLights = [-6, 8, -8, 6, 2, -4, 12, 0];
+  const kColours = kHues.length;
   const palette = (theme) =>
-    d3.range(kColours).map((i) => {
-      const hue = (i * 137.508 + 212) % 360;
-      const light = theme.light + ((i % 3) - 1) * 9;
-      const of = (alpha) => `hsla(${hue.toFixed(0)},${62 - (i % 2) * 14}%,${light}%,${alpha})`;
+    kHues.map((hue, i) => {
+      const light = theme.light + kLights[i % kLights.length] + (i >= kLights.length ? 3 : 0);
+      const of = (alpha) => `hsla(${hue},${theme.dark ? 48 : 55}%,${light}%,${alpha})`;
       return {full: of(1), half: of(0.42), faint: of(0.12), ink: light > 54 ? "#10141b" : "#ffffff"};
     });
 

@@ -56,7 +56,6 @@
           line: "#364051",
           stripe: "#1a2029",
           light: 62,
-          deep: 0.55,
         }
       : {
           dark,
@@ -66,7 +65,6 @@
           line: "#d5dae2",
           stripe: "#f4f6f8",
           light: 50,
-          deep: 0.6,
         };
   };
 
