@@ -61,7 +61,7 @@
       more_runs: number(row.more_runs),
       verdict: ["better", "worse", "same"].includes(row.verdict) ? row.verdict : "undecided",
     }));
-    const practical = number(design.practical) ?? 0.03;
+    const practical = design.practical > 0 && design.practical < 1 ? design.practical : 0.03;
 
     return {
       raw,

@@ -36,7 +36,7 @@
   const domain = (rows, practical) => {
     const known = rows.filter(({ratio}) => ratio && ratio.value > 0);
     const values = known.map(({ratio}) => ratio.value);
-    const [low, high] = [Math.min(1 - 3 * practical, ...values), Math.max(1 + 3 * practical, ...values)];
+    const [low, high] = [Math.min((1 + practical) ** -3, ...values), Math.max((1 + practical) ** 3, ...values)];
     const ends = known.flatMap(({ratio}) => [ratio.low, ratio.high]).filter((x) => format.known(x) && x > 0);
     return [Math.max(low / 2, Math.min(low, ...ends)) / 1.03, Math.min(high * 2, Math.max(high, ...ends)) * 1.03];
   };
@@ -131,7 +131,7 @@
     const colour = look.colour(entry.scheduler);
     const {value, low, high} = entry.ratio;
     const faint = entry.kind === "same" ? 0.55 : 1;
-    if (format.known(low) && format.known(high) && low > 0) {
+    if (low > 0 && high > 0) {
       const [left, right] = [Math.max(0, x(low)), Math.min(w, x(high))];
       const line = g.append("g").style("stroke", colour).style("stroke-width", 2.4).style("opacity", faint);
       line

@@ -3,7 +3,8 @@
 const report = {};
 {
   const kMissing = "–";
-  const known = (value) => typeof value === "number" && Number.isFinite(value);
+  // Whether a value is a number that a chart can have a place for.
+  const known = (value) => typeof value === "number" && Math.abs(value) < 1e18;
 
   // Three figures are as many as a reader compares; a fraction is never written as 1e-7.
   const figures = (value, digits = 3) => {

@@ -254,13 +254,21 @@ def document(name, jobs=60, tasks=1500, nodes=10, schedulers=("fair", "fair+dela
     }
 
 
-def without(value, rng):
-    """The same document in which every third member is null: a report must live with any of them missing."""
+def spoiled(value, rng, share):
+    """The same document, in which a share of the members are missing, null or something else: a report must live with any of it."""
+    if rng.random() < share:
+        return rng.choice([None, None, None, "x", -1, [], {}, True, 1e300, [None], "", 0])
     if isinstance(value, dict):
-        return {k: None if rng.random() < 0.33 else without(v, rng) for k, v in value.items()}
+        return {name: spoiled(member, rng, share) for name, member in value.items() if rng.random() > share}
     if isinstance(value, list):
-        return [None if rng.random() < 0.1 else without(v, rng) for v in value[:200]]
+        return [spoiled(member, rng, share) for member in value[:200]]
     return value
+
+
+def spoiled_document(seed):
+    rng = random.Random(seed)
+    made = document("spoiled", jobs=12, tasks=120, nodes=3, repeat=6)
+    return {name: spoiled(member, rng, (0.003, 0.02, 0.1)[seed % 3]) for name, member in made.items() if rng.random() > 0.03}
 
 
 def small():
@@ -314,7 +322,7 @@ CASES = {
     "two-runs": lambda: document("few", repeat=2, jobs=20, tasks=300, nodes=4),
     "many-schedulers": lambda: document("many", schedulers=("fair", "fair+delay", "fifo", "edf", "fresh", "lsap", "joss", "cp", "capacity"), jobs=40, tasks=600, nodes=6),
     "empty": dict,
-    **{f"nulls-{seed}": (lambda seed=seed: without(document("nulls", jobs=12, tasks=120, nodes=3, repeat=6), random.Random(seed))) for seed in range(1, 6)},
+    **{f"spoiled-{seed}": (lambda seed=seed: spoiled_document(seed)) for seed in range(1, 10)},
 }
 
 
