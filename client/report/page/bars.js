@@ -105,9 +105,8 @@
       "Distance",
       "How far data travelled",
       "Above, how far launched maps were from their input; below, how many bytes of input and shuffle " +
-        "crossed which link at the farthest. " +
-        "More of the full, left part is less load on the network. Both are of one run of each scheduler, so " +
-        "that they have no interval.",
+        "crossed which link at the farthest. More of the full, left part is less load on the network. Both are " +
+        "of one run of each scheduler; what they come to over all runs, with intervals, stands under Metrics.",
     );
     section.append(distances());
     if (rows.length > 0) {
