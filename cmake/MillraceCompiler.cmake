@@ -10,11 +10,16 @@ endif()
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O3")
 
-# The hash of the map side and the scanners of words and literals have forms for this level (any x86 server since 2013),
-# and plain ones for other machines.
+# What the code of Millrace and of jobs is compiled with on each kind of machine. x86: the hash of the map side and the
+# scanners of words and literals have forms for this level (any server since 2013), and plain ones for other machines.
+# arm64: a char has a sign as on x86, so that keys that are chars have one order, and jobs give one output, on both.
+set(MILLRACE_MACHINE_OPTIONS)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  add_compile_options(-march=x86-64-v3)
+  set(MILLRACE_MACHINE_OPTIONS -march=x86-64-v3)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(MILLRACE_MACHINE_OPTIONS -fsigned-char)
 endif()
+add_compile_options(${MILLRACE_MACHINE_OPTIONS})
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
 # A warning is an error for whoever works on Millrace, and not for whoever builds it with a compiler of another year.
 if(CMAKE_BUILD_TYPE STREQUAL "Dev")
@@ -35,7 +40,7 @@ if(CCACHE_PROGRAM)
       ${CCACHE_PROGRAM})
 endif()
 find_program(MOLD_PROGRAM mold)
-if(MOLD_PROGRAM)
+if(MOLD_PROGRAM AND NOT CMAKE_CROSSCOMPILING)  # a cross compiler looks for one of its own
   add_link_options(-fuse-ld=mold)
 endif()
 if(MILLRACE_SANITIZE)

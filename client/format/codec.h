@@ -74,6 +74,8 @@ struct Codec<Nothing> {
 
 namespace internal {
 
+static_assert(std::is_signed_v<char>, "a char has a sign in records: compile with -fsigned-char, as jobs are");
+
 template <std::unsigned_integral U>
 U SwapToBigEndian(U value) {
   if constexpr (sizeof(U) == 1) return value;

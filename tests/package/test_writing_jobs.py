@@ -5,23 +5,13 @@ What MILLRACE_BUILD has built is installed for that; with MILLRACE_PREFIX (/usr,
 
 import collections
 import os
-import random
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGE = os.path.join(ROOT, "docs", "writing-jobs.md")
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks():
-    """The code blocks of the page, as (language, text)."""
-    with open(PAGE, encoding="utf-8") as f:
-        return BLOCK.findall(f.read())
+import writing_jobs
 
 
 class WritingJobsTest(unittest.TestCase):
@@ -49,10 +39,6 @@ class WritingJobsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, command + "\n" + said)
         return said
 
-    def write(self, name, lines):
-        with open(os.path.join(self.project, name), "w", encoding="utf-8") as f:
-            f.writelines(line + "\n" for line in lines)
-
     def result(self, name):
         directory, lines = os.path.join(self.project, name), []
         for part in sorted(os.listdir(directory)):
@@ -62,59 +48,37 @@ class WritingJobsTest(unittest.TestCase):
         return lines
 
     def test_the_page(self):
-        rng = random.Random(20)
-        visits = [(f"u{rng.randrange(50)}", f"/page/{int(rng.paretovariate(1.1))}") for _ in range(3000)]
-        self.write("visits", [f"{user} {url}" for user, url in visits])
-        users = {n: f"name {n}" for n in range(40)}
-        orders = [(rng.randrange(60), f"item {n}") for n in range(500)]
-        self.write("users", [f"{n} {name}" for n, name in users.items()])
-        self.write("orders", [f"{n} {item}" for n, item in orders])
-        weather = [(rng.choice(["Oslo", "Rome", "Lima"]), rng.randrange(-40, 160) / 4) for _ in range(1000)]
-        self.write("weather", [f"{city} {degrees}" for city, degrees in weather])
-        text = [" ".join(rng.choice(["the", "and", "Cat", "dog", "ran"]) for _ in range(8)) for _ in range(200)]
-        self.write("text", text)
-        self.write("stop.txt", ["the and"])
-        log = [(rng.randrange(100_000), f"u{rng.randrange(20)}") for _ in range(2000)]
-        self.write("log", [f"{time} {user}" for time, user in log])
-
-        commands, said = [], {}
-        for language, block in blocks():
-            if language == "cpp":
-                name = re.match(r"// (\w+\.cc)\n", block)
-                self.assertIsNotNone(name, "a listing begins with its file's name:\n" + block)
-                self.write(name[1], [block.rstrip("\n")])
-            elif language == "cmake":
-                self.write("CMakeLists.txt", [block.rstrip("\n")])
-            else:
-                self.assertEqual(language, "sh", block)
-                commands += block.splitlines()
+        inputs = writing_jobs.Inputs()
+        inputs.write(self.project)
+        said = {}
+        commands = writing_jobs.write_project(self.project)
         for tool in ("gdb", "valgrind"):
             self.assertIsNotNone(shutil.which(tool), tool + " is in deploy/packages.txt")
         for command in commands:
             said[command] = self.run_command(command)
 
-        counts = collections.Counter(url for _, url in visits)
+        counts = collections.Counter(url for _, url in inputs.visits)
         self.assertEqual(sorted(self.result("top")), sorted(f"{url}\t{n}" for url, n in counts.items() if n >= 30))
         top = next(text for command, text in said.items() if "top_urls" in command)
         self.assertIn(f"top_urls rare {sum(n < 30 for n in counts.values())}\n", top)
-        self.assertEqual(sorted(self.result("joined")), sorted(f"{users[n]}\t{item}" for n, item in orders if n in users))
+        self.assertEqual(sorted(self.result("joined")), sorted(f"{inputs.users[n]}\t{item}" for n, item in inputs.orders if n in inputs.users))
         means = {}
-        for city in {city for city, _ in weather}:
-            degrees = [d for c, d in weather if c == city]
+        for city in {city for city, _ in inputs.weather}:
+            degrees = [d for c, d in inputs.weather if c == city]
             means[city] = sum(degrees) / len(degrees)
         for name in ("means", "means-in-process", "means-in-gdb", "means-in-valgrind", "means-in-asan"):
             found = dict(line.split("\t") for line in self.result(name))
             self.assertEqual(found.keys(), means.keys(), name)
             for city, mean in means.items():
                 self.assertAlmostEqual(float(found[city]), mean, places=9, msg=name)
-        self.assertEqual(self.result("upper"), [line.upper() for line in text])
+        self.assertEqual(self.result("upper"), [line.upper() for line in inputs.text])
         sessions, last = collections.Counter(), {}
-        for time, user in sorted(log):
+        for time, user in sorted(inputs.log):
             if user not in last or time - last[user] >= 1800:
                 sessions[user] += 1
             last[user] = time
         self.assertEqual(sorted(self.result("sessions")), sorted(f"{user}\t{n}" for user, n in sessions.items()))
-        words = collections.Counter(word for line in text for word in line.split() if word not in ("the", "and"))
+        words = collections.Counter(word for line in inputs.text for word in line.split() if word not in ("the", "and"))
         self.assertEqual(sorted(self.result("words")), sorted(f"{word}\t{n}" for word, n in words.items()))
 
         # The test of a job needs the job's flags, which are those of a job.

@@ -51,6 +51,15 @@ TEST(CodecTest, KeysAreBigEndian) {
   EXPECT_EQ(KeyOf<std::int16_t>(-2), std::string("\x7f\xfe"));
 }
 
+// Machines whose compilers give a char no sign read and write the same.
+TEST(CodecTest, ACharHasASign) {
+  EXPECT_EQ(KeyOf('\x01'), "\x81");
+  EXPECT_EQ(KeyOf('\xff'), "\x7f");
+  std::string scratch;
+  EXPECT_EQ(internal::ValueBytes<char>::Encode('\xff', &scratch), "\x01");  // -1, zigzag
+  ExpectOrdered<char>({'\x80', '\xff', '\0', 'a', '\x7f'});
+}
+
 TEST(CodecTest, SmallValuesAreShort) {
   std::string scratch;
   EXPECT_EQ(internal::ValueBytes<std::uint64_t>::Encode(1, &scratch).size(), 1u);
