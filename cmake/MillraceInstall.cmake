@@ -107,7 +107,6 @@ install(FILES deploy/debian/copyright COMPONENT runtime DESTINATION ${CMAKE_INST
 install(FILES deploy/debian/copyright COMPONENT dev DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/millrace-dev)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR Millrace)
-set(CPACK_PACKAGE_CONTACT "The Millrace developers <millrace@localhost>")
 set(CPACK_COMPONENTS_ALL runtime dev)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -133,4 +132,5 @@ endif()
 set(CPACK_COMPONENT_DEV_DESCRIPTION "headers and library for jobs of Millrace
 What a job in C++ includes and links, and a package for CMake.")
 set(CPACK_STRIP_FILES ON)
+include(${CMAKE_CURRENT_LIST_DIR}/MillraceService.cmake)
 include(CPack)

@@ -3,12 +3,14 @@
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <iostream>
 
 #include "base/cluster_id.h"
 #include "base/daemon/arguments.h"
 #include "base/daemon/descriptors.h"
+#include "base/daemon/service_manager.h"
 #include "base/file.h"
 #include "base/free_bytes.h"
 #include "base/kv/rocks_store.h"
@@ -52,6 +54,7 @@ Status TellAddress(const std::string& path, const std::string& text) {
 }
 
 Status Serve(const MasterConfig& config, const Log& log) {
+  daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   // This comes before any thread is started, those of the database included: threads inherit the signal mask, so that
   // the signals come to this one.
   kj::UnixEventPort::captureSignal(SIGTERM);
@@ -90,11 +93,14 @@ Status Serve(const MasterConfig& config, const Log& log) {
   log->info("the master of cluster {} serves at {} with scheduler {}", control->cluster(), address,
             control->scheduler());
   if (!config.address_file.empty()) MILLRACE_TRY(TellAddress(config.address_file, address + "\n"));
+  manager.Ready("serves cluster " + control->cluster() + " at " + address);
   server->AcceptLoop(kj::mv(listening.receiver))
       .exclusiveJoin(UntilStopped(io.unixEventPort))
+      .exclusiveJoin(manager.TellAlive(timer))
       .exclusiveJoin(kj::mv(paf.promise))
       .wait(io.waitScope);
   log->info("the master stops");
+  manager.Stopping();
   server.reset();
   io.waitScope.poll();  // drops what the connections held before `control` goes
   return disk;

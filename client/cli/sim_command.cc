@@ -62,6 +62,7 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
     return Invalid("--journal takes the run of one scheduler only");
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
   MILLRACE_ASSIGN(plan.file, source.Draw(std::nullopt));
+  MILLRACE_TRY(plan.file.CheckSimulable());
   plan.options.seed = plan.file.seed;
   plan.options.stop_at = plan.file.stop_at;
   const bool few = sim::TasksOf(plan.file.workload) <= kTasksByDefault;

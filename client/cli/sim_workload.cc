@@ -143,7 +143,6 @@ Result<sim::SimulationFile> WorkloadSource::Draw(std::optional<std::uint64_t> se
   sim::SimulationFile file;
   if (IsToml(path_)) {
     MILLRACE_ASSIGN(file, sim::ParseSimulationAt(path_, text_, overrides));
-    MILLRACE_TRY(file.CheckSimulable());
     if (!words_.cluster.empty()) {
       MILLRACE_ASSIGN(file.cluster, ClusterFor(overrides));
     }

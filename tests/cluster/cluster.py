@@ -150,6 +150,7 @@ class Cluster:
             os.unlink(ready)
         options = {
             "worker.master": self.address,
+            "worker.port": 0,
             "worker.directory": self.path(f"worker{n}"),
             "worker.rack": f"/rack{n % self.racks}",
             "worker.datacenter": f"dc{n % self.datacenters}",

@@ -148,7 +148,7 @@ class LostWorkerTest(unittest.TestCase):
     """A worker that gets no session says why, at once."""
 
     def refused(self, cluster, name, expected, *settings):
-        args = ["worker", "--set", f"worker.directory={cluster.path(name)}"]
+        args = ["worker", "--set", f"worker.directory={cluster.path(name)}", "--set", "worker.port=0"]
         for setting in settings:
             args += ["--set", setting]
         with open(cluster.path(name + ".log"), "wb"):

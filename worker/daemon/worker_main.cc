@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/daemon/arguments.h"
 #include "base/daemon/descriptors.h"
+#include "base/daemon/service_manager.h"
 #include "base/machine_memory.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
@@ -183,6 +184,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   if (::access(minder.c_str(), X_OK) != 0) {
     return FromErrno(errno, "cannot run " + Quote(minder) + ", which lies beside the program millrace; install it");
   }
+  daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   Random random(SeedFromSystem());
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Acquire(config.directory, random));
@@ -219,13 +221,15 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
       AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock}, config,
       WorkerIdentity{storage.id(), server.port(), "millrace-" + storage.id(), storage.cluster(), join},
       Random(random.Next()), log);
-  agent->OnRegistered([&config, &log](NodeId node) {
+  agent->OnRegistered([&config, &log, &manager](NodeId node) {
+    manager.Say("node " + std::to_string(node.value) + " of the master at " + config.master);
     if (config.ready_file.empty()) return;
     const Status written = WriteFileDurably(config.ready_file, std::to_string(node.value) + "\n");
     if (!written.ok()) log->error("{}", written.message());
   });
   log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, AddressOf(config), server.port());
   agent->Start();
+  manager.Ready("waits for the master at " + config.master);
   YieldTheDisk(checks);
   YieldTheDisk(scrubbing);
   Scrubber scrubber(timer, clock, *blocks, scrubbing, ScrubOptionsOf(config),
@@ -246,8 +250,10 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   UntilStopped(io.unixEventPort)
       .exclusiveJoin(SweepLogs(timer, disk, *files, clock, config))
       .exclusiveJoin(kj::mv(gone.promise))
+      .exclusiveJoin(manager.TellAlive(timer))
       .wait(io.waitScope);
   log->info("the worker stops");
+  manager.Stopping();
   (storage_status.ok() ? agent->Leave() : agent->Leave(storage_status.message())).wait(io.waitScope);
   agent.reset();  // stops copies before the threads on which they run
   server.Stop();

@@ -20,9 +20,11 @@
 #include "client/compare/command/runs_progress.h"
 #include "client/compare/document.h"
 #include "client/compare/findings_table.h"
+#include "client/compare/live/live_arena.h"
 #include "client/compare/make_runs.h"
 #include "client/compare/sim_arena.h"
 #include "client/compare/tables.h"
+#include "client/report/report.h"
 #include "schedulers/config/settings_file.h"
 
 namespace millrace::compare {
@@ -124,16 +126,21 @@ struct Prepared {
   Conditions conditions;
 };
 
-Result<std::unique_ptr<Arena>> MakeArena(const CompareWords& words, const WorkloadSource& source, std::uint64_t seed,
-                                         const sched::Settings& settings) {
+Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const CompareWords& words,
+                                         const std::string& path, const WorkloadSource& source,
+                                         const sim::SimulationFile& file, const sched::Settings& settings) {
   if (words.on != "sim") {
-    const bool known = words.on == "local" || words.on == "cluster" || words.on == "testbed";
-    return Invalid("--on " + Quote(words.on) +
-                   (known ? " is not there yet; --on sim simulates the workload"
-                          : " is not one of sim, local, cluster and testbed"));
+    MILLRACE_ASSIGN(const sim::Overrides overrides, cli::OverridesOf(words.workload));
+    return MakeLiveArena({.kind = words.on,
+                          .invocation = invocation,
+                          .workload = path,
+                          .overrides = overrides,
+                          .settings_file = words.settings,
+                          .settings = settings});
   }
+  MILLRACE_TRY(file.CheckSimulable());
   const auto draw = [source](std::uint64_t drawn) { return source.Draw(drawn); };
-  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, seed, {settings, words.slowdowns}));
+  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, file.seed, {settings, words.slowdowns}));
   return std::unique_ptr<Arena>(std::make_unique<SimArena>(std::move(arena)));
 }
 
@@ -153,7 +160,8 @@ Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source,
 }
 
 // Everything that can be wrong about the command is found here.
-Result<Prepared> Prepare(const CompareWords& words, const std::string& path, const Words& args) {
+Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words, const std::string& path,
+                         const Words& args) {
   Prepared prepared;
   Subject& subject = prepared.subject;
   if (!words.settings.empty()) {
@@ -170,6 +178,8 @@ Result<Prepared> Prepare(const CompareWords& words, const std::string& path, con
     MILLRACE_ASSIGN(prepared.width, ParseShare("--until-width", words.width));
     subject.options.significance /= static_cast<double>(std::size(kLooks));
   }
+  if (words.on != "sim" && words.on != "local" && words.on != "cluster" && words.on != "testbed")
+    return Invalid("--on " + Quote(words.on) + " is not one of sim, local, cluster and testbed");
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
   MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
   const bool slowdown =
@@ -182,7 +192,7 @@ Result<Prepared> Prepare(const CompareWords& words, const std::string& path, con
   design.same_against_same = !words.once_each;
   if (design.schedulers == 1 && words.once_each)
     return Invalid("--scheduler names one scheduler only, so there is nothing to compare it with");
-  MILLRACE_ASSIGN(prepared.arena, MakeArena(words, source, file.seed, subject.settings));
+  MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, source, file, subject.settings));
   subject.where = prepared.arena->Kind();
   subject.nodes = prepared.arena->Nodes();
   design.blocks = subject.where == "sim" ? kRepeatSimulated : kRepeatLive;
@@ -244,15 +254,16 @@ Status WriteAllForms(const std::string& directory, const Material& material) {
   MILLRACE_TRY(WriteFileDurably(directory + "/comparisons.csv", ComparisonsCsv(material)));
   MILLRACE_TRY(WriteFileDurably(directory + "/runs.csv", RunsCsv(material)));
   MILLRACE_TRY(WriteFileDurably(directory + "/jobs.csv", JobsCsv(material)));
-  return WriteFileDurably(directory + "/comparison.json", document);
+  MILLRACE_TRY(WriteFileDurably(directory + "/comparison.json", document));
+  return report::WriteReport(document, directory + "/report.html");
 }
 
 std::string TextForPeople(const CompareWords& words, const Material& material) {
   std::string text = cli::FormatTable(FindingsTable(material, words.wide)) + "\n";
   for (const std::string& line : WinnerLines(material)) text += Printable(line) + "\n";
   text += std::to_string(material.design.blocks) + " runs of each scheduler; ratios are to " +
-          material.subject->schedulers[material.design.baseline] + "; the document is " + words.directory +
-          "/comparison.json, with tables beside it\n";
+          material.subject->schedulers[material.design.baseline] + "; the report is " + words.directory +
+          "/report.html, with tables and figures beside it\n";
   return text;
 }
 
@@ -319,7 +330,7 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
   if (arguments.operands().empty()) return missing("WORKLOAD");
   if (words.scheduler.empty()) return missing("--scheduler");
   if (words.directory.empty()) return missing("-o DIR");
-  Result<Prepared> prepared = Prepare(words, arguments.operands()[0], args);
+  Result<Prepared> prepared = Prepare(invocation, words, arguments.operands()[0], args);
   if (!prepared.ok()) return FailToStart(invocation, prepared.status());
   return Compare(invocation, words, *prepared);
 }

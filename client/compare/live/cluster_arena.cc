@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "client/compare/live/data_store.h"
 #include "client/compare/live/job_run.h"
-#include "client/compare/live/machine.h"
+#include "client/compare/live/machine_use.h"
 
 namespace millrace::compare {
 

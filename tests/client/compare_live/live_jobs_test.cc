@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "client/compare/live/machine.h"
+#include "client/compare/live/machine_use.h"
 
 namespace millrace::compare {
 namespace {

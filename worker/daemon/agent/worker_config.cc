@@ -25,7 +25,8 @@ void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
   options.Text("worker.host", &config->host, "",
                "the host name or address at which others reach this worker; empty: the address that the master sees");
   options.Text("worker.bind", &config->bind, "127.0.0.1", "the address that the bulk server listens on");
-  options.Integer("worker.port", &config->port, 0, 0, 65535, "the port of the bulk server; 0: any free one");
+  options.Integer("worker.port", &config->port, 7701, 0, 65535,
+                  "the port of the bulk server; 0: any free one, as several workers of one machine need it");
   options.Integer(
       "worker.max_connections", &config->max_connections, 0, 0, 1'000'000,
       "connections to that port at a time; 0: as many as the limit on file descriptors allows, 4096 at most");

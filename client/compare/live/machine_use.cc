@@ -1,4 +1,4 @@
-#include "client/compare/live/machine.h"
+#include "client/compare/live/machine_use.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
