@@ -33,7 +33,8 @@ char* PutMovie(char* out, std::uint64_t movie) {
 // 4 bytes away.
 void PutLast(char* out, char* end, Random& random) {
   while (end - out > 12) {
-    out = PutRating(out, static_cast<std::uint32_t>(10'000 + random.Below(90'000)), random.Next());
+    const std::uint64_t rating = random.Next();  // first: compilers of different machines order arguments differently
+    out = PutRating(out, static_cast<std::uint32_t>(10'000 + random.Below(90'000)), rating);
     *out++ = ',';
   }
   while (end - out > 3) *out++ = static_cast<char>('1' + random.Below(9));
