@@ -101,6 +101,7 @@ class PipelineTest(unittest.TestCase):
             done = subprocess.run([MILLRACE, "local", "--workers", "1", "run", FREQUENT, source, "-o", target, "--reducers", "2", *more],
                                   capture_output=True, timeout=LIMIT_SECONDS)
             self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"frequent/rank", done.stdout)
             parts = {}
             for name in os.listdir(target):
                 if name.startswith("part-"):
