@@ -53,8 +53,8 @@ class TaskContext {
   // that wants it copies it there, checked against its checksums, and the others wait; the copy goes with the job.
   // Copies take at most the job's task.mapped_files (-D) on a machine: kNoSpace. The view lives as long as the attempt.
   [[nodiscard]] Result<std::string_view> MapFile(const std::string& path) {
-    return side_files_.Map(path, {&counters_.Get("millrace", "mapped_bytes_copied"),
-                                  &counters_.Get("millrace", "mapped_wait_micros")});
+    return side_files_.Map(
+        path, {&counters_.Get("millrace", "mapped_bytes_copied"), &counters_.Get("millrace", "mapped_wait_micros")});
   }
 
   // These describe the record that Map is given. input_index says which INPUT argument of the job it is of, from 0: a
