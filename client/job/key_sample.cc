@@ -170,7 +170,7 @@ class Sampler {
     if (everything_) pieces = 1;
     const std::uint64_t length = everything_ ? numbers : kSampleNumbers;
     for (std::uint64_t i = 0; i < pieces; ++i)
-      batch.pieces.push_back({{"", Part(numbers, i, pieces), length, numbers}, "", 0, {}, 0});
+      batch.pieces.push_back({{"", Place(numbers - length + 1, i, pieces), length, numbers}, "", 0, {}, 0});
     return {std::move(batch)};
   }
 
@@ -187,7 +187,7 @@ class Sampler {
     for (const NamedFile& each : files_) {
       const InputFile& file = each.file;
       const std::uint64_t first = piece;
-      while (piece < pieces && Part(total_, piece, pieces) < before + file.length) ++piece;
+      while (piece < pieces && Place(total_, piece, pieces) < before + file.length) ++piece;
       const double stands_for =
           everything_ ? static_cast<double>(file.length) : step * static_cast<double>(piece - first);
       const Piece all{{file.path, 0, file.length, file.length}, file.name, each.index, file, kNoLimit};
@@ -209,7 +209,7 @@ class Sampler {
         } else {
           for (std::uint64_t i = first; i < piece; ++i) {
             Piece part = all;
-            part.split.offset = Part(total_, i, pieces) - before;
+            part.split.offset = Place(total_, i, pieces) - before;
             part.split.length = std::min(file.length - part.split.offset, kLongestRecord);
             part.enough = kSamplePiece;
             add(std::move(part), step);
@@ -305,6 +305,13 @@ class Sampler {
   // Returns where part i begins if `whole` is cut into `parts` equal ones.
   static std::uint64_t Part(std::uint64_t whole, std::uint64_t i, std::uint64_t parts) {
     return static_cast<std::uint64_t>(static_cast<unsigned __int128>(whole) * i / parts);
+  }
+
+  // Returns a place in that part: not its beginning, since what repeats itself in the input may do so as often as parts
+  // do.
+  static std::uint64_t Place(std::uint64_t whole, std::uint64_t i, std::uint64_t parts) {
+    const std::uint64_t begin = Part(whole, i, parts), length = Part(whole, i + 1, parts) - begin;
+    return length == 0 ? begin : begin + Random(kSeed + i).Below(length);
   }
 
   const JobBinding& binding_;

@@ -137,7 +137,7 @@ Result<PipelineRun> ParsePipelineRun(const std::vector<std::string>& words, JobO
     const std::string name = words[i].substr(0, words[i].find('='));
     const bool of_scheduler = name.starts_with(kScheduler);
     if (!of_scheduler) MILLRACE_TRY(options->SetPair(words[i]));
-    (of_scheduler || options->of_engine(name) ? run.of_steps : run.own).push_back(words[i]);
+    if (of_scheduler || options->of_engine(name)) run.of_steps.push_back(words[i]);
   }
   if (i == words.size()) return Invalid("there is no -- before the input");
   run.facts.inputs.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());

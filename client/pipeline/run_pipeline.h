@@ -37,7 +37,7 @@ struct PipelineRun {
   std::string millrace, name, shown;
   PipelineBase::Facts facts;
   bool json = false;
-  std::vector<std::string> own, of_steps;  // NAME=VALUE
+  std::vector<std::string> of_steps;  // NAME=VALUE that each step is given
 };
 // Reads the words, of which those that `options` knows as the pipeline's own are set in it. kInvalid says what is wrong
 // with them.

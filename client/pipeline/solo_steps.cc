@@ -20,7 +20,9 @@ Result<StepResult> SoloSteps::Run(const Step& step) {
   if (slash != std::string::npos && slash > 0) MILLRACE_TRY(MakeDirectories(step.output.substr(0, slash)));
   StepResult result;
   result.output = step.output;
-  MILLRACE_ASSIGN(result.counters, solo::RunSolo(job, name_ + "/" + step.name, run));
+  const std::string name = name_ + "/" + step.name;
+  MILLRACE_ASSIGN(result.counters, solo::RunSolo(job, name, run));
+  std::printf("%s succeeded\n", name.c_str());
   return result;
 }
 

@@ -123,7 +123,7 @@ class LocalTest(unittest.TestCase):
         self.assertEqual(shell("cat alone6/part-r-00000", cwd=self.tmp.name), b"cat\t1\ndog\t1\n")
         # One with a Prepare and a sample of its keys.
         self.run_local("run", "terasort", alone + "2", "-o", alone + "7", "--in-process", "--reducers", "4")
-        records = b"".join(open(os.path.join(alone + "2", f"part-m-0000{n}"), "rb").read() for n in range(3))
+        records = shell("cat alone2/part-m-*", cwd=self.tmp.name)
         expected = b"".join(sorted(records[i:i + 100] for i in range(0, len(records), 100)))
         self.assertTrue(shell("cat alone7/part-r-*", cwd=self.tmp.name) == expected)
         self.assertIn(b"sorting takes reduces", self.run_local("run", "terasort", alone + "2", "-o", alone + "4", "--in-process", "--reducers", "0", status=1).stderr)

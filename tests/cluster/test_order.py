@@ -115,7 +115,11 @@ class OrderTest(unittest.TestCase):
         out = self.cluster.path("alone-out")
         self.cluster.run("local", "run", ORDER, local, "-o", out, "--reducers", "3", "--in-process")
         self.assertTrue(shell("cat part-r-*", cwd=out) == shell(f"sort {local}"))
-        parts = {name: open(os.path.join(out, name), "rb").read() for name in os.listdir(out) if name.startswith("part-")}
+        parts = {}
+        for name in os.listdir(out):
+            if name.startswith("part-"):
+                with open(os.path.join(out, name), "rb") as f:
+                    parts[name] = f.read()
         self.assertLess(self.balance("in one process", parts), 1.1)
 
 

@@ -22,7 +22,9 @@ class PipelineTest(unittest.TestCase):
         mean = sum(counts.values()) // len(counts)
         cls.ranked = b"".join(b"%d\t%s\n" % pair for pair in sorted((n, word) for word, n in counts.items() if n >= mean))
         cls.mean = mean
-        cls.cluster.run("fs", "put", "--block-size", "100K", "-", "/text", input=cls.text)
+        lines = cls.text.splitlines(keepends=True)
+        for n in range(3):
+            cls.cluster.run("fs", "put", "-", f"/text/{n}", input=b"".join(lines[n::3]))
 
     @classmethod
     def tearDownClass(cls):
@@ -31,8 +33,9 @@ class PipelineTest(unittest.TestCase):
     def jobs(self):
         return json.loads(self.cluster.run("job", "list", "--json")[0])
 
-    def left(self):
-        return [line for line in self.cluster.run("fs", "ls", "/")[0].decode().split() if ".steps-" in line]
+    def left(self, output):
+        """The temporary directories beside an output of that name."""
+        return [word for word in self.cluster.run("fs", "ls", "/")[0].decode().split() if f"_{output}.steps-" in word]
 
     def check(self, parts):
         """The parts, one after the other, are what is expected."""
@@ -43,7 +46,7 @@ class PipelineTest(unittest.TestCase):
         self.check(self.cluster.output("/ranked"))
         self.assertEqual(len(self.cluster.output("/ranked")), 3)
         self.assertRegex(said.decode(), r"^frequent/count: job\d+ succeeded\nfrequent/rank: job\d+ succeeded\nfrequent succeeded: 2 jobs; output in /ranked\n$")
-        self.assertEqual(self.left(), [])
+        self.assertEqual(self.left("ranked"), [])
         names = [job["name"] for job in self.jobs()]
         self.assertIn("frequent/count", names)
         self.assertIn("frequent/rank", names)
@@ -62,6 +65,7 @@ class PipelineTest(unittest.TestCase):
         self.assertRegex(last, r"^frequent: step rank: job\d+: failed: .*cannot rank .*; what its steps left is in /_failed\.steps-[0-9a-f]{8}$")
         self.assertEqual(said.count("cannot rank"), 1)
         kept = last.split()[-1]
+        self.assertEqual(len(self.left("failed")), 1)
         self.assertGreater(len(self.cluster.output(kept + "/counts")["part-r-00000"]), 0)
         self.cluster.run("fs", "stat", "/failed", status=1)
         self.cluster.run("fs", "rm", "-r", kept)
@@ -97,6 +101,7 @@ class PipelineTest(unittest.TestCase):
             done = subprocess.run([MILLRACE, "local", "--workers", "1", "run", FREQUENT, source, "-o", target, "--reducers", "2", *more],
                                   capture_output=True, timeout=LIMIT_SECONDS)
             self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"frequent/rank", done.stdout)
             parts = {}
             for name in os.listdir(target):
                 if name.startswith("part-"):

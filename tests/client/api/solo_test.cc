@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "client/api/job.h"
 #include "client/solo/local_input.h"
 
 namespace millrace::solo {
@@ -35,6 +36,26 @@ TEST(SoloRunTest, WrongWordsAreNamed) {
   EXPECT_THAT(ParseSoloRun({"out", "1", "in"}).status().message(), HasSubstr("there is no --"));
   EXPECT_THAT(ParseSoloRun({"out", "1", "--file=x", "--", "in"}).status().message(), HasSubstr("--file=x"));
 }
+
+// What its Prepare has seen of the input is its output.
+struct Looks {
+  static void Options(JobOptions& options) { options.Text("looks.seen", "", "names, lengths and first bytes"); }
+  static Status Prepare(Preparation& job) {
+    MILLRACE_ASSIGN(const std::vector<InputFile> files, job.Inputs());
+    std::string seen = std::to_string(job.reduces());
+    for (const InputFile& file : files) {
+      MILLRACE_ASSIGN(const std::string bytes, job.Read(file, 1, 2));
+      seen += " " + file.name + " " + std::to_string(file.length) + " " + bytes;
+    }
+    return job.Set("looks.seen", seen);
+  }
+  explicit Looks(TaskContext& context) : seen_(context.options().text("looks.seen")) {}
+  void Map(std::string_view, auto&) {}
+  void FinishMap(auto& emit) { emit(seen_); }
+
+ private:
+  std::string seen_;
+};
 
 class LocalInputTest : public testing::Test {
  protected:
@@ -68,6 +89,19 @@ TEST_F(LocalInputTest, FilesAreCutAndHiddenOnesLeftOut) {
                           "1 a 4+4", "1 a 8+2"));
   EXPECT_THAT(Pieces({In("d")}, SplitBy::kFile), ElementsAre("0 b 0+10", "0 sub/a 0+10"));
   EXPECT_EQ(PiecesOf(In("none"), 0, SplitBy::kBlock, true, 4).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(LocalInputTest, APrepareLooksAtLocalFiles) {
+  SoloRun run;
+  run.output = In("out");
+  run.inputs = {In("d/sub"), In("d/b")};
+  const auto counters = RunSolo(internal::BindJob<Looks>(), "looks", run);
+  ASSERT_TRUE(counters.ok()) << counters.status().message();
+  EXPECT_EQ(ReadWholeFile(In("out/part-m-00000")).value(), "0 a 10 12 b 10 12\n");
+  run.output = In("out2");
+  run.inputs = {In("none")};
+  EXPECT_EQ(RunSolo(internal::BindJob<Looks>(), "looks", run).status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(ReadWholeFile(In("out2/part-m-00000")).ok());
 }
 
 TEST_F(LocalInputTest, CompressedFilesAreNotCut) {

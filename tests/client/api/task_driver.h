@@ -35,7 +35,9 @@ class TaskDriver {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     channel_ = std::make_unique<task::Channel>(Fd(fds[0]));
     TaskLoopOptions options{TaskStorage(files, directory_.path()), interval, [this] { gone_ = true; }, Random(1)};
-    thread_ = std::thread([this, fd = fds[1], options] { exit_status_ = RunTaskLoop({&binding_, 1}, Fd(fd), options); });
+    thread_ = std::thread([this, fd = fds[1], options] {
+      exit_status_ = RunTaskLoop({&binding_, 1}, Fd(fd), options);
+    });
   }
   ~TaskDriver() {
     if (thread_.joinable()) Close();
