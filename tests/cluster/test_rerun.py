@@ -130,7 +130,7 @@ class CrashTest(unittest.TestCase):
                 ("throw", "Start", r"the job's Start threw an exception: thrown on purpose; before its first record"),
                 ("throw", "FinishMap", r"the job's FinishMap threw an exception: thrown on purpose; after its last record"),
                 ("throw", "Reduce", r'the job\'s Reduce threw an exception: thrown on purpose; at the key "bad"'),
-                ("memory", "Map", r"the job's Map ran out of its memory: limit 768 MiB \(task.memory_limit\); at /in, byte 11"),
+                ("memory", "Map", r"the job's Map ran out of its memory: limit 1 GiB \(task.memory_limit\); at /in, byte 11"),
             ):
                 with self.subTest(how=how, where=where):
                     _, said = cluster.run("run", os.path.join(JOBS, "crash"), "/in", "-o", "/out", "-D", "crash.record=bad", "-D", "crash.how=" + how, "-D",

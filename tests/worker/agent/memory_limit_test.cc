@@ -16,9 +16,9 @@ TEST(MemoryShareTest, EachSlotHasAnEqualShareOfWhatIsNotSetAside) {
 }
 
 TEST(MemoryShareTest, ItIsNeverLessThanATaskNeeds) {
-  EXPECT_EQ(MemoryShare(1 * kGiB, 4, 256 * kMiB), 768 * kMiB);
-  EXPECT_EQ(MemoryShare(100 * kMiB, 4, 256 * kMiB), 768 * kMiB);
-  EXPECT_EQ(MemoryShare(16 * kGiB, 8, 4 * kGiB), 4 * kGiB + 512 * kMiB);
+  EXPECT_EQ(MemoryShare(1 * kGiB, 4, 256 * kMiB), 1 * kGiB);
+  EXPECT_EQ(MemoryShare(100 * kMiB, 4, 256 * kMiB), 1 * kGiB);
+  EXPECT_EQ(MemoryShare(16 * kGiB, 8, 4 * kGiB), 8 * kGiB + 512 * kMiB);
 }
 
 TEST(MemoryShareTest, ThereIsNoneOfMemoryThatIsNotKnown) { EXPECT_EQ(MemoryShare(0, 4, kGiB), 0u); }

@@ -8,7 +8,7 @@ std::uint64_t MemoryShare(std::uint64_t memory, std::uint64_t slots, std::uint64
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
   if (memory == 0) return 0;
   const std::uint64_t aside = std::min(memory, std::max(memory / 10, 256 * kMiB));
-  return std::max((memory - aside) / std::max<std::uint64_t>(slots, 1), task_memory + 512 * kMiB);
+  return std::max((memory - aside) / std::max<std::uint64_t>(slots, 1), 2 * task_memory + 512 * kMiB);
 }
 
 }  // namespace millrace::worker
