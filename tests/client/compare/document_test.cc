@@ -152,7 +152,7 @@ TEST(DocumentTest, AThousandJobsAndTwentyThousandTasksStayBelowFiveMegabytes) {
       "[cluster]\nnodes = 100\n[arrival]\nkind = \"poisson\"\nmean = 2\n"
       "[[jobs]]\ncount = 1000\nmaps = 18\nmap_time = { uniform = [5, 30] }\nreduces = 2\n"
       "reduce_time = { uniform = [5, 30] }\nuser = [\"a\", \"b\", \"c\", \"d\"]\n",
-      {"fifo", "fair", "fair+delay"}, 8);
+      {"fifo", "fair", "fair+delay"}, 2);
   const std::string text = TextOf(DocumentOf(compared.material()));
   EXPECT_EQ(Json::parse(text)["details"][2]["tasks"]["start"].size(), 20'000u);
   EXPECT_LT(text.size(), 4'400'000u);  // the page around it takes some, too
