@@ -58,6 +58,7 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
     MILLRACE_ASSIGN(plan.settings, sched::LoadSettings(words.settings));
   }
   MILLRACE_ASSIGN(plan.schedulers, ParseSchedulers(words.scheduler, plan.settings));
+  if (!words.directory.empty()) MILLRACE_TRY(sim::CheckReportDirectory(words.directory, plan.schedulers));
   if (!words.journal.empty() && plan.schedulers.size() > 1)
     return Invalid("--journal takes the run of one scheduler only");
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));

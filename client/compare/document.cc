@@ -61,7 +61,9 @@ Json DesignJson(const Material& material) {
           {"confidence", sim::kConfidence},
           {"significance", material.subject->options.significance},
           {"same_against_same", design.same_against_same},
-          {"significance_possible", design.blocks >= sim::kFewestForSignificance}};
+          {"significance_possible",
+           design.blocks >= FewestRuns(DecidingComparisons(design, material.subject->headline.size()),
+                                       material.subject->options.significance)}};
 }
 
 Json MetricsJson(const std::vector<JudgedMetric>& judged) {

@@ -1,6 +1,7 @@
 #include "client/compare/judge.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace millrace::compare {
@@ -36,6 +37,18 @@ std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const Ru
   std::vector<sim::MetricComparison> comparisons = sim::Compare(all, design.baseline, options);
   for (std::size_t i = 0; i < judged.size(); ++i) judged[i].comparison = std::move(comparisons[i]);
   return judged;
+}
+
+std::uint32_t FewestRuns(std::size_t comparisons, double significance) {
+  std::uint32_t runs = sim::kFewestForSignificance;
+  while (runs < sim::kExactPairs &&
+         std::ldexp(2.0, -static_cast<int>(runs)) * static_cast<double>(comparisons) > significance)
+    ++runs;
+  return runs;
+}
+
+std::size_t DecidingComparisons(const Design& design, std::size_t headlines) {
+  return (design.schedulers - 1) * headlines;
 }
 
 bool NarrowEnough(const std::vector<JudgedMetric>& judged, const Design& design, double width) {

@@ -1,6 +1,8 @@
 // Judge: the statistics over the runs of a comparison. Thread rule: free functions, any thread.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,12 @@ struct JudgedMetric {
 [[nodiscard]] std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const RunRecord*>& counting,
                                               const std::vector<std::string>& headline,
                                               const sim::CompareOptions& options);
+
+// Returns the fewest runs of each scheduler with which one of so many comparisons can be significant: the least p of n
+// pairs is 2 / 2^n, and Holm multiplies it by the number of comparisons. At least kFewestForSignificance.
+[[nodiscard]] std::uint32_t FewestRuns(std::size_t comparisons, double significance);
+// Returns how many comparisons decide: each headline metric of each rival.
+[[nodiscard]] std::size_t DecidingComparisons(const Design& design, std::size_t headlines);
 
 // Returns whether the intervals of all headline metrics are known within `width` of their ratios, to both sides. A
 // metric without ratio is as it is.

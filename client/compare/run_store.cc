@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,12 +20,11 @@ std::string NameOf(const PlannedRun& run) {
   return name + ".run";
 }
 
-bool Exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
-
 // Returns the names in a directory; none if it does not exist.
 Result<std::vector<std::string>> NamesIn(const std::string& directory) {
-  if (!Exists(directory)) return std::vector<std::string>{};
-  return ListDirectory(directory);
+  Result<std::vector<std::string>> names = ListDirectory(directory);
+  if (names.status().code() == StatusCode::kNotFound) return std::vector<std::string>{};
+  return names;
 }
 
 // Returns the first condition that differs, as a clause; empty if none does.
@@ -64,9 +62,10 @@ Status RunStore::Lock(const std::string& directory) {
 
 Status RunStore::Settle(const std::string& directory, const Conditions& conditions, bool discard) {
   const std::string path = below_ + "/" + kConditions;
-  if (Exists(path)) {
-    MILLRACE_ASSIGN(const std::string bytes, ReadWholeFile(path));
-    const Result<Conditions> there = DecodeConditions(bytes, path);
+  const Result<std::string> bytes = ReadWholeFile(path);
+  if (bytes.status().code() != StatusCode::kNotFound) {
+    MILLRACE_TRY(bytes.status());
+    const Result<Conditions> there = DecodeConditions(*bytes, path);
     if (!discard) MILLRACE_TRY(there.status());
     const std::string difference = there.ok() ? Difference(*there, conditions) : "damaged";
     if (difference.empty()) return Status::Ok();

@@ -10,10 +10,12 @@ namespace {
 
 void WarnOfFewRuns(const Material& material, std::vector<std::string>* warnings) {
   const std::uint32_t runs = material.design.blocks;
-  if (runs >= sim::kFewestForSignificance) return;
+  const std::size_t comparisons = DecidingComparisons(material.design, material.subject->headline.size());
+  const std::uint32_t fewest = FewestRuns(comparisons, material.subject->options.significance);
+  if (runs >= fewest) return;
   warnings->push_back("with " + std::to_string(runs) +
-                      " runs of each scheduler no difference can be significant; at least " +
-                      std::to_string(sim::kFewestForSignificance) + " are needed, and 8 tell more");
+                      " runs of each scheduler no difference can be significant; for " + std::to_string(comparisons) +
+                      " comparisons at least " + std::to_string(fewest) + " are needed");
 }
 
 void WarnOfIdleCluster(const Material& material, std::vector<std::string>* warnings) {

@@ -60,7 +60,7 @@ void Declare(Arguments& arguments, CompareWords* words) {
                  std::string(cli::kSchedulersHelp) + "; the first is the baseline that the others are compared with");
   arguments.Text("-o,--output", &words->directory, "directory for the report and the runs; a comparison goes on in it");
   arguments.Integer("--repeat", &words->repeat, 2, kMostRepeats,
-                    "runs of each scheduler (default: 8 live, 30 simulated; below 6 nothing can be significant)");
+                    "runs of each scheduler (default: 30 simulated; live 8, or more for many schedulers)");
   arguments.Text("--on", &words->on, "where the runs take place: sim, local, cluster or testbed (default: sim)");
   arguments.Text("--metric", &words->metric,
                  "at most three metrics that decide, separated by commas (default: turnaround,makespan,fairness)");
@@ -195,7 +195,9 @@ Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words
   MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, source, file, subject.settings));
   subject.where = prepared.arena->Kind();
   subject.nodes = prepared.arena->Nodes();
-  design.blocks = subject.where == "sim" ? kRepeatSimulated : kRepeatLive;
+  const std::uint32_t fewest =
+      FewestRuns(DecidingComparisons(design, subject.headline.size()), subject.options.significance);
+  design.blocks = subject.where == "sim" ? kRepeatSimulated : std::max(kRepeatLive, fewest);
   if (words.repeat > 0) design.blocks = static_cast<std::uint32_t>(words.repeat);
   subject.workload_name = file.workload.name;
   subject.workload_text = source.text();

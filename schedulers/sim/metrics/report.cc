@@ -136,19 +136,6 @@ constexpr Column kColumns[] = {
      }},
 };
 
-// Refuses a directory that holds what WriteReports would not replace.
-Status CheckDirectory(const std::string& directory, const std::vector<SimResult>& results) {
-  std::set<std::string> replaced{"comparison.csv", "comparison.json", "timing.csv"};
-  for (const SimResult& result : results) replaced.insert(result.scheduler);
-  MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(directory));
-  for (const std::string& name : names) {
-    if (replaced.contains(name)) continue;
-    return Invalid(directory + " holds " + Quote(name) +
-                   " of something else, and reports must not be mixed; give another directory, or remove this one");
-  }
-  return Status::Ok();
-}
-
 Status Write(const std::string& path, const std::string& text) {
   MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC));
   return WriteAll(file.get(), text, path);
@@ -209,9 +196,22 @@ std::string ComparisonJson(const std::vector<SimResult>& results) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+Status CheckReportDirectory(const std::string& directory, const std::vector<std::string>& schedulers) {
+  std::set<std::string> replaced(schedulers.begin(), schedulers.end());
+  replaced.insert({"comparison.csv", "comparison.json", "timing.csv"});
+  const Result<std::vector<std::string>> names = ListDirectory(directory);
+  if (names.status().code() == StatusCode::kNotFound) return Status::Ok();
+  MILLRACE_TRY(names.status());
+  for (const std::string& name : *names) {
+    if (replaced.contains(name)) continue;
+    return Invalid(directory + " holds " + Quote(name) +
+                   " of something else, and reports must not be mixed; give another directory, or remove this one");
+  }
+  return Status::Ok();
+}
+
 Status WriteReports(const std::string& directory, const std::vector<SimResult>& results) {
   MILLRACE_TRY(MakeDirectories(directory));
-  MILLRACE_TRY(CheckDirectory(directory, results));
   std::string timing = "scheduler,decision_seconds,decision_seconds_per_job\n";
   for (const SimResult& result : results) {
     const std::string below = directory + "/" + result.scheduler;

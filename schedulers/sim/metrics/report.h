@@ -37,9 +37,11 @@ namespace millrace::sim {
 [[nodiscard]] std::string ComparisonCsv(const std::vector<SimResult>& results);
 [[nodiscard]] std::string ComparisonJson(const std::vector<SimResult>& results);
 
-// Writes the reports. It makes the directories and replaces files of these names. Returns kInvalid for a directory that
-// holds anything else, such as the reports of a scheduler that is not among the results: they would be taken for one
-// comparison.
+// Returns kInvalid for a directory that holds anything which reports of these schedulers would not replace, such as
+// those of another scheduler: they would be taken for one comparison. It need not exist.
+[[nodiscard]] Status CheckReportDirectory(const std::string& directory, const std::vector<std::string>& schedulers);
+
+// Writes the reports. It makes the directories, replaces files of these names, and leaves others alone.
 [[nodiscard]] Status WriteReports(const std::string& directory, const std::vector<SimResult>& results);
 
 }  // namespace millrace::sim

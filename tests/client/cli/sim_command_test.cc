@@ -143,7 +143,7 @@ TEST_F(SimVerb, ReportsAreReplacedAndNotMixed) {
   EXPECT_EQ(with({"fifo,fair", "--no-tasks"}).status, kDone);
   EXPECT_FALSE(ReadWholeFile(At("r/fifo/tasks.csv")).ok()) << "of the run before";
   const Said said = with({"fifo"});
-  EXPECT_EQ(said.status, kFailed);
+  EXPECT_EQ(said.status, kWrongUsage);
   EXPECT_NE(said.err.find("\"fair\""), std::string::npos) << said.err;
 }
 

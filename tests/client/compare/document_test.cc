@@ -134,7 +134,7 @@ TEST(DocumentTest, WarnsOfWhatMakesAComparisonWorthless) {
   EXPECT_TRUE(warns(idle, "of the slots were in use"));
   EXPECT_TRUE(warns(idle, "no difference can be significant"));
   EXPECT_FALSE(idle["design"]["significance_possible"]);
-  const Json good = Compared(kSmall, {"fifo", "fair"}, 6).Document();
+  const Json good = Compared(kSmall, {"fifo", "fair"}, 8).Document();
   EXPECT_EQ(good["warnings"], Json::array());
 }
 
@@ -152,11 +152,19 @@ TEST(DocumentTest, AThousandJobsAndTwentyThousandTasksStayBelowFiveMegabytes) {
       "[cluster]\nnodes = 100\n[arrival]\nkind = \"poisson\"\nmean = 2\n"
       "[[jobs]]\ncount = 1000\nmaps = 18\nmap_time = { uniform = [5, 30] }\nreduces = 2\n"
       "reduce_time = { uniform = [5, 30] }\nuser = [\"a\", \"b\", \"c\", \"d\"]\n",
-      {"fifo", "fair", "fair+delay"}, 8);
+      {"fifo", "fair", "fair+delay"}, 2);
   const std::string text = TextOf(DocumentOf(compared.material()));
   EXPECT_EQ(Json::parse(text)["details"][2]["tasks"]["start"].size(), 20'000u);
   EXPECT_LT(text.size(), 4'400'000u);  // the page around it takes some, too
   RecordProperty("bytes", static_cast<int>(text.size()));
+}
+
+// 2 / 2^n times the comparisons has to be 5% or less: 2 / 64 x 1, 2 / 256 x 6, 2 / 512 x 12, 2 / 1024 x 25.
+TEST(JudgeTest, TheFewestRunsWithWhichADifferenceCanBeSignificant) {
+  for (const auto& [comparisons, runs] :
+       {std::pair(0, 6), {1, 6}, {2, 7}, {6, 8}, {7, 9}, {12, 9}, {13, 10}, {25, 10}, {26, 11}})
+    EXPECT_EQ(FewestRuns(comparisons, 0.05), static_cast<std::uint32_t>(runs)) << comparisons;
+  EXPECT_EQ(FewestRuns(1, 0.05 / 3), 7u);
 }
 
 TEST(JudgeTest, TheMedianRunIsTheLowerOfTwo) {
