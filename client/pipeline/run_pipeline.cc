@@ -75,7 +75,7 @@ int DriveOnCluster(const PipelineBinding& binding, int argc, char** argv) {
   const StorageAccess access = RealStorage();
   Storage storage(access, std::move(client));
   CommandSteps steps({run->millrace, OwnPath(argv[0]), run->name, run->of_steps, !run->json}, storage);
-  const Status driven = DriveSteps(binding, run->facts, options, steps);
+  const Status driven = DriveSteps(binding, run->facts, options, steps, run->shown.empty());
   const std::string& shown = run->shown.empty() ? run->facts.output : run->shown;
   if (run->json) {
     nlohmann::ordered_json report{{"pipeline", run->name},
@@ -111,7 +111,7 @@ int DriveSolo(const PipelineBinding& binding, int argc, char** argv) {
   run->parameters = std::move(of_steps);
   PipelineBase::Facts facts{run->inputs, run->output, run->reduces, TemporaryBeside(run->output)};
   SoloSteps steps(binding.jobs, name, std::move(*run));
-  const Status driven = DriveSteps(binding, std::move(facts), options, steps);
+  const Status driven = DriveSteps(binding, std::move(facts), options, steps, true);
   return driven.ok() ? 0 : Fail(name, driven, kFailed);
 }
 
@@ -147,7 +147,7 @@ Result<PipelineRun> ParsePipelineRun(const std::vector<std::string>& words, JobO
 }
 
 Status DriveSteps(const PipelineBinding& binding, PipelineBase::Facts facts, const JobOptions& options,
-                  StepRunner& runner) {
+                  StepRunner& runner, bool stays) {
   const std::string temporary = facts.temporary;
   const Status driven = [&] {
     try {
@@ -159,6 +159,7 @@ Status DriveSteps(const PipelineBinding& binding, PipelineBase::Facts facts, con
     }
   }();
   if (driven.ok()) return runner.Remove(temporary);
+  if (!stays) return driven;
   return Status(driven.code(), driven.message() + "; what its steps left is in " + temporary);
 }
 

@@ -43,9 +43,9 @@ struct PipelineRun {
 // with them.
 [[nodiscard]] Result<PipelineRun> ParsePipelineRun(const std::vector<std::string>& words, JobOptions* options);
 
-// Drives the steps and removes what is temporary if all went well; else the message says where it is kept. Exceptions
-// of Drive end here.
+// Drives the steps and removes what is temporary if all went well; else the message says where it is kept, if `stays`:
+// the cluster of a local run goes with its command. Exceptions of Drive end here.
 [[nodiscard]] Status DriveSteps(const PipelineBinding& binding, PipelineBase::Facts facts, const JobOptions& options,
-                                StepRunner& runner);
+                                StepRunner& runner, bool stays);
 
 }  // namespace millrace::internal

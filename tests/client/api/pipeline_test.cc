@@ -79,12 +79,12 @@ class FakeRunner final : public StepRunner {
   }
 };
 
-Status DriveLoop(FakeRunner& runner, const std::string& most) {
+Status DriveLoop(FakeRunner& runner, const std::string& most, bool stays = true) {
   const PipelineBinding binding = BindPipeline<Loop>();
   JobOptions options;
   binding.declare(options);
   EXPECT_TRUE(options.Set("loop.most", most).ok());
-  return DriveSteps(binding, {{"/in", "/more"}, "/out", 3, "/_out.steps"}, options, runner);
+  return DriveSteps(binding, {{"/in", "/more"}, "/out", 3, "/_out.steps"}, options, runner, stays);
 }
 
 TEST(PipelineTest, StepsFollowFromCounters) {
@@ -103,6 +103,7 @@ TEST(PipelineTest, WhatAFailedStepLeavesIsKept) {
   const Status failed = DriveLoop(runner, "0");
   EXPECT_EQ(failed.message(), "step copy: job7: failed: too bad; what its steps left is in /_out.steps");
   EXPECT_EQ(runner.calls.size(), 2u) << "nothing is removed";
+  EXPECT_EQ(DriveLoop(runner, "0", false).message(), "step copy: job7: failed: too bad");
 }
 
 TEST(PipelineTest, NamesOfStepsAndExceptions) {
@@ -118,7 +119,7 @@ TEST(PipelineTest, NamesOfStepsAndExceptions) {
   };
   FakeRunner runner;
   const PipelineBinding binding = BindPipeline<Wrong>();
-  EXPECT_THAT(DriveSteps(binding, {{}, "/out", {}, "/t"}, JobOptions(), runner).message(),
+  EXPECT_THAT(DriveSteps(binding, {{}, "/out", {}, "/t"}, JobOptions(), runner, true).message(),
               HasSubstr("the pipeline threw an exception: thrown"));
   EXPECT_THAT(runner.calls, ElementsAre("mkdir /out", "mv /t /out/kept"));
 }
