@@ -12,7 +12,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Of the values that are shown as clouds, so many a scheduler go into the document; the tables have them all.
-constexpr std::size_t kMostTurnarounds = 2'000, kMostSlowdowns = 1'000, kMostLate = 500;
+constexpr std::size_t kMostTurnarounds = 4'000, kLeastTurnarounds = 100;  // of a scheduler's runs, of a run
+constexpr std::size_t kMostSlowdowns = 1'000, kMostLate = 500;
 
 Json MadeJson(const Subject& subject) {
   const Machine& machine = subject.machine;
@@ -170,18 +171,22 @@ void ForEachEnded(const Material& material, std::uint32_t scheduler, auto&& use)
   }
 }
 
+// A list for each run, so that a reader sees how much runs differ.
 Json TurnaroundsJson(const Material& material) {
-  Json json = Json::array();
-  for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
+  const std::size_t most = std::max(kMostTurnarounds / std::max(material.design.blocks, 1u), kLeastTurnarounds);
+  std::vector<Json> rows(material.design.schedulers, Json::array());
+  for (const RunRecord* record : material.counting) {
+    if (record->run.second) continue;
     std::vector<Micros> turnarounds;
-    ForEachEnded(material, scheduler,
-                 [&](const RunRecord&, const sim::JobRow& job) { turnarounds.push_back(job.Turnaround()); });
+    for (const sim::JobRow& job : record->outcome.result.jobs) {
+      if (job.Ended()) turnarounds.push_back(job.Turnaround());
+    }
     std::sort(turnarounds.begin(), turnarounds.end());
-    Json row = Json::array();
-    for (const Micros turnaround : Spread(std::move(turnarounds), kMostTurnarounds)) row.push_back(Seconds(turnaround));
-    json.push_back(std::move(row));
+    Json run = Json::array();
+    for (const Micros turnaround : Spread(std::move(turnarounds), most)) run.push_back(Seconds(turnaround));
+    rows[record->run.scheduler].push_back(std::move(run));
   }
-  return json;
+  return rows;
 }
 
 Json SlowdownsJson(const Material& material) {

@@ -103,7 +103,7 @@ class WritingJobsTest(unittest.TestCase):
 
     def rerun_with_a_sanitizer(self):
         """A map that failed runs again as another build of its job, which says why it failed."""
-        self.write("freed.cc", [
+        writing_jobs.write(self.project, "freed.cc", [
             '#include "client/api/job.h"',
             "#include <memory>",
             "#include <stdexcept>",
@@ -118,7 +118,7 @@ class WritingJobsTest(unittest.TestCase):
             "  }",
             "};",
             "int main(int argc, char** argv) { return millrace::Run<Freed>(argc, argv); }"])
-        self.write("lines", ["good", "bad"])
+        writing_jobs.write(self.project, "lines", ["good", "bad"])
         with open(os.path.join(self.project, "CMakeLists.txt"), "a", encoding="utf-8") as f:
             f.write("millrace_add_job(freed freed.cc)\n")
         for build in ("build", "build-asan"):

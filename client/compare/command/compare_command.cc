@@ -159,52 +159,62 @@ Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source,
   return conditions;
 }
 
-// Everything that can be wrong about the command is found here.
-Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words, const std::string& path,
-                         const Words& args) {
-  Prepared prepared;
-  Subject& subject = prepared.subject;
+// Reads what is compared and by which measure.
+Status ReadQuestion(const CompareWords& words, Prepared* prepared) {
+  Subject& subject = prepared->subject;
   if (!words.settings.empty()) {
     MILLRACE_ASSIGN(subject.settings_text, ReadWholeFile(words.settings));
     MILLRACE_ASSIGN(subject.settings, sched::ParseSettings(subject.settings_text, words.settings));
   }
   MILLRACE_ASSIGN(subject.schedulers, cli::ParseSchedulers(words.scheduler, subject.settings));
+  if (subject.schedulers.size() == 1 && words.once_each)
+    return Invalid("--scheduler names one scheduler only, so there is nothing to compare it with");
   MILLRACE_ASSIGN(subject.headline, ParseHeadline(words.metric));
-  if (!words.practical.empty()) {
-    MILLRACE_ASSIGN(subject.options.practical, ParseShare("--practical", words.practical));
-  }
-  if (!words.width.empty()) {
-    if (words.repeat > 0) return Invalid("--until-width says when to stop, so --repeat must not");
-    MILLRACE_ASSIGN(prepared.width, ParseShare("--until-width", words.width));
-    subject.options.significance /= static_cast<double>(std::size(kLooks));
-  }
   if (words.on != "sim" && words.on != "local" && words.on != "cluster" && words.on != "testbed")
     return Invalid("--on " + Quote(words.on) + " is not one of sim, local, cluster and testbed");
-  MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
-  MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
   const bool slowdown =
       std::find(subject.headline.begin(), subject.headline.end(), "slowdown") != subject.headline.end();
   if (slowdown && !words.slowdowns && words.on == "sim")
     return Invalid("--metric slowdown needs --slowdown, which also runs each job alone");
-  Design& design = prepared.design;
-  design.schedulers = static_cast<std::uint32_t>(subject.schedulers.size());
-  design.seed = file.seed;
-  design.same_against_same = !words.once_each;
-  if (design.schedulers == 1 && words.once_each)
-    return Invalid("--scheduler names one scheduler only, so there is nothing to compare it with");
+  if (!words.practical.empty()) {
+    MILLRACE_ASSIGN(subject.options.practical, ParseShare("--practical", words.practical));
+  }
+  if (words.width.empty()) return Status::Ok();
+  if (words.repeat > 0) return Invalid("--until-width says when to stop, so --repeat must not");
+  MILLRACE_ASSIGN(prepared->width, ParseShare("--until-width", words.width));
+  subject.options.significance /= static_cast<double>(std::size(kLooks));
+  return Status::Ok();
+}
+
+std::uint32_t BlocksFor(const CompareWords& words, const Subject& subject, const Design& design) {
+  if (words.repeat > 0) return static_cast<std::uint32_t>(words.repeat);
+  if (subject.where == "sim") return kRepeatSimulated;
+  const std::size_t comparisons = DecidingComparisons(design, subject.headline.size());
+  return std::max(kRepeatLive, FewestRuns(comparisons, subject.options.significance));
+}
+
+// Everything that can be wrong about the command is found here.
+Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words, const std::string& path,
+                         const Words& args) {
+  Prepared prepared;
+  MILLRACE_TRY(ReadQuestion(words, &prepared));
+  MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
+  MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
+  Subject& subject = prepared.subject;
   MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, source, file, subject.settings));
   subject.where = prepared.arena->Kind();
   subject.nodes = prepared.arena->Nodes();
-  const std::uint32_t fewest =
-      FewestRuns(DecidingComparisons(design, subject.headline.size()), subject.options.significance);
-  design.blocks = subject.where == "sim" ? kRepeatSimulated : std::max(kRepeatLive, fewest);
-  if (words.repeat > 0) design.blocks = static_cast<std::uint32_t>(words.repeat);
   subject.workload_name = file.workload.name;
   subject.workload_text = source.text();
   subject.machine = ThisMachine();
   subject.at = TimeText();
   subject.command = {"millrace", kVerb};
   subject.command.insert(subject.command.end(), args.begin(), args.end());
+  Design& design = prepared.design;
+  design.schedulers = static_cast<std::uint32_t>(subject.schedulers.size());
+  design.seed = file.seed;
+  design.same_against_same = !words.once_each;
+  design.blocks = BlocksFor(words, subject, design);
   prepared.conditions = ConditionsOf(words, source, subject, design);
   return prepared;
 }
@@ -251,13 +261,28 @@ Status AddDetails(Arena& arena, Material* material) {
   return Status::Ok();
 }
 
+// What is written once all runs are there.
+constexpr const char *kDocument = "comparison.json", *kComparisons = "comparisons.csv", *kRuns = "runs.csv",
+                     *kJobs = "jobs.csv", *kReport = "report.html";
+
 Status WriteAllForms(const std::string& directory, const Material& material) {
+  const auto write = [&directory](const char* name, const std::string& text) {
+    return WriteFileDurably(directory + "/" + name, text);
+  };
+  MILLRACE_TRY(write(kComparisons, ComparisonsCsv(material)));
+  MILLRACE_TRY(write(kRuns, RunsCsv(material)));
+  MILLRACE_TRY(write(kJobs, JobsCsv(material)));
   const std::string document = TextOf(DocumentOf(material));
-  MILLRACE_TRY(WriteFileDurably(directory + "/comparisons.csv", ComparisonsCsv(material)));
-  MILLRACE_TRY(WriteFileDurably(directory + "/runs.csv", RunsCsv(material)));
-  MILLRACE_TRY(WriteFileDurably(directory + "/jobs.csv", JobsCsv(material)));
-  MILLRACE_TRY(WriteFileDurably(directory + "/comparison.json", document));
-  return report::WriteReport(document, directory + "/report.html");
+  MILLRACE_TRY(write(kDocument, document));
+  return report::WriteReport(document, directory + "/" + kReport);
+}
+
+// As long as no run is there, what was written is of another comparison.
+Status RemoveOldForms(const std::string& directory, const RunStore& store) {
+  if (!store.runs().empty()) return Status::Ok();
+  for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs})
+    MILLRACE_TRY(RemoveTree(directory + "/" + name));
+  return Status::Ok();
 }
 
 std::string TextForPeople(const CompareWords& words, const Material& material) {
@@ -285,6 +310,8 @@ int Compare(const Invocation& invocation, const CompareWords& words, Prepared& p
   Result<RunStore> store =
       RunStore::Open(words.directory, prepared.conditions, prepared.design, prepared.subject.nodes.size(), words.force);
   if (!store.ok()) return FailToStart(invocation, store.status());
+  if (const Status removed = RemoveOldForms(words.directory, *store); !removed.ok())
+    return FailToStart(invocation, removed);
   RunsProgress progress(invocation.console, prepared.subject.schedulers, [] {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();

@@ -103,6 +103,18 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(said.count("\n"), 1, said)
         return said
 
+    def stopped_at(self, files, runs, how, *words):
+        """Starts a comparison and sends it a signal once `runs` has so many files. Returns its status and its words."""
+        with subprocess.Popen(self.command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as command:
+            while command.poll() is None and not (os.path.isdir(runs) and len(os.listdir(runs)) > files):
+                try:
+                    command.wait(timeout=0.002)
+                except subprocess.TimeoutExpired:
+                    pass
+            command.send_signal(how)
+            said = command.communicate()[1]
+        return command.returncode, said
+
     def document(self, directory):
         with open(os.path.join(self.at(directory), "comparison.json"), encoding="utf-8") as file:
             return json.load(file, parse_constant=lambda text: self.fail(f"{text} is no number of JSON"))
@@ -133,7 +145,7 @@ class CompareTest(unittest.TestCase):
             for run in document["details"]:
                 self.assertEqual(list(run[member]), names)
                 self.assertEqual(len({len(column) for column in run[member].values()}), 1)
-        self.assertEqual(len(document["turnarounds"][0]), 60)
+        self.assertEqual([len(run) for run in document["turnarounds"][0]], 6 * [10])
         self.assertEqual(len(document["slowdowns"][1]), 60)
         self.assertEqual([len(run["jobs"]["name"]) for run in document["details"]], [10, 10])
 
@@ -193,14 +205,8 @@ class CompareTest(unittest.TestCase):
     def test_killed_it_goes_on_and_ends_as_if_it_had_not_been(self):
         words = [self.workload, "--scheduler", "fifo,fair,sjf", "--repeat", "30", "--slowdown", "-o"]
         self.compare(*words, self.at("whole"))
-        with subprocess.Popen(self.command(*words, self.at("killed")), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
-            runs = os.path.join(self.at("killed"), "runs")
-            while command.poll() is None and not (os.path.isdir(runs) and len(os.listdir(runs)) > 20):
-                try:
-                    command.wait(timeout=0.002)
-                except subprocess.TimeoutExpired:
-                    pass
-            command.kill()
+        runs = os.path.join(self.at("killed"), "runs")
+        self.stopped_at(20, runs, signal.SIGKILL, *words, self.at("killed"))
         made = {name: os.stat(os.path.join(runs, name)).st_mtime_ns for name in os.listdir(runs) if name.endswith(".run")}
         self.assertLess(len(made), 120, "it ended before it was killed")
         self.assertFalse(os.path.exists(os.path.join(self.at("killed"), "comparison.json")))
@@ -211,16 +217,8 @@ class CompareTest(unittest.TestCase):
 
     def test_interrupted_it_says_how_to_go_on(self):
         words = [self.workload, "--scheduler", "fifo,fair", "--repeat", "1000", "-o", self.at("c")]
-        with subprocess.Popen(self.command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as command:
-            runs = os.path.join(self.at("c"), "runs")
-            while command.poll() is None and not (os.path.isdir(runs) and len(os.listdir(runs)) > 5):
-                try:
-                    command.wait(timeout=0.002)
-                except subprocess.TimeoutExpired:
-                    pass
-            command.send_signal(signal.SIGINT)
-            said = command.communicate()[1]
-        self.assertEqual(command.returncode, 128 + signal.SIGINT, said)
+        status, said = self.stopped_at(5, os.path.join(self.at("c"), "runs"), signal.SIGINT, *words)
+        self.assertEqual(status, 128 + signal.SIGINT, said)
         self.assertIn("runs left; the same command goes on from here", said)
 
     def test_more_repeats_go_on_from_fewer(self):
@@ -299,10 +297,14 @@ class CompareTest(unittest.TestCase):
         self.assertIn("the workload was", self.refused(*words, "--scheduler", "fifo,fair"))
         self.compare(*words, "--scheduler", "fifo,sjf", "--force")
         self.assertEqual(self.document("c")["schedulers"], ["fifo", "sjf"])
+        # What there is of the other comparison is gone as soon as the new one begins.
+        words = [self.workload, "--repeat", "1000", "--scheduler", "fifo,cp", "--force", "-o", self.at("c")]
+        self.stopped_at(20, os.path.join(self.at("c"), "runs"), signal.SIGKILL, *words)
+        self.assertEqual(os.listdir(self.at("c")), ["runs"])
         os.mkdir(self.at("other"))
         with open(self.at("other/letter"), "w", encoding="utf-8"):
             pass
-        self.assertIn("not empty", self.refused(*words[:-1], self.at("other"), "--scheduler", "fifo,fair", "--force"))
+        self.assertIn("not empty", self.refused(*words[:-1], self.at("other")))
 
     def test_a_damaged_run_is_named(self):
         words = [self.workload, "--scheduler", "fifo,fair", "--repeat", "2", "-o", self.at("c")]
