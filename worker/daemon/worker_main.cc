@@ -24,6 +24,7 @@
 #include "dfs/data/spread_block_store.h"
 #include "worker/daemon/agent/agent.h"
 #include "worker/daemon/bulk_plane.h"
+#include "worker/daemon/process/memory_share.h"
 #include "worker/daemon/process/orphans.h"
 #include "worker/daemon/process/process_runner.h"
 #include "worker/daemon/storage/block_directories.h"
@@ -69,6 +70,16 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, co
   limits.start_timeout = config.task_start_timeout * kj::MICROSECONDS;
   limits.memory_limit = config.task_memory_bound;
   return limits;
+}
+
+Status ResolveMemoryLimit(WorkerConfig* config) {
+  const std::uint64_t memory = config->memory == 0 ? MachineMemory() : config->memory;
+  const auto slots = static_cast<std::uint64_t>(config->map_slots + config->reduce_slots);
+  MILLRACE_ASSIGN(const MemoryLimits limits,
+                  ReadMemoryLimit(config->task_memory_limit, MemoryShare(memory, slots, config->task_memory)));
+  config->task_memory_bound = limits.bound;
+  config->task_memory_share = limits.share;
+  return Status::Ok();
 }
 
 net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::string& storage,
@@ -269,8 +280,7 @@ int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
           "worker", "Runs a worker: the block server and the task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
-  const std::uint64_t memory = config.memory == 0 ? MachineMemory() : config.memory;
-  if (const Status resolved = ResolveMemoryLimit(memory, &config); !resolved.ok()) return Fail(resolved, 2);
+  if (const Status resolved = ResolveMemoryLimit(&config); !resolved.ok()) return Fail(resolved, 2);
   const Log log =
       MakeLog(config.name.empty() ? "worker " + AddressOf(config) : "worker " + config.name, config.log_level);
   try {

@@ -23,33 +23,24 @@ TEST(MemoryShareTest, ItIsNeverLessThanATaskNeeds) {
 
 TEST(MemoryShareTest, ThereIsNoneOfMemoryThatIsNotKnown) { EXPECT_EQ(MemoryShare(0, 4, kGiB), 0u); }
 
-class MemoryLimitTest : public ::testing::Test {
- protected:
-  Status Resolve(const std::string& limit) {
-    MILLRACE_TRY(options_.Set("task.memory_limit", limit));
-    return ResolveMemoryLimit(100 * kGiB, &config_);
-  }
-  WorkerConfig config_;
-  OptionSet options_ = DeclareWorkerOptions(&config_);
-};
-
-TEST_F(MemoryLimitTest, ByDefaultTheTaskLimitsItself) {
-  ASSERT_TRUE(ResolveMemoryLimit(100 * kGiB, &config_).ok());
-  EXPECT_EQ(config_.task_memory_bound, 0u);
-  EXPECT_EQ(config_.task_memory_share, 90 * kGiB / 4) << "2 slots of each kind";
+TEST(MemoryLimitTest, ByDefaultTheTaskLimitsItself) {
+  WorkerConfig config;
+  (void)DeclareWorkerOptions(&config);
+  const Result<MemoryLimits> limits = ReadMemoryLimit(config.task_memory_limit, 3 * kGiB);
+  ASSERT_TRUE(limits.ok()) << limits.status().message();
+  EXPECT_EQ(limits->bound, 0u);
+  EXPECT_EQ(limits->share, 3 * kGiB);
 }
 
-TEST_F(MemoryLimitTest, AnExplicitOneBindsBeforeTheProgramBegins) {
-  ASSERT_TRUE(Resolve("2GiB").ok());
-  EXPECT_EQ(config_.task_memory_bound, 2 * kGiB);
-  EXPECT_EQ(config_.task_memory_share, 0u);
-  ASSERT_TRUE(Resolve("0").ok());
-  EXPECT_EQ(config_.task_memory_bound, 0u);
-  EXPECT_EQ(config_.task_memory_share, 0u);
+TEST(MemoryLimitTest, AnExplicitOneBindsBeforeTheProgramBegins) {
+  EXPECT_EQ(ReadMemoryLimit("2GiB", 3 * kGiB)->bound, 2 * kGiB);
+  EXPECT_EQ(ReadMemoryLimit("2GiB", 3 * kGiB)->share, 0u);
+  EXPECT_EQ(ReadMemoryLimit("0", 3 * kGiB)->bound, 0u);
+  EXPECT_EQ(ReadMemoryLimit("0", 3 * kGiB)->share, 0u);
 }
 
-TEST_F(MemoryLimitTest, NonsenseIsRefusedByName) {
-  const Status refused = Resolve("plenty");
+TEST(MemoryLimitTest, NonsenseIsRefusedByName) {
+  const Status refused = ReadMemoryLimit("plenty", 3 * kGiB).status();
   EXPECT_EQ(refused.code(), StatusCode::kInvalid);
   EXPECT_NE(refused.message().find("task.memory_limit"), std::string::npos) << refused.message();
 }

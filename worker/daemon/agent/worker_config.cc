@@ -1,8 +1,6 @@
 #include "worker/daemon/agent/worker_config.h"
 
 #include "base/master_address.h"
-#include "base/units.h"
-#include "worker/daemon/process/memory_share.h"
 
 namespace millrace::worker {
 namespace {
@@ -93,19 +91,6 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   DeclareResources(options, config);
   DeclareTask(options, config);
   return options;
-}
-
-Status ResolveMemoryLimit(std::uint64_t memory, WorkerConfig* config) {
-  config->task_memory_bound = config->task_memory_share = 0;
-  if (config->task_memory_limit == "auto") {
-    const auto slots = static_cast<std::uint64_t>(config->map_slots + config->reduce_slots);
-    config->task_memory_share = MemoryShare(memory, slots, config->task_memory);
-    return Status::Ok();
-  }
-  const Result<std::uint64_t> given = ParseBytes(config->task_memory_limit);
-  if (!given.ok()) return given.status().Within("task.memory_limit is neither auto nor a number of bytes");
-  config->task_memory_bound = *given;
-  return Status::Ok();
 }
 
 Status CheckWorkerConfig(const WorkerConfig& config) {

@@ -41,19 +41,15 @@ struct WorkerConfig {
   std::int64_t copy_connections = 0;
   Micros copy_stall = 0;
   std::uint64_t task_memory = 0;
-  std::string task_memory_limit;        // "auto" or bytes, as the options say it
-  std::uint64_t task_memory_bound = 0;  // what a process is started with; 0: nothing
-  std::uint64_t task_memory_share = 0;  // what a process is told to limit itself to; 0: nothing
+  std::string task_memory_limit;  // "auto" or bytes, as the options say it
+  // These two are no options: they are what that says (worker/daemon/process/memory_share.h).
+  std::uint64_t task_memory_bound = 0, task_memory_share = 0;
   Micros task_start_timeout = 0;
   Micros task_timeout = 0;
 };
 
 // Declares every option of the worker as bound to `config`, and sets `config` to the defaults.
 [[nodiscard]] OptionSet DeclareWorkerOptions(WorkerConfig* config);
-
-// Sets the bound and the share of tasks from task.memory_limit; the worker has `memory` bytes, 0: it is not known.
-// kInvalid if the option is neither a number of bytes nor "auto".
-Status ResolveMemoryLimit(std::uint64_t memory, WorkerConfig* config);
 
 // Checks what a single option's range cannot say. kInvalid names the option.
 Status CheckWorkerConfig(const WorkerConfig& config);

@@ -6,10 +6,22 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+
+#include "base/status.h"
 
 namespace millrace::worker {
 
 // Returns the bytes that a task process may take; 0 (no limit) if `memory`, what the worker may use, is not known (0).
 [[nodiscard]] std::uint64_t MemoryShare(std::uint64_t memory, std::uint64_t slots, std::uint64_t task_memory);
+
+// What task.memory_limit says. At most one of them is not 0.
+struct MemoryLimits {
+  std::uint64_t bound = 0;  // with which a task process is started
+  std::uint64_t share = 0;  // to which it limits itself
+};
+
+// Reads the option: "auto", which comes to `share`, or a number of bytes. kInvalid for anything else.
+[[nodiscard]] Result<MemoryLimits> ReadMemoryLimit(const std::string& option, std::uint64_t share);
 
 }  // namespace millrace::worker
