@@ -75,6 +75,25 @@ class Renumbering {
   const JournalView& view_;
 };
 
+// A policy that decides nothing, since the journal has its decisions, but has its say on how many tasks nodes may run.
+class Onlooker : public sched::Policy {
+ public:
+  explicit Onlooker(std::unique_ptr<sched::Policy> of) : of_(std::move(of)) {}
+  [[nodiscard]] std::string_view name() const override { return of_->name(); }
+  void OnJobSubmitted(const sched::ClusterState& state, JobId job) override { of_->OnJobSubmitted(state, job); }
+  void OnJobPrioritySet(const sched::ClusterState& state, JobId job) override { of_->OnJobPrioritySet(state, job); }
+  void OnJobEnded(const sched::ClusterState& state, JobId job) override { of_->OnJobEnded(state, job); }
+  void OnJobChanged(const sched::ClusterState& state, JobId job) override { of_->OnJobChanged(state, job); }
+  void OnNodesChanged(const sched::ClusterState& state) override { of_->OnNodesChanged(state); }
+  [[nodiscard]] sched::NodeLimits LimitsOf(const sched::NodeState& node) const override { return of_->LimitsOf(node); }
+  Limits BeginRound(const sched::ClusterState& state, Micros now) override { return of_->BeginRound(state, now); }
+  std::optional<sched::Decision> Next(const sched::ClusterState&, Micros) override { return std::nullopt; }
+  std::optional<AttemptId> NextToCompute(const sched::ClusterState&, Micros) override { return std::nullopt; }
+
+ private:
+  std::unique_ptr<sched::Policy> of_;
+};
+
 class JournalRun {
  public:
   JournalRun(const Workload& workload, const sched::Settings& settings, const JournalView& view, std::uint32_t nodes,
@@ -89,6 +108,9 @@ class JournalRun {
   // Takes the events in their order. Returns false once every job has ended.
   bool Take(Micros now, const Event& event) {
     if (jobs_left_ == 0) return false;
+    // A round begins after what has happened at one time, and before the decisions that it led to.
+    if (changed_ && (now > now_ || sched::IsDecision(event))) Round();
+    changed_ = changed_ || !sched::IsDecision(event);
     for (; interval_ > 0 && next_sample_ + interval_ < now; next_sample_ += interval_) {
       recorder_.OnCapacity(engine_.state(), next_sample_ + interval_);
       recorder_.OnSample(engine_.state(), next_sample_ + interval_);
@@ -120,8 +142,18 @@ class JournalRun {
 
   static sched::EngineOptions Options() {
     sched::EngineOptions options;
-    options.make_policy = sched::SchedulerMaker(false);
+    options.make_policy = [make = sched::SchedulerMaker(false)](const sched::SchedulerSet& set) {
+      std::unique_ptr<sched::Policy> policy = make(set);
+      return policy == nullptr ? std::move(policy) : std::make_unique<Onlooker>(std::move(policy));
+    };
     return options;
+  }
+
+  void Round() {
+    changed_ = false;
+    sched::Effects effects;
+    engine_.Decide(now_, &effects);
+    for (const sched::Effect& effect : effects) Follow(effect);
   }
 
   bool Apply(const Event& event) {
@@ -290,6 +322,7 @@ class JournalRun {
   std::uint64_t space_ = 0;                            // bytes of these
   std::size_t jobs_left_;
   Micros interval_, next_sample_ = 0, now_ = 0;
+  bool changed_ = false;  // something has happened since the last round
 };
 
 }  // namespace
@@ -302,6 +335,7 @@ Result<SimResult> ResultOfJournal(std::string_view journal, const std::string& f
     std::string why;
     policy = sched::MakePolicy(view.scheduler, settings, &why);
     if (policy == nullptr) return Invalid(why);
+    policy = std::make_unique<Onlooker>(std::move(policy));
   }
   const Renumbering renumbering(view);
   std::uint32_t nodes = 1;
