@@ -246,7 +246,6 @@ class LimitsTest(unittest.TestCase):
             self.assertEqual(self.texts(group), {"cgroup.subtree_control": "+cpu"})
 
     def test_disk(self):
-        self.assertEqual(limits.enabling("io"), "+io +memory")
         self.assertEqual(limits.disk_settings(2, "8:0", 10**6), [("io.max", "8:0 rbps=1000000 wbps=1000000")])
         self.assertEqual(limits.disk_settings(1, "8:0", 10**6),
                          [("blkio.throttle.read_bps_device", "8:0 1000000"), ("blkio.throttle.write_bps_device", "8:0 1000000")])

@@ -101,8 +101,6 @@ def _make(cluster, program, directory, tolerance, say):
     os.mkdir(directory, 0o755)
     worker_limits = limits.Limits(cluster, directory)
     worker_limits.make()
-    if not worker_limits.throttles_cached_writes:
-        say("note: control groups of version 1 throttle reads and direct writes of the disk, not writes that the kernel's cache takes")
     _make_network(cluster)
     started = daemons.Daemons(cluster, program, directory, worker_limits)
     started.start_relay()
@@ -129,8 +127,11 @@ def up(cluster, program, directory, tolerance, say):
         state.record(directory=directory)
         try:
             state.record(summary=_make(cluster, program, directory, tolerance, say))
-        except BaseException:
+        except BaseException as error:
             for which in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(which, signal.SIG_IGN)
-            teardown.remove(state)
+            try:
+                teardown.remove(state)
+            except Failure as left:
+                raise Failure(f"{error}; and not all of it is removed: {left}") from error
             raise

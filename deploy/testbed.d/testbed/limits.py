@@ -1,7 +1,7 @@
 """Control groups that limit the processor and the disk of a worker, of version 1 or 2, whichever the machine has.
 
-A Limits has one group for the testbed in every hierarchy that is needed, and in it one for each worker that is limited. Version 1
-throttles reads and direct writes of a disk, but not what the kernel writes back from its cache; version 2 throttles all.
+A Limits has one group for the testbed in every hierarchy that is needed, and in it one for each worker that is limited. Of a disk, reads
+are throttled, and what a process writes out itself, directly or by fsync; not what the kernel writes back later from its cache.
 """
 
 import os
@@ -63,11 +63,6 @@ def disk_settings(version, disk, rate):
     return [(f"blkio.throttle.{way}_bps_device", f"{disk} {rate}") for way in ("read", "write")]
 
 
-def enabling(controller):
-    """Returns what enables a controller of version 2. What the cache writes back is charged to whom the memory is charged to."""
-    return "+io +memory" if controller == "io" else f"+{controller}"
-
-
 class Limits:
     """Of one cluster, whose files are below directory. Makes nothing until `make`."""
 
@@ -81,16 +76,12 @@ class Limits:
                     raise Failure(f"{wanted}: this machine has no control group with the controller {controller}; leave {wanted} out of the file")
                 self.hierarchies[controller] = found
 
-    @property
-    def throttles_cached_writes(self):
-        return "io" not in self.hierarchies or self.hierarchies["io"].version == 2
-
     def make(self):
         for controller, hierarchy in self.hierarchies.items():
             os.makedirs(self._group(hierarchy), exist_ok=True)
             if hierarchy.version == 2:
                 for at in (hierarchy.root, self._group(hierarchy)):
-                    _write(os.path.join(at, "cgroup.subtree_control"), enabling(controller))
+                    _write(os.path.join(at, "cgroup.subtree_control"), f"+{controller}")
         for worker in self.cluster.workers:
             for controller, settings in self._settings(worker).items():
                 group = os.path.join(self._group(self.hierarchies[controller]), worker.name)

@@ -11,7 +11,7 @@ import time
 from testbed import limits, names
 from testbed.failure import Failure
 
-STOP_SECONDS, KILL_SECONDS = 5.0, 20.0
+STOP_SECONDS, KILL_SECONDS = 5.0, 60.0
 POLL_SECONDS = 0.05
 ROUNDS = 5
 
