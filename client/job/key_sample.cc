@@ -186,10 +186,11 @@ class Sampler {
       const InputFile& file = each.file;
       const std::uint64_t first = piece;
       while (piece < pieces && Place(total_, piece, pieces) < before + file.length) ++piece;
-      const double stands_for =
-          everything_ ? static_cast<double>(file.length) : step * static_cast<double>(piece - first);
+      // However few bytes a compressed file has, it may hold most records.
+      const bool always = everything_ || (Opens() && CompressionOfName(file.path) != Compression::kNone);
+      const double stands_for = always ? static_cast<double>(file.length) : step * static_cast<double>(piece - first);
       const Piece all{{file.path, 0, file.length, file.length}, file.name, each.index, file, kNoLimit};
-      if (everything_ || piece > first) {
+      if (always || piece > first) {
         MILLRACE_ASSIGN(const bool compressed, IsCompressed(file));
         if (compressed) {
           batches.push_back({{all}, stands_for, true});
@@ -252,7 +253,7 @@ class Sampler {
         continue;
       }
       MILLRACE_ASSIGN(std::unique_ptr<ByteSource> source, job_.files().Open(piece.file));
-      if (binding_.decompresses && engine.decompress)
+      if (Opens())
         source =
             std::make_unique<OpenedSource>(std::move(source), piece.split, [&](std::uint64_t bytes) { taken = bytes; });
       input.source = std::make_unique<FirstBytes>(std::move(source), piece.enough, records, &read);
@@ -294,8 +295,10 @@ class Sampler {
     return Status::Ok();
   }
 
+  [[nodiscard]] bool Opens() const { return binding_.decompresses && job_.options().engine().decompress; }
+
   Result<bool> IsCompressed(const InputFile& file) {
-    if (!binding_.decompresses || !job_.options().engine().decompress) return false;
+    if (!Opens()) return false;
     MILLRACE_ASSIGN(const std::string first, job_.Read(file, 0, kCompressionBytes));
     return CompressionOf(first) != Compression::kNone;
   }
