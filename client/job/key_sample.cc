@@ -187,7 +187,8 @@ class Sampler {
       const std::uint64_t first = piece;
       while (piece < pieces && Place(total_, piece, pieces) < before + file.length) ++piece;
       // However few bytes a compressed file has, it may hold most records.
-      const bool always = everything_ || (Opens() && CompressionOfName(file.path) != Compression::kNone);
+      const bool opened = job_.options().engine().decompress && CompressionOfName(file.path) != Compression::kNone;
+      const bool always = everything_ || opened;
       const double stands_for = always ? static_cast<double>(file.length) : step * static_cast<double>(piece - first);
       const Piece all{{file.path, 0, file.length, file.length}, file.name, each.index, file, kNoLimit};
       if (always || piece > first) {
@@ -253,7 +254,7 @@ class Sampler {
         continue;
       }
       MILLRACE_ASSIGN(std::unique_ptr<ByteSource> source, job_.files().Open(piece.file));
-      if (Opens())
+      if (binding_.decompresses && engine.decompress)
         source =
             std::make_unique<OpenedSource>(std::move(source), piece.split, [&](std::uint64_t bytes) { taken = bytes; });
       input.source = std::make_unique<FirstBytes>(std::move(source), piece.enough, records, &read);
@@ -295,10 +296,8 @@ class Sampler {
     return Status::Ok();
   }
 
-  [[nodiscard]] bool Opens() const { return binding_.decompresses && job_.options().engine().decompress; }
-
   Result<bool> IsCompressed(const InputFile& file) {
-    if (!Opens()) return false;
+    if (!binding_.decompresses || !job_.options().engine().decompress) return false;
     MILLRACE_ASSIGN(const std::string first, job_.Read(file, 0, kCompressionBytes));
     return CompressionOf(first) != Compression::kNone;
   }
