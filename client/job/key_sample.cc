@@ -188,10 +188,12 @@ class Sampler {
       const InputFile& file = each.file;
       const std::uint64_t first = piece;
       while (piece < pieces && Place(total_, piece, pieces) < before + file.length) ++piece;
-      const double stands_for =
-          everything_ ? static_cast<double>(file.length) : step * static_cast<double>(piece - first);
+      // However few bytes a compressed file has, it may hold most records.
+      const bool opened = job_.options().engine().decompress && CompressionOfName(file.path) != Compression::kNone;
+      const bool always = everything_ || opened;
+      const double stands_for = always ? static_cast<double>(file.length) : step * static_cast<double>(piece - first);
       const Piece all{{file.path, 0, file.length, file.length}, file.name, each.index, file, kNoLimit};
-      if (everything_ || piece > first) {
+      if (always || piece > first) {
         MILLRACE_ASSIGN(const bool compressed, IsCompressed(each));
         if (compressed) {
           batches.push_back({{all}, stands_for, true});
