@@ -145,16 +145,21 @@ void TaskRunner::RunReduce(worker::OwnedMessage<task::wire::RunReduce> launch) {
 
 Status TaskRunner::WriteOutput(kj::WaitScope& scope, const AttemptId& id, const std::string& text,
                                task::wire::Done::Builder done) {
+  MILLRACE_TRY(WriteFile(scope, id, "part", text, done.initOutput()));
+  return WriteFile(scope, id, "copy", text, done.initNamed(1)[0]);
+}
+
+Status TaskRunner::WriteFile(kj::WaitScope& scope, const AttemptId& id, const char* kind, const std::string& text,
+                             task::wire::Output::Builder output) {
   const Job job = jobs_.at(id.task.job);
   char name[32];
-  std::snprintf(name, sizeof name, "part-%c-%05u", id.task.reduce() ? 'r' : 'm', id.task.index);
+  std::snprintf(name, sizeof name, "%s-%c-%05u", kind, id.task.reduce() ? 'r' : 'm', id.task.index);
   const std::string attempt = ToText(id);
   MasterCaller caller(cluster_.world(), cluster_.network(), machine_.host(), machine_.tasks());
   FileMaker maker(cluster_, caller, machine_.host());
   MILLRACE_TRY(maker.Create(scope, job.output + "/_temporary/" + attempt + "/" + name, job.replication, false));
   MILLRACE_TRY(maker.AddBlock(scope, text));
   MILLRACE_TRY(maker.HandOver(scope, attempt));
-  auto output = done.initOutput();
   output.setPresent(true);
   output.setFile(maker.written().file);
   output.setName(name);

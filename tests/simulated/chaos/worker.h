@@ -116,8 +116,11 @@ class TaskRunner final : public worker::TaskRunner {
   void Begin(const AttemptId& id, Body body);
   void End(const AttemptId& id, std::uint64_t run, const Status& status, worker::OwnedMessage<task::wire::Done>& done);
   [[nodiscard]] Status Work(kj::WaitScope& scope, const AttemptId& id);
+  // Writes the part file, and beside it a named output of the same bytes, which has to be there whenever the other is.
   [[nodiscard]] Status WriteOutput(kj::WaitScope& scope, const AttemptId& id, const std::string& text,
                                    task::wire::Done::Builder done);
+  [[nodiscard]] Status WriteFile(kj::WaitScope& scope, const AttemptId& id, const char* kind, const std::string& text,
+                                 task::wire::Output::Builder output);
 
   Cluster& cluster_;
   WorkerMachine& machine_;
