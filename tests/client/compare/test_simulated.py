@@ -14,7 +14,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BIN = os.environ["MILLRACE_BIN"]
-FIRST_STEPS = os.path.join(ROOT, "docs", "workloads", "first-steps.toml")
+FIRST_STEPS = os.path.join(ROOT, "examples", "workloads", "first-steps.toml")
 SMALL = """
 [cluster]
 nodes = 4
