@@ -41,7 +41,7 @@ struct Comparison {
   std::optional<Estimate> ratio;  // rival / baseline; nothing if a value is not above 0
   std::optional<Estimate> shift;  // rival - baseline; nothing for few pairs: see HodgesLehmannInterval
   Estimate difference;            // mean of rival - baseline, by bootstrap-t
-  double p = 1;
+  double p = 1;  // of the logarithms of the ratios, where there are ratios; else of the differences
   std::optional<double> p_adjusted;  // of a headline metric
   Verdict verdict = Verdict::kUndecided;
   std::optional<std::uint32_t> more_runs;  // if undecided; nothing if that would be more than kMostMoreRuns
