@@ -28,6 +28,35 @@ constexpr std::size_t kMostOpened = 16;  // compressed files
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 constexpr std::uint64_t kSeed = 1;
 
+// A source that is asked for a little at a time. Whoever asks for much of a block has it checked as a whole, and a
+// sample takes little of each.
+class InSteps final : public ByteSource {
+ public:
+  explicit InSteps(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
+
+  Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override {
+    bool goes_on = true;
+    const Sink noting = [&](std::string_view piece) { return goes_on = sink(piece); };
+    std::uint64_t step = kFirstStep;
+    while (size > 0 && goes_on) {
+      const std::uint64_t now = std::min(size, step);
+      MILLRACE_TRY(source_->Stream(offset, now, noting));
+      offset += now;
+      size -= now;
+      step = std::min(2 * step, kLongestStep);
+    }
+    return Status::Ok();
+  }
+  Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override {
+    return source_->ReadAt(offset, size, out);
+  }
+  [[nodiscard]] bool decompressed() const override { return source_->decompressed(); }
+
+ private:
+  static constexpr std::uint64_t kFirstStep = std::uint64_t{64} << 10, kLongestStep = std::uint64_t{512} << 10;
+  const std::unique_ptr<ByteSource> source_;
+};
+
 // The beginning of what a source streams. Its reader is stopped once it has had enough and has found a record.
 class FirstBytes final : public ByteSource {
  public:
@@ -255,7 +284,8 @@ class Sampler {
         read += piece.split.length;
         continue;
       }
-      MILLRACE_ASSIGN(std::unique_ptr<ByteSource> source, job_.files().Open(piece.file));
+      MILLRACE_ASSIGN(std::unique_ptr<ByteSource> stored, job_.files().Open(piece.file));
+      std::unique_ptr<ByteSource> source = std::make_unique<InSteps>(std::move(stored));
       if (binding_.RulesOf(piece.index).decompresses && engine.decompress)
         source =
             std::make_unique<OpenedSource>(std::move(source), piece.split, [&](std::uint64_t bytes) { taken = bytes; });

@@ -148,6 +148,15 @@ TEST_F(KeySampleTest, CompressedFilesAreDecompressed) {
   EXPECT_LT(Balance(Cuts<Words>(6, {"/in"}).value(), 6, lines), 1.15);
 }
 
+// Whoever asks for a mebibyte of a block has all of the block checked (dfs/client/file_reader.cc).
+TEST_F(KeySampleTest, LittleIsAskedForAtATime) {
+  input_.files["/in/plain"] = Text(1, 1'000'000);
+  input_.files["/in/packed.gz"] = CompressGzip(Text(2, 1'000'000));
+  ASSERT_GT(input_.files["/in/plain"].size(), std::size_t{4} << 20);
+  ASSERT_TRUE(Cuts<Words>(4, {"/in"}).ok());
+  EXPECT_LT(input_.most_asked, std::uint64_t{1} << 20);
+}
+
 // A compressed file weighs as what it decompresses to.
 TEST_F(KeySampleTest, CompressedFilesWeighAsMuchAsTheyHold) {
   std::string few;

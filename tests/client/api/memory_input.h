@@ -1,6 +1,8 @@
 // InputFiles over strings.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,13 +29,31 @@ class MemoryInput final : public InputFiles {
   }
   [[nodiscard]] Result<std::unique_ptr<ByteSource>> Open(const InputFile& file) override {
     ++opened;
-    return std::unique_ptr<ByteSource>(std::make_unique<MemorySource>(files.at(file.path), 1 << 20));
+    return std::unique_ptr<ByteSource>(std::make_unique<Noting>(files.at(file.path), most_asked));
   }
   [[nodiscard]] Result<MappedFile> Map(const InputFile& file) override { return NotFound(file.path); }
 
   std::map<std::string, std::string> files;
   bool empty = false;  // an input without files is one, as an empty directory is
   int opened = 0;
+  std::uint64_t most_asked = 0;  // bytes of one stream
+
+ private:
+  class Noting final : public ByteSource {
+   public:
+    Noting(const std::string& bytes, std::uint64_t& most) : source_(bytes, 1 << 20), most_(most) {}
+    Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override {
+      most_ = std::max(most_, size);
+      return source_.Stream(offset, size, sink);
+    }
+    Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override {
+      return source_.ReadAt(offset, size, out);
+    }
+
+   private:
+    MemorySource source_;
+    std::uint64_t& most_;
+  };
 };
 
 }  // namespace millrace
