@@ -125,7 +125,7 @@ One master and many workers with a block-replicated file system, jobs in C++,
 and the schedulers of five papers deciding over real tasks.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME millrace-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "millrace (= ${PROJECT_VERSION}), g++ (>= 4:12), cmake (>= 3.25), libcapnp-dev, libspdlog-dev, libisal-dev, libzstd-dev, libtomlplusplus-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "millrace (= ${PROJECT_VERSION}), g++ (>= 4:12), cmake (>= 3.25), make | ninja-build, libcapnp-dev, libspdlog-dev, libisal-dev, libzstd-dev, libtomlplusplus-dev")
 if(bz2 IN_LIST MILLRACE_SHARED_NAMES)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libbz2-dev")
 endif()

@@ -21,15 +21,22 @@ endif()
 install(FILES README.md COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md")
 
-# The units name programs and settings by the prefix with which the build was configured. Debian's package is configured
-# with /usr, and only then is anything put outside of the prefix, into /etc.
+# The units name programs and settings by the prefix with which the build was configured, or by Debian's. Only for Debian's
+# package is anything put outside of the prefix, into /etc.
+option(MILLRACE_DEBIAN "Install for Debian's package: deploy/build-packages sets this" OFF)
+set(MILLRACE_BIN ${CMAKE_INSTALL_FULL_BINDIR})
+set(MILLRACE_SETTINGS ${CMAKE_INSTALL_FULL_DATAROOTDIR}/millrace)
+set(MILLRACE_DOCUMENTATION ${CMAKE_INSTALL_FULL_DOCDIR})
+set(settings ${CMAKE_INSTALL_DATAROOTDIR}/millrace)
+if(MILLRACE_DEBIAN)
+  set(MILLRACE_BIN /usr/bin)
+  set(MILLRACE_SETTINGS /etc/millrace)
+  set(MILLRACE_DOCUMENTATION /usr/share/doc/millrace)
+  set(settings /etc/millrace)
+endif()
 foreach(daemon master worker)
   configure_file(deploy/systemd/millrace-${daemon}.service.in ${PROJECT_BINARY_DIR}/install/millrace-${daemon}.service @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/install/millrace-${daemon}.service COMPONENT runtime DESTINATION lib/systemd/system)
-  set(settings ${CMAKE_INSTALL_DATAROOTDIR}/millrace)
-  if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
-    set(settings ${CMAKE_INSTALL_FULL_SYSCONFDIR}/millrace)
-  endif()
   install(FILES deploy/systemd/${daemon}.toml COMPONENT runtime DESTINATION ${settings})
 endforeach()
 
@@ -52,7 +59,7 @@ install(FILES ${PROJECT_BINARY_DIR}/install/millrace-changelog.gz COMPONENT runt
 install(FILES CHANGELOG.md COMPONENT runtime DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_BINARY_DIR}/install/millrace-dev-changelog.gz COMPONENT dev
         DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/millrace-dev RENAME changelog.gz)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "adduser, init-system-helpers")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS adduser)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
     "${PROJECT_SOURCE_DIR}/deploy/debian/conffiles;${PROJECT_SOURCE_DIR}/deploy/debian/postinst;${PROJECT_SOURCE_DIR}/deploy/debian/prerm;${PROJECT_SOURCE_DIR}/deploy/debian/postrm")
