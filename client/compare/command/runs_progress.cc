@@ -67,6 +67,7 @@ std::string RunsProgress::TimeLeft() const {
     const auto [sum, runs] = count.timed > 0 ? std::pair(count.took, count.timed) : std::pair(took, timed);
     left += static_cast<double>(count.all - count.done) * static_cast<double>(sum) / static_cast<double>(runs);
   }
+  if (left < 1) return {};
   return "; " + FormatDuration(static_cast<Micros>(left)) + " left in all";
 }
 

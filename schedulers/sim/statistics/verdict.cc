@@ -17,7 +17,7 @@ class Scale {
     for (const Runs& runs : metric.values) logarithmic_ = logarithmic_ && AllPositive(runs);
     logarithmic_ = logarithmic_ && AllPositive(metric.second);
     const Runs& base = metric.values[baseline];
-    region_ = logarithmic_ ? std::log1p(practical) : practical * std::abs(Mean(base));
+    practical_ = region_ = logarithmic_ ? std::log1p(practical) : practical * std::abs(Mean(base));
     if (metric.second.empty()) return;
     same_against_same_ = MeanByBootstrapT(Differences(metric.second, base));
     region_ = std::max({region_, std::abs(same_against_same_->low), std::abs(same_against_same_->high)});
@@ -31,6 +31,8 @@ class Scale {
     return differences;
   }
   [[nodiscard]] bool logarithmic() const { return logarithmic_; }
+  // How far from no difference what does not matter reaches, and how far what equal schedulers may show.
+  [[nodiscard]] double practical() const { return practical_; }
   [[nodiscard]] double region() const { return region_; }
 
   [[nodiscard]] std::optional<Estimate> SameAgainstSame() const {
@@ -47,7 +49,7 @@ class Scale {
   }
 
   bool logarithmic_ = true;
-  double region_ = 0;
+  double practical_ = 0, region_ = 0;
   std::optional<Estimate> same_against_same_;  // on this scale
 };
 
@@ -59,14 +61,14 @@ struct Judged {
 
 struct Rules {
   Better better = Better::kLower;
-  double region = 0;
+  double practical = 0, region = 0;
   double significance = 0;
   std::size_t adjusted_over = 1;  // comparisons that are read together
 };
 
 Verdict VerdictOf(const Comparison& comparison, const Judged& judged, const Rules& rules) {
   const Estimate& effect = judged.effect;
-  if (-rules.region <= effect.low && effect.high <= rules.region) return Verdict::kSame;
+  if (-rules.practical <= effect.low && effect.high <= rules.practical) return Verdict::kSame;
   const bool above = effect.low > rules.region, below = effect.high < -rules.region;
   const bool by_chance =
       comparison.runs < kFewestForSignificance || comparison.p_adjusted.value_or(0) >= rules.significance;
@@ -169,7 +171,7 @@ std::vector<MetricComparison> Compare(const std::vector<MetricRuns>& metrics, st
   const std::vector<double> adjusted = HolmAdjusted(p);
   std::size_t next = 0;
   for (std::size_t m = 0; m < metrics.size(); ++m) {
-    const Rules rules{metrics[m].better, scales[m].region(), options.significance,
+    const Rules rules{metrics[m].better, scales[m].practical(), scales[m].region(), options.significance,
                       metrics[m].headline ? adjusted.size() : 1};
     for (std::uint32_t s = 0; s < compared[m].schedulers.size(); ++s) {
       if (s == baseline) continue;

@@ -1,11 +1,11 @@
 // Verdict: whether a scheduler is better than the baseline, by paired runs.
 //
-// A difference counts only if it matters: the interval of the ratio is held against a region in which two schedulers
-// are the same in practice, from 1 / (1 + d) to 1 + d. d is 3% by default, or as far from 1 as the interval of the
-// baseline against itself reaches (A/A), if that is more: what equal schedulers show by chance is no difference.
-// - better, worse: the whole interval lies beyond the region, there are pairs enough that chance can be told from it
-//   (kFewestForSignificance), and, for a headline metric, Holm's p is below 5%;
-// - same: the whole interval lies within the region;
+// A difference counts only if it matters, and if it is more than equal schedulers show by chance. The interval of the
+// ratio is held against two regions around 1: the practical one, from 1 / (1 + d) to 1 + d with d = 3% by default, and
+// that one widened, if need be, to hold the interval of the baseline against itself (A/A).
+// - same: the whole interval lies within the practical region;
+// - better, worse: the whole interval lies beyond the wider region, there are pairs enough that chance can be told from
+//   it (kFewestForSignificance), and, for a headline metric, Holm's p is below 5%;
 // - undecided: all else. `more_runs` says about how many further pairs would decide, by the deviation that was seen
 //   (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013).
 // A metric with a value that is not above 0 has no ratio: then the differences are judged, the region reaching to d of
@@ -37,11 +37,11 @@ inline constexpr std::uint32_t kMostMoreRuns = 1000;
 
 // One scheduler against the baseline by one metric.
 struct Comparison {
-  std::uint32_t runs = 0;         // pairs
-  std::optional<Estimate> ratio;  // rival / baseline; nothing if a value is not above 0
-  std::optional<Estimate> shift;  // rival - baseline; nothing for few pairs: see HodgesLehmannInterval
-  Estimate difference;            // mean of rival - baseline, by bootstrap-t
-  double p = 1;  // of the logarithms of the ratios, where there are ratios; else of the differences
+  std::uint32_t runs = 0;            // pairs
+  std::optional<Estimate> ratio;     // rival / baseline; nothing if a value is not above 0
+  std::optional<Estimate> shift;     // rival - baseline; nothing for few pairs: see HodgesLehmannInterval
+  Estimate difference;               // mean of rival - baseline, by bootstrap-t
+  double p = 1;                      // of the logarithms of the ratios, where there are ratios; else of the differences
   std::optional<double> p_adjusted;  // of a headline metric
   Verdict verdict = Verdict::kUndecided;
   std::optional<std::uint32_t> more_runs;  // if undecided; nothing if that would be more than kMostMoreRuns

@@ -56,7 +56,7 @@ TEST(VerdictTest, WhatTheBaselineShowsAgainstItselfIsNoDifference) {
   const MetricComparison compared = Compare({metric}, 0).front();
   ASSERT_TRUE(compared.same_against_same.has_value());
   EXPECT_LT(compared.same_against_same->low, 0.95);
-  EXPECT_EQ(compared.schedulers[1].verdict, Verdict::kSame) << "6% is less than equal schedulers differ by";
+  EXPECT_EQ(compared.schedulers[1].verdict, Verdict::kUndecided) << "6% is less than equal schedulers differ by";
 }
 
 TEST(VerdictTest, FewRunsShowNothing) {
