@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <type_traits>
 
 #include "client/api/job_traits.h"
+#include "client/format/byte_source.h"
 #include "client/job/attempt.h"
 
 namespace millrace::internal {
@@ -42,6 +44,13 @@ Status UntilEnough(const Read& read) {
   }
 }
 
+// What a map of numbers is given to read.
+class NoBytes final : public ByteSource {
+ public:
+  Status Stream(std::uint64_t, std::uint64_t, const Sink&) override { return Status::Ok(); }
+  Status ReadAt(std::uint64_t, std::uint64_t, std::string*) override { return Status::Ok(); }
+};
+
 // Maps the records of the inputs from `begin` to before `end` of those that the map reads. `job` has their Input and
 // Map: it is the job or a mapper.
 template <class J, class Emit>
@@ -65,7 +74,9 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt, std::size_t begin, st
       job.Map(record, emit);
       if (watch != nullptr) watch->End();
     };
-    MILLRACE_TRY(UntilEnough([&] { return InputOf<J>::Read(*input.source, input.split, options, on_record); }));
+    NoBytes none;
+    ByteSource& source = input.source == nullptr ? static_cast<ByteSource&>(none) : *input.source;
+    MILLRACE_TRY(UntilEnough([&] { return InputOf<J>::Read(source, input.split, options, on_record); }));
     if constexpr (InputOf<J>::kSplitBy != SplitBy::kNumbers) bytes.Add(static_cast<std::int64_t>(input.split.length));
     context.EndInput(input.split.length);
     input.source.reset();
