@@ -57,14 +57,21 @@ class InSteps final : public ByteSource {
   const std::unique_ptr<ByteSource> source_;
 };
 
+// Bytes of all sources of a map together.
+struct BytesOfMap {
+  std::uint64_t read = 0;     // that readers got
+  std::uint64_t offered = 0;  // that sources had for them, in whole pieces
+};
+
 // The beginning of what a source streams. Its reader is stopped once it has had enough and has found a record.
 class FirstBytes final : public ByteSource {
  public:
-  FirstBytes(std::unique_ptr<ByteSource> source, std::uint64_t enough, const Counter& records, std::uint64_t* read)
-      : source_(std::move(source)), enough_(enough), records_(records), read_(read) {}
+  FirstBytes(std::unique_ptr<ByteSource> source, std::uint64_t enough, const Counter& records, BytesOfMap* bytes)
+      : source_(std::move(source)), enough_(enough), records_(records), bytes_(bytes) {}
 
   Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override {
     return source_->Stream(offset, size, [&](std::string_view piece) {
+      bytes_->offered += piece.size();
       while (!piece.empty()) {
         EndIfEnough();
         const std::string_view slice = piece.substr(0, kSlice);
@@ -77,6 +84,7 @@ class FirstBytes final : public ByteSource {
   }
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override {
     EndIfEnough();
+    bytes_->offered += size;
     Count(size);
     return source_->ReadAt(offset, size, out);
   }
@@ -89,13 +97,13 @@ class FirstBytes final : public ByteSource {
   }
   void Count(std::uint64_t bytes) {
     given_ += bytes;
-    *read_ += bytes;
+    bytes_->read += bytes;
   }
 
   const std::unique_ptr<ByteSource> source_;
   const std::uint64_t enough_;
   const Counter& records_;
-  std::uint64_t* const read_;
+  BytesOfMap* const bytes_;
   std::uint64_t given_ = 0;
   std::int64_t records_before_ = 0;  // that other sources of the map gave
 };
@@ -273,7 +281,8 @@ class Sampler {
     TaskContext context({{{JobId{0}, TaskKind::kMap, 0}, 0}, "sample", 1, job_.reduces(), scratch_, engine.task_memory},
                         job_.options(), side_files_);
     const Counter& records = context.counter("millrace", "map_input_records");
-    std::uint64_t read = 0, taken = 0;
+    BytesOfMap bytes;
+    std::uint64_t taken = 0;  // of a compressed file, as it is stored
     std::vector<MapInput> inputs;
     for (const Piece& piece : batch.pieces) {
       MapInput& input = inputs.emplace_back();
@@ -281,22 +290,24 @@ class Sampler {
       input.name = piece.name;
       input.index = piece.index;
       if (binding_.input.split_by == SplitBy::kNumbers) {
-        read += piece.split.length;
+        bytes.read += piece.split.length;
         continue;
       }
       MILLRACE_ASSIGN(std::unique_ptr<ByteSource> stored, job_.files().Open(piece.file));
       std::unique_ptr<ByteSource> source = std::make_unique<InSteps>(std::move(stored));
       if (binding_.RulesOf(piece.index).decompresses && engine.decompress)
-        source =
-            std::make_unique<OpenedSource>(std::move(source), piece.split, [&](std::uint64_t bytes) { taken = bytes; });
-      input.source = std::make_unique<FirstBytes>(std::move(source), piece.enough, records, &read);
+        source = std::make_unique<OpenedSource>(std::move(source), piece.split,
+                                                [&](std::uint64_t so_far) { taken = so_far; });
+      input.source = std::make_unique<FirstBytes>(std::move(source), piece.enough, records, &bytes);
     }
     MapAttempt attempt{context, inputs, {}, nullptr, Random(kSeed), nullptr, {}};
     const std::string run = scratch_ + "/sample.run";
     attempt.collector = {1, context.facts().memory, run, scratch_};
     MILLRACE_TRY(Map(attempt));
-    const std::uint64_t got = batch.opened && taken > 0 ? taken : read;
-    return Append(run, got == 0 ? 0 : batch.stands_for / static_cast<double>(got), keys);
+    auto got = static_cast<double>(bytes.read);
+    // What was decompressed and not read is a part of `taken`.
+    if (batch.opened && taken > 0) got *= static_cast<double>(taken) / static_cast<double>(bytes.offered);
+    return Append(run, got == 0 ? 0 : batch.stands_for / got, keys);
   }
 
   Status Map(MapAttempt& attempt) {

@@ -37,9 +37,8 @@ class TaskContext {
   TaskContext(Facts facts, const JobOptions& options, SideFiles& side_files)
       : facts_(std::move(facts)), options_(options), side_files_(side_files) {}
 
-  // Returns a counter of the job; counters are summed over the job's tasks. Look it up once (in Start), then add to it
-  // by
-  // ++counter or counter += n. The first 255 bytes of group and name count.
+  // Returns a counter of the job; counters are summed over the job's tasks. Look it up once (in Start), then add to
+  // it by ++counter or counter += n. The first 255 bytes of group and name count.
   [[nodiscard]] Counter& counter(std::string_view group, std::string_view name) { return counters_.Get(group, name); }
   // Sets the line that is shown for this task until the next call.
   void set_status(std::string text);

@@ -2,6 +2,7 @@
 
 import collections
 import os
+import re
 import shutil
 import stat
 import unittest
@@ -20,7 +21,7 @@ class RerunTest(unittest.TestCase):
         cls.cluster.run("fs", "put", "-", "/in/part-0", input=b"good words\nbad\nmore\n")
         cls.jobs = 0
 
-    def fail(self, name, *options, source="/in", reason=b""):
+    def failed(self, name, *options, source="/in", reason=b""):
         """Runs a job that fails; gives its number and what was said."""
         words = [word for option in options for word in ("-D", option)]
         _, said = self.cluster.run("run", os.path.join(JOBS, name), source, "-o", "/out", "-D", "job.max_attempts=1", *words, status=1)
@@ -34,17 +35,17 @@ class RerunTest(unittest.TestCase):
 
     def test_it_fails_as_it_did(self):
         place = "at /in/part-0, byte 11"
-        job, said = self.fail("crash", "crash.record=bad", "crash.how=throw")
+        job, said = self.failed("crash", "crash.record=bad", "crash.how=throw")
         failure = "the job's Map threw an exception: thrown on purpose; " + place
         self.assertIn(failure, said.decode())
         before = self.cluster.run("fs", "ls", "-R", "/")[0]
         again = self.rerun(f"job{job}.m.0.0", status=1)
         self.assertIn(f"crash: job{job}.m.0.0: {failure}\n", again)
         self.assertIn("about to end by throw\n", again, "its standard error is that of the command")
-        job, _ = self.fail("crash", "crash.record=bad", "crash.how=null")
+        job, _ = self.failed("crash", "crash.record=bad", "crash.how=null")
         again = self.rerun(f"job{job}.m.0.0", status=128 + 11)
         self.assertRegex(again, rf"millrace: SIGSEGV, null pointer \(address 0x0\), in Map: Crash::End\(\).*; {place}\n")
-        job, _ = self.fail("crash", "crash.record=bad", "crash.how=exit")
+        job, _ = self.failed("crash", "crash.record=bad", "crash.how=exit")
         self.rerun(f"job{job}.m.0.0", status=3)
         self.assertEqual(before, self.cluster.run("fs", "ls", "-R", "/")[0], "nothing has changed")
 
@@ -60,14 +61,14 @@ class RerunTest(unittest.TestCase):
     def test_in_a_debugger_and_in_valgrind(self):
         for tool in ("gdb", "valgrind"):
             self.assertIsNotNone(shutil.which(tool), tool + " is in deploy/packages.txt")
-        job, _ = self.fail("crash", "crash.record=bad", "crash.how=null")
+        job, _ = self.failed("crash", "crash.record=bad", "crash.how=null")
         said = self.rerun(f"job{job}.m.0.0", "--", "gdb", "-q", "-batch", "-ex", "run", "-ex", "bt", "--args", status=0)
         self.assertIn("Program received signal SIGSEGV", said)
         self.assertRegex(said, r"#0 .*\bEnd \(.*crash_job\.cc:[0-9]+")
         said = self.rerun(f"job{job}.m.0.0", "--", "valgrind", "--error-exitcode=9", status=128 + 11)
         self.assertIn("Invalid write of size 4", said)
         self.assertIn("Crash::End", said)
-        job, _ = self.fail("crash", "crash.record=bad", "crash.how=throw")
+        job, _ = self.failed("crash", "crash.record=bad", "crash.how=throw")
         said = self.rerun(f"job{job}.m.0.0", "--", "valgrind", "--error-exitcode=9", status=1)
         self.assertIn("ERROR SUMMARY: 0 errors", said)
         self.assertIn("thrown on purpose; at /in/part-0, byte 11", said)
@@ -92,8 +93,17 @@ class RerunTest(unittest.TestCase):
         self.assertIn("exist", self.rerun(f"job{job}.m.0.0", "-o", kept, status=1), "what is there is not overwritten")
         self.rerun(f"job{job}.m.0.0", status=0)
 
+    def test_a_step_of_a_pipeline(self):
+        self.cluster.run("fs", "put", "-", "/words", input=b"a b a\nc a b\n")
+        words = [word for option in ("frequent.wrong=throw", "job.max_attempts=1") for word in ("-D", option)]
+        _, said = self.cluster.run("run", os.path.join(JOBS, "frequent"), "/words", "-o", "/ranked", *words, status=1)
+        job = int(re.search(r"step rank: job(\d+): failed", said.decode())[1])
+        type(self).jobs = job
+        failure = re.search(r"the job's Map threw an exception: cannot rank \w+", said.decode())[0]
+        self.assertIn(f"job{job}.m.0.0: {failure}", self.rerun(f"job{job}.m.0.0", status=1), "it is the second job of its program")
+
     def test_another_program(self):
-        job, _ = self.fail("crash", "crash.how=throw")
+        job, _ = self.failed("crash", "crash.how=throw")
         program = self.cluster.path("another")
         with open(program, "w", encoding="utf-8") as f:
             f.write('#!/bin/sh\necho "another: $1"\nexit 7\n')
@@ -103,7 +113,7 @@ class RerunTest(unittest.TestCase):
         self.assertIn("no-such-wrapper", self.rerun(f"job{job}.m.0.0", "--", "no-such-wrapper", status=127))
 
     def test_what_cannot_be_run_again_is_told(self):
-        job, _ = self.fail("crash", "crash.how=throw", "crash.where=Reduce", reason=b'the job\'s Reduce threw an exception: thrown on purpose; at the key "bad"')
+        job, _ = self.failed("crash", "crash.how=throw", "crash.where=Reduce", reason=b'the job\'s Reduce threw an exception: thrown on purpose; at the key "bad"')
         self.assertIn("is a reduce", self.rerun(f"job{job}.r.0.0", status=2))
         self.assertIn("not known any more", self.rerun(f"job{job}.m.0.0", status=1), "this map did not fail")
         self.assertIn("no such attempt", self.rerun(f"job{job}.m.7.0", status=1))

@@ -1,10 +1,10 @@
 // The jobs of a workload as a live cluster runs them: what each is submitted with, and the data that they read.
 //
 // - A class with a `program` runs that program. A class without one has only sizes and times: `loadgen` reads its
-// blocks
-//   and writes as many bytes as were drawn. It sleeps for the time that was drawn where the class has `map_cores = 0`
-//   (`reduce_cores = 0`), and works on each record otherwise. A class that reads nothing (`located = false`, or maps of
-//   0 bytes) runs as `sleep`. All maps of a job take the mean of the times drawn for them, and so do its reduces.
+//   blocks and writes as many bytes as were drawn. It sleeps for the time that was drawn where the class has
+//   `map_cores = 0` (`reduce_cores = 0`), and works on each record otherwise. A class that reads nothing (`located =
+//   false`, or maps of 0 bytes) runs as `sleep`. All maps of a job take the mean of the times drawn for them, and so do
+//   its reduces.
 // - Each map reads a file of its own, of one block at most, so that a job of N maps has N splits. Sizes are rounded up
 //   to sixteenths of a block. Jobs that name data read its first files; jobs with data of their own read from a pool,
 //   each from a place in it that its seed says, since data for each of them would not fit on a small cluster.

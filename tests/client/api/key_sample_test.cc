@@ -66,6 +66,23 @@ struct Made : Words {
   void Map(std::uint64_t number, auto& emit) { emit(std::to_string(number % 1000 + 1000), 1); }
 };
 
+// Lines of the first INPUT, records of the second.
+struct Both {
+  struct Lines {
+    void Map(std::string_view line, auto& emit) {
+      Words::Each(line, [&](std::string_view word) { emit(word, 1); });
+    }
+  };
+  struct Records {
+    using Input = FixedRecords<8>;
+    void Map(std::string_view record, auto& emit) { emit(record, 1); }
+  };
+  using Mappers = millrace::Mappers<Lines, Records>;
+  using Key = std::string_view;
+  using Value = std::uint64_t;
+  using Partition = TotalOrder;
+};
+
 class KeySampleTest : public ::testing::Test {
  protected:
   template <class J>
@@ -183,6 +200,21 @@ TEST_F(KeySampleTest, KeysAreThoseThatMapEmits) {
     }
   }
   EXPECT_LT(Balance(Cuts<Turned>(4, {"/one", "/two"}).value(), 4, keys), 1.1);
+}
+
+TEST_F(KeySampleTest, EachInputIsReadByItsMapper) {
+  const std::string text = Text(10, 200'000);
+  std::vector<std::string> keys = LinesOf(text);
+  input_.files["/lines/a.gz"] = CompressGzip(text);
+  Random random(11);
+  for (int i = 0; i < 300'000; ++i) {
+    std::string& key = keys.emplace_back();
+    for (int j = 0; j < 8; ++j) key += static_cast<char>('A' + random.Below(26));
+    input_.files["/records/a"] += key;
+  }
+  EXPECT_LT(Balance(Cuts<Both>(6, {"/lines", "/records"}).value(), 6, keys), 1.15);
+  EXPECT_THAT(Cuts<Both>(6, {"/lines", "/records", "/lines"}).status().message(),
+              HasSubstr("one INPUT for each mapper"));
 }
 
 TEST_F(KeySampleTest, SkewedKeys) {
