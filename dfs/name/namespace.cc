@@ -454,7 +454,7 @@ Result<Namespace::Impl::Completing> Namespace::Impl::ReadyToComplete(FileId file
     return Invalid(Quote(entry->file.path) + ": " + std::to_string(blocks.size()) + " blocks are less than the " +
                    std::to_string(entry->file.synced.size()) + " that are synced");
   }
-  return Completing{entry, std::move(at), std::move(named)};
+  return Completing{entry, at, std::move(named)};
 }
 
 Status Namespace::CheckComplete(FileId file, std::string_view path, const std::vector<Block>& blocks,
