@@ -85,7 +85,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                         MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
                                         return Room{free, store->room_needed()};
                                       },
-                                      &dialer}));
+                                      &dialer, SystemMeters()}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);

@@ -54,6 +54,14 @@ struct SchedulerView {
   deadlines @9 :List(Deadline);  # of a scheduler that decides by them, the first first, as many as an answer holds
   groupNoun @10 :Text;         # what the groups are: "pool", "queue"
   now @11 :Int64;              # the master's time, in microseconds since the epoch
+  cost @12 :Cost;
+
+  # What has been spent since the master's process began.
+  struct Cost {
+    deciding @0 :UInt64;       # nanoseconds in the engine and the policy
+    events @1 :UInt64;         # that the engine took in
+    masterCpu @2 :UInt64;      # microseconds of processor time of the whole process
+  }
 
   struct Fact {
     name @0 :Text;

@@ -30,6 +30,16 @@ std::string Joined(const Words& words) {
 
 std::string MoreOf(std::uint32_t count) { return count == 0 ? "" : "and " + std::to_string(count) + " more\n"; }
 
+// "34 us an event, 1.2 s in all; the master has used 3.4 s of processors"
+std::string CostInWords(const View::Cost& cost) {
+  constexpr std::uint64_t kNanosPerMicro = 1'000;
+  const std::uint64_t deciding = cost.deciding / kNanosPerMicro;
+  std::string text = FormatDuration(static_cast<Micros>(deciding / cost.events)) + " an event, " +
+                     FormatDuration(static_cast<Micros>(deciding)) + " in all";
+  if (cost.master_cpu > 0) text += "; the master has used " + FormatDuration(cost.master_cpu) + " of processors";
+  return text;
+}
+
 Json ToJson(const View::GroupSlots& slots) {
   return {{"running", slots.running},
           {"demand", slots.demand},
@@ -46,17 +56,20 @@ Json ToJson(const View::Fact& fact) {
 }
 
 Json ToJson(const View& view) {
-  Json json{{"name", view.name},
-            {"file", view.file.empty() ? Json(nullptr) : Json(view.file)},
-            {"file_problem", view.file_problem.empty() ? Json(nullptr) : Json(view.file_problem)},
-            {"facts", Json::object()},
-            {"group_noun", view.group_noun},
-            {"groups", Json::array()},
-            {"waiting", Json::array()},
-            {"deadlines", Json::array()},
-            {"facts_not_listed", view.more_facts},
-            {"groups_not_listed", view.more_groups},
-            {"waiting_not_listed", view.more_waits}};
+  Json json{
+      {"name", view.name},
+      {"file", view.file.empty() ? Json(nullptr) : Json(view.file)},
+      {"file_problem", view.file_problem.empty() ? Json(nullptr) : Json(view.file_problem)},
+      {"facts", Json::object()},
+      {"group_noun", view.group_noun},
+      {"groups", Json::array()},
+      {"waiting", Json::array()},
+      {"deadlines", Json::array()},
+      {"cost",
+       {{"deciding_ns", view.cost.deciding}, {"events", view.cost.events}, {"master_cpu_us", view.cost.master_cpu}}},
+      {"facts_not_listed", view.more_facts},
+      {"groups_not_listed", view.more_groups},
+      {"waiting_not_listed", view.more_waits}};
   for (const View::Fact& fact : view.facts) json["facts"][fact.name] = ToJson(fact);
   for (const View::Group& group : view.groups) {
     json["groups"].push_back({{"name", group.name},
@@ -160,6 +173,7 @@ std::string SchedulerText(const View& view) {
   if (!view.file.empty()) facts.push_back({"scheduler file", view.file});
   if (!view.file_problem.empty()) facts.push_back({"refused", view.file_problem});
   for (const View::Fact& fact : view.facts) facts.push_back({fact.name, fact.value});
+  if (view.cost.events > 0) facts.push_back({"deciding", CostInWords(view.cost)});
   text += FormatTable(facts);
   text += MoreOf(view.more_facts);
   if (!view.groups.empty()) {

@@ -191,6 +191,13 @@ struct SchedulerView {
   std::vector<Wait> waits;
   std::vector<Deadline> deadlines;
   Micros now = 0;  // the master's time, since the epoch
+  // What has been spent since the master's process began.
+  struct Cost {
+    std::uint64_t deciding = 0;  // nanoseconds in the engine and the policy
+    std::uint64_t events = 0;    // that the engine took in
+    Micros master_cpu = 0;       // processor time of the whole process
+  };
+  Cost cost;
   std::uint32_t more_facts = 0, more_groups = 0,
                 more_waits = 0;  // how many more there are that the master did not list
 };

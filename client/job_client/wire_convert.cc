@@ -194,6 +194,7 @@ SchedulerView Read(master::wire::SchedulerView::Reader in) {
   for (const auto deadline : in.getDeadlines()) {
     out.deadlines.push_back({JobId{deadline.getJob()}, deadline.getAt(), deadline.getSlack()});
   }
+  out.cost = {in.getCost().getDeciding(), in.getCost().getEvents(), static_cast<Micros>(in.getCost().getMasterCpu())};
   out.more_facts = in.getMoreFacts();
   out.more_groups = in.getMoreGroups();
   out.more_waits = in.getMoreWaits();

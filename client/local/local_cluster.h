@@ -60,7 +60,6 @@ class LocalCluster {
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] int registry() const { return guardian_->registry(); }
-  [[nodiscard]] pid_t master() const { return daemons_.front().process.pid(); }
 
  private:
   struct Daemon {

@@ -1,12 +1,16 @@
 """Puts the results of experiments into a page: tables between its marks, and a picture of each beside it."""
 
+import csv
 import json
+import math
 import os
 import re
+import statistics
 
 from forest import forest_plot
-from plan import AGAINST_ITSELF, EXPERIMENTS
+from plan import AGAINST_ITSELF, BIASED, EXPERIMENTS, UNBIASED
 
+T_95 = {6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262, 12: 2.201}  # Student's t for an interval of 95%, by the number of pairs
 BYTES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1))
 
 
@@ -108,6 +112,42 @@ def experiment_lines(experiment, results):
                 yield ""
 
 
+def classes_of(results, directory):
+    """(scheduler, class) -> seed -> (mean turnaround in s, share of node-local maps), of first runs."""
+    sums = {}
+    with open(os.path.join(results, directory, "jobs.csv")) as f:
+        for job in csv.DictReader(f):
+            if job["second"] == "0":
+                cell = sums.setdefault((job["scheduler"], job["class"]), {}).setdefault(job["seed"], [0, 0.0, 0, 0])
+                for i, value in enumerate((1, float(job["turnaround"]), int(job["maps_node"]), int(job["maps"]))):
+                    cell[i] += value
+    return {key: {seed: (turnaround / jobs, local / maps) for seed, (jobs, turnaround, local, maps) in seeds.items()} for key, seeds in sums.items()}
+
+
+def paired_ratio(ours, theirs):
+    """Geometric mean of the ratios of the seeds, with the interval by Student's t of their logarithms."""
+    logs = [math.log(ours[seed][0] / theirs[seed][0]) for seed in ours]
+    middle, half = statistics.mean(logs), T_95[len(logs)] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return f"{math.exp(middle):.2f} [{math.exp(middle - half):.2f}, {math.exp(middle + half):.2f}]"
+
+
+def biasing_lines(results):
+    """The same seeds without waits, with equal waits and with biased waits, by kind of job."""
+    for experiment in (BIASED, UNBIASED):
+        for words in experiment.setups[0].commands(experiment):
+            yield f"`millrace {' '.join(words)}` on `testbeds/{experiment.setups[0].testbed}.toml`."
+            yield ""
+    biased, unbiased = (classes_of(results, experiment.name) for experiment in (BIASED, UNBIASED))
+    yield "| kind | no waits (`fair`): turnaround, node-local | equal waits | biased waits | biased / none, 95% interval | biased / equal, 95% interval |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for kind in ("scan", "compute"):
+        columns = (biased["fair", kind], unbiased["fair+delay", kind], biased["fair+delay", kind])
+        cells = [f"{statistics.mean(t for t, _ in column.values()):.2f} s, {100 * statistics.mean(share for _, share in column.values()):.0f}%" for column in columns]
+        yield f"| {kind} | " + " | ".join(cells) + f" | {paired_ratio(columns[2], columns[0])} | {paired_ratio(columns[2], columns[1])} |"
+    yield ""
+    yield f"{len(biased['fair', 'scan'])} seeds; the ratios are of mean turnarounds, their intervals by Student's t of the logarithms."
+
+
 def predicted_lines(results):
     """Live beside simulated: a row for each pair of a workload and a scheduler."""
     yield "| workload | scheduler | makespan live | simulated | error, 95% interval | mean turnaround live | simulated | error, 95% interval |"
@@ -155,6 +195,7 @@ def against_itself_lines(results):
 def write_page(page, results):
     """Replaces what stands between `<!-- table NAME -->` and `<!-- end of table -->` in PAGE, and draws pictures into a folder of its name."""
     made = {name: lambda experiment=experiment: experiment_lines(experiment, results) for name, experiment in EXPERIMENTS.items()}
+    made[BIASED.name] = lambda: biasing_lines(results)
     made["live-and-simulated"] = lambda: predicted_lines(results)
     made[AGAINST_ITSELF.name] = lambda: against_itself_lines(results)
     with open(page) as f:
@@ -177,7 +218,7 @@ def write_page(page, results):
                     if row["found"]["ratio"]:
                         rows.append((" ".join(filter(None, (row["scheduler"], setup.label.replace("-", ":"), row["metric"]["name"]))), row["metric"]["better"],
                                      row["found"]["ratio"], row["itself"]))
-        if rows:
+        if rows and f"/{name}.svg" in text:
             baseline = experiment.schedulers[0]
             with open(os.path.join(pictures, name + ".svg"), "w") as f:
                 f.write(forest_plot(rows, f"{name}: ratio to {baseline}, with 95% interval"))

@@ -47,5 +47,11 @@ EXPERIMENTS = {experiment.name: experiment for experiment in (
     Experiment("assignment", "assignment", ("dl", "lsap"), ("node_local", "rack_bytes", "turnaround"), (Setup("four-racks"),)),
 )}
 
+# Biasing is in the workload (what each job waits), not in the scheduler: two comparisons with the same seeds.
+BIASED = Experiment("hot-file", "hot-file", ("fair", "fair+delay"), ("turnaround", "makespan", "node_local"), (Setup("one-rack"),))
+UNBIASED = Experiment("hot-file-unbiased", "hot-file-unbiased", ("fair", "fair+delay"), ("turnaround", "makespan", "node_local"), (Setup("one-rack"),),
+                      options=("--no-same-against-same",))
+EXPERIMENTS.update({experiment.name: experiment for experiment in (BIASED, UNBIASED)})
+
 AGAINST_ITSELF = Experiment("against-itself", "against-itself", ("fair", "fair"), ("turnaround", "makespan", "wait"), (Setup("slots-2-1", times=20),),
                             options=("--no-same-against-same",))

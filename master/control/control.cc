@@ -41,7 +41,8 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
       jobs_(files_, seams_.store,
             {.scheduler = {config.scheduler, sched::FormatSettings(scheduler_file_.settings())},
              .background = true,
-             .history_jobs = static_cast<std::size_t>(config.history_jobs)},
+             .history_jobs = static_cast<std::size_t>(config.history_jobs),
+             .nanoseconds = seams_.meters.nanoseconds},
             seams_.log),
       watchers_(seams_.timer, jobs_, tasks_),
       dispatcher_(

@@ -32,6 +32,7 @@
 #include "master/control/dispatcher.h"
 #include "master/control/leases.h"
 #include "master/control/master_config.h"
+#include "master/control/meters.h"
 #include "master/control/scheduler_file.h"
 #include "master/control/scheduler_time.h"
 #include "master/control/watchers.h"
@@ -55,6 +56,7 @@ struct ControlDependencies {
   std::function<Result<Room>()> look_at_room = nullptr;
   // Reaches the workers' ports. Without it workers are taken at their word.
   rpc::Dialer* dialer = nullptr;
+  Meters meters = {};
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -73,6 +75,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] JobTracker& jobs() { return jobs_; }
   [[nodiscard]] const JobTracker& jobs() const { return jobs_; }
   [[nodiscard]] Watchers& watchers() { return watchers_; }
+  [[nodiscard]] const Meters& meters() const { return seams_.meters; }
   [[nodiscard]] const MasterConfig& config() const { return config_; }
   [[nodiscard]] const Log& log() const { return seams_.log; }
   [[nodiscard]] const std::string& cluster() const { return cluster_; }  // base/cluster_id.h

@@ -40,7 +40,8 @@ JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOpt
       engine_({.make_policy = sched::SchedulerMaker(options.background)}, FirstPolicy(options)),
       history_jobs_(options.history_jobs),
       log_(std::move(log)),
-      journal_(store) {}
+      journal_(store),
+      nanoseconds_(std::move(options.nanoseconds)) {}
 
 JobTracker::~JobTracker() = default;
 
@@ -398,7 +399,9 @@ void JobTracker::NoteMovedReplicas(Step* step) {
 void JobTracker::Decide(Step* step) {
   const std::optional<Micros> wake = engine_.NextWake();
   sched::Effects effects;
+  const std::int64_t begin = Nanoseconds();
   engine_.Decide(step->now, &effects);
+  deciding_cost_.nanoseconds += Nanoseconds() - begin;
   Carry(effects, step);
   LogAvoidedNodes();
   // A line of the journal at this time shows that the policy decided then. If there is none, the policy's clocks may
@@ -409,7 +412,11 @@ void JobTracker::Decide(Step* step) {
 
 bool JobTracker::Apply(const sched::Event& event, JobId job, Step* step) {
   sched::Effects effects;
-  if (!engine_.Apply(step->now, event, &effects)) return false;
+  const std::int64_t begin = Nanoseconds();
+  const bool applied = engine_.Apply(step->now, event, &effects);
+  deciding_cost_.nanoseconds += Nanoseconds() - begin;
+  if (!applied) return false;
+  ++deciding_cost_.events;
   journal_.Record(event, job, step);
   Carry(effects, step);
   return true;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -57,6 +58,14 @@ struct TrackerOptions {
   sched::SchedulerSet scheduler;  // one that MakeScheduler makes
   bool background = false;       // plans are searched for on a thread of their own (schedulers/config/make_scheduler.h)
   std::size_t history_jobs = 0;  // how many ended jobs are remembered
+  // Nanoseconds since any moment, by which the cost of deciding is taken; empty: it is not taken.
+  std::function<std::int64_t()> nanoseconds = {};
+};
+
+// What the engine and the policy have cost since the tracker was made.
+struct DecidingCost {
+  std::int64_t nanoseconds = 0;
+  std::uint64_t events = 0;  // that the engine applied
 };
 
 class JobTracker {
@@ -163,6 +172,7 @@ class JobTracker {
   }
   [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
   [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
+  [[nodiscard]] const DecidingCost& deciding_cost() const { return deciding_cost_; }
   // These do what those in job_views.h do.
   [[nodiscard]] double CrossingShare(NodeId node) const { return master::CrossingShare(node, engine_.state()); }
   [[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt) const {
@@ -176,6 +186,7 @@ class JobTracker {
   // Lets the engine apply the event, records it as the job's, and carries the effects into the step. Returns false,
   // and changes nothing, if the engine refused.
   bool Apply(const sched::Event& event, JobId job, Step* step);
+  [[nodiscard]] std::int64_t Nanoseconds() const { return nanoseconds_ ? nanoseconds_() : 0; }
 
   // ---- effects of the engine ----
   void Carry(const sched::Effects& effects, Step* step);
@@ -226,6 +237,8 @@ class JobTracker {
   JobTable jobs_;
   InputPlaces places_;
   Micros last_time_ = 0;
+  std::function<std::int64_t()> nanoseconds_;
+  DecidingCost deciding_cost_;
   std::set<NodeId> avoided_;                      // as the log was told
   std::map<NodeId, sched::NodeJoined> joined_;    // as the engine knows them
   std::map<NodeId, std::uint64_t> incarnations_;  // of those

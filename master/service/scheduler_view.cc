@@ -143,6 +143,10 @@ void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out
   });
   out.setGroupNoun(view.group_noun);
   out.setNow(now);
+  out.getCost().setDeciding(static_cast<std::uint64_t>(control.jobs().deciding_cost().nanoseconds));
+  out.getCost().setEvents(control.jobs().deciding_cost().events);
+  if (control.meters().processor_time)
+    out.getCost().setMasterCpu(static_cast<std::uint64_t>(control.meters().processor_time()));
   out.setMoreFacts(static_cast<std::uint32_t>(view.facts.size() - facts));
   out.setMoreGroups(static_cast<std::uint32_t>(view.groups.size() - groups));
   out.setMoreWaits(static_cast<std::uint32_t>(view.waits.size() - waits));

@@ -62,7 +62,8 @@ arrival = { kind = "closed", workers = 1, think = "0.05s" }
 class Run:
     def __init__(self, lines):
         _, self.scheduler, self.outputs = lines[0].split(" ", 2)
-        self.jobs = list(csv.DictReader(lines[1:-1]))
+        self.jobs = list(csv.DictReader(lines[1:-2]))
+        _, self.events, self.deciding, self.master = (float(word) if i else word for i, word in enumerate(lines[-2].split(" ")))
         _, tasks, nodes, self.disturbed = lines[-1].split(" ", 3)
         self.tasks, self.nodes = int(tasks), int(nodes)
 
@@ -123,6 +124,9 @@ class CompareLive(unittest.TestCase):
         for run in runs:
             self.assertEqual([job["name"] for job in run.jobs], ["load-0", "count-0", "count-1", "own-0", "rest-0", "rest-1", "rest-2"])
             self.assertEqual({job["outcome"] for job in run.jobs}, {"succeeded"})
+            self.assertGreater(run.events, run.tasks, "the end of each attempt is an event, and so is that of each job")
+            self.assertGreater(run.deciding, 0)
+            self.assertLess(run.deciding, run.master + 0.01, "deciding is a part of what the master did")
             self.assertEqual([job["user"] for job in run.jobs[:3]], ["ann", "bob", "cid"])
             self.assertEqual(run.tasks, 7 + 2 * 5 + 4 + 3)
             self.assertEqual(run.nodes, 3)

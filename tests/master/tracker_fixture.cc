@@ -11,7 +11,8 @@ void TrackerFixture::Restart() {
   jobs.reset();
   files = std::make_unique<FileSystem>(Random(7), [numbers = Random(8)]() mutable { return numbers.Next(); });
   nodes = std::make_unique<NodeTable>();
-  jobs = std::make_unique<JobTracker>(*files, *store, TrackerOptions{scheduler, false, 100}, MakeSilentLog());
+  jobs = std::make_unique<JobTracker>(
+      *files, *store, TrackerOptions{scheduler, false, 100, [this] { return 1'000 * ++ticks; }}, MakeSilentLog());
   ASSERT_TRUE(files->Load(*store).ok());
   ASSERT_TRUE(nodes->Load(*store).ok());
   for (const auto& [number, node] : nodes->all()) files->blocks().NodeExists(number);

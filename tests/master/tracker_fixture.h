@@ -44,6 +44,7 @@ class TrackerFixture : public ::testing::Test {
   std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
   Micros now = 1'000'000;
   sched::SchedulerSet scheduler{"fifo", ""};  // of the next process
+  std::int64_t ticks = 0;  // how often the tracker has looked at its nanoseconds, which are a thousand each
   std::unique_ptr<FileSystem> files;
   std::unique_ptr<NodeTable> nodes;
   std::unique_ptr<JobTracker> jobs;

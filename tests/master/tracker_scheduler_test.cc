@@ -517,6 +517,23 @@ TEST_F(TrackerSchedulerTest, OnSlotsWithoutATypeEveryReduceComputes) {
 }
 
 // What a program did is known when it runs again over input of the same type, also after a restart.
+TEST_F(TrackerSchedulerTest, WhatDecidingCostsIsCountedFromTheProcessOn) {
+  const NodeId node = AddWorker("a", 1, 1);
+  const DecidingCost before = jobs->deciding_cost();
+  Step step = At();
+  jobs->NodeDrained(node, true, &step);  // an event,
+  Finish(std::move(step));               // and a decision
+  EXPECT_EQ(jobs->deciding_cost().events, before.events + 1);
+  EXPECT_EQ(jobs->deciding_cost().nanoseconds, before.nanoseconds + 2'000);
+  Step refused = At();
+  jobs->NodeDrained(NodeId{99}, true, &refused);
+  EXPECT_EQ(jobs->deciding_cost().events, before.events + 1) << "the engine knows no such node";
+  EXPECT_EQ(jobs->deciding_cost().nanoseconds, before.nanoseconds + 3'000);
+  Restart();
+  EXPECT_EQ(jobs->deciding_cost().events, 0u) << "what is read back has been paid for";
+  EXPECT_EQ(jobs->deciding_cost().nanoseconds, 0);
+}
+
 TEST_F(TrackerSchedulerTest, TheHistoryOfAProgramOutlivesItsJobsAndTheMaster) {
   const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});

@@ -4,10 +4,24 @@
 #include "client/compare/live/job_run.h"
 #include "client/compare/live/outputs.h"
 #include "client/job_client/executable_store.h"
+#include "client/job_client/job_client.h"
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/sim/journal_result.h"
 
 namespace millrace::compare {
+namespace {
+
+// What the master has spent on a run. A master that does not tell, such as an older one, has counted no events.
+void AddCost(const job::SchedulerView::Cost& before, const job::SchedulerView::Cost& after, RunOutcome* outcome) {
+  constexpr double kNanosPerSecond = 1e9;
+  if (after.events <= before.events) return;
+  outcome->result.summary.events = after.events - before.events;
+  outcome->result.decision_seconds = static_cast<double>(after.deciding - before.deciding) / kNanosPerSecond;
+  outcome->master_cpu_seconds =
+      static_cast<double>(after.master_cpu - before.master_cpu) / static_cast<double>(kSecond);
+}
+
+}  // namespace
 
 Result<LiveWorkload> LoadLive(const LiveOptions& options, std::uint64_t seed, const std::string& root) {
   sim::Overrides overrides = options.overrides;
@@ -47,14 +61,18 @@ Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options, co
     MILLRACE_TRY(cli::CompleteRequest(invocation, files, &prepared).Within(Quote(prepared.request.name)));
     stored[prepared.executable] = prepared.request.executable;
   }
+  job::JobClient client(files);
+  MILLRACE_ASSIGN(const job::SchedulerView before, client.ShowScheduler());
   MILLRACE_ASSIGN(const RunOfJobs run,
                   RunJobs(files, workload.file.workload, workload.prepared, options.patience, signals));
+  MILLRACE_ASSIGN(const job::SchedulerView after, client.ShowScheduler());
   sim::JournalView view;
   view.jobs = run.jobs, view.nodes = nodes, view.begin = run.begin, view.scheduler = scheduler;
   view.sample_interval = options.sample_interval;
   RunOutcome outcome;
   MILLRACE_ASSIGN(outcome.result,
                   sim::ResultOfJournal(run.journal, "the journal", workload.file.workload, options.settings, view));
+  AddCost(before.cost, after.cost, &outcome);
   std::vector<std::string> outputs;
   for (const cli::Prepared& prepared : workload.prepared) outputs.push_back(prepared.request.output);
   MILLRACE_ASSIGN(outcome.outputs, DigestOutputs(files, outputs));

@@ -34,7 +34,8 @@ struct LiveWorkload {
 // Which node of the rows each node of a cluster is.
 using NodeNumbers = std::map<NodeId, NodeId>;
 
-// Runs the jobs and returns their rows and the digest of their outputs. The rest of the outcome is left open.
+// Runs the jobs and returns their rows, what deciding cost the master, and the digest of their outputs. Whether the run
+// was disturbed is left open.
 [[nodiscard]] Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options,
                                          const cli::Invocation& invocation, LiveWorkload workload,
                                          const std::string& scheduler, const NodeNumbers& nodes,

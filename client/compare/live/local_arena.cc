@@ -148,12 +148,7 @@ Result<RunOutcome> LocalArena::RunIn(const std::string& directory, LiveWorkload 
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, invocation.Connect());
   MILLRACE_TRY(files->AwaitReports());
   MILLRACE_ASSIGN(const NodeNumbers nodes, Number(*files));
-  const std::optional<double> before = CpuSecondsOf(cluster.master());
-  MILLRACE_ASSIGN(RunOutcome outcome,
-                  RunLive(*files, options_, invocation, std::move(workload), scheduler, nodes, signals_));
-  const std::optional<double> after = CpuSecondsOf(cluster.master());
-  if (before && after) outcome.master_cpu_seconds = *after - *before;
-  return outcome;
+  return RunLive(*files, options_, invocation, std::move(workload), scheduler, nodes, signals_);
 }
 
 Result<RunOutcome> LocalArena::Run(const RunRequest& request) {

@@ -60,18 +60,4 @@ std::string Disturbance(const MachineUse& begin, const MachineUse& end, double t
   return Percent(used) + " of the processors were used by others";
 }
 
-std::optional<double> CpuSecondsOf(pid_t process) {
-  const Result<std::string> stat = ReadWholeFile("/proc/" + std::to_string(process) + "/stat");
-  if (!stat.ok()) return std::nullopt;
-  const std::size_t name_ends = stat->rfind(')');  // the name may hold anything
-  if (name_ends == std::string::npos) return std::nullopt;
-  std::istringstream rest(stat->substr(name_ends + 1));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) rest >> skipped;
-  double user = 0, system = 0;
-  rest >> user >> system;
-  if (!rest) return std::nullopt;
-  return (user + system) / TicksOfSecond();
-}
-
 }  // namespace millrace::compare

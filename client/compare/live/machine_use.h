@@ -2,9 +2,6 @@
 // From /proc/stat, getrusage and /proc/PID/stat (proc(5)). Thread rule: free functions, any thread.
 #pragma once
 
-#include <sys/types.h>
-
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,8 +24,5 @@ void ParseProcStat(std::string_view text, double ticks, MachineUse* use);
 // Returns why a run between the two readings says little: more than `threshold` (of 1) of the processors were used by
 // others or taken by the host. Empty if it was not disturbed. Without `others` only what the host took counts.
 [[nodiscard]] std::string Disturbance(const MachineUse& begin, const MachineUse& end, double threshold, bool others);
-
-// Returns the seconds of processors that a process has used; nothing if it cannot be read.
-[[nodiscard]] std::optional<double> CpuSecondsOf(pid_t process);
 
 }  // namespace millrace::compare

@@ -52,5 +52,14 @@ TEST(SchedulerTextTest, ANameAloneIsEnough) {
   EXPECT_EQ(SchedulerText(view), "fifo\n");
 }
 
+TEST(SchedulerTextTest, SaysWhatDecidingHasCost) {
+  job::SchedulerView view;
+  view.name = "fifo";
+  view.cost = {1'200'000'000, 40'000, 3'400'000};  // 1.2 s for 40,000 events: 30 us each
+  EXPECT_EQ(SchedulerText(view),
+            "fifo\n"
+            "deciding  30 us an event, 1.2 s in all; the master has used 3.4 s of processors\n");
+}
+
 }  // namespace
 }  // namespace millrace::cli

@@ -3,8 +3,8 @@
 //   compare_live MILLRACE KIND WORKLOAD SEED SCHEDULER...
 //
 // MASTER in the environment names the cluster of KIND cluster, PATIENCE is for how many seconds a run may get no
-// further. For each run: a line "run SCHEDULER OUTPUTS", then the jobs as JobsCsv has them, and a line "tasks N NODES
-// DISTURBED".
+// further. For each run: a line "run SCHEDULER OUTPUTS", then the jobs as JobsCsv has them, a line "cost EVENTS
+// DECIDING MASTER" with the seconds of deciding and of the master's processors, and a line "tasks N NODES DISTURBED".
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -31,8 +31,10 @@ int main(int argc, char** argv) {
   for (int i = 5; i < argc; ++i) {
     Result<compare::RunOutcome> outcome = (*arena)->Run({argv[i], std::strtoull(argv[4], nullptr, 10)});
     if (!outcome.ok()) return fail(outcome.status());
-    std::printf("run %s %s\n%stasks %zu %zu %s\n", outcome->result.scheduler.c_str(), outcome->outputs.c_str(),
-                sim::JobsCsv(outcome->result).c_str(), outcome->result.tasks.size(), (*arena)->Nodes().size(),
+    std::printf("run %s %s\n%scost %llu %.9f %.6f\ntasks %zu %zu %s\n", outcome->result.scheduler.c_str(),
+                outcome->outputs.c_str(), sim::JobsCsv(outcome->result).c_str(),
+                static_cast<unsigned long long>(outcome->result.summary.events), outcome->result.decision_seconds,
+                outcome->master_cpu_seconds.value_or(-1), outcome->result.tasks.size(), (*arena)->Nodes().size(),
                 outcome->disturbed.c_str());
     std::fflush(stdout);
   }

@@ -184,8 +184,6 @@ TEST(Machine, TellsWhatOthersUsed) {
   EXPECT_EQ(Disturbance(begin, end, 0.05, false), "");
   end.stolen = begin.stolen + 4;
   EXPECT_EQ(Disturbance(begin, end, 0.05, false), "20% of the processors were taken by the host");
-  EXPECT_GE(CpuSecondsOf(::getpid()).value_or(-1), 0);
-  EXPECT_FALSE(CpuSecondsOf(-1).has_value());
 }
 
 }  // namespace
