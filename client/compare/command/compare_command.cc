@@ -50,7 +50,7 @@ constexpr std::uint32_t kLooks[] = {8, 12, 20};
 struct CompareWords {
   cli::WorkloadWords workload;
   cli::SchedulerWords schedulers;
-  std::string directory, on = "sim", metric = "turnaround,makespan,fairness", practical, width;
+  std::string directory, on = "sim", metric = "turnaround,makespan,wait", practical, width;
   std::int64_t repeat = 0;
   bool once_each = false, slowdowns = false, force = false, json = false, wide = false, columns = false;
 };
@@ -63,7 +63,7 @@ void Declare(Arguments& arguments, CompareWords* words) {
                     "runs of each scheduler (default: 30 simulated; live 8, or more for many schedulers)");
   arguments.Text("--on", &words->on, "where the runs take place: sim, local, cluster or testbed (default: sim)");
   arguments.Text("--metric", &words->metric,
-                 "at most three metrics that decide, separated by commas (default: turnaround,makespan,fairness)");
+                 "at most three metrics that decide, separated by commas (default: turnaround,makespan,wait)");
   arguments.Text("--practical", &words->practical, "differences up to this size do not matter (default: 3%)");
   arguments.Text("--until-width", &words->width,
                  "in place of --repeat: run until the ratios are known to this share, 8, 12 or 20 runs");

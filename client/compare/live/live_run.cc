@@ -51,11 +51,12 @@ Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options, co
   MILLRACE_ASSIGN(const RunOfJobs run,
                   RunJobs(files, workload.file.workload, workload.prepared, options.patience, signals));
   sim::JournalView view;
-  view.jobs = run.jobs, view.nodes = nodes, view.begin = run.begin, view.scheduler = scheduler.label;
+  view.jobs = run.jobs, view.nodes = nodes, view.begin = run.begin, view.scheduler = scheduler.scheduler;
   view.sample_interval = options.sample_interval;
   RunOutcome outcome;
   MILLRACE_ASSIGN(outcome.result,
                   sim::ResultOfJournal(run.journal, "the journal", workload.file.workload, scheduler.settings, view));
+  outcome.result.scheduler = scheduler.label;
   std::vector<std::string> outputs;
   for (const cli::Prepared& prepared : workload.prepared) outputs.push_back(prepared.request.output);
   MILLRACE_ASSIGN(outcome.outputs, DigestOutputs(files, outputs));

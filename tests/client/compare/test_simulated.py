@@ -238,7 +238,7 @@ class CompareTest(unittest.TestCase):
         done = self.compare(self.workload, "--scheduler", "fair", "--repeat", "6", "--json", "-o", self.at("c"))
         found = json.loads(done.stdout)
         self.assertEqual(found["comparisons"], [])
-        for key in ("turnaround", "makespan", "fairness"):
+        for key in ("turnaround", "makespan", "wait"):
             self.assertEqual(found["same_against_same"][key], {"value": 1.0, "low": 1.0, "high": 1.0})
 
     def test_until_it_is_narrow_enough(self):
