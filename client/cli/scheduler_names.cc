@@ -33,9 +33,8 @@ Result<SettingsFile> ReadFile(const std::string& path) {
 Result<std::map<std::string, SettingsFile>> ReadFiles(const std::vector<std::string>& words) {
   std::map<std::string, SettingsFile> files;
   for (const std::string& word : words) {
+    const bool labelled = HasLabel(word);
     const std::size_t equals = word.find('=');
-    // A path with directories has no label: ./a=b.toml is a file of that name.
-    const bool labelled = equals != std::string::npos && word.find('/') > equals;
     const std::string label = labelled ? word.substr(0, equals) : "";
     if (labelled && label.empty()) return Invalid("--settings " + Quote(word) + " has no label before \"=\"");
     if (files.contains(label)) {
@@ -114,6 +113,11 @@ std::vector<std::string> SplitAtCommas(std::string_view text) {
     begin = end + 1;
   }
   return words;
+}
+
+bool HasLabel(std::string_view settings) {
+  const std::size_t equals = settings.find('=');
+  return equals != std::string_view::npos && settings.find('/') > equals;
 }
 
 void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, const std::string& more) {

@@ -27,6 +27,9 @@ struct SchedulerWords {
 // Declares --scheduler and --settings. `more` is appended to what is said of --scheduler.
 void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, const std::string& more);
 
+// Returns whether a word of --settings is LABEL=FILE. A path with a directory before its "=" is a FILE.
+[[nodiscard]] bool HasLabel(std::string_view settings);
+
 struct Schedulers {
   std::vector<sched::Variant> variants;
   // Those of the file for all: they hold for each variant without a file of its own. Empty if there is none.

@@ -4,27 +4,25 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
 #include <memory>
 #include <optional>
 
 #include "base/console/arguments.h"
 #include "base/console/interrupt.h"
 #include "base/console/json_output.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "client/cli/scheduler_names.h"
 #include "client/cli/sim_workload.h"
 #include "client/cli/verbs.h"
+#include "client/compare/command/forms.h"
 #include "client/compare/command/runs_progress.h"
+#include "client/compare/command/subject.h"
 #include "client/compare/document.h"
 #include "client/compare/findings_table.h"
 #include "client/compare/live/live_arena.h"
 #include "client/compare/make_runs.h"
 #include "client/compare/sim_arena.h"
-#include "client/compare/tables.h"
-#include "client/report/report.h"
 
 namespace millrace::compare {
 namespace {
@@ -105,15 +103,6 @@ Result<Words> ParseHeadline(const std::string& text) {
                    " metrics: the more decide, the less each can show; the others are reported, too");
   }
   return keys;
-}
-
-std::string TimeText() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 // All that is decided before the first run.
@@ -221,10 +210,7 @@ Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words
   subject.nodes = prepared.arena->Nodes();
   subject.workload_name = file.workload.name;
   subject.workload_text = source.text();
-  subject.machine = ThisMachine();
-  subject.at = TimeText();
-  subject.command = {"millrace", kVerb};
-  subject.command.insert(subject.command.end(), args.begin(), args.end());
+  FillSubject(kVerb, args, &subject);
   Design& design = prepared.design;
   design.schedulers = static_cast<std::uint32_t>(subject.schedulers.size());
   design.seed = file.seed;
@@ -260,44 +246,6 @@ Result<Making> MakeAllRuns(Prepared* prepared, RunStore& store, RunsProgress& pr
     if (NarrowEnough(MaterialOf(*prepared, store).judged, prepared->design, *prepared->width)) break;
   }
   return Making::kComplete;
-}
-
-// The simulator makes a run again to have its rows of tasks; of a live run they were kept.
-Status AddDetails(Arena& arena, Material* material) {
-  for (const RunRecord* median : MedianRuns(material->design, material->counting)) {
-    DetailedRun& run = material->details.emplace_back();
-    run.scheduler = median->run.scheduler, run.seed = median->run.seed;
-    if (arena.Kind() != "sim") {
-      run.outcome = median->outcome;
-      continue;
-    }
-    MILLRACE_ASSIGN(run.outcome, arena.Run({material->subject->schedulers[run.scheduler], run.seed}));
-  }
-  return Status::Ok();
-}
-
-// What is written once all runs are there.
-constexpr const char *kDocument = "comparison.json", *kComparisons = "comparisons.csv", *kRuns = "runs.csv",
-                     *kJobs = "jobs.csv", *kReport = "report.html";
-
-Status WriteAllForms(const std::string& directory, const Material& material) {
-  const auto write = [&directory](const char* name, const std::string& text) {
-    return WriteFileDurably(directory + "/" + name, text);
-  };
-  MILLRACE_TRY(write(kComparisons, ComparisonsCsv(material)));
-  MILLRACE_TRY(write(kRuns, RunsCsv(material)));
-  MILLRACE_TRY(write(kJobs, JobsCsv(material)));
-  const std::string document = TextOf(DocumentOf(material));
-  MILLRACE_TRY(write(kDocument, document));
-  return report::WriteReport(document, directory + "/" + kReport);
-}
-
-// As long as no run is there, what was written is of another comparison.
-Status RemoveOldForms(const std::string& directory, const RunStore& store) {
-  if (!store.runs().empty()) return Status::Ok();
-  for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs})
-    MILLRACE_TRY(RemoveTree(directory + "/" + name));
-  return Status::Ok();
 }
 
 std::string TextForPeople(const CompareWords& words, const Material& material) {
