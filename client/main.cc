@@ -9,6 +9,7 @@
 #include "client/cli/cli.h"
 #include "client/cli/known_clusters.h"
 #include "client/cli/master_command.h"
+#include "client/compare/advise/advise_command.h"
 #include "client/compare/command/compare_command.h"
 #include "client/local/local_command.h"
 #include "master/master_main.h"
@@ -45,6 +46,7 @@ int main(int argc, char** argv) {
       millrace::cli::KnownClustersFile(FromEnvironment("XDG_STATE_HOME", ""), FromEnvironment("HOME", ""))};
   const std::vector<millrace::cli::Verb> more{
       {"compare", "compare schedulers over repeated runs of a workload", millrace::compare::CompareCommand, {}},
+      {"advise", "which scheduler would have served the cluster best", millrace::compare::AdviseCommand, {}},
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},
       {"master",
        "the master daemon; backup, restore and repair of its database",

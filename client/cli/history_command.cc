@@ -13,15 +13,12 @@ namespace {
 Result<std::string> Export(const Invocation& invocation, const std::string& since) {
   Micros begin = 0;
   if (!since.empty()) {
-    MILLRACE_ASSIGN(const Micros ago, ParseDuration(since));
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    begin = std::chrono::duration_cast<std::chrono::microseconds>(now).count() - ago;
+    MILLRACE_ASSIGN(begin, TimeAgo(since));
   }
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, invocation.Connect());
-  MILLRACE_ASSIGN(const auto lines, ReadJournal(job::JobClient(*files), std::nullopt));
-  std::string journal;
-  for (const auto& [number, line] : lines) (journal += line) += '\n';
-  return sim::ExportWorkload(journal, "the journal", begin);
+  MILLRACE_ASSIGN(const std::string journal, ReadWholeJournal(job::JobClient(*files)));
+  MILLRACE_ASSIGN(sim::ExportedWorkload exported, sim::ExportWorkload(journal, "the journal", begin));
+  return std::move(exported.text);
 }
 
 int ExportHistory(const Invocation& invocation, const Words& args) {
@@ -64,6 +61,19 @@ Result<std::map<std::uint64_t, std::string>> ReadJournal(job::JobClient client, 
     MILLRACE_TRY(client.History(job, [&](std::uint64_t number, const std::string& line) { lines[number] = line; }));
   }
   return lines;
+}
+
+Result<std::string> ReadWholeJournal(job::JobClient client) {
+  MILLRACE_ASSIGN(const auto lines, ReadJournal(client, std::nullopt));
+  std::string journal;
+  for (const auto& [number, line] : lines) (journal += line) += '\n';
+  return journal;
+}
+
+Result<Micros> TimeAgo(const std::string& duration) {
+  MILLRACE_ASSIGN(const Micros ago, ParseDuration(duration));
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count() - ago;
 }
 
 std::vector<Verb> HistoryVerbs() {

@@ -17,5 +17,10 @@ namespace millrace::cli {
 // Returns the journal's lines of one job, or of everything, by their numbers: in the order in which they happened.
 [[nodiscard]] Result<std::map<std::uint64_t, std::string>> ReadJournal(job::JobClient client,
                                                                        std::optional<JobId> only);
+// Returns the whole journal as one text.
+[[nodiscard]] Result<std::string> ReadWholeJournal(job::JobClient client);
+
+// Returns the time, since the epoch, that lies so far back ("24h"). kInvalid for what is no duration.
+[[nodiscard]] Result<Micros> TimeAgo(const std::string& duration);
 
 }  // namespace millrace::cli

@@ -9,7 +9,6 @@
 #include "client/cli/scheduler_names.h"
 #include "client/cli/sim_workload.h"
 #include "client/cli/verbs.h"
-#include "schedulers/config/settings_file.h"
 #include "schedulers/sim/metrics/report.h"
 #include "schedulers/sim/model/simulate.h"
 #include "schedulers/sim/replay.h"
@@ -27,22 +26,21 @@ constexpr std::uint64_t kTasksByDefault = 2'000'000;  // tables with more rows a
 // These are the words of the command line.
 struct SimWords {
   WorkloadWords workload;
-  std::string scheduler, settings, directory, journal;
+  SchedulerWords schedulers;
+  std::string directory, journal;
   bool slowdowns = false, tasks = false, no_tasks = false, replay = false, json = false, wide = false;
 };
 
 struct Plan {
   sim::SimulationFile file;
-  std::vector<std::string> schedulers;
-  sched::Settings settings;
+  std::vector<sched::Variant> schedulers;
   sim::SimOptions options;
 };
 
 void Declare(Arguments& arguments, SimWords* words) {
-  arguments.Text("--scheduler", &words->scheduler, kSchedulersHelp);
+  DeclareSchedulers(arguments, &words->schedulers, "");
   arguments.Text("-o,--output", &words->directory, "directory for reports in JSON and CSV (default: only the table)");
   DeclareWorkload(arguments, &words->workload);
-  arguments.Text("--settings", &words->settings, "scheduler file, like the master's");
   arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and report slowdowns");
   arguments.Flag("--tasks", &words->tasks, "write a row for each attempt, however many there are");
   arguments.Flag("--no-tasks", &words->no_tasks, "write no rows for attempts");
@@ -54,11 +52,9 @@ void Declare(Arguments& arguments, SimWords* words) {
 
 Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   Plan plan;
-  if (!words.settings.empty()) {
-    MILLRACE_ASSIGN(plan.settings, sched::LoadSettings(words.settings));
-  }
-  MILLRACE_ASSIGN(plan.schedulers, ParseSchedulers(words.scheduler, plan.settings));
-  if (!words.directory.empty()) MILLRACE_TRY(sim::CheckReportDirectory(words.directory, plan.schedulers));
+  MILLRACE_ASSIGN(Schedulers schedulers, ReadSchedulers(words.schedulers));
+  plan.schedulers = std::move(schedulers.variants);
+  if (!words.directory.empty()) MILLRACE_TRY(sim::CheckReportDirectory(words.directory, LabelsOf(plan.schedulers)));
   if (!words.journal.empty() && plan.schedulers.size() > 1)
     return Invalid("--journal takes the run of one scheduler only");
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
@@ -93,9 +89,10 @@ Result<std::vector<sim::SimResult>> RunPlan(const SimWords& words, Plan& plan) {
     plan.options.journal = [&journal](std::string_view line) { (journal += line) += '\n'; };
   }
   std::vector<sim::SimResult> results;
-  for (const std::string& scheduler : plan.schedulers) {
-    MILLRACE_ASSIGN(sim::SimResult result,
-                    sim::Simulate(plan.file.cluster, plan.file.workload, scheduler, plan.settings, plan.options));
+  for (const sched::Variant& variant : plan.schedulers) {
+    MILLRACE_ASSIGN(sim::SimResult result, sim::Simulate(plan.file.cluster, plan.file.workload, variant.scheduler,
+                                                         variant.settings, plan.options));
+    result.scheduler = variant.label;
     results.push_back(std::move(result));
   }
   if (!words.journal.empty()) MILLRACE_TRY(WriteFileDurably(words.journal, journal));
@@ -104,15 +101,14 @@ Result<std::vector<sim::SimResult>> RunPlan(const SimWords& words, Plan& plan) {
 }
 
 int Replay(const Invocation& invocation, const SimWords& words, const std::string& path) {
-  sched::Settings settings;
-  if (!words.settings.empty()) {
-    Result<sched::Settings> loaded = sched::LoadSettings(words.settings);
-    if (!loaded.ok()) return invocation.Fail(kVerb, loaded.status());
-    settings = std::move(*loaded);
+  const Result<sched::Settings> settings = ReadSettings(words.schedulers);
+  if (!settings.ok()) {
+    const bool wrong = settings.status().code() == StatusCode::kInvalid;
+    return invocation.Fail(kVerb, settings.status(), wrong ? kWrongUsage : kFailed);
   }
   const Result<std::string> text = ReadWholeFile(path);
   if (!text.ok()) return invocation.Fail(kVerb, text.status());
-  const Result<sim::ReplayResult> replayed = sim::ReplayJournal(*text, path, words.scheduler, settings);
+  const Result<sim::ReplayResult> replayed = sim::ReplayJournal(*text, path, words.schedulers.schedulers, *settings);
   if (!replayed.ok()) return invocation.Fail(kVerb, replayed.status());
   if (replayed->differs_at > 0) {
     return invocation.Fail(kVerb, Internal(path + ":" + std::to_string(replayed->differs_at) + ": the journal has " +
@@ -152,7 +148,7 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
   const std::string& path = arguments.operands()[0];
   if (words.replay) return Replay(invocation, words, path);
-  if (words.scheduler.empty()) {
+  if (words.schedulers.schedulers.empty()) {
     return invocation.Fail(kVerb, Invalid("--scheduler is missing; see `millrace sim --help`"), kWrongUsage);
   }
   Result<Plan> plan = MakePlan(words, path);

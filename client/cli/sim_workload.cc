@@ -155,9 +155,10 @@ Result<sim::SimulationFile> WorkloadSource::Draw(std::optional<std::uint64_t> se
   return file;
 }
 
-std::vector<std::pair<std::string, std::string>> WorkloadSource::Conditions() const {
+std::vector<std::pair<std::string, std::string>> WorkloadSource::Conditions(const sim::SimulationFile& drawn) const {
   const auto number = [](auto value) { return std::to_string(value); };
   return {{"the workload", Fingerprint(text_)},
+          {"the trace of the workload", drawn.trace.empty() ? "" : Fingerprint(drawn.trace)},
           {"--cluster", words_.cluster.empty() ? "" : Fingerprint(cluster_text_)},
           {"--nodes", number(words_.nodes)},
           {"--racks", number(words_.racks)},

@@ -38,8 +38,9 @@ class WorkloadSource {
   [[nodiscard]] Result<sim::SimulationFile> Draw(std::optional<std::uint64_t> seed) const;
 
   [[nodiscard]] const std::string& text() const { return text_; }
-  // What decides what is drawn, beside the seed, as names and values; files by size and checksum.
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> Conditions() const;
+  // What decides what is drawn, beside the seed, as names and values; files by size and checksum. `drawn` is what Draw
+  // returned for any seed.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> Conditions(const sim::SimulationFile& drawn) const;
 
  private:
   [[nodiscard]] Result<sim::SimulationFile> DrawTrace(const sim::Overrides& overrides) const;

@@ -1,9 +1,9 @@
 // Arena: where the runs of a comparison take place: in the simulator, or on a live cluster.
 //
 // A run is one seed of the workload under one scheduler. What an arena promises is that runs of one seed differ by the
-// scheduler alone: the same jobs, arrivals, users, pools and data, and nothing that an earlier run has left (learnt
-// profiles, warm processes, cached blocks), unless the comparison asks to keep it.
-// Thread rule: one thread.
+// scheduler and its settings alone: the same jobs, arrivals, users, pools and data, and nothing that an earlier run has
+// left (learnt profiles, warm processes, cached blocks), unless the comparison asks to keep it. Thread rule: one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,19 @@
 #include <vector>
 
 #include "base/status.h"
+#include "schedulers/settings/variant.h"
 #include "schedulers/sim/metrics/metrics.h"
 
 namespace millrace::compare {
 
 struct RunRequest {
-  std::string scheduler;
+  sched::Variant scheduler;
   std::uint64_t seed = 1;
 };
 
 struct RunOutcome {
-  // Of a live run, too: its rows come from the master's journal, by the recorder that the simulator uses.
+  // Its scheduler is the variant's label. Of a live run, too: its rows come from the master's journal, by the recorder
+  // that the simulator uses.
   sim::SimResult result;
   // What all outputs of all jobs together are: runs of one seed must agree. Empty where there are no outputs.
   std::string outputs;

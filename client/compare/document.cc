@@ -67,6 +67,13 @@ Json DesignJson(const Material& material) {
                                        material.subject->options.significance)}};
 }
 
+Json VariantsJson(const std::vector<sched::Variant>& schedulers) {
+  Json json = Json::array();
+  for (const sched::Variant& variant : schedulers)
+    json.push_back({{"scheduler", variant.scheduler}, {"settings", variant.settings_text}});
+  return json;
+}
+
 Json MetricsJson(const std::vector<JudgedMetric>& judged) {
   Json json = Json::array();
   for (const JudgedMetric& one : judged) {
@@ -230,13 +237,15 @@ Json LateJson(const Material& material) {
 Json DocumentOf(const Material& material) {
   const Subject& subject = *material.subject;
   Json details = Json::array();
-  for (const DetailedRun& run : material.details) details.push_back(DetailsJson(run, subject.nodes, subject.settings));
+  for (const DetailedRun& run : material.details)
+    details.push_back(DetailsJson(run, subject.nodes, subject.schedulers[run.scheduler].settings));
   return {{"format", "millrace.comparison/1"},
           {"made", MadeJson(subject)},
           {"workload", WorkloadJson(material)},
           {"cluster", ClusterJson(subject.nodes)},
           {"design", DesignJson(material)},
-          {"schedulers", subject.schedulers},
+          {"schedulers", LabelsOf(subject.schedulers)},
+          {"variants", VariantsJson(subject.schedulers)},
           {"metrics", MetricsJson(material.judged)},
           {"runs", RunsJson(material.counting)},
           {"comparisons", ComparisonsJson(material)},
@@ -252,9 +261,12 @@ Json DocumentOf(const Material& material) {
 }
 
 Json FindingsOf(const Material& material) {
-  return {{"schedulers", material.subject->schedulers}, {"baseline", material.design.baseline},
-          {"comparisons", ComparisonsJson(material)},   {"same_against_same", SameAgainstSameJson(material)},
-          {"winners", WinnersJson(material)},           {"warnings", WarningsOf(material)}};
+  return {{"schedulers", LabelsOf(material.subject->schedulers)},
+          {"baseline", material.design.baseline},
+          {"comparisons", ComparisonsJson(material)},
+          {"same_against_same", SameAgainstSameJson(material)},
+          {"winners", WinnersJson(material)},
+          {"warnings", WarningsOf(material)}};
 }
 
 std::string TextOf(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }

@@ -9,6 +9,7 @@
 #include "client/compare/details.h"
 #include "client/compare/judge.h"
 #include "client/compare/machine.h"
+#include "schedulers/settings/variant.h"
 
 namespace millrace::compare {
 
@@ -17,14 +18,13 @@ struct Subject {
   std::string at;                    // when the document was made, ISO 8601
   std::vector<std::string> command;  // words
   Machine machine;
-  std::string settings_text;  // of the scheduler file; empty if there was none
+  std::string settings_text;  // of the scheduler file for all; empty if there was none
   std::string workload_name, workload_text;
   std::string where;  // as Arena::Kind
   std::vector<NodeRow> nodes;
-  std::vector<std::string> schedulers;
+  std::vector<sched::Variant> schedulers;
   std::vector<std::string> headline;  // keys of metrics
   sim::CompareOptions options;
-  sched::Settings settings;
 };
 
 // Everything that a document is made of. Pointers outlive it.

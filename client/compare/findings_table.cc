@@ -56,7 +56,7 @@ std::vector<std::vector<std::string>> FindingsTable(const Material& material, bo
     if (!wide && !one.headline) continue;
     for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
       std::vector<std::string>& row = rows.emplace_back();
-      row = {std::string(one.metric->key), material.subject->schedulers[scheduler],
+      row = {std::string(one.metric->key), material.subject->schedulers[scheduler].label,
              FormatValue(*one.metric, sim::Mean(one.runs.values[scheduler]))};
       const std::vector<std::string> cells = scheduler == material.design.baseline
                                                  ? BaselineCells(one, wide)
@@ -73,7 +73,7 @@ std::vector<std::string> WinnerLines(const Material& material) {
     if (!one.headline) continue;
     std::string names;
     for (const std::uint32_t winner : one.comparison.winners)
-      names += (names.empty() ? "" : ", ") + material.subject->schedulers[winner];
+      names += (names.empty() ? "" : ", ") + material.subject->schedulers[winner].label;
     const bool all = one.comparison.winners.size() == material.design.schedulers;
     lines.push_back("best by " + std::string(one.metric->key) + ": " + (all ? "none is shown to beat another" : names));
   }

@@ -19,13 +19,13 @@ Result<RunOutcome> RunPatiently(Arena& arena, const RunRequest& request) {
   }
 }
 
-Status CheckOutputs(const RunRecord& record, const std::vector<std::string>& schedulers, const RunStore& store) {
+Status CheckOutputs(const RunRecord& record, const std::vector<sched::Variant>& schedulers, const RunStore& store) {
   if (record.outcome.outputs.empty()) return Status::Ok();
   for (const RunRecord& other : store.runs()) {
     if (other.run.seed != record.run.seed || other.outcome.outputs.empty()) continue;
     if (other.outcome.outputs == record.outcome.outputs) continue;
-    return Corrupt("the outputs under " + schedulers[record.run.scheduler] + " are not those under " +
-                   schedulers[other.run.scheduler] + ", of the same jobs and data (seed " +
+    return Corrupt("the outputs under " + schedulers[record.run.scheduler].label + " are not those under " +
+                   schedulers[other.run.scheduler].label + ", of the same jobs and data (seed " +
                    std::to_string(record.run.seed) +
                    "): a job of the workload gives other results in every run, or one of these runs went wrong");
   }
@@ -34,8 +34,8 @@ Status CheckOutputs(const RunRecord& record, const std::vector<std::string>& sch
 
 }  // namespace
 
-Result<Making> MakeRuns(Arena& arena, const Design& design, const std::vector<std::string>& schedulers, RunStore& store,
-                        const RunsWatch& watch) {
+Result<Making> MakeRuns(Arena& arena, const Design& design, const std::vector<sched::Variant>& schedulers,
+                        RunStore& store, const RunsWatch& watch) {
   const bool live = arena.Kind() != "sim";
   bool warm = !live;
   while (const std::optional<PlannedRun> next = NextRun(design, store.Made())) {

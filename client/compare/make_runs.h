@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "client/compare/run_store.h"
+#include "schedulers/settings/variant.h"
 
 namespace millrace::compare {
 
@@ -22,13 +23,13 @@ struct RunsWatch {
 
 enum class Making { kComplete, kStopped };
 
-// Makes the runs that the design has and the store has not. `schedulers` are their names. A live arena makes a run for
-// the warmth first, which is discarded. A run without an outcome is tried kMostAgain more times, unless the failure is
-// kInvalid; kCancelled, which is how a live arena tells of a signal, ends the making of runs as `stop` does.
+// Makes the runs that the design has and the store has not. `schedulers` are those of the design. A live arena makes a
+// run for the warmth first, which is discarded. A run without an outcome is tried kMostAgain more times, unless the
+// failure is kInvalid; kCancelled, which is how a live arena tells of a signal, ends the making of runs as `stop` does.
 //
 // Returns the arena's failure, or kCorrupt if the outputs of a run are not those of the other runs of its seed: then
 // the run is not kept. The rows of tasks and samples are kept of live runs only; the simulator can make them again.
-[[nodiscard]] Result<Making> MakeRuns(Arena& arena, const Design& design, const std::vector<std::string>& schedulers,
+[[nodiscard]] Result<Making> MakeRuns(Arena& arena, const Design& design, const std::vector<sched::Variant>& schedulers,
                                       RunStore& store, const RunsWatch& watch);
 
 // Returns how many runs the design still lacks, if none is disturbed.

@@ -35,8 +35,8 @@ sim::SimOptions OptionsOf(const sim::SimulationFile& file) {
 
 }  // namespace
 
-Result<SimArena> SimArena::Make(DrawSimulation draw, std::uint64_t seed, Options options) {
-  SimArena arena(std::move(draw), std::move(options));
+Result<SimArena> SimArena::Make(DrawSimulation draw, std::uint64_t seed, bool slowdowns) {
+  SimArena arena(std::move(draw), slowdowns);
   MILLRACE_TRY(arena.Draw(seed));
   return arena;
 }
@@ -45,7 +45,7 @@ Status SimArena::Draw(std::uint64_t seed) {
   MILLRACE_ASSIGN(file_, draw_(seed));
   seed_ = seed;
   alone_.clear();
-  if (!options_.slowdowns) return Status::Ok();
+  if (!slowdowns_) return Status::Ok();
   MILLRACE_ASSIGN(alone_, sim::AloneTimes(file_.cluster, file_.workload, OptionsOf(file_)));
   return Status::Ok();
 }
@@ -64,8 +64,10 @@ Result<RunOutcome> SimArena::Run(const RunRequest& request) {
   sim::SimOptions options = OptionsOf(file_);
   options.alone = alone_;
   RunOutcome outcome;
+  const sched::Variant& variant = request.scheduler;
   MILLRACE_ASSIGN(outcome.result,
-                  sim::Simulate(file_.cluster, file_.workload, request.scheduler, options_.settings, options));
+                  sim::Simulate(file_.cluster, file_.workload, variant.scheduler, variant.settings, options));
+  outcome.result.scheduler = variant.label;
   return outcome;
 }
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "client/compare/arena.h"
-#include "schedulers/settings/settings.h"
 #include "schedulers/sim/model/simulate.h"
 #include "schedulers/sim/simulation_file.h"
 
@@ -19,12 +18,8 @@ using DrawSimulation = std::function<Result<sim::SimulationFile>(std::uint64_t s
 
 class SimArena final : public Arena {
  public:
-  struct Options {
-    sched::Settings settings;
-    bool slowdowns = false;  // every job is also run alone
-  };
-  // Draws the workload of `seed` at once. Fails as `draw` does.
-  [[nodiscard]] static Result<SimArena> Make(DrawSimulation draw, std::uint64_t seed, Options options);
+  // Draws the workload of `seed` at once. With `slowdowns` every job is also run alone. Fails as `draw` does.
+  [[nodiscard]] static Result<SimArena> Make(DrawSimulation draw, std::uint64_t seed, bool slowdowns);
 
   [[nodiscard]] std::string Kind() const override { return "sim"; }
   [[nodiscard]] std::vector<NodeRow> Nodes() const override;
@@ -34,11 +29,11 @@ class SimArena final : public Arena {
   [[nodiscard]] const sim::SimulationFile& drawn() const { return file_; }
 
  private:
-  SimArena(DrawSimulation draw, Options options) : draw_(std::move(draw)), options_(std::move(options)) {}
+  SimArena(DrawSimulation draw, bool slowdowns) : draw_(std::move(draw)), slowdowns_(slowdowns) {}
   [[nodiscard]] Status Draw(std::uint64_t seed);
 
   DrawSimulation draw_;
-  Options options_;
+  bool slowdowns_;
   std::uint64_t seed_ = 0;
   sim::SimulationFile file_;
   std::vector<Micros> alone_;

@@ -24,7 +24,7 @@ void AddEstimate(const std::optional<sim::Estimate>& estimate, std::vector<std::
 
 // The cells that say which run it is.
 std::vector<std::string> RunCells(const Material& material, const RunRecord& record) {
-  return {Field(material.subject->schedulers[record.run.scheduler]), std::to_string(record.run.block),
+  return {Field(material.subject->schedulers[record.run.scheduler].label), std::to_string(record.run.block),
           std::to_string(record.run.order), std::to_string(record.run.seed), record.run.second ? "1" : "0"};
 }
 
@@ -45,8 +45,8 @@ std::string ComparisonsCsv(const Material& material) {
     for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
       if (scheduler == baseline) continue;
       const sim::Comparison& comparison = one.comparison.schedulers[scheduler];
-      std::vector<std::string> cells{Field(material.subject->schedulers[scheduler]),
-                                     Field(material.subject->schedulers[baseline]),
+      std::vector<std::string> cells{Field(material.subject->schedulers[scheduler].label),
+                                     Field(material.subject->schedulers[baseline].label),
                                      std::string(one.metric->key),
                                      std::string(one.metric->unit),
                                      one.metric->better == sim::Better::kLower ? "lower" : "higher",

@@ -47,8 +47,9 @@ void WarnOfUnfinishedJobs(const Material& material, std::vector<std::string>* wa
       succeeded += record->outcome.result.summary.succeeded;
     }
     if (succeeded == jobs) continue;
-    warnings->push_back("under " + material.subject->schedulers[scheduler] + " " + std::to_string(jobs - succeeded) +
-                        " of " + std::to_string(jobs) + " jobs did not succeed, so its means are over other jobs");
+    warnings->push_back("under " + material.subject->schedulers[scheduler].label + " " +
+                        std::to_string(jobs - succeeded) + " of " + std::to_string(jobs) +
+                        " jobs did not succeed, so its means are over other jobs");
   }
 }
 
@@ -70,8 +71,8 @@ void WarnOfDifferenceToItself(const Material& material, std::vector<std::string>
     if (same->value <= 1 + practical && same->value >= 1 / (1 + practical)) continue;
     char text[160];
     std::snprintf(text, sizeof text, "%s against itself differs in %s by a factor of %.3f (%.3f to %.3f)",
-                  material.subject->schedulers[material.design.baseline].c_str(), std::string(one.metric->key).c_str(),
-                  same->value, same->low, same->high);
+                  material.subject->schedulers[material.design.baseline].label.c_str(),
+                  std::string(one.metric->key).c_str(), same->value, same->low, same->high);
     warnings->push_back(std::string(text) + ": something other than the scheduler changes from run to run");
   }
 }

@@ -59,24 +59,32 @@ class Exporter {
     std::visit([this](const auto& e) { On(e); }, event);
   }
 
-  Result<std::string> Write(const std::string& file_name) {
-    if (jobs_.empty()) return Invalid(file_name + ": no job was submitted in that time");
-    if (nodes_.empty()) return Invalid(file_name + ": no node has joined");
+  Result<ExportedWorkload> Write(const std::string& file_name) {
+    if (jobs_.empty()) return NotFound(file_name + ": no job was submitted in that time");
+    if (nodes_.empty()) return NotFound(file_name + ": no node has joined");
     for (const auto& [id, job] : jobs_) {
       for (const TaskKind kind : kTaskKinds) of_all_[kind].Add(job.times[kind]);
     }
     text_ = "# What has happened on a cluster, exported from its journal (docs/simulator.md).\n";
     WriteCluster();
-    Micros first = jobs_.begin()->second.submitted;
-    for (const auto& [id, job] : jobs_) first = std::min(first, job.submitted);
-    for (const auto& [id, job] : jobs_) WriteJob(id, job, first);
-    return std::move(text_);
+    ExportedWorkload exported;
+    exported.begin = jobs_.begin()->second.submitted;
+    for (const auto& [id, job] : jobs_) exported.begin = std::min(exported.begin, job.submitted);
+    for (const auto& [id, job] : jobs_) {
+      WriteJob(id, job, exported.begin);
+      exported.jobs[id] = static_cast<std::uint32_t>(exported.jobs.size());
+    }
+    for (const auto& [id, number] : numbers_) exported.nodes[id] = NodeId{static_cast<std::uint32_t>(number)};
+    exported.scheduler = std::move(in_force_.name), exported.settings = std::move(in_force_.settings);
+    exported.text = std::move(text_);
+    return exported;
   }
 
  private:
   template <class Other>
   void On(const Other&) {}
 
+  void On(const sched::SchedulerSet& event) { in_force_ = event; }
   void On(const sched::NodeJoined& event) { nodes_[event.node] = event; }
   void On(const sched::JobSubmitted& event) {
     if (now_ >= since_) jobs_[event.job] = {now_, event.spec, {}, 0, 0};
@@ -164,6 +172,7 @@ class Exporter {
   }
 
   Micros since_, now_ = 0;
+  sched::SchedulerSet in_force_;
   std::map<NodeId, sched::NodeJoined> nodes_;
   std::map<NodeId, std::size_t> numbers_;
   std::map<JobId, Job> jobs_;
@@ -174,7 +183,7 @@ class Exporter {
 
 }  // namespace
 
-Result<std::string> ExportWorkload(std::string_view journal, const std::string& file_name, Micros since) {
+Result<ExportedWorkload> ExportWorkload(std::string_view journal, const std::string& file_name, Micros since) {
   MILLRACE_ASSIGN(const std::vector<JournalEntry> lines, ReadJournalLines(journal, file_name));
   Exporter exporter(since);
   for (const JournalEntry& line : lines) {

@@ -8,16 +8,27 @@
 // to run one live, put the program's path there. Thread rule: free functions, any thread.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
+#include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/status.h"
 
 namespace millrace::sim {
 
-// Returns the text of the file, with the jobs that were submitted at `since` (by the journal's clock) or later.
-// kInvalid, with file and line, for a line that is no event; also if there are no such jobs, or no nodes.
-[[nodiscard]] Result<std::string> ExportWorkload(std::string_view journal, const std::string& file_name, Micros since);
+struct ExportedWorkload {
+  std::string text;                     // of the file
+  std::map<JobId, std::uint32_t> jobs;  // which job of the file each one of the journal is
+  std::map<NodeId, NodeId> nodes;       // and which node
+  Micros begin = 0;                     // time 0 of the file, by the journal's clock: the first submission
+  std::string scheduler, settings;      // that were in force at the end (SchedulerSet); empty if the journal names none
+};
+
+// Returns the file, with the jobs that were submitted at `since` (by the journal's clock) or later. kInvalid, with file
+// and line, for a line that is no event; kNotFound if there are no such jobs, or no nodes.
+[[nodiscard]] Result<ExportedWorkload> ExportWorkload(std::string_view journal, const std::string& file_name,
+                                                      Micros since);
 
 }  // namespace millrace::sim

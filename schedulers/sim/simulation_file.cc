@@ -174,6 +174,7 @@ void ReadTrace(TomlSection& root, const ReadFile& read_file, const Scaling& scal
   }
   Result<Workload> trace = ParseSwim(lines, section->Has("file") ? name : "line", options);
   if (!trace.ok()) return section->Fail(section->Has("file") ? "file" : "lines", trace.status().message());
+  file->trace = std::move(lines);
   trace->jobs.resize(std::min<std::size_t>(trace->jobs.size(), jobs));
   file->live.classes.push_back({"trace", "", "", {}, section->Where()});
   for (SimJob& job : trace->jobs) {

@@ -50,7 +50,8 @@ struct Overrides {
 struct SimulationFile {
   ClusterSpec cluster;
   Workload workload;
-  LiveParts live;  // what a live run needs beside it
+  LiveParts live;     // what a live run needs beside it
+  std::string trace;  // the lines of [trace], which may stand in a file of their own
   std::uint64_t seed = 1;
   Micros stop_at = 0;  // as in SimOptions
 

@@ -137,6 +137,28 @@ class CompareLive(unittest.TestCase):
                 self.assertGreaterEqual(float(run.jobs[after]["submit"]), float(run.jobs[before]["end"]) + 0.05)
         self.assert_nothing_left()
 
+    def test_a_variant_has_a_scheduler_file_of_its_own(self):
+        self.write_workload('block_size = "64K"\n[cluster]\nnodes = 2\nmap_slots = 2\nreduce_slots = 1\n[[jobs]]\nname = "load"\n'
+                            'user = "ann"\nmaps = 6\nmap_time = "0.2s"\nmap_cores = 0\n')
+        capped, out = os.path.join(self.directory, "capped.toml"), os.path.join(self.directory, "out")
+        with open(capped, "w", encoding="utf-8") as f:
+            f.write("[pools.ann]\nmax_maps = 1\n")
+        subprocess.run([MILLRACE, "compare", self.workload, "--on", "local", "--scheduler", "fair,capped=fair", "--settings", f"capped={capped}",
+                        "--repeat", "2", "--no-same-against-same", "-o", out], env={**os.environ, "TMPDIR": self.scratch}, check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
+        with open(os.path.join(out, "comparison.json"), encoding="utf-8") as f:
+            document = json.load(f)
+        most = []  # maps at a time
+        for run in document["details"]:
+            tasks = run["tasks"]
+            maps = [(tasks["start"][i], tasks["end"][i]) for i, kind in enumerate(tasks["kind"]) if kind == "m"]
+            self.assertEqual(len(maps), 6)
+            most.append(max(sum(a <= start < b for a, b in maps) for start, _ in maps))
+        self.assertGreater(most[0], 1)
+        self.assertEqual(most[1], 1)
+        self.assertEqual(document["variants"][1], {"scheduler": "fair", "settings": "[pools.ann]\nmax_maps = 1\n"})
+        self.assert_nothing_left()
+
     def test_a_cluster_that_is_there_is_left_as_it_was(self):
         with Cluster(workers=2, settings=["master.scheduler=capacity"]) as cluster:
             cluster.run("fs", "put", "-", "/in/text", input=words(1, 1000))

@@ -4,28 +4,25 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
 #include <memory>
 #include <optional>
 
 #include "base/console/arguments.h"
 #include "base/console/interrupt.h"
 #include "base/console/json_output.h"
-#include "base/file.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "client/cli/scheduler_names.h"
 #include "client/cli/sim_workload.h"
 #include "client/cli/verbs.h"
+#include "client/compare/command/forms.h"
 #include "client/compare/command/runs_progress.h"
+#include "client/compare/command/subject.h"
 #include "client/compare/document.h"
 #include "client/compare/findings_table.h"
 #include "client/compare/live/live_arena.h"
 #include "client/compare/make_runs.h"
 #include "client/compare/sim_arena.h"
-#include "client/compare/tables.h"
-#include "client/report/report.h"
-#include "schedulers/config/settings_file.h"
 
 namespace millrace::compare {
 namespace {
@@ -50,24 +47,24 @@ constexpr std::uint32_t kLooks[] = {8, 12, 20};
 
 struct CompareWords {
   cli::WorkloadWords workload;
-  std::string scheduler, directory, settings, on = "sim", metric = "turnaround,makespan,fairness", practical, width;
+  cli::SchedulerWords schedulers;
+  std::string directory, on = "sim", metric = "turnaround,makespan,wait", practical, width;
   std::int64_t repeat = 0;
   bool once_each = false, slowdowns = false, force = false, json = false, wide = false, columns = false;
 };
 
 void Declare(Arguments& arguments, CompareWords* words) {
-  arguments.Text("--scheduler", &words->scheduler,
-                 std::string(cli::kSchedulersHelp) + "; the first is the baseline that the others are compared with");
+  cli::DeclareSchedulers(arguments, &words->schedulers,
+                         "; the first is the baseline that the others are compared with");
   arguments.Text("-o,--output", &words->directory, "directory for the report and the runs; a comparison goes on in it");
   arguments.Integer("--repeat", &words->repeat, 2, kMostRepeats,
                     "runs of each scheduler (default: 30 simulated; live 8, or more for many schedulers)");
   arguments.Text("--on", &words->on, "where the runs take place: sim, local, cluster or testbed (default: sim)");
   arguments.Text("--metric", &words->metric,
-                 "at most three metrics that decide, separated by commas (default: turnaround,makespan,fairness)");
+                 "at most three metrics that decide, separated by commas (default: turnaround,makespan,wait)");
   arguments.Text("--practical", &words->practical, "differences up to this size do not matter (default: 3%)");
   arguments.Text("--until-width", &words->width,
                  "in place of --repeat: run until the ratios are known to this share, 8, 12 or 20 runs");
-  arguments.Text("--settings", &words->settings, "scheduler file, like the master's");
   arguments.Flag("--no-same-against-same", &words->once_each, "do not run the baseline a second time in each block");
   arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and compare slowdowns");
   arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
@@ -108,15 +105,6 @@ Result<Words> ParseHeadline(const std::string& text) {
   return keys;
 }
 
-std::string TimeText() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
 // All that is decided before the first run.
 struct Prepared {
   Subject subject;
@@ -128,26 +116,41 @@ struct Prepared {
 
 Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const CompareWords& words,
                                          const std::string& path, const WorkloadSource& source,
-                                         const sim::SimulationFile& file, const sched::Settings& settings) {
+                                         const sim::SimulationFile& file) {
   if (words.on != "sim") {
     MILLRACE_ASSIGN(const sim::Overrides overrides, cli::OverridesOf(words.workload));
-    return MakeLiveArena({.kind = words.on,
-                          .invocation = invocation,
-                          .workload = path,
-                          .overrides = overrides,
-                          .settings_file = words.settings,
-                          .settings = settings});
+    return MakeLiveArena({.kind = words.on, .invocation = invocation, .workload = path, .overrides = overrides});
   }
   MILLRACE_TRY(file.CheckSimulable());
   const auto draw = [source](std::uint64_t drawn) { return source.Draw(drawn); };
-  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, file.seed, {settings, words.slowdowns}));
+  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, file.seed, words.slowdowns));
   return std::unique_ptr<Arena>(std::make_unique<SimArena>(std::move(arena)));
 }
 
-Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source, const Subject& subject,
-                        const Design& design) {
+// Returns the variants whose scheduler file is not the one for all.
+std::vector<sched::Variant> OwnSettings(const Subject& subject) {
+  std::vector<sched::Variant> own;
+  for (const sched::Variant& variant : subject.schedulers) {
+    if (variant.settings_text != subject.settings_text) own.push_back(variant);
+  }
+  return own;
+}
+
+Status CheckNoOwnSettings(const Subject& subject) {
+  const std::vector<sched::Variant> own = OwnSettings(subject);
+  if (own.empty()) return Status::Ok();
+  return Invalid(own.front().label +
+                 " has settings of its own, but on a cluster that is there the scheduler file of "
+                 "its master is in force; compare with --on local or --on sim");
+}
+
+Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source, const sim::SimulationFile& file,
+                        const Subject& subject, const Design& design) {
   std::string schedulers;
-  for (const std::string& name : subject.schedulers) schedulers += (schedulers.empty() ? "" : ",") + name;
+  for (const sched::Variant& variant : subject.schedulers) {
+    schedulers += schedulers.empty() ? "" : ",";
+    schedulers += (variant.label == variant.scheduler ? "" : variant.label + "=") + variant.scheduler;
+  }
   Conditions conditions{{"the version", kVersion},
                         {"--on", subject.where},
                         {"--scheduler", schedulers},
@@ -155,23 +158,24 @@ Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source,
                         {"--no-same-against-same", design.same_against_same ? "no" : "yes"},
                         {"--slowdown", words.slowdowns ? "yes" : "no"},
                         {"the scheduler file", subject.settings_text}};
-  for (auto& condition : source.Conditions()) conditions.push_back(std::move(condition));
+  for (const sched::Variant& variant : OwnSettings(subject))
+    conditions.emplace_back("the scheduler file of " + variant.label, variant.settings_text);
+  for (auto& condition : source.Conditions(file)) conditions.push_back(std::move(condition));
   return conditions;
 }
 
 // Reads what is compared and by which measure.
 Status ReadQuestion(const CompareWords& words, Prepared* prepared) {
   Subject& subject = prepared->subject;
-  if (!words.settings.empty()) {
-    MILLRACE_ASSIGN(subject.settings_text, ReadWholeFile(words.settings));
-    MILLRACE_ASSIGN(subject.settings, sched::ParseSettings(subject.settings_text, words.settings));
-  }
-  MILLRACE_ASSIGN(subject.schedulers, cli::ParseSchedulers(words.scheduler, subject.settings));
+  MILLRACE_ASSIGN(cli::Schedulers schedulers, cli::ReadSchedulers(words.schedulers));
+  subject.schedulers = std::move(schedulers.variants);
+  subject.settings_text = std::move(schedulers.settings_text);
   if (subject.schedulers.size() == 1 && words.once_each)
     return Invalid("--scheduler names one scheduler only, so there is nothing to compare it with");
   MILLRACE_ASSIGN(subject.headline, ParseHeadline(words.metric));
   if (words.on != "sim" && words.on != "local" && words.on != "cluster" && words.on != "testbed")
     return Invalid("--on " + Quote(words.on) + " is not one of sim, local, cluster and testbed");
+  if (words.on == "cluster" || words.on == "testbed") MILLRACE_TRY(CheckNoOwnSettings(subject));
   const bool slowdown =
       std::find(subject.headline.begin(), subject.headline.end(), "slowdown") != subject.headline.end();
   if (slowdown && !words.slowdowns && words.on == "sim")
@@ -201,21 +205,18 @@ Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
   MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
   Subject& subject = prepared.subject;
-  MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, source, file, subject.settings));
+  MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, source, file));
   subject.where = prepared.arena->Kind();
   subject.nodes = prepared.arena->Nodes();
   subject.workload_name = file.workload.name;
   subject.workload_text = source.text();
-  subject.machine = ThisMachine();
-  subject.at = TimeText();
-  subject.command = {"millrace", kVerb};
-  subject.command.insert(subject.command.end(), args.begin(), args.end());
+  FillSubject(kVerb, args, &subject);
   Design& design = prepared.design;
   design.schedulers = static_cast<std::uint32_t>(subject.schedulers.size());
   design.seed = file.seed;
   design.same_against_same = !words.once_each;
   design.blocks = BlocksFor(words, subject, design);
-  prepared.conditions = ConditionsOf(words, source, subject, design);
+  prepared.conditions = ConditionsOf(words, source, file, subject, design);
   return prepared;
 }
 
@@ -247,49 +248,11 @@ Result<Making> MakeAllRuns(Prepared* prepared, RunStore& store, RunsProgress& pr
   return Making::kComplete;
 }
 
-// The simulator makes a run again to have its rows of tasks; of a live run they were kept.
-Status AddDetails(Arena& arena, Material* material) {
-  for (const RunRecord* median : MedianRuns(material->design, material->counting)) {
-    DetailedRun& run = material->details.emplace_back();
-    run.scheduler = median->run.scheduler, run.seed = median->run.seed;
-    if (arena.Kind() != "sim") {
-      run.outcome = median->outcome;
-      continue;
-    }
-    MILLRACE_ASSIGN(run.outcome, arena.Run({material->subject->schedulers[run.scheduler], run.seed}));
-  }
-  return Status::Ok();
-}
-
-// What is written once all runs are there.
-constexpr const char *kDocument = "comparison.json", *kComparisons = "comparisons.csv", *kRuns = "runs.csv",
-                     *kJobs = "jobs.csv", *kReport = "report.html";
-
-Status WriteAllForms(const std::string& directory, const Material& material) {
-  const auto write = [&directory](const char* name, const std::string& text) {
-    return WriteFileDurably(directory + "/" + name, text);
-  };
-  MILLRACE_TRY(write(kComparisons, ComparisonsCsv(material)));
-  MILLRACE_TRY(write(kRuns, RunsCsv(material)));
-  MILLRACE_TRY(write(kJobs, JobsCsv(material)));
-  const std::string document = TextOf(DocumentOf(material));
-  MILLRACE_TRY(write(kDocument, document));
-  return report::WriteReport(document, directory + "/" + kReport);
-}
-
-// As long as no run is there, what was written is of another comparison.
-Status RemoveOldForms(const std::string& directory, const RunStore& store) {
-  if (!store.runs().empty()) return Status::Ok();
-  for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs})
-    MILLRACE_TRY(RemoveTree(directory + "/" + name));
-  return Status::Ok();
-}
-
 std::string TextForPeople(const CompareWords& words, const Material& material) {
   std::string text = cli::FormatTable(FindingsTable(material, words.wide)) + "\n";
   for (const std::string& line : WinnerLines(material)) text += Printable(line) + "\n";
   text += std::to_string(material.design.blocks) + " runs of each scheduler; ratios are to " +
-          material.subject->schedulers[material.design.baseline] + "; the report is " + words.directory +
+          material.subject->schedulers[material.design.baseline].label + "; the report is " + words.directory +
           "/report.html, with tables and figures beside it\n";
   return text;
 }
@@ -312,7 +275,7 @@ int Compare(const Invocation& invocation, const CompareWords& words, Prepared& p
   if (!store.ok()) return FailToStart(invocation, store.status());
   if (const Status removed = RemoveOldForms(words.directory, *store); !removed.ok())
     return FailToStart(invocation, removed);
-  RunsProgress progress(invocation.console, prepared.subject.schedulers, [] {
+  RunsProgress progress(invocation.console, LabelsOf(prepared.subject.schedulers), [] {
     return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
   });
@@ -357,7 +320,7 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
     return invocation.Fail(kVerb, Invalid(what + " is missing; see `millrace compare --help`"), kWrongUsage);
   };
   if (arguments.operands().empty()) return missing("WORKLOAD");
-  if (words.scheduler.empty()) return missing("--scheduler");
+  if (words.schedulers.schedulers.empty()) return missing("--scheduler");
   if (words.directory.empty()) return missing("-o DIR");
   Result<Prepared> prepared = Prepare(invocation, words, arguments.operands()[0], args);
   if (!prepared.ok()) return FailToStart(invocation, prepared.status());

@@ -13,7 +13,7 @@
 namespace millrace::compare {
 
 Result<std::unique_ptr<Arena>> ClusterArena::Make(LiveOptions options) {
-  MILLRACE_TRY(LoadLive(options, options.overrides.seed.value_or(1), "/compare").status());
+  MILLRACE_TRY(LoadLive(options, options.overrides.seed.value_or(1), {}, "/compare").status());
   MILLRACE_ASSIGN(TempDir scratch, TempDir::Make("millrace-compare-"));
   std::unique_ptr<ClusterArena> arena(new ClusterArena(std::move(options), std::move(scratch)));
   MILLRACE_TRY(arena->Connect());
@@ -69,7 +69,7 @@ Status ClusterArena::CheckNodes(job::JobClient& client) const {
 
 Result<RunOutcome> ClusterArena::Run(const RunRequest& request) {
   MILLRACE_TRY(CheckInterrupt(signals_));
-  MILLRACE_ASSIGN(LiveWorkload workload, LoadLive(options_, request.seed, root_));
+  MILLRACE_ASSIGN(LiveWorkload workload, LoadLive(options_, request.seed, request.scheduler.settings, root_));
   job::JobClient client(*files_);
   MILLRACE_TRY(AwaitIdle(client));
   MILLRACE_TRY(CheckNodes(client));
@@ -82,7 +82,7 @@ Result<RunOutcome> ClusterArena::Run(const RunRequest& request) {
        .replication = std::min(workload.file.workload.placement.replication, static_cast<std::uint32_t>(rows_.size()))},
       &stored_));
   MILLRACE_TRY(StoreExecutables(*files_, workload.executables));
-  MILLRACE_TRY(client.SetScheduler(request.scheduler));
+  MILLRACE_TRY(client.SetScheduler(request.scheduler.scheduler));
   if (!options_.keep_profiles) MILLRACE_TRY(client.ForgetPrograms().status());
   const MachineUse begin = ReadMachineUse();
   Result<RunOutcome> outcome =

@@ -3,10 +3,12 @@
 //   local              Each run has a cluster of its own on this machine, as `millrace local` makes it, with the nodes,
 //                      racks and slots of the workload file. The data is made once: a cluster is filled with it, ends,
 //                      and each run begins with a copy of its directories, so that every run finds the same blocks on
-//                      the same nodes and nothing else: no profiles, no processes, no other state.
+//                      the same nodes and nothing else: no profiles, no processes, no other state. Its scheduler file
+//                      has the variant's settings.
 //   cluster, testbed   A cluster that is there. Each run waits until it is idle, sets the scheduler, has the master
-//                      forget what it has learnt of programs, and removes its outputs. When the arena ends, the
-//                      data is removed and the scheduler is as it was.
+//                      forget what it has learnt of programs, and removes its outputs. The master's scheduler file
+//                      stays as it is, so the settings of a variant are taken for those in force. When the arena ends,
+//                      the data is removed and the scheduler is as it was.
 //
 // While an arena exists, SIGINT, SIGTERM and SIGHUP do not end the process: a run that is under way, or the next one,
 // returns kCancelled. If the process is killed, what it has started on this machine ends and its files are removed;
@@ -22,7 +24,6 @@
 #include "base/status.h"
 #include "client/cli/invocation.h"
 #include "client/compare/arena.h"
-#include "schedulers/settings/settings.h"
 #include "schedulers/sim/simulation_file.h"
 
 namespace millrace::compare {
@@ -32,8 +33,6 @@ struct LiveOptions {
   cli::Invocation invocation;             // the programs lie beside `self`; `master` is the cluster that is there
   std::string workload;                   // path of the workload file
   sim::Overrides overrides = {};          // but for the seed, which each run has of its own
-  std::string settings_file = {};         // the scheduler file; empty: none. Of `local` alone
-  sched::Settings settings = {};          // what is in it
   std::vector<std::string> daemons = {};  // NAME=VALUE, as `millrace local --set` takes. Of `local` alone
   bool keep_profiles = false;             // what is learnt of programs stays from run to run. Not of `local`
   Micros sample_interval = kSecond;       // between the samples of a result

@@ -23,7 +23,8 @@ void AddCost(const job::SchedulerView::Cost& before, const job::SchedulerView::C
 
 }  // namespace
 
-Result<LiveWorkload> LoadLive(const LiveOptions& options, std::uint64_t seed, const std::string& root) {
+Result<LiveWorkload> LoadLive(const LiveOptions& options, std::uint64_t seed, const sched::Settings& settings,
+                              const std::string& root) {
   sim::Overrides overrides = options.overrides;
   overrides.seed = seed;
   LiveWorkload workload;
@@ -33,7 +34,7 @@ Result<LiveWorkload> LoadLive(const LiveOptions& options, std::uint64_t seed, co
   const std::size_t slash = options.workload.rfind('/');
   live.directory = slash == std::string::npos ? "./" : options.workload.substr(0, slash + 1);
   live.data = root + "/data", live.outputs = root + "/out";
-  live.speculates = options.settings.Of<sched::SpeculationSettings>().on();
+  live.speculates = settings.Of<sched::SpeculationSettings>().on();
   MILLRACE_ASSIGN(workload.live, MakeLiveJobs(workload.file, live));
   for (std::size_t i = 0; i < workload.live.jobs.size(); ++i) {
     Result<cli::Prepared> prepared = cli::PrepareRun(options.invocation, workload.live.jobs[i]);
@@ -53,7 +54,7 @@ Status StoreExecutables(dfs::DfsClient& files, const std::set<std::string>& exec
 }
 
 Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options, const cli::Invocation& invocation,
-                           LiveWorkload workload, const std::string& scheduler, const NodeNumbers& nodes,
+                           LiveWorkload workload, const sched::Variant& scheduler, const NodeNumbers& nodes,
                            local::Signals& signals) {
   std::map<std::string, job::StoredExecutable> stored;  // so that each is read once
   for (cli::Prepared& prepared : workload.prepared) {
@@ -67,11 +68,12 @@ Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options, co
                   RunJobs(files, workload.file.workload, workload.prepared, options.patience, signals));
   MILLRACE_ASSIGN(const job::SchedulerView after, client.ShowScheduler());
   sim::JournalView view;
-  view.jobs = run.jobs, view.nodes = nodes, view.begin = run.begin, view.scheduler = scheduler;
+  view.jobs = run.jobs, view.nodes = nodes, view.begin = run.begin, view.scheduler = scheduler.scheduler;
   view.sample_interval = options.sample_interval;
   RunOutcome outcome;
   MILLRACE_ASSIGN(outcome.result,
-                  sim::ResultOfJournal(run.journal, "the journal", workload.file.workload, options.settings, view));
+                  sim::ResultOfJournal(run.journal, "the journal", workload.file.workload, scheduler.settings, view));
+  outcome.result.scheduler = scheduler.label;
   AddCost(before.cost, after.cost, &outcome);
   std::vector<std::string> outputs;
   for (const cli::Prepared& prepared : workload.prepared) outputs.push_back(prepared.request.output);

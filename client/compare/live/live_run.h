@@ -15,6 +15,7 @@
 #include "client/job_client/job_types.h"
 #include "client/local/local_cluster.h"
 #include "dfs/client/dfs_client.h"
+#include "schedulers/settings/variant.h"
 #include "schedulers/sim/simulation_file.h"
 
 namespace millrace::compare {
@@ -28,8 +29,9 @@ struct LiveWorkload {
 };
 
 // Reads the workload as it is drawn for the seed, and asks each job's program what it is. `root`: a directory of the
-// cluster for the data and outputs. kInvalid and kNotFound are mistakes of the file.
-[[nodiscard]] Result<LiveWorkload> LoadLive(const LiveOptions& options, std::uint64_t seed, const std::string& root);
+// cluster for the data and outputs. `settings`: of the scheduler. kInvalid and kNotFound are mistakes of the file.
+[[nodiscard]] Result<LiveWorkload> LoadLive(const LiveOptions& options, std::uint64_t seed,
+                                            const sched::Settings& settings, const std::string& root);
 
 // Which node of the rows each node of a cluster is.
 using NodeNumbers = std::map<NodeId, NodeId>;
@@ -38,7 +40,7 @@ using NodeNumbers = std::map<NodeId, NodeId>;
 // was disturbed is left open.
 [[nodiscard]] Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options,
                                          const cli::Invocation& invocation, LiveWorkload workload,
-                                         const std::string& scheduler, const NodeNumbers& nodes,
+                                         const sched::Variant& scheduler, const NodeNumbers& nodes,
                                          local::Signals& signals);
 
 // Stores the executables in the cluster's file system, so that no job of a run has to.

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMostNodes = 64;
 constexpr const char* kRoot = "/compare";
+constexpr const char* kSchedulerFile = "scheduler.toml";
 // Files of blocks are never written again, so that clusters can share them. Smaller files are copied.
 constexpr std::uintmax_t kLeastShared = 16 << 10;
 
@@ -49,7 +50,7 @@ Status CopyCluster(const std::string& from, const std::string& to) {
 }  // namespace
 
 Result<std::unique_ptr<Arena>> LocalArena::Make(LiveOptions options) {
-  MILLRACE_ASSIGN(const LiveWorkload workload, LoadLive(options, options.overrides.seed.value_or(1), kRoot));
+  MILLRACE_ASSIGN(const LiveWorkload workload, LoadLive(options, options.overrides.seed.value_or(1), {}, kRoot));
   const sim::ClusterSpec& cluster = workload.file.cluster;
   if (cluster.nodes.size() > kMostNodes)
     return Invalid(options.workload + ": the cluster has " + std::to_string(cluster.nodes.size()) +
@@ -71,14 +72,14 @@ std::vector<NodeRow> LocalArena::Nodes() const {
 }
 
 Result<local::ClusterOptions> LocalArena::OptionsOf(const std::string& directory, bool again,
-                                                    const std::string& scheduler) const {
+                                                    const sched::Variant& scheduler) const {
   local::ClusterOptions options;
   options.workers = static_cast<std::int64_t>(cluster_.nodes.size());
-  options.scheduler = scheduler;
+  options.scheduler = scheduler.scheduler;
   options.keep = directory, options.again = again, options.if_killed = directory_.path();
   options.master_settings = {"master.history_jobs=1000000"};
-  if (!options_.settings_file.empty())
-    options.master_settings.push_back("master.scheduler_file=" + options_.settings_file);
+  if (!scheduler.settings_text.empty())
+    options.master_settings.push_back("master.scheduler_file=" + In(kSchedulerFile));
   for (const sim::NodeSpec& node : cluster_.nodes) {
     options.settings_of_worker.push_back({"worker.rack=" + node.rack, "worker.datacenter=" + node.datacenter,
                                           "worker.map_slots=" + std::to_string(node.slots.maps),
@@ -98,7 +99,7 @@ Status LocalArena::Prepare(const LiveWorkload& workload) {
   bool complete = prepared_ && std::ranges::includes(executables_, workload.executables);
   for (const DataFile& file : workload.live.files) complete = complete && stored_.contains(file.name);
   if (complete) return Status::Ok();
-  MILLRACE_ASSIGN(const local::ClusterOptions cluster_options, OptionsOf(In("prepared"), prepared_, ""));
+  MILLRACE_ASSIGN(const local::ClusterOptions cluster_options, OptionsOf(In("prepared"), prepared_, {}));
   MILLRACE_ASSIGN(const local::LocalCluster cluster,
                   local::LocalCluster::Start(options_.invocation.self, cluster_options, signals_));
   const cli::Invocation invocation = At(cluster);
@@ -140,7 +141,7 @@ Result<NodeNumbers> LocalArena::Number(dfs::DfsClient& files) const {
 }
 
 Result<RunOutcome> LocalArena::RunIn(const std::string& directory, LiveWorkload workload,
-                                     const std::string& scheduler) {
+                                     const sched::Variant& scheduler) {
   MILLRACE_ASSIGN(const local::ClusterOptions cluster_options, OptionsOf(directory, true, scheduler));
   MILLRACE_ASSIGN(const local::LocalCluster cluster,
                   local::LocalCluster::Start(options_.invocation.self, cluster_options, signals_));
@@ -153,9 +154,10 @@ Result<RunOutcome> LocalArena::RunIn(const std::string& directory, LiveWorkload 
 
 Result<RunOutcome> LocalArena::Run(const RunRequest& request) {
   MILLRACE_TRY(CheckInterrupt(signals_));
-  MILLRACE_ASSIGN(LiveWorkload workload, LoadLive(options_, request.seed, kRoot));
+  MILLRACE_ASSIGN(LiveWorkload workload, LoadLive(options_, request.seed, request.scheduler.settings, kRoot));
   MILLRACE_TRY(Prepare(workload));
   const std::string directory = In("run");
+  MILLRACE_TRY(WriteFileDurably(In(kSchedulerFile), request.scheduler.settings_text));
   const Status copied = CopyCluster(In("prepared"), directory);
   const MachineUse begin = ReadMachineUse();
   Result<RunOutcome> outcome =

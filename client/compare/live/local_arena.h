@@ -34,13 +34,14 @@ class LocalArena final : public Arena {
         guardian_(std::move(guardian)) {}
 
   [[nodiscard]] std::string In(const std::string& name) const { return directory_.path() + "/" + name; }
-  // Of a cluster in this directory; `again` as in ClusterOptions.
+  // Of a cluster in this directory; `again` as in ClusterOptions. The settings are those in the scheduler file of the
+  // run, if there are any.
   [[nodiscard]] Result<local::ClusterOptions> OptionsOf(const std::string& directory, bool again,
-                                                        const std::string& scheduler) const;
+                                                        const sched::Variant& scheduler) const;
   [[nodiscard]] cli::Invocation At(const local::LocalCluster& cluster) const;
   // Brings the prepared cluster to hold what the workload needs.
   Status Prepare(const LiveWorkload& workload);
-  Result<RunOutcome> RunIn(const std::string& directory, LiveWorkload workload, const std::string& scheduler);
+  Result<RunOutcome> RunIn(const std::string& directory, LiveWorkload workload, const sched::Variant& scheduler);
   // Says which row each node of the cluster is: nodes of one place and size are taken in the order of their ids.
   Result<NodeNumbers> Number(dfs::DfsClient& files) const;
 

@@ -16,6 +16,10 @@
     const names = array(raw.schedulers).map((name, index) => text(name, `scheduler ${index + 1}`));
     const baseline = names[design.baseline] !== undefined ? design.baseline : 0;
     const schedulers = names.map((name, index) => ({index, name, baseline: index === baseline}));
+    const variants = names.map((name, index) => {
+      const variant = object(array(raw.variants)[index]);
+      return {name, scheduler: text(variant.scheduler, name), settings: text(variant.settings, object(raw.made).settings)};
+    });
     const of = (row) => schedulers[object(row).scheduler];
     const rows = (value) =>
       array(value)
@@ -67,6 +71,7 @@
       raw,
       schedulers,
       names,
+      variants,
       baseline,
       metrics,
       metric,

@@ -152,9 +152,14 @@
       ]),
     );
     if (list.length > 0) element.append(nodes(data));
+    const common = report.text(data.made.settings);
+    const own = data.variants
+      .filter(({name, scheduler, settings}) => name !== scheduler || settings !== common)
+      .map(({name, scheduler, settings}) => [`${name}: the settings of ${scheduler}`, settings || "none"]);
     for (const [title, text] of [
       ["The workload file", workload.file],
-      ["The settings of the schedulers", data.made.settings],
+      ["The settings of the schedulers", common],
+      ...own,
     ]) {
       if (report.text(text) !== "") element.append(behind(title, () => make("pre", {tabindex: 0}, report.text(text))));
     }

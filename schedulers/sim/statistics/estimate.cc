@@ -10,6 +10,9 @@
 namespace millrace::sim {
 namespace {
 
+// Of a resample, as a share of the deviation of the values.
+constexpr double kLeastDeviation = 0.25;
+
 double StandardError(const std::vector<double>& values) {
   return Deviation(values) / std::sqrt(static_cast<double>(values.size()));
 }
@@ -18,16 +21,17 @@ bool AllAlike(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [&](double value) { return value == values.front(); });
 }
 
-// Returns t* of resamples, in rising order. One whose values are all alike has no t* and is drawn anew.
+// Returns t* of resamples, in rising order. Requires: the values are not all alike.
 std::vector<double> ResampledT(const std::vector<double>& values, const Bootstrap& bootstrap) {
   const double mean = Mean(values);
+  const double least = kLeastDeviation * StandardError(values);
   Random random(bootstrap.seed);
   std::vector<double> resample(values.size());
   std::vector<double> t;
   t.reserve(bootstrap.resamples);
   while (t.size() < bootstrap.resamples) {
     for (double& value : resample) value = values[random.Below(values.size())];
-    if (!AllAlike(resample)) t.push_back((Mean(resample) - mean) / StandardError(resample));
+    t.push_back((Mean(resample) - mean) / std::max(StandardError(resample), least));
   }
   std::sort(t.begin(), t.end());
   return t;

@@ -56,6 +56,24 @@ TEST_F(SimVerb, WritesATableAndReports) {
   EXPECT_EQ(std::count(comparison.begin(), comparison.end(), '\n'), 3);
 }
 
+// Three jobs of four maps on eight map slots: with one of them at a time it takes twelve.
+TEST_F(SimVerb, RunsOneSchedulerUnderSeveralSettings) {
+  ASSERT_TRUE(WriteFileDurably(At("one.toml"), "[pool_defaults]\nmax_maps = 1\n").ok());
+  const Said said =
+      Run({At("w.toml"), "--scheduler", "fair, one=fair", "--settings", "one=" + At("one.toml"), "-o", At("r")});
+  EXPECT_EQ(said.status, kDone) << said.err;
+  EXPECT_NE(said.out.find("\none "), std::string::npos) << said.out;
+  EXPECT_NE(Read("r/one/summary.json").find("\"scheduler\": \"one\""), std::string::npos);
+  const std::string comparison = Read("r/comparison.csv");
+  EXPECT_NE(comparison.find("\none,"), std::string::npos) << comparison;
+  const auto makespan = [&](const std::string& label) {
+    const std::string summary = Read("r/" + label + "/summary.json"), key = "\"makespan\": ";
+    return std::stod(summary.substr(summary.find(key) + key.size()));
+  };
+  EXPECT_LT(makespan("fair"), 12 * 10);
+  EXPECT_GE(makespan("one"), 12 * 10);
+}
+
 TEST_F(SimVerb, AStuckRunFailsAndSaysWhichJobsAndWhy) {
   const Said said = Run({At("w.toml"), "--scheduler", "fifo", "--slots", "0,1"});
   EXPECT_EQ(said.status, kFailed);

@@ -8,6 +8,7 @@
 #include "client/compare/make_runs.h"
 #include "client/compare/sim_arena.h"
 #include "client/compare/tables.h"
+#include "tests/client/compare/records.h"
 
 namespace millrace::compare {
 namespace {
@@ -23,8 +24,8 @@ constexpr const char* kSmall =
 // A comparison that was made in the simulator.
 class Compared {
  public:
-  Compared(const std::string& toml, std::vector<std::string> schedulers, std::uint32_t blocks) {
-    subject_.schedulers = std::move(schedulers);
+  Compared(const std::string& toml, const std::vector<std::string>& schedulers, std::uint32_t blocks) {
+    subject_.schedulers = testing::Plain(schedulers);
     subject_.headline = {"turnaround", "makespan", "fairness"};
     subject_.where = "sim";
     material_.subject = &subject_;
@@ -35,7 +36,7 @@ class Compared {
       overrides.seed = seed;
       return sim::ParseSimulation(toml, "w", overrides);
     };
-    SimArena arena = SimArena::Make(draw, 1, {{}, true}).value();
+    SimArena arena = SimArena::Make(draw, 1, true).value();
     subject_.nodes = arena.Nodes();
     EXPECT_EQ(MakeRuns(arena, material_.design, subject_.schedulers, store_, {}).value(), Making::kComplete);
     material_.counting = store_.Counting(blocks);

@@ -46,7 +46,7 @@ class MakeRunsTest : public ::testing::Test {
  protected:
   MakeRunsTest() { design_.schedulers = 2, design_.blocks = 2; }
   [[nodiscard]] Result<Making> Make(const RunsWatch& watch = {}) {
-    return MakeRuns(arena_, design_, {"fifo", "fair"}, store_, watch);
+    return MakeRuns(arena_, design_, testing::Plain({"fifo", "fair"}), store_, watch);
   }
 
   Design design_;

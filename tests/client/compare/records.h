@@ -6,8 +6,16 @@
 #include <vector>
 
 #include "client/compare/run_record.h"
+#include "schedulers/settings/variant.h"
 
 namespace millrace::compare::testing {
+
+// Returns schedulers without labels and settings.
+inline std::vector<sched::Variant> Plain(const std::vector<std::string>& names) {
+  std::vector<sched::Variant> schedulers;
+  for (const std::string& name : names) schedulers.push_back({name, name});
+  return schedulers;
+}
 
 // Returns a job that succeeded, with its times in seconds.
 inline sim::JobRow Job(std::uint32_t index, const std::string& pool, double submit, double start, double end) {

@@ -35,7 +35,8 @@ class NoisyArena final : public Arena {
     sim::SimOptions options;
     options.seed = noise_.Next();
     RunOutcome outcome;
-    MILLRACE_ASSIGN(outcome.result, sim::Simulate(file.cluster, file.workload, request.scheduler, {}, options));
+    MILLRACE_ASSIGN(outcome.result,
+                    sim::Simulate(file.cluster, file.workload, request.scheduler.scheduler, {}, options));
     return outcome;
   }
 
@@ -54,7 +55,7 @@ Claims CompareWithItself(std::uint64_t seed) {
   const TempDir directory = TempDir::Make("same").value();
   RunStore store = RunStore::Open(directory.path() + "/c", {}, design, 6, false).value();
   NoisyArena arena(seed);
-  EXPECT_EQ(MakeRuns(arena, design, {"fair", "fair"}, store, {}).value(), Making::kComplete);
+  EXPECT_EQ(MakeRuns(arena, design, {{"fair", "fair"}, {"fair", "fair"}}, store, {}).value(), Making::kComplete);
   Claims claims;
   for (const JudgedMetric& metric : Judge(design, store.Counting(8), {"turnaround", "makespan", "fairness"}, {})) {
     if (!metric.headline) continue;

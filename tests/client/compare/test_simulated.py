@@ -238,7 +238,7 @@ class CompareTest(unittest.TestCase):
         done = self.compare(self.workload, "--scheduler", "fair", "--repeat", "6", "--json", "-o", self.at("c"))
         found = json.loads(done.stdout)
         self.assertEqual(found["comparisons"], [])
-        for key in ("turnaround", "makespan", "fairness"):
+        for key in ("turnaround", "makespan", "wait"):
             self.assertEqual(found["same_against_same"][key], {"value": 1.0, "low": 1.0, "high": 1.0})
 
     def test_until_it_is_narrow_enough(self):
@@ -315,6 +315,63 @@ class CompareTest(unittest.TestCase):
         self.assertIn("1-0.run", self.refused(*words, status=1))
         os.remove(path)
         self.compare(*words)
+
+    def write(self, name, text):
+        with open(self.at(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.at(name)
+
+    def test_variants_are_one_scheduler_under_several_settings(self):
+        base, capped = self.write("base.toml", "[pools.a]\nweight = 2\n"), self.write("capped.toml", "[pools.a]\nmax_maps = 1\n")
+        self.compare(self.workload, "--scheduler", "fair,capped=fair", "--settings", base, "--settings", f"capped={capped}",
+                     "--repeat", "8", "-o", self.at("c"))
+        document = self.document("c")
+        self.assertEqual(document["schedulers"], ["fair", "capped"])
+        self.assertEqual(document["variants"], [{"scheduler": "fair", "settings": "[pools.a]\nweight = 2\n"},
+                                                {"scheduler": "fair", "settings": "[pools.a]\nmax_maps = 1\n"}])
+        self.assertEqual(document["made"]["settings"], "[pools.a]\nweight = 2\n")
+        self.assertEqual({run["scheduler"] for run in self.table("c", "runs.csv")}, {"fair", "capped"})
+        # Of user a one map runs at a time: two jobs of 30 maps of at least 5 s.
+        makespan = document["comparisons"][1]
+        self.assertEqual((makespan["metric"], makespan["verdict"]), ("makespan", "worse"))
+        self.assertTrue(all(run["metrics"]["makespan"] >= 60 * 5 for run in document["runs"] if run["scheduler"] == 1))
+        for at, file in ((0, base), (1, capped)):  # each is what the simulator makes of the one scheduler and its file
+            alone = subprocess.run([os.path.join(BIN, "millrace"), "sim", self.workload, "--scheduler", "fair", "--settings", file,
+                                    "--seed", "3", "--json"], stdout=subprocess.PIPE, text=True, check=True)
+            run = [run for run in document["runs"] if run["seed"] == 3 and run["scheduler"] == at][0]
+            self.assertAlmostEqual(run["metrics"]["turnaround"], json.loads(alone.stdout)[0]["mean_turnaround"], places=6)
+
+    def test_variants_that_are_not_clear_are_refused(self):
+        a, b = self.write("a.toml", ""), self.write("b.toml", "[fair]\norder = \"fifo\"\n")
+        for words, part in (
+                (("x=fair,x=sjf",), "two variants with the label x"), (("fair,fair=sjf",), "label fair of sjf is the name of another"),
+                (("a/b=fair",), '"a/b"'), (("=fair",), '""'), (("x=fare",), "fare"), (("all=fair",), "another scheduler"),
+                (("fair,eager=fair", "--settings", f"eagr={a}"), "did you mean eager?"),
+                (("fair", "--settings", a, "--settings", b), "LABEL=FILE"),
+                (("fair", "--settings", f"fair={a}", "--settings", f"fair={b}"), "two files for fair"),
+                (("fair", "--settings", f"={a}"), "no label"),
+                (("x=fair", "--settings", f"x={b}", "--on", "cluster"), "--on local"),
+                (("x=fair", "--settings", f"x={b}", "--on", "testbed"), "--on local")):
+            self.assertIn(part, self.refused(self.workload, "-o", self.at("c"), "--scheduler", *words))
+        self.refused(self.workload, "-o", self.at("c"), "--scheduler", "x=fair", "--settings", f"x={self.at('none.toml')}", status=1)
+        self.assertFalse(os.path.exists(self.at("c")))
+
+    def test_other_settings_are_another_comparison(self):
+        words = [self.workload, "--scheduler", "fair,eager=fair", "--repeat", "2", "--settings", f"eager={self.write('e.toml', '')}", "-o", self.at("c")]
+        self.write("e.toml", "[fair]\norder = \"fifo\"\n")
+        self.compare(*words)
+        self.compare(*words)
+        self.write("e.toml", "[fair]\norder = \"sjf\"\n")
+        self.assertIn("the scheduler file of eager was", self.refused(*words))
+
+    def test_another_trace_is_another_comparison(self):
+        line = f"job0\t0\t3\t{1 << 27}\t{1 << 24}\t{1 << 20}\n"
+        self.write("jobs.tsv", line)
+        words = [self.write("t.toml", "[cluster]\nnodes = 2\n[trace]\nfile = \"jobs.tsv\"\n"), "--scheduler", "fifo,fair", "--repeat", "2", "-o", self.at("c")]
+        self.compare(*words)
+        self.compare(*words)
+        self.write("jobs.tsv", line.replace("\t3\t", "\t4\t").replace(str(1 << 27), str(1 << 28)))
+        self.assertIn("the trace of the workload was", self.refused(*words))
 
     def test_a_job_that_does_not_succeed_is_warned_of(self):
         done = self.compare(self.workload, "--scheduler", "fifo,fair", "--repeat", "2", "--stop-at", "60s", "-o", self.at("c"))

@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   Result<std::unique_ptr<compare::Arena>> arena = compare::MakeLiveArena(options);
   if (!arena.ok()) return fail(arena.status());
   for (int i = 5; i < argc; ++i) {
-    Result<compare::RunOutcome> outcome = (*arena)->Run({argv[i], std::strtoull(argv[4], nullptr, 10)});
+    Result<compare::RunOutcome> outcome = (*arena)->Run({{argv[i], argv[i]}, std::strtoull(argv[4], nullptr, 10)});
     if (!outcome.ok()) return fail(outcome.status());
     std::printf("run %s %s\n%scost %llu %.9f %.6f\ntasks %zu %zu %s\n", outcome->result.scheduler.c_str(),
                 outcome->outputs.c_str(), sim::JobsCsv(outcome->result).c_str(),

@@ -247,7 +247,7 @@ def document(name, jobs=60, tasks=1500, nodes=10, schedulers=("fair", "fair+dela
         "cluster": {"map_slots": nodes * 2, "reduce_slots": nodes, "nodes": places},
         "design": {"repeat": repeat, "seeds": [100 + b for b in range(repeat)], "baseline": 0, "headline": [m["key"] for m in METRICS if m["headline"]], "practical": 0.03,
                    "confidence": 0.95, "same_against_same": bool(twice), "significance_possible": repeat >= 6},
-        "schedulers": list(schedulers), "metrics": METRICS, "runs": runs, "comparisons": comparisons,
+        "schedulers": list(schedulers), "variants": [{"scheduler": s, "settings": "[delay]\nmode = \"auto\"\n"} for s in schedulers], "metrics": METRICS, "runs": runs, "comparisons": comparisons,
         "same_against_same": {m["key"]: estimate([b["metrics"][m["key"]] / a["metrics"][m["key"]] for a, b in zip(once, twice)], True) for m in METRICS} if len(twice) > 1 else {},
         "winners": {m["key"]: winners(m["key"], comparisons, len(schedulers)) for m in METRICS if m["headline"]},
         "sources": sources, "details": details, "turnarounds": turnarounds, "slowdowns": slowdowns, "late": late, "simulated": None, "warnings": [],

@@ -1,0 +1,102 @@
+#include "client/compare/advise/advice.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "schedulers/sim/statistics/estimate.h"
+
+namespace millrace::compare {
+namespace {
+
+// These are told if they get worse. What is left out follows from one of them, or matters to no user.
+constexpr std::string_view kCosts[] = {"turnaround", "makespan",   "wait",       "turnaround_p95",   "distance",
+                                       "late",       "node_local", "rack_bytes", "datacenter_bytes", "preempted"};
+
+double MeanOf(const JudgedMetric& one, std::uint32_t scheduler) { return sim::Mean(one.runs.values[scheduler]); }
+
+const JudgedMetric* FindJudged(const Material& material, const Metric& metric) {
+  const auto at = std::ranges::find(material.judged, &metric, &JudgedMetric::metric);
+  return at == material.judged.end() ? nullptr : &*at;
+}
+
+bool IsBetter(const Metric& metric, double one, double other) {
+  return metric.better == sim::Better::kLower ? one < other : one > other;
+}
+
+// Returns the best of those that serve best and are shown to be better than the one in force.
+std::optional<std::uint32_t> Recommended(const JudgedMetric& one) {
+  std::optional<std::uint32_t> best;
+  for (const std::uint32_t winner : one.comparison.winners) {
+    if (one.comparison.schedulers[winner].verdict != sim::Verdict::kBetter) continue;
+    if (!best || IsBetter(*one.metric, MeanOf(one, winner), MeanOf(one, *best))) best = winner;
+  }
+  return best;
+}
+
+std::vector<Cost> CostsOf(const Material& material, const Metric& decides, std::uint32_t scheduler) {
+  std::vector<Cost> costs;
+  for (const JudgedMetric& one : material.judged) {
+    const sim::Comparison& comparison = one.comparison.schedulers[scheduler];
+    const bool told = std::ranges::find(kCosts, one.metric->key) != std::end(kCosts);
+    if (one.metric == &decides || !told || comparison.verdict != sim::Verdict::kWorse) continue;
+    costs.push_back({one.metric, MeanOf(one, material.design.baseline), MeanOf(one, scheduler), comparison});
+  }
+  return costs;
+}
+
+}  // namespace
+
+std::string_view AdviceName(AdviceKind kind) {
+  switch (kind) {
+    case AdviceKind::kChange:
+      return "change";
+    case AdviceKind::kKeep:
+      return "keep";
+    case AdviceKind::kNone:
+      return "none";
+  }
+  return "none";
+}
+
+Advice AdviceOf(const Material& material, const Metric& metric) {
+  Advice advice;
+  advice.metric = &metric;
+  const JudgedMetric* const judged = FindJudged(material, metric);
+  const std::string in_force = material.subject->schedulers[material.design.baseline].label;
+  if (judged == nullptr) {
+    advice.why = "Not every run has a value of " + std::string(metric.name) + ", so nothing can be said.";
+    return advice;
+  }
+  advice.best = judged->comparison.winners;
+  advice.before = MeanOf(*judged, material.design.baseline);
+  advice.recommended = Recommended(*judged);
+  const bool among = std::ranges::find(advice.best, material.design.baseline) != advice.best.end();
+  if (among || !advice.recommended) {
+    advice.kind = AdviceKind::kKeep, advice.recommended.reset();
+    advice.why =
+        "No scheduler is shown to serve better than " + in_force + ", which is in force: nothing would have to change.";
+    return advice;
+  }
+  const std::uint32_t to = *advice.recommended;
+  advice.kind = AdviceKind::kChange;
+  advice.why =
+      material.subject->schedulers[to].label + " is shown to serve better than " + in_force + ", which is in force.";
+  advice.after = MeanOf(*judged, to);
+  advice.gain = judged->comparison.schedulers[to];
+  const std::vector<double>& mine = judged->runs.values[material.design.baseline];
+  const std::vector<double>& its = judged->runs.values[to];
+  advice.runs = static_cast<std::uint32_t>(its.size());
+  for (std::size_t i = 0; i < its.size(); ++i) advice.better_in += IsBetter(metric, its[i], mine[i]) ? 1 : 0;
+  advice.costs = CostsOf(material, metric, to);
+  return advice;
+}
+
+Advice TooLittle(std::size_t jobs) {
+  Advice advice;
+  advice.why = "The history has " + std::to_string(jobs) + (jobs == 1 ? " job" : " jobs") + ", and fewer than " +
+               std::to_string(kFewestJobs) +
+               " are too few to advise by: take a longer time (--since), or wait for more.";
+  return advice;
+}
+
+}  // namespace millrace::compare

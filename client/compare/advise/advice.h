@@ -1,0 +1,56 @@
+// Advice: which schedulers would have served a cluster best by one goal, and what a change to one of them would bring
+// and cost, from simulated runs in pairs (client/compare). Thread rule: values and free functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/compare/document.h"
+
+namespace millrace::compare {
+
+enum class AdviceKind : std::uint8_t {
+  kChange,  // another scheduler is shown to serve better than the one in force
+  kKeep,    // none is
+  kNone     // the history is too small to say
+};
+[[nodiscard]] std::string_view AdviceName(AdviceKind kind);  // "change", "keep", "none"
+
+// A metric by which the recommended scheduler is shown to be worse than the one in force.
+struct Cost {
+  const Metric* metric = nullptr;
+  double before = 0, after = 0;  // means
+  sim::Comparison comparison;
+};
+
+// What the simulator makes of the history under the scheduler in force, beside what really happened.
+struct ModelCheck {
+  double live = 0, simulated = 0;
+};
+
+struct Advice {
+  AdviceKind kind = AdviceKind::kNone;
+  std::string why;  // a sentence
+  const Metric* metric = nullptr;
+  std::vector<std::uint32_t> best;           // schedulers that none other is shown to beat, in rising order
+  std::optional<std::uint32_t> recommended;  // of kChange
+  double before = 0, after = 0;              // means of the metric under the scheduler in force and the recommended one
+  sim::Comparison gain;                      // of the recommended one
+  std::uint32_t better_in = 0, runs = 0;     // pairs of runs in which it was better
+  std::vector<Cost> costs;
+  std::optional<ModelCheck> model;
+};
+
+// Fewer jobs than this are no history to advise by.
+inline constexpr std::size_t kFewestJobs = 20;
+
+// Returns the advice of a comparison whose baseline is the scheduler in force and whose headline is `metric` alone. Of
+// several that serve best it recommends the one with the best mean; of equal ones the first.
+[[nodiscard]] Advice AdviceOf(const Material& material, const Metric& metric);
+
+// Returns that the history has too few jobs.
+[[nodiscard]] Advice TooLittle(std::size_t jobs);
+
+}  // namespace millrace::compare

@@ -1,0 +1,26 @@
+// Advice for people and for programs. Thread rule: free functions, any thread.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "client/compare/advise/advice.h"
+#include "client/compare/advise/history.h"
+
+namespace millrace::compare {
+
+// What has to be done for the recommended scheduler to be in force.
+struct Change {
+  std::string command;   // `millrace scheduler set NAME`; empty if the scheduler stays and only its settings change
+  std::string settings;  // lines of the scheduler file; empty if it stays as it is
+};
+// Requires: a scheduler is recommended.
+[[nodiscard]] Change ChangeOf(const Advice& advice, const Material& material, const History& history);
+
+// Both of an advice that comes from a comparison; `material` has what it was made of.
+[[nodiscard]] std::string AdviceText(const Advice& advice, const Material& material, const History& history);
+[[nodiscard]] nlohmann::ordered_json AdviceJson(const Advice& advice, const Material& material, const History& history);
+// Of one that does not.
+[[nodiscard]] nlohmann::ordered_json AdviceJson(const Advice& advice);
+
+}  // namespace millrace::compare

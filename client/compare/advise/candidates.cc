@@ -1,0 +1,59 @@
+#include "client/compare/advise/candidates.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "schedulers/policies/catalog.h"
+#include "schedulers/policies/simple/capacity_settings.h"
+
+namespace millrace::compare {
+namespace {
+
+// What there is in a history for a scheduler to work on.
+struct Matter {
+  bool deadlines = false, queues = false, datacenters = false, places = false, reduces = false, pools = false;
+};
+
+Matter MatterOf(const sim::SimulationFile& history, const sched::Settings& settings) {
+  std::set<std::string> datacenters, pools;
+  Matter matter;
+  for (const sim::NodeSpec& node : history.cluster.nodes) datacenters.insert(node.datacenter);
+  for (const sim::SimJob& job : history.workload.jobs) {
+    pools.insert(job.pool.empty() ? job.user : job.pool);
+    matter.deadlines = matter.deadlines || job.deadline > 0;
+    matter.reduces = matter.reduces || !job.reduces.empty();
+    matter.places = matter.places ||
+                    std::any_of(job.maps.begin(), job.maps.end(), [](const sim::SimMap& map) { return map.bytes > 0; });
+  }
+  matter.places = matter.places && history.cluster.nodes.size() > 1;
+  matter.queues = !settings.Named<sched::QueueSettings>().empty();
+  matter.datacenters = datacenters.size() > 1;
+  matter.pools = pools.size() > 1;
+  return matter;
+}
+
+bool Fits(std::string_view policy, const Matter& matter) {
+  if (policy == "edf" || policy == "cp") return matter.deadlines;
+  if (policy == "capacity") return matter.queues;
+  if (policy.starts_with("joss")) return matter.datacenters && matter.places;
+  if (policy == "dl" || policy.starts_with("lsap")) return matter.places;
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> CandidatesFor(const sim::SimulationFile& history, const sched::Settings& settings) {
+  const Matter matter = MatterOf(history, settings);
+  std::vector<std::string> names;
+  for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
+    if (Fits(policy.name, matter)) names.push_back(policy.name);
+  }
+  if (matter.places) names.insert(names.end(), {"fifo+delay", "fair+delay"});
+  if (matter.reduces) names.emplace_back("fair+ccs");
+  if (matter.places && matter.reduces) names.emplace_back("fair+delay+ccs");
+  if (matter.pools) names.emplace_back("fair+preempt");
+  return names;
+}
+
+}  // namespace millrace::compare

@@ -1,0 +1,79 @@
+#include "client/compare/advise/history.h"
+
+#include <memory>
+#include <utility>
+
+#include "client/cli/history_command.h"
+#include "client/cli/sim_workload.h"
+#include "client/compare/advise/redraw.h"
+#include "client/job_client/job_client.h"
+#include "schedulers/config/settings_text.h"
+#include "schedulers/sim/export_workload.h"
+#include "schedulers/sim/journal_result.h"
+
+namespace millrace::compare {
+namespace {
+
+// Draws by `draw`, which gives the same jobs for every seed, and has other ones for all seeds but `as_it_was`.
+DrawSimulation Redrawing(DrawSimulation draw, std::uint64_t as_it_was) {
+  return [draw = std::move(draw), as_it_was](std::uint64_t seed) -> Result<sim::SimulationFile> {
+    MILLRACE_ASSIGN(sim::SimulationFile file, draw(seed));
+    if (seed != as_it_was) file.workload = Redraw(file.workload, seed);
+    return file;
+  };
+}
+
+Result<std::optional<sim::SimResult>> WhatHappened(const std::string& journal, const sim::ExportedWorkload& exported,
+                                                   const History& history) {
+  sim::JournalView view;
+  view.jobs = exported.jobs, view.nodes = exported.nodes, view.begin = exported.begin, view.task_rows = false;
+  view.scheduler = history.in_force.scheduler;
+  MILLRACE_ASSIGN(sim::SimResult result,
+                  sim::ResultOfJournal(journal, "the journal", history.file.workload, history.in_force.settings, view));
+  if (result.summary.unfinished > 0) return std::optional<sim::SimResult>{};
+  return std::optional<sim::SimResult>(std::move(result));
+}
+
+}  // namespace
+
+Result<History> HistoryOfCluster(const cli::Invocation& invocation, const std::string& since) {
+  MILLRACE_ASSIGN(const Micros begin, cli::TimeAgo(since));
+  MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, invocation.Connect());
+  job::JobClient client(*files);
+  MILLRACE_ASSIGN(const job::SchedulerView view, client.ShowScheduler());
+  MILLRACE_ASSIGN(const std::string journal, cli::ReadWholeJournal(client));
+  MILLRACE_ASSIGN(sim::ExportedWorkload exported, sim::ExportWorkload(journal, "the journal", begin));
+  History history;
+  history.name = "the last " + since, history.settings_file = view.file;
+  history.in_force = {view.name, view.name, exported.settings, {}};
+  MILLRACE_ASSIGN(history.in_force.settings, sched::ReadSettings(exported.settings));
+  MILLRACE_ASSIGN(history.file, sim::ParseSimulation(exported.text, "the history", {}));
+  MILLRACE_ASSIGN(history.live, WhatHappened(journal, exported, history));
+  history.text = std::move(exported.text);
+  history.redrawn = history.of_cluster = true;
+  const auto as_it_was = [file = history.file](std::uint64_t seed) {
+    Result<sim::SimulationFile> drawn = file;
+    drawn->seed = seed;
+    return drawn;
+  };
+  history.draw = Redrawing(as_it_was, history.file.seed);
+  return history;
+}
+
+Result<History> HistoryOfFile(const std::string& path, sched::Variant in_force, std::int64_t seed) {
+  cli::WorkloadWords words;
+  words.seed = seed;
+  MILLRACE_ASSIGN(const cli::WorkloadSource source, cli::WorkloadSource::Read(words, path));
+  History history;
+  history.in_force = std::move(in_force);
+  history.draw = [source](std::uint64_t drawn) { return source.Draw(drawn); };
+  MILLRACE_ASSIGN(history.file, source.Draw(std::nullopt));
+  MILLRACE_TRY(history.file.CheckSimulable());
+  history.name = history.file.workload.name, history.text = source.text();
+  MILLRACE_ASSIGN(const sim::SimulationFile other, history.draw(history.file.seed + 1));
+  history.redrawn = CanRedraw(history.file.workload) && SameJobs(history.file.workload, other.workload);
+  if (history.redrawn) history.draw = Redrawing(std::move(history.draw), history.file.seed);
+  return history;
+}
+
+}  // namespace millrace::compare

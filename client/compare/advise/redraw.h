@@ -1,0 +1,26 @@
+// Redraw: workloads like one that has happened, so that what is concluded from it does not hang on its accidents.
+//
+// The jobs with the gaps between them are drawn in runs of consecutive ones, from anywhere in the history and around
+// its end (the circular block bootstrap: Politis and Romano 1992; runs of the cube root of the number of jobs: Hall,
+// Horowitz and Jing 1995). So a burst stays a burst, and what a user submits together stays together, while how many
+// large and small jobs there are, and when, differs from draw to draw as between days alike.
+// Thread rule: free functions, any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "schedulers/sim/workload/workload.h"
+
+namespace millrace::compare {
+
+// Returns as many jobs as the workload has, the first one submitted at 0. Requires: it has jobs, and none waits for
+// another one.
+[[nodiscard]] sim::Workload Redraw(const sim::Workload& workload, std::uint64_t seed);
+
+// Returns whether Redraw can draw from it.
+[[nodiscard]] bool CanRedraw(const sim::Workload& workload);
+
+// Returns whether the two have the same jobs, as far as their times and sizes go.
+[[nodiscard]] bool SameJobs(const sim::Workload& a, const sim::Workload& b);
+
+}  // namespace millrace::compare

@@ -1,0 +1,48 @@
+#include "client/compare/command/forms.h"
+
+#include "base/file.h"
+#include "client/compare/judge.h"
+#include "client/compare/tables.h"
+#include "client/report/report.h"
+
+namespace millrace::compare {
+namespace {
+
+constexpr const char *kDocument = "comparison.json", *kComparisons = "comparisons.csv", *kRuns = "runs.csv",
+                     *kJobs = "jobs.csv", *kReport = "report.html";
+
+}  // namespace
+
+Status AddDetails(Arena& arena, Material* material) {
+  for (const RunRecord* median : MedianRuns(material->design, material->counting)) {
+    DetailedRun& run = material->details.emplace_back();
+    run.scheduler = median->run.scheduler, run.seed = median->run.seed;
+    if (arena.Kind() != "sim") {
+      run.outcome = median->outcome;
+      continue;
+    }
+    MILLRACE_ASSIGN(run.outcome, arena.Run({material->subject->schedulers[run.scheduler], run.seed}));
+  }
+  return Status::Ok();
+}
+
+Status WriteAllForms(const std::string& directory, const Material& material) {
+  const auto write = [&directory](const char* name, const std::string& text) {
+    return WriteFileDurably(directory + "/" + name, text);
+  };
+  MILLRACE_TRY(write(kComparisons, ComparisonsCsv(material)));
+  MILLRACE_TRY(write(kRuns, RunsCsv(material)));
+  MILLRACE_TRY(write(kJobs, JobsCsv(material)));
+  const std::string document = TextOf(DocumentOf(material));
+  MILLRACE_TRY(write(kDocument, document));
+  return report::WriteReport(document, directory + "/" + kReport);
+}
+
+Status RemoveOldForms(const std::string& directory, const RunStore& store) {
+  if (!store.runs().empty()) return Status::Ok();
+  for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs})
+    MILLRACE_TRY(RemoveTree(directory + "/" + name));
+  return Status::Ok();
+}
+
+}  // namespace millrace::compare

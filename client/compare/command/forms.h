@@ -1,0 +1,24 @@
+// The forms in which a comparison stands in its directory: report.html, comparison.json and tables (docs/comparing.md).
+// Thread rule: free functions, any thread.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "client/compare/arena.h"
+#include "client/compare/document.h"
+#include "client/compare/run_store.h"
+
+namespace millrace::compare {
+
+// Gives the material the rows of the median run of each scheduler. The simulator makes these runs again; of live runs
+// the rows were kept.
+[[nodiscard]] Status AddDetails(Arena& arena, Material* material);
+
+// Writes all forms. Requires: the material has its details.
+[[nodiscard]] Status WriteAllForms(const std::string& directory, const Material& material);
+
+// Removes the forms if the store has no run: then they are of another comparison.
+[[nodiscard]] Status RemoveOldForms(const std::string& directory, const RunStore& store);
+
+}  // namespace millrace::compare

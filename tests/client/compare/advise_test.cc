@@ -1,0 +1,192 @@
+// What `millrace advise` is made of; the command itself is tested by test_advise.py.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "client/compare/advise/advice.h"
+#include "client/compare/advise/candidates.h"
+#include "client/compare/advise/goal.h"
+#include "client/compare/advise/redraw.h"
+#include "client/compare/advise/settings_change.h"
+#include "schedulers/config/settings_file.h"
+#include "tests/client/compare/records.h"
+
+namespace millrace::compare {
+namespace {
+
+sim::SimulationFile File(const std::string& toml) { return sim::ParseSimulation(toml, "w", {}).value(); }
+
+// Job i comes i seconds after the one before it, so that a gap tells which job follows.
+sim::Workload Rising(std::uint32_t count) {
+  sim::Workload workload;
+  Micros now = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    now += i * kSecond;
+    sim::SimJob& job = workload.jobs.emplace_back();
+    job.name = std::to_string(i), job.submit = now;
+  }
+  return workload;
+}
+
+TEST(RedrawTest, RunsOfJobsKeepTheirOrderAndGaps) {
+  const sim::Workload history = Rising(27);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const sim::Workload drawn = Redraw(history, seed);
+    ASSERT_EQ(drawn.jobs.size(), 27u);
+    EXPECT_EQ(drawn.jobs[0].submit, 0);
+    for (std::size_t i = 1; i < 27; ++i) {
+      const int of = std::stoi(drawn.jobs[i].name), before = std::stoi(drawn.jobs[i - 1].name);
+      const Micros gap = drawn.jobs[i].submit - drawn.jobs[i - 1].submit;
+      EXPECT_EQ(gap, of == 0 ? 13'500'000 : of * kSecond) << "seed " << seed;  // 351 s in 26 gaps
+      if (i % 3 != 0) EXPECT_EQ(of, (before + 1) % 27) << "seed " << seed;     // 3 is the cube root of 27
+    }
+  }
+}
+
+TEST(RedrawTest, EveryJobIsDrawnAsOftenAndDrawsDiffer) {
+  const sim::Workload history = Rising(27);
+  std::map<std::string, int> drawn;
+  std::set<std::string> first;
+  for (std::uint64_t seed = 1; seed <= 1'000; ++seed) {
+    const sim::Workload one = Redraw(history, seed);
+    first.insert(one.jobs[0].name);
+    for (const sim::SimJob& job : one.jobs) ++drawn[job.name];
+    EXPECT_TRUE(SameJobs(one, Redraw(history, seed)));
+  }
+  EXPECT_EQ(first.size(), 27u);
+  // 1,000 on average, with a deviation of 3 x sqrt(9,000 x 26) / 27 or so: 55.
+  for (const auto& [name, times] : drawn) EXPECT_NEAR(times, 1'000, 5 * 55) << name;
+  EXPECT_FALSE(SameJobs(history, Redraw(history, 1)));
+}
+
+TEST(RedrawTest, JobsThatWaitForOthersAreLeftAsTheyAre) {
+  sim::Workload history = Rising(3);
+  EXPECT_TRUE(CanRedraw(history));
+  history.jobs[2].after = 1;
+  EXPECT_FALSE(CanRedraw(history));
+  EXPECT_FALSE(CanRedraw({}));
+}
+
+TEST(CandidatesTest, OnlyThoseThatHaveSomethingToWorkOn) {
+  const auto of = [](const std::string& toml, const sched::Settings& settings = {}) {
+    const std::vector<std::string> names = CandidatesFor(File(toml), settings);
+    return std::set<std::string>(names.begin(), names.end());
+  };
+  const std::set<std::string> always{"fifo", "sjf", "mlq", "fair", "fresh-static", "fresh-dynamic"};
+  const std::string asleep = "[cluster]\nnodes = 4\n[[jobs]]\nmaps = 2\nmap_time = 1\nlocated = false\n";
+  EXPECT_EQ(of(asleep), always);
+  std::set<std::string> queues = always;
+  queues.insert("capacity");
+  EXPECT_EQ(of(asleep, sched::ParseSettings("[queues.q]\ncapacity = 100\n", "s").value()), queues);
+  std::set<std::string> deadlines = always;
+  deadlines.insert({"edf", "cp"});
+  EXPECT_EQ(of(asleep + "deadline = 5\n"), deadlines);
+  const auto all =
+      of("[cluster]\nnodes = 4\nracks = 2\ndatacenters = 2\n[[jobs]]\nmaps = 2\nmap_time = 1\nreduces = 1\n"
+         "reduce_time = 1\nuser = [\"a\", \"b\"]\ncount = 2\n");
+  for (const std::string name :
+       {"joss-t", "joss-j", "dl", "lsap", "fair+delay", "fair+ccs", "fair+delay+ccs", "fair+preempt"})
+    EXPECT_TRUE(all.contains(name)) << name;
+  EXPECT_FALSE(all.contains("edf"));
+}
+
+TEST(GoalTest, IsServedByAMetric) {
+  const std::string racks = "[cluster]\nnodes = 4\nracks = 2\n", centers = racks + "datacenters = 2\n";
+  const std::string jobs = "[[jobs]]\nmaps = 1\nmap_time = 1\n", late = jobs + "deadline = 1\n";
+  for (const auto& [goal, toml, key] : {std::tuple("turnaround", racks + jobs, "turnaround"),
+                                        {"makespan", racks + jobs, "makespan"},
+                                        {"fairness", racks + jobs, "distance"},
+                                        {"deadlines", racks + late, "late"},
+                                        {"traffic", racks + jobs, "rack_bytes"},
+                                        {"traffic", centers + jobs, "datacenter_bytes"}})
+    EXPECT_EQ(MetricOfGoal(goal, File(toml)).value()->key, key);
+  for (const auto& [goal, toml, part] : {std::tuple("deadlines", racks + jobs, "no job has had a deadline"),
+                                         {"traffic", "[cluster]\nnodes = 4\nracks = 1\n" + jobs, "one rack only"},
+                                         {"makspan", racks + jobs, "did you mean makespan?"}})
+    EXPECT_NE(MetricOfGoal(goal, File(toml)).status().message().find(part), std::string::npos) << goal;
+}
+
+TEST(SettingsChangeTest, IsTheLinesThatDiffer) {
+  const auto settings = [](const char* toml) { return sched::ParseSettings(toml, "s").value(); };
+  EXPECT_EQ(SettingsChange({}, {}), "");
+  EXPECT_EQ(SettingsChange({}, settings("[delay]\nrack_wait = \"1s\"\n[fair]\norder = \"sjf\"\n")),
+            "[fair]\norder = \"sjf\"\n[delay]\nrack_wait = \"1s\"\n");
+  EXPECT_EQ(
+      SettingsChange(settings("[pools.a]\nmax_maps = 1\n[pools.b]\nweight = 2\n"), settings("[pools.a]\nweight = 1\n")),
+      "[pools.a]\n# without max_maps = 1\n# without [pools.b]\n");
+  // What it says, put into the file, is what was wanted.
+  const sched::Settings wanted = settings("[pools.a]\nweight = 3\nmin_maps = 2\n");
+  EXPECT_EQ(SettingsChange(settings(SettingsChange({}, wanted).c_str()), wanted), "");
+}
+
+// A comparison of made-up runs: of one job that is submitted at 0, starts after `wait` and ends at `end`.
+class Made {
+ public:
+  explicit Made(std::uint32_t schedulers) {
+    subject_.schedulers = testing::Plain({"now", "b", "c", "d"});
+    subject_.schedulers.resize(schedulers);
+    material_.subject = &subject_;
+    material_.design.schedulers = schedulers, material_.design.blocks = 8;
+    material_.design.same_against_same = false;
+    records_.reserve(100);
+  }
+  // Of all 8 blocks; runs differ a little from one another.
+  Made& Add(std::uint32_t scheduler, double wait, double end) {
+    for (std::uint32_t block = 0; block < 8; ++block) {
+      RunRecord& record = records_.emplace_back();
+      record.run.scheduler = scheduler, record.run.block = block, record.run.seed = block;
+      const double factor = 1 + 0.01 * (block * 5 % 8 + scheduler * block % 3);
+      record.outcome = testing::Outcome({testing::Job(0, "a", 0, wait * factor, end * factor)});
+    }
+    return *this;
+  }
+  [[nodiscard]] Advice By(const std::string& key) {
+    material_.counting.clear();
+    for (const RunRecord& record : records_) material_.counting.push_back(&record);
+    material_.judged = Judge(material_.design, material_.counting, {key}, {});
+    return AdviceOf(material_, *FindMetric(key));
+  }
+
+ private:
+  Subject subject_;
+  Material material_;
+  std::vector<RunRecord> records_;
+};
+
+TEST(AdviceTest, TheBestIsRecommendedWithWhatItGains) {
+  const Advice advice = Made(3).Add(0, 1, 100).Add(1, 1, 60).Add(2, 1, 50).By("turnaround");
+  EXPECT_EQ(advice.kind, AdviceKind::kChange);
+  EXPECT_EQ(advice.best, std::vector<std::uint32_t>{2});
+  EXPECT_EQ(advice.recommended, 2u);
+  EXPECT_NEAR(advice.gain.ratio->value, 0.5, 0.02);
+  EXPECT_EQ(advice.better_in, 8u);
+  EXPECT_EQ(advice.runs, 8u);
+  EXPECT_TRUE(advice.costs.empty());
+}
+
+TEST(AdviceTest, WhatIsGivenUpIsTold) {
+  const Advice advice = Made(2).Add(0, 10, 100).Add(1, 30, 50).By("turnaround");
+  ASSERT_EQ(advice.costs.size(), 1u);
+  EXPECT_EQ(advice.costs[0].metric->key, "wait");
+  EXPECT_NEAR(advice.costs[0].comparison.ratio->value, 3, 0.1);
+}
+
+TEST(AdviceTest, ThoseThatCannotBeToldApartServeBestTogether) {
+  const Advice advice = Made(4).Add(0, 1, 100).Add(1, 1, 50).Add(2, 1, 50.5).Add(3, 1, 99).By("turnaround");
+  EXPECT_EQ(advice.best, (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(advice.recommended, 1u);
+}
+
+TEST(AdviceTest, WhereNothingIsBetterNothingChanges) {
+  for (const double other : {100.0, 99.0, 101.0, 200.0}) {
+    const Advice advice = Made(2).Add(0, 1, 100).Add(1, 1, other).By("turnaround");
+    EXPECT_EQ(advice.kind, AdviceKind::kKeep) << other;
+    EXPECT_FALSE(advice.recommended);
+    EXPECT_EQ(advice.best.front(), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace millrace::compare
