@@ -247,14 +247,18 @@ Json DocumentOf(const Material& material) {
           {"turnarounds", TurnaroundsJson(material)},
           {"slowdowns", SlowdownsJson(material)},
           {"late", LateJson(material)},
-          {"simulated", nullptr},
+          {"simulated", material.simulated},
           {"warnings", WarningsOf(material)}};
 }
 
 Json FindingsOf(const Material& material) {
-  return {{"schedulers", material.subject->schedulers}, {"baseline", material.design.baseline},
-          {"comparisons", ComparisonsJson(material)},   {"same_against_same", SameAgainstSameJson(material)},
-          {"winners", WinnersJson(material)},           {"warnings", WarningsOf(material)}};
+  return {{"schedulers", material.subject->schedulers},
+          {"baseline", material.design.baseline},
+          {"comparisons", ComparisonsJson(material)},
+          {"same_against_same", SameAgainstSameJson(material)},
+          {"winners", WinnersJson(material)},
+          {"simulated", material.simulated},
+          {"warnings", WarningsOf(material)}};
 }
 
 std::string TextOf(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }

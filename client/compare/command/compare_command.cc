@@ -17,6 +17,7 @@
 #include "client/cli/scheduler_names.h"
 #include "client/cli/sim_workload.h"
 #include "client/cli/verbs.h"
+#include "client/compare/beside/beside.h"
 #include "client/compare/command/runs_progress.h"
 #include "client/compare/document.h"
 #include "client/compare/findings_table.h"
@@ -53,6 +54,7 @@ struct CompareWords {
   std::string scheduler, directory, settings, on = "sim", metric = "turnaround,makespan,fairness", practical, width;
   std::int64_t repeat = 0;
   bool once_each = false, slowdowns = false, force = false, json = false, wide = false, columns = false;
+  bool simulate = false;
 };
 
 void Declare(Arguments& arguments, CompareWords* words) {
@@ -70,6 +72,8 @@ void Declare(Arguments& arguments, CompareWords* words) {
   arguments.Text("--settings", &words->settings, "scheduler file, like the master's");
   arguments.Flag("--no-same-against-same", &words->once_each, "do not run the baseline a second time in each block");
   arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and compare slowdowns");
+  arguments.Flag("--simulate", &words->simulate,
+                 "simulate each live run as well, with the measured costs of the cluster, and say how far off that is");
   arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
   arguments.Flag("--json", &words->json, "print what came out as JSON");
   arguments.Flag("--wide", &words->wide, "print all metrics and columns, also if they do not fit into 80");
@@ -123,11 +127,12 @@ struct Prepared {
   Design design;
   std::optional<double> width;
   std::unique_ptr<Arena> arena;
+  DrawSimulation draw;
   Conditions conditions;
 };
 
 Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const CompareWords& words,
-                                         const std::string& path, const WorkloadSource& source,
+                                         const std::string& path, const DrawSimulation& draw,
                                          const sim::SimulationFile& file, const sched::Settings& settings) {
   if (words.on != "sim") {
     MILLRACE_ASSIGN(const sim::Overrides overrides, cli::OverridesOf(words.workload));
@@ -139,7 +144,6 @@ Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const Com
                           .settings = settings});
   }
   MILLRACE_TRY(file.CheckSimulable());
-  const auto draw = [source](std::uint64_t drawn) { return source.Draw(drawn); };
   MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, file.seed, {settings, words.slowdowns}));
   return std::unique_ptr<Arena>(std::make_unique<SimArena>(std::move(arena)));
 }
@@ -172,6 +176,8 @@ Status ReadQuestion(const CompareWords& words, Prepared* prepared) {
   MILLRACE_ASSIGN(subject.headline, ParseHeadline(words.metric));
   if (words.on != "sim" && words.on != "local" && words.on != "cluster" && words.on != "testbed")
     return Invalid("--on " + Quote(words.on) + " is not one of sim, local, cluster and testbed");
+  if (words.simulate && words.on == "sim")
+    return Invalid("--simulate needs live runs to simulate; give --on local, cluster or testbed");
   const bool slowdown =
       std::find(subject.headline.begin(), subject.headline.end(), "slowdown") != subject.headline.end();
   if (slowdown && !words.slowdowns && words.on == "sim")
@@ -201,7 +207,8 @@ Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
   MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
   Subject& subject = prepared.subject;
-  MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, source, file, subject.settings));
+  prepared.draw = [source](std::uint64_t seed) { return source.Draw(seed); };
+  MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, prepared.draw, file, subject.settings));
   subject.where = prepared.arena->Kind();
   subject.nodes = prepared.arena->Nodes();
   subject.workload_name = file.workload.name;
@@ -263,15 +270,17 @@ Status AddDetails(Arena& arena, Material* material) {
 
 // What is written once all runs are there.
 constexpr const char *kDocument = "comparison.json", *kComparisons = "comparisons.csv", *kRuns = "runs.csv",
-                     *kJobs = "jobs.csv", *kReport = "report.html";
+                     *kJobs = "jobs.csv", *kReport = "report.html", *kSimulated = "simulated.csv";
 
-Status WriteAllForms(const std::string& directory, const Material& material) {
+Status WriteAllForms(const std::string& directory, const Material& material, const std::optional<Beside>& beside) {
   const auto write = [&directory](const char* name, const std::string& text) {
     return WriteFileDurably(directory + "/" + name, text);
   };
   MILLRACE_TRY(write(kComparisons, ComparisonsCsv(material)));
   MILLRACE_TRY(write(kRuns, RunsCsv(material)));
   MILLRACE_TRY(write(kJobs, JobsCsv(material)));
+  MILLRACE_TRY(beside ? write(kSimulated, BesideCsv(*beside, material.subject->schedulers))
+                      : RemoveTree(directory + "/" + kSimulated));
   const std::string document = TextOf(DocumentOf(material));
   MILLRACE_TRY(write(kDocument, document));
   return report::WriteReport(document, directory + "/" + kReport);
@@ -280,18 +289,41 @@ Status WriteAllForms(const std::string& directory, const Material& material) {
 // As long as no run is there, what was written is of another comparison.
 Status RemoveOldForms(const std::string& directory, const RunStore& store) {
   if (!store.runs().empty()) return Status::Ok();
-  for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs})
+  for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs, kSimulated})
     MILLRACE_TRY(RemoveTree(directory + "/" + name));
   return Status::Ok();
 }
 
-std::string TextForPeople(const CompareWords& words, const Material& material) {
+std::string TextForPeople(const CompareWords& words, const Material& material, const std::optional<Beside>& beside) {
+  const std::vector<std::string>& schedulers = material.subject->schedulers;
   std::string text = cli::FormatTable(FindingsTable(material, words.wide)) + "\n";
   for (const std::string& line : WinnerLines(material)) text += Printable(line) + "\n";
+  if (beside) {
+    text += "\n" + cli::FormatTable(BesideTable(*beside, schedulers)) + "\n";
+    for (const std::string& line : BesideLines(*beside, schedulers, material.design)) text += Printable(line) + "\n";
+  }
   text += std::to_string(material.design.blocks) + " runs of each scheduler; ratios are to " +
-          material.subject->schedulers[material.design.baseline] + "; the report is " + words.directory +
+          schedulers[material.design.baseline] + "; the report is " + words.directory +
           "/report.html, with tables and figures beside it\n";
   return text;
+}
+
+// Writes and prints what came of the runs.
+Status Tell(const Invocation& invocation, const CompareWords& words, Prepared& prepared, const RunStore& store) {
+  Material material = MaterialOf(prepared, store);
+  MILLRACE_TRY(AddDetails(*prepared.arena, &material));
+  std::optional<Beside> beside;
+  if (words.simulate) {
+    MILLRACE_ASSIGN(beside, SimulateBeside(material, prepared.draw));
+    material.simulated = BesideJson(*beside);
+  }
+  MILLRACE_TRY(WriteAllForms(words.directory, material, beside));
+  Printer out(invocation.console.out);
+  out << (words.json ? console::Dump(FindingsOf(material)) + "\n" : TextForPeople(words, material, beside));
+  MILLRACE_TRY(out.Flush());
+  for (const std::string& warning : WarningsOf(material))
+    console::SayLine(invocation.console, "warning: " + Printable(warning));
+  return Status::Ok();
 }
 
 // Says why nothing was run.
@@ -327,17 +359,8 @@ int Compare(const Invocation& invocation, const CompareWords& words, Prepared& p
                                              " runs left; the same command goes on from here");
     return 128 + SIGINT;
   }
-  Material material = MaterialOf(prepared, *store);
-  if (const Status detailed = AddDetails(*prepared.arena, &material); !detailed.ok())
-    return invocation.Fail(kVerb, detailed);
-  if (const Status written = WriteAllForms(words.directory, material); !written.ok())
-    return invocation.Fail(kVerb, written);
-  Printer out(invocation.console.out);
-  out << (words.json ? console::Dump(FindingsOf(material)) + "\n" : TextForPeople(words, material));
-  if (const Status written = out.Flush(); !written.ok()) return invocation.Fail(kVerb, written);
-  for (const std::string& warning : WarningsOf(material))
-    console::SayLine(invocation.console, "warning: " + Printable(warning));
-  return kDone;
+  const Status told = Tell(invocation, words, prepared, *store);
+  return told.ok() ? kDone : invocation.Fail(kVerb, told);
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options, co
   RunOutcome outcome;
   MILLRACE_ASSIGN(outcome.result,
                   sim::ResultOfJournal(run.journal, "the journal", workload.file.workload, options.settings, view));
+  MILLRACE_ASSIGN(outcome.facts, sim::FactsOfJournal(run.journal, "the journal", workload.file.workload, view));
   std::vector<std::string> outputs;
   for (const cli::Prepared& prepared : workload.prepared) outputs.push_back(prepared.request.output);
   MILLRACE_ASSIGN(outcome.outputs, DigestOutputs(files, outputs));
