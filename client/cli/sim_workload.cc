@@ -106,9 +106,10 @@ Result<WorkloadSource> WorkloadSource::Read(const WorkloadWords& words, const st
   return source;
 }
 
-Result<sim::ClusterSpec> WorkloadSource::ClusterFor(const sim::Overrides& overrides) const {
-  MILLRACE_ASSIGN(sim::SimulationFile file, sim::ParseSimulationAt(words_.cluster, cluster_text_, overrides));
-  return std::move(file.cluster);
+Status WorkloadSource::TakeCluster(const sim::Overrides& overrides, sim::SimulationFile* file) const {
+  MILLRACE_ASSIGN(sim::SimulationFile other, sim::ParseSimulationAt(words_.cluster, cluster_text_, overrides));
+  file->cluster = std::move(other.cluster), file->stated = other.stated;
+  return Status::Ok();
 }
 
 Result<sim::SimulationFile> WorkloadSource::DrawTrace(const sim::Overrides& overrides) const {
@@ -144,7 +145,7 @@ Result<sim::SimulationFile> WorkloadSource::Draw(std::optional<std::uint64_t> se
   if (IsToml(path_)) {
     MILLRACE_ASSIGN(file, sim::ParseSimulationAt(path_, text_, overrides));
     if (!words_.cluster.empty()) {
-      MILLRACE_ASSIGN(file.cluster, ClusterFor(overrides));
+      MILLRACE_TRY(TakeCluster(overrides, &file));
     }
   } else {
     MILLRACE_ASSIGN(file, DrawTrace(overrides));

@@ -44,8 +44,8 @@ class WorkloadSource {
 
  private:
   [[nodiscard]] Result<sim::SimulationFile> DrawTrace(const sim::Overrides& overrides) const;
-  // Returns the cluster of --cluster, or what the file says.
-  [[nodiscard]] Result<sim::ClusterSpec> ClusterFor(const sim::Overrides& overrides) const;
+  // Replaces the file's cluster by that of --cluster.
+  [[nodiscard]] Status TakeCluster(const sim::Overrides& overrides, sim::SimulationFile* file) const;
 
   WorkloadWords words_;
   std::string path_, text_, cluster_text_;

@@ -13,7 +13,7 @@
 
 #include "base/status.h"
 #include "schedulers/settings/variant.h"
-#include "schedulers/sim/metrics/metrics.h"
+#include "schedulers/sim/journal_result.h"
 
 namespace millrace::compare {
 
@@ -32,6 +32,8 @@ struct RunOutcome {
   // disturbed it. Begins in lower case, without a full stop.
   std::string disturbed;
   std::optional<double> master_cpu_seconds;
+  // Of a live run; nodes are rows of the arena.
+  sim::JournalFacts facts;
 };
 
 struct NodeRow {

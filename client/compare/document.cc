@@ -256,7 +256,7 @@ Json DocumentOf(const Material& material) {
           {"turnarounds", TurnaroundsJson(material)},
           {"slowdowns", SlowdownsJson(material)},
           {"late", LateJson(material)},
-          {"simulated", nullptr},
+          {"simulated", material.simulated},
           {"warnings", WarningsOf(material)}};
 }
 
@@ -266,6 +266,7 @@ Json FindingsOf(const Material& material) {
           {"comparisons", ComparisonsJson(material)},
           {"same_against_same", SameAgainstSameJson(material)},
           {"winners", WinnersJson(material)},
+          {"simulated", material.simulated},
           {"warnings", WarningsOf(material)}};
 }
 

@@ -33,7 +33,8 @@ struct Material {
   Design design;
   std::vector<const RunRecord*> counting;  // as RunStore::Counting
   std::vector<JudgedMetric> judged;
-  std::vector<DetailedRun> details;  // of each scheduler
+  std::vector<DetailedRun> details;            // of each scheduler
+  nlohmann::ordered_json simulated = nullptr;  // the member of that name; null unless live runs were simulated as well
 };
 
 // What a reader must know before believing the rest: sentences without a full stop.
@@ -41,7 +42,7 @@ struct Material {
 
 [[nodiscard]] nlohmann::ordered_json DocumentOf(const Material& material);
 // Returns the members of the document that say how the comparison came out: schedulers, comparisons, same_against_same,
-// winners and warnings.
+// winners, simulated and warnings.
 [[nodiscard]] nlohmann::ordered_json FindingsOf(const Material& material);
 // Returns the JSON as text on one line, with a line break. Bytes that are not UTF-8 become the replacement character.
 [[nodiscard]] std::string TextOf(const nlohmann::ordered_json& json);

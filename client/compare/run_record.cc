@@ -13,7 +13,8 @@ namespace millrace::compare {
 namespace {
 
 constexpr std::string_view kMagic = "MILLRUNS";
-constexpr std::uint32_t kFormat = 1;
+// Format 1 had no JournalFacts.
+constexpr std::uint32_t kFormat = 2, kOldestFormat = 1;
 
 // Writing and Reading take the same fields in the same order, so that each list of fields stands once, below.
 class Writing {
@@ -38,6 +39,7 @@ class Writing {
     for (const Value& value : values) fields(value);
   }
   std::string Take() { return out_.Take(); }
+  [[nodiscard]] static bool Has(std::uint32_t /*since*/) { return true; }
 
  private:
   Encoder out_;
@@ -45,7 +47,7 @@ class Writing {
 
 class Reading {
  public:
-  explicit Reading(std::string_view bytes) : in_(bytes) {}
+  Reading(std::string_view bytes, std::uint32_t format) : in_(bytes), format_(format) {}
   void operator()(std::string& text) { text = in_.Text(); }
   void operator()(double& value) { value = std::bit_cast<double>(in_.U64()); }
   void operator()(bool& value) { value = Upto(1) == 1; }
@@ -72,6 +74,8 @@ class Reading {
     wrong_ = wrong_ || size > in_.left();  // an element has a byte at least
     for (std::uint64_t i = 0; i < size && !wrong_ && !in_.failed(); ++i) fields(values.emplace_back());
   }
+  // Returns whether the file has fields that there are since this format.
+  [[nodiscard]] bool Has(std::uint32_t since) const { return format_ >= since; }
   [[nodiscard]] bool Good() const { return !wrong_ && in_.Finish("run").ok(); }
 
  private:
@@ -81,6 +85,7 @@ class Reading {
     return std::min(read, last);
   }
   Decoder in_;
+  std::uint32_t format_;
   bool wrong_ = false;
 };
 
@@ -142,12 +147,25 @@ void Fields(auto& archive, auto& result) requires std::same_as<std::remove_cvref
   archive(result.decision_seconds);
 }
 
+void Fields(auto& archive, auto& facts) requires std::same_as<std::remove_cvref_t<decltype(facts)>, sim::JournalFacts> {
+  archive.List(facts.jobs, [&](auto& job) {
+    All(archive, job.program, job.input_type);
+    archive.List(job.inputs, [&](auto& map) {
+      archive(map.bytes);
+      archive.List(map.replicas, [&](auto& node) { archive(node.value); });
+    });
+  });
+  archive.List(facts.reads, [&](auto& read) { All(archive, read.from.value, read.to.value, read.bytes_per_second); });
+}
+
 void Fields(auto& archive, auto& record) requires std::same_as<std::remove_cvref_t<decltype(record)>, RunRecord> {
   Fields(archive, record.run);
   Fields(archive, record.outcome.result);
   All(archive, record.outcome.outputs, record.outcome.disturbed);
   archive.Optional(record.outcome.master_cpu_seconds, [&](auto& seconds) { archive(seconds); });
   archive.Optional(record.phases, [&](auto& phases) { Fields(archive, phases); });
+  if (!archive.Has(2)) return;
+  Fields(archive, record.outcome.facts);
 }
 
 void Fields(auto& archive,
@@ -183,13 +201,14 @@ Result<Value> Decode(std::string_view bytes, const std::string& name) {
   if (frame.failed() || Crc32c(bytes.substr(bytes.size() - frame.left())) != checksum)
     return Damaged(name, "is damaged: its checksum is wrong");
   const std::uint32_t format = frame.U32();
-  if (format != kFormat) {
-    return Invalid(name + " has format " + std::to_string(format) + ", and this version knows format " +
-                   std::to_string(kFormat) + " only; compare into another directory");
+  if (format < kOldestFormat || format > kFormat) {
+    return Invalid(name + " has format " + std::to_string(format) + ", and this version knows formats " +
+                   std::to_string(kOldestFormat) + " to " + std::to_string(kFormat) +
+                   " only; compare into another directory");
   }
   const std::string_view payload = frame.Raw(frame.U64());
   if (!frame.Finish(name).ok()) return Damaged(name, "is damaged: its length is wrong");
-  Reading fields(payload);
+  Reading fields(payload, format);
   Value value;
   Fields(fields, value);
   if (!fields.Good()) return Damaged(name, "is damaged: a field of it is wrong");
@@ -197,7 +216,9 @@ Result<Value> Decode(std::string_view bytes, const std::string& name) {
 }
 
 // Rows must name jobs that exist, by their index.
-bool RowsFit(const sim::SimResult& result) {
+bool RowsFit(const RunOutcome& outcome) {
+  const sim::SimResult& result = outcome.result;
+  if (!outcome.facts.jobs.empty() && outcome.facts.jobs.size() != result.jobs.size()) return false;
   const auto jobs = result.jobs.size();
   for (std::size_t i = 0; i < jobs; ++i) {
     if (result.jobs[i].job != i) return false;
@@ -215,7 +236,7 @@ std::string EncodeConditions(const Conditions& conditions) { return Encode(condi
 
 Result<RunRecord> DecodeRun(std::string_view bytes, const std::string& name) {
   MILLRACE_ASSIGN(RunRecord record, Decode<RunRecord>(bytes, name));
-  if (!RowsFit(record.outcome.result)) return Damaged(name, "is damaged: a row names a job that there is not");
+  if (!RowsFit(record.outcome)) return Damaged(name, "is damaged: a row names a job that there is not");
   return record;
 }
 

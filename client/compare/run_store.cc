@@ -37,6 +37,14 @@ std::string Difference(const Conditions& there, const Conditions& here) {
   return there.size() == here.size() ? "" : "it has conditions that this one has not";
 }
 
+// Returns whether the facts are about nodes that there are.
+bool FactsFit(const sim::JournalFacts& facts, std::size_t nodes) {
+  const auto node_fits = [nodes](NodeId node) { return node.value < nodes; };
+  const auto map_fits = [&](const sched::MapInput& map) { return std::ranges::all_of(map.replicas, node_fits); };
+  return std::ranges::all_of(facts.jobs, [&](const auto& job) { return std::ranges::all_of(job.inputs, map_fits); }) &&
+         std::ranges::all_of(facts.reads, [&](const auto& read) { return node_fits(read.from) && node_fits(read.to); });
+}
+
 // Checks a run against the plan and the cluster.
 Status CheckRun(const RunRecord& record, const Design& design, std::size_t nodes, const std::string& path) {
   const std::vector<PlannedRun> planned = RunsOfBlock(design, record.run.block);
@@ -45,7 +53,7 @@ Status CheckRun(const RunRecord& record, const Design& design, std::size_t nodes
     expected.again = record.run.again;
     const auto& tasks = record.outcome.result.tasks;
     const bool known = std::all_of(tasks.begin(), tasks.end(), [nodes](const auto& t) { return t.node.value < nodes; });
-    if (expected == record.run && known) return Status::Ok();
+    if (expected == record.run && known && FactsFit(record.outcome.facts, nodes)) return Status::Ok();
   }
   return Corrupt(path + " is not of this comparison; remove the file, and its run is made again");
 }

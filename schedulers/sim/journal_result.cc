@@ -325,11 +325,30 @@ class JournalRun {
   bool changed_ = false;  // something has happened since the last round
 };
 
+using TimedEvents = std::vector<std::pair<Micros, Event>>;
+
+// Returns the events that count, with the numbers and times of the rows.
+Result<TimedEvents> EventsOfJournal(std::string_view journal, const std::string& file_name, const Workload& workload,
+                                    const JournalView& view) {
+  MILLRACE_ASSIGN(std::vector<JournalEntry> lines, ReadJournalLines(journal, file_name));
+  const Renumbering renumbering(view);
+  TimedEvents events;
+  for (JournalEntry& line : lines) {
+    auto* event = std::get_if<Event>(&line.content);
+    if (event == nullptr || !renumbering.Change(event)) continue;
+    const auto* submitted = std::get_if<sched::JobSubmitted>(event);
+    if (submitted != nullptr && submitted->job.value >= workload.jobs.size())
+      return Invalid(file_name + ":" + std::to_string(line.number) + ": the workload has no " + ToText(submitted->job) +
+                     "; it has " + std::to_string(workload.jobs.size()) + " jobs");
+    events.emplace_back(renumbering.At(line.time), std::move(*event));
+  }
+  return events;
+}
+
 }  // namespace
 
 Result<SimResult> ResultOfJournal(std::string_view journal, const std::string& file_name, const Workload& workload,
                                   const sched::Settings& settings, const JournalView& view) {
-  MILLRACE_ASSIGN(std::vector<JournalEntry> lines, ReadJournalLines(journal, file_name));
   std::unique_ptr<sched::Policy> policy = std::make_unique<NoPolicy>();
   if (!view.scheduler.empty()) {
     std::string why;
@@ -337,25 +356,33 @@ Result<SimResult> ResultOfJournal(std::string_view journal, const std::string& f
     if (policy == nullptr) return Invalid(why);
     policy = std::make_unique<Onlooker>(std::move(policy));
   }
-  const Renumbering renumbering(view);
+  MILLRACE_ASSIGN(const TimedEvents events, EventsOfJournal(journal, file_name, workload, view));
   std::uint32_t nodes = 1;
-  std::vector<std::pair<Micros, const Event*>> events;
-  for (JournalEntry& line : lines) {
-    auto* event = std::get_if<Event>(&line.content);
-    if (event == nullptr || !renumbering.Change(event)) continue;
-    const auto* joined = std::get_if<sched::NodeJoined>(event);
+  for (const auto& [time, event] : events) {
+    const auto* joined = std::get_if<sched::NodeJoined>(&event);
     if (joined != nullptr && joined->node.value <= sched::kMaxId) nodes = std::max(nodes, joined->node.value + 1);
-    const auto* submitted = std::get_if<sched::JobSubmitted>(event);
-    if (submitted != nullptr && submitted->job.value >= workload.jobs.size())
-      return Invalid(file_name + ":" + std::to_string(line.number) + ": the workload has no " + ToText(submitted->job) +
-                     "; it has " + std::to_string(workload.jobs.size()) + " jobs");
-    events.emplace_back(renumbering.At(line.time), event);
   }
   JournalRun run(workload, settings, view, nodes, std::move(policy));
   for (const auto& [time, event] : events) {
-    if (!run.Take(time, *event)) break;
+    if (!run.Take(time, event)) break;
   }
   return run.Finish();
+}
+
+Result<JournalFacts> FactsOfJournal(std::string_view journal, const std::string& file_name, const Workload& workload,
+                                    const JournalView& view) {
+  MILLRACE_ASSIGN(TimedEvents events, EventsOfJournal(journal, file_name, workload, view));
+  JournalFacts facts;
+  facts.jobs.resize(workload.jobs.size());
+  for (auto& [time, event] : events) {
+    if (auto* submitted = std::get_if<sched::JobSubmitted>(&event)) {
+      sched::JobSpec& spec = submitted->spec;
+      facts.jobs[submitted->job.value] = {std::move(spec.program), std::move(spec.input_type), std::move(spec.maps)};
+    } else if (const auto* read = std::get_if<sched::BandwidthMeasured>(&event); read != nullptr && time > 0) {
+      facts.reads.push_back(*read);
+    }
+  }
+  return facts;
 }
 
 }  // namespace millrace::sim

@@ -14,9 +14,11 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids/ids.h"
 #include "base/status.h"
+#include "schedulers/events/events.h"
 #include "schedulers/settings/settings.h"
 #include "schedulers/sim/metrics/metrics.h"
 #include "schedulers/sim/workload/workload.h"
@@ -40,5 +42,21 @@ struct JournalView {
 [[nodiscard]] Result<SimResult> ResultOfJournal(std::string_view journal, const std::string& file_name,
                                                 const Workload& workload, const sched::Settings& settings,
                                                 const JournalView& view);
+
+// What else a simulation of the same run has to know.
+struct JournalFacts {
+  // A job as it was submitted.
+  struct Job {
+    std::string program, input_type;      // keys of the history
+    std::vector<sched::MapInput> inputs;  // what each map read, and on which nodes that lay
+  };
+  std::vector<Job> jobs;  // by index in the workload; one that never was submitted is empty
+  // How fast maps read their input from other nodes.
+  std::vector<sched::BandwidthMeasured> reads;
+};
+
+// Fails as ResultOfJournal does.
+[[nodiscard]] Result<JournalFacts> FactsOfJournal(std::string_view journal, const std::string& file_name,
+                                                  const Workload& workload, const JournalView& view);
 
 }  // namespace millrace::sim

@@ -79,9 +79,10 @@ void ReadFailures(TomlSection& section, std::uint64_t seed, ClusterSpec* cluster
   if (section.ok() && between > 0) AddRandomFailures(cluster, between, std::max<Micros>(repair, 1), until, seed);
 }
 
-ClusterSpec ReadCluster(TomlSection& root, const Overrides& overrides, std::uint64_t seed) {
+ClusterSpec ReadCluster(TomlSection& root, const Overrides& overrides, std::uint64_t seed, StatedLinks* stated) {
   std::optional<TomlSection> section = root.Table("cluster");
   if (!section) return DefaultCluster(overrides);
+  *stated = {section->Has("node_bandwidth"), section->Has("rack_bandwidth"), section->Has("datacenter_bandwidth")};
   Shape shape;
   section->Integer("nodes", &shape.nodes, 1, kMostNodes);
   section->Integer("racks", &shape.racks, 1, kMostNodes);
@@ -223,7 +224,7 @@ Result<SimulationFile> Parse(std::string_view text, const std::string& file_name
   file.stop_at = static_cast<Micros>(static_cast<double>(file.stop_at) * scaling.times);
   file.live.block_size = overrides.block_size.value_or(file.live.block_size);
   file.seed = overrides.seed.value_or(file.seed);
-  file.cluster = ReadCluster(root, overrides, file.seed);
+  file.cluster = ReadCluster(root, overrides, file.seed, &file.stated);
   ScaleFailures(scaling.times, &file.cluster);
   ReadPlacement(root, overrides, &file.workload.placement);
   file.workload.jobs = ReadJobs(root, file.seed, scaling, &file.live);

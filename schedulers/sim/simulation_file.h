@@ -47,8 +47,14 @@ struct Overrides {
   std::optional<double> size_factor, time_factor;  // above 0
 };
 
+// Which bandwidths [cluster] states; the others have their defaults.
+struct StatedLinks {
+  bool node = false, rack = false, datacenter = false;
+};
+
 struct SimulationFile {
   ClusterSpec cluster;
+  StatedLinks stated;
   Workload workload;
   LiveParts live;     // what a live run needs beside it
   std::string trace;  // the lines of [trace], which may stand in a file of their own

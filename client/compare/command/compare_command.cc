@@ -15,6 +15,7 @@
 #include "client/cli/scheduler_names.h"
 #include "client/cli/sim_workload.h"
 #include "client/cli/verbs.h"
+#include "client/compare/beside/beside.h"
 #include "client/compare/command/forms.h"
 #include "client/compare/command/runs_progress.h"
 #include "client/compare/command/subject.h"
@@ -51,6 +52,7 @@ struct CompareWords {
   std::string directory, on = "sim", metric = "turnaround,makespan,wait", practical, width;
   std::int64_t repeat = 0;
   bool once_each = false, slowdowns = false, force = false, json = false, wide = false, columns = false;
+  bool simulate = false;
 };
 
 void Declare(Arguments& arguments, CompareWords* words) {
@@ -67,6 +69,8 @@ void Declare(Arguments& arguments, CompareWords* words) {
                  "in place of --repeat: run until the ratios are known to this share, 8, 12 or 20 runs");
   arguments.Flag("--no-same-against-same", &words->once_each, "do not run the baseline a second time in each block");
   arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and compare slowdowns");
+  arguments.Flag("--simulate", &words->simulate,
+                 "simulate each live run as well, with the measured costs of the cluster, and say how far off that is");
   arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
   arguments.Flag("--json", &words->json, "print what came out as JSON");
   arguments.Flag("--wide", &words->wide, "print all metrics and columns, also if they do not fit into 80");
@@ -111,18 +115,18 @@ struct Prepared {
   Design design;
   std::optional<double> width;
   std::unique_ptr<Arena> arena;
+  DrawSimulation draw;
   Conditions conditions;
 };
 
 Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const CompareWords& words,
-                                         const std::string& path, const WorkloadSource& source,
+                                         const std::string& path, const DrawSimulation& draw,
                                          const sim::SimulationFile& file) {
   if (words.on != "sim") {
     MILLRACE_ASSIGN(const sim::Overrides overrides, cli::OverridesOf(words.workload));
     return MakeLiveArena({.kind = words.on, .invocation = invocation, .workload = path, .overrides = overrides});
   }
   MILLRACE_TRY(file.CheckSimulable());
-  const auto draw = [source](std::uint64_t drawn) { return source.Draw(drawn); };
   MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, file.seed, words.slowdowns));
   return std::unique_ptr<Arena>(std::make_unique<SimArena>(std::move(arena)));
 }
@@ -176,6 +180,8 @@ Status ReadQuestion(const CompareWords& words, Prepared* prepared) {
   if (words.on != "sim" && words.on != "local" && words.on != "cluster" && words.on != "testbed")
     return Invalid("--on " + Quote(words.on) + " is not one of sim, local, cluster and testbed");
   if (words.on == "cluster" || words.on == "testbed") MILLRACE_TRY(CheckNoOwnSettings(subject));
+  if (words.simulate && words.on == "sim")
+    return Invalid("--simulate needs live runs to simulate; give --on local, cluster or testbed");
   const bool slowdown =
       std::find(subject.headline.begin(), subject.headline.end(), "slowdown") != subject.headline.end();
   if (slowdown && !words.slowdowns && words.on == "sim")
@@ -205,7 +211,8 @@ Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
   MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
   Subject& subject = prepared.subject;
-  MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, source, file));
+  prepared.draw = [source](std::uint64_t seed) { return source.Draw(seed); };
+  MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, prepared.draw, file));
   subject.where = prepared.arena->Kind();
   subject.nodes = prepared.arena->Nodes();
   subject.workload_name = file.workload.name;
@@ -248,13 +255,36 @@ Result<Making> MakeAllRuns(Prepared* prepared, RunStore& store, RunsProgress& pr
   return Making::kComplete;
 }
 
-std::string TextForPeople(const CompareWords& words, const Material& material) {
+std::string TextForPeople(const CompareWords& words, const Material& material, const std::optional<Beside>& beside) {
+  const std::vector<std::string> schedulers = LabelsOf(material.subject->schedulers);
   std::string text = cli::FormatTable(FindingsTable(material, words.wide)) + "\n";
   for (const std::string& line : WinnerLines(material)) text += Printable(line) + "\n";
+  if (beside) {
+    text += "\n" + cli::FormatTable(BesideTable(*beside, schedulers)) + "\n";
+    for (const std::string& line : BesideLines(*beside, schedulers, material.design)) text += Printable(line) + "\n";
+  }
   text += std::to_string(material.design.blocks) + " runs of each scheduler; ratios are to " +
-          material.subject->schedulers[material.design.baseline].label + "; the report is " + words.directory +
+          schedulers[material.design.baseline] + "; the report is " + words.directory +
           "/report.html, with tables and figures beside it\n";
   return text;
+}
+
+// Writes and prints what came of the runs.
+Status Tell(const Invocation& invocation, const CompareWords& words, Prepared& prepared, const RunStore& store) {
+  Material material = MaterialOf(prepared, store);
+  MILLRACE_TRY(AddDetails(*prepared.arena, &material));
+  std::optional<Beside> beside;
+  if (words.simulate) {
+    MILLRACE_ASSIGN(beside, SimulateBeside(material, prepared.draw));
+    material.simulated = BesideJson(*beside);
+  }
+  MILLRACE_TRY(WriteAllForms(words.directory, material, beside));
+  Printer out(invocation.console.out);
+  out << (words.json ? console::Dump(FindingsOf(material)) + "\n" : TextForPeople(words, material, beside));
+  MILLRACE_TRY(out.Flush());
+  for (const std::string& warning : WarningsOf(material))
+    console::SayLine(invocation.console, "warning: " + Printable(warning));
+  return Status::Ok();
 }
 
 // Says why nothing was run.
@@ -290,17 +320,8 @@ int Compare(const Invocation& invocation, const CompareWords& words, Prepared& p
                                              " runs left; the same command goes on from here");
     return 128 + SIGINT;
   }
-  Material material = MaterialOf(prepared, *store);
-  if (const Status detailed = AddDetails(*prepared.arena, &material); !detailed.ok())
-    return invocation.Fail(kVerb, detailed);
-  if (const Status written = WriteAllForms(words.directory, material); !written.ok())
-    return invocation.Fail(kVerb, written);
-  Printer out(invocation.console.out);
-  out << (words.json ? console::Dump(FindingsOf(material)) + "\n" : TextForPeople(words, material));
-  if (const Status written = out.Flush(); !written.ok()) return invocation.Fail(kVerb, written);
-  for (const std::string& warning : WarningsOf(material))
-    console::SayLine(invocation.console, "warning: " + Printable(warning));
-  return kDone;
+  const Status told = Tell(invocation, words, prepared, *store);
+  return told.ok() ? kDone : invocation.Fail(kVerb, told);
 }
 
 }  // namespace

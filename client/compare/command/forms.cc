@@ -9,7 +9,7 @@ namespace millrace::compare {
 namespace {
 
 constexpr const char *kDocument = "comparison.json", *kComparisons = "comparisons.csv", *kRuns = "runs.csv",
-                     *kJobs = "jobs.csv", *kReport = "report.html";
+                     *kJobs = "jobs.csv", *kReport = "report.html", *kSimulated = "simulated.csv";
 
 }  // namespace
 
@@ -26,13 +26,15 @@ Status AddDetails(Arena& arena, Material* material) {
   return Status::Ok();
 }
 
-Status WriteAllForms(const std::string& directory, const Material& material) {
+Status WriteAllForms(const std::string& directory, const Material& material, const std::optional<Beside>& beside) {
   const auto write = [&directory](const char* name, const std::string& text) {
     return WriteFileDurably(directory + "/" + name, text);
   };
   MILLRACE_TRY(write(kComparisons, ComparisonsCsv(material)));
   MILLRACE_TRY(write(kRuns, RunsCsv(material)));
   MILLRACE_TRY(write(kJobs, JobsCsv(material)));
+  MILLRACE_TRY(beside ? write(kSimulated, BesideCsv(*beside, LabelsOf(material.subject->schedulers)))
+                      : RemoveTree(directory + "/" + kSimulated));
   const std::string document = TextOf(DocumentOf(material));
   MILLRACE_TRY(write(kDocument, document));
   return report::WriteReport(document, directory + "/" + kReport);
@@ -40,7 +42,7 @@ Status WriteAllForms(const std::string& directory, const Material& material) {
 
 Status RemoveOldForms(const std::string& directory, const RunStore& store) {
   if (!store.runs().empty()) return Status::Ok();
-  for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs})
+  for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs, kSimulated})
     MILLRACE_TRY(RemoveTree(directory + "/" + name));
   return Status::Ok();
 }

@@ -2,10 +2,12 @@
 // Thread rule: free functions, any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/status.h"
 #include "client/compare/arena.h"
+#include "client/compare/beside/beside.h"
 #include "client/compare/document.h"
 #include "client/compare/run_store.h"
 
@@ -15,8 +17,9 @@ namespace millrace::compare {
 // the rows were kept.
 [[nodiscard]] Status AddDetails(Arena& arena, Material* material);
 
-// Writes all forms. Requires: the material has its details.
-[[nodiscard]] Status WriteAllForms(const std::string& directory, const Material& material);
+// Writes all forms, and with a Beside simulated.csv, too. Requires: the material has its details.
+[[nodiscard]] Status WriteAllForms(const std::string& directory, const Material& material,
+                                   const std::optional<Beside>& beside = std::nullopt);
 
 // Removes the forms if the store has no run: then they are of another comparison.
 [[nodiscard]] Status RemoveOldForms(const std::string& directory, const RunStore& store);

@@ -74,6 +74,7 @@ Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options, co
   MILLRACE_ASSIGN(outcome.result,
                   sim::ResultOfJournal(run.journal, "the journal", workload.file.workload, scheduler.settings, view));
   outcome.result.scheduler = scheduler.label;
+  MILLRACE_ASSIGN(outcome.facts, sim::FactsOfJournal(run.journal, "the journal", workload.file.workload, view));
   AddCost(before.cost, after.cost, &outcome);
   std::vector<std::string> outputs;
   for (const cli::Prepared& prepared : workload.prepared) outputs.push_back(prepared.request.output);

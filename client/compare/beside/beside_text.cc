@@ -1,0 +1,117 @@
+// The forms of a Beside: JSON, CSV, a table, lines.
+#include <cstdio>
+
+#include "client/compare/beside/beside.h"
+#include "client/compare/numbers.h"
+#include "schedulers/sim/metrics/csv.h"
+
+namespace millrace::compare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMicros = 1e6, kPercent = 100;
+
+std::string Formatted(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string Percent(double share) { return Formatted("%+.1f%%", share * kPercent); }
+
+Json CostJson(const TaskCost& cost) {
+  if (cost.attempts == 0) return nullptr;
+  return {{"attempts", cost.attempts}, {"latency", Exact(cost.latency / kMicros)}, {"scale", Exact(cost.scale)}};
+}
+
+Json RateJson(double rate) { return rate > 0 ? Exact(rate) : Json(); }
+
+Json ParametersJson(const Beside& beside) {
+  Json classes = Json::array();
+  for (std::size_t i = 0; i < beside.classes.size(); ++i) {
+    const ClassCost& cost = beside.costs.classes[i];
+    classes.push_back({{"name", beside.classes[i]},
+                       {"map", CostJson(cost.of[TaskKind::kMap])},
+                       {"reduce", CostJson(cost.of[TaskKind::kReduce])},
+                       {"output_scale", Exact(cost.output_scale)}});
+  }
+  return {{"runs", beside.measured_runs},
+          {"second", beside.second},
+          {"classes", std::move(classes)},
+          {"node_bandwidth", RateJson(beside.costs.node_bandwidth)},
+          {"rack_bandwidth", RateJson(beside.costs.rack_bandwidth)},
+          {"datacenter_bandwidth", RateJson(beside.costs.datacenter_bandwidth)},
+          {"lateness", Exact(beside.costs.lateness / kMicros)},
+          {"follow_delay", Exact(beside.costs.follow_delay / kMicros)}};
+}
+
+Json ErrorJson(const BesideRow& row) {
+  if (row.interval) return ToJson(*row.interval);
+  if (!row.error) return nullptr;
+  return {{"value", Exact(*row.error)}, {"low", nullptr}, {"high", nullptr}};
+}
+
+}  // namespace
+
+Json BesideJson(const Beside& beside) {
+  Json metrics = Json::object(), tau = Json::object();
+  for (const BesideMetric& of : beside.metrics) {
+    Json rows = Json::array();
+    for (const BesideRow& row : of.rows) {
+      rows.push_back({{"scheduler", row.scheduler},
+                      {"runs", row.runs},
+                      {"live", Exact(row.live)},
+                      {"simulated", Exact(row.simulated)},
+                      {"error", ErrorJson(row)}});
+    }
+    metrics[std::string(of.metric->key)] = std::move(rows);
+    tau[std::string(of.metric->key)] = OrNull(of.tau, Exact);
+  }
+  return {{"parameters", ParametersJson(beside)}, {"metrics", std::move(metrics)}, {"tau", std::move(tau)}};
+}
+
+std::string BesideCsv(const Beside& beside, const std::vector<std::string>& schedulers) {
+  using sim::csv::Number;
+  std::string text;
+  sim::csv::Line(
+      &text, {"scheduler", "metric", "unit", "runs", "live", "simulated", "error", "error_low", "error_high", "tau"});
+  for (const BesideMetric& of : beside.metrics) {
+    for (const BesideRow& row : of.rows) {
+      sim::csv::Line(
+          &text, {sim::csv::Field(schedulers[row.scheduler]), std::string(of.metric->key), std::string(of.metric->unit),
+                  std::to_string(row.runs), Number(row.live), Number(row.simulated),
+                  row.error ? Number(*row.error) : "", row.interval ? Number(row.interval->low) : "",
+                  row.interval ? Number(row.interval->high) : "", of.tau ? Number(*of.tau) : ""});
+    }
+  }
+  return text;
+}
+
+std::vector<std::vector<std::string>> BesideTable(const Beside& beside, const std::vector<std::string>& schedulers) {
+  std::vector<std::vector<std::string>> rows{{"METRIC", "SCHEDULER", "LIVE", "SIMULATED", "ERROR", "95% INTERVAL"}};
+  for (const BesideMetric& of : beside.metrics) {
+    for (const BesideRow& row : of.rows) {
+      rows.push_back({std::string(of.metric->key), schedulers[row.scheduler], FormatValue(*of.metric, row.live),
+                      FormatValue(*of.metric, row.simulated), row.error ? Percent(*row.error) : "-",
+                      row.interval ? Percent(row.interval->low) + " to " + Percent(row.interval->high) : "-"});
+    }
+  }
+  return rows;
+}
+
+std::vector<std::string> BesideLines(const Beside& beside, const std::vector<std::string>& schedulers,
+                                     const Design& design) {
+  std::string tau;
+  for (const BesideMetric& of : beside.metrics) {
+    if (of.tau) tau += (tau.empty() ? "" : ", ") + std::string(of.metric->key) + Formatted(" %.2f", *of.tau);
+  }
+  const std::string runs = std::to_string(beside.measured_runs) + (beside.second ? " second" : "") + " run" +
+                           (beside.measured_runs == 1 ? "" : "s") + " of " + schedulers[design.baseline];
+  std::vector<std::string> lines{"simulated with the costs of " + runs +
+                                 (beside.second ? ", which are not among those compared" : ", left out here")};
+  if (!tau.empty()) lines.push_back("rank agreement (Kendall's tau): " + tau);
+  return lines;
+}
+
+}  // namespace millrace::compare

@@ -1,0 +1,58 @@
+// Costs: what a live cluster takes beyond what the workload file says, measured on runs of it. They are the parameters
+// with which its runs are simulated.
+//
+// - Latency of a class of jobs, of its maps and of its reduces: the time for which an attempt holds its slot beyond the
+//   time that the workload asks for, on average. It has the start of a process in it, the way of the orders and reports
+//   between master and worker, reading a local block, and writing. That of a reduce is counted from the moment when it
+//   was there and the last map had ended, without its wait for a compute permit.
+// - Scale instead of it, for tasks that work: of a class with a program, or with `map_cores` above 0 (`reduce_cores`).
+//   What they take is that many times what the workload says, the other tasks of the machine being busy meanwhile.
+// - Bandwidths of links that the file does not state: of a node, nine tenths of the reads from the same rack are not
+//   faster; of a rack and of a datacenter likewise, if reads across them are clearly slower.
+// - How late jobs are at the master: those with a time, after it, and those that follow a job, after its end and pause.
+// Thread rule: values and free functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "client/compare/arena.h"
+#include "schedulers/sim/simulation_file.h"
+
+namespace millrace::compare {
+
+struct TaskCost {
+  std::uint64_t attempts = 0;  // that were measured; 0: the cost is not known, and the values are those of no cost
+  double latency = 0;          // us
+  double scale = 1;
+};
+
+struct ClassCost {
+  PerKind<TaskCost> of = {};
+  double output_scale = 1;  // bytes that maps gave to reduces, over what the workload says
+};
+
+struct Costs {
+  std::vector<ClassCost> classes;  // by LiveParts::classes
+  // bytes/s, each way; 0: no limit, or none that shows.
+  double node_bandwidth = 0, rack_bandwidth = 0, datacenter_bandwidth = 0;
+  double lateness = 0, follow_delay = 0;  // us
+};
+
+// A run that is measured, with the jobs that it was meant to have. Pointers outlive the call.
+struct MeasuredRun {
+  const sim::SimulationFile* file = nullptr;
+  const RunOutcome* outcome = nullptr;
+};
+
+// Gives all tasks of a kind the mean of their times, as they have it live (live/live_jobs.h).
+void EvenOut(sim::Workload* workload);
+// Returns whether the tasks of this kind work for their time; false if they sleep.
+[[nodiscard]] bool Works(const sim::SimJob& job, TaskKind kind);
+
+// Requires: one run at least; all have the same classes; an outcome has a row for each job of its file.
+[[nodiscard]] Costs MeasureCosts(const std::vector<MeasuredRun>& runs, const std::vector<NodeRow>& nodes);
+
+}  // namespace millrace::compare

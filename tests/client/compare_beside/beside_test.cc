@@ -1,0 +1,132 @@
+// The errors of simulations beside live runs. Kendall's tau is that of scipy.stats.kendalltau (1.x, tau-b).
+#include "client/compare/beside/beside.h"
+
+#include <gtest/gtest.h>
+
+#include "client/compare/numbers.h"
+#include "tests/client/compare/records.h"
+
+namespace millrace::compare {
+namespace {
+
+std::vector<BesideRow> Rows(const std::vector<double>& live, const std::vector<double>& simulated) {
+  std::vector<BesideRow> rows;
+  for (std::size_t i = 0; i < live.size(); ++i)
+    rows.push_back(RowOf(static_cast<std::uint32_t>(i), {{live[i], simulated[i]}}));
+  return rows;
+}
+
+TEST(BesideTest, TheErrorIsTheGeometricMeanOfTheRatiosLessOne) {
+  const BesideRow row = RowOf(1, {{10, 9.5}, {20, 21}, {30, 33}});
+  EXPECT_EQ(row.runs, 3u);
+  EXPECT_EQ(row.live, 20);
+  EXPECT_NEAR(row.simulated, 63.5 / 3, 1e-12);
+  EXPECT_NEAR(*row.error, 0.03141916416832591, 1e-12) << "scipy.stats.gmean([0.95, 1.05, 1.1]) - 1";
+  ASSERT_TRUE(row.interval.has_value());
+  EXPECT_LT(row.interval->low, *row.error);
+  EXPECT_GT(row.interval->high, *row.error);
+}
+
+TEST(BesideTest, AMetricThatCanBeZeroHasNoInterval) {
+  const BesideRow row = RowOf(0, {{0, 0.1}, {0.4, 0.2}});
+  EXPECT_FALSE(row.interval.has_value());
+  EXPECT_NEAR(*row.error, -0.25, 1e-12) << "0.3 of 0.4";
+  EXPECT_FALSE(RowOf(0, {{0, 3}}).error.has_value());
+  EXPECT_NEAR(*RowOf(0, {{2, 3}}).error, 0.5, 1e-12) << "one run has no interval";
+}
+
+TEST(BesideTest, RankAgreementIsKendallsTau) {
+  EXPECT_NEAR(*RankAgreement(Rows({12.5, 8.25, 9, 30, 11}, {13, 7.5, 9.5, 22, 13.5})), 0.8, 1e-12);
+  EXPECT_NEAR(*RankAgreement(Rows({1, 2, 2}, {3, 5, 4})), 0.816496580927726, 1e-12);
+  EXPECT_FALSE(RankAgreement(Rows({1}, {2})).has_value());
+}
+
+// A comparison of fifo and fair of a workload of one job, live in 4 s and 5 s in blocks 0 and 1, and so on.
+class Compared {
+ public:
+  Compared(bool second, const std::vector<std::vector<double>>& ends) {
+    subject_.schedulers = testing::Plain({"fifo", "fair"});
+    subject_.headline = {"turnaround"};
+    subject_.nodes = {{"a", "r0", "dc0", 1, 1}};
+    material_.subject = &subject_;
+    material_.design.schedulers = 2, material_.design.blocks = static_cast<std::uint32_t>(ends.size());
+    records_.reserve(3 * ends.size());
+    for (std::uint32_t block = 0; block < ends.size(); ++block) {
+      for (std::uint32_t run = 0; run < (second ? 3 : 2); ++run) {
+        RunRecord& record = records_.emplace_back();
+        record.run = {block, run, run % 2, run == 2, 1 + block, 0};
+        const double end = ends[block][run];
+        record.outcome =
+            testing::Outcome({testing::Job(0, "u", 0, 0, end)}, {testing::Task(0, TaskKind::kMap, 0, 0, 0, 0, end)});
+        record.outcome.result.tasks[0].locality = Locality::kNode;
+      }
+    }
+    for (const RunRecord& record : records_) material_.counting.push_back(&record);
+  }
+  [[nodiscard]] Beside Simulated() const {
+    const auto draw = [](std::uint64_t) {
+      return sim::ParseSimulation(
+          "[cluster]\nnodes = 1\nmap_slots = 1\n[placement]\nreplication = 1\n[[jobs]]\n"
+          "name = \"a\"\nmaps = 1\nmap_time = 3\nmap_cores = 0\n",
+          "w", {});
+    };
+    return SimulateBeside(material_, draw).value();
+  }
+  [[nodiscard]] const Subject& subject() const { return subject_; }
+
+ private:
+  Subject subject_;
+  Material material_;
+  std::vector<RunRecord> records_;
+};
+
+const BesideRow& RowIn(const Beside& beside, std::string_view metric, std::uint32_t scheduler) {
+  for (const BesideMetric& of : beside.metrics) {
+    if (of.metric->key == metric) return of.rows.at(scheduler);
+  }
+  ADD_FAILURE() << metric;
+  return beside.metrics.at(0).rows.at(0);
+}
+
+TEST(BesideTest, CostsAreOfSecondRunsWhichAreNotJudged) {
+  // Second runs take 4 s each, so a map costs 1 s beyond its 3.
+  const Beside beside = Compared(true, {{5, 8, 4}, {5, 8, 4}}).Simulated();
+  EXPECT_TRUE(beside.second);
+  EXPECT_EQ(beside.measured_runs, 2u);
+  EXPECT_NEAR(beside.costs.classes[0].of[TaskKind::kMap].latency, 1e6, 1);
+  for (const std::uint32_t scheduler : {0, 1}) {
+    const BesideRow& row = RowIn(beside, "makespan", scheduler);
+    EXPECT_EQ(row.runs, 2u);
+    EXPECT_NEAR(row.simulated, 4, 1e-9);
+    EXPECT_NEAR(*row.error, scheduler == 0 ? -0.2 : -0.5, 1e-9);
+  }
+}
+
+TEST(BesideTest, WithoutSecondRunsTheFirstBlockIsMeasuredAndLeftOut) {
+  const Compared compared(false, {{4, 8}, {5, 8}});
+  const Beside beside = compared.Simulated();
+  EXPECT_FALSE(beside.second);
+  EXPECT_EQ(beside.measured_runs, 1u);
+  EXPECT_EQ(RowIn(beside, "makespan", 0).runs, 1u);
+  EXPECT_EQ(RowIn(beside, "makespan", 1).runs, 2u);
+  EXPECT_NEAR(RowIn(beside, "makespan", 0).live, 5, 1e-9) << "that of the second block alone";
+}
+
+TEST(BesideTest, ItsFormsSayTheSame) {
+  const Compared compared(true, {{5, 8, 4}, {5, 8, 4}});
+  const Beside beside = compared.Simulated();
+  const nlohmann::ordered_json json = BesideJson(beside);
+  EXPECT_EQ(json["metrics"]["makespan"][1]["live"], 8.0);
+  EXPECT_EQ(json["metrics"]["makespan"][1]["error"]["value"], -0.5);
+  EXPECT_EQ(json["parameters"]["classes"][0]["map"]["latency"], 1.0);
+  EXPECT_TRUE(json["parameters"]["classes"][0]["reduce"].is_null());
+  EXPECT_TRUE(json["parameters"]["node_bandwidth"].is_null());
+  const std::string csv = BesideCsv(beside, sched::LabelsOf(compared.subject().schedulers));
+  EXPECT_NE(csv.find("fair,makespan,s,2,8,4,-0.5,-0.5,-0.5,"), std::string::npos) << csv;
+  const auto table = BesideTable(beside, sched::LabelsOf(compared.subject().schedulers));
+  EXPECT_EQ(table[1],
+            (std::vector<std::string>{"turnaround", "fifo", "5.000 s", "4.000 s", "-20.0%", "-20.0% to -20.0%"}));
+}
+
+}  // namespace
+}  // namespace millrace::compare
