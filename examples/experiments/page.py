@@ -28,7 +28,7 @@ def amount(value, unit):
     if value is None:
         return "-"
     if unit == "s":
-        return f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
+        return f"{value:.3g} s"
     if unit == "share":
         return f"{100 * value:.1f}%"
     if unit == "bytes":
@@ -133,6 +133,9 @@ def paired_ratio(ours, theirs):
 
 def biasing_lines(results):
     """The same seeds without waits, with equal waits and with biased waits, by kind of job."""
+    if not all(read(os.path.join(results, experiment.name)) for experiment in (BIASED, UNBIASED)):
+        yield "(They have not been run.)"
+        return
     for experiment in (BIASED, UNBIASED):
         for words in experiment.setups[0].commands(experiment):
             yield f"`millrace {' '.join(words)}` on `testbeds/{experiment.setups[0].testbed}.toml`."

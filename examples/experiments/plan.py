@@ -37,13 +37,13 @@ class Experiment:
 
 EXPERIMENTS = {experiment.name: experiment for experiment in (
     Experiment("sticky-slots", "sticky-slots", ("fair", "fair+delay"), ("turnaround", "makespan", "node_local"), (Setup("one-rack"),)),
-    Experiment("small-jobs", "small-jobs", ("fair", "fair+delay"), ("turnaround", "makespan", "node_local"), (Setup("two-racks"),), shown=("rack_bytes",)),
+    Experiment("small-jobs", "small-jobs", ("fair", "fair+delay"), ("turnaround", "makespan", "node_local"), (Setup("two-racks"),)),
     Experiment("copy-compute", "copy-compute", ("fair", "fair+ccs"), ("turnaround", "makespan", "wait"), (Setup("slots-2-2"),)),
     Experiment("slots", "slots", ("fair", "fresh-dynamic"), ("makespan", "turnaround", "utilisation"),
                tuple(Setup(f"slots-{m}-{r}", f"{m}-{r}", ("--slots", f"{m},{r}")) for m, r in ((2, 2), (3, 1), (1, 3)))),
     Experiment("two-datacenters", "two-datacenters", ("fair", "joss-t", "joss-j"), ("datacenter_bytes", "turnaround", "node_local"), (Setup("two-datacenters"),),
                shown=("makespan",)),
-    Experiment("deadlines", "deadlines", ("edf", "cp"), ("late", "turnaround"), (Setup("slots-1-1"),), repeat=12),
+    Experiment("deadlines", "deadlines", ("edf", "cp"), ("late",), (Setup("slots-1-1"),), repeat=16, shown=("turnaround", "makespan")),
     Experiment("assignment", "assignment", ("dl", "lsap"), ("node_local", "rack_bytes", "turnaround"), (Setup("four-racks"),)),
 )}
 
