@@ -52,10 +52,10 @@ Result<History> HistoryOfCluster(const cli::Invocation& invocation, const std::s
   MILLRACE_ASSIGN(history.live, WhatHappened(journal, exported, history));
   history.text = std::move(exported.text);
   history.redrawn = history.of_cluster = true;
-  const auto as_it_was = [file = history.file](std::uint64_t seed) {
-    Result<sim::SimulationFile> drawn = file;
-    drawn->seed = seed;
-    return drawn;
+  const auto as_it_was = [file = history.file](std::uint64_t drawn) {
+    Result<sim::SimulationFile> again = file;
+    again->seed = drawn;
+    return again;
   };
   history.draw = Redrawing(as_it_was, history.file.seed);
   return history;
