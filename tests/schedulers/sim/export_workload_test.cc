@@ -46,7 +46,8 @@ TEST(ExportWorkload, WhatHasHappenedHappensAgain) {
 
 TEST(ExportWorkload, TakesTheJobsSinceATime) {
   const std::string journal =
-      "4 SchedulerSet name=fair\n5 NodeJoined node=n3 maps=1\n10 JobSubmitted job=job1 maps=1:n3\n20 JobSubmitted job=job2 maps=1:n3\n";
+      "4 SchedulerSet name=fair\n5 NodeJoined node=n3 maps=1\n10 JobSubmitted job=job1 maps=1:n3\n20 JobSubmitted "
+      "job=job2 maps=1:n3\n";
   const Result<ExportedWorkload> exported = ExportWorkload(journal, "journal", 15);
   ASSERT_TRUE(exported.ok()) << exported.status().message();
   EXPECT_EQ(exported->text.find("job1"), std::string::npos);
