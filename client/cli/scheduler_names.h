@@ -1,9 +1,9 @@
 // The schedulers that a command line names, with their settings, and lists separated by commas in general.
 //
-//   --scheduler fair+delay,eager=fair+delay --settings base.toml --settings eager=eager.toml
+//   --scheduler fair+delay,eager=fair+delay --settings BASE --settings eager=OTHER
 //
-// names two variants of one scheduler: `fair+delay` with the settings of base.toml, which all take that have no file of
-// their own, and `eager` with those of eager.toml in their place. Thread rule: free functions, any thread.
+// names two variants of one scheduler: `fair+delay` with the settings of the file BASE, which all take that have no
+// file of their own, and `eager` with those of OTHER in their place. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>

@@ -92,7 +92,7 @@ Result<History> ReadHistory(const Invocation& invocation, const AdviseWords& wor
   if (words.workload.empty()) {
     if (!words.in_force.empty())
       return Invalid("--in-force goes with --workload only: a cluster says what is in force");
-    return HistoryOfCluster(invocation, words.since.empty() ? "24h" : words.since);
+    return HistoryOfCluster(invocation, words.since.empty() ? "24h" : words.since, words.seed);
   }
   if (!words.since.empty()) return Invalid("--since asks a cluster, so it does not go with --workload");
   cli::SchedulerWords in_force{words.in_force.empty() ? "fifo" : words.in_force, {}};

@@ -15,6 +15,13 @@ struct Matter {
   bool deadlines = false, queues = false, datacenters = false, places = false, reduces = false, pools = false;
 };
 
+bool ReadsFromCluster(const sim::SimJob& job) {
+  for (std::size_t i = 0; i < job.maps.size(); ++i) {
+    if (job.maps[i].bytes > 0 && (job.replicas.empty() || !job.replicas[i].empty())) return true;
+  }
+  return false;
+}
+
 Matter MatterOf(const sim::SimulationFile& history, const sched::Settings& settings) {
   std::set<std::string> datacenters, pools;
   Matter matter;
@@ -23,8 +30,7 @@ Matter MatterOf(const sim::SimulationFile& history, const sched::Settings& setti
     pools.insert(job.pool.empty() ? job.user : job.pool);
     matter.deadlines = matter.deadlines || job.deadline > 0;
     matter.reduces = matter.reduces || !job.reduces.empty();
-    matter.places = matter.places ||
-                    std::any_of(job.maps.begin(), job.maps.end(), [](const sim::SimMap& map) { return map.bytes > 0; });
+    matter.places = matter.places || ReadsFromCluster(job);
   }
   matter.places = matter.places && history.cluster.nodes.size() > 1;
   matter.queues = !settings.Named<sched::QueueSettings>().empty();

@@ -36,7 +36,7 @@ Result<std::optional<sim::SimResult>> WhatHappened(const std::string& journal, c
 
 }  // namespace
 
-Result<History> HistoryOfCluster(const cli::Invocation& invocation, const std::string& since) {
+Result<History> HistoryOfCluster(const cli::Invocation& invocation, const std::string& since, std::int64_t seed) {
   MILLRACE_ASSIGN(const Micros begin, cli::TimeAgo(since));
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, invocation.Connect());
   job::JobClient client(*files);
@@ -48,13 +48,14 @@ Result<History> HistoryOfCluster(const cli::Invocation& invocation, const std::s
   history.in_force = {view.name, view.name, exported.settings, {}};
   MILLRACE_ASSIGN(history.in_force.settings, sched::ReadSettings(exported.settings));
   MILLRACE_ASSIGN(history.file, sim::ParseSimulation(exported.text, "the history", {}));
+  if (seed >= 0) history.file.seed = static_cast<std::uint64_t>(seed);
   MILLRACE_ASSIGN(history.live, WhatHappened(journal, exported, history));
   history.text = std::move(exported.text);
   history.redrawn = history.of_cluster = true;
-  const auto as_it_was = [file = history.file](std::uint64_t seed) {
-    Result<sim::SimulationFile> drawn = file;
-    drawn->seed = seed;
-    return drawn;
+  const auto as_it_was = [file = history.file](std::uint64_t drawn) {
+    Result<sim::SimulationFile> again = file;
+    again->seed = drawn;
+    return again;
   };
   history.draw = Redrawing(as_it_was, history.file.seed);
   return history;

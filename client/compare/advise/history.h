@@ -26,12 +26,14 @@ struct History {
   std::optional<sim::SimResult> live;
 };
 
+// Both take the seed of the first run; below 0 it is that of the file, or 1.
+
 // Returns the jobs that were submitted in the time `since` until now, on the cluster of the invocation. kNotFound if
 // there are none; also the failures of asking the master.
-[[nodiscard]] Result<History> HistoryOfCluster(const cli::Invocation& invocation, const std::string& since);
+[[nodiscard]] Result<History> HistoryOfCluster(const cli::Invocation& invocation, const std::string& since,
+                                               std::int64_t seed);
 
-// Returns what a workload file or trace says; `seed` replaces that of the file unless it is below 0. Fails as
-// WorkloadSource does.
+// Returns what a workload file or trace says. Fails as WorkloadSource does.
 [[nodiscard]] Result<History> HistoryOfFile(const std::string& path, sched::Variant in_force, std::int64_t seed);
 
 }  // namespace millrace::compare

@@ -1,13 +1,22 @@
 #include "client/compare/advise/redraw.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "base/check.h"
 #include "base/random.h"
 
 namespace millrace::compare {
+namespace {
+
+// Returns the cube root, rounded up.
+std::size_t CubeRoot(std::size_t number) {
+  std::size_t root = 0;
+  while (root * root * root < number) ++root;
+  return root;
+}
+
+}  // namespace
 
 sim::Workload Redraw(const sim::Workload& workload, std::uint64_t seed) {
   MILLRACE_CHECK(CanRedraw(workload), "a workload that cannot be drawn from");
@@ -17,7 +26,7 @@ sim::Workload Redraw(const sim::Workload& workload, std::uint64_t seed) {
   // What passes before each job; before the first one as much as on average.
   std::vector<Micros> gaps{count > 1 ? (submit(count - 1) - submit(0)) / static_cast<Micros>(count - 1) : 0};
   for (std::size_t i = 1; i < count; ++i) gaps.push_back(submit(i) - submit(i - 1));
-  const auto consecutive = static_cast<std::size_t>(std::ceil(std::cbrt(static_cast<double>(count))));
+  const std::size_t consecutive = CubeRoot(count);
   Random random(seed);
   sim::Workload drawn = workload;
   drawn.jobs.clear();

@@ -40,7 +40,8 @@ TEST(RedrawTest, RunsOfJobsKeepTheirOrderAndGaps) {
       const int of = std::stoi(drawn.jobs[i].name), before = std::stoi(drawn.jobs[i - 1].name);
       const Micros gap = drawn.jobs[i].submit - drawn.jobs[i - 1].submit;
       EXPECT_EQ(gap, of == 0 ? 13'500'000 : of * kSecond) << "seed " << seed;  // 351 s in 26 gaps
-      if (i % 3 != 0) EXPECT_EQ(of, (before + 1) % 27) << "seed " << seed;     // 3 is the cube root of 27
+      if (i % 3 == 0) continue;                                                // 3 is the cube root of 27
+      EXPECT_EQ(of, (before + 1) % 27) << "seed " << seed;
     }
   }
 }
@@ -56,8 +57,8 @@ TEST(RedrawTest, EveryJobIsDrawnAsOftenAndDrawsDiffer) {
     EXPECT_TRUE(SameJobs(one, Redraw(history, seed)));
   }
   EXPECT_EQ(first.size(), 27u);
-  // 1,000 on average, with a deviation of 3 x sqrt(9,000 x 26) / 27 or so: 55.
-  for (const auto& [name, times] : drawn) EXPECT_NEAR(times, 1'000, 5 * 55) << name;
+  // A job is in 3 of 27 of the 9,000 runs of consecutive jobs: 1,000 on average, with a deviation of 30.
+  for (const auto& [name, times] : drawn) EXPECT_NEAR(times, 1'000, 5 * 30) << name;
   EXPECT_FALSE(SameJobs(history, Redraw(history, 1)));
 }
 

@@ -299,6 +299,12 @@ def hostile():
     return made
 
 
+def variants():
+    made = document("waits", schedulers=("fair+delay", "eager"), jobs=20, tasks=300, nodes=4)
+    made["variants"][1] = {"scheduler": "fair+delay", "settings": "[delay]\nrack_wait = \"0s\"\n"}
+    return made
+
+
 def no_jobs():
     made = document("none", jobs=4, tasks=20, nodes=2, repeat=6)
     made["workload"]["jobs"] = 0
@@ -319,6 +325,7 @@ CASES = {
     "hostile": hostile,
     "no-jobs": no_jobs,
     "one-scheduler": lambda: document("alone", by_run=False, schedulers=("fair",), jobs=20, tasks=300, nodes=4),
+    "variants": variants,
     "two-runs": lambda: document("few", repeat=2, jobs=20, tasks=300, nodes=4),
     "many-schedulers": lambda: document("many", schedulers=("fair", "fair+delay", "fifo", "edf", "fresh", "lsap", "joss", "cp", "capacity"), jobs=40, tasks=600, nodes=6),
     "empty": dict,

@@ -216,6 +216,18 @@ class ReportTest(unittest.TestCase):
             [...document.querySelectorAll("#made button")].find((button) => button.textContent.includes("JSON")).click();""")
         self.assertEqual(json.loads(saved), document)
 
+    def test_a_variant_shows_its_settings(self):
+        self.open("variants")
+        titles = "return [...document.querySelectorAll('#made details > summary')].map((s) => s.textContent)"
+        own = "eager: the settings of fair+delay"
+        self.assertEqual([title for title in self.browser.run(titles) if "the settings of" in title], [own])
+        shown = self.browser.run("""
+            const own = [...document.querySelectorAll("#made details")].find((d) => d.textContent === arguments[0]);
+            own.open = true;
+            own.dispatchEvent(new Event("toggle"));
+            return own.querySelector("pre").textContent;""", own)
+        self.assertEqual(shown, "[delay]\nrack_wait = \"0s\"\n")
+
     def test_hostile_names_stay_text(self):
         self.open("small")
         scripts = self.count("script")

@@ -26,7 +26,6 @@ TEST(ExportWorkload, WhatHasHappenedHappensAgain) {
   const SimResult before = MustSimulate(cluster, workload, "fair", options);
   const Result<ExportedWorkload> exported = ExportWorkload(journal, "journal", 0);
   ASSERT_TRUE(exported.ok()) << exported.status().message();
-  EXPECT_EQ(exported->scheduler, "fair");
   const Result<SimulationFile> file = ParseSimulation(exported->text, "exported.toml", {});
   ASSERT_TRUE(file.ok()) << file.status().message() << "\n" << exported->text;
   ASSERT_EQ(file->workload.jobs.size(), 8U);
@@ -47,7 +46,8 @@ TEST(ExportWorkload, WhatHasHappenedHappensAgain) {
 
 TEST(ExportWorkload, TakesTheJobsSinceATime) {
   const std::string journal =
-      "5 NodeJoined node=n3 maps=1\n10 JobSubmitted job=job1 maps=1:n3\n20 JobSubmitted job=job2 maps=1:n3\n";
+      "4 SchedulerSet name=fair\n5 NodeJoined node=n3 maps=1\n10 JobSubmitted job=job1 maps=1:n3\n20 JobSubmitted "
+      "job=job2 maps=1:n3\n";
   const Result<ExportedWorkload> exported = ExportWorkload(journal, "journal", 15);
   ASSERT_TRUE(exported.ok()) << exported.status().message();
   EXPECT_EQ(exported->text.find("job1"), std::string::npos);
@@ -55,6 +55,7 @@ TEST(ExportWorkload, TakesTheJobsSinceATime) {
   EXPECT_EQ(exported->jobs, (std::map<JobId, std::uint32_t>{{JobId{2}, 0}}));
   EXPECT_EQ(exported->nodes, (std::map<NodeId, NodeId>{{NodeId{3}, NodeId{0}}}));
   EXPECT_EQ(exported->begin, 20);
+  EXPECT_EQ(exported->scheduler, "fair");
   EXPECT_EQ(ExportWorkload(journal, "journal", 30).status().message(), "journal: no job was submitted in that time");
   EXPECT_EQ(ExportWorkload("nonsense", "journal", 0).status().message(), "journal:1: \"nonsense\" is not an event");
 }

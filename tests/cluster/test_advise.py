@@ -1,0 +1,56 @@
+"""`millrace advise` over what a real cluster has done."""
+
+import json
+import statistics
+import unittest
+
+from cluster import Cluster
+
+JOBS = 24
+
+
+class Advise(unittest.TestCase):
+    def test_a_clusters_own_history(self):
+        with Cluster(workers=2, map_slots=2, settings=["master.scheduler=fifo"]) as cluster:
+            def advise(*words):
+                return json.loads(cluster.run("advise", "--json", *words)[0])
+
+            none = advise()
+            self.assertEqual((none["advice"], "0 jobs" in none["why"]), ("none", True))
+            # One job that fills the cluster, and small ones behind it, all at once.
+            submitted = []
+
+            def submit(user, maps, map_time):
+                words = ("-o", f"/out{len(submitted)}", "--user", user, "--detach", "-D", f"input.maps={maps}", "-D", f"sleep.map_time={map_time}")
+                submitted.append(cluster.run("run", "sleep", *words, "--reducers", "0")[0].decode().split()[-1])
+
+            submit("big", 24, "300ms")
+            for _ in range(3):
+                submit("small", 1, "50ms")
+            few = advise()
+            self.assertEqual((few["advice"], "4 jobs" in few["why"]), ("none", True))
+            for _ in range(JOBS - 4):
+                submit("small", 1, "50ms")
+            for job in submitted:
+                cluster.run("job", "wait", job)
+            jobs = json.loads(cluster.run("job", "list", "--json")[0])
+            self.assertEqual(len(jobs), JOBS)
+            advice = advise("--since", "1h", "--scheduler", "fair,sjf", "--repeat", "8")
+            self.assertEqual((advice["in_force"], advice["jobs"], advice["runs"], advice["redrawn"]), ("fifo", JOBS, 8, True))
+            self.assertEqual(advice["findings"]["schedulers"], ["fifo", "fair", "sjf"])
+            # What the cluster really took is what the master says of its jobs.
+            live = statistics.fmean((job["ended"] - job["submitted"]) / 1e6 for job in jobs)
+            self.assertAlmostEqual(advice["model"]["live"], live, places=3)
+            said = cluster.run("advise", "--scheduler", "fair,sjf", "--repeat", "8")[0].decode()
+            self.assertIn(f"the last 24h: {JOBS} jobs of ", said)
+            self.assertIn("The simulator gives ", said)
+            # The settings in force are those of the master.
+            cluster.run("scheduler", "set", "fair")
+            kept = advise("--scheduler", "fifo", "--repeat", "8")
+            self.assertEqual((kept["in_force"], kept["advice"]), ("fair", "keep"))
+            self.assertEqual(advise("--since", "1ms")["advice"], "none")
+            self.assertEqual(cluster.run("advise", "--goal", "deadlines", status=2)[1].count(b"\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
