@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "client/compare/beside/fit.h"
 #include "client/compare/beside/run_beside.h"
 #include "schedulers/sim/statistics/paired.h"
 
@@ -114,7 +115,8 @@ Result<Beside> SimulateBeside(const Material& material, const DrawSimulation& dr
   }
   beside.measured_runs = static_cast<std::uint32_t>(measured.size());
   beside.second = measured.front()->run.second;
-  beside.costs = MeasureCosts(runs_measured, subject.nodes);
+  MILLRACE_ASSIGN(beside.costs, FitCosts(runs_measured, subject.nodes, subject.schedulers[material.design.baseline],
+                                         subject.settings));
   for (const sim::LiveClass& of : runs_measured.front().file->live.classes) beside.classes.push_back(of.name);
   std::vector<Simulated> simulated;
   for (const RunRecord* record : material.counting) {

@@ -92,6 +92,7 @@ Result<RunOutcome> RunBeside(const sim::SimulationFile& file, const Costs& costs
   sim::SimOptions options;
   options.seed = file.seed;
   options.sample_interval = SampleInterval(live.result);
+  options.task_rows = true;
   RunOutcome outcome;
   MILLRACE_ASSIGN(outcome.result, sim::Simulate(beside.cluster, beside.workload, scheduler, settings, options));
   return outcome;
