@@ -29,7 +29,8 @@ map_time = 7
 Costs Measured() {
   Costs costs;
   costs.classes.resize(2);
-  costs.classes[0].of = {{{3, 0, 1, 250'000}, {1, 0, 1, 1'500'000}}};
+  costs.classes[0].of[TaskKind::kMap] = {3, 0, 1, 250'000};
+  costs.classes[0].of[TaskKind::kReduce] = {1, 0, 1, 1'500'000};
   costs.classes[0].output_ratio = 0.125;
   return costs;
 }

@@ -171,7 +171,7 @@ TEST(CostsTest, AClusterOfKnownCostsIsMetAgain) {
     const auto makespan = [](const RunOutcome& run) { return static_cast<double>(run.result.summary.makespan); };
     EXPECT_NEAR(makespan(again) / makespan(live), 1, 0.02) << scheduler;
     EXPECT_NEAR(again.result.summary.mean_turnaround / live.result.summary.mean_turnaround, 1, 0.04) << scheduler;
-    const RunOutcome plain = RunBeside(file, {std::vector<ClassCost>(3)}, nodes, live, scheduler, {}).value();
+    const RunOutcome plain = RunBeside(file, Costs{std::vector<ClassCost>(3)}, nodes, live, scheduler, {}).value();
     EXPECT_LT(makespan(plain) / makespan(live), 0.92) << "the costs make a difference: " << scheduler;
   }
 }
@@ -184,7 +184,7 @@ TEST(FileBesideTest, BlocksLieWhereTheyLay) {
   live.facts.jobs = {{"loadgen", "text", {{10, {NodeId{3}}}, {20, {NodeId{1}, NodeId{2}}}}}};
   Costs costs;
   costs.classes.resize(1);
-  costs.classes[0].of[TaskKind::kMap] = {5, 0, 2};
+  costs.classes[0].of[TaskKind::kMap] = {5, 0, 2, 0};
   costs.node_bandwidth = 5e6, costs.rack_bandwidth = 1e6, costs.datacenter_bandwidth = 2e6;
   const sim::SimulationFile beside = FileBeside(file, costs, kNodes, live);
   const sim::SimJob &job = beside.workload.jobs[0], &asked = file.workload.jobs[0];
@@ -211,7 +211,7 @@ TEST(FileBesideTest, AProgramThatNothingTimesIsNotSimulated) {
   const Result<RunOutcome> run = RunBeside(file, costs, kNodes, live, "fifo", {});
   ASSERT_FALSE(run.ok());
   EXPECT_NE(run.status().message().find("map_time"), std::string::npos) << run.status().message();
-  costs.classes[0].of[TaskKind::kMap] = {1, 0, 0.5};
+  costs.classes[0].of[TaskKind::kMap] = {1, 0, 0.5, 0};
   EXPECT_TRUE(RunBeside(file, costs, kNodes, live, "fifo", {}).ok());
 }
 
