@@ -14,6 +14,9 @@ namespace {
 constexpr std::string_view kShown[] = {"turnaround", "makespan",   "wait",       "turnaround_p95",  "fairness",
                                        "late",       "node_local", "rack_bytes", "datacenter_bytes"};
 
+// Resamples of two values that differ have one t only, and an interval without width.
+constexpr std::size_t kFewestForInterval = 3;
+
 bool IsShown(const Material& material, const Metric& metric) {
   const std::vector<std::string>& headline = material.subject->headline;
   const bool decides = std::find(headline.begin(), headline.end(), metric.key) != headline.end();
@@ -86,7 +89,7 @@ BesideRow RowOf(std::uint32_t scheduler, const std::vector<LivePair>& pairs) {
     if (positive) ratios.push_back(pair.simulated / pair.live);
   }
   row.live = sim::Mean(live), row.simulated = sim::Mean(simulated);
-  if (positive && ratios.size() >= 2) {
+  if (positive && ratios.size() >= kFewestForInterval) {
     const sim::Estimate ratio = sim::RatioByBootstrapT(ratios);
     row.interval = {ratio.value - 1, ratio.low - 1, ratio.high - 1};
     row.error = row.interval->value;
@@ -131,7 +134,8 @@ Result<Beside> SimulateBeside(const Material& material, const DrawSimulation& dr
   for (const Metric& metric : Metrics()) {
     if (!IsShown(material, metric)) continue;
     BesideMetric of = MetricOf(metric, material, simulated);
-    if (!of.rows.empty()) beside.metrics.push_back(std::move(of));
+    const bool any = std::ranges::any_of(of.rows, [](const BesideRow& r) { return r.live != 0 || r.simulated != 0; });
+    if (any) beside.metrics.push_back(std::move(of));
   }
   return beside;
 }

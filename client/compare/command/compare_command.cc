@@ -305,7 +305,7 @@ std::string TextForPeople(const CompareWords& words, const Material& material, c
   std::string text = cli::FormatTable(FindingsTable(material, words.wide)) + "\n";
   for (const std::string& line : WinnerLines(material)) text += Printable(line) + "\n";
   if (beside) {
-    text += "\n" + cli::FormatTable(BesideTable(*beside, schedulers)) + "\n";
+    text += "\n" + cli::FormatTable(BesideTable(*beside, *material.subject, words.wide)) + "\n";
     for (const std::string& line : BesideLines(*beside, schedulers, material.design)) text += Printable(line) + "\n";
   }
   text += std::to_string(material.design.blocks) + " runs of each scheduler; ratios are to " +
