@@ -89,10 +89,10 @@ BesideRow RowOf(std::uint32_t scheduler, const std::vector<LivePair>& pairs) {
     if (positive) ratios.push_back(pair.simulated / pair.live);
   }
   row.live = sim::Mean(live), row.simulated = sim::Mean(simulated);
-  if (positive && ratios.size() >= kFewestForInterval) {
-    const sim::Estimate ratio = sim::RatioByBootstrapT(ratios);
-    row.interval = {ratio.value - 1, ratio.low - 1, ratio.high - 1};
-    row.error = row.interval->value;
+  if (positive) {
+    const sim::Estimate ratio = ratios.size() >= 2 ? sim::RatioByBootstrapT(ratios) : sim::Estimate{ratios[0], 0, 0};
+    row.error = ratio.value - 1;
+    if (ratios.size() >= kFewestForInterval) row.interval = {*row.error, ratio.low - 1, ratio.high - 1};
   } else if (row.live > 0) {
     row.error = row.simulated / row.live - 1;
   }

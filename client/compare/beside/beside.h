@@ -5,8 +5,8 @@
 // costs are those of the baseline's first block, and that run is left out of the errors.
 //
 // - Error: simulated / live - 1 of each seed, by the geometric mean, with an interval by the bootstrap-t (statistics/
-//   estimate.h). With fewer than three seeds, or a value that is not above 0, it is the error of the means, without an
-//   interval. A metric that is 0 everywhere is left out.
+//   estimate.h) if there are three seeds. Of a metric with a value that is not above 0 it is the error of the means,
+//   without an interval. A metric that is 0 everywhere is left out.
 // - Rank agreement: Kendall's tau-b of the schedulers' means, live and simulated.
 // Thread rule: values and free functions, any thread.
 #pragma once

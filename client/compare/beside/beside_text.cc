@@ -40,6 +40,7 @@ Json ParametersJson(const Beside& beside) {
   return {{"runs", beside.measured_runs},
           {"second", beside.second},
           {"classes", std::move(classes)},
+          {"reads", beside.costs.reads},
           {"node_bandwidth", RateJson(beside.costs.node_bandwidth)},
           {"rack_bandwidth", RateJson(beside.costs.rack_bandwidth)},
           {"datacenter_bandwidth", RateJson(beside.costs.datacenter_bandwidth)},

@@ -69,6 +69,7 @@ class Measuring {
       if (sums.asked_output > 0 && sums.output > 0) cost.output_scale = sums.output / sums.asked_output;
       if (sums.input > 0) cost.output_ratio = sums.output / sums.input;
     }
+    costs.reads = AllReads().size();
     costs.node_bandwidth = Fast(reads_[0].empty() ? AllReads() : reads_[0]);
     costs.rack_bandwidth = IfSlower(Fast(reads_[1]), costs.node_bandwidth);
     costs.datacenter_bandwidth =

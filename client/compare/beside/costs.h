@@ -39,7 +39,8 @@ struct ClassCost {
 
 struct Costs {
   std::vector<ClassCost> classes;  // by LiveParts::classes
-  // bytes/s, each way; 0: no limit, or none that shows.
+  std::uint64_t reads = 0;         // from other nodes whose rate is known; without any the bandwidths say nothing
+  // bytes/s, each way; 0: no limit that shows.
   double node_bandwidth = 0, rack_bandwidth = 0, datacenter_bandwidth = 0;
   double lateness = 0, follow_delay = 0;  // us
 };

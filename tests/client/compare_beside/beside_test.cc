@@ -36,6 +36,7 @@ TEST(BesideTest, AMetricThatCanBeZeroHasNoInterval) {
   EXPECT_FALSE(RowOf(0, {{0, 3}}).error.has_value());
   EXPECT_NEAR(*RowOf(0, {{2, 3}}).error, 0.5, 1e-12) << "one run has no interval";
   EXPECT_FALSE(RowOf(0, {{2, 3}, {4, 7}}).interval.has_value()) << "nor have two";
+  EXPECT_NEAR(*RowOf(0, {{2, 4}, {4, 2}}).error, 0, 1e-12) << "twice and half";
 }
 
 TEST(BesideTest, RankAgreementIsKendallsTau) {

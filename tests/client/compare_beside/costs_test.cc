@@ -185,7 +185,7 @@ TEST(FileBesideTest, BlocksLieWhereTheyLay) {
   Costs costs;
   costs.classes.resize(1);
   costs.classes[0].of[TaskKind::kMap] = {5, 0, 2, 0};
-  costs.node_bandwidth = 5e6, costs.rack_bandwidth = 1e6, costs.datacenter_bandwidth = 2e6;
+  costs.reads = 3, costs.node_bandwidth = 5e6, costs.rack_bandwidth = 1e6, costs.datacenter_bandwidth = 2e6;
   const sim::SimulationFile beside = FileBeside(file, costs, kNodes, live);
   const sim::SimJob &job = beside.workload.jobs[0], &asked = file.workload.jobs[0];
   EXPECT_EQ(job.replicas[1], (std::vector<NodeId>{NodeId{1}, NodeId{2}}));
@@ -200,6 +200,8 @@ TEST(FileBesideTest, BlocksLieWhereTheyLay) {
   EXPECT_EQ(beside.cluster.nodes[3].up, 5e6);
   EXPECT_EQ(beside.cluster.rack_bandwidth, 3 << 20) << "what the file states is taken";
   EXPECT_EQ(beside.cluster.datacenter_bandwidth, 2e6);
+  costs.reads = 0;
+  EXPECT_EQ(FileBeside(file, costs, kNodes, live).cluster.nodes[3].up, sim::NodeSpec{}.up) << "nothing was measured";
 }
 
 TEST(FileBesideTest, AProgramThatNothingTimesIsNotSimulated) {
