@@ -57,12 +57,14 @@ class SimulatedBeside(unittest.TestCase):
         with open(self.workload, "w", encoding="utf-8") as f:
             f.write(WORKLOAD)
 
-    def compare(self, *more, status=0):
-        done = subprocess.run([MILLRACE, "compare", self.workload, "--scheduler", "fifo,fair", "--repeat", "2", "--on", "local",
-                               "-o", os.path.join(self.directory, "c"), *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=LIMIT_SECONDS)
+    def run_words(self, *words, status=0):
+        done = subprocess.run([MILLRACE, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=LIMIT_SECONDS)
         self.assertEqual(done.returncode, status, done.stderr)
         return done
+
+    def compare(self, *more):
+        return self.run_words("compare", self.workload, "--scheduler", "fifo,fair", "--repeat", "2", "--on", "local", "-o", self.at(), *more)
 
     def at(self, *names):
         return os.path.join(self.directory, "c", *names)
@@ -107,11 +109,22 @@ class SimulatedBeside(unittest.TestCase):
         self.assertIsNone(self.document()["simulated"])
         self.assertFalse(os.path.exists(self.at("simulated.csv")))
 
+    def test_programs_are_timed_alone(self):
+        timed = os.path.join(self.directory, "timed.toml")
+        untimed = self.run_words("sim", self.workload, "--scheduler", "fifo", status=2)
+        self.assertIn("map_time", untimed.stderr)
+        said = self.run_words("compare", self.workload, "--calibrate", timed).stdout
+        self.assertRegex(said, r"count +wordcount +\d\.\d+ s +\d\.\d+ s +\d\.\d+")
+        with open(timed, encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        added = [line for line in lines if line not in WORKLOAD.splitlines()]
+        self.assertEqual([line.split()[0] for line in added], ["#", "map_time", "map_output", "reduce_time"])
+        self.assertEqual([line for line in lines if line not in added], WORKLOAD.splitlines())
+        self.run_words("sim", timed, "--scheduler", "fifo")
+
     def test_only_live_runs_are_simulated_beside(self):
-        done = subprocess.run([MILLRACE, "compare", self.workload, "--scheduler", "fifo", "--simulate", "-o", self.at()], stderr=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, text=True, timeout=LIMIT_SECONDS)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("--simulate needs live runs", done.stderr)
+        refused = self.run_words("compare", self.workload, "--scheduler", "fifo", "--simulate", "-o", self.at(), status=2)
+        self.assertIn("--simulate needs live runs", refused.stderr)
 
 
 if __name__ == "__main__":

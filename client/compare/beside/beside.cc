@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "client/compare/beside/fit.h"
 #include "client/compare/beside/run_beside.h"
 #include "schedulers/sim/statistics/paired.h"
 
@@ -12,6 +13,9 @@ namespace {
 
 constexpr std::string_view kShown[] = {"turnaround", "makespan",   "wait",       "turnaround_p95",  "fairness",
                                        "late",       "node_local", "rack_bytes", "datacenter_bytes"};
+
+// Resamples of two values that differ have one t only, and an interval without width.
+constexpr std::size_t kFewestForInterval = 3;
 
 bool IsShown(const Material& material, const Metric& metric) {
   const std::vector<std::string>& headline = material.subject->headline;
@@ -85,10 +89,10 @@ BesideRow RowOf(std::uint32_t scheduler, const std::vector<LivePair>& pairs) {
     if (positive) ratios.push_back(pair.simulated / pair.live);
   }
   row.live = sim::Mean(live), row.simulated = sim::Mean(simulated);
-  if (positive && ratios.size() >= 2) {
-    const sim::Estimate ratio = sim::RatioByBootstrapT(ratios);
-    row.interval = {ratio.value - 1, ratio.low - 1, ratio.high - 1};
-    row.error = row.interval->value;
+  if (positive) {
+    const sim::Estimate ratio = ratios.size() >= 2 ? sim::RatioByBootstrapT(ratios) : sim::Estimate{ratios[0], 0, 0};
+    row.error = ratio.value - 1;
+    if (ratios.size() >= kFewestForInterval) row.interval = {*row.error, ratio.low - 1, ratio.high - 1};
   } else if (row.live > 0) {
     row.error = row.simulated / row.live - 1;
   }
@@ -114,7 +118,7 @@ Result<Beside> SimulateBeside(const Material& material, const DrawSimulation& dr
   }
   beside.measured_runs = static_cast<std::uint32_t>(measured.size());
   beside.second = measured.front()->run.second;
-  beside.costs = MeasureCosts(runs_measured, subject.nodes);
+  MILLRACE_ASSIGN(beside.costs, FitCosts(runs_measured, subject.nodes, subject.schedulers[material.design.baseline]));
   for (const sim::LiveClass& of : runs_measured.front().file->live.classes) beside.classes.push_back(of.name);
   std::vector<Simulated> simulated;
   for (const RunRecord* record : material.counting) {
@@ -129,7 +133,8 @@ Result<Beside> SimulateBeside(const Material& material, const DrawSimulation& dr
   for (const Metric& metric : Metrics()) {
     if (!IsShown(material, metric)) continue;
     BesideMetric of = MetricOf(metric, material, simulated);
-    if (!of.rows.empty()) beside.metrics.push_back(std::move(of));
+    const bool any = std::ranges::any_of(of.rows, [](const BesideRow& r) { return r.live != 0 || r.simulated != 0; });
+    if (any) beside.metrics.push_back(std::move(of));
   }
   return beside;
 }

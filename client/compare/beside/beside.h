@@ -5,7 +5,8 @@
 // costs are those of the baseline's first block, and that run is left out of the errors.
 //
 // - Error: simulated / live - 1 of each seed, by the geometric mean, with an interval by the bootstrap-t (statistics/
-//   estimate.h). A metric with a value that is not above 0 has only the error of its means, without an interval.
+//   estimate.h) if there are three seeds. Of a metric with a value that is not above 0 it is the error of the means,
+//   without an interval. A metric that is 0 everywhere is left out.
 // - Rank agreement: Kendall's tau-b of the schedulers' means, live and simulated.
 // Thread rule: values and free functions, any thread.
 #pragma once
@@ -60,9 +61,10 @@ struct LivePair {
 [[nodiscard]] nlohmann::ordered_json BesideJson(const Beside& beside);
 // Returns a line for each metric and scheduler.
 [[nodiscard]] std::string BesideCsv(const Beside& beside, const std::vector<std::string>& schedulers);
-// Returns rows of cells, the head first.
-[[nodiscard]] std::vector<std::vector<std::string>> BesideTable(const Beside& beside,
-                                                                const std::vector<std::string>& schedulers);
+// Returns rows of cells, the head first: without `wide` of the metrics that decide, of locality and of the bytes
+// between racks.
+[[nodiscard]] std::vector<std::vector<std::string>> BesideTable(const Beside& beside, const Subject& subject,
+                                                                bool wide);
 // Returns lines without a full stop: on which runs the costs were measured, and the rank agreement.
 [[nodiscard]] std::vector<std::string> BesideLines(const Beside& beside, const std::vector<std::string>& schedulers,
                                                    const Design& design);

@@ -1,4 +1,5 @@
 // The forms of a Beside: JSON, CSV, a table, lines.
+#include <algorithm>
 #include <cstdio>
 
 #include "client/compare/beside/beside.h"
@@ -39,6 +40,7 @@ Json ParametersJson(const Beside& beside) {
   return {{"runs", beside.measured_runs},
           {"second", beside.second},
           {"classes", std::move(classes)},
+          {"reads", beside.costs.reads},
           {"node_bandwidth", RateJson(beside.costs.node_bandwidth)},
           {"rack_bandwidth", RateJson(beside.costs.rack_bandwidth)},
           {"datacenter_bandwidth", RateJson(beside.costs.datacenter_bandwidth)},
@@ -88,12 +90,18 @@ std::string BesideCsv(const Beside& beside, const std::vector<std::string>& sche
   return text;
 }
 
-std::vector<std::vector<std::string>> BesideTable(const Beside& beside, const std::vector<std::string>& schedulers) {
+std::vector<std::vector<std::string>> BesideTable(const Beside& beside, const Subject& subject, bool wide) {
+  const auto shown = [&](std::string_view key) {
+    return wide || key == "node_local" || key == "rack_bytes" ||
+           std::ranges::find(subject.headline, key) != subject.headline.end();
+  };
   std::vector<std::vector<std::string>> rows{{"METRIC", "SCHEDULER", "LIVE", "SIMULATED", "ERROR", "95% INTERVAL"}};
   for (const BesideMetric& of : beside.metrics) {
+    if (!shown(of.metric->key)) continue;
     for (const BesideRow& row : of.rows) {
-      rows.push_back({std::string(of.metric->key), schedulers[row.scheduler], FormatValue(*of.metric, row.live),
-                      FormatValue(*of.metric, row.simulated), row.error ? Percent(*row.error) : "-",
+      rows.push_back({std::string(of.metric->key), subject.schedulers[row.scheduler].label,
+                      FormatValue(*of.metric, row.live), FormatValue(*of.metric, row.simulated),
+                      row.error ? Percent(*row.error) : "-",
                       row.interval ? Percent(row.interval->low) + " to " + Percent(row.interval->high) : "-"});
     }
   }

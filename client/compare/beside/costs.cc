@@ -35,9 +35,9 @@ struct Sums {
 // Of a class of jobs.
 struct ClassSums {
   PerKind<Sums> of = {};
-  Sums far_maps;  // that read from another node
+  Sums far_maps;  // that read from another node; they count if no others were seen
   PerKind<bool> works = {};
-  double asked_output = 0, output = 0;
+  double asked_output = 0, output = 0, input = 0;  // bytes
 };
 
 class Measuring {
@@ -64,10 +64,12 @@ class Measuring {
     Costs costs;
     for (ClassSums& sums : classes_) {
       ClassCost& cost = costs.classes.emplace_back();
-      if (sums.of[TaskKind::kMap].attempts == 0 && sums.far_maps.attempts > 0) sums.of[TaskKind::kMap] = Replaced(sums);
+      if (sums.of[TaskKind::kMap].attempts == 0) sums.of[TaskKind::kMap] = sums.far_maps;
       for (const TaskKind kind : kTaskKinds) cost.of[kind] = CostOf(sums.of[kind], sums.works[kind]);
       if (sums.asked_output > 0 && sums.output > 0) cost.output_scale = sums.output / sums.asked_output;
+      if (sums.input > 0) cost.output_ratio = sums.output / sums.input;
     }
+    costs.reads = AllReads().size();
     costs.node_bandwidth = Fast(reads_[0].empty() ? AllReads() : reads_[0]);
     costs.rack_bandwidth = IfSlower(Fast(reads_[1]), costs.node_bandwidth);
     costs.datacenter_bandwidth =
@@ -105,6 +107,7 @@ class Measuring {
     if (job.reduces.empty() || row.outcome != sched::JobOutcome::kSucceeded) return;
     for (const sim::SimMap& map : job.maps) sums->asked_output += static_cast<double>(map.output);
     sums->output += static_cast<double>(row.shuffle_bytes);
+    for (const std::uint64_t bytes : row.bytes_at) sums->input += static_cast<double>(bytes);
   }
 
   void AddRead(const sched::BandwidthMeasured& read) {
@@ -117,25 +120,13 @@ class Measuring {
     TaskCost cost;
     cost.attempts = sums.attempts;
     if (sums.attempts == 0) return cost;
+    cost.taken = sums.took / static_cast<double>(sums.attempts);
     if (works && sums.asked > 0) {
       cost.scale = sums.took / sums.asked;
     } else {
       cost.latency = std::max(0.0, (sums.took - sums.asked) / static_cast<double>(sums.attempts));
     }
     return cost;
-  }
-
-  // Returns what stands for a class none of whose maps had a local block: if they sleep, the maps of other classes that
-  // do; else its own with their reading.
-  [[nodiscard]] Sums Replaced(const ClassSums& sums) const {
-    if (sums.works[TaskKind::kMap]) return sums.far_maps;
-    Sums others;
-    for (const ClassSums& other : classes_) {
-      const Sums& maps = other.of[TaskKind::kMap];
-      if (!other.works[TaskKind::kMap] && &other != &sums)
-        others.attempts += maps.attempts, others.asked += maps.asked, others.took += maps.took;
-    }
-    return others.attempts > 0 ? others : sums.far_maps;
   }
 
   [[nodiscard]] std::vector<double> AllReads() const {

@@ -1,10 +1,11 @@
-// Costs: what a live cluster takes beyond what the workload file says, measured on runs of it. They are the parameters
-// with which its runs are simulated.
+// Costs: what a cluster takes beyond what the workload file says, measured on runs of it. They are the parameters with
+// which its runs are simulated (fit.h).
 //
 // - Latency of a class of jobs, of its maps and of its reduces: the time for which an attempt holds its slot beyond the
 //   time that the workload asks for, on average. It has the start of a process in it, the way of the orders and reports
 //   between master and worker, reading a local block, and writing. That of a reduce is counted from the moment when it
-//   was there and the last map had ended, without its wait for a compute permit.
+//   was there and the last map had ended, without its wait for a compute permit. Of maps those count that had a local
+//   block, if there are any.
 // - Scale instead of it, for tasks that work: of a class with a program, or with `map_cores` above 0 (`reduce_cores`).
 //   What they take is that many times what the workload says, the other tasks of the machine being busy meanwhile.
 // - Bandwidths of links that the file does not state: of a node, nine tenths of the reads from the same rack are not
@@ -27,16 +28,19 @@ struct TaskCost {
   std::uint64_t attempts = 0;  // that were measured; 0: the cost is not known, and the values are those of no cost
   double latency = 0;          // us
   double scale = 1;
+  double taken = 0;  // us of an attempt, all in all
 };
 
 struct ClassCost {
   PerKind<TaskCost> of = {};
-  double output_scale = 1;  // bytes that maps gave to reduces, over what the workload says
+  double output_scale = 1;   // bytes that maps gave to reduces, over what the workload says
+  double output_ratio = -1;  // the same over the bytes of their input; below 0: not known
 };
 
 struct Costs {
   std::vector<ClassCost> classes;  // by LiveParts::classes
-  // bytes/s, each way; 0: no limit, or none that shows.
+  std::uint64_t reads = 0;         // from other nodes whose rate is known; without any the bandwidths say nothing
+  // bytes/s, each way; 0: no limit that shows.
   double node_bandwidth = 0, rack_bandwidth = 0, datacenter_bandwidth = 0;
   double lateness = 0, follow_delay = 0;  // us
 };

@@ -39,13 +39,14 @@ void SetCluster(const std::vector<NodeRow>& nodes, const Costs& costs, const sim
     sim::NodeSpec& spec = specs.emplace_back();
     spec.rack = row.rack, spec.datacenter = row.datacenter;
     spec.slots = {row.map_slots, row.reduce_slots};
-    spec.up = spec.down = stated.node ? first.up : costs.node_bandwidth;
+    spec.up = spec.down = stated.node || costs.reads == 0 ? first.up : costs.node_bandwidth;
   }
   const sim::ClusterSpec file = std::move(*cluster);
   *cluster = {};
   cluster->nodes = std::move(specs);
-  cluster->rack_bandwidth = stated.rack ? file.rack_bandwidth : costs.rack_bandwidth;
-  cluster->datacenter_bandwidth = stated.datacenter ? file.datacenter_bandwidth : costs.datacenter_bandwidth;
+  cluster->rack_bandwidth = stated.rack || costs.reads == 0 ? file.rack_bandwidth : costs.rack_bandwidth;
+  cluster->datacenter_bandwidth =
+      stated.datacenter || costs.reads == 0 ? file.datacenter_bandwidth : costs.datacenter_bandwidth;
 }
 
 // Samples as far from each other as those of the live run, since fairness is a mean over them.
@@ -92,6 +93,7 @@ Result<RunOutcome> RunBeside(const sim::SimulationFile& file, const Costs& costs
   sim::SimOptions options;
   options.seed = file.seed;
   options.sample_interval = SampleInterval(live.result);
+  options.task_rows = true;
   RunOutcome outcome;
   MILLRACE_ASSIGN(outcome.result,
                   sim::Simulate(beside.cluster, beside.workload, scheduler.scheduler, scheduler.settings, options));

@@ -17,8 +17,8 @@ namespace millrace::compare {
 [[nodiscard]] sim::SimulationFile FileBeside(const sim::SimulationFile& file, const Costs& costs,
                                              const std::vector<NodeRow>& nodes, const RunOutcome& live);
 
-// Simulates the run. Returns kInvalid for what cannot be simulated: a class with a program whose tasks the file does
-// not time and of which none was measured.
+// Simulates the run, with its rows of tasks. Returns kInvalid for what cannot be simulated: a class with a program
+// whose tasks the file does not time and of which none was measured.
 [[nodiscard]] Result<RunOutcome> RunBeside(const sim::SimulationFile& file, const Costs& costs,
                                            const std::vector<NodeRow>& nodes, const RunOutcome& live,
                                            const sched::Variant& scheduler);

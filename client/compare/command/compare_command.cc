@@ -16,6 +16,7 @@
 #include "client/cli/sim_workload.h"
 #include "client/cli/verbs.h"
 #include "client/compare/beside/beside.h"
+#include "client/compare/command/calibrate.h"
 #include "client/compare/command/forms.h"
 #include "client/compare/command/runs_progress.h"
 #include "client/compare/command/subject.h"
@@ -49,7 +50,7 @@ constexpr std::uint32_t kLooks[] = {8, 12, 20};
 struct CompareWords {
   cli::WorkloadWords workload;
   cli::SchedulerWords schedulers;
-  std::string directory, on = "sim", metric = "turnaround,makespan,wait", practical, width;
+  std::string directory, calibrate, on = "sim", metric = "turnaround,makespan,wait", practical, width;
   std::int64_t repeat = 0;
   bool once_each = false, slowdowns = false, force = false, json = false, wide = false, columns = false;
   bool simulate = false;
@@ -71,6 +72,10 @@ void Declare(Arguments& arguments, CompareWords* words) {
   arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and compare slowdowns");
   arguments.Flag("--simulate", &words->simulate,
                  "simulate each live run as well, with the measured costs of the cluster, and say how far off that is");
+  arguments.Text(
+      "--calibrate", &words->calibrate,
+      "in place of comparing: run a job of each class with a program alone, and write the workload file there "
+      "with the times that its tasks took");
   arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
   arguments.Flag("--json", &words->json, "print what came out as JSON");
   arguments.Flag("--wide", &words->wide, "print all metrics and columns, also if they do not fit into 80");
@@ -260,7 +265,7 @@ std::string TextForPeople(const CompareWords& words, const Material& material, c
   std::string text = cli::FormatTable(FindingsTable(material, words.wide)) + "\n";
   for (const std::string& line : WinnerLines(material)) text += Printable(line) + "\n";
   if (beside) {
-    text += "\n" + cli::FormatTable(BesideTable(*beside, schedulers)) + "\n";
+    text += "\n" + cli::FormatTable(BesideTable(*beside, *material.subject, words.wide)) + "\n";
     for (const std::string& line : BesideLines(*beside, schedulers, material.design)) text += Printable(line) + "\n";
   }
   text += std::to_string(material.design.blocks) + " runs of each scheduler; ratios are to " +
@@ -324,6 +329,19 @@ int Compare(const Invocation& invocation, const CompareWords& words, Prepared& p
   return told.ok() ? kDone : invocation.Fail(kVerb, told);
 }
 
+// Reads what is needed for it, and calibrates.
+Result<std::string> CalibrateInstead(const Invocation& invocation, const CompareWords& words, const std::string& path) {
+  MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
+  MILLRACE_ASSIGN(const sim::Overrides overrides, cli::OverridesOf(words.workload));
+  MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
+  Calibration calibration;
+  calibration.live.kind = words.on == "sim" ? "local" : words.on;
+  calibration.live.invocation = invocation, calibration.live.workload = path, calibration.live.overrides = overrides;
+  calibration.draw = [source](std::uint64_t seed) { return source.Draw(seed); };
+  calibration.seed = file.seed, calibration.text = source.text(), calibration.target = words.calibrate;
+  return Calibrate(std::move(calibration));
+}
+
 }  // namespace
 
 int CompareCommand(const Invocation& invocation, const Words& args) {
@@ -341,6 +359,12 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
     return invocation.Fail(kVerb, Invalid(what + " is missing; see `millrace compare --help`"), kWrongUsage);
   };
   if (arguments.operands().empty()) return missing("WORKLOAD");
+  if (!words.calibrate.empty()) {
+    const Result<std::string> told = CalibrateInstead(invocation, words, arguments.operands()[0]);
+    if (!told.ok()) return FailToStart(invocation, told.status());
+    Printer(invocation.console.out) << *told;
+    return kDone;
+  }
   if (words.schedulers.schedulers.empty()) return missing("--scheduler");
   if (words.directory.empty()) return missing("-o DIR");
   Result<Prepared> prepared = Prepare(invocation, words, arguments.operands()[0], args);

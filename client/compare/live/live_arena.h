@@ -37,6 +37,7 @@ struct LiveOptions {
   bool keep_profiles = false;             // what is learnt of programs stays from run to run. Not of `local`
   Micros sample_interval = kSecond;       // between the samples of a result
   Micros patience = 300 * kSecond;        // a run in which no job gets any further for this long ends with an error
+  bool one_by_one = false;                // of the workload only what KeepOneOfEachProgram leaves (live_jobs.h)
   double disturbed_above = 0.05;          // a run is disturbed if others use more than this share of the processors
 };
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "base/crc32c.h"
@@ -225,6 +226,22 @@ class Maker {
 };
 
 }  // namespace
+
+bool KeepOneOfEachProgram(sim::SimulationFile* file) {
+  std::vector<sim::SimJob> jobs;
+  std::vector<std::uint32_t> class_of;
+  std::set<std::uint32_t> seen;
+  for (std::size_t job = 0; job < file->workload.jobs.size(); ++job) {
+    const std::uint32_t of = file->live.class_of[job];
+    if (file->live.classes[of].program.empty() || !seen.insert(of).second) continue;
+    sim::SimJob& kept = jobs.emplace_back(std::move(file->workload.jobs[job]));
+    kept.submit = 0, kept.after.reset();
+    if (jobs.size() > 1) kept.after = static_cast<std::uint32_t>(jobs.size() - 2);
+    class_of.push_back(of);
+  }
+  file->workload.jobs = std::move(jobs), file->live.class_of = std::move(class_of);
+  return !file->workload.jobs.empty();
+}
 
 Result<LiveJobs> MakeLiveJobs(const sim::SimulationFile& file, const LiveJobsOptions& options) {
   return Maker(file, options).Make();

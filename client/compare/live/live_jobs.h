@@ -37,6 +37,10 @@ struct LiveJobs {
   std::vector<DataFile> files;        // sorted by name, each once
 };
 
+// Leaves of the jobs the first of each class with a program, one after the other, so that each has the cluster to
+// itself. Returns false if there is none.
+bool KeepOneOfEachProgram(sim::SimulationFile* file);
+
 struct LiveJobsOptions {
   std::string directory;           // of the file: where the paths of programs begin
   std::string data, outputs;       // directories of the cluster

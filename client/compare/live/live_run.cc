@@ -29,6 +29,8 @@ Result<LiveWorkload> LoadLive(const LiveOptions& options, std::uint64_t seed, co
   overrides.seed = seed;
   LiveWorkload workload;
   MILLRACE_ASSIGN(workload.file, sim::LoadSimulation(options.workload, overrides));
+  if (options.one_by_one && !KeepOneOfEachProgram(&workload.file))
+    return Invalid(options.workload + ": no class of jobs has a program, so there is nothing to calibrate");
   if (workload.file.workload.jobs.empty()) return Invalid(options.workload + ": there are no jobs");
   LiveJobsOptions live;
   const std::size_t slash = options.workload.rfind('/');

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
+#include "base/crc32c.h"
 #include "base/file.h"
 #include "tests/client/compare/records.h"
 
@@ -22,6 +24,8 @@ RunRecord Record(const PlannedRun& run) {
   record.outcome.result.decision_seconds = 0.125;
   record.outcome.outputs = "abc", record.outcome.disturbed = "noise", record.outcome.master_cpu_seconds = 1.5;
   record.phases = Phases{1, 2, 3, 4, 5};
+  record.outcome.facts.jobs = {{"loadgen", "text", {{64, {NodeId{0}}}, {32, {}}}}, {}};
+  record.outcome.facts.reads = {{NodeId{0}, NodeId{0}, 1'000}};
   return record;
 }
 
@@ -56,6 +60,25 @@ TEST(RunRecordTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(read->outcome.disturbed, "noise");
   EXPECT_EQ(read->outcome.master_cpu_seconds, 1.5);
   EXPECT_EQ(read->phases->permit, 4);
+  EXPECT_EQ(read->outcome.facts.jobs[0].program, "loadgen");
+  EXPECT_EQ(read->outcome.facts.jobs[0].inputs, record.outcome.facts.jobs[0].inputs);
+  EXPECT_EQ(read->outcome.facts.reads, record.outcome.facts.reads);
+}
+
+// A frame of format 1 ends where the facts would begin: here with its two empty lists cut off.
+TEST(RunRecordTest, ReadsRunsOfBeforeTheFacts) {
+  RunRecord record = Record({0, 0, 0, false, 7, 0});
+  record.outcome.facts = {};
+  const std::string bytes = EncodeRun(record);
+  constexpr std::size_t kHead = 8 + 4 + 4 + 8;  // magic, checksum, format, length
+  const std::string payload = bytes.substr(kHead, bytes.size() - kHead - 2);
+  Encoder rest;
+  rest.U32(1), rest.U64(payload.size()), rest.Raw(payload.data(), payload.size());
+  Encoder frame;
+  frame.Raw(bytes.data(), 8), frame.U32(Crc32c(rest.bytes())), frame.Raw(rest.bytes().data(), rest.bytes().size());
+  const Result<RunRecord> read = DecodeRun(frame.bytes(), "r");
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(EncodeRun(*read), bytes);
 }
 
 TEST(RunRecordTest, EveryTruncationAndEveryFlippedBitIsRefused) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "client/compare/numbers.h"
 #include "tests/client/compare/records.h"
 
@@ -33,6 +35,8 @@ TEST(BesideTest, AMetricThatCanBeZeroHasNoInterval) {
   EXPECT_NEAR(*row.error, -0.25, 1e-12) << "0.3 of 0.4";
   EXPECT_FALSE(RowOf(0, {{0, 3}}).error.has_value());
   EXPECT_NEAR(*RowOf(0, {{2, 3}}).error, 0.5, 1e-12) << "one run has no interval";
+  EXPECT_FALSE(RowOf(0, {{2, 3}, {4, 7}}).interval.has_value()) << "nor have two";
+  EXPECT_NEAR(*RowOf(0, {{2, 4}, {4, 2}}).error, 0, 1e-12) << "twice and half";
 }
 
 TEST(BesideTest, RankAgreementIsKendallsTau) {
@@ -90,13 +94,13 @@ const BesideRow& RowIn(const Beside& beside, std::string_view metric, std::uint3
 
 TEST(BesideTest, CostsAreOfSecondRunsWhichAreNotJudged) {
   // Second runs take 4 s each, so a map costs 1 s beyond its 3.
-  const Beside beside = Compared(true, {{5, 8, 4}, {5, 8, 4}}).Simulated();
+  const Beside beside = Compared(true, {{5, 8, 4}, {5, 8, 4}, {5, 8, 4}}).Simulated();
   EXPECT_TRUE(beside.second);
-  EXPECT_EQ(beside.measured_runs, 2u);
+  EXPECT_EQ(beside.measured_runs, 3u);
   EXPECT_NEAR(beside.costs.classes[0].of[TaskKind::kMap].latency, 1e6, 1);
   for (const std::uint32_t scheduler : {0, 1}) {
     const BesideRow& row = RowIn(beside, "makespan", scheduler);
-    EXPECT_EQ(row.runs, 2u);
+    EXPECT_EQ(row.runs, 3u);
     EXPECT_NEAR(row.simulated, 4, 1e-9);
     EXPECT_NEAR(*row.error, scheduler == 0 ? -0.2 : -0.5, 1e-9);
   }
@@ -113,7 +117,7 @@ TEST(BesideTest, WithoutSecondRunsTheFirstBlockIsMeasuredAndLeftOut) {
 }
 
 TEST(BesideTest, ItsFormsSayTheSame) {
-  const Compared compared(true, {{5, 8, 4}, {5, 8, 4}});
+  const Compared compared(true, {{5, 8, 4}, {5, 8, 4}, {5, 8, 4}});
   const Beside beside = compared.Simulated();
   const nlohmann::ordered_json json = BesideJson(beside);
   EXPECT_EQ(json["metrics"]["makespan"][1]["live"], 8.0);
@@ -122,8 +126,8 @@ TEST(BesideTest, ItsFormsSayTheSame) {
   EXPECT_TRUE(json["parameters"]["classes"][0]["reduce"].is_null());
   EXPECT_TRUE(json["parameters"]["node_bandwidth"].is_null());
   const std::string csv = BesideCsv(beside, sched::LabelsOf(compared.subject().schedulers));
-  EXPECT_NE(csv.find("fair,makespan,s,2,8,4,-0.5,-0.5,-0.5,"), std::string::npos) << csv;
-  const auto table = BesideTable(beside, sched::LabelsOf(compared.subject().schedulers));
+  EXPECT_NE(csv.find("fair,makespan,s,3,8,4,-0.5,-0.5,-0.5,"), std::string::npos) << csv;
+  const auto table = BesideTable(beside, compared.subject(), false);
   EXPECT_EQ(table[1],
             (std::vector<std::string>{"turnaround", "fifo", "5.000 s", "4.000 s", "-20.0%", "-20.0% to -20.0%"}));
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "client/compare/beside/fit.h"
 #include "client/compare/beside/run_beside.h"
 #include "schedulers/sim/model/simulate.h"
 #include "tests/client/compare/records.h"
@@ -163,13 +164,15 @@ TEST(CostsTest, AClusterOfKnownCostsIsMetAgain) {
     for (std::uint32_t i = 0; i < 20; ++i) live.facts.reads.push_back({NodeId{0}, NodeId{1}, 4 << 20});
     std::vector<NodeRow> nodes;
     for (const sim::NodeSpec& node : file.cluster.nodes) nodes.push_back({"", node.rack, node.datacenter, 2, 1});
-    const Costs costs = MeasureCosts({{&file, &live}}, nodes);
+    const Costs costs = FitCosts({{&file, &live}}, nodes, {scheduler, scheduler}).value();
     EXPECT_NEAR(costs.classes[0].of[TaskKind::kMap].latency, 300'000, 1'000);
-    const RunOutcome again = RunBeside(file, costs, nodes, live, scheduler, {}).value();
+    EXPECT_NEAR(costs.classes[0].of[TaskKind::kReduce].latency, 0, 300'000) << "copying is the model's own";
+    const RunOutcome again = RunBeside(file, costs, nodes, live, {scheduler, scheduler}).value();
     const auto makespan = [](const RunOutcome& run) { return static_cast<double>(run.result.summary.makespan); };
     EXPECT_NEAR(makespan(again) / makespan(live), 1, 0.02) << scheduler;
     EXPECT_NEAR(again.result.summary.mean_turnaround / live.result.summary.mean_turnaround, 1, 0.04) << scheduler;
-    const RunOutcome plain = RunBeside(file, {std::vector<ClassCost>(3)}, nodes, live, scheduler, {}).value();
+    const RunOutcome plain =
+        RunBeside(file, Costs{std::vector<ClassCost>(3)}, nodes, live, {scheduler, scheduler}).value();
     EXPECT_LT(makespan(plain) / makespan(live), 0.92) << "the costs make a difference: " << scheduler;
   }
 }
@@ -182,8 +185,8 @@ TEST(FileBesideTest, BlocksLieWhereTheyLay) {
   live.facts.jobs = {{"loadgen", "text", {{10, {NodeId{3}}}, {20, {NodeId{1}, NodeId{2}}}}}};
   Costs costs;
   costs.classes.resize(1);
-  costs.classes[0].of[TaskKind::kMap] = {5, 0, 2};
-  costs.node_bandwidth = 5e6, costs.rack_bandwidth = 1e6, costs.datacenter_bandwidth = 2e6;
+  costs.classes[0].of[TaskKind::kMap] = {5, 0, 2, 0};
+  costs.reads = 3, costs.node_bandwidth = 5e6, costs.rack_bandwidth = 1e6, costs.datacenter_bandwidth = 2e6;
   const sim::SimulationFile beside = FileBeside(file, costs, kNodes, live);
   const sim::SimJob &job = beside.workload.jobs[0], &asked = file.workload.jobs[0];
   EXPECT_EQ(job.replicas[1], (std::vector<NodeId>{NodeId{1}, NodeId{2}}));
@@ -198,6 +201,8 @@ TEST(FileBesideTest, BlocksLieWhereTheyLay) {
   EXPECT_EQ(beside.cluster.nodes[3].up, 5e6);
   EXPECT_EQ(beside.cluster.rack_bandwidth, 3 << 20) << "what the file states is taken";
   EXPECT_EQ(beside.cluster.datacenter_bandwidth, 2e6);
+  costs.reads = 0;
+  EXPECT_EQ(FileBeside(file, costs, kNodes, live).cluster.nodes[3].up, sim::NodeSpec{}.up) << "nothing was measured";
 }
 
 TEST(FileBesideTest, AProgramThatNothingTimesIsNotSimulated) {
@@ -206,11 +211,11 @@ TEST(FileBesideTest, AProgramThatNothingTimesIsNotSimulated) {
   const RunOutcome live = Outcome({Job(0, "a", 0, 1, 5)});
   Costs costs;
   costs.classes.resize(1);
-  const Result<RunOutcome> run = RunBeside(file, costs, kNodes, live, "fifo", {});
+  const Result<RunOutcome> run = RunBeside(file, costs, kNodes, live, {"fifo", "fifo"});
   ASSERT_FALSE(run.ok());
   EXPECT_NE(run.status().message().find("map_time"), std::string::npos) << run.status().message();
-  costs.classes[0].of[TaskKind::kMap] = {1, 0, 0.5};
-  EXPECT_TRUE(RunBeside(file, costs, kNodes, live, "fifo", {}).ok());
+  costs.classes[0].of[TaskKind::kMap] = {1, 0, 0.5, 0};
+  EXPECT_TRUE(RunBeside(file, costs, kNodes, live, {"fifo", "fifo"}).ok());
 }
 
 }  // namespace

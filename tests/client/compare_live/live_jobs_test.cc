@@ -186,5 +186,22 @@ TEST(Machine, TellsWhatOthersUsed) {
   EXPECT_EQ(Disturbance(begin, end, 0.05, false), "20% of the processors were taken by the host");
 }
 
+TEST(KeepOneOfEachProgramTest, EachHasTheClusterToItself) {
+  sim::SimulationFile file = MustParse(
+      "[[jobs]]\nname = \"load\"\nmaps = 1\n[[jobs]]\nname = \"count\"\ncount = 3\nprogram = \"wordcount\"\nmaps = 1\n"
+      "arrival = { kind = \"interval\", every = 5, at = 7 }\n[[jobs]]\nname = \"find\"\nprogram = \"grep\"\nmaps = "
+      "2\n");
+  ASSERT_TRUE(KeepOneOfEachProgram(&file));
+  ASSERT_EQ(file.workload.jobs.size(), 2u);
+  EXPECT_EQ(file.workload.jobs[0].name, "count-0");
+  EXPECT_EQ(file.workload.jobs[0].submit, 0);
+  EXPECT_FALSE(file.workload.jobs[0].after.has_value());
+  EXPECT_EQ(file.workload.jobs[1].name, "find-0");
+  EXPECT_EQ(file.workload.jobs[1].after, 0u) << "it comes when the other has ended";
+  EXPECT_EQ(file.live.class_of, (std::vector<std::uint32_t>{1, 2}));
+  sim::SimulationFile none = MustParse("[[jobs]]\nname = \"load\"\nmaps = 1\n");
+  EXPECT_FALSE(KeepOneOfEachProgram(&none));
+}
+
 }  // namespace
 }  // namespace millrace::compare
