@@ -8,8 +8,17 @@ namespace {
 
 constexpr std::uint64_t kMostTaskRows = 2'000'000;
 
-// Returns a two-hundredth of the least time that the workload can take, so that fairness is a mean over moments enough.
-// It must not depend on the scheduler.
+sim::SimOptions OptionsOf(const sim::SimulationFile& file) {
+  sim::SimOptions options;
+  options.seed = file.seed;
+  options.stop_at = file.stop_at;
+  options.sample_interval = SampleInterval(file);
+  options.task_rows = sim::TasksOf(file.workload) <= kMostTaskRows;
+  return options;
+}
+
+}  // namespace
+
 Micros SampleInterval(const sim::SimulationFile& file) {
   constexpr Micros kSamples = 200;
   double work = 0, slots = 0;
@@ -23,17 +32,6 @@ Micros SampleInterval(const sim::SimulationFile& file) {
   const Micros least = std::max(last, static_cast<Micros>(work / std::max(slots, 1.0)));
   return std::clamp(least / kSamples, 100 * kMillisecond, sim::SimOptions{}.sample_interval);
 }
-
-sim::SimOptions OptionsOf(const sim::SimulationFile& file) {
-  sim::SimOptions options;
-  options.seed = file.seed;
-  options.stop_at = file.stop_at;
-  options.sample_interval = SampleInterval(file);
-  options.task_rows = sim::TasksOf(file.workload) <= kMostTaskRows;
-  return options;
-}
-
-}  // namespace
 
 Result<SimArena> SimArena::Make(DrawSimulation draw, std::uint64_t seed, bool slowdowns) {
   SimArena arena(std::move(draw), slowdowns);

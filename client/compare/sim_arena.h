@@ -16,6 +16,10 @@ namespace millrace::compare {
 // Returns cluster and workload as the seed draws them.
 using DrawSimulation = std::function<Result<sim::SimulationFile>(std::uint64_t seed)>;
 
+// Returns how far apart the samples of a run are: a two-hundredth of the least time that the workload can take, so that
+// fairness is a mean over moments enough. It does not depend on the scheduler.
+[[nodiscard]] Micros SampleInterval(const sim::SimulationFile& file);
+
 class SimArena final : public Arena {
  public:
   // Draws the workload of `seed` at once. With `slowdowns` every job is also run alone. Fails as `draw` does.

@@ -41,6 +41,8 @@ class Advise(unittest.TestCase):
             # What the cluster really took is what the master says of its jobs.
             live = statistics.fmean((job["ended"] - job["submitted"]) / 1e6 for job in jobs)
             self.assertAlmostEqual(advice["model"]["live"], live, places=3)
+            # Fairness is a mean over samples, which are as close in what happened as in the simulation.
+            self.assertGreater(advise("--goal", "fairness", "--scheduler", "fair", "--repeat", "8")["model"]["live"], 0)
             said = cluster.run("advise", "--scheduler", "fair,sjf", "--repeat", "8")[0].decode()
             self.assertIn(f"the last 24h: {JOBS} jobs of ", said)
             self.assertIn("The simulator gives ", said)

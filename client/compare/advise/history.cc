@@ -27,6 +27,7 @@ Result<std::optional<sim::SimResult>> WhatHappened(const std::string& journal, c
                                                    const History& history) {
   sim::JournalView view;
   view.jobs = exported.jobs, view.nodes = exported.nodes, view.begin = exported.begin, view.task_rows = false;
+  view.sample_interval = SampleInterval(history.file);
   view.scheduler = history.in_force.scheduler;
   MILLRACE_ASSIGN(sim::SimResult result,
                   sim::ResultOfJournal(journal, "the journal", history.file.workload, history.in_force.settings, view));
