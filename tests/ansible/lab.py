@@ -20,6 +20,7 @@ GATEWAY = f"{NETWORK}.1"
 PROXY_PORT = 3142
 USER = "admin"  # as on Debian's images for EC2
 PACKAGES = "systemd,systemd-sysv,dbus,openssh-server,python3-minimal,python3-apt,iproute2,sudo,ca-certificates"
+DISK_BYTES = 4 << 30  # of a sparse file
 BOOT_SECONDS = 120
 STOP_SECONDS = 40
 
@@ -152,7 +153,7 @@ class Lab:
         write(f"{machine}/etc/machine-id", "")
 
     def boot(self, name, address, disks=0):
-        """Starts a machine with so many empty disks of 1 GiB; they are named by disks(name). Requires: the network is made."""
+        """Starts a machine with so many empty disks, which disks(name) names. Requires: the network is made."""
         if name not in self.state["machines"]:
             self.prepare(name, address)
             self.state["machines"][name] = address
@@ -160,7 +161,7 @@ class Lab:
             for number in range(disks):
                 image = self.path("machines", name, f"disk{number}")
                 with open(image, "wb") as f:
-                    f.truncate(1 << 30)
+                    f.truncate(DISK_BYTES)
                 self.state["loops"][name].append(quiet("losetup", "--find", "--show", image).strip())
         merged = self.path("machines", name, "merged")
         binds = [f"--bind={loop}" for loop in self.disks(name)]
