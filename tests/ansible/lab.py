@@ -185,10 +185,10 @@ class Lab:
                            "-o", f"UserKnownHostsFile={self.path('known_hosts')}", f"{USER}@{self.address(name)}", command)
 
     def on(self, name, command, status=0, text=None):
-        """What a command prints on a machine."""
-        done = subprocess.run(self.ssh(name, command), input=text or "", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        """What a command prints to its standard output on a machine."""
+        done = subprocess.run(self.ssh(name, command), input=text or "", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode != status:
-            raise AssertionError(f"{name}: {command}: exit status {done.returncode}, not {status}\n{done.stdout}")
+            raise AssertionError(f"{name}: {command}: exit status {done.returncode}, not {status}\n{done.stdout}{done.stderr}")
         return done.stdout
 
     def remove(self):
