@@ -1,0 +1,66 @@
+"""Playbooks as the tests call them, in a lab's network."""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+
+import lab
+
+ROOT = os.path.dirname(os.path.dirname(lab.HERE))
+PLAYBOOKS = os.path.join(ROOT, "deploy", "ansible")
+
+
+def tool(name):
+    """A program of Ansible: of the virtual environment MILLRACE_ANSIBLE, of the one whose Python runs this, or of PATH."""
+    for directory in filter(None, (os.environ.get("MILLRACE_ANSIBLE"), os.path.dirname(sys.executable))):
+        for path in (os.path.join(directory, "bin", name), os.path.join(directory, name)):
+            if os.access(path, os.X_OK):
+                return path
+    return name
+
+
+def package(given):
+    """The path of the runtime's package."""
+    found = [given] if given else glob.glob(os.path.join(ROOT, "packages", "millrace_*_amd64.deb"))
+    if len(found) != 1 or not os.path.exists(found[0]):
+        sys.exit("no package of Millrace: deploy/build-packages makes it, or --package names one")
+    return os.path.abspath(found[0])
+
+
+class Playbooks:
+    """Runs playbooks over the machines of a lab, and tells what changed."""
+
+    def __init__(self, machines, inventory, environment=None):
+        self.lab = machines
+        self.inventory = inventory
+        self.environment = {**os.environ, "ANSIBLE_CONFIG": os.path.join(PLAYBOOKS, "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PRIVATE_KEY_FILE": machines.key,
+                            "ANSIBLE_SSH_ARGS": f"-o ControlMaster=auto -o ControlPersist=20s -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={machines.path('known_hosts')}",
+                            "ANSIBLE_HOME": machines.path("ansible"), "ANSIBLE_LOCALHOST_WARNING": "False", "LC_ALL": "C.UTF-8", **(environment or {})}
+
+    def play(self, playbook, *arguments, status=0, shown=True):
+        """What the run printed. Its recap is printed here, with the seconds it took."""
+        began = time.monotonic()
+        command = self.lab.inside(tool("ansible-playbook"), "-i", self.inventory, os.path.join(PLAYBOOKS, playbook), *arguments)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=self.environment, check=False)
+        with open(self.lab.path("playbooks.log"), "a", encoding="utf-8") as f:
+            f.write(f"$ {' '.join(command)}\n{done.stdout}\n")
+        if (done.returncode == 0) != (status == 0):
+            raise AssertionError(f"{playbook} {' '.join(arguments)}: exit status {done.returncode}\n{done.stdout[-6000:]}")
+        if shown:
+            print(f"  {playbook} {' '.join(arguments)}: {time.monotonic() - began:.1f} s")
+            for line in recap(done.stdout):
+                print(f"    {line}")
+            sys.stdout.flush()
+        return done.stdout
+
+
+def recap(output):
+    return [line for line in output.partition("PLAY RECAP")[2].splitlines() if " ok=" in line]
+
+
+def changed(output):
+    """How many tasks changed something, over all hosts."""
+    return sum(int(re.search(r"changed=(\d+)", line)[1]) for line in recap(output))

@@ -1,0 +1,131 @@
+"""deploy/ansible without machines: syntax, lint, the pinned versions, what cloud.yml and deploy/cluster refuse, and the options that the
+playbooks name. It takes Ansible (tests/ansible/requirements.txt); MILLRACE_ANSIBLE may name its virtual environment."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import playbooks
+
+CLUSTER = os.path.join(playbooks.ROOT, "deploy", "cluster")
+BOOKS = ("backup", "cloud", "cloud-down", "cluster", "restore", "shrink", "teardown", "upgrade")
+FILE = {"millrace_cluster": "demo", "millrace_region": "eu-central-1", "millrace_network": "10.20.0.0/16", "millrace_zones": {"eu-central-1a": "10.20.0.0/24"},
+        "millrace_ssh_from": ["203.0.113.7/32"], "millrace_ssh_key": "/dev/null", "millrace_image": "ami-1",
+        "millrace_nodes": [{"name": "master", "role": "master", "zone": "eu-central-1a", "type": "m6i.large"}]}
+
+
+def read(*parts):
+    with open(os.path.join(playbooks.ROOT, *parts), encoding="utf-8") as f:
+        return f.read()
+
+
+class PlaybooksTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.tmp = tempfile.TemporaryDirectory(prefix="millrace-ansible-")
+        cls.environment = {**os.environ, "ANSIBLE_CONFIG": os.path.join(playbooks.PLAYBOOKS, "ansible.cfg"), "ANSIBLE_HOME": cls.tmp.name, "ANSIBLE_NOCOLOR": "1",
+                           "ANSIBLE_LOCALHOST_WARNING": "False", "LC_ALL": "C.UTF-8", "HOME": cls.tmp.name,
+                           # Whatever gets as far as the cloud fails there.
+                           "AWS_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none", "AWS_MAX_ATTEMPTS": "1"}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.tmp.cleanup()
+
+    def run_tool(self, *command, **options):
+        return subprocess.run(command, cwd=playbooks.PLAYBOOKS, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False, **options)
+
+    def cloud(self, **changes):
+        """What cloud.yml says to a file; nothing answers as the cloud."""
+        path = os.path.join(self.tmp.name, "demo.yml")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({**FILE, **changes}, f)
+        done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", "localhost,", "cloud.yml", "-e", f"@{path}")
+        self.assertNotEqual(done.returncode, 0)
+        return done.stdout
+
+    def test_syntax(self):
+        for book in BOOKS:
+            done = self.run_tool(playbooks.tool("ansible-playbook"), "--syntax-check", "-i", "inventory/hosts.example.yml", f"{book}.yml")
+            self.assertEqual(done.returncode, 0, done.stdout)
+        here = {os.path.basename(path).removesuffix(".yml") for path in glob.glob(os.path.join(playbooks.PLAYBOOKS, "*.yml"))}
+        self.assertEqual(here - {"check", "requirements", "cloud.example"}, set(BOOKS))
+
+    @unittest.skipIf(shutil.which(playbooks.tool("ansible-lint")) is None, "ansible-lint is not here")
+    def test_lint(self):
+        environment = {**self.environment, "PATH": os.path.dirname(playbooks.tool("ansible-lint")) + os.pathsep + os.environ["PATH"]}
+        done = subprocess.run([playbooks.tool("ansible-lint"), "--offline", "--nocolor"], cwd=playbooks.PLAYBOOKS, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_a_file_that_makes_sense_gets_as_far_as_the_cloud(self):
+        self.assertIn("127.0.0.1:1", self.cloud())
+
+    def test_what_cloud_refuses(self):
+        master = FILE["millrace_nodes"][0]
+        for changes, expected in (({"millrace_ssh_from": ["0.0.0.0/0"]}, "lets everyone in by ssh"),
+                                  ({"millrace_cluster": "My cluster"}, "the file has to say millrace_cluster"),
+                                  ({"millrace_image": "debian"}, "the file has to say"),
+                                  ({"millrace_nodes": [master, {**master, "name": "other"}]}, "one node of the role master"),
+                                  ({"millrace_nodes": [master, master]}, "names are all different"),
+                                  ({"millrace_nodes": [{**master, "market": "spot"}]}, "a master's is on-demand"),
+                                  ({"millrace_nodes": [master, {**master, "name": "w", "role": "worker", "zone": "eu-central-1c"}]}, "a zone of millrace_zones"),
+                                  ({"millrace_nodes": [master, {**master, "name": "w", "role": "worker", "placement": "racks"}]}, "of millrace_placement_groups")):
+            said = re.sub(r"\s+", " ", self.cloud(**changes))
+            self.assertIn(expected, said)
+            self.assertNotIn("127.0.0.1:1", said)
+
+    def test_an_inventory_without_a_master(self):
+        path = os.path.join(self.tmp.name, "none.yml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("worker: {hosts: {two: {}}}\n")
+        for book in ("cluster", "shrink", "upgrade", "backup", "restore", "teardown"):
+            done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", path, f"{book}.yml")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("names 0 masters", re.sub(r"\s+", " ", done.stdout))
+
+    def test_versions_are_pinned(self):
+        for line in read("deploy", "ansible", "requirements.txt").splitlines():
+            self.assertRegex(line, r"^(#.*|[a-z0-9-]+==[0-9.]+)$")
+        collections = read("deploy", "ansible", "requirements.yml")
+        self.assertEqual(collections.count("- name:"), collections.count("version:"))
+        # Those that are installed are those that are named, so that the two files say the same.
+        listed = self.run_tool(playbooks.tool("ansible-galaxy"), "collection", "list", "--format", "json").stdout
+        installed = {name: about["version"] for place in json.loads(listed[listed.index("{"):]).values() for name, about in place.items()}
+        for name, version in re.findall(r"- name: (\S+)\n\s+version: (\S+)", collections):
+            self.assertEqual(installed.get(name), version, name)
+
+    def test_options_are_those_of_the_daemons(self):
+        options = set(re.findall(r"`((?:master|worker|dfs|task)\.[a-z_]+)`", read("docs", "options.md")))
+        for role in ("master", "worker"):
+            named = set(re.findall(r"'((?:master|worker|dfs|task)\.[a-z_]+)'", read("deploy", "ansible", "roles", role, "vars", "main.yml")))
+            self.assertTrue(named)
+            self.assertLessEqual(named, options)
+
+    def test_cluster_says_what_is_wrong(self):
+        for arguments, expected in (((), "usage:"), (("up",), "-f FILE says which"), (("fly", "-f", "x"), "invalid choice"), (("status", "-i", "/nowhere"), 'no file "/nowhere"')):
+            done = self.run_tool(sys.executable, CLUSTER, *arguments)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(expected, done.stdout)
+
+    def test_cluster_asks_before_it_takes_down(self):
+        path = os.path.join(self.tmp.name, "hosts.yml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("master: {hosts: {one: {}}}\n")
+        done = self.run_tool(sys.executable, CLUSTER, "down", "-i", path)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is meant", done.stdout)
+
+
+if __name__ == "__main__":
+    if shutil.which(playbooks.tool("ansible-playbook")) is None:
+        print("skipped: no Ansible here (tests/ansible/requirements.txt; MILLRACE_ANSIBLE names its virtual environment)")
+        sys.exit(0)
+    unittest.main()
