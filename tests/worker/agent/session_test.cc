@@ -70,7 +70,7 @@ TEST_F(SessionTest, AWorkerIsBackByItselfWhenItsOwnMasterIs) {
 
 TEST_F(SessionTest, AMasterThatIsNotOursIsComplainedOfOnceAMinute) {
   record_.cluster = std::string(32, 'b');
-  log_ = MakeLog("worker", "warn", directory_.path() + "/log");
+  log_ = MakeLog("worker", "", {.level = "warn", .file = directory_.path() + "/log"});
   StartAgent();
   Advance(3 * kj::MINUTES + 30 * kj::SECONDS);
   log_->flush();
