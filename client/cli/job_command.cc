@@ -45,6 +45,15 @@ std::optional<int> Begin(const Invocation& invocation, Arguments& arguments, con
   return std::nullopt;
 }
 
+Result<std::vector<JobId>> ReadJobs(const Words& words) {
+  std::vector<JobId> jobs;
+  for (const std::string& word : words) {
+    MILLRACE_ASSIGN(const JobId job, job::ParseJobArgument(word));
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
 std::string Details(const job::JobStatus& status) {
   std::string text = ToText(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) + ": " +
                      std::string(ToString(status.state)) +
@@ -96,19 +105,15 @@ int Wait(const Invocation& invocation, const Words& args) {
   bool json = false;
   arguments.Flag("--json", &json, "print the final state of each as JSON, on a line of its own");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return *status;
-  std::vector<JobId> jobs;
-  for (const std::string& word : arguments.operands()) {
-    const Result<JobId> job = job::ParseJobArgument(word);
-    if (!job.ok()) return invocation.Fail("job wait", job.status(), kWrongUsage);
-    jobs.push_back(*job);
-  }
+  const Result<std::vector<JobId>> jobs = ReadJobs(arguments.operands());
+  if (!jobs.ok()) return invocation.Fail("job wait", jobs.status(), kWrongUsage);
   SigintHold sigint;
   sigint.BeginThreads();
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { sigint.EndThreads(); });
   sigint.EndThreads();
   if (!files.ok()) return invocation.Fail("job wait", files.status(), kUnreachable);
   int exit_status = kDone;
-  for (const JobId job : jobs) {
+  for (const JobId job : *jobs) {
     const int status = WaitAndReport(invocation, **files, job, sigint, {.json = json, .what = "job wait"});
     if (status > kFailed) return status;  // Ctrl-C
     exit_status = std::max(exit_status, status);
@@ -117,13 +122,22 @@ int Wait(const Invocation& invocation, const Words& args) {
 }
 
 int Kill(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job kill", "JOB", "Ends a job; its output is removed.");
+  Arguments arguments("job kill", "JOB...", "Ends jobs; their output is removed.");
+  arguments.Example("12 13 --reason 'wrong input'");
   std::string reason;
   arguments.Text("--reason", &reason, "the reason that the job's status shows");
-  OneJob one;
-  if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
-  const Status killed = one.client().Kill(one.job, reason);
-  return killed.ok() ? kDone : invocation.Fail("job kill", killed);
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return *status;
+  const Result<std::vector<JobId>> jobs = ReadJobs(arguments.operands());
+  if (!jobs.ok()) return invocation.Fail("job kill", jobs.status(), kWrongUsage);
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("job kill", files.status(), kUnreachable);
+  job::JobClient client(**files);
+  int exit_status = kDone;
+  for (const JobId job : *jobs) {
+    const Status killed = client.Kill(job, reason);
+    if (!killed.ok()) exit_status = invocation.Fail("job kill", killed);
+  }
+  return exit_status;
 }
 
 int SetPriority(const Invocation& invocation, const Words& args) {

@@ -80,6 +80,10 @@ class VerbsTest(unittest.TestCase):
         self.cluster.run("fs", "stat", "/never", status=1)
         again = self.start_job("/after-kill")
         self.ask("job", "wait", str(again))  # the slots are free again
+        several = [self.ask("run", "sleep", "-o", f"/many{n}", "--detach", "-D", "sleep.map_time=1h").split()[-1].decode() for n in range(2)]
+        _, error = self.cluster.run("job", "kill", several[0], "999", several[1], "--reason", "not now", status=1)
+        self.assertIn(b"999", error)
+        self.assertEqual({self.jobs()[int(number)]["state"] for number in several}, {"killed"}, "one that is not there does not save the others")
 
     def test_interrupted_client_in_a_pipe_kills_its_job(self):
         slow = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")

@@ -99,6 +99,8 @@ class ServedMaster {
     for (std::uint32_t i = 1; i <= kNodes; ++i) {
       const std::string n = std::to_string(i);
       WorkerFacts facts{Long("storage" + n), Long("host" + n), 1, Long("socket"), Long("/rack"), Long("dc"), 0, 0, 1};
+      facts.name = Long("name" + n);
+      facts.release.version = Long("version");
       if (i == kNodes) facts.map_slots = 1000;
       NodeRecord& node = control_->nodes().Admit(facts, &step.batch);
       node.alive = true;
