@@ -102,17 +102,14 @@ Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers, std::uint32_
     ++in_use;
     if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) ++stay;
   }
-  if (stay == 0) {
-    return Invalid(
-        "decommission: no live node would be left to take blocks and tasks; leave one in use, or use --force");
-  }
+  if (stay == 0)
+    return Invalid("no live node would be left to take blocks and tasks; leave one in use, or use --force");
   const std::uint32_t held = std::min(most_replicas, in_use);  // more replicas than that no block has now
   if (stay >= held) return Status::Ok();
-  return Invalid(
-      "decommission: " + std::to_string(stay) + " live nodes would be left, and there are files with " +
-      std::to_string(held) +
-      " replicas, which would lose some; add a node first, lower their replication (`millrace fs setrep`), or "
-      "use --force");
+  return Invalid("too few live nodes would be left: " + std::to_string(stay) + " for files with " +
+                 std::to_string(held) +
+                 " replicas, which would lose some; add a node first, lower their replication (`millrace fs setrep`), "
+                 "or use --force");
 }
 
 Status NodeTable::SetDraining(NodeId number, bool draining, WriteBatch* batch) {

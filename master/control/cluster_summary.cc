@@ -116,10 +116,17 @@ std::vector<std::string> WarningsOf(const ClusterSummary& summary) {
     warnings.push_back(Count(blocks.nodes_held, "node has", "nodes have") +
                        " too many blocks that no file has to be right; `millrace node list` says more");
   }
+  std::uint32_t others = 0;
+  std::string releases;
+  constexpr std::size_t kMostNamed = 300;  // bytes of versions, which are anybody's
   for (const ClusterSummary::WorkerRelease& worker : summary.workers) {
     if (worker.release.version == summary.master.version) continue;
-    warnings.push_back(Count(worker.nodes, "worker has", "workers have") + " version " + ToText(worker.release) +
-                       " and the master " + ToText(summary.master) + ": an upgrade is not finished");
+    others += worker.nodes;
+    if (releases.size() < kMostNamed) releases += (releases.empty() ? "" : ", ") + ToText(worker.release);
+  }
+  if (others > 0) {
+    warnings.push_back(Count(others, "worker has", "workers have") + " another version than the master, " +
+                       ToText(summary.master) + ": " + releases + "; an upgrade is not finished");
   }
   return warnings;
 }

@@ -110,7 +110,7 @@ class OperationsTest(unittest.TestCase):
         node = self.nodes()["two"]
         self.assertEqual((node["state"], node["blocks_left"]), ("decommissioned", 0))
         _, error = self.cluster.run("node", "decommission", "one", status=1)
-        self.assertIn(b"1 live nodes would be left", error)
+        self.assertIn(b"would be left: 1 for files with 2 replicas", error)
         self.ask("node", "recommission", f"{node['host']}:{node['port']}")
         self.assertEqual(self.nodes()["two"]["state"], "alive")
         _, error = self.cluster.run("node", "decommission", "nobody", status=1)

@@ -249,6 +249,23 @@ TEST_F(AnswersTest, Nodes) {
   for (std::uint32_t i = 0; i < kNodes; ++i) EXPECT_EQ((*nodes)[i].host, Long("host" + std::to_string(i + 1)));
 }
 
+TEST_F(AnswersTest, AJobWhoseExecutableWasRemovedIsToldSo) {
+  job::JobRequest request;
+  request.name = "late";
+  request.inputs = {"/in"};
+  request.output = "/late";
+  request.executable.path = std::string(dfs::kExecutablesDirectory) + "/0123";
+  const Status refused = jobs.Submit(request).status();
+  EXPECT_EQ(refused.code(), StatusCode::kNotFound);
+  EXPECT_THAT(refused.message(), ::testing::HasSubstr("submit it again"));
+}
+
+TEST_F(AnswersTest, TheStatusOfManyNodesFitsInAnAnswer) {
+  const Result<job::ClusterStatus> status = jobs.GetClusterStatus();
+  ASSERT_TRUE(status.ok()) << status.status().message();
+  EXPECT_EQ(status->live, kNodes);
+}
+
 TEST_F(AnswersTest, Jobs) {
   const auto list = jobs.List(false);
   ASSERT_TRUE(list.ok()) << list.status().message();
