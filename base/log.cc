@@ -5,17 +5,15 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <string_view>
+#include <utility>
+
 #include "base/text.h"
 
 namespace millrace {
 namespace {
 
-constexpr std::size_t kFileBytes = std::size_t{64} << 20;
-constexpr std::size_t kOldFiles = 3;
-
-Log ToStandardError(const std::string& name) {
-  return std::make_shared<spdlog::logger>(name, std::make_shared<spdlog::sinks::stderr_sink_mt>());
-}
+using spdlog::details::log_msg;
 
 spdlog::level::level_enum LevelOf(const std::string& level) {
   if (level == "trace") return spdlog::level::trace;
@@ -26,44 +24,90 @@ spdlog::level::level_enum LevelOf(const std::string& level) {
   return spdlog::level::info;
 }
 
-class PrintableFormatter final : public spdlog::formatter {
+class TextFormatter final : public spdlog::formatter {
  public:
-  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+  void format(const log_msg& message, spdlog::memory_buf_t& out) override {
     const std::string text = Printable({message.payload.data(), message.payload.size()});
-    spdlog::details::log_msg printable = message;
+    log_msg printable = message;
     printable.payload = text;
     pattern_.format(printable, out);
   }
-  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
-    return std::make_unique<PrintableFormatter>();
-  }
+  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<TextFormatter>(); }
 
  private:
   spdlog::pattern_formatter pattern_{"%Y-%m-%dT%H:%M:%S.%eZ %l %n: %v", spdlog::pattern_time_type::utc};
 };
 
-void SetUp(spdlog::logger& log, const std::string& level) {
-  log.set_formatter(std::make_unique<PrintableFormatter>());
-  log.set_level(LevelOf(level));
-  log.flush_on(spdlog::level::info);
+// Returns the text as a JSON string. What Printable leaves needs no other escape than these two.
+std::string JsonString(std::string_view text) {
+  std::string json = "\"";
+  for (const char c : Printable(text)) {
+    if (c == '"' || c == '\\') json += '\\';
+    json += c;
+  }
+  return json + "\"";
+}
+
+class JsonFormatter final : public spdlog::formatter {
+ public:
+  JsonFormatter(std::string component, std::string node) : component_(std::move(component)), node_(std::move(node)) {}
+
+  void format(const log_msg& message, spdlog::memory_buf_t& out) override {
+    spdlog::memory_buf_t begin;
+    begin_.format(message, begin);
+    std::string line(begin.data(), begin.size());
+    line += ",\"component\":" + JsonString(component_);
+    if (!node_.empty()) line += ",\"node\":" + JsonString(node_);
+    line += ",\"message\":" + JsonString({message.payload.data(), message.payload.size()}) + "}\n";
+    out.append(line.data(), line.data() + line.size());
+  }
+  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<JsonFormatter>(component_, node_);
+  }
+
+ private:
+  std::string component_, node_;
+  spdlog::pattern_formatter begin_{R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l")", spdlog::pattern_time_type::utc,
+                                   ""};
+};
+
+spdlog::sink_ptr OpenLogFile(const LogOptions& options, std::string* refused) {
+  try {
+    return std::make_shared<spdlog::sinks::rotating_file_sink_mt>(options.file, options.file_bytes,
+                                                                  static_cast<std::size_t>(options.old_files));
+  } catch (const spdlog::spdlog_ex& error) {
+    *refused = error.what();
+    return nullptr;
+  }
 }
 
 }  // namespace
 
-Log MakeLog(const std::string& name, const std::string& level, const std::string& path) {
-  Log log;
+void DeclareLogOptions(OptionSet* set, LogOptions* options) {
+  const LogOptions initial;
+  set->Choice("log.format", &options->format, initial.format, {"text", "json"},
+              "how log lines are written: for people, or each as a JSON object");
+  set->Text("log.file", &options->file, initial.file, "file for the log; empty: standard error");
+  set->Bytes("log.file_bytes", &options->file_bytes, initial.file_bytes, std::uint64_t{4} << 10, std::uint64_t{1} << 40,
+             "a log file of this size is put aside and a new one begun");
+  set->Integer("log.old_files", &options->old_files, initial.old_files, 0, 1000,
+               "how many log files that were put aside are kept");
+}
+
+Log MakeLog(const std::string& component, const std::string& node, const LogOptions& options) {
+  const std::string name = node.empty() ? component : component + " " + node;
   std::string refused;
-  if (!path.empty()) {
-    try {
-      auto sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, kFileBytes, kOldFiles);
-      log = std::make_shared<spdlog::logger>(name, std::move(sink));
-    } catch (const spdlog::spdlog_ex& error) {
-      refused = error.what();
-    }
+  spdlog::sink_ptr sink = options.file.empty() ? nullptr : OpenLogFile(options, &refused);
+  if (sink == nullptr) sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  auto log = std::make_shared<spdlog::logger>(name, std::move(sink));
+  if (options.format == "json") {
+    log->set_formatter(std::make_unique<JsonFormatter>(component, node));
+  } else {
+    log->set_formatter(std::make_unique<TextFormatter>());
   }
-  if (!log) log = ToStandardError(name);
-  SetUp(*log, level);
-  if (!refused.empty()) log->error("log file {}: {}; logging to standard error instead", path, refused);
+  log->set_level(LevelOf(options.level));
+  log->flush_on(spdlog::level::info);
+  if (!refused.empty()) log->error("log file {}: {}; logging to standard error instead", options.file, refused);
   return log;
 }
 

@@ -10,6 +10,7 @@
 #include "base/cluster_id.h"
 #include "base/daemon/arguments.h"
 #include "base/daemon/descriptors.h"
+#include "base/daemon/health_pages.h"
 #include "base/daemon/service_manager.h"
 #include "base/file.h"
 #include "base/free_bytes.h"
@@ -21,6 +22,7 @@
 #include "base/rpc/transport.h"
 #include "master/backup_runner.h"
 #include "master/control/cluster_record.h"
+#include "master/control/cluster_summary.h"
 #include "master/control/control.h"
 #include "master/control/master_config.h"
 #include "master/database_verbs.h"
@@ -45,6 +47,11 @@ rpc::ServerLimits LimitsOf(const MasterConfig& config, std::uint64_t descriptors
   limits.max_per_peer = static_cast<std::size_t>(config.max_connections_per_peer);
   limits.message_bytes = config.message_memory;
   return limits;
+}
+
+daemon::Health HealthOf(Control& control) {
+  const ClusterSummary summary = Summarize(control);
+  return {FaultsOf(summary), WarningsOf(summary)};
 }
 
 // A file that has this text already is not written, since the disk may be full.
@@ -93,10 +100,13 @@ Status Serve(const MasterConfig& config, const Log& log) {
   log->info("the master of cluster {} serves at {} with scheduler {}", control->cluster(), address,
             control->scheduler());
   if (!config.address_file.empty()) MILLRACE_TRY(TellAddress(config.address_file, address + "\n"));
+  MILLRACE_ASSIGN(const std::unique_ptr<daemon::HealthPages> pages,
+                  daemon::HealthPages::Start(config.health_listen, log));
   manager.Ready("serves cluster " + control->cluster() + " at " + address);
   server->AcceptLoop(kj::mv(listening.receiver))
       .exclusiveJoin(UntilStopped(io.unixEventPort))
       .exclusiveJoin(manager.TellAlive(timer))
+      .exclusiveJoin(pages->Follow(timer, [&control] { return HealthOf(*control); }))
       .exclusiveJoin(kj::mv(paf.promise))
       .wait(io.waitScope);
   log->info("the master stops");
@@ -134,7 +144,7 @@ int RunMaster(const std::vector<std::string>& args) {
   }
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(checked, 2);
   if (init) return Init(config);
-  const Log log = MakeLog("master", config.log_level);
+  const Log log = MakeLog("master", "", config.log);
   try {
     const Status served = Serve(config, log);
     return served.ok() ? 0 : Fail(served);

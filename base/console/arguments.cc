@@ -11,6 +11,17 @@ Arguments::Arguments(std::string verb, const std::string& operands, const std::s
       operands_text_(operands),
       app_(one_line, "millrace " + verb_ + (operands.empty() ? "" : " " + operands)) {
   app_.allow_extras();
+  app_.footer([this] {
+    const std::string examples = examples_.empty() ? "" : "Examples:\n" + examples_ + "\n";
+    if (offline_) return examples + "Exit status: 0 done, 1 failed, 2 wrong usage";
+    return examples + "Which cluster: millrace --master HOST:PORT " + verb_ +
+           " ..., or MILLRACE_MASTER\n"
+           "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the cluster cannot be reached";
+  });
+}
+
+void Arguments::Example(const std::string& arguments) {
+  examples_ += "  millrace " + verb_ + (arguments.empty() ? "" : " " + arguments) + "\n";
 }
 
 void Arguments::Text(const std::string& names, std::string* field, const std::string& one_line) {

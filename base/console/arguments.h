@@ -21,6 +21,11 @@ class Arguments {
   Arguments(std::string verb, const std::string& operands, const std::string& one_line);
 
   [[nodiscard]] CLI::App& options() { return app_; }
+  // Adds a line to the examples at the end of --help: the arguments alone, as in "-r /old" for "millrace fs rm -r
+  // /old".
+  void Example(const std::string& arguments);
+  // The command speaks with no cluster, so its help does not say how to name one.
+  void Offline() { offline_ = true; }
   void Flag(const std::string& names, bool* field, const std::string& one_line) {
     app_.add_flag(names, *field, one_line);
   }
@@ -43,6 +48,8 @@ class Arguments {
 
   std::string verb_;
   std::string operands_text_;
+  std::string examples_;
+  bool offline_ = false;
   CLI::App app_;
   std::vector<std::string> operands_;
 };

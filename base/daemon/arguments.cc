@@ -40,7 +40,8 @@ std::optional<int> ParseArguments(const std::string& verb, const std::string& ab
     applied = Apply(file, settings, options);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
-    applied = Invalid(e.what());
+    applied = Invalid(std::string(e.what()) + "; options are given as --set NAME=VALUE or in --config FILE (millrace " +
+                      verb + " --help lists them)");
   }
   if (applied.ok()) return std::nullopt;
   std::cerr << "millrace: " << verb << ": " << applied.message() << "\n";

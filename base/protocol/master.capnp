@@ -14,10 +14,10 @@ interface Master extends(N.NameProvider) {
   # Returns the nodes after number `after`, by rising number.
   drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool) -> ();
   # Drains all of them or none, or with `drained` false takes them back. Without `force` it is refused if no live node would be
-  # left to take tasks and blocks.
-  version @4 () -> (version :Text, cluster :Text);
-  # For `cluster` see base/cluster_id.h. A worker asks for it before it registers, so that it hands nothing over to another
-  # cluster.
+  # left to take tasks and blocks, or too few for the replicas that files want and have.
+  version @4 () -> (version :Text, cluster :Text, protocol :UInt32);
+  # For `cluster` see base/cluster_id.h, for the others base/release.h. A worker asks for them before it registers, so that it
+  # hands nothing over to another cluster, or to a master that would misunderstand it.
   unused @5 () -> ();          # listed the schedulers that there are, which every program knows by itself
   setScheduler @6 (name :Text) -> ();
   # `name` is a name with parts, such as "fair+delay+ccs". Returns when the change is on disk.
@@ -37,6 +37,50 @@ interface Master extends(N.NameProvider) {
   forgetPrograms @13 () -> (programs :UInt32);
   # Forgets what jobs that have ended showed of their programs (schedulers/history/job_history.h). Returns when that is on disk,
   # with how many records there were. Jobs that were submitted before keep what they were given.
+  status @14 () -> (status :ClusterStatus);
+}
+
+# How the cluster is, in numbers, and what is wrong with it in words.
+struct ClusterStatus {
+  cluster @0 :Text;
+  version @1 :Text;            # of the master, as is the next
+  protocol @2 :UInt32;
+  upMillis @3 :UInt64;         # since the master started
+  scheduler @4 :Text;
+  faults @5 :List(Text);       # why the cluster does not work, or data is missing: one line each
+  warnings @6 :List(Text);     # what somebody should look at
+
+  live @7 :UInt32;             # nodes; the next two are among them
+  draining @8 :UInt32;         # being decommissioned, or decommissioned
+  avoided @9 :UInt32;
+  lost @10 :UInt32;
+  awaited @11 :UInt32;         # may still come after a start of the master
+  mapSlots @12 :UInt32;        # of live nodes, as are those below
+  mapsRunning @13 :UInt32;
+  reduceSlots @14 :UInt32;
+  reducesRunning @15 :UInt32;
+  capacity @16 :UInt64;        # bytes
+  used @17 :UInt64;
+  free @18 :UInt64;
+  workers @19 :List(WorkerRelease);
+
+  files @20 :UInt64;
+  directories @21 :UInt64;
+  bytes @22 :UInt64;           # of files, each counted once
+  blocks @23 :UInt64;
+  missing @24 :UInt64;
+  underReplicated @25 :UInt64; # as NameService.health says, as are the next two
+  shortOfNodes @26 :UInt64;
+  corruptReplicas @27 :UInt64;
+
+  jobsRunning @28 :UInt32;
+  jobsWaiting @29 :UInt32;     # nothing of them runs
+
+  struct WorkerRelease {       # base/release.h
+    version @0 :Text;
+    protocol @1 :UInt32;
+    nodes @2 :UInt32;          # live ones
+  }
 }
 
 # What the active scheduler says of itself (schedulers/core/policy_view.h).
@@ -129,6 +173,9 @@ struct WorkerInfo {
   done @11 :List(Task.Attempt);        # succeeded; the master has not answered the report
   failed @12 :List(Task.Attempt);      # failed; the master has not answered the report
   cluster @13 :Text;           # the cluster that the directory belongs to; a worker of another one is refused (kInvalid)
+  name @14 :Text;              # worker.name; empty: it has none
+  version @15 :Text;           # base/release.h
+  protocol @16 :UInt32;
 }
 
 struct WorkerSettings {
@@ -183,6 +230,7 @@ struct NodeStatus {
   awaited @11 :Bool;           # the master has just started, and the worker has not come or not listed its blocks
   avoidedBy @12 :List(UInt32);  # some of the jobs because of which it is avoided
   avoidedMillis @13 :UInt64;   # for how long it is still avoided; 0: it is not
+  blocksLeft @14 :UInt64;      # of a draining node: how many of its blocks have too few replicas elsewhere
 }
 
 # ---- Jobs ----

@@ -7,9 +7,9 @@ $Cxx.namespace("millrace::dfs::wire");
 
 interface NameProvider {
   # The bootstrap capability of a master can be used as this by those who know only the file system.
-  names @0 () -> (service :NameService, cluster :Text);
+  names @0 (version :Text, protocol :UInt32) -> (service :NameService, cluster :Text, version :Text, protocol :UInt32);
   # `cluster` is the id of the cluster that has these files (base/cluster_id.h), for those who must not mistake the files of
-  # another cluster for theirs.
+  # another cluster for theirs. Each side tells its release and refuses one that is too far from its own (base/release.h).
 }
 
 interface NameService {
@@ -29,7 +29,9 @@ interface NameService {
   # Takes an open file up again after the connection or the master was lost. Fails with kNotFound if it was completed or given
   # up.
   reportBadReplica @10 (block :UInt64, node :UInt32) -> ();
-  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32, unknownBlocks :UInt64, holdingWorkers :UInt32, awaiting :Text, readOnly :Text);
+  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32, unknownBlocks :UInt64, holdingWorkers :UInt32, awaiting :Text, readOnly :Text, shortOfNodes :UInt64);
+  # `underReplicated` counts blocks with fewer replicas than their file wants and the workers in use can hold; `shortOfNodes`
+  # those that have as many as there are workers, and will have more when there are more.
   # `unknownBlocks` counts replicas on live workers that belong to no file. `holdingWorkers` counts the workers that have too
   # many of these, so that they are not put aside until somebody confirms it (dfs/name/block_manager.h).
   # `awaiting` is not empty while the master has just started, and blocks without a replica do not count as missing yet: it is a

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "client/cli/cluster_command.h"
 #include "client/cli/completion.h"
 #include "client/cli/history_command.h"
 #include "client/cli/job_command.h"
@@ -80,6 +81,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       {"run", "run a job over files of the cluster", RunCommand, {}},
       Branch("job", "list, wait for, kill and inspect jobs", JobVerbs()),
       {"fs", "the file system: ls, put, get, cat and so on", FsCommand, {}},
+      Branch("cluster", "show how the whole cluster is", ClusterVerbs()),
       Branch("node", "list, decommission and inspect workers", NodeVerbs()),
       Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
       Branch("history", "write what has happened as a workload file", HistoryVerbs()),

@@ -9,7 +9,9 @@
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "client/cli/history_command.h"
+#include "client/cli/job_list.h"
 #include "client/cli/job_logs.h"
+#include "client/cli/job_tasks.h"
 #include "client/cli/report.h"
 #include "client/cli/rerun_command.h"
 #include "client/cli/wait_job.h"
@@ -24,8 +26,6 @@ using console::Printer;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
-
-std::string Percent(double fraction) { return std::to_string(static_cast<int>(fraction * 100)) + "%"; }
 
 // Every verb but list begins with this: one job that the command line names, and a connection.
 struct OneJob {
@@ -45,60 +45,13 @@ std::optional<int> Begin(const Invocation& invocation, Arguments& arguments, con
   return std::nullopt;
 }
 
-using Waits = std::vector<job::SchedulerView::Wait>;
-
-Json WithWaits(const job::JobStatus& status, const Waits& waits) {
-  Json json = ToJson(status);
-  json["waits"] = Json::array();
-  for (const job::SchedulerView::Wait& wait : waits) {
-    if (wait.job == status.job) json["waits"].push_back(WaitToJson(wait));
+Result<std::vector<JobId>> ReadJobs(const Words& words) {
+  std::vector<JobId> jobs;
+  for (const std::string& word : words) {
+    MILLRACE_ASSIGN(const JobId job, job::ParseJobArgument(word));
+    jobs.push_back(job);
   }
-  return json;
-}
-
-// Returns why the job has not more slots: of the first kind that it could use.
-std::string FirstWait(const job::JobStatus& status, const Waits& waits) {
-  const auto wait = std::ranges::find(waits, status.job, &job::SchedulerView::Wait::job);
-  return wait == waits.end() ? "" : wait->reason;
-}
-
-int PrintList(const Invocation& invocation, const std::vector<job::JobStatus>& jobs, const Waits& waits, bool json) {
-  Printer out(invocation.console.out);
-  if (json) {
-    console::JsonList list(out);
-    for (const job::JobStatus& status : jobs) list.Add(WithWaits(status, waits));
-    list.Close();
-  } else {
-    std::vector<Words> rows{
-        {"JOB", "STATE", "PRIORITY", "OWNER", "POOL", "SUBMITTED", "MAPS", "REDUCES", "NAME", "WHY IT WAITS"}};
-    for (const job::JobStatus& status : jobs) {
-      // The first column is a plain number, which scripts sort and compare.
-      rows.push_back({std::to_string(status.job.value), std::string(ToString(status.state)),
-                      job::PriorityName(status.priority), status.owner, status.pool,
-                      console::FormatTime(status.submitted),
-                      Percent(status.maps.fraction) + " of " + std::to_string(status.maps.total),
-                      Percent(status.reduces.fraction) + " of " + std::to_string(status.reduces.total), status.name,
-                      FirstWait(status, waits)});
-    }
-    out << FormatTable(rows);
-  }
-  const Status written = out.Flush();
-  return written.ok() ? kDone : invocation.Fail("job list", written);
-}
-
-int List(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job list", "", "Lists the jobs that the master remembers, in the order of their submission.");
-  bool json = false, live = false;
-  arguments.Flag("--json", &json, "print one JSON array");
-  arguments.Flag("--live", &live, "only jobs that have not ended");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
-  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
-  if (!files.ok()) return invocation.Fail("job list", files.status(), kUnreachable);
-  job::JobClient client(**files);
-  const Result<std::vector<job::JobStatus>> jobs = client.List(live);
-  if (!jobs.ok()) return invocation.Fail("job list", jobs.status());
-  const Result<Waits> waits = client.ExplainAllWaits();
-  return waits.ok() ? PrintList(invocation, *jobs, *waits, json) : invocation.Fail("job list", waits.status());
+  return jobs;
 }
 
 std::string Details(const job::JobStatus& status) {
@@ -152,19 +105,15 @@ int Wait(const Invocation& invocation, const Words& args) {
   bool json = false;
   arguments.Flag("--json", &json, "print the final state of each as JSON, on a line of its own");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return *status;
-  std::vector<JobId> jobs;
-  for (const std::string& word : arguments.operands()) {
-    const Result<JobId> job = job::ParseJobArgument(word);
-    if (!job.ok()) return invocation.Fail("job wait", job.status(), kWrongUsage);
-    jobs.push_back(*job);
-  }
+  const Result<std::vector<JobId>> jobs = ReadJobs(arguments.operands());
+  if (!jobs.ok()) return invocation.Fail("job wait", jobs.status(), kWrongUsage);
   SigintHold sigint;
   sigint.BeginThreads();
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { sigint.EndThreads(); });
   sigint.EndThreads();
   if (!files.ok()) return invocation.Fail("job wait", files.status(), kUnreachable);
   int exit_status = kDone;
-  for (const JobId job : jobs) {
+  for (const JobId job : *jobs) {
     const int status = WaitAndReport(invocation, **files, job, sigint, {.json = json, .what = "job wait"});
     if (status > kFailed) return status;  // Ctrl-C
     exit_status = std::max(exit_status, status);
@@ -173,13 +122,22 @@ int Wait(const Invocation& invocation, const Words& args) {
 }
 
 int Kill(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job kill", "JOB", "Ends a job; its output is removed.");
+  Arguments arguments("job kill", "JOB...", "Ends jobs; their output is removed.");
+  arguments.Example("12 13 --reason 'wrong input'");
   std::string reason;
   arguments.Text("--reason", &reason, "the reason that the job's status shows");
-  OneJob one;
-  if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
-  const Status killed = one.client().Kill(one.job, reason);
-  return killed.ok() ? kDone : invocation.Fail("job kill", killed);
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return *status;
+  const Result<std::vector<JobId>> jobs = ReadJobs(arguments.operands());
+  if (!jobs.ok()) return invocation.Fail("job kill", jobs.status(), kWrongUsage);
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("job kill", files.status(), kUnreachable);
+  job::JobClient client(**files);
+  int exit_status = kDone;
+  for (const JobId job : *jobs) {
+    const Status killed = client.Kill(job, reason);
+    if (!killed.ok()) exit_status = invocation.Fail("job kill", killed);
+  }
+  return exit_status;
 }
 
 int SetPriority(const Invocation& invocation, const Words& args) {
@@ -253,8 +211,9 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
 
 std::vector<Verb> JobVerbs() {
   return {
-      {"list", "the jobs that the master remembers", List, {}},
+      {"list", "the jobs that the master remembers", ListJobs, {}},
       {"status", "how far a job has got", ShowStatus, {}},
+      {"tasks", "a table of a job's attempts", ListTasks, {}},
       {"wait", "wait until a job has ended", Wait, {}},
       {"kill", "end a job", Kill, {}},
       {"counters", "a job's counters", ShowCounters, {}},

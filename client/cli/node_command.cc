@@ -6,6 +6,8 @@
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "client/cli/await_drained.h"
+#include "client/cli/find_node.h"
 #include "client/cli/report.h"
 #include "client/job_client/job_client.h"
 
@@ -15,6 +17,8 @@ namespace {
 using console::Arguments;
 using console::Printer;
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostNodes = 10000;  // in one command
 
 std::string State(const job::Node& node) {
   if (!node.alive) return node.awaited ? "awaited" : "lost";
@@ -50,13 +54,28 @@ Json ToJson(const job::Node& node) {
   json["trashed"] = node.trashed;
   json["unknown_blocks"] = node.unknown_blocks;
   json["unknown_held"] = node.unknown_held;
+  console::SetBytes(json, "name", node.name);
+  json["version"] = node.release.version;
+  json["protocol"] = node.release.protocol;
+  json["blocks_left"] = node.draining ? node.blocks_left : 0;
   json["avoided_ms"] = node.avoided_for / kMillisecond;
   json["avoided_by"] = JobNumbers(node.avoided_by);
   json["since_heartbeat_ms"] = node.since_heartbeat / kMillisecond;
   return json;
 }
 
-void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {
+Words WideRow(const job::Node& node) {
+  return {std::to_string(node.node.value),
+          State(node),
+          node.name,
+          node.host + ":" + std::to_string(node.port),
+          ToText(node.release),
+          FormatBytes(node.capacity),
+          FormatBytes(node.trashed),
+          node.draining ? std::to_string(node.blocks_left) : "-"};
+}
+
+void PrintNodes(const std::vector<job::Node>& nodes, bool json, bool wide, Printer& out) {
   if (json) {
     console::JsonList list(out);
     for (const job::Node& node : nodes) list.Add(ToJson(node));
@@ -64,7 +83,12 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {
   }
   std::vector<Words> rows{
       {"NODE", "STATE", "ADDRESS", "DATACENTER", "RACK", "MAPS", "REDUCES", "BLOCKS", "USED", "FREE", "HEARD"}};
+  if (wide) rows = {{"NODE", "STATE", "NAME", "ADDRESS", "VERSION", "CAPACITY", "TRASH", "TO MOVE"}};
   for (const job::Node& node : nodes) {
+    if (wide) {
+      rows.push_back(WideRow(node));
+      continue;
+    }
     rows.push_back(
         {std::to_string(node.node.value), State(node), node.host + ":" + std::to_string(node.port), node.datacenter,
          node.rack, std::to_string(node.maps_running) + " of " + std::to_string(node.map_slots),
@@ -84,8 +108,9 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {
 
 int ListNodes(const Invocation& invocation, const Words& args) {
   Arguments arguments("node list", "", "Lists the workers that the master knows.");
-  bool json = false;
+  bool json = false, wide = false;
   arguments.Flag("--json", &json, "print one JSON array");
+  arguments.Flag("--wide", &wide, "show names, versions and what is left to move instead of tasks and places");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node list", files.status(), kUnreachable);
@@ -94,7 +119,7 @@ int ListNodes(const Invocation& invocation, const Words& args) {
   const Result<dfs::Health> health = (*files)->GetHealth();
   if (!health.ok()) return invocation.Fail("node list", health.status());
   Printer out(invocation.console.out);
-  PrintNodes(*nodes, json, out);
+  PrintNodes(*nodes, json, wide, out);
   for (const std::string& line : {health->awaiting, health->read_only}) {
     if (!json && !line.empty()) out << line << "\n";
   }
@@ -102,27 +127,9 @@ int ListNodes(const Invocation& invocation, const Words& args) {
   return written.ok() ? kDone : invocation.Fail("node list", written);
 }
 
-// Finds the node that the user means: NODE is a number, or HOST:PORT as the list shows it.
-Result<NodeId> FindNode(job::JobClient& client, const std::string& word) {
-  MILLRACE_ASSIGN(const std::vector<job::Node> nodes, client.Nodes());
-  for (const job::Node& node : nodes) {
-    if (word == std::to_string(node.node.value) || word == node.host + ":" + std::to_string(node.port))
-      return node.node;
-  }
-  return NotFound("there is no node " + Quote(word) + "; `millrace node list` shows them");
-}
-
-Result<std::vector<NodeId>> FindNodes(job::JobClient& client, const Words& words) {
-  std::vector<NodeId> nodes;
-  for (const std::string& word : words) {
-    MILLRACE_ASSIGN(const NodeId node, FindNode(client, word));
-    nodes.push_back(node);
-  }
-  return nodes;
-}
-
 Status PrintUnknown(job::JobClient& client, const std::string& word, bool json, Printer& out) {
-  MILLRACE_ASSIGN(const NodeId node, FindNode(client, word));
+  MILLRACE_ASSIGN(const std::vector<job::Node> nodes, client.Nodes());
+  MILLRACE_ASSIGN(const NodeId node, FindNode(nodes, word));
   if (json) {
     console::JsonList list(out);
     MILLRACE_TRY(client.UnknownBlocks(node, [&list](std::uint64_t id, std::uint64_t length) {
@@ -162,7 +169,8 @@ int DiscardUnknown(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node discard-unknown", files.status(), kUnreachable);
   job::JobClient client(**files);
-  const Result<NodeId> node = FindNode(client, arguments.operands()[0]);
+  const Result<std::vector<job::Node>> nodes = client.Nodes();
+  const Result<NodeId> node = nodes.ok() ? FindNode(*nodes, arguments.operands()[0]) : nodes.status();
   const Result<std::uint64_t> blocks = node.ok() ? client.DiscardUnknown(*node) : node.status();
   if (!blocks.ok()) return invocation.Fail("node discard-unknown", blocks.status());
   Printer out(invocation.console.out);
@@ -171,28 +179,37 @@ int DiscardUnknown(const Invocation& invocation, const Words& args) {
   return written.ok() ? kDone : invocation.Fail("node discard-unknown", written);
 }
 
-int Drain(const Invocation& invocation, const Words& args, const std::string& verb, bool drained,
-          const std::string& one_line) {
-  Arguments arguments(verb, "NODE...", one_line);
-  bool force = false;
-  if (drained) arguments.Flag("--force", &force, "do it even if no node is left to take the blocks");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 10000)) return *status;
+int Decommission(const Invocation& invocation, const Words& args) {
+  const std::string verb = "node decommission";
+  Arguments arguments(verb, "NODE...",
+                      "Gives nodes no new tasks, copies their blocks elsewhere and waits until that is done. NODE is a "
+                      "number, a name, HOST:PORT or HOST.");
+  arguments.Example("10.0.0.7");
+  arguments.Example("--no-wait 3 4");
+  bool force = false, no_wait = false;
+  arguments.Flag("--force", &force, "do it even if too few nodes are left for the blocks");
+  arguments.Flag("--no-wait", &no_wait, "return at once; `node list --wide` shows how many blocks are left to move");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kMostNodes)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
   job::JobClient client(**files);
   const Result<std::vector<NodeId>> nodes = FindNodes(client, arguments.operands());
   if (!nodes.ok()) return invocation.Fail(verb, nodes.status());
-  const Status done = client.DrainNodes(*nodes, drained, force);
+  Status done = client.DrainNodes(*nodes, true, force);
+  if (done.ok() && !no_wait) done = AwaitDrained(invocation, client, *nodes);
   return done.ok() ? kDone : invocation.Fail(verb, done);
 }
 
-int Decommission(const Invocation& invocation, const Words& args) {
-  return Drain(invocation, args, "node decommission", true,
-               "Gives a node no new tasks and copies its blocks elsewhere. `node list` shows when that is done.");
-}
-
 int Recommission(const Invocation& invocation, const Words& args) {
-  return Drain(invocation, args, "node recommission", false, "Puts a node back into use.");
+  const std::string verb = "node recommission";
+  Arguments arguments(verb, "NODE...", "Puts nodes back into use. NODE is a number, a name, HOST:PORT or HOST.");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kMostNodes)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
+  job::JobClient client(**files);
+  const Result<std::vector<NodeId>> nodes = FindNodes(client, arguments.operands());
+  const Status done = nodes.ok() ? client.DrainNodes(*nodes, false, false) : nodes.status();
+  return done.ok() ? kDone : invocation.Fail(verb, done);
 }
 
 int Forget(const Invocation& invocation, const Words& args) {
@@ -202,7 +219,7 @@ int Forget(const Invocation& invocation, const Words& args) {
       "node.");
   bool force = false;
   arguments.Flag("--force", &force, "do it even if blocks are missing that the node may have");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 10000)) return *status;
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kMostNodes)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node forget", files.status(), kUnreachable);
   job::JobClient client(**files);

@@ -43,7 +43,8 @@ double OverallFraction(const job::JobStatus& status) {
 
 std::string BarLine(const job::JobStatus& status, Micros elapsed) {
   const double overall = OverallFraction(status);
-  std::string line = "map " + console::Bar(status.maps.fraction, 24) + " " + PercentText(status.maps.fraction);
+  std::string line =
+      ToText(status.job) + " map " + console::Bar(status.maps.fraction, 24) + " " + PercentText(status.maps.fraction);
   if (status.reduces.total > 0) {
     line += "  copy " + PercentText(status.copy_fraction) + "  reduce " + PercentText(status.reduces.fraction);
   }

@@ -13,8 +13,8 @@ namespace millrace::cli {
 // Returns how much of the whole job is done, 0 to 1: maps, copies and reduces weigh alike.
 [[nodiscard]] double OverallFraction(const job::JobStatus& status);
 
-// Returns "map [====>   ] 45%  copy 20%  reduce 0%  12.5 MiB/s  1 min 3 s left". `elapsed` is the time since the job
-// was first seen running.
+// Returns "job7 map [====>   ] 45%  copy 20%  reduce 0%  12.5 MiB/s  1 min 3 s left". `elapsed` is the time since the
+// job was first seen running.
 [[nodiscard]] std::string BarLine(const job::JobStatus& status, Micros elapsed);
 
 // Gives the lines for a pipe: one whenever a phase has moved by ten points since the last line.

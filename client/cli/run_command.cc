@@ -82,7 +82,9 @@ Status TakeSchedulerParameters(job::Parameters* parameters, RunOptions* options)
 // Returns a time of at least a millisecond and at most `most`, or 0 if no text is given.
 Result<Micros> ParseTimeOption(const char* option, const std::string& text, Micros most) {
   if (text.empty()) return Micros{0};
-  MILLRACE_ASSIGN(const Micros time, ParseDuration(text));
+  const Result<Micros> given = ParseDuration(text);
+  if (!given.ok()) return given.status().Within(option);
+  const Micros time = *given;
   if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is too short; the least is 1 ms");
   if (time > most) return Invalid(std::string(option) + " " + Quote(text) + " is more than " + FormatDuration(most));
   return time;
@@ -205,6 +207,10 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
                                    RunOptions* options) {
   console::Arguments arguments(verb, "JOB [INPUT...] -o OUTPUT",
                                "Runs a job: a bundled example by name, or the path of an executable.");
+  if (verb == "run") {
+    arguments.Example("wordcount /in/*.txt -o /words");
+    arguments.Example("grep /in -o /found -D grep.pattern=ERROR --detach");
+  }
   arguments.Text("-o,--output", &options->output, "directory for the output; must not exist");
   arguments.Integer("-r,--reducers", &options->reducers, 0, kMostReducers,
                     "reduce tasks; 0: the maps write the output (default 1, or 0 for a job without reduces)");

@@ -143,6 +143,7 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   Arguments arguments(kVerb, "WORKLOAD",
                       "Simulates a workload (a TOML file or a SWIM trace) under one or more schedulers, or checks a "
                       "journal of a run.");
+  arguments.Offline();
   SimWords words;
   Declare(arguments, &words);
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;

@@ -3,17 +3,20 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::job {
 namespace {
 
-constexpr std::string_view kDirectory = "/.millrace/executables/";
+constexpr std::uint64_t kLeastBlock = std::uint64_t{1} << 20;  // what the file system takes
+constexpr std::uint64_t kMostBlock = std::uint64_t{64} << 20;
 
 Result<std::string> Sha256Hex(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
@@ -31,7 +34,11 @@ Result<std::string> Sha256Hex(std::string_view bytes) {
 }
 
 Status Upload(dfs::DfsClient& files, const std::string& path, std::string_view bytes) {
-  MILLRACE_ASSIGN(const std::unique_ptr<dfs::FileWriter> writer, files.Create(path, {}));
+  // A worker must have a whole block free for it, so the block is no larger than needed.
+  dfs::WriteOptions options;
+  options.block_size =
+      std::clamp((bytes.size() + kLeastBlock - 1) / kLeastBlock * kLeastBlock, kLeastBlock, kMostBlock);
+  MILLRACE_ASSIGN(const std::unique_ptr<dfs::FileWriter> writer, files.Create(path, options));
   MILLRACE_TRY(writer->Write(bytes));
   return writer->Close();
 }
@@ -52,7 +59,7 @@ Result<StoredExecutable> StoreExecutable(dfs::DfsClient& files, const std::strin
   MILLRACE_ASSIGN(const std::uint64_t size, FileSize(fd.get(), executable));
   MILLRACE_ASSIGN(const MappedFile mapped, MappedFile::Map(fd.get(), 0, size, executable));
   MILLRACE_ASSIGN(const std::string name, Sha256Hex(mapped.bytes()));
-  StoredExecutable stored{std::string(kDirectory) + name, size, Crc32c(mapped.bytes())};
+  StoredExecutable stored{std::string(dfs::kExecutablesDirectory) + "/" + name, size, Crc32c(mapped.bytes())};
   const Result<dfs::FileInfo> present = files.Stat(stored.path);
   if (present.ok() && !present->directory && present->length == size) return stored;
   if (!present.ok() && present.status().code() != StatusCode::kNotFound) return present.status();

@@ -240,6 +240,15 @@ Result<JobClient::HistoryPage> JobClient::GetHistory(JobId job, std::uint64_t af
   return page;
 }
 
+Result<ClusterStatus> JobClient::GetClusterStatus() {
+  ClusterStatus status;
+  MILLRACE_TRY(Ask("ask how the cluster is", [&](Master::Client master) {
+    return master.statusRequest().send().then(
+        [&status](capnp::Response<Master::StatusResults>&& answer) { status = Read(answer.getStatus()); });
+  }));
+  return status;
+}
+
 Result<std::vector<Node>> JobClient::Nodes() {
   std::vector<Node> nodes;
   for (bool more = true; more;) {

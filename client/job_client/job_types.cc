@@ -1,5 +1,6 @@
 #include "client/job_client/job_types.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/text.h"
@@ -57,8 +58,11 @@ std::string PriorityName(std::uint8_t priority) {
 }
 
 Result<std::uint8_t> ParsePriority(std::string_view name) {
+  std::string upper(name);
+  std::ranges::transform(upper, upper.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   for (std::size_t i = 0; i < kPriorities.size(); ++i) {
-    if (kPriorities[i] == name) return static_cast<std::uint8_t>(i);
+    if (kPriorities[i] == upper) return static_cast<std::uint8_t>(i);
   }
   return Invalid("priority " + Quote(name) + " is not VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW");
 }

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/ids/ids.h"
+#include "base/release.h"
 #include "base/status.h"
 #include "client/job_client/executable_store.h"
 #include "client/job_client/job_description.h"
@@ -122,6 +123,7 @@ struct Counter {
 
 struct Node {
   NodeId node;
+  std::string name;  // worker.name; empty: it has none
   std::string host;
   std::uint16_t port = 0;
   std::string rack, datacenter;
@@ -135,6 +137,27 @@ struct Node {
   Micros avoided_for = 0;
   std::vector<JobId> avoided_by;
   Micros since_heartbeat = 0;
+  Release release;                // of the worker
+  std::uint64_t blocks_left = 0;  // of a draining node: its blocks that have too few replicas elsewhere
+};
+
+// How the cluster is, as ClusterStatus in master.capnp says.
+struct ClusterStatus {
+  std::string cluster, scheduler;
+  Release master;
+  Micros up = 0;
+  std::vector<std::string> faults, warnings;
+  std::uint32_t live = 0, draining = 0, avoided = 0, lost = 0, awaited = 0;
+  std::uint32_t map_slots = 0, maps_running = 0, reduce_slots = 0, reduces_running = 0;
+  std::uint64_t capacity = 0, used = 0, free = 0;
+  struct WorkerRelease {
+    Release release;
+    std::uint32_t nodes = 0;
+  };
+  std::vector<WorkerRelease> workers;
+  std::uint64_t files = 0, directories = 0, bytes = 0;
+  std::uint64_t blocks = 0, missing = 0, under_replicated = 0, short_of_nodes = 0, corrupt_replicas = 0;
+  std::uint32_t jobs_running = 0, jobs_waiting = 0;
 };
 
 struct MasterBackup {

@@ -73,6 +73,9 @@ Node Read(master::wire::NodeStatus::Reader in) {
   const auto stats = in.getStats();
   Node out;
   out.node = NodeId{in.getNode()};
+  out.name = info.getName();
+  out.release = {info.getVersion(), info.getProtocol()};
+  out.blocks_left = in.getBlocksLeft();
   out.host = info.getHost();
   out.port = info.getPort();
   out.rack = info.getRack();
@@ -95,6 +98,41 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.unknown_blocks = in.getUnknownBlocks();
   out.unknown_held = in.getUnknownHeld();
   out.since_heartbeat = static_cast<Micros>(in.getLastHeartbeatMillisAgo()) * kMillisecond;
+  return out;
+}
+
+ClusterStatus Read(master::wire::ClusterStatus::Reader in) {
+  ClusterStatus out;
+  out.cluster = in.getCluster();
+  out.scheduler = in.getScheduler();
+  out.master = {in.getVersion(), in.getProtocol()};
+  out.up = static_cast<Micros>(in.getUpMillis()) * kMillisecond;
+  for (const auto line : in.getFaults()) out.faults.emplace_back(line);
+  for (const auto line : in.getWarnings()) out.warnings.emplace_back(line);
+  out.live = in.getLive();
+  out.draining = in.getDraining();
+  out.avoided = in.getAvoided();
+  out.lost = in.getLost();
+  out.awaited = in.getAwaited();
+  out.map_slots = in.getMapSlots();
+  out.maps_running = in.getMapsRunning();
+  out.reduce_slots = in.getReduceSlots();
+  out.reduces_running = in.getReducesRunning();
+  out.capacity = in.getCapacity();
+  out.used = in.getUsed();
+  out.free = in.getFree();
+  for (const auto worker : in.getWorkers())
+    out.workers.push_back({{worker.getVersion(), worker.getProtocol()}, worker.getNodes()});
+  out.files = in.getFiles();
+  out.directories = in.getDirectories();
+  out.bytes = in.getBytes();
+  out.blocks = in.getBlocks();
+  out.missing = in.getMissing();
+  out.under_replicated = in.getUnderReplicated();
+  out.short_of_nodes = in.getShortOfNodes();
+  out.corrupt_replicas = in.getCorruptReplicas();
+  out.jobs_running = in.getJobsRunning();
+  out.jobs_waiting = in.getJobsWaiting();
   return out;
 }
 

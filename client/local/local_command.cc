@@ -243,6 +243,7 @@ std::optional<int> ParseLocalOptions(const Invocation& invocation, const Words& 
                                "Starts a cluster on this machine, runs a command in it, and removes the cluster. The "
                                "command finds the cluster by "
                                "MILLRACE_MASTER and millrace on its PATH. The exit status is that of the command.");
+  arguments.Offline();
   arguments.Integer("--workers", &cluster.workers, 1, 1000, "how many workers (default 3)");
   arguments.Integer("--racks", &cluster.racks, 1, 1000, "racks over which the workers are spread (default 1)");
   arguments.Integer("--datacenters", &cluster.datacenters, 1, 1000,

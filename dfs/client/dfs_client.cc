@@ -116,7 +116,8 @@ class DfsClientImpl final : public DfsClient {
                   in.getUnknownBlocks(),
                   in.getHoldingWorkers(),
                   in.getAwaiting(),
-                  in.getReadOnly()};
+                  in.getReadOnly(),
+                  in.getShortOfNodes()};
       });
     }));
     return health;

@@ -109,6 +109,9 @@ struct Health {
   std::string awaiting =
       {};  // the workers that a master waits for after its start: nothing is missing yet; empty if none
   std::string read_only = {};  // why the master takes no changes; empty if it takes them
+  // Blocks that have a replica on each worker in use and would have more if there were more workers; they are not among
+  // the under-replicated ones.
+  std::uint64_t short_of_nodes = 0;
 };
 struct UnhealthyBlock {
   std::string path;

@@ -6,6 +6,7 @@
 
 #include "base/protocol/name.capnp.h"
 #include "base/random.h"
+#include "base/release.h"
 #include "base/rpc/deadline.h"
 #include "base/rpc/link.h"
 #include "base/rpc/status_codec.h"
@@ -66,10 +67,16 @@ struct MasterConnection::Impl {
 
   kj::Promise<capnp::Capability::Client> Check(capnp::Capability::Client bootstrap) {
     if (checked) return kj::mv(bootstrap);
-    auto asked = bootstrap.castAs<wire::NameProvider>().namesRequest().send();
-    return asked.then(
+    auto asking = bootstrap.castAs<wire::NameProvider>().namesRequest();
+    const Release own = ThisRelease();
+    asking.setVersion(own.version);
+    asking.setProtocol(own.protocol);
+    return asking.send().then(
         [this, bootstrap = kj::mv(bootstrap)](capnp::Response<wire::NameProvider::NamesResults>&& answer) mutable
         -> kj::Promise<capnp::Capability::Client> {
+          const Status released = CheckReleases("this client", ThisRelease(), "the master at " + master,
+                                                {answer.getVersion(), answer.getProtocol()});
+          if (!released.ok()) return rpc::ToException(released);
           const std::string serves = answer.getCluster();
           if (cluster.empty()) cluster = serves;
           if (serves != cluster) return rpc::ToException(Refusal(serves));

@@ -29,16 +29,12 @@ std::uint32_t BlockManager::Impl::Live(const BlockState& block) const {
 }
 
 void BlockManager::Impl::Account(const BlockState& block, bool add) {
-  const std::uint32_t live = Live(block);
-  std::uint64_t* count = nullptr;
-  if (block.holders.empty()) {
-    count = &health.missing;
-  } else if (live != block.wanted) {
-    count = live < block.wanted ? &health.under_replicated : &health.over_replicated;
+  const bool held = !block.holders.empty();
+  if (add) {
+    counts.Add(block.wanted, Live(block), held);
   } else {
-    return;
+    counts.Remove(block.wanted, Live(block), held);
   }
-  *count += add ? 1 : std::uint64_t(-1);
 }
 
 void BlockManager::Impl::Enqueue(BlockId id, BlockState* block) {
@@ -125,7 +121,6 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   state.length = block.length;
   state.crc = block.crc;
   state.wanted = static_cast<std::uint8_t>(replication);
-  ++impl_->health.blocks;
   impl_->Account(state, true);
   const auto expected = impl_->expected.find(block.id);
   if (expected == impl_->expected.end()) return;
@@ -151,7 +146,6 @@ void BlockManager::Unwant(BlockId block) {
     holders.assign(it->second.holders.begin(), it->second.holders.end());
     for (const NodeId id : holders) impl_->nodes.at(id).held_bytes -= it->second.length;
     impl_->Account(it->second, false);
-    --impl_->health.blocks;
     impl_->blocks.erase(it);
   }
   if (const auto it = impl_->expected.find(block); it != impl_->expected.end()) {
@@ -198,17 +192,20 @@ std::vector<BlockId> BlockManager::TakeMoved(std::size_t most) {
   return taken;
 }
 
-bool BlockManager::Drained(NodeId node) const {
+std::optional<std::uint64_t> BlockManager::LeftToDrain(NodeId node) const {
   const auto it = impl_->nodes.find(node);
-  if (it == impl_->nodes.end() || !it->second.draining || !it->second.Ready()) return false;
+  if (it == impl_->nodes.end() || !it->second.draining || !it->second.Ready()) return std::nullopt;
   const auto places = static_cast<std::uint32_t>(std::max<std::size_t>(1, impl_->candidates.size()));
+  std::uint64_t left = 0;
   for (const BlockId id : it->second.blocks) {
     const auto block = impl_->blocks.find(id);
-    if (block == impl_->blocks.end()) return false;  // it is still being written
-    if (impl_->Live(block->second) < std::min<std::uint32_t>(block->second.wanted, places)) return false;
+    const bool written = block != impl_->blocks.end();  // otherwise it is still being written
+    if (!written || impl_->Live(block->second) < std::min<std::uint32_t>(block->second.wanted, places)) ++left;
   }
-  return true;
+  return left;
 }
+
+std::uint32_t BlockManager::MostWanted() const { return impl_->counts.MostWanted(); }
 
 UnknownBlocks BlockManager::UnknownOn(NodeId id) const {
   const auto it = impl_->nodes.find(id);
@@ -288,7 +285,14 @@ std::uint32_t BlockManager::LiveReplicas(BlockId block) const {
 }
 
 BlockHealth BlockManager::Health() const {
-  BlockHealth health = impl_->health;
+  const ReplicaCounts& counts = impl_->counts;
+  const std::size_t places = impl_->candidates.size();
+  BlockHealth health;
+  health.blocks = impl_->blocks.size();
+  health.missing = counts.missing();
+  health.under_replicated = counts.Under(places);
+  health.short_of_nodes = counts.ShortOfPlaces(places);
+  health.over_replicated = counts.Over();
   health.pending = impl_->copies.size();
   for (const auto& [id, node] : impl_->nodes) {
     if (!node.up) continue;
@@ -301,9 +305,11 @@ BlockHealth BlockManager::Health() const {
 
 void BlockManager::ForEachUnhealthy(
     const std::function<bool(const Block&, std::uint32_t live, std::uint32_t wanted)>& visit) const {
+  const auto places = static_cast<std::uint32_t>(std::max<std::size_t>(1, impl_->candidates.size()));
   std::vector<BlockId> unhealthy;
   for (const auto& [id, block] : impl_->blocks) {
-    if (impl_->Live(block) < block.wanted) unhealthy.push_back(id);
+    if (block.holders.empty() || impl_->Live(block) < std::min<std::uint32_t>(block.wanted, places))
+      unhealthy.push_back(id);
   }
   std::sort(unhealthy.begin(), unhealthy.end());
   for (const BlockId id : unhealthy) {

@@ -46,10 +46,13 @@ struct BlockWork {
   std::vector<DeleteWork> aside;   // unknown blocks, to be put into the trash; likewise
 };
 
-// Counts over all wanted blocks. Those on draining nodes count as under-replicated until they are elsewhere. Corrupt
+// Counts over all wanted blocks. Under-replicated are those with fewer replicas than their file wants and than there
+// are nodes to hold them (up, and not draining); those on draining nodes are until they are elsewhere. Blocks that have
+// one on each such node and want more are short of nodes: nothing can be done for them until a node comes. Corrupt
 // replicas are those on live nodes; `pending` counts copies under way.
 struct BlockHealth {
   std::uint64_t blocks = 0, missing = 0, under_replicated = 0, over_replicated = 0, corrupt_replicas = 0, pending = 0;
+  std::uint64_t short_of_nodes = 0;
   std::uint64_t unknown = 0, nodes_held = 0;  // unknown replicas on live nodes; live nodes with too many of them
 };
 
@@ -115,9 +118,13 @@ class BlockManager {
   void NodeSpace(NodeId node, std::uint64_t free_bytes, std::uint64_t capacity_bytes = 0);
   // A draining node's replicas are good for reading and do not count towards replication.
   void SetDraining(NodeId node, bool draining);
-  // Returns true if every block on a draining node has its replicas elsewhere (as many as there are nodes left to hold
-  // them), and false for a node that is not draining or whose report is not complete.
-  [[nodiscard]] bool Drained(NodeId node) const;
+  // Returns how many blocks on a draining node do not have their replicas elsewhere yet (as many as there are nodes
+  // left to hold them), those that are being written included; nothing for a node that is not draining or whose report
+  // is not complete. O(blocks of the node)
+  [[nodiscard]] std::optional<std::uint64_t> LeftToDrain(NodeId node) const;
+  [[nodiscard]] bool Drained(NodeId node) const { return LeftToDrain(node) == 0; }
+  // Returns the most replicas that any block wants; 0 without blocks.
+  [[nodiscard]] std::uint32_t MostWanted() const;
 
   // ---- what nodes report ----
 
@@ -188,7 +195,7 @@ class BlockManager {
   [[nodiscard]] std::vector<NodeId> AllReplicas(BlockId block) const;
   [[nodiscard]] std::uint32_t LiveReplicas(BlockId block) const;  // those that count towards replication
   [[nodiscard]] BlockHealth Health() const;
-  // Calls `visit` for the blocks that have no good replica, or fewer than wanted, by rising id, until it returns false.
+  // Calls `visit` for the blocks that are missing or under-replicated, by rising id, until it returns false.
   // `live` counts draining nodes too, so 0 means that the block is missing. It looks at every block, and serves fsck.
   void ForEachUnhealthy(const std::function<bool(const Block&, std::uint32_t live, std::uint32_t wanted)>& visit) const;
 

@@ -16,6 +16,7 @@
 
 #include "dfs/name/balancer.h"
 #include "dfs/name/block_manager.h"
+#include "dfs/name/replica_counts.h"
 
 namespace millrace::dfs {
 
@@ -134,7 +135,7 @@ struct BlockManager::Impl {
   std::map<BlockId, BlockMove> moves_to_end;               // of blocks in `surplus`: the copy has arrived
   Balancing balancing;
   std::deque<BlockId> moved;  // watched; hints, as above
-  BlockHealth health;         // the counts that are kept up to date: not corrupt, not pending
+  ReplicaCounts counts;       // of all wanted blocks
 
   // ---- blocks (block_manager.cc) ----
   [[nodiscard]] std::uint32_t Live(const BlockState& block) const;

@@ -3,6 +3,7 @@
 
 #include "base/console/arguments.h"
 #include "base/text.h"
+#include "dfs/tools/glob.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
 #include "dfs/wire/path.h"
@@ -22,13 +23,15 @@ int RunMkdir(const Args& args, const FsContext& context) {
 int RunRm(const Args& args, const FsContext& context) {
   bool recursive = false, force = false;
   console::Arguments arguments("fs rm", "PATH...", "Removes files and directories.");
+  arguments.Example("-r /old");
   arguments.Flag("-r,-R,--recursive", &recursive, "remove directories with everything in them");
   arguments.Flag("-f,--force", &force, "a path that does not exist is no error");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
-  return ForEachPath(context, "rm", arguments.operands(), [&](DfsClient& client, const std::string& path) {
+  const auto remove = [&](DfsClient& client, const std::string& path) {
     Status removed = client.Remove(path, recursive);
     return force && removed.code() == StatusCode::kNotFound ? Status::Ok() : removed;
-  });
+  };
+  return ForEachMatch(context, "rm", arguments.operands(), remove, force);
 }
 
 int RunMv(const Args& args, const FsContext& context) {
@@ -40,15 +43,13 @@ int RunMv(const Args& args, const FsContext& context) {
   sources.pop_back();
   return WithClient(context, "mv", [&](DfsClient& client) -> Status {
     MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
-    if (sources.size() > 1) {
+    MILLRACE_ASSIGN(const std::vector<std::string> all, ExpandPatterns(client, sources));
+    if (all.size() > 1 || target.ends_with('/')) {
       const Result<FileInfo> found = client.Stat(to);
       if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
       if (!found.ok() || !found->directory) return Invalid(Quote(to) + " is not a directory; make it first");
     }
-    for (const std::string& source : sources) {
-      MILLRACE_ASSIGN(const std::string from, CanonicalPath(source));
-      MILLRACE_TRY(client.Rename(from, to));
-    }
+    for (const std::string& from : all) MILLRACE_TRY(client.Rename(from, to));
     return Status::Ok();
   });
 }
@@ -69,7 +70,7 @@ int RunSetrep(const Args& args, const FsContext& context) {
     console::SayError(context.console, "fs setrep", Invalid(Quote(text) + " is not a number of replicas from 1 to 64"));
     return console::kWrongUsage;
   }
-  return ForEachPath(context, "setrep", paths, [&](DfsClient& client, const std::string& path) {
+  return ForEachMatch(context, "setrep", paths, [&](DfsClient& client, const std::string& path) {
     return Walk(client, path, [&](const FileInfo& entry) {
       return entry.directory ? Status::Ok() : client.SetReplication(entry.path, replicas);
     });

@@ -1,6 +1,7 @@
 #include "dfs/tools/fs_command.h"
 
 #include "base/console/arguments.h"
+#include "dfs/tools/glob.h"
 #include "dfs/tools/verbs.h"
 #include "dfs/wire/path.h"
 
@@ -15,11 +16,14 @@ const std::vector<FsVerb>& FsVerbs() {
       {"put", "store local files and directories, or standard input", RunPut},
       {"get", "fetch files and directories", RunGet},
       {"cat", "write files to standard output", RunCat},
+      {"head", "write the beginning of a file to standard output", RunHead},
       {"tail", "write the end of a file to standard output", RunTail},
       {"mkdir", "make directories, parents included", RunMkdir},
       {"rm", "remove files and, with -r, directories", RunRm},
+      {"cp", "copy within the file system", RunCp},
       {"mv", "rename, or move into a directory", RunMv},
       {"du", "show the bytes below a directory", RunDu},
+      {"df", "show the space on all disks together", RunDf},
       {"stat", "show what is known about a path", RunStat},
       {"setrep", "set how many replicas a file has", RunSetrep},
       {"fsck", "show the health of all blocks", RunFsck},
@@ -37,7 +41,7 @@ int RunFsCommand(const std::vector<std::string>& args, const FsContext& context)
     SayError(context.console, "fs", Invalid("a command is missing; millrace fs --help lists them"));
     return console::kWrongUsage;
   }
-  if (args[0] == "--help" || args[0] == "-h") {
+  if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
     Printer out(context.console.out);
     out << "Usage: millrace fs COMMAND [OPTIONS] ...; see millrace fs COMMAND --help for more\n\n";
     for (const FsVerb& verb : FsVerbs()) out << "  " + console::Left(verb.name, 10) + verb.one_line + "\n";
@@ -63,20 +67,50 @@ int WithClient(const FsContext& context, const std::string& verb, const std::fun
   return console::kDone;
 }
 
-int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
-                const std::function<Status(DfsClient&, const std::string&)>& f) {
+namespace {
+
+using Expand = std::function<Result<std::vector<std::string>>(DfsClient&, const std::string&)>;
+
+int ForEach(const FsContext& context, const std::string& verb, const Args& paths, const Expand& expand,
+            const std::function<Status(DfsClient&, const std::string&)>& f) {
   bool failed = false;
+  const auto note = [&](const Status& done) {
+    if (done.ok()) return;
+    SayError(context.console, "fs " + verb, done);
+    failed = true;
+  };
   const int status = WithClient(context, verb, [&](DfsClient& client) {
     for (const std::string& path : paths) {
       const Result<std::string> checked = CanonicalPath(path);
-      const Status done = checked.ok() ? f(client, *checked) : checked.status();
-      if (done.ok()) continue;
-      SayError(context.console, "fs " + verb, done);
-      failed = true;
+      const Result<std::vector<std::string>> some =
+          checked.ok() ? expand(client, *checked) : Result<std::vector<std::string>>(checked.status());
+      note(some.status());
+      if (!some.ok()) continue;
+      for (const std::string& one : *some) note(f(client, one));
     }
     return Status::Ok();
   });
   return status == console::kDone && failed ? console::kFailed : status;
+}
+
+}  // namespace
+
+int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
+                const std::function<Status(DfsClient&, const std::string&)>& f) {
+  const auto itself = [](DfsClient&, const std::string& path) -> Result<std::vector<std::string>> {
+    return std::vector<std::string>{path};
+  };
+  return ForEach(context, verb, paths, itself, f);
+}
+
+int ForEachMatch(const FsContext& context, const std::string& verb, const Args& paths,
+                 const std::function<Status(DfsClient&, const std::string&)>& f, bool none_is_fine) {
+  const auto expand = [none_is_fine](DfsClient& client, const std::string& path) {
+    Result<std::vector<std::string>> some = ExpandPattern(client, path);
+    if (none_is_fine && some.status().code() == StatusCode::kNotFound) some = std::vector<std::string>();
+    return some;
+  };
+  return ForEach(context, verb, paths, expand, f);
 }
 
 }  // namespace millrace::dfs

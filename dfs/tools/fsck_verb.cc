@@ -19,6 +19,7 @@ Json ToJson(const Health& health) {
           {"awaiting", health.awaiting},
           {"read_only", health.read_only},
           {"under_replicated", health.under_replicated},
+          {"short_of_nodes", health.short_of_nodes},
           {"over_replicated", health.over_replicated},
           {"corrupt_replicas", health.corrupt_replicas},
           {"unknown_blocks", health.unknown_blocks},
@@ -44,6 +45,7 @@ void Show(const Health& health, Printer& out) {
   line("blocks", health.blocks);
   line(health.awaiting.empty() ? "missing" : "awaited", health.missing);
   line("under-replicated", health.under_replicated);
+  line("short of nodes", health.short_of_nodes);
   line("over-replicated", health.over_replicated);
   line("corrupt replicas", health.corrupt_replicas);
   line("unknown blocks", health.unknown_blocks);
@@ -99,8 +101,10 @@ int RunFsck(const Args& args, const FsContext& context) {
   bool json = false;
   console::Arguments arguments(
       "fs fsck", "[PATH]",
-      "Shows the health of all blocks, and lists the blocks (below PATH) that are not healthy. The exit status is 1 if "
-      "blocks are missing or replicas are corrupt.");
+      "Shows the health of all blocks, and lists the blocks (below PATH) that are not healthy. Blocks are short of "
+      "nodes "
+      "that have a replica on each worker in use and want more. The exit status is 1 if blocks are missing or replicas "
+      "are corrupt.");
   arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 1)) return *status;
   return WithClient(context, "fsck", [&](DfsClient& client) -> Status {

@@ -1,17 +1,16 @@
 #include "base/console/arguments.h"
 #include "base/text.h"
 #include "dfs/tools/get.h"
+#include "dfs/tools/glob.h"
 #include "dfs/tools/verbs.h"
-#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 namespace {
 
 Status GetToOutput(DfsClient& client, const Args& sources, int out, const console::Interrupt& interrupt) {
   for (const std::string& source : sources) {
-    MILLRACE_ASSIGN(const std::string path, CanonicalPath(source));
-    MILLRACE_ASSIGN(const FileInfo file, client.Stat(path));
-    if (file.directory) return Invalid(Quote(path) + ": is a directory; only files go to standard output");
+    MILLRACE_ASSIGN(const FileInfo file, client.Stat(source));
+    if (file.directory) return Invalid(Quote(source) + ": is a directory; only files go to standard output");
     const auto write = [out](std::string_view bytes) { return console::WriteOut(out, bytes); };
     MILLRACE_TRY(CopyOut(client, file, 0, write, &interrupt, nullptr));
   }
@@ -41,6 +40,8 @@ int RunGet(const Args& args, const FsContext& context) {
       "fs get", "SOURCE... [TARGET]",
       "Fetches files and directories. TARGET is a local name, a directory (default .) or - for "
       "standard output.");
+  arguments.Example("/out/part-* .");
+  arguments.Example("/out/part-r-00000 -");
   arguments.Flag("-f,--force", &options.overwrite, "replace a local file that exists");
   arguments.Text("--progress", &progress, "auto, bar, plain or none");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
@@ -58,8 +59,10 @@ int RunGet(const Args& args, const FsContext& context) {
     sources.pop_back();
   }
   return WithClient(context, "get", [&](DfsClient& client) {
-    if (target == "-") return GetToOutput(client, sources, context.console.out, interrupt);
-    return GetAll(client, sources, target, options, context.console, *style);
+    const Result<std::vector<std::string>> all = ExpandPatterns(client, sources);
+    if (!all.ok()) return all.status();
+    if (target == "-") return GetToOutput(client, *all, context.console.out, interrupt);
+    return GetAll(client, *all, target, options, context.console, *style);
   });
 }
 

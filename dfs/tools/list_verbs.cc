@@ -35,10 +35,18 @@ std::string Name(const std::string& path, const console::Console& console) {
   return plain ? path : quoted;
 }
 
+std::string Size(std::uint64_t bytes, bool human) { return human ? FormatBytes(bytes) : std::to_string(bytes); }
+
+struct ListOptions {
+  bool recursive = false;
+  bool names = false;  // paths alone
+  bool human = false;  // sizes as people read them
+};
+
 class Lister {
  public:
-  Lister(DfsClient& client, const console::Console& console, Printer& out, JsonList* json, bool recursive)
-      : client_(client), console_(console), out_(out), json_(json), recursive_(recursive) {}
+  Lister(DfsClient& client, const console::Console& console, Printer& out, JsonList* json, ListOptions options)
+      : client_(client), console_(console), out_(out), json_(json), options_(options) {}
 
   Status List(const std::string& path) {
     MILLRACE_ASSIGN(const FileInfo root, client_.Stat(path));
@@ -46,7 +54,7 @@ class Lister {
       Show(root);
       return Status::Ok();
     }
-    if (recursive_) {
+    if (options_.recursive) {
       return Walk(client_, path, [this](const FileInfo& entry) {
         Show(entry);
         return out_.failed() ? out_.Flush() : Status::Ok();
@@ -65,20 +73,24 @@ class Lister {
       json_->Add(ToJson(info));
       return;
     }
+    if (options_.names) {
+      out_ << Name(info.path, console_) << (info.directory ? "/\n" : "\n");
+      return;
+    }
     const std::string replicas = info.directory ? "-" : std::to_string(info.replication);
     out_ << (info.directory ? "d " : "- ") << console::Right(replicas, 2) << "  "
-         << console::Left(Printable(info.owner), 8) << " " << console::Right(std::to_string(info.length), 13) << "  "
-         << console::FormatTime(info.modified) << "  " << Name(info.path, console_) << "\n";
+         << console::Left(Printable(info.owner), 8) << " " << console::Right(Size(info.length, options_.human), 13)
+         << "  " << console::FormatTime(info.modified) << "  " << Name(info.path, console_) << "\n";
   }
 
   DfsClient& client_;
   const console::Console& console_;
   Printer& out_;
   JsonList* json_;
-  bool recursive_;
+  const ListOptions options_;
 };
 
-Status ShowUsage(DfsClient& client, const FileInfo& entry, const console::Console& console, Printer& out,
+Status ShowUsage(DfsClient& client, const FileInfo& entry, bool human, const console::Console& console, Printer& out,
                  JsonList* json) {
   MILLRACE_ASSIGN(const FileUsage usage, client.Measure(entry.path));
   if (json != nullptr) {
@@ -92,14 +104,14 @@ Status ShowUsage(DfsClient& client, const FileInfo& entry, const console::Consol
     json->Add(line);
     return Status::Ok();
   }
-  out << console::Right(std::to_string(usage.bytes), 13) << " "
-      << console::Right(std::to_string(usage.bytes_with_replicas), 13) << " "
+  out << console::Right(Size(usage.bytes, human), 13) << " "
+      << console::Right(Size(usage.bytes_with_replicas, human), 13) << " "
       << console::Right(std::to_string(usage.files), 9) << "  " << Name(entry.path, console) << "\n";
   return Status::Ok();
 }
 
-Status Du(DfsClient& client, const std::string& path, bool summary, const console::Console& console, Printer& out,
-          JsonList* json) {
+Status Du(DfsClient& client, const std::string& path, bool summary, bool human, const console::Console& console,
+          Printer& out, JsonList* json) {
   MILLRACE_ASSIGN(const FileInfo root, client.Stat(path));
   std::vector<FileInfo> entries;
   if (root.directory && !summary) {
@@ -110,7 +122,7 @@ Status Du(DfsClient& client, const std::string& path, bool summary, const consol
   } else {
     entries.push_back(root);
   }
-  for (const FileInfo& entry : entries) MILLRACE_TRY(ShowUsage(client, entry, console, out, json));
+  for (const FileInfo& entry : entries) MILLRACE_TRY(ShowUsage(client, entry, human, console, out, json));
   return Status::Ok();
 }
 
@@ -169,7 +181,7 @@ int Listing(const FsContext& context, const std::string& verb, const Args& paths
             const std::function<Status(DfsClient&, const std::string&, Printer&, JsonList*)>& list) {
   Printer out(context.console.out);
   JsonList json(out);
-  const int status = ForEachPath(context, verb, paths, [&](DfsClient& client, const std::string& path) {
+  const int status = ForEachMatch(context, verb, paths, [&](DfsClient& client, const std::string& path) {
     return list(client, path, out, as_json ? &json : nullptr);
   });
   if (as_json && status == console::kDone) json.Close();
@@ -183,32 +195,37 @@ int Listing(const FsContext& context, const std::string& verb, const Args& paths
 }  // namespace
 
 int RunLs(const Args& args, const FsContext& context) {
-  bool recursive = false, json = false;
+  ListOptions options;
+  bool json = false;
   console::Arguments arguments(
       "fs ls", "[PATH...]",
       "Lists files and the contents of directories: kind, replicas, owner, bytes, time (UTC), path.");
-  arguments.Flag("-R,--recursive", &recursive, "list everything below");
+  arguments.Example("-H /in/*.log");
+  arguments.Flag("-R,--recursive", &options.recursive, "list everything below");
+  arguments.Flag("-1,--names", &options.names, "show paths only, those of directories with / at the end");
+  arguments.Flag("-H,--human", &options.human, "show sizes as in 1.5 MiB");
   arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, args.size())) return *status;
   const Args paths = arguments.operands().empty() ? Args{"/"} : arguments.operands();
   return Listing(context, "ls", paths, json,
                  [&](DfsClient& client, const std::string& path, Printer& out, JsonList* list) {
-                   return Lister(client, context.console, out, list, recursive).List(path);
+                   return Lister(client, context.console, out, list, options).List(path);
                  });
 }
 
 int RunDu(const Args& args, const FsContext& context) {
-  bool summary = false, json = false;
+  bool summary = false, human = false, json = false;
   console::Arguments arguments(
       "fs du", "[PATH...]",
       "Shows the bytes, the bytes with all replicas, and the files of each entry of a directory.");
   arguments.Flag("-s,--summary", &summary, "print one line for each path");
+  arguments.Flag("-H,--human", &human, "show sizes as in 1.5 MiB");
   arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, args.size())) return *status;
   const Args paths = arguments.operands().empty() ? Args{"/"} : arguments.operands();
   return Listing(context, "du", paths, json,
                  [&](DfsClient& client, const std::string& path, Printer& out, JsonList* list) {
-                   return Du(client, path, summary, context.console, out, list);
+                   return Du(client, path, summary, human, context.console, out, list);
                  });
 }
 

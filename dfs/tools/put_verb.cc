@@ -41,6 +41,7 @@ int RunPut(const Args& args, const FsContext& context) {
   PutFlags flags;
   console::Arguments arguments("fs put", "SOURCE... TARGET",
                                "Stores local files and directories. A SOURCE of - is standard input.");
+  arguments.Example("words.txt logs /in");
   arguments.Flag("-f,--force", &flags.force, "replace files that exist");
   arguments.Text("--block-size", &flags.block_size, "bytes of a block, such as 64M; 1M to 1G");
   arguments.Integer("--replication", &flags.replication, 1, 64, "replicas of each block");

@@ -17,10 +17,13 @@ int RunStat(const Args& args, const FsContext& context);
 int RunPut(const Args& args, const FsContext& context);
 int RunGet(const Args& args, const FsContext& context);
 int RunCat(const Args& args, const FsContext& context);
+int RunHead(const Args& args, const FsContext& context);
 int RunTail(const Args& args, const FsContext& context);
 int RunMkdir(const Args& args, const FsContext& context);
 int RunRm(const Args& args, const FsContext& context);
+int RunCp(const Args& args, const FsContext& context);
 int RunMv(const Args& args, const FsContext& context);
+int RunDf(const Args& args, const FsContext& context);
 int RunSetrep(const Args& args, const FsContext& context);
 int RunFsck(const Args& args, const FsContext& context);
 int RunSafemode(const Args& args, const FsContext& context);
@@ -32,5 +35,9 @@ int WithClient(const FsContext& context, const std::string& verb, const std::fun
 // Does the same and calls `f` for each path in canonical form. A failure does not keep it from the others.
 int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
                 const std::function<Status(DfsClient&, const std::string&)>& f);
+
+// Does the same for what is there: a path may be a pattern (glob.h). With `none_is_fine` it may match nothing.
+int ForEachMatch(const FsContext& context, const std::string& verb, const Args& paths,
+                 const std::function<Status(DfsClient&, const std::string&)>& f, bool none_is_fine = false);
 
 }  // namespace millrace::dfs

@@ -12,6 +12,10 @@
 
 namespace millrace::dfs {
 
+// Where clients keep the executables of jobs (client/job_client/executable_store.h), until the master removes them
+// (master/jobs/unused_executables.h).
+inline constexpr std::string_view kExecutablesDirectory = "/.millrace/executables";
+
 inline constexpr std::size_t kMaxNameBytes = 255;   // one component of a path, as on Linux
 inline constexpr std::size_t kMaxPathBytes = 4096;  // a whole path
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "w/";
 constexpr std::string_view kNext = "w";
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kNameless = 2;  // has no name and no release, and is read still
 
 NodeId After(NodeId node) { return NodeId{node.value + 1}; }
 
@@ -23,6 +24,9 @@ std::string Encode(const NodeRecord& record) {
         std::uint64_t{record.draining}, static_cast<std::uint64_t>(record.lost_at)}) {
     out.Varint(n);
   }
+  out.Text(f.name);
+  out.Text(f.release.version);
+  out.Varint(f.release.protocol);
   return out.Take();
 }
 
@@ -30,7 +34,9 @@ Result<NodeRecord> Decode(std::string_view key, std::string_view value) {
   const std::string what = "the database's record of a worker";
   const auto number = ParseKeyNumber(key.substr(kPrefix.size()));
   Decoder in(value);
-  if (!number || in.U8() != kVersion) return Corrupt(what + ": key or version not understood");
+  const std::uint8_t version = in.U8();
+  if (!number || (version != kVersion && version != kNameless))
+    return Corrupt(what + ": key or version not understood");
   NodeRecord record;
   record.number = NodeId{static_cast<std::uint32_t>(*number)};
   WorkerFacts& f = record.facts;
@@ -41,6 +47,11 @@ Result<NodeRecord> Decode(std::string_view key, std::string_view value) {
   f.incarnation = in.Varint();
   record.draining = in.Varint() != 0;
   record.lost_at = static_cast<Micros>(in.Varint());
+  if (version != kNameless) {
+    f.name = in.Text();
+    f.release.version = in.Text();
+    f.release.protocol = static_cast<std::uint32_t>(in.Varint());
+  }
   MILLRACE_TRY(in.Finish(what));
   return record;
 }
@@ -84,13 +95,21 @@ Status NoSuchNode(NodeId number) {
   return NotFound("node " + std::to_string(number.value) + ": no such worker; `millrace node list` shows them");
 }
 
-Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers) const {
-  const auto stays = [&](const auto& entry) {
-    return entry.second.alive && !entry.second.draining &&
-           std::find(numbers.begin(), numbers.end(), entry.first) == numbers.end();
-  };
-  if (std::any_of(nodes_.begin(), nodes_.end(), stays)) return Status::Ok();
-  return Invalid("decommission: no live node would be left to take blocks and tasks; leave one in use, or use --force");
+Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas) const {
+  std::uint32_t in_use = 0, stay = 0;
+  for (const auto& [number, node] : nodes_) {
+    if (!node.alive || node.draining) continue;
+    ++in_use;
+    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) ++stay;
+  }
+  if (stay == 0)
+    return Invalid("no live node would be left to take blocks and tasks; leave one in use, or use --force");
+  const std::uint32_t held = std::min(most_replicas, in_use);  // more replicas than that no block has now
+  if (stay >= held) return Status::Ok();
+  return Invalid("too few live nodes would be left: " + std::to_string(stay) + " for files with " +
+                 std::to_string(held) +
+                 " replicas, which would lose some; add a node first, lower their replication (`millrace fs setrep`), "
+                 "or use --force");
 }
 
 Status NodeTable::SetDraining(NodeId number, bool draining, WriteBatch* batch) {

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/ids/ids.h"
 #include "base/kv/key_value_store.h"
+#include "base/release.h"
 #include "base/status.h"
 
 namespace millrace::master {
@@ -28,7 +29,9 @@ struct WorkerFacts {
   std::uint32_t map_slots = 0;
   std::uint32_t reduce_slots = 0;
   std::uint64_t incarnation = 0;
-  bool remote = false;  // it came from another machine than the master's; not stored
+  bool remote = false;    // it came from another machine than the master's; not stored
+  std::string name = {};  // worker.name; empty: it has none
+  Release release = {};
 };
 
 struct WorkerSpace {
@@ -54,8 +57,10 @@ class NodeTable {
   // Returns the record of this storage, new or known, with these facts. Stores it through the batch when anything
   // changed.
   NodeRecord& Admit(const WorkerFacts& facts, WriteBatch* batch);
-  // kInvalid when no live node would be left that is not draining: nobody could take blocks and tasks.
-  [[nodiscard]] Status CheckDraining(const std::vector<NodeId>& numbers) const;
+  // Checks that these nodes may be drained: kInvalid when no live node would be left that is not draining, so that
+  // nobody could take blocks and tasks, or when fewer would be left than some file has replicas that it wants.
+  // `most_replicas` is the highest replication of any file that has blocks; 0: there is none.
+  [[nodiscard]] Status CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas) const;
   Status SetDraining(NodeId number, bool draining, WriteBatch* batch);
 
   // Notes that the node is lost since `when`; it is until it is admitted again.

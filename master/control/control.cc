@@ -6,6 +6,7 @@
 #include "base/rpc/status_codec.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "dfs/wire/path.h"
 #include "master/control/cluster_record.h"
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_text.h"
@@ -60,6 +61,7 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
 Control::~Control() { *self_ = nullptr; }
 
 Status Control::Load() {
+  started_ = Awake();
   LookAtRoom();
   MILLRACE_ASSIGN(cluster_, ReadClusterId(seams_.store));
   MILLRACE_TRY(files_.Load(seams_.store));
@@ -141,6 +143,7 @@ void Control::TellEnded(kj::Promise<void> committed, std::set<JobId> ended) {
   tasks_.add(committed.then([this, jobs = std::move(ended)]() {
     for (const JobId job : jobs) {
       ending_.erase(job);
+      if (const JobRecord* record = jobs_.FindRecord(job)) seams_.log->info("{}", EndLine(*record));
       watchers_.Ended(job);
     }
   }));
@@ -231,6 +234,28 @@ void Control::Tick(Micros late) {
   workers_.ForgetOld();
   NoteMovedReplicas();
   FollowSchedulerFile();
+  SweepExecutables();
+}
+
+void Control::SweepExecutables() {
+  constexpr Micros kSweepEvery = 60 * kSecond;
+  constexpr std::size_t kMostLookedAt = 10'000;
+  if (config_.executable_retention == 0 || CheckChange().code() != StatusCode::kOk || Awake() - swept_ < kSweepEvery)
+    return;
+  swept_ = Awake();
+  const Result<std::vector<dfs::FileStatus>> there = files_.names().List(dfs::kExecutablesDirectory, {}, kMostLookedAt);
+  if (!there.ok()) return;  // no job was submitted yet
+  std::vector<std::string> paths;
+  for (const dfs::FileStatus& file : *there) {
+    if (!file.directory) paths.push_back(file.path);
+  }
+  Step step = Begin();
+  for (const std::string& path :
+       unused_executables_.Due(paths, jobs_.NeededExecutables(), Awake(), config_.executable_retention)) {
+    const Status removed = files_.Remove(path, false, &step.batch);
+    if (removed.ok()) seams_.log->info("executable {} is removed: no job has needed it for a while", path);
+  }
+  if (!step.batch.empty()) FinishLazily(std::move(step));
 }
 
 // After a start the blocks of a worker seem to be nowhere until it has reported.

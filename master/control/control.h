@@ -23,6 +23,7 @@
 #include "base/kv/rocks_store.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/release.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/transport.h"
 #include "master/cluster/file_system.h"
@@ -38,6 +39,7 @@
 #include "master/control/watchers.h"
 #include "master/control/workers.h"
 #include "master/jobs/job_tracker.h"
+#include "master/jobs/unused_executables.h"
 
 namespace millrace::master {
 
@@ -57,6 +59,7 @@ struct ControlDependencies {
   // Reaches the workers' ports. Without it workers are taken at their word.
   rpc::Dialer* dialer = nullptr;
   Meters meters = {};
+  Release release = ThisRelease();
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -79,6 +82,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] const MasterConfig& config() const { return config_; }
   [[nodiscard]] const Log& log() const { return seams_.log; }
   [[nodiscard]] const std::string& cluster() const { return cluster_; }  // base/cluster_id.h
+  [[nodiscard]] const Release& release() const { return seams_.release; }
+  [[nodiscard]] Micros Up() const { return Awake() - started_; }  // the time since this was made
   [[nodiscard]] kj::Timer& timer() { return seams_.timer; }
   [[nodiscard]] const std::string& scheduler() const { return scheduler_; }  // "fair+delay+ccs"
   [[nodiscard]] const SchedulerFile& scheduler_file() const { return scheduler_file_; }
@@ -176,6 +181,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void ExpireLeases();
   void NoteMovedReplicas();
   void FollowSchedulerFile();
+  void SweepExecutables();
   kj::Promise<void> WatchRoom();
   void LookAtRoom();
   void GoOn();
@@ -201,6 +207,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Watchers watchers_;
   Dispatcher dispatcher_;
   Workers workers_;
+  Micros started_ = 0;                 // as Awake tells it
   Micros asleep_ = 0;                  // what the monotonic clock counted while this process stood still
   std::uint64_t ids_on_disk_ = 0;      // it is on disk that the ids below are taken
   std::uint64_t numbers_on_disk_ = 0;  // the same of job numbers
@@ -208,6 +215,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   SchedulerTime time_{0, {}};
   std::set<AttemptId> refused_failures_;
   Leases leases_;
+  UnusedExecutables unused_executables_;
+  Micros swept_ = 0;  // when executables were last looked at, as Awake tells it
   bool balancing_ = false;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> balance_waiters_;
   std::optional<Micros> wake_;  // scheduler time for which a wake is armed

@@ -1,6 +1,7 @@
 #include "master/control/master_config.h"
 
 #include "base/master_address.h"
+#include "base/text.h"
 #include "dfs/name/types.h"
 
 namespace millrace::master {
@@ -19,8 +20,8 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
            "the scheduler: a name from `millrace scheduler list`, with parts if wanted, as in fair+delay+ccs");
   set.Text("master.scheduler_file", &config->scheduler_file, "",
            "TOML file with pools, queues and all other settings of schedulers; read again when it changes");
-  set.Choice("master.log_level", &config->log_level, "info", {"trace", "debug", "info", "warn", "error", "off"},
-             "the least severe messages to log to standard error");
+  set.Choice("master.log_level", &config->log.level, "info", {"trace", "debug", "info", "warn", "error", "off"},
+             "the least severe messages to log");
   set.Duration("master.heartbeat", &config->heartbeat, kSecond, 50 * kMillisecond, kHour,
                "how often each worker reports that it is alive");
   set.Duration("master.lost_after", &config->lost_after, 10 * kSecond, 200 * kMillisecond, kHour,
@@ -32,6 +33,8 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
                "how long to wait for workers after a start before blocks count as missing and are copied");
   set.Duration("master.forget_nodes_after", &config->forget_nodes_after, 30 * 24 * kHour, 0, 100000 * kHour,
                "a worker that has been lost for this long is forgotten, unless blocks are missing; 0: never");
+  set.Duration("master.executable_retention", &config->executable_retention, 24 * kHour, 0, 100000 * kHour,
+               "an executable that no job has needed for this long is removed from the file system; 0: never");
   set.Duration("dfs.lease_grace", &config->lease_grace, 10 * kSecond, 0, kHour,
                "a file whose writer has gone away is given up after this time");
   set.Duration("dfs.lease_limit", &config->lease_limit, 300 * kSecond, kSecond, 24 * kHour,
@@ -52,12 +55,20 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
               "connections from one address at a time; at most half of master.max_connections");
   set.Bytes("master.message_memory", &config->message_memory, std::uint64_t{256} << 20, std::uint64_t{16} << 20,
             std::uint64_t{1} << 40, "memory for messages received over all connections together");
+  DeclareLogOptions(&set, &config->log);
+  set.Text("health.listen", &config->health_listen, "",
+           "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
   return set;
 }
 
 Status CheckMasterConfig(const MasterConfig& config) {
-  if (!config.directory.empty()) return Status::Ok();
-  return Invalid("master.directory is not set; give the directory of the cluster's metadata (--init makes a new one)");
+  if (config.directory.empty()) {
+    return Invalid(
+        "master.directory is not set; give the directory of the cluster's metadata (--init makes a new one)");
+  }
+  const std::size_t colon = config.bind.rfind(':');
+  if (colon != std::string::npos && colon > 0 && colon + 1 < config.bind.size()) return Status::Ok();
+  return Invalid("master.bind " + Quote(config.bind) + " is not HOST:PORT, as in 0.0.0.0:7700");
 }
 
 }  // namespace millrace::master

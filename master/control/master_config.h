@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/options.h"
 #include "base/status.h"
 
@@ -17,12 +18,14 @@ struct MasterConfig {
   std::string address_file;
   std::string scheduler;
   std::string scheduler_file;
-  std::string log_level;
+  LogOptions log;
+  std::string health_listen;
   Micros heartbeat = 0;
   Micros lost_after = 0;
   Micros disconnect_grace = 0;
   Micros startup_grace = 0;
   Micros forget_nodes_after = 0;
+  Micros executable_retention = 0;
   Micros lease_grace = 0;
   Micros lease_limit = 0;
   Micros copy_timeout = 0;

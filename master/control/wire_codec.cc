@@ -110,10 +110,13 @@ Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   facts.map_slots = in.getMapSlots();
   facts.reduce_slots = in.getReduceSlots();
   facts.incarnation = in.getIncarnation();
+  facts.name = ToString(in.getName());
+  facts.release = {ToString(in.getVersion()), in.getProtocol()};
   if (facts.storage.empty()) return Invalid("register a worker: it names no storage");
   if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots)
     return Invalid("register worker " + facts.host + ": more than 4096 slots");
-  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter}) {
+  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter,
+                                  &facts.name, &facts.release.version}) {
     if (text->size() > 255)
       return Invalid("register worker " + facts.host.substr(0, 64) + ": a name of more than 255 bytes");
   }
@@ -131,6 +134,9 @@ void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
   out.setMapSlots(facts.map_slots);
   out.setReduceSlots(facts.reduce_slots);
   out.setIncarnation(facts.incarnation);
+  out.setName(facts.name);
+  out.setVersion(facts.release.version);
+  out.setProtocol(facts.release.protocol);
 }
 
 namespace {
@@ -255,8 +261,9 @@ std::size_t BytesOf(const dfs::FileStatus& status) { return 96 + FieldBytes(stat
 
 std::size_t BytesOf(const NodeRecord& node) {
   const WorkerFacts& facts = node.facts;
-  std::size_t bytes = 256;
-  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter})
+  std::size_t bytes = 288;
+  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter,
+                                  &facts.name, &facts.release.version})
     bytes += FieldBytes(*text);
   return bytes;
 }

@@ -85,6 +85,12 @@ Status Workers::CheckCluster(const std::string& host, const std::string& cluster
   return refusal;
 }
 
+Status Workers::CheckRelease(const std::string& host, const Release& release) const {
+  Status checked = CheckReleases("the worker at " + host, release, "the master", control_.release());
+  if (!checked.ok()) control_.log()->warn("refused: {}", checked.message());
+  return checked;
+}
+
 kj::Promise<void> Workers::DialBack(const WorkerFacts& facts) {
   if (dialer_ == nullptr) return kj::READY_NOW;
   return master::DialBack(*dialer_, control_.timer(), facts.host, facts.port);
@@ -197,8 +203,9 @@ Status Workers::CheckForget(NodeId number, bool force) const {
     return Invalid(what + std::to_string(health.missing) +
                    " blocks are missing and it may have them; start its worker again, or use --force");
   }
-  if (node->draining && health.under_replicated > 0) {
-    return Invalid(what + "it was being decommissioned and " + std::to_string(health.under_replicated) +
+  const std::uint64_t lacking = health.under_replicated + health.short_of_nodes;
+  if (node->draining && lacking > 0) {
+    return Invalid(what + "it was being decommissioned and " + std::to_string(lacking) +
                    " blocks have too few replicas; wait until they are copied, or use --force");
   }
   return Status::Ok();

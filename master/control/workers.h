@@ -47,6 +47,8 @@ class Workers {
   };
   // kInvalid, with both clusters named, for a worker that belongs to another cluster than this one.
   [[nodiscard]] Status CheckCluster(const std::string& host, const std::string& cluster) const;
+  // kInvalid, with both releases named, for a worker that is too far from this master's release (base/release.h).
+  [[nodiscard]] Status CheckRelease(const std::string& host, const Release& release) const;
   // Rejects with kUnavailable, and what to set, unless the worker's port takes a connection.
   [[nodiscard]] kj::Promise<void> DialBack(const WorkerFacts& facts);
   // Makes a worker wait that registers with a storage whose session stands, while that session's holder is asked for a

@@ -1,6 +1,7 @@
 #include "master/jobs/job_tracker.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/ids/ids.h"
 #include "base/text.h"
@@ -167,6 +168,15 @@ void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) 
   MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
   const Result<sched::Settings> settings = sched::ReadSettings(scheduler.settings);
   wants_progress_ = settings.ok() && settings->Of<sched::SpeculationSettings>().on();
+}
+
+std::set<std::string> JobTracker::NeededExecutables() const {
+  std::set<std::string> needed;
+  for (const JobId id : jobs_.After(JobId{0}, std::numeric_limits<std::size_t>::max(), false)) {
+    const JobRecord& record = jobs_.Find(id)->record;
+    if (!record.outcome || record.figures.failed_attempts > 0) needed.insert(record.request.executable);
+  }
+  return needed;
 }
 
 std::size_t JobTracker::ForgetPrograms(Step* step) {

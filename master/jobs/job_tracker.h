@@ -164,6 +164,9 @@ class JobTracker {
   // Returns what a map attempt read. kNotFound if there was no such attempt, or if the job has ended and the input of
   // the map was not kept (failed_maps.h); kInvalid for a reduce.
   [[nodiscard]] Result<MapSplits> InputOfMap(const AttemptId& attempt) const;
+  // Returns the paths of the executables that jobs need: of those that live, and of those that are remembered and of
+  // which an attempt has failed, which can be run again (`millrace job rerun`).
+  [[nodiscard]] std::set<std::string> NeededExecutables() const;
   // Returns the splits by map; null once the job has ended.
   [[nodiscard]] const std::vector<MapSplits>* Splits(JobId job) const;
   // These do what JobTable's do.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/ids/time.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "schedulers/cluster/cluster_state.h"
 
 namespace millrace::master {
@@ -107,6 +110,26 @@ std::vector<LeftOutRecord> FirstLeftOutRecords(const TrackedJob& job, const sche
     }
   }
   return first;
+}
+
+std::string EndLine(const JobRecord& record) {
+  const JobFigures& figures = record.figures;
+  const JobOutcomeRecord& end = record.outcome.value();
+  const char* const outcome = end.outcome == sched::JobOutcome::kSucceeded ? "succeeded"
+                              : end.outcome == sched::JobOutcome::kFailed  ? "failed"
+                                                                           : "was killed";
+  std::string line = ToText(record.id) + " " + Quote(record.request.name) + " of " + record.request.owner + " " +
+                     outcome + (end.reason.empty() ? "" : " (" + end.reason + ")") + ": ";
+  if (record.first_launch == 0) {
+    line += "nothing of it ran, it waited " + FormatDuration(record.ended - record.submitted);
+  } else {
+    line += "waited " + FormatDuration(record.first_launch - record.submitted) + ", ran " +
+            FormatDuration(record.ended - record.first_launch);
+  }
+  line += ", " + std::to_string(figures.maps) + " maps, " + std::to_string(figures.reduces) + " reduces, " +
+          std::to_string(figures.failed_attempts) + " failed attempts, " + FormatBytes(figures.bytes_read) + " read, " +
+          FormatBytes(figures.bytes_written) + " written";
+  return line;
 }
 
 Counters CountersOf(const TrackedJob& job) {

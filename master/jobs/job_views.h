@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,10 @@ void SetFigures(const TrackedJob& job, const sched::Engine& engine, JobFigures* 
 
 // Returns the first records that maps of the job went on without; none once the engine has forgotten the job.
 [[nodiscard]] std::vector<LeftOutRecord> FirstLeftOutRecords(const TrackedJob& job, const sched::ClusterState& cluster);
+
+// Returns how a job ended, for the log: its number, name and owner, the outcome and why, how long it waited and ran,
+// and what it took. Requires: it has ended.
+[[nodiscard]] std::string EndLine(const JobRecord& record);
 
 // Returns the sums of the counters over the tasks that have succeeded.
 [[nodiscard]] Counters CountersOf(const TrackedJob& job);

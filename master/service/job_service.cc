@@ -7,6 +7,7 @@
 #include "base/ids/ids.h"
 #include "base/rpc/deadline.h"
 #include "base/text.h"
+#include "dfs/wire/path.h"
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
@@ -38,6 +39,7 @@ class JobServiceImpl final : public wire::JobService::Server {
       return control_.Kept();
     }
     Require(control_.CheckChange());
+    Require(CheckExecutable(request.executable));
     if (control_.workers().AwaitingReports() && control_.files().blocks().Health().missing > 0) {
       return control_.workers().NextReport(since).then(
           [this, context, since]() mutable { return Submit(context, since); });
@@ -50,6 +52,15 @@ class JobServiceImpl final : public wire::JobService::Server {
     control_.log()->info("{} submitted", ToText(job));
     context.getResults().setJob(job.value);
     return control_.Finish(std::move(step));
+  }
+
+  // The client has seen it there, or stored it; but nobody needed it then.
+  [[nodiscard]] Status CheckExecutable(const std::string& given) {
+    MILLRACE_ASSIGN(const std::string path, dfs::CanonicalPath(given));
+    if (!dfs::IsWithin(path, dfs::kExecutablesDirectory) || control_.files().names().Stat(path).ok())
+      return Status::Ok();
+    return NotFound("its executable " + Quote(path) +
+                    " is not there: it was removed, since no job had needed it for a while; submit it again");
   }
 
   kj::Promise<void> status(StatusContext context) override {

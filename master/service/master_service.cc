@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <ranges>
 
+#include "base/release.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "master/cluster/worker_address.h"
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
+#include "master/service/cluster_status.h"
 #include "master/service/job_service.h"
 #include "master/service/name_service.h"
 #include "master/service/scheduler_view.h"
@@ -28,8 +29,14 @@ class MasterServiceImpl final : public wire::Master::Server {
       : control_(control), names_(kj::mv(names)), jobs_(kj::mv(jobs)), peer_(std::move(peer)) {}
 
   kj::Promise<void> names(NamesContext context) override {
-    context.getResults().setService(names_);
-    context.getResults().setCluster(control_.cluster());
+    const auto params = context.getParams();
+    Require(CheckReleases("this client", {ToString(params.getVersion()), params.getProtocol()}, "the master",
+                          control_.release()));
+    auto results = context.getResults();
+    results.setService(names_);
+    results.setCluster(control_.cluster());
+    results.setVersion(control_.release().version);
+    results.setProtocol(control_.release().protocol);
     return kj::READY_NOW;
   }
 
@@ -43,6 +50,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     facts.host = Require(HostOfWorker(facts.host, peer_));
     facts.remote = !peer_.address.empty() && !peer_.loopback;
     Require(CheckReach(facts, control_.nodes()));
+    Require(control_.workers().CheckRelease(facts.host, facts.release));
     Require(control_.workers().CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
     context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not admitted
     return control_.workers()
@@ -96,7 +104,9 @@ class MasterServiceImpl final : public wire::Master::Server {
     for (const NodeId node : nodes) {
       if (control_.nodes().Find(node) == nullptr) Require(NoSuchNode(node));
     }
-    if (drained && !params.getForce()) Require(control_.nodes().CheckDraining(nodes));
+    if (drained && !params.getForce()) {
+      Require(control_.nodes().CheckDraining(nodes, control_.files().blocks().MostWanted()));
+    }
     Step step = control_.Begin();
     for (const NodeId node : nodes) {
       Require(control_.nodes().SetDraining(node, drained, &step.batch));
@@ -156,7 +166,8 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> version(VersionContext context) override {
-    context.getResults().setVersion(kVersion);
+    context.getResults().setVersion(control_.release().version);
+    context.getResults().setProtocol(control_.release().protocol);
     context.getResults().setCluster(control_.cluster());
     return kj::READY_NOW;
   }
@@ -179,6 +190,11 @@ class MasterServiceImpl final : public wire::Master::Server {
 
   kj::Promise<void> showScheduler(ShowSchedulerContext context) override {
     WriteSchedulerView(control_, context.getResults().initView());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> status(StatusContext context) override {
+    WriteClusterStatus(control_, context.getResults().initStatus());
     return kj::READY_NOW;
   }
 
@@ -205,7 +221,9 @@ class MasterServiceImpl final : public wire::Master::Server {
     Write(node, out.initInfo());
     out.setAlive(node.alive);
     out.setDraining(node.draining);
-    out.setDrained(node.draining && control_.files().blocks().Drained(node.number));
+    const std::optional<std::uint64_t> left = control_.files().blocks().LeftToDrain(node.number);
+    out.setDrained(node.draining && left == 0);
+    out.setBlocksLeft(left.value_or(node.space.blocks));
     auto stats = out.initStats();
     stats.setCapacity(node.space.capacity);
     stats.setFree(node.space.free);

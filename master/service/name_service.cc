@@ -161,6 +161,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     out.setBlocks(health.blocks);
     out.setMissing(health.missing);
     out.setUnderReplicated(health.under_replicated);
+    out.setShortOfNodes(health.short_of_nodes);
     out.setOverReplicated(health.over_replicated);
     out.setCorruptReplicas(health.corrupt_replicas);
     WorkerSpace total;

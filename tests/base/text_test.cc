@@ -42,7 +42,7 @@ TEST(PrintableTest, WhatATerminalWouldObeyIsEscapedAndNothingElse) {
 TEST(PrintableTest, ALogHasOneLineForEachEvent) {
   Result<TempDir> directory = TempDir::Make("log");
   const std::string path = directory->path() + "/x.log";
-  MakeLog("master", "info", path)->info("worker {}", kHostile);
+  MakeLog("master", "", {.file = path})->info("worker {}", kHostile);
   const Result<std::string> text = ReadWholeFile(path);
   ASSERT_TRUE(text.ok());
   EXPECT_EQ(std::count(text->begin(), text->end(), '\n'), 1) << *text;
@@ -83,7 +83,7 @@ TEST(NearestTest, SmallMistakesOnly) {
 TEST(LogTest, LevelAndFile) {
   Result<TempDir> directory = TempDir::Make("log");
   const std::string path = directory->path() + "/x.log";
-  const Log log = MakeLog("master", "warn", path);
+  const Log log = MakeLog("master", "", {.level = "warn", .file = path});
   log->info("not this");
   log->warn("block {} has {} replicas", 7, 2);
   const Result<std::string> text = ReadWholeFile(path);
@@ -92,9 +92,37 @@ TEST(LogTest, LevelAndFile) {
   EXPECT_NE(text->find("Z warning master: block 7 has 2 replicas\n"), std::string::npos) << *text;
 }
 
+TEST(LogTest, AsJsonEachLineIsAnObject) {
+  Result<TempDir> directory = TempDir::Make("log");
+  const std::string path = directory->path() + "/x.log";
+  const Log log = MakeLog("worker", "two \"2\"", {.format = "json", .file = path});
+  log->warn("a name \\ with \"quotes\",\na break and {}", "\xff");
+  const Result<std::string> text = ReadWholeFile(path);
+  ASSERT_TRUE(text.ok());
+  const std::string rest = text->substr(std::min(text->find(",\"level\""), text->size()));
+  EXPECT_EQ(rest,
+            ",\"level\":\"warning\",\"component\":\"worker\",\"node\":\"two \\\"2\\\"\","
+            "\"message\":\"a name \\\\ with \\\"quotes\\\",\\\\na break and \\\\xff\"}\n");
+  EXPECT_EQ(text->substr(0, 11), "{\"time\":\"20");
+}
+
+TEST(LogTest, AFileThatIsFullIsPutAsideAndTheOldestGoes) {
+  Result<TempDir> directory = TempDir::Make("log");
+  const std::string path = directory->path() + "/x.log";
+  const Log log = MakeLog("master", "", {.file = path, .file_bytes = 4096, .old_files = 2});
+  for (int i = 0; i < 400; ++i) log->info("line {} of some length, so that the file is soon full", i);
+  for (const char* name : {"/x.log", "/x.1.log", "/x.2.log"}) {
+    const Result<std::string> text = ReadWholeFile(directory->path() + name);
+    ASSERT_TRUE(text.ok()) << name;
+    EXPECT_LE(text->size(), 4096u);
+  }
+  EXPECT_FALSE(ReadWholeFile(directory->path() + "/x.3.log").ok());
+  EXPECT_NE(ReadWholeFile(path)->find("line 399 "), std::string::npos);
+}
+
 TEST(LogTest, AFileThatCannotBeOpenedFallsBackToStandardError) {
   testing::internal::CaptureStderr();
-  MakeLog("worker", "nonsense", "/dev/null/x.log")->info("still here");
+  MakeLog("worker", "", {.level = "nonsense", .file = "/dev/null/x.log"})->info("still here");
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("/dev/null/x.log"), std::string::npos) << text;
   EXPECT_NE(text.find("info worker: still here"), std::string::npos) << text;

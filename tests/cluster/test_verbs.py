@@ -80,6 +80,10 @@ class VerbsTest(unittest.TestCase):
         self.cluster.run("fs", "stat", "/never", status=1)
         again = self.start_job("/after-kill")
         self.ask("job", "wait", str(again))  # the slots are free again
+        several = [self.ask("run", "sleep", "-o", f"/many{n}", "--detach", "-D", "sleep.map_time=1h").split()[-1].decode() for n in range(2)]
+        _, error = self.cluster.run("job", "kill", several[0], "999", several[1], "--reason", "not now", status=1)
+        self.assertIn(b"999", error)
+        self.assertEqual({self.jobs()[int(number)]["state"] for number in several}, {"killed"}, "one that is not there does not save the others")
 
     def test_interrupted_client_in_a_pipe_kills_its_job(self):
         slow = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
@@ -101,12 +105,11 @@ class VerbsTest(unittest.TestCase):
     def test_decommissioned_node_is_drained_and_comes_back(self):
         nodes = json.loads(self.ask("node", "list", "--json"))
         number = str(nodes[0]["node"])
-        self.ask("node", "decommission", number)
-        for _ in range(5000):  # each look is a call that the master answers between its own steps
-            node = [n for n in json.loads(self.ask("node", "list", "--json")) if str(n["node"]) == number][0]
-            if node["state"] == "decommissioned":
-                break
-        self.assertEqual(node["state"], "decommissioned", "everything on it has its replicas elsewhere")
+        _, error = self.cluster.run("node", "decommission", number, status=1)
+        self.assertIn(b"3 replicas", error, "the job's executable has three, on three nodes")
+        self.ask("node", "decommission", "--force", f"{nodes[0]['host']}:{nodes[0]['port']}")
+        node = [n for n in json.loads(self.ask("node", "list", "--json")) if str(n["node"]) == number][0]
+        self.assertEqual((node["state"], node["blocks_left"]), ("decommissioned", 0), "the command waits until everything has its replicas elsewhere")
         self.ask("fs", "fsck")
         self.ask("run", "wordcount", "/text", "-o", "/while-drained")
         history = self.ask("job", "history", str(max(self.jobs()))).decode()

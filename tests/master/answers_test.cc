@@ -99,6 +99,8 @@ class ServedMaster {
     for (std::uint32_t i = 1; i <= kNodes; ++i) {
       const std::string n = std::to_string(i);
       WorkerFacts facts{Long("storage" + n), Long("host" + n), 1, Long("socket"), Long("/rack"), Long("dc"), 0, 0, 1};
+      facts.name = Long("name" + n);
+      facts.release.version = Long("version");
       if (i == kNodes) facts.map_slots = 1000;
       NodeRecord& node = control_->nodes().Admit(facts, &step.batch);
       node.alive = true;
@@ -245,6 +247,23 @@ TEST_F(AnswersTest, Nodes) {
   ASSERT_TRUE(nodes.ok()) << nodes.status().message();
   ASSERT_THAT(*nodes, SizeIs(kNodes));
   for (std::uint32_t i = 0; i < kNodes; ++i) EXPECT_EQ((*nodes)[i].host, Long("host" + std::to_string(i + 1)));
+}
+
+TEST_F(AnswersTest, AJobWhoseExecutableWasRemovedIsToldSo) {
+  job::JobRequest request;
+  request.name = "late";
+  request.inputs = {"/in"};
+  request.output = "/late";
+  request.executable.path = std::string(dfs::kExecutablesDirectory) + "/0123";
+  const Status refused = jobs.Submit(request).status();
+  EXPECT_EQ(refused.code(), StatusCode::kNotFound);
+  EXPECT_THAT(refused.message(), ::testing::HasSubstr("submit it again"));
+}
+
+TEST_F(AnswersTest, TheStatusOfManyNodesFitsInAnAnswer) {
+  const Result<job::ClusterStatus> status = jobs.GetClusterStatus();
+  ASSERT_TRUE(status.ok()) << status.status().message();
+  EXPECT_EQ(status->live, kNodes);
 }
 
 TEST_F(AnswersTest, Jobs) {

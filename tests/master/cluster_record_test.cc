@@ -89,5 +89,17 @@ TEST(MasterConfigTest, TheDirectoryMustBeSet) {
   EXPECT_TRUE(CheckMasterConfig(config).ok());
 }
 
+TEST(MasterConfigTest, TheAddressHasAHostAndAPort) {
+  MasterConfig config;
+  OptionSet options = DeclareMasterOptions(&config);
+  config.directory = "/somewhere";
+  for (const char* bind : {"7700", ":7700", "0.0.0.0:", ""}) {
+    config.bind = bind;
+    EXPECT_THAT(CheckMasterConfig(config).message(), HasSubstr("master.bind")) << bind;
+  }
+  config.bind = "[::]:7700";
+  EXPECT_TRUE(CheckMasterConfig(config).ok());
+}
+
 }  // namespace
 }  // namespace millrace::master

@@ -1,7 +1,8 @@
 #include "master/cluster/node_table.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include "base/bytes.h"
 #include "tests/node_ids.h"
 
 namespace millrace::master {
@@ -65,12 +66,65 @@ TEST(NodeTableTest, TheLastNodesInUseAreNotDrained) {
   WriteBatch batch;
   for (const char* storage : {"s1", "s2", "s3"}) table.Admit({storage, "host", 1, "", "", "", 1, 1, 1}, &batch);
   table.Find(1_n)->alive = table.Find(2_n)->alive = true;  // 3 is lost
-  EXPECT_TRUE(table.CheckDraining({1_n}).ok());
-  EXPECT_EQ(table.CheckDraining({1_n, 2_n}).code(), StatusCode::kInvalid);
+  EXPECT_TRUE(table.CheckDraining({1_n}, 1).ok());
+  EXPECT_EQ(table.CheckDraining({1_n, 2_n}, 0).code(), StatusCode::kInvalid);
   ASSERT_TRUE(table.SetDraining(1_n, true, &batch).ok());
-  EXPECT_EQ(table.CheckDraining({2_n}).code(), StatusCode::kInvalid);
-  EXPECT_TRUE(table.CheckDraining({3_n}).ok());
+  EXPECT_EQ(table.CheckDraining({2_n}, 0).code(), StatusCode::kInvalid);
+  EXPECT_TRUE(table.CheckDraining({3_n}, 1).ok());
   EXPECT_EQ(NoSuchNode(9_n).code(), StatusCode::kNotFound);
+}
+
+TEST(NodeTableTest, NoFileLosesReplicasThatItWantsAndHas) {
+  NodeTable table;
+  WriteBatch batch;
+  for (const char* storage : {"s1", "s2", "s3", "s4"})
+    table.Admit({storage, "host", 1, "", "", "", 1, 1, 1}, &batch).alive = true;
+  EXPECT_TRUE(table.CheckDraining({1_n}, 3).ok());
+  const Status refused = table.CheckDraining({1_n, 2_n}, 3);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalid);
+  EXPECT_THAT(refused.message(), testing::HasSubstr("would be left: 2 for files with 3 replicas"));
+  EXPECT_TRUE(table.CheckDraining({1_n, 2_n}, 2).ok());
+  EXPECT_EQ(table.CheckDraining({1_n}, 9).code(), StatusCode::kInvalid) << "nine are not there, but four are";
+  ASSERT_TRUE(table.SetDraining(1_n, true, &batch).ok());
+  EXPECT_TRUE(table.CheckDraining({1_n}, 3).ok()) << "it has begun already";
+}
+
+TEST(NodeTableTest, NamesAndReleasesAreStored) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  NodeTable table;
+  WriteBatch batch;
+  WorkerFacts facts{"s1", "h1", 1, "", "r", "d", 1, 1, 1};
+  facts.name = "two";
+  facts.release = {"1.2.3", 7};
+  table.Admit(facts, &batch);
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+  NodeTable again;
+  ASSERT_TRUE(again.Load(*store).ok());
+  EXPECT_EQ(again.Find(1_n)->facts.name, "two");
+  EXPECT_EQ(again.Find(1_n)->facts.release.version, "1.2.3");
+  EXPECT_EQ(again.Find(1_n)->facts.release.protocol, 7u);
+}
+
+// A record as it was written before nodes had names: version 2, five texts, six numbers.
+TEST(NodeTableTest, ARecordOfBeforeNamesIsRead) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  Encoder old;
+  old.U8(2);
+  for (const char* text : {"s1", "h1", "", "r", "d"}) old.Text(text);
+  for (const std::uint64_t number : {7701, 4, 2, 99, 1, 0}) old.Varint(number);
+  WriteBatch batch;
+  batch.Put("w/" + KeyNumber(5), old.Take());
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+  NodeTable table;
+  ASSERT_TRUE(table.Load(*store).ok());
+  const NodeRecord* node = table.FindByStorage("s1");
+  ASSERT_NE(node, nullptr);
+  EXPECT_EQ(node->number, 5_n);
+  EXPECT_EQ(node->facts.port, 7701);
+  EXPECT_EQ(node->facts.map_slots, 4u);
+  EXPECT_TRUE(node->draining);
+  EXPECT_EQ(node->facts.name, "");
+  EXPECT_EQ(node->facts.release.protocol, 0u);
 }
 
 TEST(NodeTableTest, ADamagedRecordIsCorrupt) {

@@ -4,6 +4,7 @@
 #include "base/cluster_id.h"
 #include "dfs/data/block_store.h"
 #include "master/control/cluster_record.h"
+#include "master/control/cluster_summary.h"
 #include "tests/node_ids.h"
 #include "tests/simulated/simulated_cluster.h"
 
@@ -94,6 +95,72 @@ TEST(MembershipTest, WhoIsBackBeforeTheMachineIsAskedAgainStays) {
   cluster.SetPort(1, SimulatedCluster::Port::kDeserted);
   cluster.Advance(60);
   EXPECT_EQ(cluster.JournalLines("NodeLost"), 0u) << "what was asked of the connection before says nothing of this one";
+}
+
+TEST(MembershipTest, AMasterOneLevelAheadOrBehindTakesWorkersAndOneTwoLevelsAheadDoesNot) {
+  for (const std::uint32_t level : {kProtocolLevel - 1, kProtocolLevel, kProtocolLevel + 1}) {
+    SimulatedCluster cluster({.workers = 2, .master = {"9.9.9", level}});
+    EXPECT_THAT(cluster.control().nodes().all(), SizeIs(2)) << level;
+    EXPECT_EQ(cluster.control().nodes().FindByStorage("storage1")->facts.release.version, ThisRelease().version);
+  }
+  SimulatedCluster cluster({.workers = 2, .master = {"9.9.9", kProtocolLevel + 2}});
+  cluster.Advance(60);
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(0)) << "the workers see it and do not register";
+  const Status refused = cluster.RegisterAs({"old", cluster.control().cluster()});
+  EXPECT_EQ(refused.code(), StatusCode::kInvalid) << "and the master sees it, too";
+  EXPECT_THAT(refused.message(), HasSubstr("upgrade the worker at old"));
+  EXPECT_THAT(refused.message(), HasSubstr("9.9.9"));
+}
+
+TEST(MembershipTest, TheSummarySaysWhatIsWrongAndNothingElse) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  cluster.Advance(30);
+  master::ClusterSummary summary = master::Summarize(cluster.control());
+  EXPECT_THAT(master::FaultsOf(summary), SizeIs(0));
+  EXPECT_THAT(master::WarningsOf(summary), SizeIs(0));
+  EXPECT_EQ(summary.live, 3u);
+  EXPECT_EQ(summary.map_slots, 6u);
+  EXPECT_EQ(summary.workers.size(), 1u);
+  EXPECT_NEAR(static_cast<double>(summary.up) / kSecond, cluster.seconds(), 1.0);
+
+  cluster.StoreFile("/only");  // on worker 0
+  cluster.Cut(0);
+  cluster.Advance(30);
+  summary = master::Summarize(cluster.control());
+  EXPECT_EQ(summary.live, 2u);
+  EXPECT_EQ(summary.lost, 1u);
+  ASSERT_THAT(master::FaultsOf(summary), SizeIs(1));
+  EXPECT_THAT(master::FaultsOf(summary)[0], HasSubstr("1 block has no replica"));
+  EXPECT_THAT(master::WarningsOf(summary), ::testing::Contains(HasSubstr("1 node is lost")));
+  cluster.Mend(0);
+  cluster.Advance(30);
+  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())), SizeIs(0));
+
+  cluster.RestartMaster();
+  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())), Each(HasSubstr("waits for")));
+  cluster.Advance(30);
+  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())), SizeIs(0));
+}
+
+TEST(MembershipTest, AnExecutableThatNoJobNeedsIsRemovedInItsTime) {
+  SimulatedCluster cluster({.workers = 2, .executable_retention = 600 * kSecond});
+  cluster.StoreFile("/.millrace/executables/abc");
+  const auto there = [&] { return cluster.control().files().names().Stat("/.millrace/executables/abc").ok(); };
+  cluster.StoreFile("/elsewhere");
+  cluster.Advance(500);
+  EXPECT_TRUE(there());
+  cluster.Advance(250);
+  EXPECT_FALSE(there());
+  EXPECT_TRUE(cluster.control().files().names().Stat("/elsewhere").ok());
+}
+
+TEST(MembershipTest, AClusterWithoutWorkersDoesNotWork) {
+  SimulatedCluster cluster({.workers = 0});
+  cluster.Advance(60);
+  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())),
+              ::testing::ElementsAre(HasSubstr("no worker is here")));
 }
 
 TEST(MembershipTest, AWorkerOfAnotherClusterIsRefusedAndNothingChanges) {

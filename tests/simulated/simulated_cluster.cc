@@ -130,6 +130,7 @@ SimulatedCluster::SimulatedCluster(const SimulatedOptions& options)
   OptionSet declared = master::DeclareMasterOptions(&config_);
   config_.scheduler = options.scheduler;
   config_.forget_nodes_after = options.forget_nodes_after.value_or(config_.forget_nodes_after);
+  config_.executable_retention = options.executable_retention.value_or(config_.executable_retention);
   EXPECT_TRUE(master::StoreClusterId(FormatClusterId(0, options.seed), store_.get()).ok());
   commit_log_ = std::make_unique<MuteLog>(
       rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); }));
@@ -156,7 +157,7 @@ void SimulatedCluster::StartMaster() {
                                            [this]() -> Result<master::Room> {
                                              return master::Room{free_, 0};
                                            },
-                                           ports_.get()});
+                                           ports_.get(), options_.master});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));

@@ -18,6 +18,7 @@
 #include "base/kv/key_value_store.h"
 #include "base/protocol/master.capnp.h"
 #include "base/random.h"
+#include "base/release.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/link.h"
 #include "base/rpc/transport.h"
@@ -35,7 +36,9 @@ struct SimulatedOptions {
   std::string scheduler = "fifo";
   std::string settings = {};  // the text of the scheduler file; empty: there is none
   worker::SyntheticTimes times = {};
-  std::optional<Micros> forget_nodes_after = {};  // master.forget_nodes_after; none: the default
+  std::optional<Micros> forget_nodes_after = {};    // master.forget_nodes_after; none: the default
+  std::optional<Micros> executable_retention = {};  // master.executable_retention; none: the default
+  Release master = ThisRelease();                   // what the master says that it is
 };
 
 class SimulatedCluster {

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/daemon/arguments.h"
 #include "base/daemon/descriptors.h"
+#include "base/daemon/health_pages.h"
 #include "base/daemon/service_manager.h"
 #include "base/machine_memory.h"
 #include "base/rpc/status_codec.h"
@@ -190,6 +191,11 @@ Result<Watches> WatchAll(const WorkerConfig& config, const std::vector<std::stri
   return watches;
 }
 
+daemon::Health HealthOf(const WorkerAgent& agent, const WorkerConfig& config) {
+  if (agent.registered()) return {};
+  return {{"no session with the master at " + config.master + " (worker.master); the log says why"}, {}};
+}
+
 // Parts are destroyed before those that they use: the agent, its processes, the bulk server, threads, the mailbox.
 Status Serve(const WorkerConfig& config, const std::string& minder, const Log& log) {
   if (::access(minder.c_str(), X_OK) != 0) {
@@ -241,6 +247,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, AddressOf(config), server.port());
   agent->Start();
   manager.Ready("waits for the master at " + config.master);
+  MILLRACE_ASSIGN(const std::unique_ptr<daemon::HealthPages> pages,
+                  daemon::HealthPages::Start(config.health_listen, log));
   YieldTheDisk(checks);
   YieldTheDisk(scrubbing);
   Scrubber scrubber(timer, clock, *blocks, scrubbing, ScrubOptionsOf(config),
@@ -262,6 +270,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
       .exclusiveJoin(SweepLogs(timer, disk, *files, clock, config))
       .exclusiveJoin(kj::mv(gone.promise))
       .exclusiveJoin(manager.TellAlive(timer))
+      .exclusiveJoin(pages->Follow(timer, [&agent, &config] { return HealthOf(*agent, config); }))
       .wait(io.waitScope);
   log->info("the worker stops");
   manager.Stopping();
@@ -281,8 +290,7 @@ int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
   if (const Status resolved = ResolveMemoryLimit(&config); !resolved.ok()) return Fail(resolved, 2);
-  const Log log =
-      MakeLog(config.name.empty() ? "worker " + AddressOf(config) : "worker " + config.name, config.log_level);
+  const Log log = MakeLog("worker", config.name.empty() ? AddressOf(config) : config.name, config.log);
   try {
     const Status served = Serve(config, minder, log);
     return served.ok() ? 0 : Fail(served, 1);

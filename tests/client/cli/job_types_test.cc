@@ -24,7 +24,8 @@ TEST(JobTypesTest, PrioritiesRoundTrip) {
   for (std::uint8_t priority = 0; priority < 5; ++priority)
     EXPECT_EQ(ParsePriority(PriorityName(priority)).value(), priority);
   EXPECT_EQ(ParsePriority("VERY_HIGH").value(), 0);
-  for (const char* wrong : {"", "normal", "5", "VERY"}) EXPECT_FALSE(ParsePriority(wrong).ok()) << wrong;
+  EXPECT_EQ(ParsePriority("low").value(), ParsePriority("LOW").value());
+  for (const char* wrong : {"", "normally", "5", "VERY"}) EXPECT_FALSE(ParsePriority(wrong).ok()) << wrong;
 }
 
 }  // namespace

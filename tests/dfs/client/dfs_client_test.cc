@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/protocol/name.capnp.h"
+#include "base/release.h"
 #include "tests/dfs/client/client_fixture.h"
 
 namespace millrace::dfs {
@@ -185,6 +186,25 @@ TEST_F(OtherClusterTest, TheMasterOfAnotherClusterIsRefusedWithTheAdvice) {
   const Status refused = DfsClient::Connect(options).status();
   ExpectRefused(refused);
   EXPECT_THAT(refused.message(), HasSubstr("remove line 7"));
+}
+
+TEST_F(DfsClientTest, AMasterTwoProtocolLevelsAwayIsRefusedAndBothVersionsAreNamed) {
+  ClientOptions options;
+  options.master = master_.address();
+  options.patience = 3600 * kSecond;
+  options.waiting = [] { ADD_FAILURE() << "waits"; };
+  const auto serve = [this](std::uint32_t protocol) {
+    const std::lock_guard lock(master_.mutex);
+    master_.protocol = protocol;
+  };
+  serve(kProtocolLevel + 1);
+  EXPECT_TRUE(DfsClient::Connect(options).ok());
+  serve(kProtocolLevel + 2);
+  const Status refused = DfsClient::Connect(options).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalid);
+  EXPECT_THAT(refused.message(), HasSubstr("this client has version " + ToText(ThisRelease())));
+  EXPECT_THAT(refused.message(), HasSubstr("9.9.9"));
+  EXPECT_THAT(refused.message(), HasSubstr("upgrade this client"));
 }
 
 // It is no use to wait if the master is another cluster's, also if that master appears late.

@@ -282,6 +282,8 @@ class Provider final : public wire::NameProvider::Server {
     const std::lock_guard lock(master_.mutex);
     context.getResults().setService(names_);
     context.getResults().setCluster(master_.cluster);
+    context.getResults().setVersion("9.9.9");
+    context.getResults().setProtocol(master_.protocol);
     return kj::READY_NOW;
   }
 

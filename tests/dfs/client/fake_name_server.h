@@ -47,6 +47,7 @@ class FakeNameServer {
   };
   std::mutex mutex;
   std::string cluster = std::string(32, 'a');
+  std::uint32_t protocol = 0;  // base/release.h
   std::map<std::string, File> files;
   std::map<std::uint64_t, OpenFile> open;
   std::vector<ReplicaHost> places;       // all are targets and, where a block says so, replicas

@@ -179,9 +179,19 @@ TEST_F(BlockBalanceTest, WithALimitOfOneNoneBeginsWhileABlockLacks) {
   blocks_.Want({1, kLength}, 3);
   Up(0_n, 1, 11);
   Up(1_n, 1, 2);
+  Up(2_n, 0, 0);
+  blocks_.NodeSpace(2_n, 0, kCapacity);  // nowhere to copy it to
   blocks_.StartBalance(0.1);
   EXPECT_THAT(Work(1).replicate, IsEmpty());
   blocks_.SetReplication(1, 2);
+  EXPECT_THAT(Work(1).replicate, SizeIs(1));
+}
+
+TEST_F(BlockBalanceTest, ABlockThatIsShortOfNodesKeepsNothingFromMoving) {
+  blocks_.Want({1, kLength}, 3);
+  Up(0_n, 1, 11);
+  Up(1_n, 1, 2);
+  blocks_.StartBalance(0.1);
   EXPECT_THAT(Work(1).replicate, SizeIs(1));
 }
 

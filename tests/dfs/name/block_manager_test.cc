@@ -44,10 +44,18 @@ TEST_F(BlockManagerTest, TooFewNodesCopyWhatTheyCan) {
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(1));
   EXPECT_THAT(work.replicate[0].to, ElementsAre(1_n));
+  EXPECT_EQ(blocks_.Health().under_replicated, 1u);
+  EXPECT_EQ(blocks_.Health().short_of_nodes, 0u);
   blocks_.Received(1_n, {1, kLength});
   ExpectIdle();
-  EXPECT_EQ(blocks_.Health().under_replicated, 1u);
+  EXPECT_EQ(blocks_.Health().under_replicated, 0u) << "two nodes hold no more";
+  EXPECT_EQ(blocks_.Health().short_of_nodes, 1u);
+  std::size_t listed = 0;
+  blocks_.ForEachUnhealthy([&](const Block&, std::uint32_t, std::uint32_t) { return ++listed, true; });
+  EXPECT_EQ(listed, 0u);
   Up(2_n);
+  EXPECT_EQ(blocks_.Health().under_replicated, 1u);
+  EXPECT_EQ(blocks_.Health().short_of_nodes, 0u);
   EXPECT_THAT(Work().replicate[0].to, ElementsAre(2_n));
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/release.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "worker/daemon/agent/agent.h"
@@ -50,6 +51,7 @@ struct MasterRecord {
   kj::Maybe<wire::WorkerControl::Client> control;
 
   std::string cluster = kCluster;
+  std::uint32_t protocol = kProtocolLevel;  // that it tells
   bool answer_done = true;  // else attemptDone is never answered
   bool answer_heartbeats = true;
   bool answer_corrupt = true;
@@ -156,6 +158,7 @@ class FakeMaster final : public master::wire::Master::Server {
  protected:
   kj::Promise<void> version(VersionContext context) override {
     context.getResults().setCluster(record_.cluster);
+    context.getResults().setProtocol(record_.protocol);
     return kj::READY_NOW;
   }
   kj::Promise<void> register_(RegisterContext context) override {

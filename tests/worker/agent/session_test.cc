@@ -59,6 +59,17 @@ TEST_F(SessionTest, AMasterThatDoesNotNameItsClusterIsHandedNothing) {
   EXPECT_THAT(record_.registrations, IsEmpty());
 }
 
+TEST_F(SessionTest, AMasterTwoProtocolLevelsAheadIsHandedNothingUntilItIsNearEnough) {
+  record_.protocol = kProtocolLevel + 2;
+  StartAgent();
+  Advance(1 * kj::MINUTES);
+  EXPECT_THAT(record_.registrations, IsEmpty());
+  EXPECT_THAT(joined_, IsEmpty());
+  record_.protocol = kProtocolLevel + 1;
+  Advance(10 * kj::SECONDS);
+  EXPECT_EQ(record_.registrations.size(), 1U);
+}
+
 TEST_F(SessionTest, AWorkerIsBackByItselfWhenItsOwnMasterIs) {
   record_.cluster = std::string(32, 'b');
   StartAgent();
@@ -70,7 +81,7 @@ TEST_F(SessionTest, AWorkerIsBackByItselfWhenItsOwnMasterIs) {
 
 TEST_F(SessionTest, AMasterThatIsNotOursIsComplainedOfOnceAMinute) {
   record_.cluster = std::string(32, 'b');
-  log_ = MakeLog("worker", "warn", directory_.path() + "/log");
+  log_ = MakeLog("worker", "", {.level = "warn", .file = directory_.path() + "/log"});
   StartAgent();
   Advance(3 * kj::MINUTES + 30 * kj::SECONDS);
   log_->flush();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/cluster_id.h"
+#include "base/release.h"
 #include "base/rpc/status_codec.h"
 #include "base/units.h"
 #include "dfs/wire/block_name.h"
@@ -175,6 +176,10 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   info.setMapSlots(static_cast<std::uint32_t>(config_.map_slots));
   info.setReduceSlots(static_cast<std::uint32_t>(config_.reduce_slots));
   info.setIncarnation(incarnation_);
+  info.setName(config_.name);
+  const Release release = ThisRelease();
+  info.setVersion(release.version);
+  info.setProtocol(release.protocol);
   const std::set<AttemptId> running = attempts_.Ids();
   std::set<AttemptId> served;
   for (const auto& [id, job] : jobs_) served.insert(job->held.begin(), job->held.end());

@@ -82,6 +82,7 @@ class WorkerAgent final : private SessionOwner {
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason) { return session_.Leave(reason); }
 
   [[nodiscard]] std::size_t running() const { return attempts_.size(); }
+  [[nodiscard]] bool registered() const { return session_.stands(); }  // and the connection has not broken since
 
  private:
   // ---- blocks ----

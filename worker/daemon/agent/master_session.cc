@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/release.h"
 #include "base/rpc/deadline.h"
 #include "base/rpc/status_codec.h"
 
@@ -92,7 +93,12 @@ kj::Promise<void> MasterSession::Register(master::wire::Master::Client master) {
   using Answer = capnp::Response<master::wire::Master::RegisterResults>;
   kj::Promise<Version> asked = master.versionRequest().send();
   return rpc::WithDeadline(timer_, limit_, "ask the master for its cluster", kj::mv(asked))
-      .then([this](Version version) { return owner_.Join(version.getCluster()); })
+      .then([this](Version told) -> kj::Promise<void> {
+        const Status checked = CheckReleases("this worker", ThisRelease(), "the master",
+                                             {std::string(told.getVersion().cStr()), told.getProtocol()});
+        if (!checked.ok()) return rpc::ToException(checked);
+        return owner_.Join(told.getCluster());
+      })
       .then([this, master]() mutable {
         auto request = master.registerRequest();
         owner_.DescribeWorker(request.initWorker());

@@ -4,7 +4,8 @@
 //
 // The master of another cluster is told nothing: the session asks a master who it is before it registers. It goes on
 // asking, rather than end, since the usual cause is a master that was started with a wrong directory: when the right
-// one is back, all workers are back by themselves. Thread rule: the control thread.
+// one is back, all workers are back by themselves. The same holds for a master whose release is too far from the
+// worker's (base/release.h): it goes on asking, and one of the two is upgraded. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -54,6 +55,7 @@ class MasterSession {
   [[nodiscard]] ReportQueue& reports() { return reports_; }
   [[nodiscard]] BlockReporter& blocks() { return blocks_; }
   [[nodiscard]] const std::string& master() const { return link_.address(); }
+  [[nodiscard]] bool stands() const { return session_ != nullptr; }  // the master has taken this worker in
 
  private:
   static constexpr std::size_t kMostReportsInFlight = 32;

@@ -19,7 +19,7 @@ void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
       "directories for blocks instead, separated by commas, each on its own disk; may include worker.directory");
   options.Integer("worker.failed_disks", &config->failed_disks, -1, -1, 1000,
                   "how many disks of worker.block_directories may fail before the worker stops; -1: all but one");
-  options.Text("worker.name", &config->name, "", "the name in log lines; empty: the host");
+  options.Text("worker.name", &config->name, "", "the name in log lines and of the node in commands; empty: the host");
   options.Text("worker.host", &config->host, "",
                "the host name or address at which others reach this worker; empty: the address that the master sees");
   options.Text("worker.bind", &config->bind, "127.0.0.1", "the address that the bulk server listens on");
@@ -33,8 +33,8 @@ void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
   options.Text("worker.rack", &config->rack, "default", "the rack in which this machine stands");
   options.Text("worker.datacenter", &config->datacenter, "default", "the datacenter in which the rack stands");
   options.Text("worker.ready_file", &config->ready_file, "", "file to write once the master has accepted this worker");
-  options.Choice("worker.log_level", &config->log_level, "info", {"trace", "debug", "info", "warn", "error", "off"},
-                 "the least severe messages to log to standard error");
+  options.Choice("worker.log_level", &config->log.level, "info", {"trace", "debug", "info", "warn", "error", "off"},
+                 "the least severe messages to log");
 }
 
 void DeclareResources(OptionSet& options, WorkerConfig* config) {
@@ -90,6 +90,9 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   DeclareIdentity(options, config);
   DeclareResources(options, config);
   DeclareTask(options, config);
+  DeclareLogOptions(&options, &config->log);
+  options.Text("health.listen", &config->health_listen, "",
+               "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
   return options;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/options.h"
 
 namespace millrace::worker {
@@ -35,7 +36,8 @@ struct WorkerConfig {
   Micros unfinished_retention = 0;
   Micros log_retention = 0;
   std::uint64_t log_bytes = 0;
-  std::string log_level;
+  LogOptions log;
+  std::string health_listen;
   std::int64_t warm_processes = 0;
   Micros warm_idle = 0;
   std::int64_t copy_connections = 0;

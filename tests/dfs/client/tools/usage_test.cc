@@ -11,7 +11,7 @@ TEST_F(UsageTest, WrongUsageIsSeenBeforeAnythingIsAsked) {
   Refuses(2, {"ls", "--recursiv"}, {"--recursiv", "--recursive"});
   Refuses(2, {"put", "x"}, {"too few", "SOURCE... TARGET"});
   Refuses(2, {"cat"}, {"PATH"});
-  Refuses(2, {"tail", "/a", "/b"}, {"/b"});
+  Refuses(2, {"tail", "--bytes", "lots", "/a"}, {"--bytes", "lots"});
   Refuses(2, {"put", "--replication", "0", "a", "/a"}, {"--replication"});
   Refuses(2, {"put", "--block-size", "big", "a", "/a"}, {"--block-size", "big"});
   Refuses(2, {"put", "--progress", "loud", "a", "/a"}, {"loud"});

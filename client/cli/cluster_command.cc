@@ -1,0 +1,134 @@
+#include "client/cli/cluster_command.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/console/arguments.h"
+#include "base/console/json_output.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "client/job_client/job_client.h"
+
+namespace millrace::cli {
+namespace {
+
+using console::Printer;
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const Release& release) { return {{"version", release.version}, {"protocol", release.protocol}}; }
+
+Json ToJson(const job::ClusterStatus& status) {
+  Json workers = Json::array();
+  for (const auto& worker : status.workers) {
+    Json one = ToJson(worker.release);
+    one["nodes"] = worker.nodes;
+    workers.push_back(one);
+  }
+  return {{"healthy", status.faults.empty()},
+          {"faults", status.faults},
+          {"warnings", status.warnings},
+          {"cluster", status.cluster},
+          {"master", ToJson(status.master)},
+          {"workers", workers},
+          {"up_ms", status.up / kMillisecond},
+          {"scheduler", status.scheduler},
+          {"nodes",
+           {{"live", status.live},
+            {"draining", status.draining},
+            {"avoided", status.avoided},
+            {"lost", status.lost},
+            {"awaited", status.awaited}}},
+          {"slots",
+           {{"maps", status.map_slots},
+            {"maps_running", status.maps_running},
+            {"reduces", status.reduce_slots},
+            {"reduces_running", status.reduces_running}}},
+          {"disks", {{"capacity", status.capacity}, {"used", status.used}, {"free", status.free}}},
+          {"files", {{"files", status.files}, {"directories", status.directories}, {"bytes", status.bytes}}},
+          {"blocks",
+           {{"blocks", status.blocks},
+            {"missing", status.missing},
+            {"under_replicated", status.under_replicated},
+            {"short_of_nodes", status.short_of_nodes},
+            {"corrupt_replicas", status.corrupt_replicas}}},
+          {"jobs", {{"running", status.jobs_running}, {"waiting", status.jobs_waiting}}}};
+}
+
+std::string NodesText(const job::ClusterStatus& status) {
+  std::string text = std::to_string(status.live) + " live";
+  const auto add = [&text](std::uint32_t count, const char* what) {
+    if (count > 0) text += ", " + std::to_string(count) + " " + what;
+  };
+  add(status.draining, "of them being decommissioned or decommissioned");
+  add(status.avoided, "of them avoided");
+  add(status.lost, "lost");
+  add(status.awaited, "awaited");
+  return text;
+}
+
+std::string WorkersText(const job::ClusterStatus& status) {
+  std::string text;
+  for (const auto& worker : status.workers) {
+    text += (text.empty() ? "" : "; ") + std::to_string(worker.nodes) + " of version " + ToText(worker.release);
+  }
+  return text.empty() ? "none" : text;
+}
+
+void Show(const job::ClusterStatus& status, Printer& out) {
+  const auto line = [&out](const char* name, const std::string& text) {
+    out << console::Left(name, 11) << text << "\n";
+  };
+  line("cluster", status.cluster + (status.faults.empty() ? ", healthy" : ", NOT healthy"));
+  line("master", "version " + ToText(status.master) + ", up " + FormatDuration(status.up) + ", scheduler " +
+                     Printable(status.scheduler));
+  line("workers", WorkersText(status));
+  line("nodes", NodesText(status));
+  line("slots", std::to_string(status.maps_running) + " of " + std::to_string(status.map_slots) + " for maps and " +
+                    std::to_string(status.reduces_running) + " of " + std::to_string(status.reduce_slots) +
+                    " for reduces in use");
+  line("disks", FormatBytes(status.used) + " used by blocks, " + FormatBytes(status.free) + " free of " +
+                    FormatBytes(status.capacity));
+  line("files", std::to_string(status.files) + " files of " + FormatBytes(status.bytes) + " in " +
+                    std::to_string(status.directories) + " directories");
+  line("blocks", std::to_string(status.blocks) + ": " + std::to_string(status.missing) + " missing, " +
+                     std::to_string(status.under_replicated) + " under-replicated, " +
+                     std::to_string(status.short_of_nodes) + " short of nodes; " +
+                     std::to_string(status.corrupt_replicas) + " corrupt replicas");
+  line("jobs", std::to_string(status.jobs_running) + " running, " + std::to_string(status.jobs_waiting) + " waiting");
+  for (const std::string& fault : status.faults) line("FAULT", Printable(fault));
+  for (const std::string& warning : status.warnings) line("warning", Printable(warning));
+}
+
+int ShowStatus(const Invocation& invocation, const Words& args) {
+  console::Arguments arguments("cluster status", "",
+                               "Shows how the cluster is: nodes, slots, disks, files, blocks, jobs and versions. The "
+                               "exit status is 1 if data is missing or the cluster does not work.");
+  arguments.Example("");
+  arguments.Example("--json | jq .blocks.missing");
+  bool json = false;
+  arguments.Flag("--json", &json, "print one JSON object");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("cluster status", files.status(), kUnreachable);
+  const Result<job::ClusterStatus> status = job::JobClient(**files).GetClusterStatus();
+  if (!status.ok()) return invocation.Fail("cluster status", status.status());
+  Printer out(invocation.console.out);
+  if (json) {
+    out << console::Dump(ToJson(*status)) << "\n";
+  } else {
+    Show(*status, out);
+  }
+  if (const Status written = out.Flush(); !written.ok()) return invocation.Fail("cluster status", written);
+  if (status->faults.empty()) return kDone;
+  const std::size_t others = status->faults.size() - 1;
+  return invocation.Fail(
+      "cluster status",
+      Unavailable(status->faults[0] + (others == 0 ? "" : "; and " + std::to_string(others) + " more")));
+}
+
+}  // namespace
+
+std::vector<Verb> ClusterVerbs() { return {{"status", "how the cluster is, and what is wrong", ShowStatus, {}}}; }
+
+}  // namespace millrace::cli

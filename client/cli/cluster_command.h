@@ -1,0 +1,12 @@
+// millrace cluster: how the whole cluster is. Thread rule: main.
+#pragma once
+
+#include <vector>
+
+#include "client/cli/verbs.h"
+
+namespace millrace::cli {
+
+[[nodiscard]] std::vector<Verb> ClusterVerbs();
+
+}  // namespace millrace::cli

@@ -1,0 +1,57 @@
+#include "client/cli/find_node.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/text.h"
+
+namespace millrace::cli {
+namespace {
+
+using Matches = std::vector<const job::Node*>;
+
+Matches Where(const std::vector<job::Node>& nodes, const std::function<bool(const job::Node&)>& fits) {
+  Matches matches;
+  for (const job::Node& node : nodes) {
+    if (fits(node)) matches.push_back(&node);
+  }
+  const auto live = std::ranges::count_if(matches, [](const job::Node* node) { return node->alive; });
+  if (live == 1) std::erase_if(matches, [](const job::Node* node) { return !node->alive; });
+  return matches;
+}
+
+std::string Describe(const job::Node& node) {
+  return std::to_string(node.node.value) + " (" + node.host + ":" + std::to_string(node.port) + ")";
+}
+
+}  // namespace
+
+Result<NodeId> FindNode(const std::vector<job::Node>& nodes, const std::string& word) {
+  const std::function<std::string(const job::Node&)> names[] = {
+      [](const job::Node& node) { return std::to_string(node.node.value); },
+      [](const job::Node& node) { return node.name; },
+      [](const job::Node& node) { return node.host + ":" + std::to_string(node.port); },
+      [](const job::Node& node) { return node.host; }};
+  for (const auto& name : names) {
+    const Matches matches = Where(nodes, [&](const job::Node& node) { return !word.empty() && name(node) == word; });
+    if (matches.size() == 1) return matches[0]->node;
+    if (matches.empty()) continue;
+    std::string list;
+    for (const job::Node* node : matches) list += (list.empty() ? "" : ", ") + Describe(*node);
+    return Invalid("several nodes are called " + Quote(word) + ": " + list +
+                   "; give the number of the one that is meant");
+  }
+  return NotFound("there is no node " + Quote(word) + "; `millrace node list --wide` shows them");
+}
+
+Result<std::vector<NodeId>> FindNodes(job::JobClient& client, const std::vector<std::string>& words) {
+  MILLRACE_ASSIGN(const std::vector<job::Node> known, client.Nodes());
+  std::vector<NodeId> nodes;
+  for (const std::string& word : words) {
+    MILLRACE_ASSIGN(const NodeId node, FindNode(known, word));
+    nodes.push_back(node);
+  }
+  return nodes;
+}
+
+}  // namespace millrace::cli

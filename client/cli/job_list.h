@@ -1,0 +1,37 @@
+// millrace job list, and what it shares with `job status`. Thread rule: main; JobFilter as a value.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/console/json_output.h"
+#include "client/cli/invocation.h"
+#include "client/job_client/job_types.h"
+
+namespace millrace::cli {
+
+using Waits = std::vector<job::SchedulerView::Wait>;
+
+[[nodiscard]] std::string Percent(double fraction);  // "45%", rounded down
+[[nodiscard]] nlohmann::ordered_json WithWaits(const job::JobStatus& status, const Waits& waits);
+
+// Which jobs a user wants to see. What is empty or not given leaves all.
+struct JobFilter {
+  std::string user = {}, pool = {}, state = {};  // as they stand in the list
+  std::string name = {};                         // a part of the job's name
+  std::optional<Micros> since = {};              // submitted, or not ended, at this time or later
+  std::optional<std::size_t> last = {};          // so many, the last ones submitted
+
+  // kInvalid, with the states that there are, for a state that is none of them.
+  [[nodiscard]] Status Check() const;
+  [[nodiscard]] std::vector<job::JobStatus> Pick(std::vector<job::JobStatus> jobs) const;
+};
+
+// Returns how long the job has run, or ran: from its first launch to its end, or to `now`; 0 if nothing was launched.
+[[nodiscard]] Micros TimeRun(const job::JobStatus& status, Micros now);
+
+int ListJobs(const Invocation& invocation, const Words& args);
+
+}  // namespace millrace::cli

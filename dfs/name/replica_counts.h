@@ -1,0 +1,69 @@
+// ReplicaCounts: how many blocks there are with each pair of replicas wanted and replicas that count, so that it is
+// known at once how many lack replicas, however many nodes there are to hold them. Blocks without any replica are
+// counted apart. Thread rule: one thread. Costs: Add and Remove O(1), the others a few thousand additions at most.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "dfs/name/types.h"
+
+namespace millrace::dfs {
+
+class ReplicaCounts {
+ public:
+  // `live` replicas count towards the `wanted` ones; `held` says that there is a replica at all, if only on a draining
+  // node. Requires: `wanted` is at most kMaxReplication; Remove takes away what Add added.
+  void Add(std::uint32_t wanted, std::uint32_t live, bool held) { Change(wanted, live, held, 1); }
+  void Remove(std::uint32_t wanted, std::uint32_t live, bool held) { Change(wanted, live, held, std::uint64_t(-1)); }
+
+  [[nodiscard]] std::uint64_t missing() const { return missing_; }
+  // Returns how many blocks have fewer replicas than they want and than there are `places` for them, at least one.
+  [[nodiscard]] std::uint64_t Under(std::size_t places) const {
+    return Count([=](std::size_t wanted, std::size_t live) {
+      return live < std::min(wanted, std::max<std::size_t>(1, places));
+    });
+  }
+  // Returns how many have fewer than they want, and as many as there are places.
+  [[nodiscard]] std::uint64_t ShortOfPlaces(std::size_t places) const {
+    return Count([](std::size_t wanted, std::size_t live) { return live < wanted; }) - Under(places);
+  }
+  [[nodiscard]] std::uint64_t Over() const {
+    return Count([](std::size_t wanted, std::size_t live) { return live > wanted; });
+  }
+  // Returns the most replicas that a block wants; 0 without blocks.
+  [[nodiscard]] std::uint32_t MostWanted() const {
+    std::size_t most = kSize;
+    while (most > 0 && wanted_[most - 1] == 0) --most;
+    return most == 0 ? 0 : static_cast<std::uint32_t>(most - 1);
+  }
+
+ private:
+  // One row more than is wanted of any block: what has more replicas than that stands in the last place.
+  static constexpr std::size_t kSize = kMaxReplication + 2;
+
+  void Change(std::uint32_t wanted, std::uint32_t live, bool held, std::uint64_t by) {
+    wanted_[wanted] += by;
+    if (held) {
+      held_[wanted][std::min<std::size_t>(live, kSize - 1)] += by;
+    } else {
+      missing_ += by;
+    }
+  }
+  template <class Which>
+  [[nodiscard]] std::uint64_t Count(Which which) const {
+    std::uint64_t count = 0;
+    for (std::size_t wanted = 0; wanted < kSize; ++wanted) {
+      if (wanted_[wanted] == 0) continue;
+      for (std::size_t live = 0; live < kSize; ++live) count += which(wanted, live) ? held_[wanted][live] : 0;
+    }
+    return count;
+  }
+
+  std::array<std::uint64_t, kSize> wanted_{};
+  std::array<std::array<std::uint64_t, kSize>, kSize> held_{};
+  std::uint64_t missing_ = 0;
+};
+
+}  // namespace millrace::dfs

@@ -1,0 +1,134 @@
+#include "master/control/cluster_summary.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "master/control/control.h"
+#include "schedulers/cluster/cluster_state.h"
+
+namespace millrace::master {
+namespace {
+
+void CountNodes(Control& control, ClusterSummary* summary) {
+  std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> releases;
+  for (const auto& [number, node] : control.nodes().all()) {
+    if (control.workers().Awaits(node)) ++summary->awaited;
+    if (!node.alive) {
+      if (!control.workers().Awaits(node)) ++summary->lost;
+      continue;
+    }
+    ++summary->live;
+    if (node.draining) ++summary->draining;
+    if (control.jobs().cluster().Avoids(number)) ++summary->avoided;
+    const auto [maps, reduces] = control.jobs().RunningOn(number);
+    summary->map_slots += node.facts.map_slots;
+    summary->reduce_slots += node.facts.reduce_slots;
+    summary->maps_running += maps;
+    summary->reduces_running += reduces;
+    summary->space.capacity += node.space.capacity;
+    summary->space.used += node.space.used;
+    summary->space.free += node.space.free;
+    summary->space.blocks += node.space.blocks;
+    summary->space.trashed += node.space.trashed;
+    ++releases[{node.facts.release.version, node.facts.release.protocol}];
+  }
+  for (const auto& [release, nodes] : releases) summary->workers.push_back({{release.first, release.second}, nodes});
+}
+
+void CountJobs(const JobTracker& jobs, ClusterSummary* summary) {
+  for (const JobId job : jobs.JobsAfter(JobId{0}, std::numeric_limits<std::size_t>::max(), true)) {
+    const JobRecord* record = jobs.FindRecord(job);
+    if (record == nullptr) continue;
+    ++(record->first_launch == 0 ? summary->jobs_waiting : summary->jobs_running);
+  }
+}
+
+std::string Count(std::uint64_t count, const char* one, const char* more) {
+  return fmt::format("{} {}", count, count == 1 ? one : more);
+}
+
+}  // namespace
+
+ClusterSummary Summarize(Control& control) {
+  ClusterSummary summary;
+  summary.cluster = control.cluster();
+  summary.master = control.release();
+  summary.up = control.Up();
+  summary.scheduler = control.scheduler();
+  CountNodes(control, &summary);
+  CountJobs(control.jobs(), &summary);
+  summary.files = control.files().names().Total();
+  summary.blocks = control.files().blocks().Health();
+  summary.awaiting = control.workers().AwaitedLine();
+  summary.read_only = control.CheckChange().message();
+  return summary;
+}
+
+std::vector<std::string> FaultsOf(const ClusterSummary& summary) {
+  std::vector<std::string> faults;
+  if (!summary.read_only.empty()) faults.push_back(summary.read_only);
+  if (!summary.awaiting.empty()) faults.push_back(summary.awaiting);
+  if (summary.live == 0 && summary.awaiting.empty()) {
+    faults.emplace_back("no worker is here: nothing can be read, written or run; start one, or look at its log");
+  }
+  if (summary.live > 0 && summary.draining == summary.live) {
+    faults.emplace_back(
+        "every live node is being decommissioned: no task is launched; `millrace node recommission` puts one back");
+  }
+  if (summary.live > 0 && summary.map_slots == 0) {
+    faults.emplace_back("no live node has a map slot: no job can run; raise worker.map_slots");
+  }
+  if (summary.blocks.missing > 0 && summary.awaiting.empty()) {
+    faults.push_back(Count(summary.blocks.missing, "block has", "blocks have") +
+                     " no replica: bring back the workers that are lost; `millrace fs fsck` lists the files");
+  }
+  return faults;
+}
+
+std::vector<std::string> WarningsOf(const ClusterSummary& summary) {
+  std::vector<std::string> warnings;
+  const dfs::BlockHealth& blocks = summary.blocks;
+  if (summary.lost > 0) {
+    warnings.push_back(Count(summary.lost, "node is", "nodes are") +
+                       " lost: bring them back, or take them off the list with `millrace node forget`");
+  }
+  if (summary.avoided > 0) {
+    warnings.push_back(Count(summary.avoided, "node is", "nodes are") +
+                       " avoided, since too many tasks failed there; `millrace node list` says whose");
+  }
+  if (blocks.corrupt_replicas > 0) {
+    warnings.push_back(Count(blocks.corrupt_replicas, "replica is", "replicas are") +
+                       " corrupt; they are replaced where there is a good one");
+  }
+  if (blocks.under_replicated > 0) {
+    warnings.push_back(Count(blocks.under_replicated, "block has", "blocks have") +
+                       " too few replicas; they are copied as fast as dfs.copies_per_node allows");
+  }
+  if (blocks.short_of_nodes > 0) {
+    warnings.push_back(Count(blocks.short_of_nodes, "block wants", "blocks want") +
+                       " more replicas than there are nodes in use; add nodes, or lower the replication with "
+                       "`millrace fs setrep`");
+  }
+  if (blocks.nodes_held > 0) {
+    warnings.push_back(Count(blocks.nodes_held, "node has", "nodes have") +
+                       " too many blocks that no file has to be right; `millrace node list` says more");
+  }
+  std::uint32_t others = 0;
+  std::string releases;
+  constexpr std::size_t kMostNamed = 300;  // bytes of versions, which are anybody's
+  for (const ClusterSummary::WorkerRelease& worker : summary.workers) {
+    if (worker.release.version == summary.master.version) continue;
+    others += worker.nodes;
+    if (releases.size() < kMostNamed) releases += (releases.empty() ? "" : ", ") + ToText(worker.release);
+  }
+  if (others > 0) {
+    warnings.push_back(Count(others, "worker has", "workers have") + " another version than the master, " +
+                       ToText(summary.master) + ": " + releases + "; an upgrade is not finished");
+  }
+  return warnings;
+}
+
+}  // namespace millrace::master

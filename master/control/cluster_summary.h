@@ -1,0 +1,49 @@
+// ClusterSummary: how the whole cluster is, in numbers, and what is wrong with it in words. `millrace cluster status`
+// and the master's /readyz show it. Thread rule: the control thread makes it; a value afterwards.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/release.h"
+#include "dfs/name/block_manager.h"
+#include "dfs/name/namespace.h"
+#include "master/cluster/node_table.h"
+
+namespace millrace::master {
+
+class Control;
+
+struct ClusterSummary {
+  std::string cluster;  // base/cluster_id.h
+  Release master;
+  Micros up = 0;  // since the master started
+  std::string scheduler;
+
+  std::uint32_t live = 0, draining = 0, avoided = 0;  // nodes; the last two are among the live ones
+  std::uint32_t lost = 0, awaited = 0;                // awaited: may still come after a start of the master
+  std::uint32_t map_slots = 0, maps_running = 0, reduce_slots = 0, reduces_running = 0;  // of live nodes
+  WorkerSpace space;                                                                     // of live nodes together
+  struct WorkerRelease {
+    Release release;
+    std::uint32_t nodes = 0;
+  };
+  std::vector<WorkerRelease> workers;  // of live nodes, by version and protocol
+
+  dfs::Namespace::Usage files;
+  dfs::BlockHealth blocks;
+  std::uint32_t jobs_running = 0, jobs_waiting = 0;  // waiting: nothing was launched yet
+  std::string awaiting, read_only;                   // as NameService.health says (name.capnp)
+};
+
+// O(nodes + live jobs)
+[[nodiscard]] ClusterSummary Summarize(Control& control);
+
+// Returns why the cluster does not work, or data is missing: a line each, with what to do; nothing if it does.
+[[nodiscard]] std::vector<std::string> FaultsOf(const ClusterSummary& summary);
+// Returns what somebody should look at, though everything works.
+[[nodiscard]] std::vector<std::string> WarningsOf(const ClusterSummary& summary);
+
+}  // namespace millrace::master

@@ -1,0 +1,63 @@
+#include "master/service/cluster_status.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "master/control/cluster_summary.h"
+
+namespace millrace::master {
+namespace {
+
+void WriteLines(const std::vector<std::string>& lines, capnp::List<capnp::Text>::Builder out) {
+  for (unsigned i = 0; i < out.size(); ++i) out.set(i, lines[i]);
+}
+
+void WriteWorkers(const std::vector<ClusterSummary::WorkerRelease>& workers, wire::ClusterStatus::Builder out) {
+  constexpr std::size_t kMostReleases = 100;  // more than anybody has at a time
+  auto list = out.initWorkers(static_cast<unsigned>(std::min(workers.size(), kMostReleases)));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setVersion(workers[i].release.version);
+    list[i].setProtocol(workers[i].release.protocol);
+    list[i].setNodes(workers[i].nodes);
+  }
+}
+
+}  // namespace
+
+void WriteClusterStatus(Control& control, wire::ClusterStatus::Builder out) {
+  const ClusterSummary summary = Summarize(control);
+  out.setCluster(summary.cluster);
+  out.setVersion(summary.master.version);
+  out.setProtocol(summary.master.protocol);
+  out.setUpMillis(static_cast<std::uint64_t>(summary.up / kMillisecond));
+  out.setScheduler(summary.scheduler);
+  const std::vector<std::string> faults = FaultsOf(summary), warnings = WarningsOf(summary);
+  WriteLines(faults, out.initFaults(static_cast<unsigned>(faults.size())));
+  WriteLines(warnings, out.initWarnings(static_cast<unsigned>(warnings.size())));
+  out.setLive(summary.live);
+  out.setDraining(summary.draining);
+  out.setAvoided(summary.avoided);
+  out.setLost(summary.lost);
+  out.setAwaited(summary.awaited);
+  out.setMapSlots(summary.map_slots);
+  out.setMapsRunning(summary.maps_running);
+  out.setReduceSlots(summary.reduce_slots);
+  out.setReducesRunning(summary.reduces_running);
+  out.setCapacity(summary.space.capacity);
+  out.setUsed(summary.space.used);
+  out.setFree(summary.space.free);
+  WriteWorkers(summary.workers, out);
+  out.setFiles(summary.files.files);
+  out.setDirectories(summary.files.directories);
+  out.setBytes(summary.files.bytes);
+  out.setBlocks(summary.blocks.blocks);
+  out.setMissing(summary.blocks.missing);
+  out.setUnderReplicated(summary.blocks.under_replicated);
+  out.setShortOfNodes(summary.blocks.short_of_nodes);
+  out.setCorruptReplicas(summary.blocks.corrupt_replicas);
+  out.setJobsRunning(summary.jobs_running);
+  out.setJobsWaiting(summary.jobs_waiting);
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,66 @@
+#include "client/cli/job_list.h"
+
+#include <gmock/gmock.h>
+
+namespace millrace::cli {
+namespace {
+
+using testing::ElementsAre;
+
+job::JobStatus Job(std::uint32_t number, const std::string& owner, const std::string& name, job::JobState state,
+                   Micros submitted, Micros ended) {
+  job::JobStatus status;
+  status.job = JobId{number};
+  status.owner = owner;
+  status.name = name;
+  status.state = state;
+  status.submitted = submitted;
+  status.first_launch = submitted + 5;
+  status.ended = ended;
+  status.pool = number % 2 == 0 ? "even" : "odd";
+  return status;
+}
+
+std::vector<std::uint32_t> Picked(const JobFilter& filter) {
+  const std::vector<job::JobStatus> jobs = {Job(1, "ann", "wordcount", job::JobState::kSucceeded, 100, 200),
+                                            Job(2, "bob", "grep words", job::JobState::kFailed, 110, 300),
+                                            Job(3, "ann", "sort", job::JobState::kRunning, 120, 0),
+                                            Job(4, "ann", "wordcount again", job::JobState::kSucceeded, 400, 500)};
+  std::vector<std::uint32_t> numbers;
+  for (const job::JobStatus& job : filter.Pick(jobs)) numbers.push_back(job.job.value);
+  return numbers;
+}
+
+TEST(JobFilterTest, EachConditionAloneAndTogether) {
+  EXPECT_THAT(Picked({}), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(Picked({.user = "ann"}), ElementsAre(1, 3, 4));
+  EXPECT_THAT(Picked({.pool = "even"}), ElementsAre(2, 4));
+  EXPECT_THAT(Picked({.state = "succeeded"}), ElementsAre(1, 4));
+  EXPECT_THAT(Picked({.name = "word"}), ElementsAre(1, 2, 4));
+  EXPECT_THAT(Picked({.last = 2}), ElementsAre(3, 4));
+  EXPECT_THAT(Picked({.user = "ann", .name = "word", .last = 1}), ElementsAre(4));
+  EXPECT_THAT(Picked({.user = "nobody"}), ElementsAre());
+}
+
+TEST(JobFilterTest, SinceTakesWhatWasSubmittedEndedOrStillRuns) {
+  EXPECT_THAT(Picked({.since = 250}), ElementsAre(2, 3, 4));
+  EXPECT_THAT(Picked({.since = 450}), ElementsAre(3, 4));
+}
+
+TEST(JobFilterTest, AStateThatIsNoneNamesThoseThatThereAre) {
+  EXPECT_TRUE(JobFilter{}.Check().ok());
+  EXPECT_TRUE(JobFilter{.state = "killed"}.Check().ok());
+  EXPECT_THAT(JobFilter{.state = "dead"}.Check().message(),
+              testing::HasSubstr("waiting, running, succeeded, failed, killed"));
+}
+
+TEST(TimeRunTest, FromTheFirstLaunchToTheEndOrNow) {
+  EXPECT_EQ(TimeRun(Job(1, "", "", job::JobState::kSucceeded, 100, 200), 999), 95);
+  EXPECT_EQ(TimeRun(Job(1, "", "", job::JobState::kRunning, 100, 0), 999), 894);
+  job::JobStatus waits = Job(1, "", "", job::JobState::kWaiting, 100, 0);
+  waits.first_launch = 0;
+  EXPECT_EQ(TimeRun(waits, 999), 0);
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,157 @@
+"""What somebody who runs a cluster for others asks of it: how it is, whom to send requests to, what its logs say."""
+
+import http.client
+import json
+import re
+import unittest
+
+from cluster import Cluster, await_line, words
+
+FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=1s"]
+
+
+class OperationsTest(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster(workers=0, settings=[*FAST, "health.listen=127.0.0.1:0"])
+        self.addCleanup(self.cluster.__exit__, None, None, None)
+        self.cluster._set = self.settings
+        self.cluster.__enter__()
+
+    def settings(self, prefixes):
+        """Settings of both daemons go to both."""
+        return [word for setting in self.cluster.settings if setting.split(".")[0] in (*prefixes, "health", "log") for word in ("--set", setting)]
+
+    def start_workers(self, *names):
+        for n, name in enumerate(names):
+            self.cluster.start_worker(n, [f"worker.name={name}"])
+
+    def ask(self, *args, status=0):
+        return self.cluster.run(*args, status=status)[0]
+
+    def status(self, status=0):
+        return json.loads(self.ask("cluster", "status", "--json", status=status))
+
+    def nodes(self):
+        return {node["name"]: node for node in json.loads(self.ask("node", "list", "--json"))}
+
+    def page(self, daemon, target):
+        log = self.cluster.path(daemon + ".log")
+        await_line(log, b"health is at")
+        port = int(re.search(r"health is at http://127.0.0.1:(\d+)/", self.cluster.log(daemon)).group(1))
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("GET", target)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    def await_page(self, daemon, status):
+        """The page follows the daemon within a second or two."""
+        for _ in range(100_000):
+            found, page = self.page(daemon, "/readyz")
+            if found == status:
+                return page
+        raise AssertionError(page)
+
+    def test_a_cluster_without_workers_is_not_healthy(self):
+        _, error = self.cluster.run("cluster", "status", status=1)
+        self.assertIn(b"cluster status: ", error)
+        self.await_page("master", 503)
+        self.assertEqual(self.page("master", "/healthz")[0], 200, "the daemon itself is well")
+        self.start_workers("one")
+        self.assertEqual(self.await_page("master", 200)["reasons"], [])
+        self.await_page("worker0", 200)
+        self.assertTrue(self.status()["healthy"])
+
+    def test_status_counts_what_there_is_and_says_what_is_wrong(self):
+        self.start_workers("one", "two", "three")
+        with open(self.cluster.path("text"), "wb") as f:
+            f.write(words(1, 100_000))
+        self.ask("fs", "put", "--replication", "3", self.cluster.path("text"), "/text")
+        self.ask("fs", "put", "--replication", "1", self.cluster.path("text"), "/once")
+        status = self.status()
+        self.assertEqual((status["healthy"], status["faults"], status["nodes"]["live"]), (True, [], 3))
+        self.assertEqual((status["files"]["files"], status["blocks"]["blocks"], status["blocks"]["missing"]), (2, 2, 0))
+        self.assertEqual(status["slots"], {"maps": 3, "maps_running": 0, "reduces": 3, "reduces_running": 0})
+        self.assertEqual(status["master"], {key: status["workers"][0][key] for key in ("version", "protocol")})
+        self.assertEqual(status["workers"][0]["nodes"], 3)
+        text = self.ask("cluster", "status").decode()
+        self.assertIn("healthy", text)
+        self.assertIn("3 live", text)
+
+        place = json.loads(self.ask("fs", "stat", "--json", "/once"))[0]["blocks"][0]["nodes"][0]
+        number = {node["node"]: n for n, node in enumerate(self.nodes().values())}[place]
+        self.cluster.kill_worker(number)
+        self.cluster.stop_master()
+        self.cluster.start_master()  # forgets nothing, and awaits the workers first
+        for n in range(3):
+            if n != number:
+                await_line(self.cluster.path(f"worker{n}.log"), b"registered")
+        self.ask("fs", "safemode", "wait")
+        status = self.status(status=1)
+        self.assertFalse(status["healthy"])
+        self.assertEqual((status["nodes"]["live"], status["nodes"]["lost"], status["blocks"]["missing"]), (2, 1, 1))
+        self.assertIn("no replica", status["faults"][0])
+        self.assertEqual((status["blocks"]["under_replicated"], status["blocks"]["short_of_nodes"]), (0, 1), "two nodes hold no three replicas")
+        self.assertEqual(json.loads(self.ask("fs", "fsck", "--json", status=1))["short_of_nodes"], 1)
+
+        lost = [name for name, node in self.nodes().items() if node["state"] == "lost"]
+        _, error = self.cluster.run("node", "forget", lost[0], status=1)
+        self.assertIn(b"missing", error)
+        self.ask("node", "forget", "--force", lost[0])
+        self.assertEqual(len(self.nodes()), 2)
+        wide = self.ask("node", "list", "--wide").decode()
+        self.assertIn(status["master"]["version"] + " (protocol ", wide)
+
+    def test_nodes_are_named_in_every_verb_and_decommissioned_until_they_are_empty(self):
+        self.start_workers("one", "two", "three")
+        with open(self.cluster.path("text"), "wb") as f:
+            f.write(words(2, 3_000_000))
+        self.ask("fs", "put", "--block-size", "1M", "--replication", "2", self.cluster.path("text"), "/text")
+        self.ask("node", "decommission", "two")
+        node = self.nodes()["two"]
+        self.assertEqual((node["state"], node["blocks_left"]), ("decommissioned", 0))
+        _, error = self.cluster.run("node", "decommission", "one", status=1)
+        self.assertIn(b"would be left: 1 for files with 2 replicas", error)
+        self.ask("node", "recommission", f"{node['host']}:{node['port']}")
+        self.assertEqual(self.nodes()["two"]["state"], "alive")
+        _, error = self.cluster.run("node", "decommission", "nobody", status=1)
+        self.assertIn(b"nobody", error)
+        self.ask("node", "unknown", "three")
+        self.ask("node", "decommission", "--no-wait", "three")
+        self.assertIn(self.nodes()["three"]["state"], ("decommissioning", "decommissioned"))
+
+    def test_the_log_tells_how_jobs_ended(self):
+        self.start_workers("one")
+        with open(self.cluster.path("text"), "wb") as f:
+            f.write(words(3, 1000))
+        self.ask("fs", "put", self.cluster.path("text"), "/text")
+        self.ask("run", "wordcount", "/text", "-o", "/words", "--name", "the first")
+        self.assertRegex(self.cluster.log("master"), r'info master: job1 "the first" of \S+ succeeded: waited .*, ran .*, 1 maps, 1 reduces, 0 failed attempts')
+        tasks = json.loads(self.ask("job", "tasks", "1", "--json"))
+        self.assertEqual({task["attempt"] for task in tasks}, {"job1.m.0.0", "job1.r.0.0"})
+        self.assertEqual({task["state"] for task in tasks}, {"succeeded"})
+        self.assertTrue(all(task["ended"] >= task["launched"] > 0 for task in tasks))
+        self.assertIn(b"job1.m.0.0", self.ask("job", "tasks", "1", "--slowest"))
+        self.assertEqual(json.loads(self.ask("job", "tasks", "1", "--state", "failed", "--json")), [])
+        self.cluster.run("job", "tasks", "1", "--state", "nonsense", status=2)
+        self.assertEqual(len(json.loads(self.ask("job", "list", "--json", "--name", "first", "--since", "1h"))), 1)
+        self.assertEqual(json.loads(self.ask("job", "list", "--json", "--user", "nobody-of-that-name")), [])
+
+
+class LogFileTest(unittest.TestCase):
+    def test_json_lines_in_a_file(self):
+        cluster = Cluster(workers=1, settings=FAST)
+        cluster._set = lambda prefixes: [
+            *Cluster._set(cluster, prefixes), "--set", "log.format=json", "--set", "log.file=" + cluster.path("master-lines" if "master" in prefixes else "worker-lines")]
+        with cluster:
+            cluster.run("fs", "mkdir", "/d")
+            for daemon in ("master", "worker"):
+                with open(cluster.path(daemon + "-lines"), encoding="utf-8") as f:
+                    lines = [json.loads(line) for line in f]
+                self.assertTrue(lines)
+                self.assertEqual({line["component"] for line in lines}, {daemon})
+                self.assertEqual({"time", "level", "message"} - set(lines[0]), set())
+            self.assertEqual(cluster.log("master"), "", "standard error has nothing then")
+
+
+if __name__ == "__main__":
+    unittest.main()

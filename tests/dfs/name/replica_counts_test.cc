@@ -1,0 +1,64 @@
+// The counts against a plain list of blocks.
+#include "dfs/name/replica_counts.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/random.h"
+
+namespace millrace::dfs {
+namespace {
+
+struct Plain {
+  std::uint32_t wanted, live;
+  bool held;
+};
+
+TEST(ReplicaCountsTest, AgreesWithAListWhateverComesAndGoes) {
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  ReplicaCounts counts;
+  std::vector<Plain> blocks;
+  for (int step = 0; step < 3000; ++step) {
+    if (blocks.empty() || random.Below(3) != 0) {
+      const bool held = random.Below(5) != 0;
+      const auto wanted = static_cast<std::uint32_t>(1 + random.Below(random.Below(4) == 0 ? kMaxReplication : 4));
+      blocks.push_back({wanted, held ? static_cast<std::uint32_t>(random.Below(70)) : 0, held});
+      counts.Add(blocks.back().wanted, blocks.back().live, held);
+    } else {
+      const std::size_t at = random.Below(blocks.size());
+      counts.Remove(blocks[at].wanted, blocks[at].live, blocks[at].held);
+      blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    if (step % 50 != 0) continue;
+    const std::size_t places = random.Below(8);
+    std::uint64_t missing = 0, under = 0, short_of = 0, over = 0;
+    std::uint32_t most = 0;
+    for (const Plain& block : blocks) {
+      most = std::max(most, block.wanted);
+      if (!block.held) {
+        ++missing;
+      } else if (block.live > block.wanted) {
+        ++over;
+      } else if (block.live < block.wanted) {
+        ++(block.live < std::max<std::size_t>(1, places) ? under : short_of);
+      }
+    }
+    EXPECT_EQ(counts.missing(), missing);
+    EXPECT_EQ(counts.Under(places), under);
+    EXPECT_EQ(counts.ShortOfPlaces(places), short_of);
+    EXPECT_EQ(counts.Over(), over);
+    EXPECT_EQ(counts.MostWanted(), most);
+  }
+}
+
+TEST(ReplicaCountsTest, NothingIsCountedOfNothing) {
+  const ReplicaCounts counts;
+  EXPECT_EQ(counts.missing() + counts.Under(3) + counts.ShortOfPlaces(3) + counts.Over(), 0u);
+  EXPECT_EQ(counts.MostWanted(), 0u);
+}
+
+}  // namespace
+}  // namespace millrace::dfs
