@@ -42,7 +42,8 @@ int main(int argc, char** argv) {
       millrace::cli::UserName(),
       FromEnvironment("MILLRACE_WAIT", kDefaultWait),
       FromEnvironment("MILLRACE_CLUSTER", ""),
-      millrace::cli::KnownClustersFile(FromEnvironment("XDG_STATE_HOME", ""), FromEnvironment("HOME", ""))};
+      millrace::cli::KnownClustersFile(FromEnvironment("XDG_STATE_HOME", ""), FromEnvironment("HOME", "")),
+      FromEnvironment(millrace::tls::kTlsEnvironment, "")};
   const std::vector<millrace::cli::Verb> more{
       {"compare", "compare schedulers over repeated runs of a workload", millrace::compare::CompareCommand, {}},
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},

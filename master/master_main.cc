@@ -53,6 +53,17 @@ Status TellAddress(const std::string& path, const std::string& text) {
   return there.ok() && *there == text ? Status::Ok() : WriteFileDurably(path, text);
 }
 
+Result<std::shared_ptr<tls::Credentials>> LoadCredentials(const MasterConfig& config, const Log& log) {
+  const std::string warning = tls::WarningOf(config.tls, config.bind.substr(0, config.bind.rfind(':')));
+  if (!warning.empty()) log->warn("{}", warning);
+  MILLRACE_ASSIGN(auto credentials, tls::LoadIfGiven(config.tls, log));
+  if (credentials != nullptr && credentials->self().role != tls::Role::kMaster) {
+    return Invalid(config.tls.certificate + " is the certificate of " + ToText(credentials->self()) +
+                   ", and a master needs that of a master (millrace ca issue DIR master)");
+  }
+  return credentials;
+}
+
 Status Serve(const MasterConfig& config, const Log& log) {
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   // This comes before any thread is started, those of the database included: threads inherit the signal mask, so that
@@ -60,6 +71,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
+  MILLRACE_ASSIGN(const auto credentials, LoadCredentials(config, log));
   MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenCluster(config.directory));
   auto io = kj::setupAsyncIo();
   auto paf = kj::newPromiseAndFulfiller<void>();
@@ -87,6 +99,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                       },
                                       &dialer}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
+  server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);

@@ -59,6 +59,8 @@ SetUp Decode(wire::SetUp::Reader in) {
   out.shared_directory = Str(in.getSharedDirectory());
   out.reserved_bytes = in.getReservedBytes();
   out.memory_limit = in.getMemoryLimit();
+  const auto credentials = in.getCredentials();
+  out.credentials = {Str(credentials.getAuthorities()), {Str(credentials.getCertificate()), Str(credentials.getKey())}};
   return out;
 }
 

@@ -101,7 +101,7 @@ class ReadHandler final : public Handler {
     const Status told = co_await wire->WriteReply(std::move(reply));
     if (!told.ok() || request->size == 0) co_return told.ok();
     const auto pump = std::make_shared<PacketPump>(std::move(*block), request->block, request->offset, request->size);
-    auto step = [pump](int socket) { return pump->Step(socket); };
+    auto step = [pump](net::Outlet& outlet) { return pump->Step(outlet); };
     status = co_await wire->Pump(step);
     if (status.code() == StatusCode::kCorrupt) shared_->Corrupt(request->block, status);
     co_return status.ok();
@@ -153,12 +153,14 @@ class OpenLocalHandler final : public Handler {
 }  // namespace
 
 struct BlockServer::Impl {
-  Impl(BlockStore& store, BlockObserver observer, Log log)
-      : shared(std::make_shared<HandlerContext>(store, std::move(observer), std::move(log))),
+  Impl(BlockStore& store, BlockObserver observer, Log log, std::shared_ptr<tls::Credentials> ours)
+      : credentials(std::move(ours)),
+        shared(std::make_shared<HandlerContext>(store, std::move(observer), std::move(log))),
         replicators(kReplicators) {}
 
   Status Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets);
 
+  const std::shared_ptr<tls::Credentials> credentials;
   std::shared_ptr<HandlerContext> shared;
   std::atomic<bool> stopping{false};
   asio::thread_pool replicators;
@@ -177,7 +179,8 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Repli
     return same;
   }
   std::vector<NodeId> failed;
-  MILLRACE_ASSIGN(const auto writer, BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content()));
+  MILLRACE_ASSIGN(const auto writer,
+                  BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content(), credentials));
   std::string bytes;
   for (std::uint64_t at = 0; at < open.length; at += bytes.size()) {
     if (stopping) return Cancelled(what + ": this node is stopping");
@@ -195,7 +198,7 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Repli
 }
 
 BlockServer::BlockServer(net::BulkServer& server, BlockStore& store, BlockObserver observer, Log log)
-    : impl_(std::make_unique<Impl>(store, std::move(observer), std::move(log))) {
+    : impl_(std::make_unique<Impl>(store, std::move(observer), std::move(log), server.threads().credentials)) {
   const auto write = [this](DataFrom data_from) { return std::make_shared<WriteHandler>(impl_->shared, data_from); };
   server.Register(net::Operation::kWriteBlock, write(DataFrom::kPackets));
   server.Register(net::Operation::kWriteLocalBlock, write(DataFrom::kSharedFile));

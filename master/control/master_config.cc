@@ -52,11 +52,12 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
               "connections from one address at a time; at most half of master.max_connections");
   set.Bytes("master.message_memory", &config->message_memory, std::uint64_t{256} << 20, std::uint64_t{16} << 20,
             std::uint64_t{1} << 40, "memory for messages received over all connections together");
+  tls::DeclareTlsOptions(set, &config->tls);
   return set;
 }
 
 Status CheckMasterConfig(const MasterConfig& config) {
-  if (!config.directory.empty()) return Status::Ok();
+  if (!config.directory.empty()) return tls::CheckTlsFiles(config.tls);
   return Invalid("master.directory is not set; give the directory of the cluster's metadata (--init makes a new one)");
 }
 

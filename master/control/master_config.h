@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "base/tls/tls_files.h"
 
 namespace millrace::master {
 
@@ -18,6 +19,7 @@ struct MasterConfig {
   std::string scheduler;
   std::string scheduler_file;
   std::string log_level;
+  tls::TlsFiles tls;
   Micros heartbeat = 0;
   Micros lost_after = 0;
   Micros disconnect_grace = 0;

@@ -25,7 +25,7 @@ constexpr std::size_t kAttemptBytes = 96;                         // an AttemptS
 
 class JobServiceImpl final : public wire::JobService::Server {
  public:
-  explicit JobServiceImpl(Control& control) : control_(control) {}
+  JobServiceImpl(Control& control, const tls::PeerIdentity& peer) : control_(control), user_(peer.user()) {}
 
   kj::Promise<void> submit(SubmitContext context) override { return Submit(context, control_.timer().now()); }
 
@@ -33,6 +33,7 @@ class JobServiceImpl final : public wire::JobService::Server {
   // for the reports.
   kj::Promise<void> Submit(SubmitContext context, kj::TimePoint since) {
     JobRequest request = Require(Read(context.getParams().getRequest()));
+    if (!user_.empty()) request.owner = user_;
     if (const auto job = control_.jobs().FindToken(request.token)) {
       context.getResults().setJob(job->value);
       return control_.Kept();
@@ -211,10 +212,13 @@ class JobServiceImpl final : public wire::JobService::Server {
   }
 
   Control& control_;
+  const std::string user_;  // empty without TLS
 };
 
 }  // namespace
 
-wire::JobService::Client MakeJobService(Control& control) { return kj::heap<JobServiceImpl>(control); }
+wire::JobService::Client MakeJobService(Control& control, const tls::PeerIdentity& peer) {
+  return kj::heap<JobServiceImpl>(control, peer);
+}
 
 }  // namespace millrace::master

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "base/protocol/call_rights.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "master/cluster/worker_address.h"
@@ -232,10 +233,10 @@ class MasterServiceImpl final : public wire::Master::Server {
 }  // namespace
 
 rpc::Server::BootstrapFor MakeMasterServices(Control& control) {
-  auto names = std::make_shared<dfs::wire::NameService::Client>(MakeNameService(control));
-  auto jobs = std::make_shared<wire::JobService::Client>(MakeJobService(control));
-  return [&control, names, jobs](const rpc::Peer& peer) -> capnp::Capability::Client {
-    return kj::heap<MasterServiceImpl>(control, *names, *jobs, peer);
+  return [&control, rights = std::make_shared<const CallRights>()](const rpc::Peer& peer) -> capnp::Capability::Client {
+    auto master = kj::heap<MasterServiceImpl>(control, MakeNameService(control, peer.identity),
+                                              MakeJobService(control, peer.identity), peer);
+    return Guarded(kj::mv(master), peer.identity, rights);
   };
 }
 

@@ -21,7 +21,7 @@ constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its pa
 
 class NameServiceImpl final : public dfs::wire::NameService::Server {
  public:
-  explicit NameServiceImpl(Control& control) : control_(control) {}
+  NameServiceImpl(Control& control, const tls::PeerIdentity& peer) : control_(control), user_(peer.user()) {}
 
   kj::Promise<void> stat(StatContext context) override {
     const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
@@ -78,7 +78,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const auto params = context.getParams();
     Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
     Step step = control_.Begin();
-    Require(files().MakeDirectory(ToString(params.getPath()), ToString(params.getOwner()), step.now, &step.batch));
+    Require(files().MakeDirectory(ToString(params.getPath()), Owner(params.getOwner()), step.now, &step.batch));
     return control_.Finish(std::move(step));
   }
 
@@ -126,7 +126,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
                               : static_cast<std::uint32_t>(control_.config().default_replication);
     options.block_size = params.getBlockSize() != 0 ? params.getBlockSize() : control_.config().default_block_size;
     options.overwrite = params.getOverwrite();
-    options.owner = ToString(params.getOwner());
+    options.owner = Owner(params.getOwner());
     options.writer = ToString(params.getWriter());
     Require(CheckLength("create a file: its owner", options.owner, kLongestName));
     Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
@@ -334,11 +334,17 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   FileSystem& files() { return control_.files(); }
   const dfs::Namespace& names() { return control_.files().names(); }
 
+  // Returns the user whose a new file is; `said` is what the call says.
+  [[nodiscard]] std::string Owner(capnp::Text::Reader said) const { return user_.empty() ? ToString(said) : user_; }
+
   Control& control_;
+  const std::string user_;  // empty without TLS
 };
 
 }  // namespace
 
-dfs::wire::NameService::Client MakeNameService(Control& control) { return kj::heap<NameServiceImpl>(control); }
+dfs::wire::NameService::Client MakeNameService(Control& control, const tls::PeerIdentity& peer) {
+  return kj::heap<NameServiceImpl>(control, peer);
+}
 
 }  // namespace millrace::master

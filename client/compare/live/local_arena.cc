@@ -91,6 +91,7 @@ Result<local::ClusterOptions> LocalArena::OptionsOf(const std::string& directory
 cli::Invocation LocalArena::At(const local::LocalCluster& cluster) const {
   cli::Invocation invocation = options_.invocation;
   invocation.master = cluster.address(), invocation.cluster.clear(), invocation.known_clusters.clear();
+  invocation.tls.clear();
   return invocation;
 }
 

@@ -90,6 +90,7 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   DeclareIdentity(options, config);
   DeclareResources(options, config);
   DeclareTask(options, config);
+  tls::DeclareTlsOptions(options, &config->tls);
   return options;
 }
 
@@ -98,7 +99,7 @@ Status CheckWorkerConfig(const WorkerConfig& config) {
   if (config.master.find(':') == std::string::npos) {
     return Invalid("worker.master \"" + config.master + "\" is not host:port");
   }
-  return Status::Ok();
+  return tls::CheckTlsFiles(config.tls);
 }
 
 }  // namespace millrace::worker

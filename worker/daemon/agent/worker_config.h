@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "base/tls/tls_files.h"
 
 namespace millrace::worker {
 
@@ -36,6 +37,7 @@ struct WorkerConfig {
   Micros log_retention = 0;
   std::uint64_t log_bytes = 0;
   std::string log_level;
+  tls::TlsFiles tls;
   std::int64_t warm_processes = 0;
   Micros warm_idle = 0;
   std::int64_t copy_connections = 0;
