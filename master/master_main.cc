@@ -19,6 +19,7 @@
 #include "base/rpc/commit_log.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
+#include "base/tls/put_file.h"
 #include "master/backup_runner.h"
 #include "master/control/cluster_record.h"
 #include "master/control/control.h"
@@ -64,6 +65,16 @@ Result<std::shared_ptr<tls::Credentials>> LoadCredentials(const MasterConfig& co
   return credentials;
 }
 
+// Returns the key of tokens, which is kept in the directory, so that tokens outlive a restart.
+Result<tls::TokenKey> KeepTokenKey(const std::string& directory) {
+  const std::string file = directory + "/token-key";
+  const Result<std::string> kept = ReadWholeFile(file);
+  if (kept.ok() && kept->size() == tls::TokenKey::kBytes) return tls::TokenKey(*kept);
+  tls::TokenKey made(tls::TokenKey::MakeRandom());
+  MILLRACE_TRY(tls::PutFile(file, made.bytes(), tls::kForOwner, true));
+  return made;
+}
+
 Status Serve(const MasterConfig& config, const Log& log) {
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   // This comes before any thread is started, those of the database included: threads inherit the signal mask, so that
@@ -87,6 +98,10 @@ Status Serve(const MasterConfig& config, const Log& log) {
   kj::Timer& timer = io.provider->getTimer();
   rpc::TcpDialer dialer(io.provider->getNetwork());
   BackupRunner backups(*store);
+  std::optional<tls::TokenKey> token_key;
+  if (credentials != nullptr) {
+    MILLRACE_ASSIGN(token_key, KeepTokenKey(config.directory));
+  }
   MILLRACE_ASSIGN(
       const std::unique_ptr<Control> control,
       Control::Make(
@@ -97,7 +112,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                         MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
                                         return Room{free, store->room_needed()};
                                       },
-                                      &dialer}));
+                                      &dialer, std::move(token_key)}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });

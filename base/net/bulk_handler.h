@@ -157,6 +157,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   [[nodiscard]] tls::PeerIdentity identity() const { return tls_ ? tls_->peer() : tls::PeerIdentity(); }
   [[nodiscard]] Executor executor() { return socket_.get_executor(); }
   [[nodiscard]] BulkServer::Threads& threads() { return threads_; }
+  [[nodiscard]] const BulkServer::Threads& threads() const { return threads_; }
 
  private:
   using Time = std::chrono::steady_clock::time_point;

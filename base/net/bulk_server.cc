@@ -13,6 +13,7 @@
 
 #include "base/admission.h"
 #include "base/net/bulk_handler.h"
+#include "base/net/bulk_rights.h"
 #include "base/thread_name.h"
 
 namespace millrace::net {
@@ -293,7 +294,7 @@ Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Admitted pla
   if (!place.local && threads.credentials != nullptr) {
     const Status secured = co_await wire->Secure();
     more = secured.ok();
-    if (!more) Refused(secured);
+    if (secured.code() == StatusCode::kInvalid) Refused(secured);
   }
   while (more) {
     std::string header;
@@ -307,7 +308,12 @@ Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Admitted pla
       admission.Spoke(place.id);
     }
     const auto found = handlers.find(*operation);
-    if (found == handlers.end()) {
+    if (!MayAsk(wire->identity().role, *operation)) {
+      Status refused = Invalid("operation " + std::to_string(static_cast<int>(*operation)) + " is refused to " +
+                               ToText(wire->identity()));
+      Refused(refused.Within(wire->peer()));
+      more = (co_await wire->WriteFailure(std::move(refused))).ok();
+    } else if (found == handlers.end()) {
       Status unknown = Invalid("operation " + std::to_string(static_cast<int>(*operation)) + " is not served here");
       more = (co_await wire->WriteFailure(std::move(unknown))).ok();
     } else {

@@ -1,7 +1,5 @@
 #include "base/tls/authority.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,30 +8,13 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/tls/put_file.h"
 
 namespace millrace::tls {
 namespace {
 
-constexpr int kForAll = 0644, kForOwner = 0600;
 constexpr const char* kCertificate = "/ca.pem";
 constexpr const char* kKey = "/ca-key.pem";
-
-// Writes a file durably with this mode, whatever the umask is. Returns kExists if there is one, unless `replace`.
-Status PutFile(const std::string& path, std::string_view text, int mode, bool replace) {
-  const std::string written = path + ".new";
-  if (::unlink(written.c_str()) != 0 && errno != ENOENT) return FromErrno(errno, "remove " + Quote(written));
-  MILLRACE_ASSIGN(const Fd file, OpenFile(written, O_WRONLY | O_CREAT | O_EXCL, kForOwner));
-  MILLRACE_TRY(WriteAll(file.get(), text, written));
-  if (::fchmod(file.get(), static_cast<mode_t>(mode)) != 0 || ::fsync(file.get()) != 0)
-    return FromErrno(errno, "write " + Quote(written));
-  if (::renameat2(AT_FDCWD, written.c_str(), AT_FDCWD, path.c_str(), replace ? 0 : RENAME_NOREPLACE) != 0) {
-    const int error = errno;
-    (void)::unlink(written.c_str());
-    if (error == EEXIST) return Exists(path + " is there already");
-    return FromErrno(error, "write " + Quote(path));
-  }
-  return SyncDirectory(path.substr(0, path.rfind('/')));
-}
 
 Status MakePrivateDirectory(const std::string& path) {
   struct stat found {};

@@ -86,7 +86,7 @@ struct Session::Impl {
     if (!SSL_is_init_finished(ssl.get()) && SpeaksNoTls(reason)) {
       // OpenSSL says nothing to such a peer, who could not know why it is refused.
       if (side == Side::kServer) (void)BIO_write(output, kTlsIsWanted.data(), Length(kTlsIsWanted.size()));
-      return Unavailable(peer + ": does not use TLS as we do (" + text + ")");
+      return Invalid(peer + ": does not use TLS as we do (" + text + ")");
     }
     return Unavailable(peer + ": TLS failed: " + text);
   }

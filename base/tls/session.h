@@ -36,7 +36,7 @@ class Session {
   Session& operator=(Session&&) noexcept;
 
   // Goes on with the handshake as far as what was fed allows. Returns true once it is done. Returns kInvalid if one of
-  // the two refuses the other, with the reason; kUnavailable if the peer does not speak TLS.
+  // the two refuses the other, with the reason, also if the peer does not speak TLS; kUnavailable if TLS fails.
   [[nodiscard]] Result<bool> Handshake();
   // Requires: the handshake is done, for this and what follows.
   [[nodiscard]] const PeerIdentity& peer() const;

@@ -28,7 +28,8 @@ struct LocalReplica {
 // Returns kCorrupt if the replica is not the block. Any other failure means only that it cannot be read this way.
 Result<LocalReplica> OpenLocal(const LocatedBlock& block, const ReplicaHost& place, Micros stall) {
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectLocal(place.local_socket, stall));
-  MILLRACE_ASSIGN(const std::string reply, stream.Call(Operation::kOpenLocalBlock, EncodeBlockId(block.id)));
+  MILLRACE_ASSIGN(const std::string reply,
+                  stream.Call(Operation::kOpenLocalBlock, Encode(OpenRequest{block.id, block.token})));
   MILLRACE_ASSIGN(BlockChunks local, DecodeBlockChunks(reply));
   MILLRACE_TRY(CheckContent(block.id, {block.length, block.crc}, local.content()));
   LocalReplica replica;
@@ -114,7 +115,7 @@ Status Reading::ReadLocal(const ReplicaHost& place) {
 
 Status Reading::ReadRemote(const ReplicaHost& place) {
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall_, credentials_));
-  const ReadRequest request{block_.id, at_, end_ - at_};
+  const ReadRequest request{block_.id, at_, end_ - at_, block_.token};
   MILLRACE_ASSIGN(const std::string payload, stream.Call(Operation::kReadBlock, Encode(request)));
   MILLRACE_ASSIGN(const BlockChunks chunks, DecodeBlockChunks(payload));
   MILLRACE_TRY(CheckContent(block_.id, {block_.length, block_.crc}, chunks.content()).Within(stream.peer()));

@@ -7,8 +7,10 @@
 #include <span>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/net/bulk_handler.h"
 #include "base/thread_name.h"
+#include "base/tls/token.h"
 #include "dfs/client/block_writer.h"
 #include "dfs/data/active_writes.h"
 #include "dfs/data/block_checksums.h"
@@ -41,6 +43,24 @@ struct HandlerContext {
     const std::lock_guard lock(mutex);
     if (observer.corrupt) observer.corrupt(id);
   }
+  void UseTokenKey(std::string bytes) {
+    auto made = std::make_shared<const tls::TokenKey>(std::move(bytes));
+    const std::lock_guard lock(mutex);
+    key.swap(made);
+  }
+  // Returns OK if whoever is at the other end may read the block by this token.
+  Status CheckToken(const Wire& wire, std::uint64_t block, const std::string& token) {
+    if (wire.threads().credentials == nullptr) return Status::Ok();
+    std::shared_ptr<const tls::TokenKey> with;
+    {
+      const std::lock_guard lock(mutex);
+      with = key;
+    }
+    const std::string what = "read " + BlockName(block);
+    if (with == nullptr) return Unavailable(what + ": this worker has not registered with its master yet");
+    const std::string subject = wire.local() ? std::string() : tls::SubjectOf(wire.identity());
+    return with->Check(token, block, subject, SystemClock().Now()).Within(what);
+  }
   // Opens the block. If its checksums do not fit, it is reported as corrupt.
   Result<OpenBlock> Open(std::uint64_t id) {
     Result<OpenBlock> open = store.Open(id);
@@ -52,7 +72,8 @@ struct HandlerContext {
   const Log log;
   ActiveWrites active;
   std::mutex mutex;
-  BlockObserver observer;  // empty once the block server is gone
+  std::shared_ptr<const tls::TokenKey> key;  // null before the master has told it
+  BlockObserver observer;                    // empty once the block server is gone
 };
 
 class Handler : public net::BulkHandler {
@@ -92,9 +113,11 @@ class ReadHandler final : public Handler {
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
     const Result<ReadRequest> request = DecodeReadRequest(header);
     if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
+    Status status = shared_->CheckToken(*wire, request->block, request->token);
+    if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     auto open = [this, &request] { return shared_->Open(request->block); };
     Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
-    Status status = block.status();
+    status = block.status();
     if (block.ok()) status = CheckRange(request->block, block->length, request->offset, request->size);
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     std::string reply = Encode(BlockChunks{block->length, block->chunk_crcs});
@@ -133,16 +156,17 @@ class OpenLocalHandler final : public Handler {
  public:
   using Handler::Handler;
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
-    const Result<std::uint64_t> id = DecodeBlockId(header);
-    Status status = id.status();
+    const Result<OpenRequest> request = DecodeOpenRequest(header);
+    Status status = request.status();
     if (status.ok()) status = CheckLocal(*wire);
+    if (status.ok()) status = shared_->CheckToken(*wire, request->block, request->token);
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
-    auto open = [this, &id] { return shared_->Open(*id); };
+    auto open = [this, &request] { return shared_->Open(request->block); };
     const Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
     status = block.status();
     std::string reply;
     if (block.ok()) reply = Encode(BlockChunks{block->length, block->chunk_crcs});
-    if (reply.size() > net::kMaxReplyBytes) status = Invalid(BlockName(*id) + " is too large to be passed");
+    if (reply.size() > net::kMaxReplyBytes) status = Invalid(BlockName(request->block) + " is too large to be passed");
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     status = co_await wire->WriteReply(std::move(reply));
     if (status.ok()) status = co_await wire->SendDescriptor(block->data.get());
@@ -213,6 +237,8 @@ BlockServer::~BlockServer() {
   const std::lock_guard lock(impl_->shared->mutex);
   impl_->shared->observer = {};
 }
+
+void BlockServer::UseTokenKey(std::string key) { impl_->shared->UseTokenKey(std::move(key)); }
 
 void BlockServer::Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets,
                             std::function<void(const Status&)> done) {

@@ -1,5 +1,6 @@
 #include "master/cluster/worker_address.h"
 
+#include "base/loopback.h"
 #include "base/rpc/deadline.h"
 #include "base/rpc/status_codec.h"
 

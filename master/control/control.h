@@ -55,6 +55,8 @@ struct ControlDependencies {
   std::function<Result<Room>()> look_at_room = nullptr;
   // Reaches the workers' ports. Without it workers are taken at their word.
   rpc::Dialer* dialer = nullptr;
+  // By which workers know what readers may read. Without it, as without TLS, readers are given no tokens.
+  std::optional<tls::TokenKey> token_key = {};
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -68,6 +70,9 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // which may be longer than this lives. The pointer inside is null once this is gone.
   [[nodiscard]] std::shared_ptr<Control* const> self() const { return self_; }
 
+  // Returns what the user, or worker, may read blocks by that the caller has found to be open to it.
+  [[nodiscard]] tls::Grant GrantTo(std::string subject) const;
+  [[nodiscard]] const std::optional<tls::TokenKey>& token_key() const { return seams_.token_key; }
   [[nodiscard]] FileSystem& files() { return files_; }
   [[nodiscard]] NodeTable& nodes() { return nodes_; }
   [[nodiscard]] JobTracker& jobs() { return jobs_; }

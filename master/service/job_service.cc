@@ -190,7 +190,7 @@ class JobServiceImpl final : public wire::JobService::Server {
     const MapSplits splits = Require(control_.jobs().InputOfMap(attempt));
     const JobRecord& record = *control_.jobs().FindRecord(attempt.task.job);
     WriteSetup(record, out.initSetup());
-    WriteInputs(splits, control_.files(), control_.nodes(), nullptr,
+    WriteInputs(splits, control_.files(), control_.nodes(), nullptr, control_.GrantTo(user_),
                 out.initInputs(static_cast<unsigned>(splits.size())));
     out.setExecutable(ToData(record.request.executable));
     out.setExecutableBytes(record.request.executable_bytes);

@@ -67,6 +67,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     auto settings = results.initSettings();
     settings.setHeartbeatMillis(static_cast<std::uint32_t>(control_.config().heartbeat / kMillisecond));
     settings.setLostAfterMillis(static_cast<std::uint32_t>(control_.config().lost_after / kMillisecond));
+    if (control_.token_key()) settings.setTokenKey(ToData(control_.token_key()->bytes()));
     const auto& reconciled = registration.reconciled;
     Write(reconciled.killed, settings.initKilled(static_cast<unsigned>(reconciled.killed.size())));
     Write(reconciled.settled, settings.initSettled(static_cast<unsigned>(reconciled.settled.size())));

@@ -21,7 +21,8 @@ constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its pa
 
 class NameServiceImpl final : public dfs::wire::NameService::Server {
  public:
-  NameServiceImpl(Control& control, const tls::PeerIdentity& peer) : control_(control), user_(peer.user()) {}
+  NameServiceImpl(Control& control, const tls::PeerIdentity& peer)
+      : control_(control), user_(peer.user()), subject_(tls::SubjectOf(peer)) {}
 
   kj::Promise<void> stat(StatContext context) override {
     const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
@@ -67,8 +68,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
     auto results = context.getResults();
     Write(status, results.initStatus());
+    const tls::Grant grant = control_.GrantTo(subject_);
     auto out = results.initBlocks(static_cast<unsigned>(count));
-    for (unsigned i = 0; i < count; ++i) Write(blocks[i], control_.nodes(), asker, out[i]);
+    for (unsigned i = 0; i < count; ++i) Write(blocks[i], control_.nodes(), asker, grant, out[i]);
     results.setMore(count < blocks.size());
     return kj::READY_NOW;
   }
@@ -338,7 +340,8 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   [[nodiscard]] std::string Owner(capnp::Text::Reader said) const { return user_.empty() ? ToString(said) : user_; }
 
   Control& control_;
-  const std::string user_;  // empty without TLS
+  const std::string user_;     // empty without TLS
+  const std::string subject_;  // of tokens
 };
 
 }  // namespace

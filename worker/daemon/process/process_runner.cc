@@ -94,7 +94,7 @@ void ProcessRunner::Start(Work work) {
 
 Status ProcessRunner::GiveCredentials(task::wire::SetUp::Builder set_up) const {
   if (!limits_.credentials) return Status::Ok();
-  MILLRACE_ASSIGN(const tls::CredentialTexts texts, limits_.credentials(set_up.getJob().getOwner()));
+  MILLRACE_ASSIGN(const tls::CredentialTexts texts, limits_.credentials(set_up.getJob().getOwner().cStr()));
   auto credentials = set_up.initCredentials();
   credentials.setAuthorities(texts.authorities);
   credentials.setCertificate(texts.own.certificate);
