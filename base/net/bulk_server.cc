@@ -309,10 +309,10 @@ Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Admitted pla
     }
     const auto found = handlers.find(*operation);
     if (!MayAsk(wire->identity().role, *operation)) {
-      Status refused = Invalid("operation " + std::to_string(static_cast<int>(*operation)) + " is refused to " +
-                               ToText(wire->identity()));
-      Refused(refused.Within(wire->peer()));
-      more = (co_await wire->WriteFailure(std::move(refused))).ok();
+      Status denied = Invalid("operation " + std::to_string(static_cast<int>(*operation)) + " is refused to " +
+                              ToText(wire->identity()));
+      Refused(denied.Within(wire->peer()));
+      more = (co_await wire->WriteFailure(std::move(denied))).ok();
     } else if (found == handlers.end()) {
       Status unknown = Invalid("operation " + std::to_string(static_cast<int>(*operation)) + " is not served here");
       more = (co_await wire->WriteFailure(std::move(unknown))).ok();

@@ -1,6 +1,7 @@
 #include "client/compare/live/local_arena.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -49,6 +50,7 @@ Status CopyCluster(const std::string& from, const std::string& to) {
 }  // namespace
 
 Result<std::unique_ptr<Arena>> LocalArena::Make(LiveOptions options) {
+  ::unsetenv(tls::kTlsEnvironment);  // for the jobs that it starts: its clusters have no TLS
   MILLRACE_ASSIGN(const LiveWorkload workload, LoadLive(options, options.overrides.seed.value_or(1), kRoot));
   const sim::ClusterSpec& cluster = workload.file.cluster;
   if (cluster.nodes.size() > kMostNodes)
