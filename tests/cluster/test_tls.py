@@ -14,6 +14,11 @@ from cluster import LIMIT_SECONDS, MILLRACE, Cluster, await_line, shell, words
 from secure_cluster import SecureCluster, ca
 
 
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
 class SecuredTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -114,9 +119,9 @@ class RenewalTest(unittest.TestCase):
                 f.write(words(2, 300_000))
             c.run("fs", "put", "--block-size", "256K", "--replication", "2", c.path("text"), "/text")
             jobs = [c.start("run", "wordcount", "/text", "-o", f"/out{n}", "--reducers", "2") for n in range(4)]
-            old = open(c.path("ca", "master", "cert.pem")).read()
+            old = read(c.path("ca", "master", "cert.pem"))
             ca("renew", c.path("ca"), "--new-key")
-            self.assertNotEqual(open(c.path("ca", "master", "cert.pem")).read(), old)
+            self.assertNotEqual(read(c.path("ca", "master", "cert.pem")), old)
             jobs += [c.start("run", "wordcount", "/text", "-o", f"/out{n}", "--reducers", "2") for n in range(4, 8)]
             for n, job in enumerate(jobs):
                 err = job.communicate(timeout=LIMIT_SECONDS)[1]
@@ -158,12 +163,12 @@ class AuthorityTest(unittest.TestCase):
         self.assertIn("copy " + self.directory + "/client-ann/{ca,cert,key}.pem to a directory of that user's", out)
         for key in ("ca-key.pem", "client-ann/key.pem"):
             self.assertEqual(stat.S_IMODE(os.stat(os.path.join(self.directory, key)).st_mode), 0o600)
-        key = open(self.directory + "/client-ann/key.pem").read()
+        key = read(self.directory + "/client-ann/key.pem")
         self.assertIn("has a certificate of client:ann", ca("issue", self.directory, "client:ann", status=1))
         ca("renew", self.directory)
-        self.assertEqual(open(self.directory + "/client-ann/key.pem").read(), key)
+        self.assertEqual(read(self.directory + "/client-ann/key.pem"), key)
         ca("issue", "--force", self.directory, "client:ann")
-        self.assertNotEqual(open(self.directory + "/client-ann/key.pem").read(), key)
+        self.assertNotEqual(read(self.directory + "/client-ann/key.pem"), key)
         self.assertIn("no key.pem", ca("renew", self.directory, "client:bob", status=1))
         for role in ("task:ann", "client:", "root"):
             ca("issue", self.directory, role, status=2)
