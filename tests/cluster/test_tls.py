@@ -116,8 +116,8 @@ class RenewalTest(unittest.TestCase):
     def test_certificates_are_renewed_while_jobs_run(self):
         with SecureCluster(workers=3) as c:
             with open(c.path("text"), "wb") as f:
-                f.write(words(2, 300_000))
-            c.run("fs", "put", "--block-size", "256K", "--replication", "2", c.path("text"), "/text")
+                f.write(words(2, 400_000))
+            c.run("fs", "put", "--block-size", "1M", "--replication", "2", c.path("text"), "/text")
             jobs = [c.start("run", "wordcount", "/text", "-o", f"/out{n}", "--reducers", "2") for n in range(4)]
             old = read(c.path("ca", "master", "cert.pem"))
             ca("renew", c.path("ca"), "--new-key")
