@@ -91,11 +91,6 @@ std::shared_ptr<const Context> Credentials::Current() { return impl_->Current();
 
 PeerIdentity Credentials::self() { return Current()->self(); }
 
-Micros Credentials::valid_until() {
-  const Result<CertificateFacts> facts = ReadFacts(Current()->texts().own.certificate, "the certificate");
-  return facts.ok() ? facts->until : 0;
-}
-
 Result<CredentialTexts> Credentials::ForTask(const std::string& user, Micros now) {
   const std::shared_ptr<const Context> ours = Current();
   CredentialTexts texts;

@@ -36,8 +36,7 @@ class Credentials {
 
   // Returns what the next connection uses. It looks at the files, so it may wait for a disk, though seldom for long.
   [[nodiscard]] std::shared_ptr<const Context> Current();
-  [[nodiscard]] PeerIdentity self();   // what our certificate says
-  [[nodiscard]] Micros valid_until();  // since the epoch
+  [[nodiscard]] PeerIdentity self();  // what our certificate says
   // Returns the credentials for a task of this user, which last as long as ours, a year at most. Requires: ours are a
   // worker's.
   [[nodiscard]] Result<CredentialTexts> ForTask(const std::string& user, Micros now);
