@@ -43,7 +43,8 @@ int main(int argc, char** argv) {
       millrace::cli::UserName(),
       FromEnvironment("MILLRACE_WAIT", kDefaultWait),
       FromEnvironment("MILLRACE_CLUSTER", ""),
-      millrace::cli::KnownClustersFile(FromEnvironment("XDG_STATE_HOME", ""), FromEnvironment("HOME", ""))};
+      millrace::cli::KnownClustersFile(FromEnvironment("XDG_STATE_HOME", ""), FromEnvironment("HOME", "")),
+      FromEnvironment(millrace::tls::kTlsEnvironment, "")};
   const std::vector<millrace::cli::Verb> more{
       {"compare", "compare schedulers over repeated runs of a workload", millrace::compare::CompareCommand, {}},
       {"advise", "which scheduler would have served the cluster best", millrace::compare::AdviseCommand, {}},

@@ -58,11 +58,11 @@ install(TARGETS millrace_installed COMPONENT dev ARCHIVE DESTINATION ${CMAKE_INS
 
 # The libraries of others that it stands on, by the names that a linker knows, in the order of linking. A library that
 # is linked as a target must have its names here, so that no job is found to lack one after it was installed.
-set(MILLRACE_STATIC_NAMES capnp-rpc capnp kj-async kj)
+set(MILLRACE_STATIC_NAMES capnp-rpc capnp kj-async kj ssl crypto)
 set(MILLRACE_SHARED_NAMES)
 foreach(library ${others})
-  if(library MATCHES "^(Threads::Threads|CapnProto::.*|nlohmann_json::nlohmann_json)$")
-    continue()  # threads are found as a package, Cap'n Proto is above, and the last is headers
+  if(library MATCHES "^(Threads::Threads|CapnProto::.*|OpenSSL::.*|nlohmann_json::nlohmann_json)$")
+    continue()  # threads are found as a package, Cap'n Proto and OpenSSL are above, and the last is headers
   elseif(library STREQUAL "spdlog::spdlog")
     list(APPEND MILLRACE_SHARED_NAMES spdlog fmt)
   elseif(library STREQUAL "PkgConfig::ISAL")
@@ -125,7 +125,7 @@ One master and many workers with a block-replicated file system, jobs in C++,
 and the schedulers of five papers deciding over real tasks.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME millrace-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "millrace (= ${PROJECT_VERSION}), g++ (>= 4:12), cmake (>= 3.25), make | ninja-build, libcapnp-dev, libspdlog-dev, libisal-dev, libzstd-dev, libtomlplusplus-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "millrace (= ${PROJECT_VERSION}), g++ (>= 4:12), cmake (>= 3.25), make | ninja-build, libcapnp-dev, libspdlog-dev, libisal-dev, libssl-dev, libzstd-dev, libtomlplusplus-dev")
 if(bz2 IN_LIST MILLRACE_SHARED_NAMES)
   string(APPEND CPACK_DEBIAN_DEV_PACKAGE_DEPENDS ", libbz2-dev")
 endif()

@@ -20,6 +20,7 @@
 #include "base/rpc/commit_log.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
+#include "base/tls/put_file.h"
 #include "master/backup_runner.h"
 #include "master/control/cluster_record.h"
 #include "master/control/cluster_summary.h"
@@ -60,6 +61,27 @@ Status TellAddress(const std::string& path, const std::string& text) {
   return there.ok() && *there == text ? Status::Ok() : WriteFileDurably(path, text);
 }
 
+Result<std::shared_ptr<tls::Credentials>> LoadCredentials(const MasterConfig& config, const Log& log) {
+  const std::string warning = tls::WarningOf(config.tls, config.bind.substr(0, config.bind.rfind(':')));
+  if (!warning.empty()) log->warn("{}", warning);
+  MILLRACE_ASSIGN(auto credentials, tls::LoadIfGiven(config.tls, log));
+  if (credentials != nullptr && credentials->self().role != tls::Role::kMaster) {
+    return Invalid(config.tls.certificate + " is the certificate of " + ToText(credentials->self()) +
+                   ", and a master needs that of a master (millrace ca issue DIR master)");
+  }
+  return credentials;
+}
+
+// Returns the key of tokens, which is kept in the directory, so that tokens outlive a restart.
+Result<tls::TokenKey> KeepTokenKey(const std::string& directory) {
+  const std::string file = directory + "/token-key";
+  const Result<std::string> kept = ReadWholeFile(file);
+  if (kept.ok() && kept->size() == tls::TokenKey::kBytes) return tls::TokenKey(*kept);
+  tls::TokenKey made(tls::TokenKey::MakeRandom());
+  MILLRACE_TRY(tls::PutFile(file, made.bytes(), tls::kForOwner, true));
+  return made;
+}
+
 Status Serve(const MasterConfig& config, const Log& log) {
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   // This comes before any thread is started, those of the database included: threads inherit the signal mask, so that
@@ -67,6 +89,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
+  MILLRACE_ASSIGN(const auto credentials, LoadCredentials(config, log));
   MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenCluster(config.directory));
   auto io = kj::setupAsyncIo();
   auto paf = kj::newPromiseAndFulfiller<void>();
@@ -82,6 +105,10 @@ Status Serve(const MasterConfig& config, const Log& log) {
   kj::Timer& timer = io.provider->getTimer();
   rpc::TcpDialer dialer(io.provider->getNetwork());
   BackupRunner backups(*store);
+  std::optional<tls::TokenKey> token_key;
+  if (credentials != nullptr) {
+    MILLRACE_ASSIGN(token_key, KeepTokenKey(config.directory));
+  }
   MILLRACE_ASSIGN(
       const std::unique_ptr<Control> control,
       Control::Make(
@@ -92,8 +119,9 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                         MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
                                         return Room{free, store->room_needed()};
                                       },
-                                      &dialer, SystemMeters()}));
+                                      &dialer, SystemMeters(), ThisRelease(), std::move(token_key)}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
+  server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);

@@ -57,7 +57,8 @@ Result<Fd> ConnectAddress(const sockaddr* address, socklen_t size, int family, c
 
 }  // namespace
 
-Result<BlockingStream> BlockingStream::ConnectTcp(const std::string& host, std::uint16_t port, Micros stall) {
+Result<BlockingStream> BlockingStream::ConnectTcp(const std::string& host, std::uint16_t port, Micros stall,
+                                                  const std::shared_ptr<tls::Credentials>& credentials) {
   const std::string peer = host + ":" + std::to_string(port);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -72,7 +73,9 @@ Result<BlockingStream> BlockingStream::ConnectTcp(const std::string& host, std::
     if (fd.ok()) {
       const int on = 1;
       ::setsockopt(fd->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-      return BlockingStream(std::move(*fd), peer, stall);
+      BlockingStream stream(std::move(*fd), peer, stall);
+      if (credentials != nullptr) MILLRACE_TRY(stream.Secure(credentials));
+      return stream;
     }
     last = fd.status();
   }
@@ -94,7 +97,26 @@ Result<BlockingStream> BlockingStream::ConnectLocal(std::string_view abstract_na
 
 Status BlockingStream::Wait(short events) const { return WaitFor(fd_.get(), events, stall_, peer_); }
 
+Status BlockingStream::Secure(const std::shared_ptr<tls::Credentials>& credentials) {
+  tls_.emplace(credentials->Current(), tls::Side::kClient, peer_, tls::Role::kWorker);
+  while (true) {
+    const Result<bool> done = tls_->Handshake();
+    const Status sent = SendBytes(tls_->TakeOutput(), {});
+    MILLRACE_TRY(done.status());
+    MILLRACE_TRY(sent);
+    if (*done) return Status::Ok();
+    MILLRACE_TRY(FeedMore().Within("TLS handshake"));
+  }
+}
+
 Status BlockingStream::Send(std::string_view first, std::string_view second) {
+  if (!tls_) return SendBytes(first, second);
+  MILLRACE_TRY(tls_->Write(first));
+  MILLRACE_TRY(tls_->Write(second));
+  return SendBytes(tls_->TakeOutput(), {});
+}
+
+Status BlockingStream::SendBytes(std::string_view first, std::string_view second) {
   while (!first.empty() || !second.empty()) {
     iovec parts[2] = {{const_cast<char*>(first.data()), first.size()},
                       {const_cast<char*>(second.data()), second.size()}};
@@ -114,22 +136,43 @@ Status BlockingStream::Send(std::string_view first, std::string_view second) {
   return Status::Ok();
 }
 
+Result<std::size_t> BlockingStream::ReceiveSome(char* out, std::size_t size) {
+  while (true) {
+    const ssize_t n = ::recv(fd_.get(), out, size, 0);
+    if (n > 0) return static_cast<std::size_t>(n);
+    if (n == 0) return PeerGone(peer_, 0);
+    if (!TryAgain(errno)) return PeerGone(peer_, errno);
+    if (errno != EINTR) MILLRACE_TRY(Wait(POLLIN));
+  }
+}
+
+Status BlockingStream::FeedMore() {
+  char bytes[16 << 10];
+  MILLRACE_ASSIGN(const std::size_t size, ReceiveSome(bytes, sizeof bytes));
+  tls_->Feed({bytes, size});
+  return Status::Ok();
+}
+
 Status BlockingStream::Receive(char* out, std::size_t size) {
   while (size > 0) {
-    const ssize_t n = ::recv(fd_.get(), out, size, 0);
-    if (n == 0) return PeerGone(peer_, 0);
-    if (n < 0 && !TryAgain(errno)) return PeerGone(peer_, errno);
-    if (n < 0) {
-      if (errno != EINTR) MILLRACE_TRY(Wait(POLLIN));
-      continue;
+    std::size_t n = 0;
+    if (tls_) {
+      MILLRACE_ASSIGN(n, tls_->Read(out, size));
+      if (n == 0) {
+        if (tls_->ended()) return PeerGone(peer_, 0);
+        MILLRACE_TRY(FeedMore());
+      }
+    } else {
+      MILLRACE_ASSIGN(n, ReceiveSome(out, size));
     }
     out += n;
-    size -= static_cast<std::size_t>(n);
+    size -= n;
   }
   return Status::Ok();
 }
 
 bool BlockingStream::Readable() const {
+  if (tls_ && tls_->HasInput()) return true;
   pollfd poll_fd{fd_.get(), POLLIN, 0};
   return ::poll(&poll_fd, 1, 0) > 0;
 }

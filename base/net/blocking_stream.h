@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,14 +13,18 @@
 #include "base/file.h"
 #include "base/net/frame.h"
 #include "base/status.h"
+#include "base/tls/credentials.h"
+#include "base/tls/session.h"
 
 namespace millrace::net {
 
 class BlockingStream {
  public:
   // Connects. `stall` is how long the peer may make no progress, also while connecting, before a call returns kTimeout.
-  // Returns kUnavailable if there is no connection.
-  static Result<BlockingStream> ConnectTcp(const std::string& host, std::uint16_t port, Micros stall);
+  // Returns kUnavailable if there is no connection. With credentials it speaks TLS, and only with workers; kInvalid if
+  // the two refuse each other.
+  static Result<BlockingStream> ConnectTcp(const std::string& host, std::uint16_t port, Micros stall,
+                                           const std::shared_ptr<tls::Credentials>& credentials = nullptr);
   // Connects to an abstract unix socket of this machine. Returns kUnavailable if nobody listens there.
   static Result<BlockingStream> ConnectLocal(std::string_view abstract_name, Micros stall);
 
@@ -43,10 +49,16 @@ class BlockingStream {
  private:
   BlockingStream(Fd fd, std::string peer, Micros stall) : fd_(std::move(fd)), peer_(std::move(peer)), stall_(stall) {}
   Status Wait(short events) const;
+  Status Secure(const std::shared_ptr<tls::Credentials>& credentials);
+  Status SendBytes(std::string_view first, std::string_view second);
+  // Receives at least one byte; returns how many.
+  Result<std::size_t> ReceiveSome(char* out, std::size_t size);
+  Status FeedMore();
 
   Fd fd_;
   std::string peer_;
   Micros stall_;
+  std::optional<tls::Session> tls_;
 };
 
 }  // namespace millrace::net

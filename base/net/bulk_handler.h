@@ -36,7 +36,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/net/bulk_server.h"
+#include "base/net/outlet.h"
 #include "base/status.h"
+#include "base/tls/session.h"
 
 namespace millrace::net {
 
@@ -63,6 +65,7 @@ struct BulkServer::Threads {
   bool Spawn(const Executor& executor, Awaitable<void> work);
 
   const Micros idle_timeout;
+  const std::shared_ptr<tls::Credentials> credentials;  // null: no TLS
   const Log log;
 
  private:
@@ -120,19 +123,22 @@ class Wire : public std::enable_shared_from_this<Wire> {
   using Socket = asio::generic::stream_protocol::socket;
 
   static std::shared_ptr<Wire> Accepted(BulkServer::Threads& threads, Socket socket, std::string peer, bool local);
-  // Connects on the caller's strand, on which the wire then lives.
+  // Connects on the caller's strand, on which the wire then lives; with TLS, if the threads have credentials, and then
+  // only to a worker. Returns kInvalid if the two refuse each other.
   static Awaitable<Result<std::shared_ptr<Wire>>> Connect(BulkServer::Threads& threads, std::string host,
                                                           std::uint16_t port, Micros silence);
   ~Wire();
 
+  // Does the server's part of a TLS handshake, which has one idle_timeout in all. Requires: the threads have
+  // credentials, and the wire is an accepted one that was not used before.
+  Awaitable<Status> Secure();
   // Reads exactly `size` bytes. Returns kUnavailable if the peer closed. A `silence` other than 0 replaces the wire's
   // for this call. Requires: it is not shorter than the wire's.
   Awaitable<Status> Read(char* out, std::size_t size, Micros silence = 0);
   // Writes all of `first`, then all of `second`.
   Awaitable<Status> Write(std::string_view first, std::string_view second = {});
-  // Calls `step` on a disk thread with the (non-blocking) socket until it returns true; false means that the socket
-  // takes no more for now. It serves sendfile.
-  Awaitable<Status> Pump(std::function<Result<bool>(int socket)> step);
+  // Calls `step` on a disk thread until it returns true; false means that the outlet takes no more for now.
+  Awaitable<Status> Pump(std::function<Result<bool>(Outlet& outlet)> step);
   // Sends one byte with a descriptor. Requires: the wire is local.
   Awaitable<Status> SendDescriptor(int fd);
 
@@ -147,8 +153,11 @@ class Wire : public std::enable_shared_from_this<Wire> {
 
   [[nodiscard]] bool local() const { return local_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
+  // Returns who the peer is, by its certificate; anyone without TLS.
+  [[nodiscard]] tls::PeerIdentity identity() const { return tls_ ? tls_->peer() : tls::PeerIdentity(); }
   [[nodiscard]] Executor executor() { return socket_.get_executor(); }
   [[nodiscard]] BulkServer::Threads& threads() { return threads_; }
+  [[nodiscard]] const BulkServer::Threads& threads() const { return threads_; }
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -160,6 +169,10 @@ class Wire : public std::enable_shared_from_this<Wire> {
 
  private:
   Awaitable<Status> Reach(std::string host, std::uint16_t port);
+  Awaitable<Status> Handshake(tls::Side side, std::optional<tls::Role> wanted);
+  Awaitable<Status> ReadSecured(char* out, std::size_t size);
+  Awaitable<boost::system::error_code> FeedMore();
+  Awaitable<Status> PumpSocket(std::function<Result<bool>(int socket)> step);
   void Watch();
   void AbortHere();
   [[nodiscard]] Status Why(const boost::system::error_code& error) const;
@@ -172,6 +185,8 @@ class Wire : public std::enable_shared_from_this<Wire> {
   const std::chrono::microseconds silence_;
   Time read_until_ = Time::max(), write_until_ = Time::max();
   bool watching_ = false, aborted_ = false, silent_ = false;
+  std::optional<tls::Session> tls_;
+  std::unique_ptr<char[]> received_;  // what the session is fed with
 };
 
 class BulkHandler {

@@ -13,6 +13,7 @@
 
 #include "base/admission.h"
 #include "base/net/bulk_handler.h"
+#include "base/net/bulk_rights.h"
 #include "base/thread_name.h"
 
 namespace millrace::net {
@@ -50,6 +51,7 @@ bool FromOurUser(int fd) {
 
 BulkServer::Threads::Threads(const BulkServerOptions& options, Log log_to)
     : idle_timeout(options.idle_timeout),
+      credentials(options.credentials),
       log(std::move(log_to)),
       io_count_(options.io_threads),
       disk_count_(options.disk_threads),
@@ -152,6 +154,7 @@ struct BulkServer::Impl {
   void BeginServing(Wire::Socket socket, std::string peer, const Admitted& place);
   Awaitable<void> Serve(std::shared_ptr<Wire> wire, Admitted place);
   void Refused(const std::string& peer, const char* what);
+  void Refused(const Status& why);
 
   const BulkServerOptions options;
   const Log log;
@@ -162,6 +165,7 @@ struct BulkServer::Impl {
   std::unordered_map<std::uint64_t, std::weak_ptr<Wire>> wires;  // only those over TCP
   std::uint64_t refused = 0;  // since the last message about it; used on the acceptors' strand
   std::chrono::steady_clock::time_point said{};
+  std::chrono::steady_clock::time_point said_of_tls{};  // the mutex guards it
   std::uint16_t port = 0;
   bool started = false, stopped = false;
   Threads threads;
@@ -267,6 +271,14 @@ void BulkServer::Impl::Refused(const std::string& peer, const char* what) {
   refused = 0;
 }
 
+void BulkServer::Impl::Refused(const Status& why) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex);
+  if (now - said_of_tls < kSayEvery) return;
+  said_of_tls = now;
+  log->warn("{}", why.message());
+}
+
 void BulkServer::Impl::BeginServing(Wire::Socket socket, std::string peer, const Admitted& place) {
   const Executor executor = socket.get_executor();
   auto wire = Wire::Accepted(threads, std::move(socket), std::move(peer), place.local);
@@ -279,6 +291,11 @@ void BulkServer::Impl::BeginServing(Wire::Socket socket, std::string peer, const
 
 Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Admitted place) {
   bool more = true;
+  if (!place.local && threads.credentials != nullptr) {
+    const Status secured = co_await wire->Secure();
+    more = secured.ok();
+    if (secured.code() == StatusCode::kInvalid) Refused(secured);
+  }
   while (more) {
     std::string header;
     const Result<Operation> operation = co_await wire->ReadRequest(&header);
@@ -291,7 +308,12 @@ Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Admitted pla
       admission.Spoke(place.id);
     }
     const auto found = handlers.find(*operation);
-    if (found == handlers.end()) {
+    if (!MayAsk(wire->identity().role, *operation)) {
+      Status denied = Invalid("operation " + std::to_string(static_cast<int>(*operation)) + " is refused to " +
+                              ToText(wire->identity()));
+      Refused(denied.Within(wire->peer()));
+      more = (co_await wire->WriteFailure(std::move(denied))).ok();
+    } else if (found == handlers.end()) {
       Status unknown = Invalid("operation " + std::to_string(static_cast<int>(*operation)) + " is not served here");
       more = (co_await wire->WriteFailure(std::move(unknown))).ok();
     } else {

@@ -2,7 +2,8 @@
 // abstract unix socket); each operation has a handler, registered by its number. The server runs Boost.Asio with C++20
 // coroutines on threads of its own; disk calls run on a pool beside them, never on an I/O thread.
 //
-// It accepts local connections from root and the daemon's own user only (SO_PEERCRED).
+// With credentials it speaks TLS over TCP, with peers of its cluster (base/tls). It accepts local connections from root
+// and the daemon's own user only (SO_PEERCRED).
 //
 // Request: u8 operation, u8 version (1), u16 zero, u32 header length (at most 64 KiB), u32 crc32c of the header, header
 // (an Encoder's bytes). Reply: u8 status code, 3 zero bytes, u32 length, u32 crc32c, payload (the reply's header, or
@@ -21,6 +22,7 @@
 #include "base/log.h"
 #include "base/net/frame.h"
 #include "base/status.h"
+#include "base/tls/credentials.h"
 
 namespace millrace::net {
 
@@ -35,7 +37,8 @@ struct BulkServerOptions {
   Micros idle_timeout = 60 * kSecond;  // a peer that says nothing, in or between requests, is dropped
   // The limits of an Admission, over TCP. A peer has sent something sensible once a whole request has come.
   unsigned max_connections = 4096, max_per_peer = 1000;
-  unsigned max_local = 4096;  // over the local socket, counted apart
+  unsigned max_local = 4096;                                // over the local socket, counted apart
+  std::shared_ptr<tls::Credentials> credentials = nullptr;  // null: no TLS
 };
 
 class BulkServer {

@@ -20,6 +20,8 @@ namespace {
 using asio::ip::tcp;
 using boost::system::error_code;
 
+constexpr std::size_t kReceiveBytes = std::size_t{64} << 10;
+
 // Sends small packets at once, and lets the kernel notice a host that has vanished even during a long wait.
 void TuneTcp(int fd) {
   const int on = 1, idle_s = 30, interval_s = 10, probes = 3;
@@ -92,6 +94,8 @@ Awaitable<Result<std::shared_ptr<Wire>>> Wire::Connect(BulkServer::Threads& thre
   auto wire = std::make_shared<Wire>(Private(), threads, Socket(executor), std::move(peer), false, silence);
   threads.Add(wire);
   Status reached = co_await wire->Reach(std::move(host), port);
+  if (reached.ok() && threads.credentials != nullptr)
+    reached = co_await wire->Handshake(tls::Side::kClient, tls::Role::kWorker);
   if (!reached.ok()) co_return reached;
   co_return wire;
 }
@@ -127,10 +131,51 @@ Status Wire::Why(const error_code& error) const {
   return Unavailable(peer_ + ": " + error.message());
 }
 
+Awaitable<Status> Wire::Secure() { return Handshake(tls::Side::kServer, {}); }
+
+Awaitable<Status> Wire::Handshake(tls::Side side, std::optional<tls::Role> wanted) {
+  tls_.emplace(threads_.credentials->Current(), side, peer_, wanted);
+  received_ = std::make_unique_for_overwrite<char[]>(kReceiveBytes);
+  error_code error;
+  const Until until(*this, &Wire::read_until_, silence_);
+  while (!aborted_ && !error) {
+    const Result<bool> done = tls_->Handshake();
+    const std::string bytes = tls_->TakeOutput();
+    if (!bytes.empty())
+      co_await asio::async_write(socket_, asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, error));
+    if (!done.ok()) co_return done.status();
+    if (*done && !error) co_return Status::Ok();
+    if (!error) error = co_await FeedMore();
+  }
+  co_return Why(error).Within("TLS handshake");
+}
+
+Awaitable<error_code> Wire::FeedMore() {
+  error_code error;
+  const std::size_t size = co_await socket_.async_read_some(asio::buffer(received_.get(), kReceiveBytes),
+                                                            asio::redirect_error(asio::use_awaitable, error));
+  tls_->Feed({received_.get(), size});
+  co_return error;
+}
+
+Awaitable<Status> Wire::ReadSecured(char* out, std::size_t size) {
+  error_code error;
+  while (!aborted_ && !error) {
+    const Result<std::size_t> read = tls_->Read(out, size);
+    if (!read.ok()) co_return read.status();
+    out += *read;
+    size -= *read;
+    if (size == 0) co_return Status::Ok();
+    error = tls_->ended() ? error_code(asio::error::eof) : co_await FeedMore();
+  }
+  co_return Why(error);
+}
+
 Awaitable<Status> Wire::Read(char* out, std::size_t size, Micros silence) {
   error_code error;
   if (!aborted_) {
     const Until until(*this, &Wire::read_until_, std::chrono::microseconds(silence));
+    if (tls_) co_return co_await ReadSecured(out, size);
     co_await asio::async_read(socket_, asio::buffer(out, size), asio::redirect_error(asio::use_awaitable, error));
     if (!error) co_return Status::Ok();
   }
@@ -141,6 +186,15 @@ Awaitable<Status> Wire::Write(std::string_view first, std::string_view second) {
   error_code error;
   if (!aborted_) {
     const Until until(*this, &Wire::write_until_, silence_);
+    std::string sealed;
+    if (tls_) {
+      Status written = tls_->Write(first);
+      if (written.ok()) written = tls_->Write(second);
+      if (!written.ok()) co_return written;
+      sealed = tls_->TakeOutput();
+      first = sealed;
+      second = {};
+    }
     const std::array<asio::const_buffer, 2> parts = {asio::buffer(first), asio::buffer(second)};
     co_await asio::async_write(socket_, parts, asio::redirect_error(asio::use_awaitable, error));
     if (!error) co_return Status::Ok();
@@ -148,7 +202,23 @@ Awaitable<Status> Wire::Write(std::string_view first, std::string_view second) {
   co_return Why(error);
 }
 
-Awaitable<Status> Wire::Pump(std::function<Result<bool>(int socket)> step) {
+Awaitable<Status> Wire::Pump(std::function<Result<bool>(Outlet& outlet)> step) {
+  std::unique_ptr<Outlet> outlet = std::make_unique<SocketOutlet>(socket_.native_handle());
+  if (tls_) outlet = std::make_unique<TlsOutlet>(socket_.native_handle(), *tls_);
+  bool all_taken = false;
+  auto send = [&outlet, &step, &all_taken](int) -> Result<bool> {
+    if (!all_taken) {
+      MILLRACE_ASSIGN(all_taken, step(*outlet));
+    }
+    if (!all_taken) return false;
+    return outlet->Flush();
+  };
+  co_return co_await PumpSocket(send);
+}
+
+// Calls `step` on a disk thread with the (non-blocking) socket until it returns true; false means that the socket takes
+// no more for now.
+Awaitable<Status> Wire::PumpSocket(std::function<Result<bool>(int socket)> step) {
   while (!aborted_) {
     const int fd = socket_.native_handle();
     auto once = [&step, fd] { return step(fd); };
@@ -184,7 +254,7 @@ Awaitable<Status> Wire::SendDescriptor(int fd) {
     if (errno == EAGAIN || errno == EINTR) return false;
     return FromErrno(errno, "send a descriptor");
   };
-  co_return co_await Pump(send);
+  co_return co_await PumpSocket(send);
 }
 
 Awaitable<Result<Operation>> Wire::ReadRequest(std::string* header) {

@@ -24,6 +24,7 @@ struct LocatedBlock {
   block @0 :Block;
   offset @1 :UInt64;              # of its first byte in the file
   replicas @2 :List(ReplicaHost); # the closest to the asker comes first
+  token @3 :Data;                 # by which workers know that it may be read (base/tls/token.h); empty without TLS
 }
 
 struct WrittenBlock {

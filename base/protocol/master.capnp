@@ -184,6 +184,7 @@ struct WorkerSettings {
   killed @2 :List(Task.Attempt);       # attempts that are no longer wanted, and whose output is to be deleted
   forgotten @3 :List(UInt32);          # jobs whose files are to be deleted
   settled @4 :List(Task.Attempt);      # attempts whose end the master knows; their reports need not be repeated
+  tokenKey @5 :Data;           # by which tokens of readers are checked (base/tls/token.h); empty without TLS
 }
 
 struct WorkerStats {

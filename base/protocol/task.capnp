@@ -77,6 +77,14 @@ struct SetUp {
   sharedDirectory @5 :Text;         # for files that the job's tasks on this machine share; goes with the job
   reservedBytes @6 :UInt64;         # that stay free on its disk
   memoryLimit @7 :UInt64;           # bytes of private memory to which the process limits itself (RLIMIT_DATA); 0: none
+  credentials @8 :Credentials;      # by which it is the job's owner to masters and workers; all empty without TLS
+}
+
+struct Credentials {
+  # In PEM (base/tls/credentials.h). The worker has issued the certificate for this process.
+  authorities @0 :Text;
+  certificate @1 :Text;
+  key @2 :Text;
 }
 
 struct RunMap {

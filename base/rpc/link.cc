@@ -68,7 +68,9 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
 
   [[nodiscard]] static kj::Exception Refused(const std::string& by, const Status& why) {
     const bool names_it = why.message().find(by) != std::string::npos;
-    return ToException(Unavailable(names_it ? why.message() : "connect to " + by + ": " + why.message()));
+    const bool for_good = why.code() == StatusCode::kInvalid;  // the two refuse each other
+    return ToException(Status(for_good ? StatusCode::kInvalid : StatusCode::kUnavailable,
+                              names_it ? why.message() : "connect to " + by + ": " + why.message()));
   }
 
   void Establish(Stream stream) {

@@ -34,7 +34,8 @@ class Link {
   // Connected() again.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
   // Returns the bootstrap of the connection if there is one; otherwise makes one attempt at once and rejects with
-  // kUnavailable, naming the address, if it fails. For tools that should not wait.
+  // kUnavailable, naming the address, if it fails; with kInvalid if the server and we refuse each other. For tools that
+  // should not wait.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> ConnectOnce();
   // Calls `tell` with the reason of each attempt of Connected() that fails.
   void OnFailure(std::function<void(const Status&)> tell);

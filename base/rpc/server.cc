@@ -3,9 +3,11 @@
 
 #include "base/admission.h"
 #include "base/rpc/connection.h"
+#include "base/rpc/deadline.h"
 #include "base/rpc/framed_stream.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/tcp.h"
+#include "base/rpc/tls_stream.h"
 #include "base/rpc/transport.h"
 
 namespace millrace::rpc {
@@ -31,7 +33,9 @@ struct Server::Impl final : kj::TaskSet::ErrorHandler {
 
   void taskFailed(kj::Exception&&) override {}  // a connection that ends with an error has merely ended
 
+  void Secure(kj::Own<kj::AsyncIoStream> stream, const Peer& peer, std::uint64_t id);
   void Open(kj::Own<kj::AsyncIoStream> stream, const Peer& peer, std::uint64_t id);
+  void GiveWay(std::uint64_t id);
   void Leave(Session& session);
   void Drop(Session& session, const std::string& why);
   void Grown(Session& by);
@@ -65,6 +69,8 @@ struct Server::Impl final : kj::TaskSet::ErrorHandler {
   std::function<void(const std::string&)> tell = [](const std::string&) {};
   std::shared_ptr<MessageMemory> memory = std::make_shared<MessageMemory>();
   Sessions sessions;
+  std::shared_ptr<tls::Credentials> credentials;                            // null: no TLS
+  std::map<std::uint64_t, kj::Own<kj::PromiseFulfiller<void>>> handshakes;  // connections that are no sessions yet
   bool sweeping = false;
   struct TroubleCount {
     std::uint64_t count = 0;
@@ -125,6 +131,37 @@ void Server::Impl::Drop(Session& session, const std::string& why) {
   Trouble("dropped: " + why, session.peer.address);
   Leave(session);
   session.dropped->fulfill();
+}
+
+void Server::Impl::GiveWay(std::uint64_t id) {
+  static constexpr const char* kWhy = "no call yet, and its place was needed";
+  if (const auto session = sessions.find(id); session != sessions.end()) return Drop(*session->second, kWhy);
+  const auto handshake = handshakes.find(id);
+  if (handshake == handshakes.end()) return;
+  handshake->second->fulfill();
+  handshakes.erase(handshake);
+  admission.Leave(id);
+  Trouble(std::string("dropped: ") + kWhy, "");
+}
+
+// Does the handshake, and then opens the session.
+void Server::Impl::Secure(kj::Own<kj::AsyncIoStream> stream, const Peer& peer, std::uint64_t id) {
+  auto secured = kj::heap<TlsStream>(kj::mv(stream), tls::Session(credentials->Current(), tls::Side::kServer, "TLS"));
+  auto drop = kj::newPromiseAndFulfiller<void>();
+  handshakes[id] = kj::mv(drop.fulfiller);
+  auto shaken = WithDeadline(timer, limits.bootstrap_within, "TLS: the handshake", secured->Handshake());
+  auto over = shaken.then(
+      [this, peer, id, secured = kj::mv(secured)]() mutable {
+        handshakes.erase(id);
+        Peer known = peer;
+        known.identity = secured->peer();
+        Open(kj::mv(secured), known, id);
+      },
+      [this, address = peer.address, id](kj::Exception&& why) {
+        if (handshakes.erase(id) > 0) admission.Leave(id);
+        Trouble(FromException(why).message(), address);
+      });
+  tasks.add(over.exclusiveJoin(kj::mv(drop.promise)));
 }
 
 void Server::Impl::Open(kj::Own<kj::AsyncIoStream> stream, const Peer& peer, std::uint64_t id) {
@@ -216,14 +253,14 @@ Server::~Server() = default;
 
 void Server::OnTrouble(std::function<void(const std::string&)> tell) { impl_->tell = std::move(tell); }
 
+void Server::UseTls(std::shared_ptr<tls::Credentials> credentials) { impl_->credentials = std::move(credentials); }
+
 void Server::Accept(kj::Own<kj::AsyncIoStream> stream, const Peer& peer) {
   const Admission::Answer answer = impl_->admission.Enter(peer.address, peer.loopback);
-  if (answer.gives_way) impl_->Drop(*impl_->sessions.at(*answer.gives_way), "no call yet, and its place was needed");
-  if (answer.admitted) {
-    impl_->Open(kj::mv(stream), peer, answer.id);
-  } else {
-    impl_->Trouble("refused: too many connections", peer.address);
-  }
+  if (answer.gives_way) impl_->GiveWay(*answer.gives_way);
+  if (!answer.admitted) return impl_->Trouble("refused: too many connections", peer.address);
+  if (impl_->credentials == nullptr) return impl_->Open(kj::mv(stream), peer, answer.id);
+  impl_->Secure(kj::mv(stream), peer, answer.id);
 }
 
 kj::Promise<void> Server::AcceptLoop(kj::Own<kj::ConnectionReceiver> receiver) {

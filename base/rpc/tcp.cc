@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/rpc/status_codec.h"
+#include "base/rpc/tls_stream.h"
 #include "base/rpc/transport.h"
 #include "base/text.h"
 
@@ -86,7 +87,18 @@ kj::Promise<kj::Own<kj::AsyncIoStream>> TcpDialer::Dial(kj::StringPtr address) {
       })
       .catch_([name](kj::Exception&& why) -> kj::Promise<Stream> {
         return Reject<Stream>(StatusCode::kUnavailable, "connect to", name, why);
-      });
+      })
+      .then([this, name](Stream stream) { return Secure(kj::mv(stream), name); });
+}
+
+kj::Promise<kj::Own<kj::AsyncIoStream>> TcpDialer::Secure(kj::Own<kj::AsyncIoStream> stream,
+                                                          const std::string& address) {
+  using Stream = kj::Own<kj::AsyncIoStream>;
+  if (credentials_ == nullptr) return Stream(kj::heap<PlainStream>(kj::mv(stream), address));
+  auto secured = kj::heap<TlsStream>(
+      kj::mv(stream), tls::Session(credentials_->Current(), tls::Side::kClient, address, tls::Role::kMaster));
+  auto shaken = secured->Handshake();
+  return shaken.then([secured = kj::mv(secured)]() mutable -> Stream { return kj::mv(secured); });
 }
 
 kj::Exception NobodyListens(const std::string& address) {

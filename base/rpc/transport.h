@@ -13,6 +13,8 @@
 #include <string>
 
 #include "base/status.h"
+#include "base/tls/credentials.h"
+#include "base/tls/peer_identity.h"
 
 namespace millrace::rpc {
 
@@ -28,7 +30,8 @@ struct ConnectionLimits {
 class Dialer {
  public:
   virtual ~Dialer() = default;
-  // Connects to "host:port". Rejects with kUnavailable, naming the address.
+  // Connects to "host:port". Rejects with kUnavailable, naming the address; with kInvalid if the peer and we refuse
+  // each other.
   virtual kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) = 0;
 };
 
@@ -38,20 +41,25 @@ class Dialer {
 [[nodiscard]] bool SaysNobodyListens(const kj::Exception& why);
 
 // Dials TCP with TCP_NODELAY, keep-alive and TCP_USER_TIMEOUT (20 s), so that a dead machine is noticed without
-// traffic.
+// traffic. With credentials it speaks TLS, and only with masters.
 class TcpDialer final : public Dialer {
  public:
-  explicit TcpDialer(kj::Network& network) : network_(network) {}
+  explicit TcpDialer(kj::Network& network, std::shared_ptr<tls::Credentials> credentials = nullptr)
+      : network_(network), credentials_(std::move(credentials)) {}
   kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override;
 
  private:
+  kj::Promise<kj::Own<kj::AsyncIoStream>> Secure(kj::Own<kj::AsyncIoStream> stream, const std::string& address);
+
   kj::Network& network_;
+  const std::shared_ptr<tls::Credentials> credentials_;
 };
 
 // The other end of a connection.
 struct Peer {
   std::string address;    // numeric, without the port; empty where there are no addresses (the in-memory network)
   bool loopback = false;  // it is on this machine
+  tls::PeerIdentity identity = {};
 };
 
 // How much of a server its peers may use, whoever they are.
@@ -59,7 +67,7 @@ struct ServerLimits {
   ConnectionLimits connection = {};
   // The limits of an Admission. A peer has sent something sensible once it asks for the bootstrap.
   std::size_t max_connections = 4096, max_per_peer = 1000;
-  kj::Duration bootstrap_within = 30 * kj::SECONDS;
+  kj::Duration bootstrap_within = 30 * kj::SECONDS;  // and so must a TLS handshake be over
   // The most time from the first byte of a message to its last; for messages to the peer, of all that is sent at once.
   kj::Duration message_within = 30 * kj::SECONDS;
   // The bytes of the messages received from all peers: unfinished ones, and those whose calls are under way. Over this
@@ -83,8 +91,11 @@ class Server {
   // Calls `tell`, at most every 10 s, with a line on what was refused, dropped or not accepted since the last one.
   // Requires: there was no connection yet.
   void OnTrouble(std::function<void(const std::string& line)> tell);
+  // From now on a connection is served once its peer has shown a certificate that these credentials believe, and
+  // `Peer::identity` is what it says. Requires: there was no connection yet.
+  void UseTls(std::shared_ptr<tls::Credentials> credentials);
   void Accept(kj::Own<kj::AsyncIoStream> stream, const Peer& peer = {});
-  // Accepts for ever from a listening TCP (or TLS over TCP) socket. The promise is never settled: if accepting fails,
+  // Accepts for ever from a listening TCP socket. The promise is never settled: if accepting fails,
   // for want of descriptors or memory, the server tries again 100 ms later. Requires: the promise is dropped before the
   // Server.
   kj::Promise<void> AcceptLoop(kj::Own<kj::ConnectionReceiver> receiver);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "client/cli/ca_command.h"
 #include "client/cli/cluster_command.h"
 #include "client/cli/completion.h"
 #include "client/cli/history_command.h"
@@ -35,6 +36,7 @@ constexpr std::string_view kGlobalOptions =
     "Options before COMMAND:\n"
     "  --master HOST:PORT  the address of the master (default: MILLRACE_MASTER, or 127.0.0.1:7700)\n"
     "  --wait TIME         how long to wait for a master that cannot be reached (default: MILLRACE_WAIT, or 30s)\n"
+    "  --tls DIRECTORY     where ca.pem, cert.pem and key.pem are, for a cluster with TLS (default: MILLRACE_TLS)\n"
     "  --version           print the version and exit\n";
 
 // Checks HOST:PORT, or several of them (a master and its standby), separated by commas.
@@ -49,13 +51,15 @@ Status CheckAddress(const std::string& master) {
   return Status::Ok();
 }
 
-// Reads "--master HOST:PORT" or "--master=HOST:PORT", and "--wait TIME" likewise, before the verb. Returns the words
-// after them.
+// Reads "--master HOST:PORT" or "--master=HOST:PORT", and "--wait TIME" and "--tls DIRECTORY" likewise, before the
+// verb. Returns the words after them.
 Result<Words> ReadLeadingOptions(const Words& words, Invocation* invocation) {
   const struct {
     std::string name, value;
     std::string* field;
-  } options[] = {{"--master", "HOST:PORT", &invocation->master}, {"--wait", "a time such as 30s", &invocation->wait}};
+  } options[] = {{"--master", "HOST:PORT", &invocation->master},
+                 {"--wait", "a time such as 30s", &invocation->wait},
+                 {"--tls", "a directory", &invocation->tls}};
   auto at = words.begin();
   while (at != words.end()) {
     const std::string name = at->substr(0, at->find('='));
@@ -84,6 +88,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       Branch("cluster", "show how the whole cluster is", ClusterVerbs()),
       Branch("node", "list, decommission and inspect workers", NodeVerbs()),
       Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
+      Branch("ca", "make the certificates of a cluster with TLS", CaVerbs()),
       Branch("history", "write what has happened as a workload file", HistoryVerbs()),
       {"sim", "simulate a workload under schedulers", SimCommand, {}},
   };
@@ -108,6 +113,8 @@ int RunCli(Invocation defaults, const Words& words, const std::vector<Verb>& mor
     console::Printer(defaults.console.out) << "millrace " << kVersion << "\n";
     return kDone;
   }
+  // Programs that commands start, such as jobs, find it there.
+  if (!defaults.tls.empty()) ::setenv(tls::kTlsEnvironment, defaults.tls.c_str(), 1);
   const int status = RunVerb(defaults, "", AllVerbs(more), *rest);
   if (!rest->empty() && AsksForHelp((*rest)[0])) console::Printer(defaults.console.out) << kGlobalOptions;
   return status;

@@ -18,6 +18,9 @@ Result<std::unique_ptr<dfs::DfsClient>> Invocation::Connect(const std::function<
   options.call_timeout = call_timeout;
   options.master = master;
   options.owner = user;
+  Result<std::shared_ptr<tls::Credentials>> credentials = tls::LoadIfGiven(tls::TlsFilesIn(tls), MakeSilentLog());
+  if (!credentials.ok()) return credentials.status().Within("--tls or MILLRACE_TLS");
+  options.credentials = std::move(*credentials);
   options.cluster = cluster;
   options.cluster_advice = "MILLRACE_CLUSTER names that one";
   MILLRACE_ASSIGN(options.patience, ParseDuration(wait));

@@ -29,6 +29,7 @@ struct Invocation {
   std::string wait = "0s";          // how long commands wait for a master that is not there; 0s: they fail at once
   std::string cluster = {};         // the cluster whose master it must be; empty: as known_clusters says
   std::string known_clusters = {};  // known_clusters.h; empty: nothing is known and nothing remembered
+  std::string tls = {};             // the directory of the user's certificate; empty: no TLS
 
   [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }
   // Connects to the cluster; kUnavailable when it cannot be reached, kInvalid when it is another one. If it has to wait

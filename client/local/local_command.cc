@@ -153,6 +153,7 @@ class Session {
         .argv = argv,
         .environment = {{"MILLRACE_MASTER", cluster_.address()},
                         {"MILLRACE_CLUSTER", ""},  // the value that we were given belongs to another cluster
+                        {tls::kTlsEnvironment, ""},
                         {"PATH", (path != nullptr ? std::string(path) + ":" : "") + invocation_.directory()}},
         .log = log,
         .without_input = without_input};

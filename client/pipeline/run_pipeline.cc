@@ -72,6 +72,9 @@ int DriveOnCluster(const PipelineBinding& binding, int argc, char** argv) {
   const Result<Micros> wait = ParseDuration(FromEnvironment("MILLRACE_WAIT", "0s"));
   if (!wait.ok()) return Fail(run->name, wait.status(), kWrongUsage);
   client.patience = *wait;
+  Result<std::shared_ptr<tls::Credentials>> credentials = tls::CredentialsOfUser();
+  if (!credentials.ok()) return Fail(run->name, credentials.status(), kWrongUsage);
+  client.credentials = std::move(*credentials);
   const StorageAccess access = RealStorage();
   Storage storage(access, std::move(client));
   CommandSteps steps({run->millrace, OwnPath(argv[0]), run->name, run->of_steps, !run->json}, storage);

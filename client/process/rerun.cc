@@ -57,8 +57,9 @@ class OutputPlace {
   std::optional<TempDir> dropped_;
 };
 
-dfs::ClientOptions ClientOptionsOf(const SetUp& set_up) {
+Result<dfs::ClientOptions> ClientOptionsOf(const SetUp& set_up) {
   dfs::ClientOptions client;
+  MILLRACE_ASSIGN(client.credentials, tls::CredentialsOfUser());
   client.master = set_up.master;
   client.cluster = set_up.cluster;
   client.cluster_advice = "it is that of the attempt's job";
@@ -96,7 +97,8 @@ Result<std::vector<CounterValue>> RerunMap(std::span<const JobBinding> jobs, con
   launch.scratch = scratch.path();
   launch.run_file = place.PathOf("map.run");
   const StorageAccess access = RealStorage();
-  Storage storage(access, ClientOptionsOf(set_up));
+  MILLRACE_ASSIGN(dfs::ClientOptions client, ClientOptionsOf(set_up));
+  Storage storage(access, std::move(client));
   DfsInput files(storage);
   SideFiles side_files(files, {scratch.path() + "/shared"});
   TaskContext context(

@@ -40,6 +40,7 @@ Result<std::string> Prepared(const JobBinding& binding, char** argv, const std::
   dfs::ClientOptions options;
   options.master = argv[2];
   options.cluster = argv[3];
+  MILLRACE_ASSIGN(options.credentials, tls::CredentialsOfUser());
   MILLRACE_ASSIGN(options.patience, ParseDuration(argv[4]));
   const StorageAccess access = RealStorage();
   Storage storage(access, std::move(options));

@@ -33,7 +33,8 @@ Status Storage::ReadBlock(const dfs::LocatedBlock& block, std::uint64_t offset, 
     return more;
   };
   const Micros begin = now();
-  Status read = access_.read_block(block, offset, size, options_.stall_timeout, Reporter(), timed, source);
+  Status read =
+      access_.read_block(block, offset, size, options_.stall_timeout, Reporter(), timed, source, options_.credentials);
   *waited = now() - begin - inside;
   return read;
 }

@@ -21,7 +21,8 @@ struct StorageAccess {
   std::function<Result<std::unique_ptr<dfs::DfsClient>>(dfs::ClientOptions)> connect;
   std::function<Result<MappedFile>(const dfs::LocatedBlock&, const dfs::BadReplica&)> map_local;
   std::function<Status(const dfs::LocatedBlock&, std::uint64_t offset, std::uint64_t size, Micros stall,
-                       const dfs::BadReplica&, const std::function<bool(std::string_view)>&, dfs::ReadSource*)>
+                       const dfs::BadReplica&, const std::function<bool(std::string_view)>&, dfs::ReadSource*,
+                       const std::shared_ptr<tls::Credentials>&)>
       read_block;
   std::function<Micros()> ticks;  // microseconds of a clock that never goes back; null: nothing is timed
 };

@@ -72,8 +72,9 @@ class TaskLoop {
     const JobBinding& binding = jobs_[MeantJob(jobs_, set_up)];
     if (set_up.memory_limit != 0) LimitMemory(set_up.memory_limit);
     binding.declare(prepared_->options);
-    const Status status = SetOptions();
+    Status status = SetOptions();
     dfs::ClientOptions client;
+    if (status.ok()) status = TakeCredentials(set_up.credentials, &client);
     client.master = set_up.master;
     client.cluster = set_up.cluster;
     client.cluster_advice = "it is that of this task's worker";
@@ -87,6 +88,12 @@ class TaskLoop {
     capnp::MallocMessageBuilder message;
     EncodeReady(status.message(), &message);
     return channel_.Write(message);
+  }
+
+  static Status TakeCredentials(const tls::CredentialTexts& texts, dfs::ClientOptions* client) {
+    if (texts.authorities.empty()) return Status::Ok();
+    MILLRACE_ASSIGN(client->credentials, tls::Credentials::From(texts));
+    return Status::Ok();
   }
 
   Status SetOptions() {

@@ -19,6 +19,7 @@ dfs::LocatedBlock Decode(dfs::wire::LocatedBlock::Reader in) {
   block.length = in.getBlock().getLength();
   block.crc = in.getBlock().getCrc();
   block.offset = in.getOffset();
+  block.token = std::string(in.getToken().asChars().begin(), in.getToken().size());
   for (const auto place : in.getReplicas()) {
     block.replicas.push_back({NodeId{place.getNode()}, Str(place.getHost()), place.getPort(),
                               Str(place.getLocalSocket()), Str(place.getRack()), Str(place.getDatacenter())});
@@ -59,6 +60,8 @@ SetUp Decode(wire::SetUp::Reader in) {
   out.shared_directory = Str(in.getSharedDirectory());
   out.reserved_bytes = in.getReservedBytes();
   out.memory_limit = in.getMemoryLimit();
+  const auto credentials = in.getCredentials();
+  out.credentials = {Str(credentials.getAuthorities()), {Str(credentials.getCertificate()), Str(credentials.getKey())}};
   return out;
 }
 

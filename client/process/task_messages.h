@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/tls/credentials.h"
 #include "client/job/counters.h"
 #include "client/job/segments.h"
 #include "client/job/task_context.h"
@@ -38,6 +39,7 @@ struct SetUp {
   std::string shared_directory;      // for files that the job's tasks on this machine share
   std::uint64_t reserved_bytes = 0;  // stay free on its disk
   std::uint64_t memory_limit = 0;    // of the process; 0: none
+  tls::CredentialTexts credentials;  // all empty without TLS
 };
 
 // What maps and reduces have in common.

@@ -28,7 +28,8 @@ struct LocalReplica {
 // Returns kCorrupt if the replica is not the block. Any other failure means only that it cannot be read this way.
 Result<LocalReplica> OpenLocal(const LocatedBlock& block, const ReplicaHost& place, Micros stall) {
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectLocal(place.local_socket, stall));
-  MILLRACE_ASSIGN(const std::string reply, stream.Call(Operation::kOpenLocalBlock, EncodeBlockId(block.id)));
+  MILLRACE_ASSIGN(const std::string reply,
+                  stream.Call(Operation::kOpenLocalBlock, Encode(OpenRequest{block.id, block.token})));
   MILLRACE_ASSIGN(BlockChunks local, DecodeBlockChunks(reply));
   MILLRACE_TRY(CheckContent(block.id, {block.length, block.crc}, local.content()));
   LocalReplica replica;
@@ -41,8 +42,15 @@ Result<LocalReplica> OpenLocal(const LocatedBlock& block, const ReplicaHost& pla
 class Reading {
  public:
   Reading(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros stall,
-          const BadReplica& bad_replica, const std::function<bool(std::string_view)>& sink)
-      : block_(block), at_(offset), end_(offset + size), stall_(stall), bad_replica_(bad_replica), sink_(sink) {}
+          const BadReplica& bad_replica, const std::function<bool(std::string_view)>& sink,
+          const std::shared_ptr<tls::Credentials>& credentials)
+      : block_(block),
+        at_(offset),
+        end_(offset + size),
+        stall_(stall),
+        bad_replica_(bad_replica),
+        sink_(sink),
+        credentials_(credentials) {}
 
   Status Run(ReadSource* source);
 
@@ -65,6 +73,7 @@ class Reading {
   const Micros stall_;
   const BadReplica& bad_replica_;
   const std::function<bool(std::string_view)>& sink_;
+  const std::shared_ptr<tls::Credentials>& credentials_;
   std::set<NodeId> bad_;
   bool corrupt_ = false;
   std::string reasons_;
@@ -105,8 +114,8 @@ Status Reading::ReadLocal(const ReplicaHost& place) {
 }
 
 Status Reading::ReadRemote(const ReplicaHost& place) {
-  MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall_));
-  const ReadRequest request{block_.id, at_, end_ - at_};
+  MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall_, credentials_));
+  const ReadRequest request{block_.id, at_, end_ - at_, block_.token};
   MILLRACE_ASSIGN(const std::string payload, stream.Call(Operation::kReadBlock, Encode(request)));
   MILLRACE_ASSIGN(const BlockChunks chunks, DecodeBlockChunks(payload));
   MILLRACE_TRY(CheckContent(block_.id, {block_.length, block_.crc}, chunks.content()).Within(stream.peer()));
@@ -173,7 +182,8 @@ Result<MappedFile> MapLocalBlock(const LocatedBlock& block, const BadReplica& ba
 }
 
 Status ReadBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros stall,
-                 const BadReplica& bad_replica, const std::function<bool(std::string_view)>& sink, ReadSource* source) {
+                 const BadReplica& bad_replica, const std::function<bool(std::string_view)>& sink, ReadSource* source,
+                 const std::shared_ptr<tls::Credentials>& credentials) {
   if (offset > block.length || size > block.length - offset) {
     return Invalid("read " + BlockName(block) + ": " + std::to_string(size) + " bytes from byte " +
                    std::to_string(offset) + ", but it has " + std::to_string(block.length));
@@ -182,7 +192,7 @@ Status ReadBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t 
     if (source != nullptr) *source = ReadSource::kLocal;
     return Status::Ok();
   }
-  return Reading(block, offset, size, stall, bad_replica, sink).Run(source);
+  return Reading(block, offset, size, stall, bad_replica, sink, credentials).Run(source);
 }
 
 }  // namespace millrace::dfs

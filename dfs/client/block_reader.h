@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/ids/ids.h"
 #include "base/status.h"
+#include "base/tls/credentials.h"
 #include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
@@ -32,8 +33,10 @@ enum class ReadSource { kLocal, kRemote };
 // replica fails, it goes on with the next one, also in the middle of a read. Returns kCancelled if `sink` returns
 // false. Fails otherwise only if every replica failed: with kCorrupt if one of them was corrupt, else with
 // kUnavailable, naming the replicas and their failures. `stall` is how long a replica may be silent.
+// With `credentials` workers are asked by TLS.
 [[nodiscard]] Status ReadBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros stall,
                                const BadReplica& bad_replica, const std::function<bool(std::string_view)>& sink,
-                               ReadSource* source = nullptr);
+                               ReadSource* source = nullptr,
+                               const std::shared_ptr<tls::Credentials>& credentials = nullptr);
 
 }  // namespace millrace::dfs

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/ids/ids.h"
 #include "base/status.h"
+#include "base/tls/credentials.h"
 #include "dfs/wire/chunks.h"
 #include "dfs/wire/replica_host.h"
 
@@ -22,10 +23,11 @@ class BlockWriter {
  public:
   // Connects the pipeline (the first place is the first node). After a failure *failed_nodes names the nodes to leave
   // out next time, as far as they are known, and nothing of the block is left on the others. `expected` is for a copy:
-  // no node finishes the block with any other content.
+  // no node finishes the block with any other content. With `credentials` the first node is spoken to by TLS.
   static Result<std::unique_ptr<BlockWriter>> Open(std::uint64_t block, const std::vector<ReplicaHost>& pipeline,
                                                    Micros stall, std::vector<NodeId>* failed_nodes,
-                                                   const std::optional<BlockContent>& expected = {});
+                                                   const std::optional<BlockContent>& expected = {},
+                                                   const std::shared_ptr<tls::Credentials>& credentials = nullptr);
   // Tells the nodes that answer to discard the block, unless Finish or Salvage ended it.
   virtual ~BlockWriter() = default;
 

@@ -220,8 +220,8 @@ class DfsClientImpl final : public DfsClient {
 
   Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) override {
     MILLRACE_ASSIGN(std::unique_ptr<Lease> lease, Lease::Create(connection_, options_, std::string(path), options));
-    return std::unique_ptr<FileWriter>(
-        std::make_unique<BlockFileWriter>(std::move(lease), std::string(path), options_.stall_timeout));
+    return std::unique_ptr<FileWriter>(std::make_unique<BlockFileWriter>(std::move(lease), std::string(path),
+                                                                         options_.stall_timeout, options_.credentials));
   }
 
   void ReportBadReplica(std::uint64_t block, NodeId node) override {
@@ -302,7 +302,8 @@ class DfsClientImpl final : public DfsClient {
     return std::make_unique<BlockFileReader>(
         std::move(info), std::move(blocks), complete,
         [this](const std::string& path, std::uint32_t first) { return Locate(path, first); },
-        [this](std::uint64_t block, NodeId node) { ReportBadReplica(block, node); }, options_.stall_timeout);
+        [this](std::uint64_t block, NodeId node) { ReportBadReplica(block, node); }, options_.stall_timeout,
+        options_.credentials);
   }
 
   const ClientOptions options_;

@@ -17,6 +17,7 @@
 #include "base/ids/ids.h"
 #include "base/rpc/control_thread.h"
 #include "base/status.h"
+#include "base/tls/credentials.h"
 #include "dfs/client/block_reader.h"
 #include "dfs/wire/replica_host.h"
 
@@ -35,6 +36,7 @@ struct ClientOptions {
   std::optional<NodeId> node;           // the worker on whose machine we run, if known
   std::string owner;                    // user name
   std::string cluster = {};  // the cluster that the master must be of (base/cluster_id.h); empty: the first to answer
+  std::shared_ptr<tls::Credentials> credentials = nullptr;  // null: no TLS
   std::string cluster_advice = {};  // ends the refusal of another cluster: where `cluster` comes from and what to do
 };
 

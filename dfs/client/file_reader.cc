@@ -7,13 +7,14 @@
 namespace millrace::dfs {
 
 BlockFileReader::BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate,
-                                 BadReplica bad_replica, Micros stall)
+                                 BadReplica bad_replica, Micros stall, std::shared_ptr<tls::Credentials> credentials)
     : info_(std::move(info)),
       blocks_(std::move(known)),
       complete_(complete),
       locate_(std::move(locate)),
       bad_replica_(std::move(bad_replica)),
-      stall_(stall) {}
+      stall_(stall),
+      credentials_(std::move(credentials)) {}
 
 Status BlockFileReader::ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) {
   return Stream(offset, size, [out](std::string_view piece) {
@@ -60,7 +61,7 @@ Status BlockFileReader::StreamBlock(const LocatedBlock& block, std::uint64_t off
     return sink(piece);
   };
   ReadSource source = ReadSource::kRemote;
-  Status read = ReadBlock(block, offset, size, stall_, bad_replica_, count, &source);
+  Status read = ReadBlock(block, offset, size, stall_, bad_replica_, count, &source, credentials_);
   if (!read.ok() && read.code() != StatusCode::kCancelled) {
     // Replicas move, so the master may know better ones by now. What was delivered is not delivered again.
     MILLRACE_TRY(LocateAll());
@@ -68,7 +69,7 @@ Status BlockFileReader::StreamBlock(const LocatedBlock& block, std::uint64_t off
     if (again->id != block.id)
       return Unavailable("read " + Quote(info_.path) + ": the file was replaced while it was read");
     if (again->replicas.empty()) return read.Within("read " + Quote(info_.path));
-    read = ReadBlock(*again, offset + done, size - done, stall_, bad_replica_, count, &source);
+    read = ReadBlock(*again, offset + done, size - done, stall_, bad_replica_, count, &source, credentials_);
   }
   (source == ReadSource::kLocal ? bytes_local_ : bytes_remote_) += done;
   return read.Within("read " + Quote(info_.path));

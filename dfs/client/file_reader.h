@@ -23,7 +23,7 @@ class BlockFileReader final : public FileReader {
  public:
   // `known` are blocks that the caller knows; `complete` says that they are all of the file's.
   BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate,
-                  BadReplica bad_replica, Micros stall);
+                  BadReplica bad_replica, Micros stall, std::shared_ptr<tls::Credentials> credentials);
 
   [[nodiscard]] const FileInfo& info() const override { return info_; }
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
@@ -45,6 +45,7 @@ class BlockFileReader final : public FileReader {
   LocateBlocks locate_;
   BadReplica bad_replica_;
   Micros stall_;
+  std::shared_ptr<tls::Credentials> credentials_;
   std::optional<std::uint64_t> mapped_block_;  // the block that mapped_ holds
   MappedFile mapped_;
   std::uint64_t bytes_local_ = 0;

@@ -42,7 +42,8 @@ Status BlockFileWriter::OpenBlock() {
   while (true) {
     MILLRACE_ASSIGN(const Lease::NewBlock block, AddBlock());
     std::vector<NodeId> failed_nodes;
-    Result<std::unique_ptr<BlockWriter>> opened = BlockWriter::Open(block.id, block.targets, stall_, &failed_nodes);
+    Result<std::unique_ptr<BlockWriter>> opened =
+        BlockWriter::Open(block.id, block.targets, stall_, &failed_nodes, {}, credentials_);
     if (opened.ok()) {
       block_ = *std::move(opened);
       block_id_ = block.id;

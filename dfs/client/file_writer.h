@@ -15,8 +15,9 @@ namespace millrace::dfs {
 
 class BlockFileWriter final : public FileWriter {
  public:
-  BlockFileWriter(std::unique_ptr<Lease> lease, std::string path, Micros stall)
-      : lease_(std::move(lease)), path_(std::move(path)), stall_(stall) {}
+  BlockFileWriter(std::unique_ptr<Lease> lease, std::string path, Micros stall,
+                  std::shared_ptr<tls::Credentials> credentials)
+      : lease_(std::move(lease)), path_(std::move(path)), stall_(stall), credentials_(std::move(credentials)) {}
   ~BlockFileWriter() override;
 
   Status Write(std::string_view data) override;
@@ -38,6 +39,7 @@ class BlockFileWriter final : public FileWriter {
   std::unique_ptr<Lease> lease_;
   std::string path_;
   Micros stall_;
+  std::shared_ptr<tls::Credentials> credentials_;
   std::unique_ptr<BlockWriter> block_;  // the one being written, if any
   std::uint64_t block_id_ = 0;
   std::uint64_t block_bytes_ = 0;  // given to it

@@ -127,7 +127,7 @@ Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const Client
   std::shared_ptr<MasterConnection> connection(new MasterConnection(std::move(impl)));
   const std::string what = "connect to the master at " + master;
   const Status connected = parts.thread.Run([&](kj::AsyncIoContext& io) {
-    parts.dialer = std::make_unique<rpc::TcpDialer>(io.provider->getNetwork());
+    parts.dialer = std::make_unique<rpc::TcpDialer>(io.provider->getNetwork(), options.credentials);
     parts.link = std::make_unique<rpc::Link>(*parts.dialer, io.provider->getTimer(), master, Random(SeedFromSystem()));
     return rpc::WithDeadline(io.provider->getTimer(), ToDuration(options.connect_timeout), what,
                              parts.Checked(parts.link->ConnectOnce()).ignoreResult());

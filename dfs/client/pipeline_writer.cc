@@ -20,11 +20,13 @@ constexpr Micros kFailedStall = 2 * kSecond;
 }  // namespace
 
 PipelineWriter::PipelineWriter(std::uint64_t block, std::vector<ReplicaHost> pipeline, Micros stall,
-                               std::optional<BlockContent> expected, std::function<TimePoint()> now)
+                               std::optional<BlockContent> expected, std::function<TimePoint()> now,
+                               std::shared_ptr<tls::Credentials> credentials)
     : block_(block),
       pipeline_(std::move(pipeline)),
       stall_(stall),
       expected_(expected),
+      credentials_(std::move(credentials)),
       silence_(std::min(stall, kSilence)),
       now_(std::move(now)) {
   pending_.reserve(kPacketBytes);
@@ -68,7 +70,7 @@ Result<bool> PipelineWriter::BeginLocal(std::string_view request) {
 }
 
 Status PipelineWriter::BeginTcp(std::string_view request) {
-  Result<BlockingStream> stream = BlockingStream::ConnectTcp(first().host, first().port, silence_);
+  Result<BlockingStream> stream = BlockingStream::ConnectTcp(first().host, first().port, silence_, credentials_);
   if (!stream.ok()) return Fail(stream.status(), {first().node});
   stream_ = std::move(*stream);
   const Status opened = stream_->Call(Operation::kWriteBlock, request).status();
@@ -192,7 +194,7 @@ Result<WrittenBlock> PipelineWriter::Finish() {
 // Closes the block on the node at `length` bytes, or discards it if `length` is 0. Returns kCorrupt if what the node
 // closed is not what was sent. Such a replica is not counted, and the master will find it bad.
 Status PipelineWriter::FinishAt(const ReplicaHost& place, std::uint64_t length, Micros stall) {
-  MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall));
+  MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall, credentials_));
   MILLRACE_ASSIGN(const std::string reply,
                   stream.Call(Operation::kFinishBlockAt, Encode(FinishRequest{block_, length})));
   if (length == 0) return Status::Ok();

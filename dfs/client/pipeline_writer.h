@@ -25,7 +25,8 @@ class PipelineWriter final : public BlockWriter {
   // `stall` is how long the pipeline may make no progress. A first node that sends nothing at all is given up earlier,
   // after kSilence (dfs/wire/transfer.h); the other nodes are watched by their neighbours.
   PipelineWriter(std::uint64_t block, std::vector<ReplicaHost> pipeline, Micros stall,
-                 std::optional<BlockContent> expected, std::function<TimePoint()> now = std::chrono::steady_clock::now);
+                 std::optional<BlockContent> expected, std::function<TimePoint()> now = std::chrono::steady_clock::now,
+                 std::shared_ptr<tls::Credentials> credentials = nullptr);
   ~PipelineWriter() override;
 
   // Connects the pipeline. After a failure only failed_nodes() and KeepNothing() are of use. Requires: it is the first
@@ -65,6 +66,7 @@ class PipelineWriter final : public BlockWriter {
   const std::vector<ReplicaHost> pipeline_;
   const Micros stall_;
   const std::optional<BlockContent> expected_;
+  const std::shared_ptr<tls::Credentials> credentials_;
   const Micros silence_;
   const std::function<TimePoint()> now_;
   TimePoint got_on_;  // when bytes were last acknowledged, or the first of them sent

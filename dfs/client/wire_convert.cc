@@ -24,6 +24,7 @@ ReplicaHost Read(wire::ReplicaHost::Reader in) {
 LocatedBlock Read(wire::LocatedBlock::Reader in) {
   LocatedBlock block{in.getBlock().getId(), in.getBlock().getLength(), in.getOffset(), {}, in.getBlock().getCrc()};
   for (const auto replica : in.getReplicas()) block.replicas.push_back(Read(replica));
+  block.token = std::string(in.getToken().asChars().begin(), in.getToken().size());
   return block;
 }
 

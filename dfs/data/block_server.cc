@@ -7,8 +7,10 @@
 #include <span>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/net/bulk_handler.h"
 #include "base/thread_name.h"
+#include "base/tls/token.h"
 #include "dfs/client/block_writer.h"
 #include "dfs/data/active_writes.h"
 #include "dfs/data/block_checksums.h"
@@ -41,6 +43,24 @@ struct HandlerContext {
     const std::lock_guard lock(mutex);
     if (observer.corrupt) observer.corrupt(id);
   }
+  void UseTokenKey(std::string bytes) {
+    auto made = std::make_shared<const tls::TokenKey>(std::move(bytes));
+    const std::lock_guard lock(mutex);
+    key.swap(made);
+  }
+  // Returns OK if whoever is at the other end may read the block by this token.
+  Status CheckToken(const Wire& wire, std::uint64_t block, const std::string& token) {
+    if (wire.threads().credentials == nullptr) return Status::Ok();
+    std::shared_ptr<const tls::TokenKey> with;
+    {
+      const std::lock_guard lock(mutex);
+      with = key;
+    }
+    const std::string what = "read " + BlockName(block);
+    if (with == nullptr) return Unavailable(what + ": this worker has not registered with its master yet");
+    const std::string subject = wire.local() ? std::string() : tls::SubjectOf(wire.identity());
+    return with->Check(token, block, subject, SystemClock().Now()).Within(what);
+  }
   // Opens the block. If its checksums do not fit, it is reported as corrupt.
   Result<OpenBlock> Open(std::uint64_t id) {
     Result<OpenBlock> open = store.Open(id);
@@ -52,7 +72,8 @@ struct HandlerContext {
   const Log log;
   ActiveWrites active;
   std::mutex mutex;
-  BlockObserver observer;  // empty once the block server is gone
+  std::shared_ptr<const tls::TokenKey> key;  // null before the master has told it
+  BlockObserver observer;                    // empty once the block server is gone
 };
 
 class Handler : public net::BulkHandler {
@@ -92,16 +113,18 @@ class ReadHandler final : public Handler {
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
     const Result<ReadRequest> request = DecodeReadRequest(header);
     if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
+    Status status = shared_->CheckToken(*wire, request->block, request->token);
+    if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     auto open = [this, &request] { return shared_->Open(request->block); };
     Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
-    Status status = block.status();
+    status = block.status();
     if (block.ok()) status = CheckRange(request->block, block->length, request->offset, request->size);
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     std::string reply = Encode(BlockChunks{block->length, block->chunk_crcs});
     const Status told = co_await wire->WriteReply(std::move(reply));
     if (!told.ok() || request->size == 0) co_return told.ok();
     const auto pump = std::make_shared<PacketPump>(std::move(*block), request->block, request->offset, request->size);
-    auto step = [pump](int socket) { return pump->Step(socket); };
+    auto step = [pump](net::Outlet& outlet) { return pump->Step(outlet); };
     status = co_await wire->Pump(step);
     if (status.code() == StatusCode::kCorrupt) shared_->Corrupt(request->block, status);
     co_return status.ok();
@@ -133,16 +156,17 @@ class OpenLocalHandler final : public Handler {
  public:
   using Handler::Handler;
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
-    const Result<std::uint64_t> id = DecodeBlockId(header);
-    Status status = id.status();
+    const Result<OpenRequest> request = DecodeOpenRequest(header);
+    Status status = request.status();
     if (status.ok()) status = CheckLocal(*wire);
+    if (status.ok()) status = shared_->CheckToken(*wire, request->block, request->token);
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
-    auto open = [this, &id] { return shared_->Open(*id); };
+    auto open = [this, &request] { return shared_->Open(request->block); };
     const Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
     status = block.status();
     std::string reply;
     if (block.ok()) reply = Encode(BlockChunks{block->length, block->chunk_crcs});
-    if (reply.size() > net::kMaxReplyBytes) status = Invalid(BlockName(*id) + " is too large to be passed");
+    if (reply.size() > net::kMaxReplyBytes) status = Invalid(BlockName(request->block) + " is too large to be passed");
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     status = co_await wire->WriteReply(std::move(reply));
     if (status.ok()) status = co_await wire->SendDescriptor(block->data.get());
@@ -153,12 +177,14 @@ class OpenLocalHandler final : public Handler {
 }  // namespace
 
 struct BlockServer::Impl {
-  Impl(BlockStore& store, BlockObserver observer, Log log)
-      : shared(std::make_shared<HandlerContext>(store, std::move(observer), std::move(log))),
+  Impl(BlockStore& store, BlockObserver observer, Log log, std::shared_ptr<tls::Credentials> ours)
+      : credentials(std::move(ours)),
+        shared(std::make_shared<HandlerContext>(store, std::move(observer), std::move(log))),
         replicators(kReplicators) {}
 
   Status Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets);
 
+  const std::shared_ptr<tls::Credentials> credentials;
   std::shared_ptr<HandlerContext> shared;
   std::atomic<bool> stopping{false};
   asio::thread_pool replicators;
@@ -177,7 +203,8 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Repli
     return same;
   }
   std::vector<NodeId> failed;
-  MILLRACE_ASSIGN(const auto writer, BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content()));
+  MILLRACE_ASSIGN(const auto writer,
+                  BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content(), credentials));
   std::string bytes;
   for (std::uint64_t at = 0; at < open.length; at += bytes.size()) {
     if (stopping) return Cancelled(what + ": this node is stopping");
@@ -195,7 +222,7 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Repli
 }
 
 BlockServer::BlockServer(net::BulkServer& server, BlockStore& store, BlockObserver observer, Log log)
-    : impl_(std::make_unique<Impl>(store, std::move(observer), std::move(log))) {
+    : impl_(std::make_unique<Impl>(store, std::move(observer), std::move(log), server.threads().credentials)) {
   const auto write = [this](DataFrom data_from) { return std::make_shared<WriteHandler>(impl_->shared, data_from); };
   server.Register(net::Operation::kWriteBlock, write(DataFrom::kPackets));
   server.Register(net::Operation::kWriteLocalBlock, write(DataFrom::kSharedFile));
@@ -210,6 +237,8 @@ BlockServer::~BlockServer() {
   const std::lock_guard lock(impl_->shared->mutex);
   impl_->shared->observer = {};
 }
+
+void BlockServer::UseTokenKey(std::string key) { impl_->shared->UseTokenKey(std::move(key)); }
 
 void BlockServer::Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets,
                             std::function<void(const Status&)> done) {

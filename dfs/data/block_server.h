@@ -47,6 +47,9 @@ class BlockServer {
   // with kCorrupt if that is damaged or is not what `block` says (`corrupt` was called), or with kCorrupt if a target
   // received something else, and dropped it.
   void Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets, std::function<void(const Status&)> done);
+  // Checks the tokens of readers by this key from now on. With TLS nothing is read before the first call. Requires: it
+  // has tls::TokenKey::kBytes.
+  void UseTokenKey(std::string key);
 
  private:
   struct Impl;

@@ -1,11 +1,8 @@
 #include "dfs/data/packet_pump.h"
 
 #include <fcntl.h>
-#include <sys/sendfile.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include "dfs/data/block_checksums.h"
@@ -37,36 +34,30 @@ void PacketPump::NextPacket() {
   data_end_ = next_ += packet.length;
 }
 
-Result<bool> PacketPump::SendHeader(int socket) {
+Result<bool> PacketPump::SendHeader(net::Outlet& outlet) {
   while (header_sent_ < header_.size()) {
-    const ssize_t n =
-        ::send(socket, header_.data() + header_sent_, header_.size() - header_sent_, MSG_MORE | MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) return false;
-    if (n < 0) return FromErrno(errno, "send " + BlockName(id_));
-    header_sent_ += static_cast<std::size_t>(n);
+    MILLRACE_ASSIGN(const std::size_t n, outlet.Send(std::string_view(header_).substr(header_sent_), true));
+    if (n == 0) return false;
+    header_sent_ += n;
   }
   return true;
 }
 
-Result<bool> PacketPump::SendData(int socket) {
+Result<bool> PacketPump::SendData(net::Outlet& outlet) {
   while (data_at_ < data_end_) {
-    auto offset = static_cast<off_t>(data_at_);
-    const ssize_t n = ::sendfile(socket, block_.data.get(), &offset, data_end_ - data_at_);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) return false;
-    if (n < 0) return FromErrno(errno, "send " + BlockName(id_));
-    if (n == 0) return Corrupt("send " + BlockName(id_) + ": its file ends at byte " + std::to_string(data_at_));
-    data_at_ += static_cast<std::uint64_t>(n);
+    MILLRACE_ASSIGN(const std::size_t n,
+                    outlet.SendFile(block_.data.get(), data_at_, data_end_ - data_at_, BlockName(id_)));
+    if (n == 0) return false;
+    data_at_ += n;
   }
   return true;
 }
 
-Result<bool> PacketPump::Step(int socket) {
+Result<bool> PacketPump::Step(net::Outlet& outlet) {
   while (true) {
-    MILLRACE_ASSIGN(const bool header_sent, SendHeader(socket));
+    MILLRACE_ASSIGN(const bool header_sent, SendHeader(outlet));
     if (!header_sent) return false;
-    MILLRACE_ASSIGN(const bool data_sent, SendData(socket));
+    MILLRACE_ASSIGN(const bool data_sent, SendData(outlet));
     if (!data_sent) return false;
     if (next_ == end_) return true;
     NextPacket();

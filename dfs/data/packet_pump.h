@@ -1,4 +1,4 @@
-// PacketPump: sends a range of a block's chunks as packets, the data with sendfile: from the page cache to the socket.
+// PacketPump: sends a range of a block's chunks as packets, the data from its file.
 // Thread rule: one thread at a time; Step runs on a disk thread.
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/net/outlet.h"
 #include "base/status.h"
 #include "dfs/data/block_store.h"
 
@@ -16,13 +17,13 @@ class PacketPump {
   // Sends all chunks that [offset, offset + size) touches. Requires: the range lies in the block and is not empty.
   PacketPump(OpenBlock block, std::uint64_t id, std::uint64_t offset, std::uint64_t size);
 
-  // Sends until all is sent (returns true) or the non-blocking socket takes no more (returns false).
-  Result<bool> Step(int socket);
+  // Sends until the outlet has taken all (returns true) or takes no more for now (returns false).
+  Result<bool> Step(net::Outlet& outlet);
 
  private:
   void NextPacket();
-  Result<bool> SendHeader(int socket);
-  Result<bool> SendData(int socket);
+  Result<bool> SendHeader(net::Outlet& outlet);
+  Result<bool> SendData(net::Outlet& outlet);
 
   const OpenBlock block_;
   const std::uint64_t id_;

@@ -32,6 +32,7 @@ struct LocatedBlock {
   std::uint64_t offset = 0;           // of its first byte in the file
   std::vector<ReplicaHost> replicas;  // closest first
   std::uint32_t crc = 0;              // BlockCrc; what is read is checked against it
+  std::string token = {};             // by which workers know that it may be read (base/tls/token.h); empty without TLS
 };
 
 }  // namespace millrace::dfs

@@ -10,6 +10,15 @@ constexpr std::uint32_t kFlagLast = 1;
 constexpr std::size_t kMaxHostBytes = 255;
 constexpr std::size_t kMaxMessageBytes = 4096;
 
+// Reads the token that may stand at the end of a request.
+Result<std::string> FinishWithToken(Decoder& in, std::string_view what) {
+  const bool shown = in.left() > 0;
+  std::string token = shown ? std::string(in.Text()) : std::string();
+  MILLRACE_TRY(in.Finish(what));
+  if (shown && token.empty()) return Corrupt(std::string(what) + ": its token is empty");
+  return token;
+}
+
 }  // namespace
 
 std::string EncodePacket(const Packet& packet) {
@@ -119,6 +128,7 @@ std::string Encode(const ReadRequest& request) {
   out.U64(request.block);
   out.U64(request.offset);
   out.U64(request.size);
+  if (!request.token.empty()) out.Text(request.token);
   return out.Take();
 }
 
@@ -128,7 +138,7 @@ Result<ReadRequest> DecodeReadRequest(std::string_view bytes) {
   request.block = in.U64();
   request.offset = in.U64();
   request.size = in.U64();
-  MILLRACE_TRY(in.Finish("a request to read"));
+  MILLRACE_ASSIGN(request.token, FinishWithToken(in, "a request to read"));
   return request;
 }
 
@@ -148,17 +158,19 @@ Result<FinishRequest> DecodeFinishRequest(std::string_view bytes) {
   return request;
 }
 
-std::string EncodeBlockId(std::uint64_t block) {
+std::string Encode(const OpenRequest& request) {
   Encoder out;
-  out.U64(block);
+  out.U64(request.block);
+  if (!request.token.empty()) out.Text(request.token);
   return out.Take();
 }
 
-Result<std::uint64_t> DecodeBlockId(std::string_view bytes) {
+Result<OpenRequest> DecodeOpenRequest(std::string_view bytes) {
   Decoder in(bytes);
-  const std::uint64_t block = in.U64();
-  MILLRACE_TRY(in.Finish("a request to open a block"));
-  return block;
+  OpenRequest request;
+  request.block = in.U64();
+  MILLRACE_ASSIGN(request.token, FinishWithToken(in, "a request to open a block"));
+  return request;
 }
 
 std::string Encode(const BlockChunks& block) {

@@ -11,7 +11,8 @@
 //                    asked for to the end of the one that holds the last.
 //   kFinishBlockAt   request FinishRequest, reply u32 BlockCrc of what is finished. Length 0 discards the unfinished
 //                    block, and the reply is empty.
-//   kOpenLocalBlock  request u64 block, reply BlockChunks, then one byte with the data file's descriptor (SCM_RIGHTS);
+//   kOpenLocalBlock  request OpenRequest, reply BlockChunks, then one byte with the data file's descriptor
+//   (SCM_RIGHTS);
 //                    on the local socket only.
 // Thread rule: values and free functions.
 #pragma once
@@ -87,6 +88,7 @@ struct Ack {
 
 struct ReadRequest {
   std::uint64_t block = 0, offset = 0, size = 0;
+  std::string token = {};  // of LocatedBlock; it stands at the end, and may be absent
 };
 [[nodiscard]] std::string Encode(const ReadRequest& request);
 [[nodiscard]] Result<ReadRequest> DecodeReadRequest(std::string_view bytes);
@@ -97,8 +99,12 @@ struct FinishRequest {
 [[nodiscard]] std::string Encode(const FinishRequest& request);
 [[nodiscard]] Result<FinishRequest> DecodeFinishRequest(std::string_view bytes);
 
-[[nodiscard]] std::string EncodeBlockId(std::uint64_t block);
-[[nodiscard]] Result<std::uint64_t> DecodeBlockId(std::string_view bytes);
+struct OpenRequest {
+  std::uint64_t block = 0;
+  std::string token = {};  // as in ReadRequest
+};
+[[nodiscard]] std::string Encode(const OpenRequest& request);
+[[nodiscard]] Result<OpenRequest> DecodeOpenRequest(std::string_view bytes);
 
 // A whole replica by its checksums: they tell the reader whether it is the block that is meant before the reader trusts
 // a byte of it.

@@ -1,5 +1,6 @@
 #include "master/cluster/worker_address.h"
 
+#include "base/loopback.h"
 #include "base/rpc/deadline.h"
 #include "base/rpc/status_codec.h"
 
@@ -7,8 +8,6 @@ namespace millrace::master {
 namespace {
 
 constexpr kj::Duration kDialLimit = 5 * kj::SECONDS;
-
-bool IsLoopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
 kj::Promise<void> Reach(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host, std::uint16_t port) {
   const std::string address =
@@ -22,7 +21,7 @@ kj::Promise<void> Reach(rpc::Dialer& dialer, kj::Timer& timer, const std::string
 Result<std::string> HostOfWorker(const std::string& said, const rpc::Peer& peer) {
   if (said.empty() && peer.address.empty()) return Invalid("the worker gives no host; set worker.host");
   if (said.empty()) return peer.address;
-  if (IsLoopback(said) && !peer.address.empty() && !peer.loopback) {
+  if (IsLoopbackHost(said) && !peer.address.empty() && !peer.loopback) {
     return Invalid("worker.host is " + said + ", but the worker is at " + peer.address +
                    ", another machine; leave worker.host unset, or set it to what other machines reach");
   }
@@ -30,7 +29,7 @@ Result<std::string> HostOfWorker(const std::string& said, const rpc::Peer& peer)
 }
 
 Status CheckReach(const WorkerFacts& worker, const NodeTable& nodes) {
-  if (!IsLoopback(worker.host)) return Status::Ok();
+  if (!IsLoopbackHost(worker.host)) return Status::Ok();
   for (const auto& [number, node] : nodes.all()) {
     if (!node.alive || !node.facts.remote || node.facts.storage == worker.storage) continue;
     return Invalid("the worker is known as " + worker.host + ", where worker " + std::to_string(number.value) + " at " +
@@ -42,7 +41,7 @@ Status CheckReach(const WorkerFacts& worker, const NodeTable& nodes) {
 std::string OutOfReach(const WorkerFacts& worker, const NodeTable& nodes) {
   std::string names;
   for (const auto& [number, node] : nodes.all()) {
-    if (!worker.remote || !node.alive || !IsLoopback(node.facts.host)) continue;
+    if (!worker.remote || !node.alive || !IsLoopbackHost(node.facts.host)) continue;
     names += (names.empty() ? "" : ", ") + std::to_string(number.value) + " (" + node.facts.host + ")";
   }
   if (names.empty()) return {};

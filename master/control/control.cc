@@ -47,7 +47,8 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
             seams_.log),
       watchers_(seams_.timer, jobs_, tasks_),
       dispatcher_(
-          seams_.timer, files_, nodes_, jobs_, tasks_,
+          seams_.timer, files_, nodes_, jobs_,
+          [this](const JobRecord& record) { return GrantTo(record.request.owner); }, tasks_,
           [this](NodeId node, const AttemptId& attempt, const std::string& reason) {
             Step step = Begin();
             jobs_.AttemptFailed(node, attempt, false, reason, &step);
@@ -57,6 +58,12 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
       workers_(*this, dispatcher_, seams_.dialer, tasks_),
       leases_(config.lease_grace, config.lease_limit, TickPeriod(), Awake()),
       tasks_(*this) {}
+
+tls::Grant Control::GrantTo(std::string subject) const {
+  constexpr Micros kLength = 24 * kHour;  // a reader whose token has ended looks the block up again
+  if (!seams_.token_key) return {};
+  return {&*seams_.token_key, std::move(subject), seams_.clock.Now() + kLength};
+}
 
 Control::~Control() { *self_ = nullptr; }
 

@@ -60,6 +60,8 @@ struct ControlDependencies {
   rpc::Dialer* dialer = nullptr;
   Meters meters = {};
   Release release = ThisRelease();
+  // By which workers know what readers may read. Without it, as without TLS, readers are given no tokens.
+  std::optional<tls::TokenKey> token_key = {};
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -73,6 +75,9 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // which may be longer than this lives. The pointer inside is null once this is gone.
   [[nodiscard]] std::shared_ptr<Control* const> self() const { return self_; }
 
+  // Returns what the user, or worker, may read blocks by that the caller has found to be open to it.
+  [[nodiscard]] tls::Grant GrantTo(std::string subject) const;
+  [[nodiscard]] const std::optional<tls::TokenKey>& token_key() const { return seams_.token_key; }
   [[nodiscard]] FileSystem& files() { return files_; }
   [[nodiscard]] NodeTable& nodes() { return nodes_; }
   [[nodiscard]] JobTracker& jobs() { return jobs_; }

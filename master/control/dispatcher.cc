@@ -21,11 +21,12 @@ constexpr std::size_t kDeletesPerMessage = 10'000;
 }  // namespace
 
 Dispatcher::Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
-                       kj::TaskSet& tasks, Refused refused, Log log)
+                       GrantFor grant_for, kj::TaskSet& tasks, Refused refused, Log log)
     : timer_(timer),
       files_(files),
       nodes_(nodes),
       jobs_(jobs),
+      grant_for_(std::move(grant_for)),
       tasks_(tasks),
       refused_(std::move(refused)),
       log_(std::move(log)),
@@ -95,7 +96,7 @@ void Dispatcher::Launch(const LaunchOrder& order) {
     auto request = it->second.control.launchMapRequest();
     ToWire(order.attempt, request.initAttempt());
     const MapSplits& of_map = splits->at(order.attempt.task.index);
-    WriteInputs(of_map, files_, nodes_, nodes_.Find(order.node),
+    WriteInputs(of_map, files_, nodes_, nodes_.Find(order.node), grant_for_(record),
                 request.initInputs(static_cast<unsigned>(of_map.size())));
     request.setCrossing(jobs_.CrossingShare(order.node));
     const std::vector<sched::RecordPlace> left_out = jobs_.LeftOutBy(order.attempt);

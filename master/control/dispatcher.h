@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/protocol/worker.capnp.h"
+#include "base/tls/token.h"
 #include "dfs/name/block_manager.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
@@ -24,8 +25,10 @@ namespace millrace::master {
 class Dispatcher {
  public:
   using Refused = std::function<void(NodeId node, const AttemptId& attempt, const std::string& reason)>;
+  // Returns what a job's tasks may read its input by.
+  using GrantFor = std::function<tls::Grant(const JobRecord& record)>;
   Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
-             kj::TaskSet& tasks, Refused refused, Log log);
+             GrantFor grant_for, kj::TaskSet& tasks, Refused refused, Log log);
 
   void Connect(NodeId node, worker::wire::WorkerControl::Client control);
   void Disconnect(NodeId node);
@@ -56,6 +59,7 @@ class Dispatcher {
   const FileSystem& files_;
   const NodeTable& nodes_;
   const JobTracker& jobs_;
+  GrantFor grant_for_;
   kj::TaskSet& tasks_;
   Refused refused_;
   Log log_;

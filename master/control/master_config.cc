@@ -58,6 +58,7 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   DeclareLogOptions(&set, &config->log);
   set.Text("health.listen", &config->health_listen, "",
            "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
+  tls::DeclareTlsOptions(set, &config->tls);
   return set;
 }
 
@@ -67,8 +68,9 @@ Status CheckMasterConfig(const MasterConfig& config) {
         "master.directory is not set; give the directory of the cluster's metadata (--init makes a new one)");
   }
   const std::size_t colon = config.bind.rfind(':');
-  if (colon != std::string::npos && colon > 0 && colon + 1 < config.bind.size()) return Status::Ok();
-  return Invalid("master.bind " + Quote(config.bind) + " is not HOST:PORT, as in 0.0.0.0:7700");
+  if (colon == std::string::npos || colon == 0 || colon + 1 == config.bind.size())
+    return Invalid("master.bind " + Quote(config.bind) + " is not HOST:PORT, as in 0.0.0.0:7700");
+  return tls::CheckTlsFiles(config.tls);
 }
 
 }  // namespace millrace::master

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/status.h"
+#include "base/tls/tls_files.h"
 
 namespace millrace::master {
 
@@ -20,6 +21,7 @@ struct MasterConfig {
   std::string scheduler_file;
   LogOptions log;
   std::string health_listen;
+  tls::TlsFiles tls;
   Micros heartbeat = 0;
   Micros lost_after = 0;
   Micros disconnect_grace = 0;

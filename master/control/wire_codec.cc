@@ -60,7 +60,7 @@ void Write(const NodeRecord& node, dfs::wire::ReplicaHost::Builder out) {
   out.setDatacenter(node.facts.datacenter);
 }
 
-void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker,
+void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker, const tls::Grant& grant,
            dfs::wire::LocatedBlock::Builder out) {
   std::vector<const NodeRecord*> holders;
   for (const NodeId number : block.holders) {
@@ -77,6 +77,7 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
   }
   Write(block.block, out.initBlock());
   out.setOffset(block.offset);
+  if (const std::string token = grant.TokenFor(block.block.id); !token.empty()) out.setToken(ToData(token));
   auto replicas = out.initReplicas(static_cast<unsigned>(holders.size()));
   for (unsigned i = 0; i < replicas.size(); ++i) Write(*holders[i], replicas[i]);
 }
@@ -229,7 +230,7 @@ void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out) {
 namespace {
 
 void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
-                AnswerBudget& budget, task::wire::InputPiece::Builder out) {
+                const tls::Grant& grant, AnswerBudget& budget, task::wire::InputPiece::Builder out) {
   out.setPath(ToData(split.path));
   out.setName(ToData(split.name));
   out.setFileLength(split.file_length);
@@ -245,16 +246,16 @@ void WriteInput(const Split& split, const FileSystem& files, const NodeTable& no
     offset += block.length;
   }
   auto blocks = out.initBlocks(static_cast<unsigned>(located.size()));
-  for (unsigned i = 0; i < blocks.size(); ++i) Write(located[i], nodes, asker, blocks[i]);
+  for (unsigned i = 0; i < blocks.size(); ++i) Write(located[i], nodes, asker, grant, blocks[i]);
 }
 
 }  // namespace
 
 void WriteInputs(const MapSplits& splits, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
-                 capnp::List<task::wire::InputPiece>::Builder out) {
+                 const tls::Grant& grant, capnp::List<task::wire::InputPiece>::Builder out) {
   constexpr std::size_t kMostBlocks = 2000;
   AnswerBudget budget(kMostBlocks);
-  for (unsigned i = 0; i < out.size(); ++i) WriteInput(splits[i], files, nodes, asker, budget, out[i]);
+  for (unsigned i = 0; i < out.size(); ++i) WriteInput(splits[i], files, nodes, asker, grant, budget, out[i]);
 }
 
 std::size_t BytesOf(const dfs::FileStatus& status) { return 96 + FieldBytes(status.path) + FieldBytes(status.owner); }
@@ -269,7 +270,7 @@ std::size_t BytesOf(const NodeRecord& node) {
 }
 
 std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes) {
-  std::size_t bytes = 64;
+  std::size_t bytes = 64 + 128;  // with a token
   for (const NodeId number : block.holders) {
     if (const NodeRecord* node = nodes.Find(number)) bytes += BytesOf(*node);
   }

@@ -14,6 +14,7 @@
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/master.capnp.h"
 #include "base/protocol/task.capnp.h"
+#include "base/tls/token.h"
 #include "dfs/name/namespace.h"
 #include "dfs/wire/replica_host.h"
 #include "master/cluster/file_system.h"
@@ -39,7 +40,7 @@ void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out);
 void Write(const NodeRecord& node, dfs::wire::ReplicaHost::Builder out);
 // Writes the block. Its replicas are those of the holders that are alive, closest to `asker` first (null: by number).
-void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker,
+void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker, const tls::Grant& grant,
            dfs::wire::LocatedBlock::Builder out);
 [[nodiscard]] std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in);
 [[nodiscard]] std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in);
@@ -66,6 +67,6 @@ void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder o
 void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out);
 // Writes no more blocks than a message has room for: the task looks up the others when it comes to them.
 void WriteInputs(const MapSplits& splits, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
-                 capnp::List<task::wire::InputPiece>::Builder out);
+                 const tls::Grant& grant, capnp::List<task::wire::InputPiece>::Builder out);
 
 }  // namespace millrace::master

@@ -26,7 +26,7 @@ constexpr std::size_t kAttemptBytes = 96;                         // an AttemptS
 
 class JobServiceImpl final : public wire::JobService::Server {
  public:
-  explicit JobServiceImpl(Control& control) : control_(control) {}
+  JobServiceImpl(Control& control, const tls::PeerIdentity& peer) : control_(control), user_(peer.user()) {}
 
   kj::Promise<void> submit(SubmitContext context) override { return Submit(context, control_.timer().now()); }
 
@@ -34,6 +34,7 @@ class JobServiceImpl final : public wire::JobService::Server {
   // for the reports.
   kj::Promise<void> Submit(SubmitContext context, kj::TimePoint since) {
     JobRequest request = Require(Read(context.getParams().getRequest()));
+    if (!user_.empty()) request.owner = user_;
     if (const auto job = control_.jobs().FindToken(request.token)) {
       context.getResults().setJob(job->value);
       return control_.Kept();
@@ -200,7 +201,7 @@ class JobServiceImpl final : public wire::JobService::Server {
     const MapSplits splits = Require(control_.jobs().InputOfMap(attempt));
     const JobRecord& record = *control_.jobs().FindRecord(attempt.task.job);
     WriteSetup(record, out.initSetup());
-    WriteInputs(splits, control_.files(), control_.nodes(), nullptr,
+    WriteInputs(splits, control_.files(), control_.nodes(), nullptr, control_.GrantTo(user_),
                 out.initInputs(static_cast<unsigned>(splits.size())));
     out.setExecutable(ToData(record.request.executable));
     out.setExecutableBytes(record.request.executable_bytes);
@@ -222,10 +223,13 @@ class JobServiceImpl final : public wire::JobService::Server {
   }
 
   Control& control_;
+  const std::string user_;  // empty without TLS
 };
 
 }  // namespace
 
-wire::JobService::Client MakeJobService(Control& control) { return kj::heap<JobServiceImpl>(control); }
+wire::JobService::Client MakeJobService(Control& control, const tls::PeerIdentity& peer) {
+  return kj::heap<JobServiceImpl>(control, peer);
+}
 
 }  // namespace millrace::master

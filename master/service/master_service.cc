@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "base/protocol/call_rights.h"
 #include "base/release.h"
 #include "base/text.h"
 #include "master/cluster/worker_address.h"
@@ -74,6 +75,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     auto settings = results.initSettings();
     settings.setHeartbeatMillis(static_cast<std::uint32_t>(control_.config().heartbeat / kMillisecond));
     settings.setLostAfterMillis(static_cast<std::uint32_t>(control_.config().lost_after / kMillisecond));
+    if (control_.token_key()) settings.setTokenKey(ToData(control_.token_key()->bytes()));
     const auto& reconciled = registration.reconciled;
     Write(reconciled.killed, settings.initKilled(static_cast<unsigned>(reconciled.killed.size())));
     Write(reconciled.settled, settings.initSettled(static_cast<unsigned>(reconciled.settled.size())));
@@ -250,10 +252,10 @@ class MasterServiceImpl final : public wire::Master::Server {
 }  // namespace
 
 rpc::Server::BootstrapFor MakeMasterServices(Control& control) {
-  auto names = std::make_shared<dfs::wire::NameService::Client>(MakeNameService(control));
-  auto jobs = std::make_shared<wire::JobService::Client>(MakeJobService(control));
-  return [&control, names, jobs](const rpc::Peer& peer) -> capnp::Capability::Client {
-    return kj::heap<MasterServiceImpl>(control, *names, *jobs, peer);
+  return [&control, rights = std::make_shared<const CallRights>()](const rpc::Peer& peer) -> capnp::Capability::Client {
+    auto master = kj::heap<MasterServiceImpl>(control, MakeNameService(control, peer.identity),
+                                              MakeJobService(control, peer.identity), peer);
+    return Guarded(kj::mv(master), peer.identity, rights);
   };
 }
 

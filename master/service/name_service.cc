@@ -21,7 +21,8 @@ constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its pa
 
 class NameServiceImpl final : public dfs::wire::NameService::Server {
  public:
-  explicit NameServiceImpl(Control& control) : control_(control) {}
+  NameServiceImpl(Control& control, const tls::PeerIdentity& peer)
+      : control_(control), user_(peer.user()), subject_(tls::SubjectOf(peer)) {}
 
   kj::Promise<void> stat(StatContext context) override {
     const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
@@ -67,8 +68,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
     auto results = context.getResults();
     Write(status, results.initStatus());
+    const tls::Grant grant = control_.GrantTo(subject_);
     auto out = results.initBlocks(static_cast<unsigned>(count));
-    for (unsigned i = 0; i < count; ++i) Write(blocks[i], control_.nodes(), asker, out[i]);
+    for (unsigned i = 0; i < count; ++i) Write(blocks[i], control_.nodes(), asker, grant, out[i]);
     results.setMore(count < blocks.size());
     return kj::READY_NOW;
   }
@@ -78,7 +80,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const auto params = context.getParams();
     Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
     Step step = control_.Begin();
-    Require(files().MakeDirectory(ToString(params.getPath()), ToString(params.getOwner()), step.now, &step.batch));
+    Require(files().MakeDirectory(ToString(params.getPath()), Owner(params.getOwner()), step.now, &step.batch));
     return control_.Finish(std::move(step));
   }
 
@@ -126,7 +128,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
                               : static_cast<std::uint32_t>(control_.config().default_replication);
     options.block_size = params.getBlockSize() != 0 ? params.getBlockSize() : control_.config().default_block_size;
     options.overwrite = params.getOverwrite();
-    options.owner = ToString(params.getOwner());
+    options.owner = Owner(params.getOwner());
     options.writer = ToString(params.getWriter());
     Require(CheckLength("create a file: its owner", options.owner, kLongestName));
     Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
@@ -335,11 +337,18 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   FileSystem& files() { return control_.files(); }
   const dfs::Namespace& names() { return control_.files().names(); }
 
+  // Returns the user whose a new file is; `said` is what the call says.
+  [[nodiscard]] std::string Owner(capnp::Text::Reader said) const { return user_.empty() ? ToString(said) : user_; }
+
   Control& control_;
+  const std::string user_;     // empty without TLS
+  const std::string subject_;  // of tokens
 };
 
 }  // namespace
 
-dfs::wire::NameService::Client MakeNameService(Control& control) { return kj::heap<NameServiceImpl>(control); }
+dfs::wire::NameService::Client MakeNameService(Control& control, const tls::PeerIdentity& peer) {
+  return kj::heap<NameServiceImpl>(control, peer);
+}
 
 }  // namespace millrace::master

@@ -1,12 +1,14 @@
-// NameService serves the calls of clients and tasks about the file system (base/protocol/name.capnp). Thread rule: the
-// control thread; `control` outlives every connection.
+// NameService serves the calls of one client or task about the file system (base/protocol/name.capnp). With TLS, what
+// it makes is the user's whose certificate the peer has shown, whatever the call says. Thread rule: the control thread;
+// `control` outlives every connection.
 #pragma once
 
 #include "base/protocol/name.capnp.h"
+#include "base/tls/peer_identity.h"
 
 namespace millrace::master {
 
 class Control;
-[[nodiscard]] dfs::wire::NameService::Client MakeNameService(Control& control);
+[[nodiscard]] dfs::wire::NameService::Client MakeNameService(Control& control, const tls::PeerIdentity& peer = {});
 
 }  // namespace millrace::master

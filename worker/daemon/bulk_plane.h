@@ -32,6 +32,7 @@ class BulkPlane final : public DataPlane {
                                                         shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId job) const override;
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
+  void UseTokenKey(std::string key) override { blocks_.UseTokenKey(std::move(key)); }
 
  private:
   net::BulkServer& server_;

@@ -48,11 +48,12 @@ int Fail(const Status& why, int status) {
 }
 
 // Each fetch makes a connection of its own, since executables are fetched only once in a while.
-FetchFile FetchFrom(const WorkerConfig& config) {
-  return [master = config.master, directory = config.directory](
+FetchFile FetchFrom(const WorkerConfig& config, const std::shared_ptr<tls::Credentials>& credentials) {
+  return [master = config.master, directory = config.directory, credentials](
              const std::string& path, const std::function<bool(std::string_view)>& sink) -> Status {
     dfs::ClientOptions options;
     options.master = master;
+    options.credentials = credentials;
     options.patience = options.call_timeout;  // so that a restarted master costs no attempt
     MILLRACE_ASSIGN(options.cluster, ReadClusterOf(directory));
     options.cluster_advice = "it is that of this worker";
@@ -62,7 +63,8 @@ FetchFile FetchFrom(const WorkerConfig& config) {
   };
 }
 
-ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, const std::string& logs) {
+ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, const std::string& logs,
+                       const std::shared_ptr<tls::Credentials>& credentials) {
   ProcessLimits limits;
   limits.minder = minder;
   limits.logs_directory = logs;
@@ -70,7 +72,23 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, co
   limits.warm_idle = config.warm_idle * kj::MICROSECONDS;
   limits.start_timeout = config.task_start_timeout * kj::MICROSECONDS;
   limits.memory_limit = config.task_memory_bound;
+  if (credentials != nullptr) {
+    limits.credentials = [credentials](const std::string& user) {
+      return credentials->ForTask(user, SystemClock().Now());
+    };
+  }
   return limits;
+}
+
+Result<std::shared_ptr<tls::Credentials>> LoadCredentials(const WorkerConfig& config, const Log& log) {
+  const std::string warning = tls::WarningOf(config.tls, config.bind);
+  if (!warning.empty()) log->warn("{}", warning);
+  MILLRACE_ASSIGN(auto credentials, tls::LoadIfGiven(config.tls, log));
+  if (credentials != nullptr && credentials->self().role != tls::Role::kWorker) {
+    return Invalid(config.tls.certificate + " is the certificate of " + ToText(credentials->self()) +
+                   ", and a worker needs one of a worker (millrace ca issue DIR worker:NAME)");
+  }
+  return credentials;
 }
 
 Status ResolveMemoryLimit(WorkerConfig* config) {
@@ -83,12 +101,13 @@ Status ResolveMemoryLimit(WorkerConfig* config) {
   return Status::Ok();
 }
 
-net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::string& storage,
-                                     std::uint64_t descriptors) {
+net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::string& storage, std::uint64_t descriptors,
+                                     std::shared_ptr<tls::Credentials> credentials) {
   net::BulkServerOptions options;
   options.bind = config.bind;
   options.port = static_cast<std::uint16_t>(config.port);
   options.local_socket = "millrace-" + storage;
+  options.credentials = std::move(credentials);
   // A connection that is served takes descriptors of files, too, so half of them are for connections.
   const std::size_t room = daemon::ConnectionsFor(descriptors);
   options.max_connections = static_cast<unsigned>(config.max_connections == 0 ? std::min<std::size_t>(room / 2, 4096)
@@ -204,6 +223,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   Random random(SeedFromSystem());
+  MILLRACE_ASSIGN(const auto credentials, LoadCredentials(config, log));
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Acquire(config.directory, random));
   MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes));
   MILLRACE_ASSIGN(const auto directories,
@@ -223,16 +243,16 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   MILLRACE_ASSIGN(const auto blocks, OpenBlocks(config, directories, clock.Now(), failing, log));
   rpc::ThreadBackground disk(mailbox, "agent-disk"), fetches(mailbox, "agent-fetch"), checks(mailbox, "agent-check"),
       scrubbing(mailbox, "agent-scrub");
-  net::BulkServer server(ServerOptions(config, storage.id(), descriptors), log);
+  net::BulkServer server(ServerOptions(config, storage.id(), descriptors, credentials), log);
   const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
                                   .stall = config.copy_stall};
   BulkPlane plane(server, *blocks, mailbox, disk, copy, log);
   MILLRACE_TRY(server.Start());
-  MILLRACE_ASSIGN(const auto executables,
-                  ExecutableCache::Open(config.directory, config.executable_cache, FetchFrom(config), fetches, log));
+  MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,
+                                                                FetchFrom(config, credentials), fetches, log));
   ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer},
-                       LimitsOf(config, minder, files->logs_directory()), log);
-  rpc::TcpDialer dialer(io.provider->getNetwork());
+                       LimitsOf(config, minder, files->logs_directory(), credentials), log);
+  rpc::TcpDialer dialer(io.provider->getNetwork(), credentials);
   const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
   auto agent = std::make_unique<WorkerAgent>(
       AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock}, config,

@@ -1,6 +1,7 @@
 #include "client/compare/live/local_arena.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -50,6 +51,7 @@ Status CopyCluster(const std::string& from, const std::string& to) {
 }  // namespace
 
 Result<std::unique_ptr<Arena>> LocalArena::Make(LiveOptions options) {
+  ::unsetenv(tls::kTlsEnvironment);  // for the jobs that it starts: its clusters have no TLS
   MILLRACE_ASSIGN(const LiveWorkload workload, LoadLive(options, options.overrides.seed.value_or(1), {}, kRoot));
   const sim::ClusterSpec& cluster = workload.file.cluster;
   if (cluster.nodes.size() > kMostNodes)
@@ -92,6 +94,7 @@ Result<local::ClusterOptions> LocalArena::OptionsOf(const std::string& directory
 cli::Invocation LocalArena::At(const local::LocalCluster& cluster) const {
   cli::Invocation invocation = options_.invocation;
   invocation.master = cluster.address(), invocation.cluster.clear(), invocation.known_clusters.clear();
+  invocation.tls.clear();
   return invocation;
 }
 

@@ -41,7 +41,7 @@ inline StorageAccess TaskStorage(TaskFiles& files, const std::string& directory)
   access.ticks = [&files] { return files.ticks; };
   access.read_block = [&files](const dfs::LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros,
                                const dfs::BadReplica&, const std::function<bool(std::string_view)>& sink,
-                               dfs::ReadSource* source) -> Status {
+                               dfs::ReadSource* source, const std::shared_ptr<tls::Credentials>&) -> Status {
     const auto found = files.remote.find(block.id);
     if (found == files.remote.end()) return Unavailable("no replica answers");
     *source = dfs::ReadSource::kRemote;

@@ -53,10 +53,13 @@ class Told {
 };
 
 struct Node {
-  Node(NodeId id, std::unique_ptr<BlockStore> blocks, Micros idle) : store(std::move(blocks)) {
+  Node(NodeId id, std::unique_ptr<BlockStore> blocks, Micros idle,
+       std::shared_ptr<tls::Credentials> credentials = nullptr)
+      : store(std::move(blocks)) {
     net::BulkServerOptions options;
     options.bind = "127.0.0.1";
     options.idle_timeout = idle;
+    options.credentials = std::move(credentials);
     options.local_socket = "millrace-block-test-" + std::to_string(SeedFromSystem());
     server = std::make_unique<net::BulkServer>(options, MakeSilentLog());
     block_server = std::make_unique<BlockServer>(*server, *store, told.Observer(), MakeSilentLog());

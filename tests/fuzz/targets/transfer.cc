@@ -15,7 +15,7 @@ std::vector<std::string> millrace::fuzz::Seeds() {
           std::string(1, 1) + dfs::Encode(dfs::ReadRequest{1, 2, 3}),
           std::string(1, 2) + dfs::EncodeCrc(99),
           std::string(1, 3) + dfs::Encode(dfs::FinishRequest{1, 2}),
-          std::string(1, 4) + dfs::EncodeBlockId(8),
+          std::string(1, 4) + dfs::Encode(dfs::OpenRequest{8, "token"}),
           std::string(1, 5) + dfs::Encode(dfs::BlockChunks{70'000, {1, 2}}),
           std::string(1, 6) + dfs::EncodeAck({.length = 5, .finished = true, .failure = {}, .failed_nodes = {}}),
           std::string(1, 7) + dfs::EncodeAck(bad)};
@@ -40,7 +40,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::RoundTrip(bytes, dfs::DecodeFinishRequest, encode, "a request to finish");
       break;
     case 4:
-      fuzz::RoundTrip(bytes, dfs::DecodeBlockId, dfs::EncodeBlockId, "a block");
+      fuzz::RoundTrip(
+          bytes, dfs::DecodeOpenRequest, [](const dfs::OpenRequest& request) { return dfs::Encode(request); },
+          "a block");
       break;
     case 5:
       fuzz::RoundTrip(bytes, dfs::DecodeBlockChunks, encode, "a block's checksums");

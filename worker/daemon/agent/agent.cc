@@ -7,6 +7,7 @@
 #include "base/cluster_id.h"
 #include "base/release.h"
 #include "base/rpc/status_codec.h"
+#include "base/tls/token.h"
 #include "base/units.h"
 #include "dfs/wire/block_name.h"
 #include "worker/daemon/agent/attempt_watch.h"
@@ -209,6 +210,8 @@ void WorkerAgent::Registered(NodeId node, master::wire::WorkerSettings::Reader s
     if (const AttemptId id = FromWire(attempt); meant(id)) session_.reports().Drop(id);
   }
   for (const std::uint32_t job : settings.getForgotten()) ForgetJob(JobId{job});
+  if (const auto key = settings.getTokenKey().asChars(); key.size() == tls::TokenKey::kBytes)
+    parts_.plane.UseTokenKey({key.begin(), key.size()});
   if (on_registered_) on_registered_(node);
 }
 

@@ -49,6 +49,9 @@ class DataPlane {
   // Returns what the copies of the job, or else those of all jobs, have measured of the network (shuffle::FetchMeter).
   [[nodiscard]] virtual shuffle::FetchMeter::Figures FetchFigures(JobId job) const = 0;
   virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) = 0;
+  // Has readers of blocks show tokens by this key from now on (base/tls/token.h). Nothing is read before the first call
+  // of a worker with TLS; without TLS it is never made.
+  virtual void UseTokenKey(std::string /*key*/) {}
 };
 
 }  // namespace millrace::worker

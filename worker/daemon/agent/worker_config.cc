@@ -93,6 +93,7 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   DeclareLogOptions(&options, &config->log);
   options.Text("health.listen", &config->health_listen, "",
                "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
+  tls::DeclareTlsOptions(options, &config->tls);
   return options;
 }
 
@@ -101,7 +102,7 @@ Status CheckWorkerConfig(const WorkerConfig& config) {
   if (config.master.find(':') == std::string::npos) {
     return Invalid("worker.master \"" + config.master + "\" is not host:port");
   }
-  return Status::Ok();
+  return tls::CheckTlsFiles(config.tls);
 }
 
 }  // namespace millrace::worker

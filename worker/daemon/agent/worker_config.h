@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/tls/tls_files.h"
 
 namespace millrace::worker {
 
@@ -38,6 +39,7 @@ struct WorkerConfig {
   std::uint64_t log_bytes = 0;
   LogOptions log;
   std::string health_listen;
+  tls::TlsFiles tls;
   std::int64_t warm_processes = 0;
   Micros warm_idle = 0;
   std::int64_t copy_connections = 0;

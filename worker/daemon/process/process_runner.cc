@@ -68,13 +68,16 @@ void ProcessRunner::Start(Work work) {
 
   const TaskProcess::Events events{[this, serial](task::wire::FromTask::Reader message) { Message(serial, message); },
                                    [this, serial](const std::string& how) { Ended(serial, how); }};
-  const Status made = MakeDirectories(directory);
   const SpawnSpec spec{.minder = limits_.minder,
                        .executable = found->second.executable,
                        .arguments = {"--millrace-task"},
                        .output = process.log,
                        .memory_limit = limits_.memory_limit,
                        .mark = MarkOf(serial)};
+  OwnedMessage<task::wire::ToTask> hello;
+  hello.builder().setSetUp(found->second.set_up.reader());
+  Status made = MakeDirectories(directory);
+  if (made.ok()) made = GiveCredentials(hello.builder().getSetUp());
   auto started = made.ok() ? TaskProcess::Start(loop_, spec, events) : Result<kj::Own<TaskProcess>>(made);
   if (!started.ok()) {
     process.state = ProcessState::kEnding;
@@ -82,13 +85,21 @@ void ProcessRunner::Start(Work work) {
     return;
   }
   process.process = std::move(*started);
-  OwnedMessage<task::wire::ToTask> hello;
-  hello.builder().setSetUp(found->second.set_up.reader());
   process.process->Send(std::move(hello));
   After(limits_.start_timeout, serial, [](Process& late) {
     if (late.state == ProcessState::kStarting)
       late.process->Kill("the task process was not ready within task.start_timeout");
   });
+}
+
+Status ProcessRunner::GiveCredentials(task::wire::SetUp::Builder set_up) const {
+  if (!limits_.credentials) return Status::Ok();
+  MILLRACE_ASSIGN(const tls::CredentialTexts texts, limits_.credentials(set_up.getJob().getOwner().cStr()));
+  auto credentials = set_up.initCredentials();
+  credentials.setAuthorities(texts.authorities);
+  credentials.setCertificate(texts.own.certificate);
+  credentials.setKey(texts.own.key);
+  return Status::Ok();
 }
 
 ProcessRunner::Process* ProcessRunner::Find(std::uint64_t serial) {

@@ -7,6 +7,7 @@
 #include <kj/async.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/rpc/task_group.h"
+#include "base/tls/credentials.h"
 #include "worker/daemon/process/task_process.h"
 #include "worker/daemon/process/task_runner.h"
 
@@ -27,6 +29,8 @@ struct ProcessLimits {
   kj::Duration warm_idle = 60 * kj::SECONDS;
   kj::Duration start_timeout = 60 * kj::SECONDS;  // for a process to be ready
   std::uint64_t memory_limit = 0;                 // RLIMIT_DATA; 0: none
+  // Returns what a process is given to act for a user; null without TLS.
+  std::function<Result<tls::CredentialTexts>(const std::string& user)> credentials = {};
 };
 
 class ProcessRunner final : public TaskRunner {
@@ -68,6 +72,8 @@ class ProcessRunner final : public TaskRunner {
 
   void Run(Work work);
   void Start(Work work);
+  // Gives it credentials of its own, since those of an earlier process may end before it does.
+  Status GiveCredentials(task::wire::SetUp::Builder set_up) const;
   Process* Find(std::uint64_t serial);
   void Message(std::uint64_t serial, task::wire::FromTask::Reader message);
   void Ready(Process& process, const std::string& error);

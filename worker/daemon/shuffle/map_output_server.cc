@@ -61,7 +61,7 @@ Awaitable<bool> MapOutputServer::Impl::Serve(std::shared_ptr<Wire> wire, std::st
   Status status = co_await wire->WriteReply({});
   if (!status.ok()) co_return false;
   const auto pump = std::make_shared<SegmentPump>(std::move(items));
-  auto step = [pump](int socket) { return pump->Step(socket); };
+  auto step = [pump](net::Outlet& outlet) { return pump->Step(outlet); };
   status = co_await wire->Pump(step);
   if (!status.ok()) log->debug("a fetch of map outputs ended early: {}", status.message());
   co_return status.ok();

@@ -1,18 +1,9 @@
 #include "worker/daemon/shuffle/segment_pump.h"
 
-#include <sys/sendfile.h>
-#include <sys/socket.h>
-
-#include <algorithm>
-#include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace millrace::shuffle {
-namespace {
-
-constexpr std::uint64_t kMaxSend = std::uint64_t{1} << 30;  // sendfile sends at most 2 GiB at once
-
-}  // namespace
 
 SegmentPump::SegmentPump(std::vector<Answer> items) : items_(std::move(items)) {
   MILLRACE_CHECK(!items_.empty(), "a fetch names at least one attempt");
@@ -27,38 +18,31 @@ void SegmentPump::Load() {
   end_ = at_ + header.segment.length;
 }
 
-Result<bool> SegmentPump::SendHeader(int socket) {
+Result<bool> SegmentPump::SendHeader(net::Outlet& outlet) {
   const bool more = end_ > at_ || item_ + 1 < items_.size();
   while (header_sent_ < header_.size()) {
-    const ssize_t n = ::send(socket, header_.data() + header_sent_, header_.size() - header_sent_,
-                             MSG_NOSIGNAL | (more ? MSG_MORE : 0));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) return false;
-    if (n < 0) return FromErrno(errno, "send a segment header");
-    header_sent_ += static_cast<std::size_t>(n);
+    MILLRACE_ASSIGN(const std::size_t n, outlet.Send(std::string_view(header_).substr(header_sent_), more));
+    if (n == 0) return false;
+    header_sent_ += n;
   }
   return true;
 }
 
-Result<bool> SegmentPump::SendBytes(int socket) {
+Result<bool> SegmentPump::SendBytes(net::Outlet& outlet) {
   while (at_ < end_) {
     const ServedRun& run = *items_[item_].run;
-    auto offset = static_cast<off_t>(at_);
-    const ssize_t n = ::sendfile(socket, run.file.get(), &offset, std::min(end_ - at_, kMaxSend));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) return false;
-    if (n < 0) return FromErrno(errno, "send " + run.path);
-    if (n == 0) return Corrupt("send " + run.path + ": it ends at byte " + std::to_string(at_) + ", within a segment");
-    at_ += static_cast<std::uint64_t>(n);
+    MILLRACE_ASSIGN(const std::size_t n, outlet.SendFile(run.file.get(), at_, end_ - at_, run.path));
+    if (n == 0) return false;
+    at_ += n;
   }
   return true;
 }
 
-Result<bool> SegmentPump::Step(int socket) {
+Result<bool> SegmentPump::Step(net::Outlet& outlet) {
   while (true) {
-    MILLRACE_ASSIGN(const bool header_sent, SendHeader(socket));
+    MILLRACE_ASSIGN(const bool header_sent, SendHeader(outlet));
     if (!header_sent) return false;
-    MILLRACE_ASSIGN(const bool bytes_sent, SendBytes(socket));
+    MILLRACE_ASSIGN(const bool bytes_sent, SendBytes(outlet));
     if (!bytes_sent) return false;
     items_[item_].run.reset();
     if (item_ + 1 == items_.size()) return true;

@@ -1,5 +1,5 @@
-// SegmentPump sends the answer to one fetch: segment headers, and the segments' bytes by sendfile from the page cache
-// to the socket. Thread rule: one thread at a time; Step is for a disk thread.
+// SegmentPump sends the answer to one fetch: segment headers, and the segments' bytes from their files. Thread rule:
+// one thread at a time; Step is for a disk thread.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/net/outlet.h"
 #include "base/status.h"
 #include "worker/daemon/shuffle/fetch_wire.h"
 
@@ -30,13 +31,13 @@ class SegmentPump {
   };
   explicit SegmentPump(std::vector<Answer> items);
 
-  // Sends until all is sent (returns true) or the non-blocking socket takes no more (returns false).
-  Result<bool> Step(int socket);
+  // Sends until the outlet has taken all (returns true) or takes no more for now (returns false).
+  Result<bool> Step(net::Outlet& outlet);
 
  private:
   void Load();  // loads the current item
-  Result<bool> SendHeader(int socket);
-  Result<bool> SendBytes(int socket);
+  Result<bool> SendHeader(net::Outlet& outlet);
+  Result<bool> SendBytes(net::Outlet& outlet);
 
   std::vector<Answer> items_;
   std::size_t item_ = 0;

@@ -1,0 +1,60 @@
+// Outlet: where a server sends what it streams from files. Without TLS the bytes go from the page cache to the socket
+// (sendfile); with it they are read, encrypted and sent in large pieces. Thread rule: one thread at a time, a disk
+// thread (SIGPIPE is blocked there).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "base/tls/session.h"
+
+namespace millrace::net {
+
+class Outlet {
+ public:
+  virtual ~Outlet() = default;
+  // Takes as many of the bytes as it can without waiting for the peer, and returns how many; 0: none for now. `more`
+  // says that others follow at once.
+  virtual Result<std::size_t> Send(std::string_view bytes, bool more) = 0;
+  // Does the same with bytes [offset, offset + size) of a file. Returns kCorrupt if the file ends at `offset`. `what`
+  // serves messages. Requires: `size` is not 0.
+  virtual Result<std::size_t> SendFile(int file, std::uint64_t offset, std::uint64_t size, std::string_view what) = 0;
+  // Returns true if all that was taken is on its way; false if the peer takes no more for now.
+  virtual Result<bool> Flush() = 0;
+};
+
+class SocketOutlet final : public Outlet {
+ public:
+  explicit SocketOutlet(int socket) : socket_(socket) {}  // Requires: it is non-blocking, here and below
+  Result<std::size_t> Send(std::string_view bytes, bool more) override;
+  Result<std::size_t> SendFile(int file, std::uint64_t offset, std::uint64_t size, std::string_view what) override;
+  Result<bool> Flush() override { return true; }
+
+ private:
+  const int socket_;
+};
+
+class TlsOutlet final : public Outlet {
+ public:
+  // Requires: the session's handshake is done, and nobody else uses it before all is flushed.
+  TlsOutlet(int socket, tls::Session& session) : socket_(socket), session_(session) {}
+  Result<std::size_t> Send(std::string_view bytes, bool more) override;
+  Result<std::size_t> SendFile(int file, std::uint64_t offset, std::uint64_t size, std::string_view what) override;
+  Result<bool> Flush() override;
+
+ private:
+  Result<bool> MakeRoom();
+  Status Take(std::string_view bytes);
+
+  SocketOutlet socket_;
+  tls::Session& session_;
+  std::string unsent_;  // encrypted
+  std::size_t sent_ = 0;
+  std::unique_ptr<char[]> buffer_;
+};
+
+}  // namespace millrace::net

@@ -1,0 +1,116 @@
+#include "base/tls/authority.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "base/tls/put_file.h"
+
+namespace millrace::tls {
+namespace {
+
+constexpr const char* kCertificate = "/ca.pem";
+constexpr const char* kKey = "/ca-key.pem";
+
+Status MakePrivateDirectory(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) == 0) return Status::Ok();
+  MILLRACE_TRY(MakeDirectories(path));
+  return ::chmod(path.c_str(), 0700) == 0 ? Status::Ok() : FromErrno(errno, "make " + Quote(path));
+}
+
+Result<IssuedFiles> FactsOf(std::string name, std::string directory, const std::string& certificate) {
+  MILLRACE_ASSIGN(const CertificateFacts facts, ReadFacts(certificate, directory));
+  return IssuedFiles{std::move(name), std::move(directory), facts.until};
+}
+
+}  // namespace
+
+Result<Authority> Authority::Init(const std::string& directory, const Validity& validity) {
+  MILLRACE_TRY(MakePrivateDirectory(directory));
+  for (const char* file : {kKey, kCertificate}) {
+    if (::access((directory + file).c_str(), F_OK) == 0)
+      return Exists(directory + file + " is there already; what it has issued would be worthless without it");
+  }
+  MILLRACE_ASSIGN(KeyPair pair, MakeAuthority(validity));
+  MILLRACE_TRY(PutFile(directory + kKey, pair.key, kForOwner, false));
+  MILLRACE_TRY(PutFile(directory + kCertificate, pair.certificate, kForAll, false));
+  return Authority(directory, std::move(pair));
+}
+
+Result<Authority> Authority::Open(const std::string& directory) {
+  const auto read = [&directory](const char* name) -> Result<std::string> {
+    Result<std::string> text = ReadWholeFile(directory + name);
+    if (text.status().code() == StatusCode::kNotFound)
+      return NotFound(directory + " has no" + std::string(name).replace(0, 1, " ") +
+                      "; make an authority by `millrace ca init " + directory + "`");
+    return text;
+  };
+  KeyPair pair;
+  MILLRACE_ASSIGN(pair.certificate, read(kCertificate));
+  MILLRACE_ASSIGN(pair.key, read(kKey));
+  return Authority(directory, std::move(pair));
+}
+
+std::string Authority::DirectoryOf(const PeerIdentity& identity) const {
+  std::string name = ToText(identity);
+  if (const std::size_t colon = name.find(':'); colon != name.npos) name[colon] = '-';
+  return directory_ + "/" + name;
+}
+
+// The key comes before the certificate, and the authority's certificate before both: a reader that looks in between
+// finds a pair that does not fit, keeps the old one and looks again.
+Result<IssuedFiles> Authority::Put(const PeerIdentity& identity, const KeyPair& pair, bool with_key,
+                                   bool replace) const {
+  const std::string directory = DirectoryOf(identity);
+  MILLRACE_TRY(MakePrivateDirectory(directory));
+  MILLRACE_TRY(PutFile(directory + "/ca.pem", pair_.certificate, kForAll, replace));
+  if (with_key) MILLRACE_TRY(PutFile(directory + "/key.pem", pair.key, kForOwner, replace));
+  MILLRACE_TRY(PutFile(directory + "/cert.pem", pair.certificate, kForAll, replace));
+  return FactsOf(ToText(identity), directory, pair.certificate);
+}
+
+Result<IssuedFiles> Authority::Issue(const PeerIdentity& identity, const Validity& validity, bool replace) {
+  if (!replace && ::access((DirectoryOf(identity) + "/cert.pem").c_str(), F_OK) == 0) {
+    return Exists(DirectoryOf(identity) + " has a certificate of " + ToText(identity) +
+                  "; `millrace ca renew` makes a new one for the same key, --force one with a new key");
+  }
+  MILLRACE_ASSIGN(const KeyPair pair, tls::Issue(pair_, identity, validity));
+  return Put(identity, pair, true, true);
+}
+
+Result<IssuedFiles> Authority::Renew(const PeerIdentity& identity, const Validity& validity, bool new_key) {
+  const std::string directory = DirectoryOf(identity);
+  Result<std::string> key = ReadWholeFile(directory + "/key.pem");
+  if (key.status().code() == StatusCode::kNotFound)
+    return NotFound(directory + " has no key.pem; `millrace ca issue` makes a certificate with a new key");
+  MILLRACE_TRY(key.status());
+  MILLRACE_ASSIGN(const KeyPair pair, tls::Issue(pair_, identity, validity, new_key ? std::string() : *key));
+  return Put(identity, pair, new_key, true);
+}
+
+Result<IssuedFiles> Authority::RenewOwn(const Validity& validity) {
+  MILLRACE_ASSIGN(pair_, RenewAuthority(pair_, validity));
+  MILLRACE_TRY(PutFile(directory_ + kCertificate, pair_.certificate, kForAll, true));
+  return own();
+}
+
+Result<std::vector<PeerIdentity>> Authority::List() const {
+  MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(directory_));
+  std::vector<PeerIdentity> issued;
+  for (std::string name : names) {
+    if (::access((directory_ + "/" + name + "/cert.pem").c_str(), F_OK) != 0) continue;
+    if (const std::size_t dash = name.find('-'); dash != name.npos) name[dash] = ':';
+    const Result<PeerIdentity> identity = ParseIdentity(name);
+    if (identity.ok()) issued.push_back(*identity);
+  }
+  return issued;
+}
+
+Result<IssuedFiles> Authority::own() const { return FactsOf("authority", directory_, pair_.certificate); }
+
+}  // namespace millrace::tls

@@ -1,0 +1,30 @@
+// Context: the settings of OpenSSL for the connections that are made with one state of the credentials; for the bodies
+// of this folder. Thread rule: any thread once it is made.
+#pragma once
+
+#include "base/status.h"
+#include "base/tls/credentials.h"
+#include "base/tls/openssl.h"
+#include "base/tls/peer_identity.h"
+
+namespace millrace::tls {
+
+class Context {
+ public:
+  static Result<std::shared_ptr<const Context>> Make(CredentialTexts texts);
+
+  [[nodiscard]] SSL_CTX* get() const { return context_.get(); }
+  [[nodiscard]] const CredentialTexts& texts() const { return texts_; }
+  [[nodiscard]] const PeerIdentity& self() const { return self_; }
+
+ private:
+  Context() = default;
+  Status Believe();
+  Status Show();
+
+  CredentialTexts texts_;
+  PeerIdentity self_;
+  OwnContext context_;
+};
+
+}  // namespace millrace::tls

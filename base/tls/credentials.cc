@@ -1,0 +1,115 @@
+#include "base/tls/credentials.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "base/file.h"
+#include "base/tls/context.h"
+
+namespace millrace::tls {
+namespace {
+
+constexpr Micros kTaskValidity = 365 * 24 * kHour;
+
+// What tells one state of a file from another.
+struct FileStamp {
+  std::int64_t seconds = 0, nanoseconds = 0, size = -1;
+  std::uint64_t inode = 0;
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+using Stamps = std::array<FileStamp, 3>;
+
+FileStamp StampOf(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return {};
+  return {found.st_mtim.tv_sec, found.st_mtim.tv_nsec, found.st_size, found.st_ino};
+}
+
+Stamps StampsOf(const TlsFiles& files) { return {StampOf(files.ca), StampOf(files.certificate), StampOf(files.key)}; }
+
+Result<std::shared_ptr<const Context>> Read(const TlsFiles& files) {
+  CredentialTexts texts;
+  MILLRACE_ASSIGN(texts.authorities, ReadWholeFile(files.ca));
+  MILLRACE_ASSIGN(texts.own.certificate, ReadWholeFile(files.certificate));
+  MILLRACE_ASSIGN(texts.own.key, ReadWholeFile(files.key));
+  Result<std::shared_ptr<const Context>> made = Context::Make(std::move(texts));
+  if (!made.ok()) return made.status().Within("TLS by " + files.ca + ", " + files.certificate + ", " + files.key);
+  return made;
+}
+
+}  // namespace
+
+struct Credentials::Impl {
+  const TlsFiles files;  // not given: they came as texts
+  const Log log;
+  std::mutex mutex;
+  Stamps stamps;  // the mutex guards this and the next
+  std::shared_ptr<const Context> context;
+
+  std::shared_ptr<const Context> Current() {
+    const std::lock_guard lock(mutex);
+    if (files.given()) LookAgain();
+    return context;
+  }
+
+  void LookAgain() {
+    const Stamps now = StampsOf(files);
+    if (now == stamps) return;
+    stamps = now;  // a broken state is told of once
+    Result<std::shared_ptr<const Context>> made = Read(files);
+    if (made.ok()) {
+      context = std::move(*made);
+      log->info("the certificate of {} was renewed: {}", ToText(context->self()), files.certificate);
+    } else {
+      log->error("{}; the certificate that was read before stays in force", made.status().message());
+    }
+  }
+};
+
+Credentials::Credentials(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Credentials::~Credentials() = default;
+
+Result<std::shared_ptr<Credentials>> Credentials::Load(TlsFiles files, Log log) {
+  const Stamps stamps = StampsOf(files);
+  MILLRACE_ASSIGN(auto context, Read(files));
+  std::unique_ptr<Impl> impl(new Impl{std::move(files), std::move(log), {}, stamps, std::move(context)});
+  return std::shared_ptr<Credentials>(new Credentials(std::move(impl)));
+}
+
+Result<std::shared_ptr<Credentials>> Credentials::From(const CredentialTexts& texts) {
+  MILLRACE_ASSIGN(auto context, Context::Make(texts));
+  std::unique_ptr<Impl> impl(new Impl{{}, MakeSilentLog(), {}, {}, std::move(context)});
+  return std::shared_ptr<Credentials>(new Credentials(std::move(impl)));
+}
+
+std::shared_ptr<const Context> Credentials::Current() { return impl_->Current(); }
+
+PeerIdentity Credentials::self() { return Current()->self(); }
+
+Result<CredentialTexts> Credentials::ForTask(const std::string& user, Micros now) {
+  const std::shared_ptr<const Context> ours = Current();
+  CredentialTexts texts;
+  texts.authorities = ours->texts().authorities;
+  MILLRACE_ASSIGN(texts.own, IssueToTask(ours->texts().own, user, {now, kTaskValidity}));
+  return texts;
+}
+
+Result<std::shared_ptr<Credentials>> CredentialsOfUser() {
+  const char* directory = std::getenv(kTlsEnvironment);
+  Result<std::shared_ptr<Credentials>> loaded =
+      LoadIfGiven(TlsFilesIn(directory == nullptr ? "" : directory), MakeSilentLog());
+  if (!loaded.ok()) return loaded.status().Within("--tls or MILLRACE_TLS");
+  return loaded;
+}
+
+Result<std::shared_ptr<Credentials>> LoadIfGiven(const TlsFiles& files, const Log& log) {
+  if (!files.given()) return std::shared_ptr<Credentials>();
+  return Credentials::Load(files, log);
+}
+
+}  // namespace millrace::tls

@@ -1,0 +1,59 @@
+// Credentials: what a process shows to its peers and whom it believes. One that comes from files is read again when
+// they change, so that a renewed certificate is used from the next connection on; connections that are open go on. A
+// new file that is broken, or does not fit the others, is logged, and the old ones stay in force.
+//
+// TLS 1.3 with AES-GCM, both sides with certificates. A peer is believed if the chain of its certificate ends at an
+// authority of ours and says nothing that its issuer may not say (certificates.h). Host names play no part: roles do.
+// Thread rule: any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "base/tls/certificates.h"
+#include "base/tls/peer_identity.h"
+#include "base/tls/tls_files.h"
+
+namespace millrace::tls {
+
+// Credentials as texts, in PEM.
+struct CredentialTexts {
+  std::string authorities;
+  KeyPair own;
+};
+
+class Context;  // session.h
+
+class Credentials {
+ public:
+  // Reads the files. Returns kIo, kCorrupt or kInvalid, with the file, if they cannot be used.
+  static Result<std::shared_ptr<Credentials>> Load(TlsFiles files, Log log);
+  static Result<std::shared_ptr<Credentials>> From(const CredentialTexts& texts);
+  ~Credentials();
+
+  // Returns what the next connection uses. It looks at the files, so it may wait for a disk, though seldom for long.
+  [[nodiscard]] std::shared_ptr<const Context> Current();
+  [[nodiscard]] PeerIdentity self();  // what our certificate says
+  // Returns the credentials for a task of this user, which last as long as ours, a year at most. Requires: ours are a
+  // worker's.
+  [[nodiscard]] Result<CredentialTexts> ForTask(const std::string& user, Micros now);
+
+ private:
+  struct Impl;
+  explicit Credentials(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Names the directory of a user's files (TlsFilesIn). Commands and what they start read it; empty or not set: no TLS.
+inline constexpr const char* kTlsEnvironment = "MILLRACE_TLS";
+
+// Returns what the files of that directory hold, or null.
+[[nodiscard]] Result<std::shared_ptr<Credentials>> CredentialsOfUser();
+
+// Returns the credentials that the files hold, or null if no file is named.
+[[nodiscard]] Result<std::shared_ptr<Credentials>> LoadIfGiven(const TlsFiles& files, const Log& log);
+
+}  // namespace millrace::tls

@@ -1,0 +1,44 @@
+// OpenSSL's objects with owners, and its errors as text; for the bodies of this folder. Thread rule: as OpenSSL 3: an
+// object from one thread at a time, and the queue of errors belongs to the thread.
+#pragma once
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace millrace::tls {
+
+template <auto kFree>
+struct Freed {
+  template <class T>
+  void operator()(T* object) const {
+    kFree(object);
+  }
+};
+using OwnBio = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+using OwnKey = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using OwnCertificate = std::unique_ptr<X509, Freed<X509_free>>;
+using OwnContext = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
+
+// Empties this thread's queue of errors. Returns the last of them as text, or "unknown error".
+[[nodiscard]] std::string TakeOpensslError();
+
+[[nodiscard]] OwnBio ReadingBio(std::string_view bytes);  // `bytes` outlives it
+// These return kCorrupt, with `what` in front, if there is no such thing in the text.
+[[nodiscard]] Result<OwnCertificate> ReadCertificate(std::string_view pem, const std::string& what);
+[[nodiscard]] Result<OwnKey> ReadKey(std::string_view pem, const std::string& what);
+[[nodiscard]] std::string ToPem(X509* certificate);
+[[nodiscard]] std::string ToPem(EVP_PKEY* key);
+// Returns the common name; empty if there is none or more than one.
+[[nodiscard]] std::string CommonNameOf(const X509* certificate);
+
+}  // namespace millrace::tls

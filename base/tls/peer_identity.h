@@ -1,0 +1,42 @@
+// PeerIdentity: who is at the other end of a connection. With TLS it is what the common name of the peer's certificate
+// says, after the certificate was found good; without TLS it is nobody in particular, and everybody may do everything.
+//
+// Common names: "master", "worker:NAME", "client:USER", and "task:USER" in the certificates that workers issue to the
+// task processes of USER's jobs. A name has 1 to 48 characters: letters, digits and . _ - @ +, the first of which is a
+// letter or a digit. Thread rule: as a value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace millrace::tls {
+
+enum class Role : std::uint8_t {
+  kAnyone,  // there is no TLS
+  kMaster,
+  kWorker,
+  kTask,  // a process that runs the code of a user's job
+  kClient,
+};
+[[nodiscard]] std::string_view NameOf(Role role);  // "worker"
+
+struct PeerIdentity {
+  Role role = Role::kAnyone;
+  std::string name;  // of the worker; of the user, for a client or a task; empty for the others
+
+  // Returns the user for whom the peer acts; empty if it is no user's client or task.
+  [[nodiscard]] std::string_view user() const {
+    return role == Role::kClient || role == Role::kTask ? std::string_view(name) : std::string_view();
+  }
+  friend bool operator==(const PeerIdentity&, const PeerIdentity&) = default;
+};
+
+// Returns the common name, "client:ann"; "anyone" without TLS. It serves messages and certificates.
+[[nodiscard]] std::string ToText(const PeerIdentity& identity);
+// Reads a common name. Returns kInvalid, with the grammar, if it is none of those above.
+[[nodiscard]] Result<PeerIdentity> ParseIdentity(std::string_view common_name);
+
+}  // namespace millrace::tls

@@ -1,0 +1,31 @@
+#include "base/tls/put_file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace millrace::tls {
+
+Status PutFile(const std::string& path, std::string_view text, int mode, bool replace) {
+  const std::string written = path + ".new";
+  if (::unlink(written.c_str()) != 0 && errno != ENOENT) return FromErrno(errno, "remove " + Quote(written));
+  MILLRACE_ASSIGN(const Fd file, OpenFile(written, O_WRONLY | O_CREAT | O_EXCL, kForOwner));
+  MILLRACE_TRY(WriteAll(file.get(), text, written));
+  if (::fchmod(file.get(), static_cast<mode_t>(mode)) != 0 || ::fsync(file.get()) != 0)
+    return FromErrno(errno, "write " + Quote(written));
+  if (::renameat2(AT_FDCWD, written.c_str(), AT_FDCWD, path.c_str(), replace ? 0 : RENAME_NOREPLACE) != 0) {
+    const int error = errno;
+    (void)::unlink(written.c_str());
+    if (error == EEXIST) return Exists(path + " is there already");
+    return FromErrno(error, "write " + Quote(path));
+  }
+  return SyncDirectory(path.substr(0, path.rfind('/')));
+}
+
+}  // namespace millrace::tls

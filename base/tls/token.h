@@ -1,0 +1,52 @@
+// Tokens: what a master lets somebody read from workers for a while. The master and its workers share a key; a token is
+// the time of its end, for whom it is, and an HMAC-SHA256 (RFC 2104) over these and the block, so that it is good for
+// one block and one user and cannot be made or changed by those who carry it.
+//
+//   u8 version (1), u64 end in seconds since the epoch, text subject, 32 bytes HMAC   (an Encoder's bytes)
+// Thread rule: any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "base/tls/peer_identity.h"
+
+namespace millrace::tls {
+
+// Returns whom a token for this peer is for: the user, for clients and tasks alike; the worker.
+[[nodiscard]] std::string SubjectOf(const PeerIdentity& peer);
+
+class TokenKey {
+ public:
+  static constexpr std::size_t kBytes = 32;
+  [[nodiscard]] static std::string MakeRandom();
+
+  explicit TokenKey(std::string key) : key_(std::move(key)) {}  // Requires: it has kBytes
+
+  [[nodiscard]] const std::string& bytes() const { return key_; }
+  [[nodiscard]] std::string MakeToken(std::uint64_t block, std::string_view subject, Micros until) const;
+  // Returns OK if the token is one for this block that has not ended and, unless `subject` is empty, is for it.
+  // Returns kInvalid with the reason otherwise.
+  [[nodiscard]] Status Check(std::string_view token, std::uint64_t block, std::string_view subject, Micros now) const;
+
+ private:
+  [[nodiscard]] std::string Sign(std::string_view said, std::uint64_t block) const;
+
+  std::string key_;
+};
+
+// What a reader is given tokens by. Without a key, as without TLS, there are none.
+struct Grant {
+  const TokenKey* key = nullptr;
+  std::string subject = {};
+  Micros until = 0;
+
+  [[nodiscard]] std::string TokenFor(std::uint64_t block) const {
+    return key == nullptr ? std::string() : key->MakeToken(block, subject, until);
+  }
+};
+
+}  // namespace millrace::tls

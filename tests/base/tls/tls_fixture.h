@@ -1,0 +1,53 @@
+// Certificates for tests, and two sessions that are joined in memory. Thread rule: the test's thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/tls/certificates.h"
+#include "base/tls/credentials.h"
+#include "base/tls/session.h"
+
+namespace millrace::tls {
+
+// An authority whose certificates are good now.
+struct TestAuthority {
+  TestAuthority() : pair(MakeAuthority({SystemClock().Now(), 24 * kHour}).value()) {}
+
+  // `age`: how long ago the certificate, which is good for a day, was issued.
+  [[nodiscard]] CredentialTexts TextsOf(const std::string& common_name, Micros age = 0) const {
+    const PeerIdentity identity = ParseIdentity(common_name).value();
+    return {pair.certificate, Issue(pair, identity, {SystemClock().Now() - age, 24 * kHour}).value()};
+  }
+  [[nodiscard]] std::shared_ptr<Credentials> Of(const std::string& common_name, Micros age = 0) const {
+    return Credentials::From(TextsOf(common_name, age)).value();
+  }
+
+  KeyPair pair;
+};
+
+struct JoinedSessions {
+  JoinedSessions(const std::shared_ptr<Credentials>& of_client, const std::shared_ptr<Credentials>& of_server,
+                 std::optional<Role> wanted = {})
+      : client(of_client->Current(), Side::kClient, "the server", wanted),
+        server(of_server->Current(), Side::kServer, "the client") {}
+
+  // Lets the two talk until neither has more to say.
+  void Handshake() {
+    for (int turn = 0; turn < 10; ++turn) {
+      client_done = client.Handshake();
+      server.Feed(client.TakeOutput());
+      server_done = server.Handshake();
+      client.Feed(server.TakeOutput());
+    }
+  }
+
+  Session client, server;
+  Result<bool> client_done = false, server_done = false;
+};
+
+}  // namespace millrace::tls

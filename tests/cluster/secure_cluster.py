@@ -1,0 +1,40 @@
+"""A cluster of real daemons with TLS, for tests and benchmarks."""
+
+import subprocess
+
+from cluster import LIMIT_SECONDS, MILLRACE, Cluster
+
+
+def ca(*args, status=0):
+    done = subprocess.run([MILLRACE, "ca", *args], capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT_SECONDS, text=True)
+    assert done.returncode == status, (args, done.returncode, done.stdout, done.stderr)
+    return done.stdout if status == 0 else done.stderr
+
+
+class SecureCluster(Cluster):
+    """Every daemon has its certificate; commands show that of the user `ann`."""
+
+    def __enter__(self):
+        ca("init", self.path("ca"))
+        ca("issue", self.path("ca"), "master", "client:ann", *[f"worker:w{n}" for n in range(self.worker_count)])
+        self.tls = self.path("ca", "client-ann")
+        return super().__enter__()
+
+    def _spawn(self, name, args):
+        own = self.path("ca", name.replace("worker", "worker-w"))
+        for option, file in (("ca", "ca"), ("certificate", "cert"), ("key", "key")):
+            args = [*args, "--set", f"tls.{option}={own}/{file}.pem"]
+        return super()._spawn(name, args)
+
+    def environment(self):
+        return {**super().environment(), "MILLRACE_TLS": self.tls, "MILLRACE_WAIT": "0s"}
+
+    def run_as(self, directory, *args, status):
+        """Runs a command with the certificate in `directory`; gives the one line of its error."""
+        before, self.tls = self.tls, directory
+        try:
+            err = self.run(*args, status=status)[1].decode()
+        finally:
+            self.tls = before
+        assert err.count("\n") == 1, err
+        return err
