@@ -121,6 +121,7 @@ struct WorkerInfo {
   done @11 :List(Task.Attempt);        # succeeded; the master has not answered the report
   failed @12 :List(Task.Attempt);      # failed; the master has not answered the report
   cluster @13 :Text;           # the cluster that the directory belongs to; a worker of another one is refused (kInvalid)
+  sandbox @14 :Text;           # the parts of the sandbox of its tasks (worker/sandbox/sandbox.h): "user, mounts"; "none"; empty: not told
 }
 
 struct WorkerSettings {

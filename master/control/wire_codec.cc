@@ -105,6 +105,7 @@ Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   facts.host = ToString(in.getHost());
   facts.port = in.getPort();
   facts.local_socket = ToString(in.getLocalSocket());
+  facts.sandbox = ToString(in.getSandbox());
   facts.rack = ToString(in.getRack());
   facts.datacenter = ToString(in.getDatacenter());
   facts.map_slots = in.getMapSlots();
@@ -113,7 +114,7 @@ Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   if (facts.storage.empty()) return Invalid("register a worker: it names no storage");
   if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots)
     return Invalid("register worker " + facts.host + ": more than 4096 slots");
-  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter}) {
+  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack, &facts.datacenter}) {
     if (text->size() > 255)
       return Invalid("register worker " + facts.host.substr(0, 64) + ": a name of more than 255 bytes");
   }
@@ -126,6 +127,7 @@ void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
   out.setHost(facts.host);
   out.setPort(facts.port);
   out.setLocalSocket(facts.local_socket);
+  out.setSandbox(facts.sandbox);
   out.setRack(facts.rack);
   out.setDatacenter(facts.datacenter);
   out.setMapSlots(facts.map_slots);
@@ -256,7 +258,7 @@ std::size_t BytesOf(const dfs::FileStatus& status) { return 96 + FieldBytes(stat
 std::size_t BytesOf(const NodeRecord& node) {
   const WorkerFacts& facts = node.facts;
   std::size_t bytes = 256;
-  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter})
+  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack, &facts.datacenter})
     bytes += FieldBytes(*text);
   return bytes;
 }

@@ -301,7 +301,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
   auto agent = std::make_unique<WorkerAgent>(
       AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock}, config,
-      WorkerIdentity{storage.id(), server.port(), "millrace-" + storage.id(), storage.cluster(), join},
+      WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
+                     confiner == nullptr ? "none" : ToText(confiner->parts())},
       Random(random.Next()), log);
   agent->OnRegistered([&config, &log, &manager](NodeId node) {
     manager.Say("node " + std::to_string(node.value) + " of the master at " + config.master);
