@@ -5,7 +5,7 @@
 //   mounts     it sees /usr, /lib, /etc, ... read-only, a /tmp and a /dev of its own, and its job's directories; no
 //              state of the worker or the master, no certificates, no blocks, no other job
 //   processes  it sees and reaches no process but its own (a process namespace): none survives its end
-//   ipc        System V objects, message queues and the host's name are its own
+//   ipc        System V objects and message queues are its own, and the host's name
 //   network    sockets reach the master, the cluster's bulk servers and no other address (socket_gate.h)
 //   filter     dangerous system calls fail with EPERM (call_filter.h)
 //   landlock   what it may read and write is also limited by Landlock (kernel 5.13 and later)

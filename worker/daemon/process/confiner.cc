@@ -88,7 +88,12 @@ Status Confiner::Probe() {
     MILLRACE_ASSIGN(failed, Try());
     if (failed.empty()) return Status::Ok();
     const std::size_t colon = failed.find(": ");
-    const auto part = sandbox::ParsePart(failed.substr(0, colon));
+    const std::string what = failed.substr(0, colon);
+    if (what == "namespaces" && sandbox::NamespacesOf(settings_, {}) != 0) {
+      for (const Part namespaced : kNamespaces) Drop(namespaced, failed.substr(colon + 2));
+      continue;
+    }
+    const auto part = sandbox::ParsePart(what);
     if (!part || !settings_.parts.Has(*part)) break;
     Drop(*part, failed.substr(colon + 2));
   }
@@ -110,10 +115,8 @@ Result<std::string> Confiner::Try() {
                        .launch = &confined->launch};
   auto spawned = Spawn(spec);
   if (!spawned.ok()) {
-    const bool namespaces = sandbox::NamespacesOf(settings_, place) != 0;
-    if (!namespaces) return spawned.status();
-    for (const Part part : kNamespaces) Drop(part, "namespaces cannot be made: " + spawned.status().message());
-    return Try();
+    if (sandbox::NamespacesOf(settings_, place) == 0) return spawned.status();
+    return "namespaces: " + spawned.status().message();
   }
   sandbox::SocketGate gate(std::move(spawned->report), confined->user, confined->peers);
   int status = 0;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -99,8 +100,21 @@ bool PlaceInherited(const Child& child) {
   _exit(127);
 }
 
+// An exec takes the capabilities of a new user namespace away from whoever is not root in it, unless they are ambient.
+bool KeepCapabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  if (syscall(SYS_capget, &header, data) != 0) return false;
+  for (__user_cap_data_struct& part : data) part.inheritable = part.permitted;
+  if (syscall(SYS_capset, &header, data) != 0) return false;
+  for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; ++capability)
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
+  return true;
+}
+
 int TaskMain(void* argument) {
   Child& child = *static_cast<Child*>(argument);
+  if ((child.namespaces & CLONE_NEWUSER) != 0 && !KeepCapabilities()) GiveUp(child, child.launcher);
   const bool ready = setpgid(0, 0) == 0 && EndWith(child.minder_pid, (child.namespaces & CLONE_NEWPID) == 0) &&
                      Limit(child) && PlaceStandard(child) && PlaceAt(child.channel, 3) && PlaceInherited(child) &&
                      UnblockSignals();

@@ -184,8 +184,8 @@ std::vector<char*> Pointers(std::vector<std::string> texts) {
 
 Status Prepare(const LaunchOrder& order, uid_t user, gid_t group) {
   MILLRACE_TRY(EnterCgroups(order));
-  if (order.user_namespace) MILLRACE_TRY(MapUser(user, group).Within("mounts: cannot map users"));
-  if (order.own_host_name && sethostname("task", 4) != 0) return Failed("ipc: cannot set the host's name");
+  if (order.user_namespace) MILLRACE_TRY(MapUser(user, group).Within("namespaces: cannot map users"));
+  if (order.own_host_name) (void)!sethostname("task", 4);  // a service manager may forbid it, and the name is no secret
   return order.own_view ? EnterView(order) : Status::Ok();
 }
 
