@@ -82,8 +82,8 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {
     for (const job::Node& node : nodes) list.Add(ToJson(node));
     return list.Close();
   }
-  std::vector<Words> rows{
-      {"NODE", "STATE", "ADDRESS", "DATACENTER", "RACK", "MAPS", "REDUCES", "BLOCKS", "USED", "FREE", "SANDBOX", "HEARD"}};
+  std::vector<Words> rows{{"NODE", "STATE", "ADDRESS", "DATACENTER", "RACK", "MAPS", "REDUCES", "BLOCKS", "USED",
+                           "FREE", "SANDBOX", "HEARD"}};
   for (const job::Node& node : nodes) {
     rows.push_back(
         {std::to_string(node.node.value), State(node), node.host + ":" + std::to_string(node.port), node.datacenter,

@@ -114,7 +114,8 @@ Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   if (facts.storage.empty()) return Invalid("register a worker: it names no storage");
   if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots)
     return Invalid("register worker " + facts.host + ": more than 4096 slots");
-  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack, &facts.datacenter}) {
+  for (const std::string* text :
+       {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack, &facts.datacenter}) {
     if (text->size() > 255)
       return Invalid("register worker " + facts.host.substr(0, 64) + ": a name of more than 255 bytes");
   }
@@ -258,7 +259,8 @@ std::size_t BytesOf(const dfs::FileStatus& status) { return 96 + FieldBytes(stat
 std::size_t BytesOf(const NodeRecord& node) {
   const WorkerFacts& facts = node.facts;
   std::size_t bytes = 256;
-  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack, &facts.datacenter})
+  for (const std::string* text :
+       {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack, &facts.datacenter})
     bytes += FieldBytes(*text);
   return bytes;
 }

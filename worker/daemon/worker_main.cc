@@ -268,9 +268,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   };
   ClusterPeers peers(config.master, local_socket, master, log);
   MILLRACE_ASSIGN(const auto confiner, OpenConfiner(config, minder, peers, log));
-  MILLRACE_ASSIGN(const auto files,
-                  DiskAttemptFiles::Open(config.directory, config.reserved_bytes,
-                                         confiner == nullptr ? std::nullopt : confiner->users()));
+  MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes,
+                                                           confiner == nullptr ? std::nullopt : confiner->users()));
   MILLRACE_ASSIGN(const auto directories,
                   AdoptBlockDirectories(config.directory, storage.id(), config.block_directories, random));
   // This comes before any thread is started: threads inherit the mask, so the signals come to this one.

@@ -24,9 +24,9 @@ constexpr const char* kForbidden[] = {
     // other processes
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd",
     // the kernel
-    "kexec_load", "kexec_file_load", "reboot", "init_module", "finit_module", "delete_module", "bpf",
-    "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register", "lookup_dcookie",
-    "syslog", "nfsservctl", "uselib", "ustat", "sysfs", "_sysctl", "vm86", "vm86old", "iopl", "ioperm",
+    "kexec_load", "kexec_file_load", "reboot", "init_module", "finit_module", "delete_module", "bpf", "perf_event_open",
+    "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register", "lookup_dcookie", "syslog", "nfsservctl",
+    "uselib", "ustat", "sysfs", "_sysctl", "vm86", "vm86old", "iopl", "ioperm",
     // keys
     "add_key", "request_key", "keyctl",
     // the machine

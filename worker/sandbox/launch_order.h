@@ -1,5 +1,5 @@
-// LaunchOrder: what the program millrace-launch is to do before it becomes the job's executable, as the worker writes it
-// into a file that the program inherits. Thread rule: as values.
+// LaunchOrder: what the program millrace-launch is to do before it becomes the job's executable, as the worker writes
+// it into a file that the program inherits. Thread rule: as values.
 #pragma once
 
 #include <sys/types.h>
@@ -41,10 +41,10 @@ struct LaunchOrder {
   std::vector<std::string> writable;
   std::vector<std::string> hidden;
   std::uint64_t tmp_bytes = 0;
-  std::uint64_t processes = 0;     // RLIMIT_NPROC; 0: as it is
-  std::uint32_t cgroups = 0;       // the number of descriptors of cgroup.procs, from kFirstCgroupFd on
-  std::string filter;              // a program for seccomp; empty: none
-  bool filter_tells = false;       // the filter asks the worker about calls
+  std::uint64_t processes = 0;  // RLIMIT_NPROC; 0: as it is
+  std::uint32_t cgroups = 0;    // the number of descriptors of cgroup.procs, from kFirstCgroupFd on
+  std::string filter;           // a program for seccomp; empty: none
+  bool filter_tells = false;    // the filter asks the worker about calls
 };
 
 [[nodiscard]] std::string Encode(const LaunchOrder& order);

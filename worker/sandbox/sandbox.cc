@@ -79,8 +79,9 @@ LaunchOrder PlanLaunch(const SandboxSettings& settings, const JobPlace& place) {
   order.writable = place.writable;
   order.hidden = settings.hidden;
   order.tmp_bytes = settings.tmp_bytes;
-  // With a user of its own the limit counts the job's processes alone, and a cgroup counts better.
-  if (!parts.Has(Part::kCgroup) && parts.Has(Part::kUser)) order.processes = settings.processes;
+  // With a user of its own, or in a user namespace (from Linux 5.14 on), the limit counts the job's processes alone. A
+  // cgroup counts better.
+  if (!parts.Has(Part::kCgroup) && (order.user || order.user_namespace)) order.processes = settings.processes;
   order.filter_tells = parts.Has(Part::kNetwork) && !place.network;
   return order;
 }

@@ -98,8 +98,8 @@ class Asked {
     if (getsockopt(fd.get(), SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0) return errno;
     if (domain == AF_UNIX && address.ss_family == AF_UNIX) return ConnectLocal(fd.get(), address, size);
     if (domain == AF_NETLINK) return connect(fd.get(), reinterpret_cast<sockaddr*>(&address), size) == 0 ? 0 : errno;
-    const bool internet = (domain == AF_INET || domain == AF_INET6) &&
-                          (address.ss_family == AF_INET || address.ss_family == AF_INET6);
+    const bool internet =
+        (domain == AF_INET || domain == AF_INET6) && (address.ss_family == AF_INET || address.ss_family == AF_INET6);
     if (!internet || !peers_.Allows(address)) return EACCES;
     return connect(fd.get(), reinterpret_cast<sockaddr*>(&address), size) == 0 ? 0 : errno;
   }

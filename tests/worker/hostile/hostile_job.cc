@@ -56,7 +56,8 @@ std::string Make(const Words& words) { return Done(open(words[1].c_str(), O_WRON
 std::string List(const Words& words) {
   std::error_code error;
   std::string names;
-  for (const auto& entry : std::filesystem::directory_iterator(words[1], error)) names += entry.path().filename().string() + " ";
+  for (const auto& entry : std::filesystem::directory_iterator(words[1], error))
+    names += entry.path().filename().string() + " ";
   return error ? strerrorname_np(error.value()) : "sees " + names;
 }
 
@@ -196,7 +197,8 @@ std::string User(const Words&) { return std::to_string(getuid()); }
 
 std::string Environment(const Words&) {
   std::string names;
-  for (char** at = environ; *at != nullptr; ++at) names += std::string(*at).substr(0, std::string_view(*at).find('=')) + " ";
+  for (char** at = environ; *at != nullptr; ++at)
+    names += std::string(*at).substr(0, std::string_view(*at).find('=')) + " ";
   return names;
 }
 
@@ -227,15 +229,38 @@ std::string Wait(const Words& words) {
   return "waited";
 }
 
-const std::map<std::string, std::string (*)(const Words&)> kAttempts = {
-    {"read", Read},           {"write", Write},     {"make", Make},         {"list", List},
-    {"processes", Processes}, {"signal", Signal},   {"trace", Trace},       {"peek", Peek},
-    {"forks", Forks},         {"fill", Fill},       {"survive", Survive},   {"connect", Connect},
-    {"udp", Connect},         {"abstract", Abstract}, {"listen", Listen},   {"raw", Raw},
-    {"own-socket", OwnSocket}, {"mount", Mount},    {"unshare", Unshare},   {"clone", CloneSpace},
-    {"module", Module},       {"bpf", Bpf},         {"keys", Keys},         {"kexec", Kexec},
-    {"ring", Ring},           {"device", Device},   {"become", Become},     {"user", User},
-    {"environment", Environment}, {"descriptors", Descriptors}, {"link-log", LinkLog}, {"wait", Wait}};
+const std::map<std::string, std::string (*)(const Words&)> kAttempts = {{"read", Read},
+                                                                        {"write", Write},
+                                                                        {"make", Make},
+                                                                        {"list", List},
+                                                                        {"processes", Processes},
+                                                                        {"signal", Signal},
+                                                                        {"trace", Trace},
+                                                                        {"peek", Peek},
+                                                                        {"forks", Forks},
+                                                                        {"fill", Fill},
+                                                                        {"survive", Survive},
+                                                                        {"connect", Connect},
+                                                                        {"udp", Connect},
+                                                                        {"abstract", Abstract},
+                                                                        {"listen", Listen},
+                                                                        {"raw", Raw},
+                                                                        {"own-socket", OwnSocket},
+                                                                        {"mount", Mount},
+                                                                        {"unshare", Unshare},
+                                                                        {"clone", CloneSpace},
+                                                                        {"module", Module},
+                                                                        {"bpf", Bpf},
+                                                                        {"keys", Keys},
+                                                                        {"kexec", Kexec},
+                                                                        {"ring", Ring},
+                                                                        {"device", Device},
+                                                                        {"become", Become},
+                                                                        {"user", User},
+                                                                        {"environment", Environment},
+                                                                        {"descriptors", Descriptors},
+                                                                        {"link-log", LinkLog},
+                                                                        {"wait", Wait}};
 
 struct Hostile {
   void Map(std::string_view line, auto& emit) {

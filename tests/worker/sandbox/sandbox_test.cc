@@ -102,6 +102,8 @@ TEST(PlanLaunch, WithoutACgroupAUsersProcessesAreCounted) {
   EXPECT_EQ(PlanLaunch(settings, Place(3)).processes, 50U);
   settings.parts.Remove(Part::kUser);
   EXPECT_EQ(PlanLaunch(settings, Place(3)).processes, 0U) << "the limit would count the worker's own";
+  settings.privileged = false;
+  EXPECT_EQ(PlanLaunch(settings, Place(3)).processes, 50U) << "a user namespace counts its own";
 }
 
 TEST(CallFilter, IsAProgramOfWholeInstructions) {

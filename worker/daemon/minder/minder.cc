@@ -1,13 +1,14 @@
-// millrace-minder PID [STATUS]: the parent of one task process, between it and the worker's daemon. User code knows the number
-// of its parent and may do to it what it likes (`kill -9 $PPID`): it does so to this program, and the daemon lives on.
+// millrace-minder PID [STATUS]: the parent of one task process, between it and the worker's daemon. User code knows the
+// number of its parent and may do to it what it likes (`kill -9 $PPID`): it does so to this program, and the daemon
+// lives on.
 //
 // It is started as the parent of the process PID, with SIGCHLD and SIGTERM blocked (worker/daemon/process/spawn.cc).
 // That process leads a group of its own and gets SIGKILL when this program dies. On SIGTERM this program kills the
 // group. When the process has ended, it kills what is left of the group and ends as the process did: with its exit
 // status, or by its signal. Meanwhile it adopts and reaps the orphans below it. STATUS is the descriptor of a pipe on
-// which the launcher of a confined task says how the task ended (worker/sandbox/launch_order.h): the process PID is then
-// the first of a namespace of processes, which cannot end by a signal as the task did. Exit status 125 says that it was
-// not started in this way.
+// which the launcher of a confined task says how the task ended (worker/sandbox/launch_order.h): the process PID is
+// then the first of a namespace of processes, which cannot end by a signal as the task did. Exit status 125 says that
+// it was not started in this way.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

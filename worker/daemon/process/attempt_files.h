@@ -53,7 +53,8 @@ class AttemptFiles {
 
 // Keeps the files on disk. With users for jobs, a job's user owns what its tasks write (its directories of map outputs,
 // scratch, shared files and logs) and reads what the worker copies; the worker owns every directory above, so that no
-// task can put something else in its place. Nobody else reads any of it. Open deletes what an earlier incarnation left in jobs/.
+// task can put something else in its place. Nobody else reads any of it. Open deletes what an earlier incarnation left
+// in jobs/.
 class DiskAttemptFiles final : public AttemptFiles {
  public:
   static Result<std::unique_ptr<DiskAttemptFiles>> Open(std::string directory, std::uint64_t reserved_bytes,

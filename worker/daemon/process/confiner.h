@@ -67,8 +67,8 @@ class Confiner {
  private:
   explicit Confiner(ConfinerOptions options) : options_(std::move(options)) {}
   void Drop(sandbox::Part part, const std::string& why);
-  void Look();    // leaves out what is known to be missing
-  Status Probe(); // leaves out what fails
+  void Look();     // leaves out what is known to be missing
+  Status Probe();  // leaves out what fails
   // Starts a process that does nothing. Returns what failed; empty: nothing.
   Result<std::string> Try();
 

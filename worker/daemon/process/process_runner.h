@@ -68,7 +68,7 @@ class ProcessRunner final : public TaskRunner {
     std::string log;
     std::optional<Confiner::Confined> confined;
     std::unique_ptr<sandbox::SocketGate> gate;  // of a confined one
-    kj::Own<TaskProcess> process;  // null when it could not be started
+    kj::Own<TaskProcess> process;               // null when it could not be started
     std::vector<kj::Own<kj::PromiseFulfiller<void>>> gone;
   };
 

@@ -44,8 +44,8 @@ struct Child {
   // Of a confined task: the launcher takes the place of the executable.
   const char* launcher = nullptr;
   int namespaces = 0;
-  std::vector<int> inherited;             // descriptors from 4 on
-  int status_in = -1;                     // the minder's end of the pipe that says how the task ended
+  std::vector<int> inherited;  // descriptors from 4 on
+  int status_in = -1;          // the minder's end of the pipe that says how the task ended
   rlim_t memory_limit = RLIM_INFINITY;
   std::vector<char> minder_stack = std::vector<char>(kStack), task_stack = std::vector<char>(kStack);
   // The children write the rest, since they run in their parent's memory.
@@ -136,7 +136,8 @@ int MinderMain(void* argument) {
   ResetSignals();
   child.minder_pid = getpid();
   if (setpgid(0, 0) != 0 || !EndWith(child.daemon)) GiveUp(child, child.minder);
-  const pid_t task = clone(TaskMain, TopOf(child.task_stack), CLONE_VM | CLONE_VFORK | SIGCHLD | child.namespaces, &child);
+  const pid_t task =
+      clone(TaskMain, TopOf(child.task_stack), CLONE_VM | CLONE_VFORK | SIGCHLD | child.namespaces, &child);
   if (task < 0) GiveUp(child, child.executable);
   if (child.error != 0) {
     waitpid(task, nullptr, 0);

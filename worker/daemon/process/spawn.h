@@ -39,7 +39,7 @@ struct Spawned {
   pid_t pid = 0;  // the minder's, which ends after the task and in the same way
   Fd pidfd;       // readable when the minder has ended (it stays a zombie until waitpid)
   Fd channel;     // the daemon's end of a socket pair, non-blocking; the task holds the other end as descriptor 3
-  Fd report;    // of a confined task, for its SocketGate (worker/sandbox/socket_gate.h)
+  Fd report;      // of a confined task, for its SocketGate (worker/sandbox/socket_gate.h)
 };
 
 // Starts the task. kNotFound, kIo, ... say which executable could not be started, and why. No core files are written.

@@ -1,6 +1,6 @@
 // millrace-launch: the beginning of every confined task process. A worker starts it, in namespaces of its own, with an
-// order (worker/sandbox/launch_order.h). It does what the order says and becomes the job's executable. What fails is told
-// to the worker, and then nothing is executed: a task runs as the order says, or not at all.
+// order (worker/sandbox/launch_order.h). It does what the order says and becomes the job's executable. What fails is
+// told to the worker, and then nothing is executed: a task runs as the order says, or not at all.
 //
 // In a namespace of processes this program is the first process, which the others of the namespace do not outlive. It
 // has the job's executable as its child, reaps whatever becomes an orphan, tells the minder how the child ended, and
@@ -78,7 +78,8 @@ Status EnterCgroups(const LaunchOrder& order) {
 Status DropCapabilities() {
   for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) prctl(PR_CAPBSET_DROP, capability);
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED);
+  prctl(PR_SET_SECUREBITS,
+        SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED);
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[2] = {};
   if (syscall(SYS_capset, &header, none) != 0) return Failed("user: cannot give up privileges");

@@ -51,8 +51,9 @@ Status SetReadOnly(int mount, bool read_only, const std::string& path) {
 Status Take(const std::string& path, bool writable, std::vector<Taken>* taken) {
   struct stat info = {};
   if (stat(path.c_str(), &info) != 0) return errno == ENOENT ? Status::Ok() : Failed("look at " + path);
-  Taken place{path, Fd(static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, path.c_str(),
-                                                OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE))),
+  Taken place{path,
+              Fd(static_cast<int>(
+                  syscall(SYS_open_tree, AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE))),
               S_ISDIR(info.st_mode), writable};
   if (!place.mount.valid()) return Failed("take " + path);
   MILLRACE_TRY(SetReadOnly(place.mount.get(), !writable, path));
