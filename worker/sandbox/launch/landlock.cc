@@ -15,7 +15,7 @@
 namespace millrace::sandbox {
 namespace {
 
-// The kernel's interface (linux/landlock.h), of which the build machine may have an older version.
+// The interface of the kernel (landlock(7)), of which the build machine may have an older version.
 struct RulesetAttributes {
   std::uint64_t files = 0, network = 0, scoped = 0;
 };
