@@ -1,5 +1,5 @@
 # What `cmake --install` puts where, as two components:
-#   runtime   bin/millrace and the tools; the program, its minder and the bundled jobs in libexec/millrace, so that jobs
+#   runtime   bin/millrace and the tools; the program, its minder and launcher and the bundled jobs in libexec/millrace, so that jobs
 #             called grep or sleep shadow nothing; workload files in share/millrace/workloads
 #   dev       include/millrace, lib/libmillrace.a and the package for find_package(millrace)
 # bin/millrace is a link: the program finds what lies beside the file that it is.
@@ -7,7 +7,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 get_property(jobs GLOBAL PROPERTY MILLRACE_BUNDLED_JOBS)
-install(TARGETS millrace millrace-minder ${jobs} COMPONENT runtime RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
+install(TARGETS millrace millrace-minder millrace-launch ${jobs}
+        COMPONENT runtime RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
 install(PROGRAMS examples/dfsio/dfsio COMPONENT runtime
         DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/millrace)
 install(TARGETS millrace-generate millrace-experiments COMPONENT runtime RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

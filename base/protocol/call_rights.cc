@@ -20,6 +20,7 @@ using Roles = std::vector<Role>;
 const Roles kMaster = {Role::kMaster};
 const Roles kWorker = {Role::kWorker};
 const Roles kClient = {Role::kClient};
+const Roles kClientsAndWorkers = {Role::kClient, Role::kWorker};
 const Roles kWriters = {Role::kClient, Role::kTask};                 // who writes files
 const Roles kReaders = {Role::kClient, Role::kTask, Role::kWorker};  // a worker reads executables of jobs
 
@@ -77,7 +78,7 @@ CallRights::CallRights() {
   table.Add<master::wire::Master>({
       {"jobs", kClient},
       {"register", kWorker},
-      {"nodes", kClient},
+      {"nodes", kClientsAndWorkers},  // a worker lets its tasks reach the others
       {"drainNode", kClient},
       {"version", kReaders},
       {"unused", kClient},

@@ -176,6 +176,7 @@ struct WorkerInfo {
   name @14 :Text;              # worker.name; empty: it has none
   version @15 :Text;           # base/release.h
   protocol @16 :UInt32;
+  sandbox @17 :Text;           # the parts of the sandbox of its tasks (worker/sandbox/sandbox.h): "user, mounts"; "none"; empty: not told
 }
 
 struct WorkerSettings {

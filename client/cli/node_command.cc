@@ -1,5 +1,6 @@
 #include "client/cli/node_command.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/console/arguments.h"
@@ -36,6 +37,24 @@ std::string AvoidedLine(const job::Node& node) {
          "` puts it back into use at once";
 }
 
+// "all", "part", "off", or "-" where the worker has not told.
+std::string Sandbox(const job::Node& node) {
+  if (node.sandbox.empty()) return "-";
+  if (node.sandbox == "none") return "off";
+  return node.sandbox == "user, mounts, processes, ipc, network, filter, landlock, cgroup" ? "all" : "part";
+}
+
+Json SandboxParts(const job::Node& node) {
+  Json parts = Json::array();
+  if (node.sandbox == "none") return parts;
+  for (std::size_t begin = 0; begin < node.sandbox.size();) {
+    const std::size_t end = std::min(node.sandbox.find(", ", begin), node.sandbox.size());
+    parts.push_back(node.sandbox.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return parts;
+}
+
 Json ToJson(const job::Node& node) {
   Json json{{"node", node.node.value}};
   console::SetBytes(json, "host", node.host);
@@ -43,6 +62,7 @@ Json ToJson(const job::Node& node) {
   json["state"] = State(node);
   console::SetBytes(json, "rack", node.rack);
   console::SetBytes(json, "datacenter", node.datacenter);
+  json["sandbox"] = SandboxParts(node);
   json["map_slots"] = node.map_slots;
   json["reduce_slots"] = node.reduce_slots;
   json["maps_running"] = node.maps_running;
@@ -81,8 +101,8 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, bool wide, Print
     for (const job::Node& node : nodes) list.Add(ToJson(node));
     return list.Close();
   }
-  std::vector<Words> rows{
-      {"NODE", "STATE", "ADDRESS", "DATACENTER", "RACK", "MAPS", "REDUCES", "BLOCKS", "USED", "FREE", "HEARD"}};
+  std::vector<Words> rows{{"NODE", "STATE", "ADDRESS", "DATACENTER", "RACK", "MAPS", "REDUCES", "BLOCKS", "USED",
+                           "FREE", "SANDBOX", "HEARD"}};
   if (wide) rows = {{"NODE", "STATE", "NAME", "ADDRESS", "VERSION", "CAPACITY", "TRASH", "TO MOVE"}};
   for (const job::Node& node : nodes) {
     if (wide) {
@@ -93,10 +113,14 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, bool wide, Print
         {std::to_string(node.node.value), State(node), node.host + ":" + std::to_string(node.port), node.datacenter,
          node.rack, std::to_string(node.maps_running) + " of " + std::to_string(node.map_slots),
          std::to_string(node.reduces_running) + " of " + std::to_string(node.reduce_slots), std::to_string(node.blocks),
-         FormatBytes(node.used), FormatBytes(node.free), FormatDuration(node.since_heartbeat) + " ago"});
+         FormatBytes(node.used), FormatBytes(node.free), Sandbox(node), FormatDuration(node.since_heartbeat) + " ago"});
   }
   out << FormatTable(rows);
   for (const job::Node& node : nodes) {
+    if (Sandbox(node) == "part") {
+      out << "node " << std::to_string(node.node.value) << ": its tasks are confined in part, by " << node.sandbox
+          << "; its log says what is missing\n";
+    }
     if (node.avoided_for > 0) out << AvoidedLine(node) << "\n";
     if (!node.unknown_held) continue;
     const std::string number = std::to_string(node.node.value);

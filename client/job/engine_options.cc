@@ -12,6 +12,8 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
       "an attempt without progress for this long has failed; if not given, the worker's time holds; 0: never");
   set->Bytes("task.mapped_files", &options->mapped_files, 16 * kGiB, 0, 1024 * 1024 * kGiB,
              "room on each machine for copies of the files that the job's tasks map (TaskContext::MapFile)");
+  set->Bool("task.network", &options->task_network, false,
+            "let tasks connect to any address, where workers confine them and allow it (worker.task_network)");
   set->Choice("map.compress", &options->map_compress, "auto", {"auto", "none", "zstd"},
               "compression of map outputs on disk and network; auto: where the network turns out to be the bottleneck");
   set->Bool("input.text.strip_cr", &options->strip_cr, false, "remove a carriage return from the end of each line");

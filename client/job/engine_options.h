@@ -29,6 +29,7 @@ struct EngineOptions {
   std::int64_t skip_bad_records = 0;  // of each map
   std::uint64_t pack = 0;             // bytes
   bool speculation = true;
+  bool task_network = false;  // as workers read it, from the parameter
 };
 
 // Declares all of them in `set`. Requires: `options` outlives `set`.

@@ -127,6 +127,7 @@ struct Node {
   std::string host;
   std::uint16_t port = 0;
   std::string rack, datacenter;
+  std::string sandbox;  // the parts of the sandbox of its tasks, "user, mounts"; "none"; empty: it did not tell
   std::uint32_t map_slots = 0, reduce_slots = 0, maps_running = 0, reduces_running = 0;
   bool alive = false, draining = false, drained = false;
   bool awaited = false;  // a master that has just started awaits it: it may still come, or has not listed its blocks

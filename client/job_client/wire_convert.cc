@@ -79,6 +79,7 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.host = info.getHost();
   out.port = info.getPort();
   out.rack = info.getRack();
+  out.sandbox = info.getSandbox();
   out.datacenter = info.getDatacenter();
   out.map_slots = info.getMapSlots();
   out.reduce_slots = info.getReduceSlots();

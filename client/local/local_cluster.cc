@@ -55,13 +55,13 @@ std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int6
                                         const std::string& master) {
   const std::string name = "worker" + std::to_string(n);
   const std::int64_t rack = n % std::max(options.racks, options.datacenters);
-  std::vector<std::string> settings{"worker.master=" + master,
-                                    "worker.port=0",
-                                    "worker.directory=" + directory + "/" + name,
-                                    "worker.name=" + name,
+  std::vector<std::string> settings{"worker.master=" + master, "worker.port=0",
+                                    "worker.directory=" + directory + "/" + name, "worker.name=" + name,
                                     "worker.rack=rack" + std::to_string(rack),
                                     "worker.datacenter=datacenter" + std::to_string(rack % options.datacenters),
-                                    "worker.ready_file=" + directory + "/" + name + ".ready"};
+                                    "worker.ready_file=" + directory + "/" + name + ".ready",
+                                    // Its jobs are the user's own, and use the files around them.
+                                    "worker.sandbox=off"};
   // All of them are on one machine. A setting of the user comes later, and prevails.
   const std::uint64_t memory = MachineMemory() / static_cast<std::uint64_t>(options.workers);
   settings.push_back("worker.memory=" + std::to_string(memory));

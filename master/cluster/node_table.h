@@ -24,6 +24,7 @@ struct WorkerFacts {
   std::string host;
   std::uint16_t port = 0;
   std::string local_socket;
+  std::string sandbox;  // of its tasks, as it says when it registers; not kept on disk
   std::string rack;
   std::string datacenter;
   std::uint32_t map_slots = 0;

@@ -106,6 +106,7 @@ Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   facts.host = ToString(in.getHost());
   facts.port = in.getPort();
   facts.local_socket = ToString(in.getLocalSocket());
+  facts.sandbox = ToString(in.getSandbox());
   facts.rack = ToString(in.getRack());
   facts.datacenter = ToString(in.getDatacenter());
   facts.map_slots = in.getMapSlots();
@@ -116,8 +117,8 @@ Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   if (facts.storage.empty()) return Invalid("register a worker: it names no storage");
   if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots)
     return Invalid("register worker " + facts.host + ": more than 4096 slots");
-  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter,
-                                  &facts.name, &facts.release.version}) {
+  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack,
+                                  &facts.datacenter, &facts.name, &facts.release.version}) {
     if (text->size() > 255)
       return Invalid("register worker " + facts.host.substr(0, 64) + ": a name of more than 255 bytes");
   }
@@ -130,6 +131,7 @@ void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
   out.setHost(facts.host);
   out.setPort(facts.port);
   out.setLocalSocket(facts.local_socket);
+  out.setSandbox(facts.sandbox);
   out.setRack(facts.rack);
   out.setDatacenter(facts.datacenter);
   out.setMapSlots(facts.map_slots);
@@ -263,8 +265,8 @@ std::size_t BytesOf(const dfs::FileStatus& status) { return 96 + FieldBytes(stat
 std::size_t BytesOf(const NodeRecord& node) {
   const WorkerFacts& facts = node.facts;
   std::size_t bytes = 288;
-  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter,
-                                  &facts.name, &facts.release.version})
+  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack,
+                                  &facts.datacenter, &facts.name, &facts.release.version})
     bytes += FieldBytes(*text);
   return bytes;
 }

@@ -157,6 +157,7 @@ class Cluster:
             "worker.map_slots": self.slots[0],
             "worker.reduce_slots": self.slots[1],
             "worker.ready_file": ready,
+            "worker.sandbox": "off",  # jobs of tests leave marks in files around them; tests/worker/hostile confines
         }
         args = ["worker"]
         for key, value in options.items():

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
+#include <sstream>
 
 #include "base/clock.h"
 #include "base/daemon/arguments.h"
@@ -25,6 +27,8 @@
 #include "dfs/data/spread_block_store.h"
 #include "worker/daemon/agent/agent.h"
 #include "worker/daemon/bulk_plane.h"
+#include "worker/daemon/cluster_peers.h"
+#include "worker/daemon/process/confiner.h"
 #include "worker/daemon/process/memory_share.h"
 #include "worker/daemon/process/orphans.h"
 #include "worker/daemon/process/process_runner.h"
@@ -63,11 +67,70 @@ FetchFile FetchFrom(const WorkerConfig& config, const std::shared_ptr<tls::Crede
   };
 }
 
-ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, const std::string& logs,
-                       const std::shared_ptr<tls::Credentials>& credentials) {
+std::vector<std::string> Listed(const std::string& commas) {
+  std::vector<std::string> parts;
+  std::istringstream in(commas);
+  for (std::string part; std::getline(in, part, ',');) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+// The launcher lies beside the minder.
+Result<ConfinerOptions> ConfinerOptionsOf(const WorkerConfig& config, const std::string& minder,
+                                          sandbox::PeerList& peers) {
+  ConfinerOptions options;
+  options.required = config.sandbox == "require";
+  options.minder = minder;
+  options.launcher = minder.substr(0, minder.rfind('/') + 1) + "millrace-launch";
+  MILLRACE_ASSIGN(options.users, sandbox::ParseUserRange(config.task_users));
+  options.readable = Listed(config.task_paths);
+  for (const std::string& path : options.readable) {
+    if (!path.starts_with('/')) return Invalid("worker.task_paths: " + Quote(path) + " does not begin with /");
+  }
+  options.hidden = {"/etc/millrace"};
+  // The key may lie elsewhere; its directory is hidden unless it is one of the system, such as /etc.
+  const std::string keys = config.tls.key.substr(0, config.tls.key.rfind('/') + 1);
+  if (std::ranges::count(keys, '/') > 2 && !keys.starts_with("/etc/millrace/"))
+    options.hidden.push_back(keys.substr(0, keys.size() - 1));
+  options.tmp_bytes = config.task_tmp;
+  options.processes = static_cast<std::uint64_t>(config.task_processes);
+  options.network = config.task_network == "never"    ? TaskNetwork::kNever
+                    : config.task_network == "always" ? TaskNetwork::kAlways
+                                                      : TaskNetwork::kAsked;
+  options.peers = &peers;
+  return options;
+}
+
+// Says what tasks are confined by. Null if they are not.
+Result<std::unique_ptr<Confiner>> OpenConfiner(const WorkerConfig& config, const std::string& minder,
+                                               sandbox::PeerList& peers, const Log& log) {
+  if (config.sandbox == "off") {
+    log->info("tasks are not confined (worker.sandbox = off)");
+    return std::unique_ptr<Confiner>();
+  }
+  MILLRACE_ASSIGN(ConfinerOptions options, ConfinerOptionsOf(config, minder, peers));
+  auto confiner = Confiner::Open(std::move(options));
+  if (!confiner.ok() && config.sandbox == "require") return confiner.status();
+  if (!confiner.ok()) {
+    log->warn("tasks are not confined: {}", confiner.status().message());
+    return std::unique_ptr<Confiner>();
+  }
+  if ((*confiner)->missing().empty()) {
+    log->info("tasks are confined: {}", (*confiner)->Describe());
+  } else {
+    log->warn("tasks are confined in part: {}", (*confiner)->Describe());
+  }
+  return confiner;
+}
+
+ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, const DiskAttemptFiles& files,
+                       Confiner* confiner, const std::shared_ptr<tls::Credentials>& credentials) {
   ProcessLimits limits;
   limits.minder = minder;
-  limits.logs_directory = logs;
+  limits.jobs_directory = files.jobs_directory();
+  limits.logs_directory = files.logs_directory();
+  limits.confiner = confiner;
   limits.warm_processes = static_cast<std::size_t>(config.warm_processes);
   limits.warm_idle = config.warm_idle * kj::MICROSECONDS;
   limits.start_timeout = config.task_start_timeout * kj::MICROSECONDS;
@@ -225,7 +288,18 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   Random random(SeedFromSystem());
   MILLRACE_ASSIGN(const auto credentials, LoadCredentials(config, log));
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Acquire(config.directory, random));
-  MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes));
+  const std::string local_socket = "millrace-" + storage.id();
+  const auto master = [&config, credentials]() -> Result<dfs::ClientOptions> {
+    dfs::ClientOptions options;
+    options.master = config.master;
+    options.credentials = credentials;
+    MILLRACE_ASSIGN(options.cluster, ReadClusterOf(config.directory));
+    return options;
+  };
+  ClusterPeers peers(config.master, local_socket, master, log);
+  MILLRACE_ASSIGN(const auto confiner, OpenConfiner(config, minder, peers, log));
+  MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes,
+                                                           confiner == nullptr ? std::nullopt : confiner->users()));
   MILLRACE_ASSIGN(const auto directories,
                   AdoptBlockDirectories(config.directory, storage.id(), config.block_directories, random));
   // This comes before any thread is started: threads inherit the mask, so the signals come to this one.
@@ -251,12 +325,13 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,
                                                                 FetchFrom(config, credentials), fetches, log));
   ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer},
-                       LimitsOf(config, minder, files->logs_directory(), credentials), log);
+                       LimitsOf(config, minder, *files, confiner.get(), credentials), log);
   rpc::TcpDialer dialer(io.provider->getNetwork(), credentials);
   const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
   auto agent = std::make_unique<WorkerAgent>(
       AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock}, config,
-      WorkerIdentity{storage.id(), server.port(), "millrace-" + storage.id(), storage.cluster(), join},
+      WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
+                     confiner == nullptr ? "none" : ToText(confiner->parts())},
       Random(random.Next()), log);
   agent->OnRegistered([&config, &log, &manager](NodeId node) {
     manager.Say("node " + std::to_string(node.value) + " of the master at " + config.master);
@@ -309,6 +384,7 @@ int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
           "worker", "Runs a worker: the block server and the task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
+  config.directory = std::filesystem::absolute(config.directory).lexically_normal().string();
   if (const Status resolved = ResolveMemoryLimit(&config); !resolved.ok()) return Fail(resolved, 2);
   const Log log = MakeLog("worker", config.name.empty() ? AddressOf(config) : config.name, config.log);
   try {

@@ -29,7 +29,7 @@ def worker_settings(cluster, worker, directory):
     own = [f"worker.master={MASTER_ADDRESS}", f"worker.directory={directory}/{worker.name}", f"worker.name={worker.name}",
            f"worker.host={worker.address}", f"worker.bind={worker.address}", f"worker.datacenter={worker.datacenter}", f"worker.rack={worker.rack}",
            f"worker.map_slots={worker.shape.map_slots}", f"worker.reduce_slots={worker.shape.reduce_slots}",
-           f"worker.ready_file={directory}/{worker.name}.ready"]
+           f"worker.ready_file={directory}/{worker.name}.ready", "worker.sandbox=off"]
     return own + list(cluster.worker_settings)
 
 

@@ -172,6 +172,7 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   info.setHost(config_.host);
   info.setPort(identity_.port);
   info.setLocalSocket(identity_.local_socket);
+  info.setSandbox(identity_.sandbox);
   info.setRack(config_.rack);
   info.setDatacenter(config_.datacenter);
   info.setMapSlots(static_cast<std::uint32_t>(config_.map_slots));

@@ -38,6 +38,7 @@ struct WorkerIdentity {
   std::string cluster;  // to which the directory belongs; empty: to none yet
   // Stores the cluster's id with the directory. It is called at most once at a time, on the background.
   std::function<Status(const std::string& cluster)> join;
+  std::string sandbox = {};  // the parts of the sandbox of its tasks (worker/sandbox/sandbox.h)
 };
 
 inline constexpr kj::Duration kFarewell = 1 * kj::SECONDS;

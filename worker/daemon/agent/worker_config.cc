@@ -71,6 +71,23 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
                    "a copy that has made no progress for this long is tried again");
 }
 
+void DeclareSandbox(OptionSet& options, WorkerConfig* config) {
+  options.Choice("worker.sandbox", &config->sandbox, "auto", {"auto", "require", "off"},
+                 "how tasks are confined (docs/sandbox.md); auto: as far as this machine can; require: wholly, or the "
+                 "worker does not start");
+  options.Text("worker.task_users", &config->task_users, "70000-99999",
+               "the numbers of the unix users under which a worker with the privilege runs tasks, each job under one "
+               "of its own; nobody else may have them");
+  options.Text("worker.task_paths", &config->task_paths, "",
+               "more directories and files of this machine that tasks may read, separated by commas");
+  options.Choice("worker.task_network", &config->task_network, "asked", {"never", "asked", "always"},
+                 "which tasks may connect to more than the file system; asked: those of jobs with task.network");
+  options.Bytes("worker.task_tmp", &config->task_tmp, kGiB, kMiB, kMost,
+                "the size of a task's own /tmp, which takes memory");
+  options.Integer("worker.task_processes", &config->task_processes, 1024, 16, 4'000'000,
+                  "the most processes and threads of a task process and its descendants");
+}
+
 void DeclareTask(OptionSet& options, WorkerConfig* config) {
   options.Bytes("task.memory", &config->task_memory, 256 * kMiB, 16 * kMiB, kMost,
                 "the most memory for the buffers of a task, whatever its job asks for");
@@ -90,6 +107,7 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   DeclareIdentity(options, config);
   DeclareResources(options, config);
   DeclareTask(options, config);
+  DeclareSandbox(options, config);
   DeclareLogOptions(&options, &config->log);
   options.Text("health.listen", &config->health_listen, "",
                "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");

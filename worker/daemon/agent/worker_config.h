@@ -50,6 +50,12 @@ struct WorkerConfig {
   std::uint64_t task_memory_bound = 0, task_memory_share = 0;
   Micros task_start_timeout = 0;
   Micros task_timeout = 0;
+  std::string sandbox;       // auto, require or off (worker/daemon/process/confiner.h)
+  std::string task_users;    // "70000-99999"
+  std::string task_paths;    // separated by commas
+  std::string task_network;  // never, asked or always
+  std::uint64_t task_tmp = 0;
+  std::int64_t task_processes = 0;
 };
 
 // Declares every option of the worker as bound to `config`, and sets `config` to the defaults.

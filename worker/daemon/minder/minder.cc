@@ -1,17 +1,22 @@
-// millrace-minder PID: the parent of one task process, between it and the worker's daemon. User code knows the number
-// of its parent and may do to it what it likes (`kill -9 $PPID`): it does so to this program, and the daemon lives on.
+// millrace-minder PID [STATUS]: the parent of one task process, between it and the worker's daemon. User code knows the
+// number of its parent and may do to it what it likes (`kill -9 $PPID`): it does so to this program, and the daemon
+// lives on.
 //
 // It is started as the parent of the process PID, with SIGCHLD and SIGTERM blocked (worker/daemon/process/spawn.cc).
 // That process leads a group of its own and gets SIGKILL when this program dies. On SIGTERM this program kills the
 // group. When the process has ended, it kills what is left of the group and ends as the process did: with its exit
-// status, or by its signal. Meanwhile it adopts and reaps the orphans below it. Exit status 125 says that it was not
-// started in this way.
+// status, or by its signal. Meanwhile it adopts and reaps the orphans below it. STATUS is the descriptor of a pipe on
+// which the launcher of a confined task says how the task ended (worker/sandbox/launch_order.h): the process PID is
+// then the first of a namespace of processes, which cannot end by a signal as the task did. Exit status 125 says that
+// it was not started in this way.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+
+#include "worker/sandbox/launch_order.h"
 
 namespace {
 
@@ -28,16 +33,26 @@ constexpr int kWrongUse = 125;
   _exit(kWrongUse);
 }
 
+// Returns how the task ended: what the pipe says or, if it says nothing, how the process itself did.
+siginfo_t HowEnded(const siginfo_t& process, int status_pipe) {
+  millrace::sandbox::StatusOfTask told;
+  if (status_pipe < 0 || read(status_pipe, &told, sizeof told) != sizeof told) return process;
+  siginfo_t task = process;
+  task.si_code = told.code;
+  task.si_status = told.status;
+  return task;
+}
+
 // Reaps whatever has ended by now, but for the task: it stays a zombie until its group is killed, so that nobody else
 // can have the number of the group.
-void Reap(pid_t task) {
+void Reap(pid_t task, int status_pipe) {
   for (;;) {
     siginfo_t ended = {};
     if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) _exit(kWrongUse);
     if (ended.si_pid == 0) return;
     if (ended.si_pid == task) {
       kill(-task, SIGKILL);
-      EndAs(ended);
+      EndAs(HowEnded(ended, status_pipe));
     }
     waitpid(ended.si_pid, nullptr, 0);
   }
@@ -46,8 +61,9 @@ void Reap(pid_t task) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 2) return kWrongUse;
+  if (count != 2 && count != 3) return kWrongUse;
   const pid_t task = std::atoi(arguments[1]);
+  const int status_pipe = count == 3 ? std::atoi(arguments[2]) : -1;
   if (task <= 1) return kWrongUse;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t awaited;
@@ -56,7 +72,7 @@ int main(int count, char** arguments) {
   sigaddset(&awaited, SIGTERM);
   sigprocmask(SIG_BLOCK, &awaited, nullptr);
   for (;;) {
-    Reap(task);
+    Reap(task, status_pipe);
     if (sigwaitinfo(&awaited, nullptr) == SIGTERM) kill(-task, SIGKILL);
   }
 }

@@ -1,9 +1,11 @@
 #include "worker/daemon/process/attempt_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,17 +13,20 @@
 
 #include "base/file.h"
 #include "base/units.h"
+#include "worker/sandbox/task_file.h"
 
 namespace millrace::worker {
 
-DiskAttemptFiles::DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes)
-    : directory_(std::move(directory)), reserved_bytes_(reserved_bytes) {}
+DiskAttemptFiles::DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes,
+                                   std::optional<sandbox::UserRange> users)
+    : directory_(std::move(directory)), reserved_bytes_(reserved_bytes), users_(users) {}
 
-Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string directory, std::uint64_t reserved_bytes) {
+Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string directory, std::uint64_t reserved_bytes,
+                                                                 std::optional<sandbox::UserRange> users) {
   MILLRACE_TRY(RemoveTree(directory + "/jobs"));
   MILLRACE_TRY(MakeDirectories(directory + "/jobs"));
   MILLRACE_TRY(MakeDirectories(directory + "/logs"));
-  return std::unique_ptr<DiskAttemptFiles>(new DiskAttemptFiles(std::move(directory), reserved_bytes));
+  return std::unique_ptr<DiskAttemptFiles>(new DiskAttemptFiles(std::move(directory), reserved_bytes, users));
 }
 
 std::string DiskAttemptFiles::JobDirectory(JobId job) const { return fmt::format("{}/jobs/{}", directory_, job.value); }
@@ -48,9 +53,42 @@ Status DiskAttemptFiles::Prepare(const AttemptId& attempt) {
     return NoSpace(fmt::format("{} cannot start: {} has {} free, less than worker.reserved_bytes = {}; make room there",
                                ToText(attempt), directory_, FormatBytes(free), FormatBytes(reserved_bytes_)));
   }
-  MILLRACE_TRY(MakeDirectories(JobDirectory(attempt.task.job) + (attempt.task.reduce() ? "/reduce" : "/map")));
-  MILLRACE_TRY(MakeDirectories(Paths(attempt).scratch));
-  return MakeDirectories(fmt::format("{}/{}", logs_directory(), attempt.task.job.value));
+  const JobId job = attempt.task.job;
+  const std::string own = JobDirectory(job);
+  MILLRACE_TRY(MakeReadable(own, job));
+  MILLRACE_TRY(MakeReadable(own + "/reduce", job));
+  MILLRACE_TRY(MakeReadable(own + "/scratch", job));
+  MILLRACE_TRY(MakeWritable(own + "/map", job));
+  MILLRACE_TRY(MakeWritable(own + "/shared", job));
+  MILLRACE_TRY(MakeWritable(Paths(attempt).scratch, job));
+  return MakeWritable(fmt::format("{}/{}", logs_directory(), job.value), job);
+}
+
+namespace {
+
+// Makes a directory, or finds it as an earlier attempt made it.
+Result<bool> MadeNew(const std::string& path, int mode) {
+  if (mkdir(path.c_str(), static_cast<mode_t>(mode)) == 0) return true;
+  if (errno == EEXIST) return false;
+  return FromErrno(errno, "cannot make " + path);
+}
+
+}  // namespace
+
+Status DiskAttemptFiles::MakeWritable(const std::string& path, JobId job) const {
+  MILLRACE_ASSIGN(const bool made, MadeNew(path, users_ ? 0700 : 0777));
+  if (!made || !users_) return Status::Ok();
+  const uid_t user = sandbox::UserOf(*users_, job);
+  return lchown(path.c_str(), user, user) == 0 ? Status::Ok() : FromErrno(errno, "cannot hand over " + path);
+}
+
+// The group is the job's, also of what is made in it.
+Status DiskAttemptFiles::MakeReadable(const std::string& path, JobId job) const {
+  MILLRACE_ASSIGN(const bool made, MadeNew(path, users_ ? 0750 : 0777));
+  if (!made || !users_) return Status::Ok();
+  const bool done = lchown(path.c_str(), static_cast<uid_t>(-1), sandbox::UserOf(*users_, job)) == 0 &&
+                    chmod(path.c_str(), 02750) == 0;
+  return done ? Status::Ok() : FromErrno(errno, "cannot hand over " + path);
 }
 
 // Failures are ignored: what cannot be removed now goes with the job, or at the next start.
@@ -68,7 +106,7 @@ Result<LogPiece> DiskAttemptFiles::ReadLog(const AttemptId& attempt, bool standa
                                            std::uint32_t limit) const {
   const AttemptPaths paths = Paths(attempt);
   const std::string& path = standard_error ? paths.stderr_file : paths.stdout_file;
-  auto file = OpenFile(path, O_RDONLY);
+  auto file = sandbox::OpenTaskFile(path, O_RDONLY);
   if (!file.ok()) {
     if (file.status().code() != StatusCode::kNotFound) return file.status();
     return NotFound(fmt::format("this worker has no log of {}: it never ran here, or worker.log_retention has passed",
@@ -124,7 +162,7 @@ void DiskAttemptFiles::SweepLogs(Micros oldest, std::uint64_t limit) {
 }
 
 std::string TailOfFile(const std::string& path, std::size_t limit) {
-  auto file = OpenFile(path, O_RDONLY);
+  auto file = sandbox::OpenTaskFile(path, O_RDONLY);
   if (!file.ok()) return {};
   const auto size = FileSize(file->get(), path);
   if (!size.ok()) return {};

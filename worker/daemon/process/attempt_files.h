@@ -10,11 +10,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
 #include "base/protocol/attempt_wire.h"
 #include "base/status.h"
+#include "worker/sandbox/sandbox.h"
 
 namespace millrace::worker {
 
@@ -49,10 +51,14 @@ class AttemptFiles {
                                                  std::uint32_t limit) const = 0;
 };
 
-// Keeps the files on disk. Open deletes what an earlier incarnation left in jobs/.
+// Keeps the files on disk. With users for jobs, a job's user owns what its tasks write (its directories of map outputs,
+// scratch, shared files and logs) and reads what the worker copies; the worker owns every directory above, so that no
+// task can put something else in its place. Nobody else reads any of it. Open deletes what an earlier incarnation left
+// in jobs/.
 class DiskAttemptFiles final : public AttemptFiles {
  public:
-  static Result<std::unique_ptr<DiskAttemptFiles>> Open(std::string directory, std::uint64_t reserved_bytes);
+  static Result<std::unique_ptr<DiskAttemptFiles>> Open(std::string directory, std::uint64_t reserved_bytes,
+                                                        std::optional<sandbox::UserRange> users = std::nullopt);
 
   [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override;
   [[nodiscard]] std::string SharedDirectory(JobId job) const override { return JobDirectory(job) + "/shared"; }
@@ -66,14 +72,20 @@ class DiskAttemptFiles final : public AttemptFiles {
   // Deletes the logs of jobs to which nothing was written since `oldest`. Then, until all logs together take at most
   // `limit` bytes, it deletes those to which nothing was written for longest.
   void SweepLogs(Micros oldest, std::uint64_t limit);
+  [[nodiscard]] std::string jobs_directory() const { return directory_ + "/jobs"; }
   [[nodiscard]] std::string logs_directory() const { return directory_ + "/logs"; }
 
  private:
-  DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes);
+  DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes, std::optional<sandbox::UserRange> users);
   [[nodiscard]] std::string JobDirectory(JobId job) const;
+
+  // Makes a directory that the job's tasks write to, or one that they read only. What is above it exists.
+  Status MakeWritable(const std::string& path, JobId job) const;
+  Status MakeReadable(const std::string& path, JobId job) const;
 
   std::string directory_;
   std::uint64_t reserved_bytes_;
+  std::optional<sandbox::UserRange> users_;
 };
 
 // Returns the last lines of a text file, at most `limit` bytes; if the file was cut, only whole lines. Empty if it

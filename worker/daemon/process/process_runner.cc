@@ -26,7 +26,11 @@ ProcessRunner::ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, Log 
 ProcessRunner::~ProcessRunner() noexcept = default;
 
 void ProcessRunner::SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) {
-  jobs_.insert_or_assign(job, Job{std::move(executable), std::move(set_up)});
+  bool asks_network = false;
+  for (const auto parameter : set_up.reader().getJob().getParameters()) {
+    if (parameter.getName() == "task.network") asks_network = parameter.getValue() == "true";
+  }
+  jobs_.insert_or_assign(job, Job{std::move(executable), std::move(set_up), asks_network});
 }
 
 void ProcessRunner::RunMap(OwnedMessage<task::wire::RunMap> launch) {
@@ -62,23 +66,12 @@ void ProcessRunner::Start(Work work) {
   Process& process = *(processes_[serial] = std::make_unique<Process>());
   process.serial = serial;
   process.job = work.attempt.task.job;
-  const std::string directory = fmt::format("{}/{}", limits_.logs_directory, process.job.value);
-  process.log = directory + "/process.err";
+  process.log = fmt::format("{}/{}/process.err", limits_.logs_directory, process.job.value);
   process.work = std::move(work);
-
-  const TaskProcess::Events events{[this, serial](task::wire::FromTask::Reader message) { Message(serial, message); },
-                                   [this, serial](const std::string& how) { Ended(serial, how); }};
-  const SpawnSpec spec{.minder = limits_.minder,
-                       .executable = found->second.executable,
-                       .arguments = {"--millrace-task"},
-                       .output = process.log,
-                       .memory_limit = limits_.memory_limit,
-                       .mark = MarkOf(serial)};
   OwnedMessage<task::wire::ToTask> hello;
   hello.builder().setSetUp(found->second.set_up.reader());
-  Status made = MakeDirectories(directory);
-  if (made.ok()) made = GiveCredentials(hello.builder().getSetUp());
-  auto started = made.ok() ? TaskProcess::Start(loop_, spec, events) : Result<kj::Own<TaskProcess>>(made);
+  const Status given = GiveCredentials(hello.builder().getSetUp());
+  auto started = given.ok() ? StartProcess(found->second, process) : Result<kj::Own<TaskProcess>>(given);
   if (!started.ok()) {
     process.state = ProcessState::kEnding;
     tasks_.Add(kj::evalLater([this, serial, why = started.status().message()] { Ended(serial, why); }));
@@ -100,6 +93,38 @@ Status ProcessRunner::GiveCredentials(task::wire::SetUp::Builder set_up) const {
   credentials.setCertificate(texts.own.certificate);
   credentials.setKey(texts.own.key);
   return Status::Ok();
+}
+
+Result<kj::Own<TaskProcess>> ProcessRunner::StartProcess(const Job& job, Process& process) {
+  const std::uint64_t serial = process.serial;
+  MILLRACE_TRY(MakeDirectories(process.log.substr(0, process.log.rfind('/'))));
+  SpawnSpec spec{.minder = limits_.minder,
+                 .executable = job.executable,
+                 .arguments = {"--millrace-task"},
+                 .output = process.log,
+                 .memory_limit = limits_.memory_limit,
+                 .mark = MarkOf(serial)};
+  if (limits_.confiner != nullptr) {
+    sandbox::JobPlace place;
+    place.job = process.job;
+    place.executable = job.executable;
+    place.writable = {fmt::format("{}/{}", limits_.jobs_directory, process.job.value),
+                      process.log.substr(0, process.log.rfind('/'))};
+    place.network = limits_.confiner->MayUseNetwork(job.asks_network);
+    const std::uint64_t memory = std::max(limits_.memory_limit, job.set_up.reader().getMemoryLimit());
+    MILLRACE_ASSIGN(auto confined, limits_.confiner->Confine(place, serial, memory));
+    process.confined.emplace(std::move(confined));
+    spec.launch = &process.confined->launch;
+  }
+  MILLRACE_ASSIGN(Spawned spawned, Spawn(spec));
+  if (process.confined) {
+    process.confined->launch.doors.clear();
+    process.gate = std::make_unique<sandbox::SocketGate>(std::move(spawned.report), process.confined->user,
+                                                         process.confined->peers);
+  }
+  TaskProcess::Events events{[this, serial](task::wire::FromTask::Reader message) { Message(serial, message); },
+                             [this, serial](const std::string& how) { Ended(serial, how); }};
+  return kj::heap<TaskProcess>(loop_, std::move(spawned), std::move(events));
 }
 
 ProcessRunner::Process* ProcessRunner::Find(std::uint64_t serial) {
@@ -158,11 +183,13 @@ void ProcessRunner::Failed(Process& process, task::wire::Failed::Reader failed) 
   if (observer_ != nullptr) observer_->TaskFailed(attempt, std::move(failure));
 }
 
-void ProcessRunner::Ended(std::uint64_t serial, const std::string& how) {
+void ProcessRunner::Ended(std::uint64_t serial, const std::string& exit) {
   const auto found = processes_.find(serial);
   if (found == processes_.end()) return;
   std::unique_ptr<Process> process = std::move(found->second);
   processes_.erase(found);
+  const std::string unconfined = process->gate == nullptr ? std::string() : process->gate->Failure();
+  const std::string how = unconfined.empty() ? exit : "the task process could not be confined: " + unconfined;
   Sweep(serial, kSweeps);
   for (auto& fulfiller : process->gone) fulfiller->fulfill();
   if (process->work && observer_ != nullptr) {

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/rpc/task_group.h"
 #include "base/tls/credentials.h"
+#include "worker/daemon/process/confiner.h"
 #include "worker/daemon/process/task_process.h"
 #include "worker/daemon/process/task_runner.h"
 
@@ -31,6 +32,8 @@ struct ProcessLimits {
   std::uint64_t memory_limit = 0;                 // RLIMIT_DATA; 0: none
   // Returns what a process is given to act for a user; null without TLS.
   std::function<Result<tls::CredentialTexts>(const std::string& user)> credentials = {};
+  std::string jobs_directory;    // of a job: <jobs>/<job>
+  Confiner* confiner = nullptr;  // null: processes are not confined; it outlives the runner
 };
 
 class ProcessRunner final : public TaskRunner {
@@ -52,6 +55,7 @@ class ProcessRunner final : public TaskRunner {
   struct Job {
     std::string executable;
     OwnedMessage<task::wire::SetUp> set_up;
+    bool asks_network = false;
   };
   struct Work {
     AttemptId attempt;
@@ -66,7 +70,9 @@ class ProcessRunner final : public TaskRunner {
     std::uint64_t idle_since = 0;  // a rising number
     std::optional<Work> work;      // what it does, or will do when it is ready
     std::string log;
-    kj::Own<TaskProcess> process;  // null when it could not be started
+    std::optional<Confiner::Confined> confined;
+    std::unique_ptr<sandbox::SocketGate> gate;  // of a confined one
+    kj::Own<TaskProcess> process;               // null when it could not be started
     std::vector<kj::Own<kj::PromiseFulfiller<void>>> gone;
   };
 
@@ -74,12 +80,14 @@ class ProcessRunner final : public TaskRunner {
   void Start(Work work);
   // Gives it credentials of its own, since those of an earlier process may end before it does.
   Status GiveCredentials(task::wire::SetUp::Builder set_up) const;
+  // Starts the process, confined where that is asked for.
+  Result<kj::Own<TaskProcess>> StartProcess(const Job& job, Process& process);
   Process* Find(std::uint64_t serial);
   void Message(std::uint64_t serial, task::wire::FromTask::Reader message);
   void Ready(Process& process, const std::string& error);
   void Done(Process& process, task::wire::Done::Reader done);
   void Failed(Process& process, task::wire::Failed::Reader failed);
-  void Ended(std::uint64_t serial, const std::string& how);
+  void Ended(std::uint64_t serial, const std::string& exit);
   void BecomeIdle(Process& process);
   void Retire(Process& process);
   kj::Promise<void> End(Process& process);

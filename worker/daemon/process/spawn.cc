@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -19,6 +21,7 @@
 #include <utility>
 
 #include "worker/daemon/process/orphans.h"
+#include "worker/sandbox/task_file.h"
 
 namespace millrace::worker {
 namespace {
@@ -38,6 +41,11 @@ struct Child {
   char* const* environment = nullptr;
   pid_t daemon = 0;
   int input = -1, output = -1, channel = -1;
+  // Of a confined task: the launcher takes the place of the executable.
+  const char* launcher = nullptr;
+  int namespaces = 0;
+  std::vector<int> inherited;  // descriptors from 4 on
+  int status_in = -1;          // the minder's end of the pipe that says how the task ended
   rlim_t memory_limit = RLIM_INFINITY;
   std::vector<char> minder_stack = std::vector<char>(kStack), task_stack = std::vector<char>(kStack);
   // The children write the rest, since they run in their parent's memory.
@@ -70,8 +78,19 @@ bool PlaceAt(int from, int to) { return from == to ? fcntl(to, F_SETFD, 0) == 0 
 
 bool PlaceStandard(const Child& child) { return PlaceAt(child.input, 0) && PlaceAt(child.output, 1) && PlaceAt(1, 2); }
 
-// The parent may have died before the death signal was asked for.
-bool EndWith(pid_t parent) { return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent; }
+// The parent may have died before the death signal was asked for. In a namespace of processes its number is 0, and the
+// launcher looks again.
+bool EndWith(pid_t parent, bool seen = true) {
+  return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == (seen ? parent : 0);
+}
+
+bool PlaceInherited(const Child& child) {
+  int at = 4;
+  for (const int fd : child.inherited) {
+    if (!PlaceAt(fd, at++)) return false;
+  }
+  return close_range(static_cast<unsigned>(at), ~0U, 0) == 0;
+}
 
 // The children run in the memory of their parent, which is suspended (as with vfork). They make only calls that are
 // async-signal-safe, and change nothing of the parent's but what Child says. Every signal is blocked in them.
@@ -81,12 +100,27 @@ bool EndWith(pid_t parent) { return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && get
   _exit(127);
 }
 
+// An exec takes the capabilities of a new user namespace away from whoever is not root in it, unless they are ambient.
+bool KeepCapabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  if (syscall(SYS_capget, &header, data) != 0) return false;
+  for (__user_cap_data_struct& part : data) part.inheritable = part.permitted;
+  if (syscall(SYS_capset, &header, data) != 0) return false;
+  for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; ++capability)
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
+  return true;
+}
+
 int TaskMain(void* argument) {
   Child& child = *static_cast<Child*>(argument);
-  const bool ready = setpgid(0, 0) == 0 && EndWith(child.minder_pid) && Limit(child) && PlaceStandard(child) &&
-                     PlaceAt(child.channel, 3) && close_range(4, ~0U, 0) == 0 && UnblockSignals();
-  if (ready) execve(child.executable, child.arguments, child.environment);
-  GiveUp(child, child.executable);
+  if ((child.namespaces & CLONE_NEWUSER) != 0 && !KeepCapabilities()) GiveUp(child, child.launcher);
+  const bool ready = setpgid(0, 0) == 0 && EndWith(child.minder_pid, (child.namespaces & CLONE_NEWPID) == 0) &&
+                     Limit(child) && PlaceStandard(child) && PlaceAt(child.channel, 3) && PlaceInherited(child) &&
+                     UnblockSignals();
+  const char* const first = child.launcher != nullptr ? child.launcher : child.executable;
+  if (ready) execve(first, child.arguments, child.environment);
+  GiveUp(child, first);
 }
 
 // Writes `number` as text that ends at `end`. Returns where it begins.
@@ -102,25 +136,31 @@ int MinderMain(void* argument) {
   ResetSignals();
   child.minder_pid = getpid();
   if (setpgid(0, 0) != 0 || !EndWith(child.daemon)) GiveUp(child, child.minder);
-  const pid_t task = clone(TaskMain, TopOf(child.task_stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
+  const pid_t task =
+      clone(TaskMain, TopOf(child.task_stack), CLONE_VM | CLONE_VFORK | SIGCHLD | child.namespaces, &child);
   if (task < 0) GiveUp(child, child.executable);
   if (child.error != 0) {
     waitpid(task, nullptr, 0);
     _exit(127);
   }
   char digits[24];
-  char* arguments[] = {const_cast<char*>(child.minder), WriteNumber(task, std::end(digits)), nullptr};
+  char* arguments[] = {const_cast<char*>(child.minder), WriteNumber(task, std::end(digits)), nullptr, nullptr};
+  char status[] = "3";
+  if (child.status_in >= 0) arguments[2] = status;
   char* no_environment[] = {nullptr};
   const rlimit no_core = {0, 0};
-  const bool ready = setrlimit(RLIMIT_CORE, &no_core) == 0 && PlaceStandard(child) && close_range(3, ~0U, 0) == 0;
+  const bool ready = setrlimit(RLIMIT_CORE, &no_core) == 0 && PlaceStandard(child) &&
+                     (child.status_in < 0 || PlaceAt(child.status_in, 3)) &&
+                     close_range(child.status_in < 0 ? 3 : 4, ~0U, 0) == 0;
   if (ready) execve(child.minder, arguments, no_environment);
   GiveUp(child, child.minder);  // this ends the task as well
 }
 
 // Moves a descriptor above those that the child overwrites before it has placed them all.
 Result<Fd> AboveStandard(Fd fd, std::string_view what) {
-  if (fd.get() > 3) return fd;
-  Fd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, 4));
+  constexpr int kFree = sandbox::kFirstCgroupFd + 8;
+  if (fd.get() >= kFree) return fd;
+  Fd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, kFree));
   if (!moved.valid()) return FromErrno(errno, what);
   return moved;
 }
@@ -162,6 +202,60 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
+// What a confined task is started with, beside what every task is.
+struct Handed {
+  std::vector<std::string> arguments;
+  Fd order, report, status_in, status_out;
+  std::vector<Fd> doors;
+};
+
+Result<Fd> FileWith(const std::string& bytes) {
+  Fd file(memfd_create("millrace-order", MFD_CLOEXEC));
+  if (!file.valid()) return FromErrno(errno, "cannot make a file for a launch order");
+  MILLRACE_TRY(WriteAll(file.get(), bytes, "a launch order"));
+  return AboveStandard(std::move(file), "cannot duplicate a launch order");
+}
+
+// A confined task has no home, no user's name, and a /tmp that is its own where it sees files of its own.
+void Confine(const sandbox::LaunchOrder& order, std::vector<std::string>* variables) {
+  const auto goes = [](const std::string& variable) {
+    const std::string_view name = std::string_view(variable).substr(0, variable.find('='));
+    return name == "HOME" || name == "USER" || name == "LOGNAME" || name == "SHELL" || name == "TMPDIR";
+  };
+  std::erase_if(*variables, goes);
+  const std::string home = order.own_view || order.writable.empty() ? "/tmp" : order.writable.front();
+  variables->push_back("HOME=" + home);
+  variables->push_back("TMPDIR=" + home);
+  variables->push_back("RES_OPTIONS=use-vc");  // names are looked up by TCP, which the gate lets through
+}
+
+Result<Handed> Hand(const SpawnSpec& spec, const std::vector<std::string>& variables, Spawned* spawned) {
+  const Launch& launch = *spec.launch;
+  Handed handed;
+  handed.arguments = {launch.launcher, std::to_string(geteuid()), std::to_string(getegid())};
+  sandbox::LaunchOrder order = launch.order;
+  order.executable = spec.executable;
+  order.arguments = spec.arguments;
+  order.arguments.insert(order.arguments.begin(), spec.executable);
+  order.environment = variables;
+  MILLRACE_ASSIGN(handed.order, FileWith(Encode(order)));
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return FromErrno(errno, "cannot make a socket pair");
+  spawned->report = Fd(ends[0]);
+  MILLRACE_ASSIGN(handed.report, AboveStandard(Fd(ends[1]), "cannot duplicate a socket"));
+  if (pipe2(ends, O_CLOEXEC) != 0) return FromErrno(errno, "cannot make a pipe");
+  Fd in(ends[0]), out(ends[1]);
+  MILLRACE_ASSIGN(handed.status_in, AboveStandard(std::move(in), "cannot duplicate a pipe"));
+  MILLRACE_ASSIGN(handed.status_out, AboveStandard(std::move(out), "cannot duplicate a pipe"));
+  for (const Fd& door : launch.doors) {
+    Fd copy(fcntl(door.get(), F_DUPFD_CLOEXEC, sandbox::kFirstCgroupFd + 8));
+    if (!copy.valid()) return FromErrno(errno, "cannot duplicate the file of a cgroup");
+    handed.doors.push_back(std::move(copy));
+  }
+  return handed;
+}
+
 }  // namespace
 
 Result<Spawned> Spawn(const SpawnSpec& spec) {
@@ -174,16 +268,27 @@ Result<Spawned> Spawn(const SpawnSpec& spec) {
   if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) return FromErrno(errno, "cannot make a socket non-blocking");
   MILLRACE_ASSIGN(Fd null, OpenFile("/dev/null", O_RDONLY));
   MILLRACE_ASSIGN(const Fd input, AboveStandard(std::move(null), "cannot duplicate /dev/null"));
-  MILLRACE_ASSIGN(Fd log, OpenFile(spec.output, O_WRONLY | O_CREAT | O_APPEND));
+  MILLRACE_ASSIGN(Fd log, sandbox::OpenTaskFile(spec.output, O_WRONLY | O_CREAT | O_APPEND));
   MILLRACE_ASSIGN(const Fd output, AboveStandard(std::move(log), "cannot duplicate " + spec.output));
 
-  std::vector<std::string> arguments = spec.arguments;
-  arguments.insert(arguments.begin(), spec.executable);
-  const std::vector<char*> argv = Pointers(arguments);
   std::vector<std::string> variables = TaskEnvironment();
   variables.push_back(fmt::format("{}={}", kMarkVariable, spec.mark));
-  const std::vector<char*> environment = Pointers(variables);
+  std::vector<std::string> arguments = spec.arguments;
+  arguments.insert(arguments.begin(), spec.executable);
   Child child;
+  Handed handed;
+  if (spec.launch != nullptr) {
+    Confine(spec.launch->order, &variables);
+    MILLRACE_ASSIGN(handed, Hand(spec, variables, &spawned));
+    arguments = handed.arguments;
+    child.launcher = spec.launch->launcher.c_str();
+    child.namespaces = spec.launch->namespaces;
+    child.inherited = {handed.order.get(), handed.report.get(), handed.status_out.get()};
+    for (const Fd& door : handed.doors) child.inherited.push_back(door.get());
+    if (spec.launch->order.own_processes) child.status_in = handed.status_in.get();
+  }
+  const std::vector<char*> argv = Pointers(arguments);
+  const std::vector<char*> environment = Pointers(variables);
   child.executable = spec.executable.c_str();
   child.arguments = argv.data();
   child.environment = environment.data();

@@ -13,8 +13,17 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "worker/sandbox/launch_order.h"
 
 namespace millrace::worker {
+
+// How a confined task begins: with the program millrace-launch, in new namespaces, which then becomes the executable.
+struct Launch {
+  std::string launcher;
+  int namespaces = 0;          // flags of clone(2)
+  sandbox::LaunchOrder order;  // but for the executable, its arguments and its environment, which Spawn adds
+  std::vector<Fd> doors;       // of cgroups
+};
 
 struct SpawnSpec {
   std::string minder;  // the program millrace-minder
@@ -23,12 +32,14 @@ struct SpawnSpec {
   std::string output;                  // a file that takes standard output and error, appended to
   std::uint64_t memory_limit = 0;      // RLIMIT_DATA in bytes; 0: none
   std::string mark;                    // by which its descendants are known (orphans.h)
+  const Launch* launch = nullptr;      // null: it is not confined
 };
 
 struct Spawned {
   pid_t pid = 0;  // the minder's, which ends after the task and in the same way
   Fd pidfd;       // readable when the minder has ended (it stays a zombie until waitpid)
   Fd channel;     // the daemon's end of a socket pair, non-blocking; the task holds the other end as descriptor 3
+  Fd report;      // of a confined task, for its SocketGate (worker/sandbox/socket_gate.h)
 };
 
 // Starts the task. kNotFound, kIo, ... say which executable could not be started, and why. No core files are written.

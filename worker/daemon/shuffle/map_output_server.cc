@@ -12,6 +12,7 @@
 #include "base/net/bulk_handler.h"
 #include "worker/daemon/shuffle/fetch_wire.h"
 #include "worker/daemon/shuffle/segment_pump.h"
+#include "worker/sandbox/task_file.h"
 
 namespace millrace::shuffle {
 
@@ -81,7 +82,7 @@ MapOutputServer::~MapOutputServer() {
 Status MapOutputServer::Add(const AttemptId& attempt, const std::string& path) {
   auto run = std::make_shared<ServedRun>();
   run->path = path;
-  MILLRACE_ASSIGN(run->file, OpenFile(path, O_RDONLY));
+  MILLRACE_ASSIGN(run->file, sandbox::OpenTaskFile(path, O_RDONLY));
   MILLRACE_ASSIGN(run->segments, run::ReadRunIndex(run->file.get(), path));
   std::shared_ptr<const ServedRun> replaced = std::move(run);
   const std::unique_lock lock(impl_->mutex);

@@ -25,7 +25,7 @@ RecordNote::~RecordNote() {
 
 std::optional<RecordPlace> ReadRecordNote(const std::string& path) {
   std::array<std::uint64_t, RecordNote::kWords> words{};
-  const Result<Fd> file = OpenFile(path, O_RDONLY | O_NONBLOCK);
+  const Result<Fd> file = OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   if (!file.ok()) return std::nullopt;
   const Result<std::uint64_t> size = FileSize(file->get(), path);
   if (!size.ok() || *size != sizeof words) return std::nullopt;

@@ -1,0 +1,278 @@
+// A job that tries what it must not. Each input line is an attempt, "NAME ARGUMENT..."; the output has the line, a tab
+// and what happened: what it got, or the name of the error. The work is done in the task's own process, so that it has
+// whatever a job's code has.
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/api/job.h"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string Error() { return strerrorname_np(errno); }
+std::string Done(long result, const std::string& done) { return result < 0 ? Error() : done; }
+
+std::string Read(const Words& words) {
+  const int fd = open(words[1].c_str(), O_RDONLY);
+  char bytes[256];
+  const ssize_t got = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
+  return Done(got, "read " + std::to_string(got) + " bytes");
+}
+
+std::string Write(const Words& words) {
+  const int fd = open(words[1].c_str(), O_WRONLY | O_APPEND);
+  return Done(fd < 0 ? -1 : write(fd, "x", 1), "written");
+}
+
+std::string Make(const Words& words) { return Done(open(words[1].c_str(), O_WRONLY | O_CREAT, 0644), "made"); }
+
+std::string List(const Words& words) {
+  std::error_code error;
+  std::string names;
+  for (const auto& entry : std::filesystem::directory_iterator(words[1], error))
+    names += entry.path().filename().string() + " ";
+  return error ? strerrorname_np(error.value()) : "sees " + names;
+}
+
+// The processes that it sees beside itself and the first of its namespace.
+std::string Processes(const Words&) {
+  std::string others;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (std::atoi(name.c_str()) == getpid() || name == "1") continue;
+    others += name + " ";
+  }
+  return others.empty() ? "none" : "sees " + others;
+}
+
+std::string Signal(const Words& words) { return Done(kill(std::atoi(words[1].c_str()), SIGKILL), "sent"); }
+std::string Trace(const Words& words) {
+  return Done(ptrace(PTRACE_ATTACH, std::atoi(words[1].c_str()), nullptr, nullptr), "attached");
+}
+std::string Peek(const Words& words) {
+  char byte = 0;
+  iovec here{&byte, 1}, there{reinterpret_cast<void*>(0x400000), 1};
+  return Done(process_vm_readv(std::atoi(words[1].c_str()), &here, 1, &there, 1, 0), "read");
+}
+
+// Forks until it cannot. The children wait for their end.
+std::string Forks(const Words& words) {
+  std::vector<pid_t> children;
+  const auto most = static_cast<std::size_t>(std::atoi(words[1].c_str()));
+  std::string end = "no limit";
+  while (children.size() < most) {
+    const pid_t child = fork();
+    if (child == 0) {
+      pause();
+      _exit(0);
+    }
+    if (child < 0) {
+      end = Error();
+      break;
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) kill(child, SIGKILL);
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  return (children.size() < most ? "stopped by " : "not stopped: ") + end + " at " + std::to_string(children.size());
+}
+
+std::string Fill(const Words& words) {
+  const std::string path = words[1] + "/fill";
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT, 0600);
+  if (fd < 0) return Error();
+  const std::string piece(std::size_t{1} << 20, 'x');
+  const long most = std::atol(words[2].c_str());
+  long written = 0;
+  std::string end = "no limit";
+  for (; written < most; ++written) {
+    if (write(fd, piece.data(), piece.size()) == static_cast<ssize_t>(piece.size())) continue;
+    end = Error();
+    break;
+  }
+  close(fd);
+  unlink(path.c_str());
+  return (written < most ? "stopped by " : "not stopped: ") + end + " at " + std::to_string(written) + " MiB";
+}
+
+// A process that leaves the task's group and session, drops its mark, closes everything and goes on.
+std::string Survive(const Words& words) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setsid();
+    if (fork() > 0) _exit(0);
+    prctl(PR_SET_NAME, words[1].c_str());
+    close_range(0, ~0U, 0);
+    char* arguments[] = {const_cast<char*>(words[1].c_str()), const_cast<char*>("600"), nullptr};
+    char* nothing[] = {nullptr};
+    execve("/usr/bin/sleep", arguments, nothing);
+    _exit(1);
+  }
+  return Done(child < 0 ? -1 : waitpid(child, nullptr, 0), "left a process behind");
+}
+
+std::string Connect(const Words& words) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_flags = AI_NUMERICHOST;
+  hints.ai_socktype = words[0] == "udp" ? SOCK_DGRAM : SOCK_STREAM;
+  if (getaddrinfo(words[1].c_str(), words[2].c_str(), &hints, &found) != 0) return "no address";
+  const int fd = socket(found->ai_family, found->ai_socktype, 0);
+  if (fd < 0) return "socket " + Error();
+  return Done(connect(fd, found->ai_addr, found->ai_addrlen), "connected");
+}
+
+std::string Abstract(const Words& words) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path + 1, words[1].data(), words[1].size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + words[1].size());
+  return Done(connect(fd, reinterpret_cast<sockaddr*>(&address), size), "connected");
+}
+
+std::string Listen(const Words&) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  if (fd < 0) return "socket " + Error();
+  return Done(listen(fd, 1), "listens");
+}
+
+std::string Raw(const Words&) { return Done(socket(AF_PACKET, SOCK_RAW, 0), "made"); }
+
+// A stream through a unix socket of its own, as libraries make them: this must work.
+std::string OwnSocket(const Words&) {
+  const int server = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const char path[] = "/tmp/own-socket";
+  memcpy(address.sun_path, path, sizeof path);
+  unlink(path);
+  if (bind(server, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return "bind " + Error();
+  if (listen(server, 1) != 0) return "listen " + Error();
+  return Done(connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address), "connected");
+}
+
+std::string Mount(const Words&) { return Done(mount("none", "/tmp", "tmpfs", 0, nullptr), "mounted"); }
+std::string Unshare(const Words&) { return Done(unshare(CLONE_NEWUSER), "unshared"); }
+std::string CloneSpace(const Words&) {
+  const long child = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  if (child == 0) _exit(0);
+  return Done(child, "cloned");
+}
+std::string Module(const Words&) { return Done(syscall(SYS_finit_module, -1, "", 0), "loaded"); }
+std::string Bpf(const Words&) { return Done(syscall(SYS_bpf, 0, nullptr, 0), "loaded"); }
+std::string Keys(const Words&) { return Done(syscall(SYS_keyctl, 0, -3, 1), "got a key ring"); }
+std::string Kexec(const Words&) { return Done(syscall(SYS_kexec_load, 0, 0, nullptr, 0), "loaded"); }
+std::string Ring(const Words&) { return Done(syscall(SYS_io_uring_setup, 1, nullptr), "made"); }
+std::string Device(const Words&) { return Done(mknod("/tmp/device", S_IFBLK | 0600, 0x800), "made"); }
+std::string Become(const Words&) { return Done(setuid(0), getuid() == 0 ? "is root" : "nothing"); }
+std::string User(const Words&) { return std::to_string(getuid()); }
+
+std::string Environment(const Words&) {
+  std::string names;
+  for (char** at = environ; *at != nullptr; ++at)
+    names += std::string(*at).substr(0, std::string_view(*at).find('=')) + " ";
+  return names;
+}
+
+// What open descriptors from 3 on are.
+std::string Descriptors(const Words&) {
+  std::string all;
+  for (int fd = 3; fd < 64; ++fd) {
+    char target[256];
+    const ssize_t length = readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), target, sizeof target);
+    if (length > 0) all += std::to_string(fd) + "=" + std::string(target, static_cast<std::size_t>(length)) + " ";
+  }
+  return all;
+}
+
+// Puts a link to a file of the worker in the place of its own log, which the worker reads for users.
+std::string LinkLog(const Words& words) {
+  char log[4096];
+  const ssize_t length = readlink("/proc/self/fd/2", log, sizeof log - 1);
+  if (length <= 0) return Error();
+  log[length] = '\0';
+  unlink(log);
+  return Done(symlink(words[1].c_str(), log), "linked");
+}
+
+std::string Wait(const Words& words) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(words[1].c_str()));
+  while (std::chrono::steady_clock::now() < end) usleep(10'000);
+  return "waited";
+}
+
+const std::map<std::string, std::string (*)(const Words&)> kAttempts = {{"read", Read},
+                                                                        {"write", Write},
+                                                                        {"make", Make},
+                                                                        {"list", List},
+                                                                        {"processes", Processes},
+                                                                        {"signal", Signal},
+                                                                        {"trace", Trace},
+                                                                        {"peek", Peek},
+                                                                        {"forks", Forks},
+                                                                        {"fill", Fill},
+                                                                        {"survive", Survive},
+                                                                        {"connect", Connect},
+                                                                        {"udp", Connect},
+                                                                        {"abstract", Abstract},
+                                                                        {"listen", Listen},
+                                                                        {"raw", Raw},
+                                                                        {"own-socket", OwnSocket},
+                                                                        {"mount", Mount},
+                                                                        {"unshare", Unshare},
+                                                                        {"clone", CloneSpace},
+                                                                        {"module", Module},
+                                                                        {"bpf", Bpf},
+                                                                        {"keys", Keys},
+                                                                        {"kexec", Kexec},
+                                                                        {"ring", Ring},
+                                                                        {"device", Device},
+                                                                        {"become", Become},
+                                                                        {"user", User},
+                                                                        {"environment", Environment},
+                                                                        {"descriptors", Descriptors},
+                                                                        {"link-log", LinkLog},
+                                                                        {"wait", Wait}};
+
+struct Hostile {
+  void Map(std::string_view line, auto& emit) {
+    std::istringstream in{std::string(line)};
+    Words words;
+    for (std::string word; in >> word;) words.push_back(word);
+    const auto attempt = words.empty() ? kAttempts.end() : kAttempts.find(words[0]);
+    const std::string result = attempt == kAttempts.end() ? "unknown" : attempt->second(words);
+    emit(std::string(line) + "\t" + result);
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return millrace::Run<Hostile>(argc, argv); }

@@ -1,0 +1,226 @@
+"""What a hostile job tries, and what comes of it: a cluster whose tasks are confined, a job of somebody else that runs on the same worker,
+and one that tries each thing of a list. Prints a table: attempt, what happened.
+
+As root all parts of the sandbox are there; as somebody else those that the kernel allows, and attempts that only a missing part refuses are
+skipped with the part's name.
+"""
+
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cluster"))
+import cluster  # noqa: E402
+
+JOB = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "hostile")
+SECRET = "a secret of the worker\n"
+REFUSED = {"ENOENT", "EACCES", "EPERM", "ESRCH", "EROFS", "ENOTDIR", "ETXTBSY"}
+
+
+def listening():
+    """A socket of this machine that no task has business with."""
+    server = socket.create_server(("127.0.0.1", 0))
+    return server
+
+
+def processes_called(name):
+    """The numbers of the processes of this machine that are called so."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/comm") as f:
+                comm = f.read().strip()
+            with open(f"/proc/{entry}/cmdline", "rb") as f:
+                words = f.read().split(b"\0")
+        except OSError:
+            continue
+        if comm == name or words[0] == name.encode():
+            found.append(int(entry))
+    return found
+
+
+def ended_in_time(processes):
+    """Waits for the end of each, and gives those that go on."""
+    left = []
+    for process in processes:
+        try:
+            handle = os.pidfd_open(process)
+        except ProcessLookupError:
+            continue
+        if not select.select([handle], [], [], 20)[0]:
+            left.append(process)
+            os.kill(process, signal.SIGKILL)
+        os.close(handle)
+    return left
+
+
+class Hostile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        mode = "require" if os.geteuid() == 0 else "auto"
+        cls.cluster = cluster.Cluster(workers=1, map_slots=2, settings=[
+            f"worker.sandbox={mode}", "worker.task_tmp=32MiB", "worker.task_processes=200", "worker.warm_idle=1h"])
+        os.chmod(cls.cluster.directory, 0o711)
+        cls.cluster.__enter__()
+        cls.parts = cls.what_is_there()
+        print("confined by:", ", ".join(sorted(cls.parts)) or "nothing")
+        with open(cls.cluster.path("worker0", "key.pem"), "w") as f:
+            f.write(SECRET)
+        cls.server = listening()
+        cls.victim()
+        cls.results = cls.attempts()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.waiting.kill()
+        cls.waiting.wait()
+        cls.server.close()
+        cls.cluster.__exit__(None, None, None)
+
+    @classmethod
+    def what_is_there(cls):
+        line = re.search(r"tasks are confined(?: in part)?: ([a-z, ]*)", cls.cluster.log("worker0"))
+        return set(line.group(1).strip().split(", ")) if line else set()
+
+    @classmethod
+    def victim(cls):
+        """A job of somebody else with a process, a log, a run file and an executable on the worker."""
+        c = cls.cluster
+        c.run("fs", "put", "-", "/victim.txt", input=b"wait 600\n")
+        cls.waiting = c.start("run", JOB, "/victim.txt", "-o", "/victim", "--name", "victim")
+        cls.victim_log = c.path("worker0", "logs")
+        logs = c.path("worker0", "logs", "1")
+        cluster.await_file(os.path.join(c.path("worker0", "logs"), "1"), cls.waiting)
+        cluster.await_file(os.path.join(logs, "job1.m.0.0.err"), cls.waiting)
+
+    @classmethod
+    def attempts(cls):
+        c = cls.cluster
+        worker = c.workers[0].pid
+        port = str(cls.server.getsockname()[1])
+        host, master = c.address.split(":")
+        block = subprocess.run(["find", c.path("worker0", "blocks"), "-type", "f"], capture_output=True, text=True, check=True).stdout.split()[0]
+        executable = os.path.join(c.path("worker0", "executables"), os.listdir(c.path("worker0", "executables"))[0])
+        cls.lines = [
+            f"read {c.path('worker0', 'key.pem')}", f"read {c.path('worker0', 'storage_id')}", f"list {c.path('master')}",
+            f"list {c.path('worker0', 'blocks')}", f"read {block}", f"list {c.path('worker0', 'jobs', '1')}",
+            f"list {c.path('worker0', 'logs', '1')}", f"write {executable}", f"make {c.path('worker0', 'x')}", "make /usr/x", "make /etc/x",
+            "list /home", "list /root", "list /run", "list /var", "list /etc/millrace", "read /etc/shadow", "read /dev/mem", "read /dev/kmsg",
+            "processes", f"signal {worker}", f"signal {os.getpid()}", f"trace {worker}", f"peek {worker}", "trace 1", "peek 1", "signal 1",
+            f"read /proc/{worker}/environ", "read /proc/1/environ", "forks 5000", "fill /tmp 200", "survive survivor",
+            f"connect 127.0.0.1 {port}", "connect 192.0.2.1 80", "connect 169.254.169.254 80", "udp 127.0.0.1 53", "abstract millrace-nobody",
+            "listen", "raw", "own-socket", "mount", "unshare", "clone", "module", "bpf", "keys", "kexec", "ring", "device", "become", "user",
+            "environment", "descriptors", f"connect {host} {master}", f"link-log {c.path('worker0', 'key.pem')}",
+        ]
+        c.run("fs", "put", "-", "/hostile.txt", input=("\n".join(cls.lines) + "\n").encode())
+        c.run("run", JOB, "/hostile.txt", "-o", "/hostile", "--name", "hostile")
+        cls.went_on = (c.workers[0].poll(), cls.waiting.poll()) == (None, None)
+        cls.survivors = ended_in_time(processes_called("survivor"))
+        text = b"".join(c.output("/hostile").values()).decode()
+        results = dict(line.split("\t", 1) for line in text.splitlines())
+        for line in cls.lines:
+            shown = line.replace(c.directory, "CLUSTER").replace(str(worker), "WORKER")
+            print(f"  {shown:<44} {results.get(line, '-')}")
+        sys.stdout.flush()
+        return results
+
+    def happened(self, begin):
+        return {line: result for line, result in self.results.items() if line.startswith(begin)}
+
+    def needs(self, *parts):
+        for part in parts:
+            if part not in self.parts:
+                self.skipTest(f"this machine, or this user, has no {part}")
+
+    def refused(self, *begins):
+        for begin in begins:
+            found = self.happened(begin)
+            self.assertTrue(found, begin)
+            for line, result in found.items():
+                self.assertIn(result.removeprefix("socket "), REFUSED | {"EAFNOSUPPORT"}, line)
+
+    def test_all_was_tried(self):
+        self.assertEqual(set(self.results), set(self.lines))
+        self.assertNotIn("unknown", self.results.values())
+
+    def test_state_of_daemons_and_other_jobs_is_not_seen(self):
+        self.needs("mounts")
+        self.refused("read " + self.cluster.directory, "list " + self.cluster.directory, "write ", "make /usr", "make /etc", "list /home", "list /root", "list /run",
+                     "read /etc/shadow", "read /dev/")
+        # A user's own namespace lets it write to the tree that leads to its directories, of which the worker has another.
+        self.assertFalse(os.path.exists(self.cluster.path("worker0", "x")))
+        self.assertIn(self.results["list /etc/millrace"], ("sees ", "ENOENT"))
+
+    def test_other_processes_are_not_reached(self):
+        self.needs("processes", "filter")
+        self.assertEqual(self.results["processes"], "none")
+        self.refused("trace ", "peek ", "read /proc/")
+        self.assertIn(self.results[f"signal {self.cluster.workers[0].pid}"], {"ESRCH", "EPERM"})
+        self.assertTrue(self.went_on, "the worker and the other job go on")
+
+    def test_a_fork_bomb_is_bounded(self):
+        if not self.parts & {"cgroup", "user", "mounts"}:
+            self.needs("cgroup")
+        stopped = re.fullmatch(r"stopped by EAGAIN at (\d+)", self.results["forks 5000"])
+        self.assertTrue(stopped, self.results["forks 5000"])
+        self.assertLess(int(stopped.group(1)), 200)
+
+    def test_tmp_is_bounded(self):
+        self.needs("mounts")
+        stopped = re.fullmatch(r"stopped by ENOSPC at (\d+) MiB", self.results["fill /tmp 200"])
+        self.assertTrue(stopped, self.results["fill /tmp 200"])
+        self.assertLessEqual(int(stopped.group(1)), 32)
+
+    def test_nothing_survives_its_process(self):
+        self.needs("processes")
+        self.assertEqual(self.results["survive survivor"], "left a process behind")
+        self.assertEqual(self.survivors, [])
+
+    def test_the_network_is_the_file_system(self):
+        self.needs("network")
+        self.refused("connect 127.0.0.1 " + str(self.server.getsockname()[1]), "connect 192.0.2.1", "connect 169.254", "udp ", "listen", "raw")
+        self.assertIn(self.results["abstract millrace-nobody"], {"ECONNREFUSED", "EACCES", "EPERM"})
+        self.assertEqual(self.results["own-socket"], "connected")
+        # The master is reached, as file-system clients reach it: what a peer may ask there is for certificates to decide.
+        self.assertEqual(self.results["connect " + self.cluster.address.replace(":", " ")], "connected")
+
+    def test_dangerous_calls_are_refused(self):
+        self.needs("filter")
+        for attempt in ("mount", "unshare", "clone", "module", "bpf", "keys", "kexec", "ring", "device", "become"):
+            self.assertIn(self.results[attempt], {"EPERM", "EINVAL"} if attempt == "become" else {"EPERM"}, attempt)
+
+    def test_it_is_a_user_of_its_own(self):
+        self.needs("user")
+        self.assertEqual(self.results["user"], "70002")
+
+    def test_it_has_what_it_was_handed_alone(self):
+        names = set(self.results["environment"].split())
+        allowed = {"PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "HOME", "TMPDIR", "RES_OPTIONS", "MILLRACE_TASK_PROCESS"}
+        self.assertEqual({n for n in names if not n.startswith("LC_")} - allowed, set())
+        for descriptor in self.results["descriptors"].split():
+            target = descriptor.split("=", 1)[1]
+            self.assertNotIn("key", target)
+            self.assertFalse(target.startswith(self.cluster.path("worker0", "jobs", "1")), target)
+
+    def test_a_link_in_place_of_a_log_shows_nothing(self):
+        line = f"link-log {self.cluster.path('worker0', 'key.pem')}"
+        self.assertEqual(self.results[line], "linked")
+        done = subprocess.run([cluster.MILLRACE, "job", "logs", "job2"], env=self.cluster.environment(), capture_output=True, text=True)
+        self.assertNotIn(SECRET.strip(), done.stdout + done.stderr)
+        self.assertIn("not a regular file", done.stdout + done.stderr)
+
+    def test_node_list_says_it(self):
+        nodes = json.loads(self.cluster.run("node", "list", "--json")[0])
+        self.assertEqual(set(nodes[0]["sandbox"]), self.parts)
+
+
+if __name__ == "__main__":
+    unittest.main()

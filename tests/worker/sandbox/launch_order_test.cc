@@ -1,0 +1,50 @@
+#include "worker/sandbox/launch_order.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::sandbox {
+namespace {
+
+LaunchOrder Sample() {
+  LaunchOrder order;
+  order.executable = "/x/job";
+  order.arguments = {"/x/job", "--millrace-task"};
+  order.environment = {"A=b", ""};
+  order.user = 70001;
+  order.own_view = order.landlock = order.filter_tells = true;
+  order.readable = {"/usr"};
+  order.writable = {"/w", "/v"};
+  order.hidden = {"/etc/millrace"};
+  order.tmp_bytes = 1ULL << 40;
+  order.processes = 7;
+  order.cgroups = 3;
+  order.filter = std::string("\0\1\2", 3);
+  return order;
+}
+
+TEST(LaunchOrder, ComesBackAsItWas) {
+  const auto read = DecodeLaunchOrder(Encode(Sample()));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(Encode(*read), Encode(Sample()));
+  EXPECT_EQ(read->user, 70001);
+  EXPECT_EQ(read->environment, Sample().environment);
+  EXPECT_TRUE(read->own_view && read->landlock && read->filter_tells);
+  EXPECT_FALSE(read->user_namespace || read->own_processes || read->own_host_name);
+  EXPECT_EQ(read->filter, Sample().filter);
+}
+
+TEST(LaunchOrder, NoUserIsNotTheFirstUser) {
+  LaunchOrder order = Sample();
+  order.user.reset();
+  EXPECT_FALSE(DecodeLaunchOrder(Encode(order))->user.has_value());
+}
+
+TEST(LaunchOrder, IsWholeOrNotBelieved) {
+  const std::string bytes = Encode(Sample());
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_EQ(DecodeLaunchOrder(std::string_view(bytes).substr(0, size)).status().code(), StatusCode::kCorrupt) << size;
+  EXPECT_FALSE(DecodeLaunchOrder(bytes + "x").ok());
+}
+
+}  // namespace
+}  // namespace millrace::sandbox

@@ -1,0 +1,82 @@
+// Confiner: confines the task processes of a worker as worker/sandbox says. When it is made it finds out what this
+// machine can do by doing it: it starts a process that does nothing, with every part, and leaves out the parts that
+// fail until one starts.
+//
+//   worker.sandbox = auto      the parts that this machine can do; what it cannot is said
+//                    require   all parts, or the worker does not start
+//                    off       none
+//
+// Thread rule: the control thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "worker/daemon/process/spawn.h"
+#include "worker/sandbox/sandbox.h"
+#include "worker/sandbox/socket_gate.h"
+#include "worker/sandbox/task_cgroups.h"
+
+namespace millrace::worker {
+
+enum class TaskNetwork { kNever, kAsked, kAlways };  // asked: a job has it that says task.network = true
+
+struct ConfinerOptions {
+  bool required = false;
+  std::string launcher, minder;
+  sandbox::UserRange users;
+  std::vector<std::string> readable, hidden;
+  std::uint64_t tmp_bytes = std::uint64_t{1} << 30;
+  std::uint64_t processes = 1024;
+  TaskNetwork network = TaskNetwork::kAsked;
+  sandbox::PeerList* peers = nullptr;  // whom tasks reach; outlives the Confiner
+};
+
+class Confiner {
+ public:
+  // What one process is started with.
+  struct Confined {
+    Launch launch;
+    std::optional<sandbox::TaskCgroup> cgroup;  // destroyed when the process has ended
+    std::optional<uid_t> user;
+    sandbox::PeerList* peers = nullptr;  // for its SocketGate
+  };
+
+  // kUnavailable, naming the parts and why they are missing, if all are required; kInternal if nothing can be started.
+  static Result<std::unique_ptr<Confiner>> Open(ConfinerOptions options);
+
+  // memory: what the process may take by itself, to which its cgroup adds room for files; 0: any.
+  // Requires: the directories that `place` names exist.
+  [[nodiscard]] Result<Confined> Confine(const sandbox::JobPlace& place, std::uint64_t serial, std::uint64_t memory);
+
+  [[nodiscard]] const sandbox::Parts& parts() const { return settings_.parts; }
+  [[nodiscard]] const std::map<sandbox::Part, std::string>& missing() const { return missing_; }  // and why
+  // The users of jobs, if they have their own.
+  [[nodiscard]] std::optional<sandbox::UserRange> users() const;
+  [[nodiscard]] bool MayUseNetwork(bool asks) const;
+  // One line for people: "user, mounts; without cgroup (...)".
+  [[nodiscard]] std::string Describe() const;
+
+ private:
+  explicit Confiner(ConfinerOptions options) : options_(std::move(options)) {}
+  void Drop(sandbox::Part part, const std::string& why);
+  void Look();     // leaves out what is known to be missing
+  Status Probe();  // leaves out what fails
+  // Starts a process that does nothing. Returns what failed; empty: nothing.
+  Result<std::string> Try();
+
+  ConfinerOptions options_;
+  sandbox::SandboxSettings settings_;
+  std::map<sandbox::Part, std::string> missing_;
+  std::unique_ptr<sandbox::TaskCgroups> cgroups_;
+  std::string filter_, asking_filter_;
+};
+
+}  // namespace millrace::worker

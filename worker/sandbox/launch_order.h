@@ -1,0 +1,53 @@
+// LaunchOrder: what the program millrace-launch is to do before it becomes the job's executable, as the worker writes
+// it into a file that the program inherits. Thread rule: as values.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace millrace::sandbox {
+
+// The descriptors with which millrace-launch is started; those of cgroups follow.
+inline constexpr int kChannelFd = 3;  // stays open for the job
+inline constexpr int kOrderFd = 4;    // the file with the order
+inline constexpr int kReportFd = 5;   // a socket to the worker: text that says what failed, or the filter's descriptor
+inline constexpr int kStatusFd = 6;   // a pipe to the minder: how the job's process ended (StatusOfTask)
+inline constexpr int kFirstCgroupFd = 7;
+
+// How the job's process ended, as in siginfo_t.
+struct StatusOfTask {
+  std::int32_t code = 0;
+  std::int32_t status = 0;
+};
+
+struct LaunchOrder {
+  std::string executable;
+  std::vector<std::string> arguments;    // with the program's name
+  std::vector<std::string> environment;  // all of it
+  bool user_namespace = false;           // it is in one, and maps its own user to itself
+  std::optional<uid_t> user;             // the user and group to become
+  bool own_view = false;                 // build the view of files
+  bool own_processes = false;            // it is the first process of a namespace of processes
+  bool own_host_name = false;
+  bool landlock = false;
+  std::vector<std::string> readable;  // of the view, and for Landlock; what does not exist is left out
+  std::vector<std::string> writable;
+  std::vector<std::string> hidden;
+  std::uint64_t tmp_bytes = 0;
+  std::uint64_t processes = 0;  // RLIMIT_NPROC; 0: as it is
+  std::uint32_t cgroups = 0;    // the number of descriptors of cgroup.procs, from kFirstCgroupFd on
+  std::string filter;           // a program for seccomp; empty: none
+  bool filter_tells = false;    // the filter asks the worker about calls
+};
+
+[[nodiscard]] std::string Encode(const LaunchOrder& order);
+[[nodiscard]] Result<LaunchOrder> DecodeLaunchOrder(std::string_view bytes);
+
+}  // namespace millrace::sandbox

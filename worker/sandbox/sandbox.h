@@ -1,0 +1,88 @@
+// The sandbox of task processes: what a job's process may see and do. It is made of parts, each of which a machine may
+// or may not have:
+//
+//   user       the process runs as a unix user of its job's own, never as root and never as the worker
+//   mounts     it sees /usr, /lib, /etc, ... read-only, a /tmp and a /dev of its own, and its job's directories; no
+//              state of the worker or the master, no certificates, no blocks, no other job
+//   processes  it sees and reaches no process but its own (a process namespace): none survives its end
+//   ipc        System V objects and message queues are its own, and the host's name
+//   network    sockets reach the master, the cluster's bulk servers and no other address (socket_gate.h)
+//   filter     dangerous system calls fail with EPERM (call_filter.h)
+//   landlock   what it may read and write is also limited by Landlock (kernel 5.13 and later)
+//   cgroup     memory, number of processes and share of the processor (task_cgroups.h)
+//
+// This header is what is to be done; the program millrace-launch does it between the start of a process and the job's
+// executable. Thread rule: as values.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/status.h"
+#include "worker/sandbox/launch_order.h"
+
+namespace millrace::sandbox {
+
+enum class Part { kUser, kMounts, kProcesses, kIpc, kNetwork, kFilter, kLandlock, kCgroup };
+inline constexpr Part kAllParts[] = {Part::kUser,    Part::kMounts, Part::kProcesses, Part::kIpc,
+                                     Part::kNetwork, Part::kFilter, Part::kLandlock,  Part::kCgroup};
+[[nodiscard]] std::string_view ToText(Part part);
+[[nodiscard]] std::optional<Part> ParsePart(std::string_view text);
+
+// A set of parts.
+class Parts {
+ public:
+  [[nodiscard]] static Parts All();
+  [[nodiscard]] bool Has(Part part) const { return (bits_ >> static_cast<unsigned>(part) & 1) != 0; }
+  void Add(Part part) { bits_ |= 1U << static_cast<unsigned>(part); }
+  void Remove(Part part) { bits_ &= ~(1U << static_cast<unsigned>(part)); }
+  [[nodiscard]] bool empty() const { return bits_ == 0; }
+  bool operator==(const Parts&) const = default;
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+[[nodiscard]] std::string ToText(const Parts& parts);  // "user, mounts, filter"; "none"
+
+// Unix users for jobs, from `first` on.
+struct UserRange {
+  uid_t first = 0;
+  std::uint32_t count = 0;
+};
+// Reads "70000-99999". kInvalid unless it is a range without 0 and without the last number, which means nobody.
+[[nodiscard]] Result<UserRange> ParseUserRange(std::string_view text);
+// Returns the job's user. Two jobs of one cluster share it only if their numbers lie a multiple of `count` apart.
+[[nodiscard]] uid_t UserOf(const UserRange& users, JobId job);
+
+// What holds for all task processes of a worker.
+struct SandboxSettings {
+  Parts parts;
+  bool privileged = false;  // it may make namespaces and change users as it is; otherwise by a user namespace
+  UserRange users;
+  std::vector<std::string> readable;  // more files and directories that tasks may read, beside the system's
+  std::vector<std::string> hidden;    // directories of the system that they may not, such as /etc/millrace
+  std::uint64_t tmp_bytes = 0;        // the size of /tmp
+  std::uint64_t processes = 0;        // the most processes and threads of a task
+};
+
+// What is to be known of the job.
+struct JobPlace {
+  JobId job;
+  std::string executable;
+  std::vector<std::string> writable;  // its directories, which exist
+  bool network = false;               // it may use the network as it likes
+};
+
+// Returns what millrace-launch does for a process of the job. Pure: it looks at no file.
+[[nodiscard]] LaunchOrder PlanLaunch(const SandboxSettings& settings, const JobPlace& place);
+
+// Returns the flags of clone(2) with which millrace-launch is to be started for such a process.
+[[nodiscard]] int NamespacesOf(const SandboxSettings& settings, const JobPlace& place);
+
+}  // namespace millrace::sandbox

@@ -1,0 +1,60 @@
+// TaskCgroups: a cgroup for each task process, below that of the worker, with limits on memory and on the number of
+// processes and an equal share of the processor. The unified hierarchy (version 2) is used where it has these
+// controllers, as under systemd with Delegate=yes; otherwise the hierarchies of version 1.
+//
+// Version 2 allows no processes beside children with limits: the worker then moves itself into a child called "worker".
+// Thread rule: the control thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+
+namespace millrace::sandbox {
+
+struct CgroupLimits {
+  std::uint64_t memory = 0;     // bytes, of everything: private memory, files in memory (/tmp), cached files; 0: none
+  std::uint64_t processes = 0;  // and threads; 0: any number
+};
+
+// The cgroup of one task process. The destructor kills what is left in it and removes it.
+class TaskCgroup {
+ public:
+  explicit TaskCgroup(std::vector<std::string> directories) : directories_(std::move(directories)) {}
+  TaskCgroup(TaskCgroup&& other) noexcept : directories_(std::move(other.directories_)) { other.directories_.clear(); }
+  TaskCgroup& operator=(TaskCgroup&&) = delete;
+  ~TaskCgroup();
+  // Opens the files by which a process enters, one for each hierarchy: it writes "0".
+  [[nodiscard]] Result<std::vector<Fd>> Doors() const;
+  [[nodiscard]] const std::vector<std::string>& directories() const { return directories_; }
+
+ private:
+  std::vector<std::string> directories_;
+};
+
+class TaskCgroups {
+ public:
+  // Finds the worker's cgroup in what /proc/self/cgroup and /proc/self/mountinfo say, tries to make children, and
+  // removes those that workers left that are gone. The error says what this machine lacks.
+  static Result<std::unique_ptr<TaskCgroups>> Open();
+
+  [[nodiscard]] Result<TaskCgroup> Make(std::uint64_t serial, const CgroupLimits& limits);
+  [[nodiscard]] int version() const { return version_; }
+
+ private:
+  TaskCgroups(int version, std::vector<std::string> parents) : version_(version), parents_(std::move(parents)) {}
+  Status Limit(const std::string& directory, const CgroupLimits& limits) const;
+
+  int version_;
+  std::vector<std::string> parents_;  // the directories of the worker's own cgroup
+};
+
+// Where the calling process is in a hierarchy, as the two texts of /proc say. Empty if there is no such hierarchy or it
+// is not mounted. `controller` is that of a hierarchy of version 1; empty: version 2. Pure.
+[[nodiscard]] std::string OwnCgroup(std::string_view cgroup, std::string_view mountinfo, std::string_view controller);
+
+}  // namespace millrace::sandbox
