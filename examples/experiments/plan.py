@@ -43,7 +43,7 @@ EXPERIMENTS = {experiment.name: experiment for experiment in (
                tuple(Setup(f"slots-{m}-{r}", f"{m}-{r}", ("--slots", f"{m},{r}")) for m, r in ((2, 2), (3, 1), (1, 3)))),
     Experiment("two-datacenters", "two-datacenters", ("fair", "joss-t", "joss-j"), ("datacenter_bytes", "turnaround", "node_local"), (Setup("two-datacenters"),),
                shown=("makespan",)),
-    Experiment("deadlines", "deadlines", ("edf", "cp"), ("late",), (Setup("slots-1-1"),), repeat=16, shown=("turnaround", "makespan")),
+    Experiment("deadlines", "deadlines", ("edf", "cp"), ("late",), (Setup("slots-1-1"),), repeat=12, shown=("turnaround", "makespan")),
     Experiment("assignment", "assignment", ("dl", "lsap"), ("node_local", "rack_bytes", "turnaround"), (Setup("four-racks"),)),
 )}
 
