@@ -24,7 +24,6 @@ struct WorkerFacts {
   std::string host;
   std::uint16_t port = 0;
   std::string local_socket;
-  std::string sandbox;  // of its tasks, as it says when it registers; not kept on disk
   std::string rack;
   std::string datacenter;
   std::uint32_t map_slots = 0;
@@ -33,6 +32,7 @@ struct WorkerFacts {
   bool remote = false;    // it came from another machine than the master's; not stored
   std::string name = {};  // worker.name; empty: it has none
   Release release = {};
+  std::string sandbox = {};  // of its tasks, as it says when it registers; not kept on disk
 };
 
 struct WorkerSpace {

@@ -157,7 +157,7 @@ void SimulatedCluster::StartMaster() {
                                            [this]() -> Result<master::Room> {
                                              return master::Room{free_, 0};
                                            },
-                                           ports_.get(), options_.master});
+                                           ports_.get(), {}, options_.master});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));
