@@ -7,6 +7,7 @@
 namespace millrace::rpc {
 namespace {
 
+constexpr std::size_t kMostHeardOut = 1 << 20;
 constexpr std::size_t kReceiveBytes = 8 << 10;  // a connection holds it for as long as it is open
 
 std::string_view View(kj::ArrayPtr<const kj::byte> bytes) {
@@ -32,10 +33,23 @@ kj::Promise<std::size_t> TlsStream::FeedMore() {
   });
 }
 
+kj::Promise<void> TlsStream::HearOut(std::size_t most) {
+  return inner_->tryRead(received_.begin(), 1, received_.size())
+      .then(
+          [this, most](std::size_t size) -> kj::Promise<void> {
+            if (size == 0 || size >= most) return kj::READY_NOW;
+            return HearOut(most - size);
+          },
+          [](kj::Exception&&) -> kj::Promise<void> { return kj::READY_NOW; });
+}
+
 kj::Promise<void> TlsStream::Handshake() {
   const Result<bool> done = session_.Handshake();
   return SendOutput().then([this, done]() -> kj::Promise<void> {
-    if (!done.ok()) return ToException(done.status());
+    if (!done.ok()) {
+      inner_->shutdownWrite();
+      return HearOut(kMostHeardOut).then([done]() -> kj::Promise<void> { return ToException(done.status()); });
+    }
     if (*done) return kj::READY_NOW;
     return FeedMore().then([this](std::size_t size) -> kj::Promise<void> {
       if (size == 0) return ToException(Unavailable("the peer hung up during the TLS handshake; does it use TLS?"));

@@ -47,6 +47,9 @@ class TlsStream final : public OuterStream {
  private:
   kj::Promise<std::size_t> ReadMore(char* buffer, std::size_t least, std::size_t most, std::size_t done);
   kj::Promise<void> SendOutput();
+  // Reads on until the peer closes. A connection that is closed with bytes unread is reset, and then the peer may not
+  // see why it was refused.
+  kj::Promise<void> HearOut(std::size_t most);
   kj::Promise<std::size_t> FeedMore();  // resolves with how many bytes have come; 0: the peer sends no more
 
   tls::Session session_;

@@ -151,13 +151,21 @@ SimulatedCluster::~SimulatedCluster() noexcept {
 void SimulatedCluster::StartMaster() {
   commit_log_->mute = false;
   auto control = master::Control::Make(
-      config_, master::ControlDependencies{timer_, clock_, *store_, *commit_log_, Random(random_.Next()),
+      config_, master::ControlDependencies{timer_,
+                                           clock_,
+                                           *store_,
+                                           *commit_log_,
+                                           Random(random_.Next()),
                                            [numbers = Random(random_.Next())]() mutable { return numbers.Next(); },
-                                           MakeSilentLog(), std::make_unique<SettingsFile>(settings_), nullptr,
+                                           MakeSilentLog(),
+                                           std::make_unique<SettingsFile>(settings_),
+                                           nullptr,
                                            [this]() -> Result<master::Room> {
                                              return master::Room{free_, 0};
                                            },
-                                           ports_.get(), {}, options_.master});
+                                           ports_.get(),
+                                           {},
+                                           options_.master});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));

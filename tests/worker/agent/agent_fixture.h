@@ -52,7 +52,7 @@ struct MasterRecord {
 
   std::string cluster = kCluster;
   std::uint32_t protocol = kProtocolLevel;  // that it tells
-  bool answer_done = true;  // else attemptDone is never answered
+  bool answer_done = true;                  // else attemptDone is never answered
   bool answer_heartbeats = true;
   bool answer_corrupt = true;
   Status refuse_done;  // if it is a failure
