@@ -195,13 +195,13 @@ class Lab:
         """Stops and removes machines and network. The root, the packages' cache and the logs stay."""
         for name in list(self.state["processes"]):
             self.stop(name)
-        for name in list(self.state["machines"]):
+        # Also those whose making was cut short.
+        for name in os.listdir(self.path("machines")) if os.path.exists(self.path("machines")) else []:
             merged = self.path("machines", name, "merged")
             if os.path.ismount(merged):
                 quiet("umount", merged)
-            for loop in self.state["loops"].pop(name, []):
+            for loop in self.disks(name):
                 quiet("losetup", "--detach", loop)
-            del self.state["machines"][name]
             shutil.rmtree(self.path("machines", name))
         if os.path.exists(f"/run/netns/{self.netns}"):
             quiet("ip", "netns", "delete", self.netns)

@@ -32,7 +32,7 @@ class PlaybooksTest(unittest.TestCase):
         cls.environment = {**os.environ, "ANSIBLE_CONFIG": os.path.join(playbooks.PLAYBOOKS, "ansible.cfg"), "ANSIBLE_HOME": cls.tmp.name, "ANSIBLE_NOCOLOR": "1",
                            "ANSIBLE_LOCALHOST_WARNING": "False", "LC_ALL": "C.UTF-8", "HOME": cls.tmp.name,
                            # Whatever gets as far as the cloud fails there.
-                           "AWS_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none", "AWS_MAX_ATTEMPTS": "1"}
+                           "AWS_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "some-secret", "AWS_MAX_ATTEMPTS": "1"}
 
     @classmethod
     def tearDownClass(cls):
