@@ -112,11 +112,29 @@ class SecuredTest(unittest.TestCase):
             s.close()
 
 
+
+class ConfinedTest(unittest.TestCase):
+    def test_confined_tasks_reach_every_worker_with_certificates_of_their_own(self):
+        with SecureCluster(workers=3, settings=["worker.sandbox=auto", "worker.map_slots=1"]) as cluster:
+            os.chmod(cluster.directory, 0o711)  # tasks have a user of their own, if the worker is root
+            text = cluster.path("text")
+            with open(text, "wb") as f:
+                f.write(words(2, 1_000_000))
+            cluster.run("fs", "put", "--block-size", "1M", "--replication", "1", text, "/text")
+            cluster.run("run", "wordcount", "/text", "-o", "/counts", "--reducers", "3")
+            expected = shell("tr -s ' ' '\\n' <text | sed '/^$/d' | sort | uniq -c | mawk '{print $2 \"\\t\" $1}' | sort", cwd=cluster.directory)
+            lines = b"".join(cluster.output("/counts").values()).splitlines(keepends=True)
+            self.assertEqual(b"".join(sorted(lines)), expected)
+            job = json.loads(cluster.run("job", "list", "--json")[0])[0]
+            self.assertEqual(job["failed_attempts"], 0)
+            for worker in ("worker0", "worker1", "worker2"):
+                self.assertIn("tasks are confined", cluster.log(worker))
+
 class RenewalTest(unittest.TestCase):
     def test_certificates_are_renewed_while_jobs_run(self):
         with SecureCluster(workers=3) as c:
             with open(c.path("text"), "wb") as f:
-                f.write(words(2, 400_000))
+                f.write(words(2, 1_000_000))
             c.run("fs", "put", "--block-size", "1M", "--replication", "2", c.path("text"), "/text")
             jobs = [c.start("run", "wordcount", "/text", "-o", f"/out{n}", "--reducers", "2") for n in range(4)]
             old = read(c.path("ca", "master", "cert.pem"))

@@ -62,6 +62,27 @@ def ended_in_time(processes):
     return left
 
 
+def parts_of(running):
+    """The parts of the sandbox that the worker of a cluster says it has."""
+    line = re.search(r"tasks are confined(?: in part)?: ([a-z, ]*)", running.log("worker0"))
+    return set(line.group(1).strip().split(", ")) if line else set()
+
+
+class Installed(unittest.TestCase):
+    def test_programs_may_lie_in_a_directory_that_tasks_see(self):
+        """As they do below /usr, where a package puts them."""
+        programs = os.path.join(os.environ["MILLRACE_BIN"])
+        parts = []
+        for paths in ("", programs):
+            with cluster.Cluster(workers=1, settings=["worker.sandbox=auto", f"worker.task_paths={paths}"]) as running:
+                parts.append(parts_of(running))
+                print("confined by:", ", ".join(sorted(parts[-1])) or "nothing")
+                running.run("fs", "put", "-", "/text", input=b"a b a\n")
+                running.run("run", "wordcount", "/text", "-o", "/counts")
+                self.assertEqual(running.run("fs", "cat", "/counts/part-r-00000")[0], b"a\t2\nb\t1\n")
+        self.assertEqual(parts[0], parts[1])
+
+
 class Hostile(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -70,7 +91,7 @@ class Hostile(unittest.TestCase):
             f"worker.sandbox={mode}", "worker.task_tmp=32MiB", "worker.task_processes=200", "worker.warm_idle=1h"])
         os.chmod(cls.cluster.directory, 0o711)
         cls.cluster.__enter__()
-        cls.parts = cls.what_is_there()
+        cls.parts = parts_of(cls.cluster)
         print("confined by:", ", ".join(sorted(cls.parts)) or "nothing")
         with open(cls.cluster.path("worker0", "key.pem"), "w") as f:
             f.write(SECRET)
@@ -84,11 +105,6 @@ class Hostile(unittest.TestCase):
         cls.waiting.wait()
         cls.server.close()
         cls.cluster.__exit__(None, None, None)
-
-    @classmethod
-    def what_is_there(cls):
-        line = re.search(r"tasks are confined(?: in part)?: ([a-z, ]*)", cls.cluster.log("worker0"))
-        return set(line.group(1).strip().split(", ")) if line else set()
 
     @classmethod
     def victim(cls):

@@ -66,11 +66,15 @@ Status MountAt(const char* type, const std::string& path, unsigned long flags, c
   return Failed(std::string("mount a ") + type + " at " + path);
 }
 
+// Shows a place. It is there already if it lies in one that was shown before, as an installed program lies in /usr.
 Status Put(const Taken& place, const std::string& root) {
   const std::string target = root + place.path;
   const std::string parent = target.substr(0, target.rfind('/'));
-  MILLRACE_TRY(MakeDirectories(place.directory ? target : parent).Within("mounts"));
-  if (!place.directory) MILLRACE_TRY(OpenFile(target, O_WRONLY | O_CREAT).status().Within("mounts"));
+  struct stat info = {};
+  if (lstat(target.c_str(), &info) != 0) {
+    MILLRACE_TRY(MakeDirectories(place.directory ? target : parent).Within("mounts"));
+    if (!place.directory) MILLRACE_TRY(OpenFile(target, O_WRONLY | O_CREAT).status().Within("mounts"));
+  }
   if (syscall(SYS_move_mount, place.mount.get(), "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0)
     return Status::Ok();
   return Failed("show " + place.path);
