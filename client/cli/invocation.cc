@@ -55,6 +55,17 @@ int Invocation::Fail(std::string_view what, const Status& failure, int status) c
   return status;
 }
 
+int Invocation::FailToStart(std::string_view what, const Status& failure) const {
+  switch (failure.code()) {
+    case StatusCode::kInvalid:
+      return Fail(what, failure, kWrongUsage);
+    case StatusCode::kUnavailable:
+      return Fail(what, failure, kUnreachable);
+    default:
+      return Fail(what, failure);
+  }
+}
+
 std::string UserName() {
   passwd entry{}, *found = nullptr;
   char buffer[4096];

@@ -38,6 +38,9 @@ struct Invocation {
       const std::function<void()>& before_wait = {}, Micros call_timeout = dfs::ClientOptions{}.call_timeout) const;
   // Prints the one line of an error and returns `status`, for the command to return.
   int Fail(std::string_view what, const Status& failure, int status = kFailed) const;
+  // The same with the status that the code stands for: kWrongUsage for kInvalid, kUnreachable for kUnavailable, else
+  // kFailed. For what goes wrong before anything was done.
+  int FailToStart(std::string_view what, const Status& failure) const;
 };
 
 // Returns the user's name; "nobody" if the system knows no name and $USER is not set.

@@ -102,10 +102,7 @@ Result<std::vector<sim::SimResult>> RunPlan(const SimWords& words, Plan& plan) {
 
 int Replay(const Invocation& invocation, const SimWords& words, const std::string& path) {
   const Result<sched::Settings> settings = ReadSettings(words.schedulers);
-  if (!settings.ok()) {
-    const bool wrong = settings.status().code() == StatusCode::kInvalid;
-    return invocation.Fail(kVerb, settings.status(), wrong ? kWrongUsage : kFailed);
-  }
+  if (!settings.ok()) return invocation.FailToStart(kVerb, settings.status());
   const Result<std::string> text = ReadWholeFile(path);
   if (!text.ok()) return invocation.Fail(kVerb, text.status());
   const Result<sim::ReplayResult> replayed = sim::ReplayJournal(*text, path, words.schedulers.schedulers, *settings);
@@ -153,10 +150,7 @@ int SimCommand(const Invocation& invocation, const Words& args) {
     return invocation.Fail(kVerb, Invalid("--scheduler is missing; see `millrace sim --help`"), kWrongUsage);
   }
   Result<Plan> plan = MakePlan(words, path);
-  if (!plan.ok()) {
-    const bool wrong = plan.status().code() == StatusCode::kInvalid;
-    return invocation.Fail(kVerb, plan.status(), wrong ? kWrongUsage : kFailed);
-  }
+  if (!plan.ok()) return invocation.FailToStart(kVerb, plan.status());
   const Result<std::vector<sim::SimResult>> results = RunPlan(words, *plan);
   if (!results.ok()) return invocation.Fail(kVerb, results.status());
   Printer out(invocation.console.out);

@@ -1,7 +1,6 @@
 #include "client/compare/advise/advise_command.h"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -30,9 +29,6 @@ using cli::Invocation;
 using cli::Words;
 using console::Arguments;
 using console::kDone;
-using console::kFailed;
-using console::kUnreachable;
-using console::kWrongUsage;
 using console::Printer;
 
 constexpr const char* kVerb = "advise";
@@ -137,19 +133,10 @@ Conditions ConditionsOf(const Prepared& prepared) {
   return conditions;
 }
 
-int FailToStart(const Invocation& invocation, const Status& failure) {
-  const StatusCode code = failure.code();
-  const bool away = code == StatusCode::kUnavailable;
-  return invocation.Fail(kVerb, failure, away ? kUnreachable : code == StatusCode::kInvalid ? kWrongUsage : kFailed);
-}
-
 // Returns nothing if it was interrupted.
 Result<std::optional<Material>> MakeMaterial(const Invocation& invocation, const Prepared& prepared, Arena& arena,
                                              RunStore& store) {
-  RunsProgress progress(invocation.console, LabelsOf(prepared.subject.schedulers), [] {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  });
+  RunsProgress progress(invocation.console, LabelsOf(prepared.subject.schedulers), SteadyMicros);
   progress.Start(prepared.design, store);
   const console::Interrupt interrupt;
   RunsWatch watch;
@@ -180,15 +167,16 @@ std::optional<ModelCheck> CheckModel(const Prepared& prepared, const Material& m
 
 int Advise(const Invocation& invocation, const AdviseWords& words, Prepared& prepared) {
   Result<SimArena> arena = SimArena::Make(prepared.history.draw, prepared.design.seed, false);
-  if (!arena.ok()) return FailToStart(invocation, arena.status());
+  if (!arena.ok()) return invocation.FailToStart(kVerb, arena.status());
   prepared.subject.nodes = arena->Nodes();
   Result<TempDir> scratch = TempDir::Make("millrace-advise-");
-  if (!scratch.ok()) return FailToStart(invocation, scratch.status());
+  if (!scratch.ok()) return invocation.FailToStart(kVerb, scratch.status());
   const std::string directory = words.directory.empty() ? scratch->path() + "/comparison" : words.directory;
   Result<RunStore> store =
       RunStore::Open(directory, ConditionsOf(prepared), prepared.design, prepared.subject.nodes.size(), words.force);
-  if (!store.ok()) return FailToStart(invocation, store.status());
-  if (const Status removed = RemoveOldForms(directory, *store); !removed.ok()) return FailToStart(invocation, removed);
+  if (!store.ok()) return invocation.FailToStart(kVerb, store.status());
+  if (const Status removed = RemoveOldForms(directory, *store); !removed.ok())
+    return invocation.FailToStart(kVerb, removed);
   Result<std::optional<Material>> made = MakeMaterial(invocation, prepared, *arena, *store);
   if (!made.ok()) return invocation.Fail(kVerb, made.status());
   if (!made->has_value()) {
@@ -235,11 +223,11 @@ int AdviseCommand(const Invocation& invocation, const Words& args) {
   Result<History> history = ReadHistory(invocation, words);
   const bool nothing = words.workload.empty() && history.status().code() == StatusCode::kNotFound;
   if (nothing) return SayTooLittle(invocation, words, 0);
-  if (!history.ok()) return FailToStart(invocation, history.status());
+  if (!history.ok()) return invocation.FailToStart(kVerb, history.status());
   const std::size_t jobs = history->file.workload.jobs.size();
   if (jobs < kFewestJobs) return SayTooLittle(invocation, words, jobs);
   prepared.history = std::move(*history);
-  if (const Status wrong = Prepare(words, args, &prepared); !wrong.ok()) return FailToStart(invocation, wrong);
+  if (const Status wrong = Prepare(words, args, &prepared); !wrong.ok()) return invocation.FailToStart(kVerb, wrong);
   return Advise(invocation, words, prepared);
 }
 

@@ -1,7 +1,6 @@
 #include "client/compare/command/compare_command.h"
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
@@ -292,28 +291,13 @@ Status Tell(const Invocation& invocation, const CompareWords& words, Prepared& p
   return Status::Ok();
 }
 
-// Says why nothing was run.
-int FailToStart(const Invocation& invocation, const Status& failure) {
-  switch (failure.code()) {
-    case StatusCode::kInvalid:
-      return invocation.Fail(kVerb, failure, kWrongUsage);
-    case StatusCode::kUnavailable:
-      return invocation.Fail(kVerb, failure, kUnreachable);
-    default:
-      return invocation.Fail(kVerb, failure);
-  }
-}
-
 int Compare(const Invocation& invocation, const CompareWords& words, Prepared& prepared) {
   Result<RunStore> store =
       RunStore::Open(words.directory, prepared.conditions, prepared.design, prepared.subject.nodes.size(), words.force);
-  if (!store.ok()) return FailToStart(invocation, store.status());
+  if (!store.ok()) return invocation.FailToStart(kVerb, store.status());
   if (const Status removed = RemoveOldForms(words.directory, *store); !removed.ok())
-    return FailToStart(invocation, removed);
-  RunsProgress progress(invocation.console, LabelsOf(prepared.subject.schedulers), [] {
-    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  });
+    return invocation.FailToStart(kVerb, removed);
+  RunsProgress progress(invocation.console, LabelsOf(prepared.subject.schedulers), SteadyMicros);
   const Result<Making> made = MakeAllRuns(&prepared, *store, progress);
   progress.Clear();
   if (!made.ok()) {
@@ -361,14 +345,14 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
   if (arguments.operands().empty()) return missing("WORKLOAD");
   if (!words.calibrate.empty()) {
     const Result<std::string> told = CalibrateInstead(invocation, words, arguments.operands()[0]);
-    if (!told.ok()) return FailToStart(invocation, told.status());
+    if (!told.ok()) return invocation.FailToStart(kVerb, told.status());
     Printer(invocation.console.out) << *told;
     return kDone;
   }
   if (words.schedulers.schedulers.empty()) return missing("--scheduler");
   if (words.directory.empty()) return missing("-o DIR");
   Result<Prepared> prepared = Prepare(invocation, words, arguments.operands()[0], args);
-  if (!prepared.ok()) return FailToStart(invocation, prepared.status());
+  if (!prepared.ok()) return invocation.FailToStart(kVerb, prepared.status());
   return Compare(invocation, words, *prepared);
 }
 

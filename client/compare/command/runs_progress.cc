@@ -1,5 +1,6 @@
 #include "client/compare/command/runs_progress.h"
 
+#include <chrono>
 #include <utility>
 
 namespace millrace::compare {
@@ -8,6 +9,11 @@ namespace {
 constexpr Micros kBetweenLines = 5 * kSecond, kBetweenShows = 100 * kMillisecond;
 
 }  // namespace
+
+Micros SteadyMicros() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
 
 RunsProgress::RunsProgress(const console::Console& console, std::vector<std::string> schedulers, Now now)
     : console_(console),

@@ -11,6 +11,9 @@
 
 namespace millrace::compare {
 
+// Returns the machine's clock that does not go back.
+[[nodiscard]] Micros SteadyMicros();
+
 class RunsProgress {
  public:
   using Now = std::function<Micros()>;  // any clock that does not go back
