@@ -61,17 +61,6 @@ Status TellAddress(const std::string& path, const std::string& text) {
   return there.ok() && *there == text ? Status::Ok() : WriteFileDurably(path, text);
 }
 
-Result<std::shared_ptr<tls::Credentials>> LoadCredentials(const MasterConfig& config, const Log& log) {
-  const std::string warning = tls::WarningOf(config.tls, config.bind.substr(0, config.bind.rfind(':')));
-  if (!warning.empty()) log->warn("{}", warning);
-  MILLRACE_ASSIGN(auto credentials, tls::LoadIfGiven(config.tls, log));
-  if (credentials != nullptr && credentials->self().role != tls::Role::kMaster) {
-    return Invalid(config.tls.certificate + " is the certificate of " + ToText(credentials->self()) +
-                   ", and a master needs that of a master (millrace ca issue DIR master)");
-  }
-  return credentials;
-}
-
 // Returns the key of tokens, which is kept in the directory, so that tokens outlive a restart.
 Result<tls::TokenKey> KeepTokenKey(const std::string& directory) {
   const std::string file = directory + "/token-key";
@@ -89,7 +78,8 @@ Status Serve(const MasterConfig& config, const Log& log) {
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
-  MILLRACE_ASSIGN(const auto credentials, LoadCredentials(config, log));
+  MILLRACE_ASSIGN(const auto credentials, tls::LoadForDaemon(config.tls, config.bind.substr(0, config.bind.rfind(':')),
+                                                             tls::Role::kMaster, log));
   MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenCluster(config.directory));
   auto io = kj::setupAsyncIo();
   auto paf = kj::newPromiseAndFulfiller<void>();

@@ -112,4 +112,16 @@ Result<std::shared_ptr<Credentials>> LoadIfGiven(const TlsFiles& files, const Lo
   return Credentials::Load(files, log);
 }
 
+Result<std::shared_ptr<Credentials>> LoadForDaemon(const TlsFiles& files, std::string_view host, Role role,
+                                                   const Log& log) {
+  const std::string warning = WarningOf(files, host);
+  if (!warning.empty()) log->warn("{}", warning);
+  MILLRACE_ASSIGN(auto credentials, LoadIfGiven(files, log));
+  if (credentials == nullptr || credentials->self().role == role) return credentials;
+  const std::string needed(NameOf(role));
+  return Invalid(files.certificate + " is the certificate of " + ToText(credentials->self()) + ", and a " + needed +
+                 " needs one of a " + needed + " (millrace ca issue DIR " + needed +
+                 (role == Role::kWorker ? ":NAME" : "") + ")");
+}
+
 }  // namespace millrace::tls

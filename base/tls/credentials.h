@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -55,5 +56,10 @@ inline constexpr const char* kTlsEnvironment = "MILLRACE_TLS";
 
 // Returns the credentials that the files hold, or null if no file is named.
 [[nodiscard]] Result<std::shared_ptr<Credentials>> LoadIfGiven(const TlsFiles& files, const Log& log);
+
+// Returns those of a daemon, which is a master or a worker and listens at `host`. Null without TLS; the log says so if
+// other machines reach it. kInvalid for a certificate of another role.
+[[nodiscard]] Result<std::shared_ptr<Credentials>> LoadForDaemon(const TlsFiles& files, std::string_view host,
+                                                                 Role role, const Log& log);
 
 }  // namespace millrace::tls

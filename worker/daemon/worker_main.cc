@@ -143,17 +143,6 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, co
   return limits;
 }
 
-Result<std::shared_ptr<tls::Credentials>> LoadCredentials(const WorkerConfig& config, const Log& log) {
-  const std::string warning = tls::WarningOf(config.tls, config.bind);
-  if (!warning.empty()) log->warn("{}", warning);
-  MILLRACE_ASSIGN(auto credentials, tls::LoadIfGiven(config.tls, log));
-  if (credentials != nullptr && credentials->self().role != tls::Role::kWorker) {
-    return Invalid(config.tls.certificate + " is the certificate of " + ToText(credentials->self()) +
-                   ", and a worker needs one of a worker (millrace ca issue DIR worker:NAME)");
-  }
-  return credentials;
-}
-
 Status ResolveMemoryLimit(WorkerConfig* config) {
   const std::uint64_t memory = config->memory == 0 ? MachineMemory() : config->memory;
   const auto slots = static_cast<std::uint64_t>(config->map_slots + config->reduce_slots);
@@ -286,7 +275,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   Random random(SeedFromSystem());
-  MILLRACE_ASSIGN(const auto credentials, LoadCredentials(config, log));
+  MILLRACE_ASSIGN(const auto credentials, tls::LoadForDaemon(config.tls, config.bind, tls::Role::kWorker, log));
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Acquire(config.directory, random));
   const std::string local_socket = "millrace-" + storage.id();
   const auto master = [&config, credentials]() -> Result<dfs::ClientOptions> {
