@@ -69,8 +69,15 @@ Result<IssuedFiles> Authority::Put(const PeerIdentity& identity, const KeyPair& 
   const std::string directory = DirectoryOf(identity);
   MILLRACE_TRY(MakePrivateDirectory(directory));
   MILLRACE_TRY(PutFile(directory + "/ca.pem", pair_.certificate, kForAll, replace));
-  if (with_key) MILLRACE_TRY(PutFile(directory + "/key.pem", pair.key, kForOwner, replace));
+  const std::string key_file = directory + "/key.pem";
+  if (with_key) {
+    // Until the certificate is there as well, the old key stays beside the new one: whoever reads the files meanwhile,
+    // or after a crash, finds a pair.
+    const Result<std::string> old = ReadWholeFile(key_file);
+    MILLRACE_TRY(PutFile(key_file, pair.key + (old.ok() ? *old : std::string()), kForOwner, replace));
+  }
   MILLRACE_TRY(PutFile(directory + "/cert.pem", pair.certificate, kForAll, replace));
+  if (with_key) MILLRACE_TRY(PutFile(key_file, pair.key, kForOwner, true));
   return FactsOf(ToText(identity), directory, pair.certificate);
 }
 

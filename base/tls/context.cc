@@ -76,9 +76,10 @@ Status Context::Show() {
   }
   ERR_clear_error();
   if (shown == 0) return Corrupt("the certificate: none in PEM");
-  MILLRACE_ASSIGN(const OwnKey key, ReadKey(texts_.own.key, "the key"));
-  if (SSL_CTX_use_PrivateKey(get(), key.get()) == 1 && SSL_CTX_check_private_key(get()) == 1) return Status::Ok();
-  return Invalid("the key is not that of the certificate: " + TakeOpensslError());
+  MILLRACE_ASSIGN(const OwnKey key, ReadKeyOf(SSL_CTX_get0_certificate(get()), texts_.own.key, "the key"));
+  texts_.own.key = ToPem(key.get());
+  if (SSL_CTX_use_PrivateKey(get(), key.get()) == 1) return Status::Ok();
+  return Invalid("the key: " + TakeOpensslError());
 }
 
 }  // namespace millrace::tls

@@ -42,6 +42,15 @@ Result<std::shared_ptr<const Context>> Read(const TlsFiles& files) {
   return made;
 }
 
+// Files that are replaced one after the other are read until none of them changes meanwhile.
+Result<std::shared_ptr<const Context>> ReadTogether(const TlsFiles& files, Stamps* stamps) {
+  while (true) {
+    *stamps = StampsOf(files);
+    Result<std::shared_ptr<const Context>> made = Read(files);
+    if (made.ok() || StampsOf(files) == *stamps) return made;
+  }
+}
+
 }  // namespace
 
 struct Credentials::Impl {
@@ -58,10 +67,8 @@ struct Credentials::Impl {
   }
 
   void LookAgain() {
-    const Stamps now = StampsOf(files);
-    if (now == stamps) return;
-    stamps = now;  // a broken state is told of once
-    Result<std::shared_ptr<const Context>> made = Read(files);
+    if (StampsOf(files) == stamps) return;
+    Result<std::shared_ptr<const Context>> made = ReadTogether(files, &stamps);  // a broken state is told of once
     if (made.ok()) {
       context = std::move(*made);
       log->info("the certificate of {} was renewed: {}", ToText(context->self()), files.certificate);
@@ -75,8 +82,8 @@ Credentials::Credentials(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Credentials::~Credentials() = default;
 
 Result<std::shared_ptr<Credentials>> Credentials::Load(TlsFiles files, Log log) {
-  const Stamps stamps = StampsOf(files);
-  MILLRACE_ASSIGN(auto context, Read(files));
+  Stamps stamps;
+  MILLRACE_ASSIGN(auto context, ReadTogether(files, &stamps));
   std::unique_ptr<Impl> impl(new Impl{std::move(files), std::move(log), {}, stamps, std::move(context)});
   return std::shared_ptr<Credentials>(new Credentials(std::move(impl)));
 }

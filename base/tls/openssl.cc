@@ -41,6 +41,18 @@ Result<OwnKey> ReadKey(std::string_view pem, const std::string& what) {
   return key;
 }
 
+Result<OwnKey> ReadKeyOf(X509* certificate, std::string_view pem, const std::string& what) {
+  MILLRACE_TRY(ReadKey(pem, what).status());
+  const OwnBio bio = ReadingBio(pem);
+  while (OwnKey key{PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassword, nullptr)}) {
+    const bool fits = X509_check_private_key(certificate, key.get()) == 1;
+    ERR_clear_error();
+    if (fits) return key;
+  }
+  ERR_clear_error();
+  return Invalid(what + " is not that of the certificate");
+}
+
 std::string ToPem(X509* certificate) {
   const OwnBio bio(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(bio.get(), certificate);

@@ -36,6 +36,9 @@ using OwnContext = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
 // These return kCorrupt, with `what` in front, if there is no such thing in the text.
 [[nodiscard]] Result<OwnCertificate> ReadCertificate(std::string_view pem, const std::string& what);
 [[nodiscard]] Result<OwnKey> ReadKey(std::string_view pem, const std::string& what);
+// Returns that of the keys which belongs to the certificate. While a key is renewed the new and the old one stand in
+// its file (Authority). kInvalid if none does.
+[[nodiscard]] Result<OwnKey> ReadKeyOf(X509* certificate, std::string_view pem, const std::string& what);
 [[nodiscard]] std::string ToPem(X509* certificate);
 [[nodiscard]] std::string ToPem(EVP_PKEY* key);
 // Returns the common name; empty if there is none or more than one.

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "base/file.h"
+#include "base/tls/authority.h"
+#include "base/tls/context.h"
 #include "tests/base/tls/tls_fixture.h"
 
 namespace millrace::tls {
@@ -46,6 +51,37 @@ TEST(Credentials, StayInForceWhileTheNewOnesAreBroken) {
   EXPECT_EQ(ToText(credentials->self()), "worker:old");
   ASSERT_TRUE(WriteFileDurably(at.files.key, next.own.key).ok());
   EXPECT_EQ(ToText(credentials->self()), "worker:new");
+}
+
+TEST(Credentials, OfSeveralKeysTheOneOfTheCertificateIsTaken) {
+  const TestAuthority authority;
+  CredentialTexts texts = authority.TextsOf("worker:a");
+  const std::string ours = texts.own.key, other = authority.TextsOf("worker:b").own.key;
+  for (const std::string& keys : {other + ours, ours + other}) {
+    texts.own.key = keys;
+    EXPECT_EQ(Credentials::From(texts).value()->Current()->texts().own.key, ours);
+  }
+  texts.own.key = other + other;
+  EXPECT_THAT(Credentials::From(texts).status().message(), HasSubstr("the key is not that of the certificate"));
+}
+
+TEST(Credentials, AreWholeAtEachMomentOfARenewal) {
+  const TempDir directory = TempDir::Make("millrace-tls").value();
+  Authority authority = Authority::Init(directory.path() + "/ca", {SystemClock().Now(), kHour}).value();
+  const PeerIdentity ann{Role::kClient, "ann"};
+  const IssuedFiles issued = authority.Issue(ann, {SystemClock().Now(), kHour}, false).value();
+  std::atomic<bool> renewed = false;
+  std::thread renewing([&] {
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(authority.Renew(ann, {SystemClock().Now(), kHour}, true).ok());
+    renewed = true;
+  });
+  while (!renewed) {
+    const auto loaded = Credentials::Load(TlsFilesIn(issued.directory), MakeSilentLog());
+    EXPECT_TRUE(loaded.ok()) << loaded.status().message();
+  }
+  renewing.join();
+  const std::string key = ReadWholeFile(issued.directory + "/key.pem").value();
+  EXPECT_EQ(key.find("BEGIN"), key.rfind("BEGIN")) << "the old key goes";
 }
 
 TEST(Credentials, AreRefusedWhenTheyCannotBeUsed) {
