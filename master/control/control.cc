@@ -16,6 +16,13 @@ namespace millrace::master {
 
 namespace {
 
+// The audit log is written and put aside as the daemon's own.
+LogOptions AuditOptionsOf(const MasterConfig& config) {
+  LogOptions options = config.log;
+  options.file = AuditFileOf(config);
+  return options;
+}
+
 constexpr std::string_view kSchedulerKey = "scheduler";  // holds what was set, and master.scheduler at that time
 
 }  // namespace
@@ -24,19 +31,26 @@ Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Contr
   SchedulerFile scheduler_file(std::move(seams.scheduler_file), seams.log);
   MILLRACE_TRY(scheduler_file.Load().Within("master.scheduler_file"));
   std::string why;
+  AccessFile access_file(std::move(seams.access_file), seams.log);
+  MILLRACE_TRY(access_file.Load().Within("access.file"));
   const sched::SchedulerSet scheduler{config.scheduler, sched::FormatSettings(scheduler_file.settings())};
   if (sched::MakeScheduler(scheduler, false, &why) == nullptr) return Invalid("master.scheduler: " + why);
-  std::unique_ptr<Control> control(new Control(config, std::move(seams), std::move(scheduler_file)));
+  std::unique_ptr<Control> control(
+      new Control(config, std::move(seams), std::move(scheduler_file), std::move(access_file)));
+  MILLRACE_TRY(control->audit_.Open());
   MILLRACE_TRY(control->Load());
   return control;
 }
 
-Control::Control(const MasterConfig& config, ControlDependencies seams, SchedulerFile scheduler_file)
+Control::Control(const MasterConfig& config, ControlDependencies seams, SchedulerFile scheduler_file,
+                 AccessFile access_file)
     : config_(config),
       seams_(std::move(seams)),
       commits_(seams_.commit_log),
       room_(config.directory, config.reserved_bytes),
       scheduler_file_(std::move(scheduler_file)),
+      access_file_(std::move(access_file)),
+      audit_(seams_.clock, AuditOptionsOf(config), config.audit_reads, seams_.log),
       scheduler_(config.scheduler),
       files_(Random(seams_.random.Next()), seams_.block_numbers),
       jobs_(files_, seams_.store,
@@ -234,6 +248,7 @@ void Control::Tick(Micros late) {
     asleep_ += late;
     return;
   }
+  access_file_.Poll();
   workers_.LoseSilent();
   ExpireLeases();
   ScheduleBlockWork();

@@ -22,6 +22,9 @@ struct MasterConfig {
   LogOptions log;
   std::string health_listen;
   tls::TlsFiles tls;
+  std::string access_file;
+  std::string audit_log;
+  bool audit_reads = false;
   Micros heartbeat = 0;
   Micros lost_after = 0;
   Micros disconnect_grace = 0;
@@ -42,6 +45,9 @@ struct MasterConfig {
 
 // Declares the options as bound to `config`, and sets it to their defaults. Requires: `config` outlives the set.
 [[nodiscard]] OptionSet DeclareMasterOptions(MasterConfig* config);
+
+// Returns the file of the audit log; empty if there is none.
+[[nodiscard]] std::string AuditFileOf(const MasterConfig& config);
 
 // Checks what a single option's range cannot say. kInvalid names the option.
 Status CheckMasterConfig(const MasterConfig& config);

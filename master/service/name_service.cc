@@ -21,8 +21,11 @@ constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its pa
 
 class NameServiceImpl final : public dfs::wire::NameService::Server {
  public:
-  NameServiceImpl(Control& control, const tls::PeerIdentity& peer)
-      : control_(control), user_(peer.user()), subject_(tls::SubjectOf(peer)) {}
+  NameServiceImpl(Control& control, std::shared_ptr<const Caller> caller)
+      : control_(control),
+        caller_(std::move(caller)),
+        user_(caller_->user()),
+        subject_(tls::SubjectOf(caller_->peer().identity)) {}
 
   kj::Promise<void> stat(StatContext context) override {
     const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
@@ -250,16 +253,18 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> balance(BalanceContext context) override {
     const double threshold = context.getParams().getThreshold();
-    if (!(threshold > 0 && threshold <= 1)) {
-      Require(Invalid("balance: the threshold is " + std::to_string(100 * threshold) +
-                      "%; give one above 0 and up to 100"));
-    }
+    const std::string percent = std::to_string(100 * threshold) + "%";
+    const bool right = threshold > 0 && threshold <= 1;
+    Require(caller_->Audited(
+        "balance", percent,
+        right ? Status::Ok() : Invalid("balance: the threshold is " + percent + "; give one above 0 and up to 100")));
     control_.StartBalance(threshold);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> stopBalance(StopBalanceContext) override {
     control_.StopBalance();
+    Require(caller_->Audited("stopBalance", "", Status::Ok()));
     return kj::READY_NOW;
   }
 
@@ -341,14 +346,15 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   [[nodiscard]] std::string Owner(capnp::Text::Reader said) const { return user_.empty() ? ToString(said) : user_; }
 
   Control& control_;
+  const std::shared_ptr<const Caller> caller_;
   const std::string user_;     // empty without TLS
   const std::string subject_;  // of tokens
 };
 
 }  // namespace
 
-dfs::wire::NameService::Client MakeNameService(Control& control, const tls::PeerIdentity& peer) {
-  return kj::heap<NameServiceImpl>(control, peer);
+dfs::wire::NameService::Client MakeNameService(Control& control, std::shared_ptr<const Caller> caller) {
+  return kj::heap<NameServiceImpl>(control, std::move(caller));
 }
 
 }  // namespace millrace::master
