@@ -39,7 +39,8 @@ TEST(AccessRules, WithoutAFileAdminAdministersAndEverybodySubmits) {
     EXPECT_FALSE(rules.IsAdministrator(""));
     EXPECT_TRUE(rules.MaySubmit("ann", "any"));
     EXPECT_FALSE(rules.MayAdminister("ann", "any"));
-    EXPECT_FALSE(rules.MayAdminister("ann", "ann")) << "a pool of one's own name gives no right over others' jobs there";
+    EXPECT_FALSE(rules.MayAdminister("ann", "ann"))
+        << "a pool of one's own name gives no right over others' jobs there";
     EXPECT_TRUE(rules.MayAdminister("admin", "any"));
     EXPECT_TRUE(rules.GroupsOf("ann").empty());
     EXPECT_EQ(rules.Administrators(), "admin");
@@ -85,7 +86,8 @@ TEST(AccessRules, APoolSaysWhoSubmitsAndWhoAdministers) {
 
 TEST(AccessRules, TheStarSpeaksForWhatPoolsDoNotSay) {
   const AccessRules rules = Rules(
-      "[pools.\"*\"]\nsubmit = [\"bob\"]\nadminister = [\"carl\"]\n[pools.open]\nsubmit = [\"*\"]\n[pools.own]\nadminister "
+      "[pools.\"*\"]\nsubmit = [\"bob\"]\nadminister = [\"carl\"]\n[pools.open]\nsubmit = "
+      "[\"*\"]\n[pools.own]\nadminister "
       "= []\n");
   EXPECT_FALSE(rules.MaySubmit("ann", "any"));
   EXPECT_TRUE(rules.MaySubmit("bob", "any"));
