@@ -19,7 +19,8 @@ namespace {
 // The audit log is written and put aside as the daemon's own.
 LogOptions AuditOptionsOf(const MasterConfig& config) {
   LogOptions options = config.log;
-  options.file = AuditFileOf(config);
+  options.file = config.audit_log;
+  if (config.audit_log == kAutoAuditLog) options.file = config.tls.given() ? config.directory + "/audit.log" : "";
   return options;
 }
 

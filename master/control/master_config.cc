@@ -5,11 +5,6 @@
 #include "dfs/name/types.h"
 
 namespace millrace::master {
-namespace {
-
-constexpr const char* kAuto = "auto";
-
-}  // namespace
 
 OptionSet DeclareMasterOptions(MasterConfig* config) {
   OptionSet set;
@@ -25,13 +20,6 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
            "the scheduler: a name from `millrace scheduler list`, with parts if wanted, as in fair+delay+ccs");
   set.Text("master.scheduler_file", &config->scheduler_file, "",
            "TOML file with pools, queues and all other settings of schedulers; read again when it changes");
-  set.Text(
-      "access.file", &config->access_file, "",
-      "TOML file with administrators, groups, and who may use which pool; read again when it changes; holds with TLS");
-  set.Text("audit.log", &config->audit_log, kAuto,
-           "file for who asked for what and whether it was done; empty: none; auto: audit.log in master.directory with "
-           "TLS, none without");
-  set.Bool("audit.reads", &config->audit_reads, false, "write to the audit log also who looked at which path");
   set.Choice("master.log_level", &config->log.level, "info", {"trace", "debug", "info", "warn", "error", "off"},
              "the least severe messages to log");
   set.Duration("master.heartbeat", &config->heartbeat, kSecond, 50 * kMillisecond, kHour,
@@ -71,12 +59,14 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Text("health.listen", &config->health_listen, "",
            "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
   tls::DeclareTlsOptions(set, &config->tls);
+  set.Text(
+      "access.file", &config->access_file, "",
+      "TOML file with administrators, groups, and who may use which pool; read again when it changes; holds with TLS");
+  set.Text("audit.log", &config->audit_log, kAutoAuditLog,
+           "file for who asked for what and whether it was done; empty: none; auto: audit.log in master.directory with "
+           "TLS, none without");
+  set.Bool("audit.reads", &config->audit_reads, false, "write to the audit log also who looked at which path");
   return set;
-}
-
-std::string AuditFileOf(const MasterConfig& config) {
-  if (config.audit_log != kAuto) return config.audit_log;
-  return config.tls.given() ? config.directory + "/audit.log" : "";
 }
 
 Status CheckMasterConfig(const MasterConfig& config) {

@@ -12,6 +12,8 @@
 
 namespace millrace::master {
 
+inline constexpr const char* kAutoAuditLog = "auto";  // audit.log in the directory with TLS, none without
+
 struct MasterConfig {
   std::string bind;
   std::string directory;
@@ -45,9 +47,6 @@ struct MasterConfig {
 
 // Declares the options as bound to `config`, and sets it to their defaults. Requires: `config` outlives the set.
 [[nodiscard]] OptionSet DeclareMasterOptions(MasterConfig* config);
-
-// Returns the file of the audit log; empty if there is none.
-[[nodiscard]] std::string AuditFileOf(const MasterConfig& config);
 
 // Checks what a single option's range cannot say. kInvalid names the option.
 Status CheckMasterConfig(const MasterConfig& config);
