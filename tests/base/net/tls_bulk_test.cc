@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 
 #include <future>
+#include <map>
+#include <set>
 
 #include "base/net/blocking_stream.h"
 #include "base/net/bulk_handler.h"
@@ -56,14 +58,15 @@ class TlsBulkTest : public testing::Test {
  protected:
   TlsBulkTest() { Serve(authority_.Of("worker:w1")); }
 
-  void Serve(std::shared_ptr<tls::Credentials> credentials, Micros idle = 60 * kSecond, unsigned connections = 64) {
+  void Serve(std::shared_ptr<tls::Credentials> credentials, Micros idle = 60 * kSecond, unsigned connections = 64,
+             const std::vector<Operation>& operations = {Operation::kReadBlock}) {
     BulkServerOptions options;
     options.bind = "127.0.0.1";
     options.idle_timeout = idle;
     options.max_connections = connections;
     options.credentials = std::move(credentials);
     server_ = std::make_unique<BulkServer>(options, MakeSilentLog());
-    server_->Register(Operation::kReadBlock, handler_);
+    for (const Operation operation : operations) server_->Register(operation, handler_);
     const Status started = server_->Start();
     EXPECT_TRUE(started.ok()) << started.message();
   }
@@ -135,6 +138,42 @@ TEST_F(TlsBulkTest, WithoutACertificateOfThisClusterNothingIsServed) {
   Result<BlockingStream> plain = Connect(nullptr);
   ASSERT_TRUE(plain.ok());
   EXPECT_FALSE(plain->Call(Operation::kReadBlock, "file").ok());
+}
+
+// Every operation that there is, and every number that is none, by every role. What is read takes a token besides
+// (tests/dfs/data/secured_transfer_test.cc).
+TEST_F(TlsBulkTest, EveryOperationIsRefusedOrAllowedAsItsRowSays) {
+  using tls::Role;
+  const std::set<Role> all = {Role::kClient, Role::kTask, Role::kWorker};
+  const std::map<Operation, std::set<Role>> rows = {
+      {Operation::kWriteBlock, all},     {Operation::kReadBlock, all},
+      {Operation::kFinishBlockAt, all},  {Operation::kFetchRuns, {Role::kWorker}},
+      {Operation::kOpenLocalBlock, {}},  // of the local socket alone
+      {Operation::kWriteLocalBlock, {}},
+  };
+  std::vector<Operation> served;
+  for (const auto& [operation, roles] : rows) served.push_back(operation);
+  Serve(authority_.Of("worker:w1"), 60 * kSecond, 64, served);
+  std::size_t known = 0;
+  for (const char* caller : {"client:ann", "client:bob", "task:ann", "worker:w2", "master"}) {
+    Result<BlockingStream> stream = Connect(authority_.Of(caller));
+    ASSERT_TRUE(stream.ok()) << caller << ": " << stream.status().message();
+    for (unsigned number = 0; number < 256; ++number) {
+      const auto operation = static_cast<Operation>(number);
+      const auto row = rows.find(operation);
+      const bool may = row != rows.end() && row->second.contains(tls::ParseIdentity(caller).value().role);
+      known += row != rows.end() ? 1 : 0;
+      const Result<std::string> answer = stream->Call(operation, "who");
+      EXPECT_EQ(answer.ok(), may) << number << " by " << caller << ": " << answer.status().message();
+      if (answer.ok()) {
+        EXPECT_EQ(*answer, caller);
+      } else {
+        EXPECT_EQ(answer.status().code(), StatusCode::kDenied) << answer.status().message();
+        EXPECT_THAT(answer.status().message(), HasSubstr("is refused to " + std::string(caller)));
+      }
+    }
+  }
+  EXPECT_EQ(known, 5 * rows.size());
 }
 
 TEST_F(TlsBulkTest, ACallerDoesNotTalkToAPeerThatIsNoWorker) {
