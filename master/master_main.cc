@@ -80,6 +80,9 @@ Status Serve(const MasterConfig& config, const Log& log) {
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   MILLRACE_ASSIGN(const auto credentials, tls::LoadForDaemon(config.tls, config.bind.substr(0, config.bind.rfind(':')),
                                                              tls::Role::kMaster, log));
+  if (credentials == nullptr && !config.access_file.empty()) {
+    log->warn("access.file {} is without effect: there is no TLS, and everybody may do everything", config.access_file);
+  }
   MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenCluster(config.directory));
   auto io = kj::setupAsyncIo();
   auto paf = kj::newPromiseAndFulfiller<void>();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "base/ids/ids.h"
 #include "base/rpc/deadline.h"
@@ -162,7 +164,7 @@ class JobServiceImpl final : public wire::JobService::Server {
     const AttemptId attempt = FromWire(params.getAttempt());
     const std::string name = ToText(attempt);
     Require(CheckManages("readLog", "read the logs of", attempt.task.job));
-    if (params.getOffset() == 0 && !IsOwn(attempt.task.job)) Require(caller_->Audited("readLog", name, Status::Ok()));
+    NoteReading(attempt);
     const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(attempt.task.job));
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const AttemptRecord& record) { return record.attempt == attempt; });
@@ -227,6 +229,11 @@ class JobServiceImpl final : public wire::JobService::Server {
     const JobRecord* record = control_.jobs().FindRecord(job);
     return user_.empty() || record == nullptr || record->request.owner == user_;
   }
+  // A log is read in many calls; one line says that somebody reads another's.
+  void NoteReading(const AttemptId& attempt) {
+    if (IsOwn(attempt.task.job) || std::exchange(read_, attempt) == attempt) return;
+    (void)caller_->Audited("readLog", ToText(attempt), Status::Ok());
+  }
   [[nodiscard]] Status CheckOwns(std::string_view what, JobId job) const {
     const JobRecord* record = control_.jobs().FindRecord(job);
     return record == nullptr ? Status::Ok() : caller_->CheckOwns(what, ToText(job), record->request.owner);
@@ -266,7 +273,8 @@ class JobServiceImpl final : public wire::JobService::Server {
 
   Control& control_;
   const std::shared_ptr<const Caller> caller_;
-  const std::string user_;  // empty without TLS
+  const std::string user_;         // empty without TLS
+  std::optional<AttemptId> read_;  // whose log was read last, of those that are another's
 };
 
 }  // namespace

@@ -162,8 +162,8 @@ class MasterServiceImpl final : public wire::Master::Server {
     constexpr std::size_t kMostInOneAnswer = 20'000;
     const auto params = context.getParams();
     const NodeId node{params.getNode()};
-    const Status known = control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node);
-    Require(params.getAfter() > 0 ? known : caller_->Audited("unknownBlocks", NodesText({node}), known));
+    Require(caller_->Audited("unknownBlocks", NodesText({node}),
+                             control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node)));
     const std::size_t limit = std::clamp<std::size_t>(params.getLimit(), 1, kMostInOneAnswer);
     std::vector<dfs::Block> blocks;
     control_.files().blocks().ForEachUnknown(node, params.getAfter(), [&](const dfs::Block& block) {
