@@ -33,6 +33,8 @@ std::string_view ToString(StatusCode code) {
       return "I/O error";
     case StatusCode::kInternal:
       return "internal error";
+    case StatusCode::kDenied:
+      return "denied";
   }
   return "unknown";
 }
@@ -52,6 +54,7 @@ Status Corrupt(std::string message) { return Status(StatusCode::kCorrupt, std::m
 Status NoSpace(std::string message) { return Status(StatusCode::kNoSpace, std::move(message)); }
 Status Cancelled(std::string message) { return Status(StatusCode::kCancelled, std::move(message)); }
 Status Internal(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
+Status Denied(std::string message) { return Status(StatusCode::kDenied, std::move(message)); }
 
 Status FromErrno(int error, std::string_view what) {
   std::string message = std::string(what) + ": " + std::generic_category().message(error);

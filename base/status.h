@@ -28,7 +28,10 @@ enum class StatusCode : int {
   kCancelled = 9,    // the caller or an operator gave it up
   kIo = 10,          // the operating system refused
   kInternal = 11,    // a bug of Millrace
+  kDenied = 12,      // the caller may not: another user's certificate could
 };
+
+inline constexpr StatusCode kLastStatusCode = StatusCode::kDenied;
 
 // Returns the code in words: "not found", "corrupt".
 [[nodiscard]] std::string_view ToString(StatusCode code);
@@ -62,6 +65,7 @@ class [[nodiscard]] Status {
 [[nodiscard]] Status NoSpace(std::string message);
 [[nodiscard]] Status Cancelled(std::string message);
 [[nodiscard]] Status Internal(std::string message);
+[[nodiscard]] Status Denied(std::string message);
 
 // Returns a failure that says "what: strerror(error)". ENOSPC and EDQUOT, ENOENT, and EEXIST have codes of their own;
 // every other error is kIo.

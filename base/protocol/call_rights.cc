@@ -111,6 +111,8 @@ CallRights::CallRights() {
       {"balance", kClient},
       {"stopBalance", kClient},
       {"balanceStatus", kClient},
+      {"setMode", kClient},
+      {"setOwner", kClient},
   });
   table.Add<dfs::wire::FileLease>({
       {"addBlock", kWriters},

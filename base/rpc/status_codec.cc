@@ -56,7 +56,7 @@ std::optional<Status> Decode(std::string_view text) {
   const auto code = CutNumber(text);
   const auto size = CutNumber(text);
   if (!code || !size || *size > text.size() || *code == 0) return std::nullopt;
-  const bool known = *code <= static_cast<std::size_t>(StatusCode::kInternal);  // a newer peer may know more codes
+  const bool known = *code <= static_cast<std::size_t>(kLastStatusCode);  // a newer peer may know more codes
   return Status(known ? static_cast<StatusCode>(*code) : StatusCode::kInternal, std::string(text.substr(0, *size)));
 }
 

@@ -2,7 +2,10 @@
 // the file is given up. Thread rule: the control thread; `control` outlives every connection.
 #pragma once
 
+#include <functional>
+
 #include "base/protocol/name.capnp.h"
+#include "dfs/name/permissions.h"
 #include "dfs/name/types.h"
 #include "master/cluster/node_table.h"
 
@@ -10,8 +13,9 @@ namespace millrace::master {
 
 class Control;
 
-// Makes a lease of the file and takes it from its former holder.
-[[nodiscard]] dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file);
+// Makes a lease of the file and takes it from its former holder. `who` tells for whom it is held, as of now.
+[[nodiscard]] dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file,
+                                                         std::function<dfs::Principal()> who);
 // Returns the worker on whose machine the asker runs; null when there is none.
 [[nodiscard]] const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker);
 

@@ -1,6 +1,8 @@
 #include "master/service/name_service.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -19,20 +21,28 @@ constexpr std::size_t kMostEntries = 4096;
 constexpr std::size_t kMostBlocks = 500;
 constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its path
 
+dfs::Principal PrincipalOf(const tls::PeerIdentity& peer) {
+  if (peer.user().empty()) return dfs::Everybody();
+  return {.user = std::string(peer.user()), .groups = {}, .superuser = false};
+}
+
 class NameServiceImpl final : public dfs::wire::NameService::Server {
  public:
   NameServiceImpl(Control& control, const tls::PeerIdentity& peer)
-      : control_(control), user_(peer.user()), subject_(tls::SubjectOf(peer)) {}
+      : control_(control),
+        who_([principal = PrincipalOf(peer)] { return principal; }),
+        user_(peer.user()),
+        subject_(tls::SubjectOf(peer)) {}
 
   kj::Promise<void> stat(StatContext context) override {
-    const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
+    const std::string path = Allowed(dfs::Wish::kLook, context.getParams().getPath());
     Write(Require(names().Stat(path)), context.getResults().initStatus());
     return kj::READY_NOW;
   }
 
   kj::Promise<void> list(ListContext context) override {
     const auto params = context.getParams();
-    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::string path = Allowed(dfs::Wish::kList, params.getPath());
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostEntries : params.getLimit(), kMostEntries);
     std::vector<dfs::FileStatus> entries = Require(names().List(path, ToString(params.getAfter()), limit + 1));
@@ -51,7 +61,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   // waits for them.
   kj::Promise<void> Locate(LocateContext context, kj::TimePoint since) {
     const auto params = context.getParams();
-    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::string path = Allowed(dfs::Wish::kRead, params.getPath());
     const dfs::FileStatus status = Require(names().Stat(path));
     if (status.directory) Require(Invalid("open " + Quote(path) + ": is a directory"));
     const std::vector<FileSystem::Located> blocks =
@@ -79,36 +89,65 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     Require(control_.CheckChange());
     const auto params = context.getParams();
     Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
+    const std::string path = Allowed(dfs::Wish::kMakeDirectory, params.getPath());
     Step step = control_.Begin();
-    Require(files().MakeDirectory(ToString(params.getPath()), Owner(params.getOwner()), step.now, &step.batch));
+    Require(files().MakeDirectory(path, Owner(params.getOwner()), step.now, &step.batch,
+                                  ModeOr(params.getMode(), dfs::kDirectoryMode)));
     return control_.Finish(std::move(step));
   }
 
   kj::Promise<void> remove(RemoveContext context) override {
     Require(control_.CheckChange());
+    const std::string path = Allowed(dfs::Wish::kRemove, context.getParams().getPath());
     Step step = control_.Begin();
-    Require(files().Remove(ToString(context.getParams().getPath()), context.getParams().getRecursive(), &step.batch));
+    Require(files().Remove(path, context.getParams().getRecursive(), &step.batch));
     return control_.Finish(std::move(step));
   }
 
   kj::Promise<void> rename(RenameContext context) override {
     Require(control_.CheckChange());
+    const std::string from = Canonical(context.getParams().getFrom());
+    const std::string to = Canonical(context.getParams().getTo());
+    const dfs::Principal who = Who();
+    Require(names().CheckRename(from, to, who));
     Step step = control_.Begin();
-    Require(files().Rename(ToString(context.getParams().getFrom()), ToString(context.getParams().getTo()), step.now,
-                           &step.batch));
+    Require(files().Rename(from, to, step.now, &step.batch, who.user));
     return control_.Finish(std::move(step));
   }
 
   kj::Promise<void> setReplication(SetReplicationContext context) override {
     Require(control_.CheckChange());
+    const std::string path = Allowed(dfs::Wish::kChange, context.getParams().getPath());
     Step step = control_.Begin();
-    Require(files().SetReplication(ToString(context.getParams().getPath()), context.getParams().getReplication(),
-                                   &step.batch));
+    Require(files().SetReplication(path, context.getParams().getReplication(), &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> setMode(SetModeContext context) override {
+    Require(control_.CheckChange());
+    const std::string path = Allowed(dfs::Wish::kSetMode, context.getParams().getPath());
+    Step step = control_.Begin();
+    Require(files().SetMode(path, context.getParams().getMode(), &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> setOwner(SetOwnerContext context) override {
+    Require(control_.CheckChange());
+    const std::string path = Canonical(context.getParams().getPath());
+    const std::string owner = ToString(context.getParams().getOwner()),
+                      group = ToString(context.getParams().getGroup());
+    for (const std::string& name : {owner, group}) Require(CheckLength("change an owner or group", name, kLongestName));
+    const auto given = [](const std::string& name) {
+      return name.empty() ? std::nullopt : std::optional<std::string_view>(name);
+    };
+    Require(names().CheckSetOwner(path, given(owner), given(group), Who()));
+    Step step = control_.Begin();
+    Require(files().SetOwner(path, given(owner), given(group), &step.batch));
     return control_.Finish(std::move(step));
   }
 
   kj::Promise<void> measure(MeasureContext context) override {
-    const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
+    const std::string path = Allowed(dfs::Wish::kMeasure, context.getParams().getPath());
     const dfs::Namespace::Usage usage = Require(names().Measure(path));
     auto out = context.getResults().initUsage();
     out.setFiles(usage.files);
@@ -128,25 +167,33 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
                               : static_cast<std::uint32_t>(control_.config().default_replication);
     options.block_size = params.getBlockSize() != 0 ? params.getBlockSize() : control_.config().default_block_size;
     options.overwrite = params.getOverwrite();
+    options.mode = ModeOr(params.getMode(), dfs::kFileMode);
     options.owner = Owner(params.getOwner());
     options.writer = ToString(params.getWriter());
     Require(CheckLength("create a file: its owner", options.owner, kLongestName));
     Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
+    const std::string path = Allowed(options.overwrite ? dfs::Wish::kReplace : dfs::Wish::kCreate, params.getPath());
     Step step = control_.Begin();
-    const dfs::FileId file = Require(files().Create(ToString(params.getPath()), options, step.now, &step.batch));
+    const dfs::FileId file = Require(files().Create(path, options, step.now, &step.batch));
     context.getResults().setFile(file);
     context.getResults().setBlockSize(options.block_size);
     context.getResults().setRenewMillis(static_cast<std::uint32_t>(control_.config().lease_limit / 4 / kMillisecond));
-    context.getResults().setLease(MakeFileLease(control_, file));
+    context.getResults().setLease(MakeFileLease(control_, file, who_));
     return control_.FinishReserved(std::move(step));
   }
 
   kj::Promise<void> resume(ResumeContext context) override {
     const dfs::FileId file = context.getParams().getFile();
-    if (!names().FindOpen(file))
+    const std::optional<dfs::OpenFile> open = names().FindOpen(file);
+    if (!open)
       Require(
           NotFound("file " + std::to_string(file) + " is not being written any more; it was completed or given up"));
-    context.getResults().setLease(MakeFileLease(control_, file));
+    const dfs::Principal who = Who();
+    if (!who.superuser && open->options.owner != who.user) {
+      Require(Denied(Printable(who.user) + " may not write file " + std::to_string(file) + ": " +
+                     Printable(open->options.owner) + " opened it"));
+    }
+    context.getResults().setLease(MakeFileLease(control_, file, who_));
     return kj::READY_NOW;
   }
 
@@ -200,6 +247,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
       std::string path = {};
     };
     std::vector<UnhealthyBlock> found;
+    const dfs::Principal who = Who();
     const std::uint64_t after = context.getParams().getAfter();
     files().blocks().ForEachUnhealthy([&](const dfs::Block& block, std::uint32_t live, std::uint32_t wanted) {
       if (block.id > after) found.push_back({block, live, wanted});
@@ -209,7 +257,10 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     AnswerBudget budget(std::min(asked == 0 ? kMostBlocks : asked, kMostBlocks));
     std::size_t count = 0;
     for (; count < found.size(); ++count) {
-      if (const auto owner = names().OwnerOf(found[count].block.id)) found[count].path = owner->path;
+      if (const auto owner = names().OwnerOf(found[count].block.id);
+          owner && names().Check(dfs::Wish::kLook, owner->path, who).ok()) {
+        found[count].path = owner->path;
+      }
       if (!budget.Take(kUnhealthyBytes + FieldBytes(found[count].path))) break;
     }
     context.getResults().setMore(count < found.size());
@@ -226,7 +277,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> verify(VerifyContext context) override {
     context.allowCancellation();
     const auto params = context.getParams();
-    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::string path = Allowed(dfs::Wish::kRead, params.getPath());
     const std::uint32_t first = params.getFirstBlock();
     const std::vector<FileSystem::Located> blocks = Require(control_.files().Locate(path, first, kMostVerified + 1));
     const auto checks = std::make_shared<std::vector<ReplicaCheck>>();
@@ -337,10 +388,26 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   FileSystem& files() { return control_.files(); }
   const dfs::Namespace& names() { return control_.files().names(); }
 
+  [[nodiscard]] static std::string Canonical(capnp::Data::Reader path) {
+    return Require(dfs::CanonicalPath(ToString(path)));
+  }
+  [[nodiscard]] dfs::Principal Who() const { return who_(); }
+  // Returns the canonical path, if the caller has the right to what it wishes.
+  [[nodiscard]] std::string Allowed(dfs::Wish wish, capnp::Data::Reader path) {
+    std::string canonical = Canonical(path);
+    Require(names().Check(wish, canonical, Who()));
+    return canonical;
+  }
+  static dfs::Mode ModeOr(std::uint16_t mode, dfs::Mode otherwise) {
+    constexpr std::uint16_t kNotSaid = 0xffff;
+    return mode == kNotSaid ? otherwise : mode;
+  }
+
   // Returns the user whose a new file is; `said` is what the call says.
   [[nodiscard]] std::string Owner(capnp::Text::Reader said) const { return user_.empty() ? ToString(said) : user_; }
 
   Control& control_;
+  const std::function<dfs::Principal()> who_;
   const std::string user_;     // empty without TLS
   const std::string subject_;  // of tokens
 };
