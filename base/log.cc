@@ -38,16 +38,6 @@ class TextFormatter final : public spdlog::formatter {
   spdlog::pattern_formatter pattern_{"%Y-%m-%dT%H:%M:%S.%eZ %l %n: %v", spdlog::pattern_time_type::utc};
 };
 
-// Returns the text as a JSON string. What Printable leaves needs no other escape than these two.
-std::string JsonString(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : Printable(text)) {
-    if (c == '"' || c == '\\') json += '\\';
-    json += c;
-  }
-  return json + "\"";
-}
-
 class JsonFormatter final : public spdlog::formatter {
  public:
   JsonFormatter(std::string component, std::string node) : component_(std::move(component)), node_(std::move(node)) {}

@@ -82,7 +82,7 @@ Status OptionSet::LoadToml(const std::string& path) {
     std::string name;
     for (const std::string& part : entry.path) name += (name.empty() ? "" : ".") + part;
     const std::string where = path + ":" + std::to_string(entry.line);
-    if (entry.kind == TomlEntry::Kind::kOther) {
+    if (entry.kind != TomlEntry::Kind::kValue) {
       return Invalid(where + ": option " + Quote(name) + ": a list or a date; give one text or number");
     }
     MILLRACE_TRY(Set(name, entry.text).Within(where));

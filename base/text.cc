@@ -91,6 +91,16 @@ Status CheckLength(std::string_view what, std::string_view text, std::size_t mos
                  " are taken");
 }
 
+// What Printable leaves needs no other escape than these two.
+std::string JsonString(std::string_view text) {
+  std::string json = "\"";
+  for (const char c : Printable(text)) {
+    if (c == '"' || c == '\\') json += '\\';
+    json += c;
+  }
+  return json + "\"";
+}
+
 std::string Quote(std::string_view name, std::size_t longest) {
   std::string out = "\"";
   if (name.size() <= longest) {

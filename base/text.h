@@ -17,6 +17,9 @@ namespace millrace {
 // escaped (\n, \x1b). All else stays, backslashes too, so that a second call changes nothing.
 [[nodiscard]] std::string Printable(std::string_view text);
 
+// Returns the text, made printable, as a JSON string with its quotes.
+[[nodiscard]] std::string JsonString(std::string_view text);
+
 // Returns `name` in double quotes, fit for one line of an error message: escaped as Printable does, quotes and
 // backslashes too, and more than `longest` bytes are shortened in the middle: "abc...xyz" (4000 bytes).
 [[nodiscard]] std::string Quote(std::string_view name, std::size_t longest = 80);

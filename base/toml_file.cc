@@ -21,9 +21,21 @@ std::optional<std::string> TomlValueText(const toml::node& node) {
 
 namespace {
 
+std::optional<std::vector<std::string>> ItemsOf(const toml::node& node) {
+  const auto* list = node.as_array();
+  if (list == nullptr) return std::nullopt;
+  std::vector<std::string> items;
+  for (const toml::node& item : *list) {
+    auto text = TomlValueText(item);
+    if (!text) return std::nullopt;
+    items.push_back(std::move(*text));
+  }
+  return items;
+}
+
 void Append(const toml::table& table, const std::vector<std::string>& path, std::vector<TomlEntry>* entries) {
   for (const auto& [key, node] : table) {
-    TomlEntry entry{path, TomlEntry::Kind::kOther, {}, node.source().begin.line};
+    TomlEntry entry{path, TomlEntry::Kind::kOther, {}, {}, node.source().begin.line};
     entry.path.emplace_back(key.str());
     if (const auto* inner = node.as_table()) {
       entry.kind = TomlEntry::Kind::kTable;
@@ -34,6 +46,9 @@ void Append(const toml::table& table, const std::vector<std::string>& path, std:
     if (auto text = TomlValueText(node)) {
       entry.kind = TomlEntry::Kind::kValue;
       entry.text = std::move(*text);
+    } else if (auto items = ItemsOf(node)) {
+      entry.kind = TomlEntry::Kind::kList;
+      entry.items = std::move(*items);
     }
     entries->push_back(std::move(entry));
   }

@@ -16,12 +16,14 @@ struct TomlEntry {
   enum class Kind : std::uint8_t {
     kTable,
     kValue,  // a text, a number, true or false
-    kOther,  // a list or a date
+    kList,   // of values
+    kOther,  // another list, or a date
   };
   std::vector<std::string> path;  // {"pools", "ads", "weight"}
   Kind kind = Kind::kValue;
-  std::string text;      // of a value: without quotes, as `--set` takes it
-  std::size_t line = 0;  // from 1
+  std::string text;                     // of a value: without quotes, as `--set` takes it
+  std::vector<std::string> items = {};  // of a list: each as the text of a value
+  std::size_t line = 0;                 // from 1
 };
 
 // Returns everything in the text, by name, each table before what it holds. Returns kInvalid for what is not TOML, with

@@ -109,7 +109,8 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                         MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
                                         return Room{free, store->room_needed()};
                                       },
-                                      &dialer, SystemMeters(), ThisRelease(), std::move(token_key)}));
+                                      &dialer, SystemMeters(), ThisRelease(), std::move(token_key),
+                                      config.access_file.empty() ? nullptr : WatchFile(config.access_file)}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });

@@ -309,8 +309,8 @@ Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Admitted pla
     }
     const auto found = handlers.find(*operation);
     if (!MayAsk(wire->identity().role, *operation)) {
-      Status denied = Invalid("operation " + std::to_string(static_cast<int>(*operation)) + " is refused to " +
-                              ToText(wire->identity()));
+      Status denied = Denied("operation " + std::to_string(static_cast<int>(*operation)) + " is refused to " +
+                             ToText(wire->identity()));
       Refused(denied.Within(wire->peer()));
       more = (co_await wire->WriteFailure(std::move(denied))).ok();
     } else if (found == handlers.end()) {

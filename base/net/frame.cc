@@ -62,7 +62,7 @@ Result<Frame> DecodeRequestFrame(std::string_view bytes) {
 
 Result<Frame> DecodeReplyFrame(std::string_view bytes) {
   MILLRACE_ASSIGN(const Frame frame, Decode(bytes, 0, kMaxReplyBytes, "a reply's frame"));
-  if (frame.kind > static_cast<std::uint8_t>(StatusCode::kInternal)) {
+  if (frame.kind > static_cast<std::uint8_t>(kLastStatusCode)) {
     return Corrupt("a reply's frame: unknown status code " + std::to_string(frame.kind));
   }
   return frame;

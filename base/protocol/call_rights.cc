@@ -24,16 +24,21 @@ const Roles kClientsAndWorkers = {Role::kClient, Role::kWorker};
 const Roles kWriters = {Role::kClient, Role::kTask};                 // who writes files
 const Roles kReaders = {Role::kClient, Role::kTask, Role::kWorker};  // a worker reads executables of jobs
 
+const std::string kUnknownCall = "an unknown call";
+
 class Guard final : public capnp::MembranePolicy, public kj::Refcounted {
  public:
-  Guard(tls::PeerIdentity peer, std::shared_ptr<const CallRights> rights)
-      : peer_(std::move(peer)), rights_(std::move(rights)) {}
+  Guard(tls::PeerIdentity peer, std::shared_ptr<const CallRights> rights, CallJudge judge)
+      : peer_(std::move(peer)), rights_(std::move(rights)), judge_(std::move(judge)) {}
 
   // A call that is refused goes to a capability that rejects it; an exception here would end the connection.
   kj::Maybe<capnp::Capability::Client> inboundCall(std::uint64_t interface, std::uint16_t method,
                                                    capnp::Capability::Client) override {
-    const Status allowed = rights_->Check(peer_, interface, method);
+    const CallRights::Right* right = rights_->Find(interface, method);
+    Status allowed = rights_->Check(peer_, interface, method);
+    if (allowed.ok() && right->besides == Besides::kAdministrator) allowed = judge_.check_administers(right->call);
     if (allowed.ok()) return nullptr;
+    judge_.refused(right == nullptr ? kUnknownCall : right->call, allowed);
     return capnp::Capability::Client(rpc::ToException(allowed));
   }
   kj::Maybe<capnp::Capability::Client> outboundCall(std::uint64_t, std::uint16_t, capnp::Capability::Client) override {
@@ -45,15 +50,39 @@ class Guard final : public capnp::MembranePolicy, public kj::Refcounted {
  private:
   const tls::PeerIdentity peer_;
   const std::shared_ptr<const CallRights> rights_;
+  const CallJudge judge_;
 };
 
 }  // namespace
+
+std::string_view InWords(Besides right) {
+  switch (right) {
+    case Besides::kNothing:
+      return "";
+    case Besides::kAdministrator:
+      return "administrator";
+    case Besides::kPath:
+      return "mode of the path";
+    case Besides::kLease:
+      return "own lease";
+    case Besides::kSubmit:
+      return "submit to the pool";
+    case Besides::kJob:
+      return "job";
+    case Besides::kOwnJob:
+      return "own job";
+    case Besides::kSession:
+      return "own session";
+  }
+  return "?";
+}
 
 class RightsTable {
  public:
   struct Row {
     const char* method;
     const Roles& roles;
+    Besides besides = Besides::kNothing;
   };
 
   explicit RightsTable(CallRights& rights) : rights_(rights) {}
@@ -64,7 +93,8 @@ class RightsTable {
     for (const Row& row : rows) {
       const auto method = schema.getMethodByName(row.method);
       rights_.places_[{schema.getProto().getId(), method.getIndex()}] = rights_.rights_.size();
-      rights_.rights_.push_back({std::string(schema.getShortDisplayName().cStr()) + "." + row.method, row.roles});
+      rights_.rights_.push_back(
+          {std::string(schema.getShortDisplayName().cStr()) + "." + row.method, row.roles, row.besides});
     }
   }
 
@@ -79,76 +109,77 @@ CallRights::CallRights() {
       {"jobs", kClient},
       {"register", kWorker},
       {"nodes", kClientsAndWorkers},  // a worker lets its tasks reach the others
-      {"drainNode", kClient},
+      {"drainNode", kClient, Besides::kAdministrator},
       {"version", kReaders},
       {"unused", kClient},
-      {"setScheduler", kClient},
+      {"setScheduler", kClient, Besides::kAdministrator},
       {"showScheduler", kClient},
-      {"backUp", kClient},
-      {"unknownBlocks", kClient},
-      {"discardUnknown", kClient},
-      {"forgetNodes", kClient},
+      {"backUp", kClient, Besides::kAdministrator},
+      {"unknownBlocks", kClient, Besides::kAdministrator},
+      {"discardUnknown", kClient, Besides::kAdministrator},
+      {"forgetNodes", kClient, Besides::kAdministrator},
       {"explainWaits", kClient},
-      {"forgetPrograms", kClient},
+      {"forgetPrograms", kClient, Besides::kAdministrator},
       {"status", kClient},
+      {"whoAmI", kClient},
   });
   table.Add<dfs::wire::NameService>({
-      {"stat", kReaders},
-      {"list", kReaders},
-      {"locate", kReaders},
-      {"makeDirectory", kWriters},
-      {"remove", kWriters},
-      {"rename", kWriters},
-      {"setReplication", kClient},
-      {"measure", kReaders},
-      {"create", kWriters},
-      {"resume", kWriters},
+      {"stat", kReaders, Besides::kPath},
+      {"list", kReaders, Besides::kPath},
+      {"locate", kReaders, Besides::kPath},
+      {"makeDirectory", kWriters, Besides::kPath},
+      {"remove", kWriters, Besides::kPath},
+      {"rename", kWriters, Besides::kPath},
+      {"setReplication", kClient, Besides::kPath},
+      {"measure", kReaders, Besides::kPath},
+      {"create", kWriters, Besides::kPath},
+      {"resume", kWriters, Besides::kLease},
       {"reportBadReplica", kReaders},
       {"health", kClient},
       {"unhealthyBlocks", kClient},
-      {"verify", kClient},
+      {"verify", kClient, Besides::kPath},
       {"awaitReports", kReaders},
-      {"balance", kClient},
-      {"stopBalance", kClient},
+      {"balance", kClient, Besides::kAdministrator},
+      {"stopBalance", kClient, Besides::kAdministrator},
       {"balanceStatus", kClient},
-      {"setMode", kClient},
-      {"setOwner", kClient},
+      {"setMode", kClient, Besides::kPath},
+      {"setOwner", kClient, Besides::kPath},
   });
   table.Add<dfs::wire::FileLease>({
-      {"addBlock", kWriters},
-      {"dropBlock", kWriters},
-      {"complete", kWriters},
-      {"abandon", kWriters},
-      {"handOver", kWriters},
-      {"renew", kWriters},
-      {"sync", kWriters},
+      {"addBlock", kWriters, Besides::kLease},
+      {"dropBlock", kWriters, Besides::kLease},
+      {"complete", kWriters, Besides::kLease},
+      {"abandon", kWriters, Besides::kLease},
+      {"handOver", kWriters, Besides::kLease},
+      {"renew", kWriters, Besides::kLease},
+      {"sync", kWriters, Besides::kLease},
   });
   table.Add<master::wire::WorkerSession>({
-      {"heartbeat", kWorker},
-      {"reportBlocks", kWorker},
-      {"endReport", kWorker},
-      {"blocksReceived", kWorker},
-      {"blocksDeleted", kWorker},
-      {"blockCorrupt", kWorker},
-      {"attemptDone", kWorker},
-      {"attemptFailed", kWorker},
-      {"fetchFailed", kWorker},
-      {"reducePhase", kWorker},
-      {"leave", kWorker},
-      {"offerTrash", kWorker},
+      {"heartbeat", kWorker, Besides::kSession},
+      {"reportBlocks", kWorker, Besides::kSession},
+      {"endReport", kWorker, Besides::kSession},
+      {"blocksReceived", kWorker, Besides::kSession},
+      {"blocksDeleted", kWorker, Besides::kSession},
+      {"blockCorrupt", kWorker, Besides::kSession},
+      {"attemptDone", kWorker, Besides::kSession},
+      {"attemptFailed", kWorker, Besides::kSession},
+      {"fetchFailed", kWorker, Besides::kSession},
+      {"reducePhase", kWorker, Besides::kSession},
+      {"leave", kWorker, Besides::kSession},
+      {"offerTrash", kWorker, Besides::kSession},
   });
   table.Add<master::wire::JobService>({
-      {"submit", kClient},
+      {"submit", kClient, Besides::kSubmit},
       {"status", kClient},
       {"list", kClient},
       {"watch", kClient},
-      {"kill", kClient},
-      {"setPriority", kClient},
+      {"kill", kClient, Besides::kJob},
+      {"setPriority", kClient, Besides::kJob},
       {"counters", kClient},
       {"attempts", kClient},
-      {"readLog", kClient},
+      {"readLog", kClient, Besides::kJob},
       {"history", kClient},
-      {"mapLaunch", kClient},
+      {"mapLaunch", kClient, Besides::kOwnJob},
   });
   // These two are served to the master. A worker or client speaks with no other peer (rpc::TcpDialer), so that nothing
   // else guards them.
@@ -171,14 +202,19 @@ CallRights::CallRights() {
 
 Status CallRights::Check(const tls::PeerIdentity& peer, std::uint64_t interface, std::uint16_t method) const {
   if (peer.role == Role::kAnyone) return Status::Ok();
-  const auto found = places_.find({interface, method});
-  if (found == places_.end()) return Invalid("a call that this version does not know, of " + ToText(peer));
-  const Right& right = rights_[found->second];
+  const Right* found = Find(interface, method);
+  if (found == nullptr) return Invalid("a call that this version does not know, of " + ToText(peer));
+  const Right& right = *found;
   if (std::ranges::find(right.roles, peer.role) != right.roles.end()) return Status::Ok();
   std::string whose;
   for (const Role role : right.roles) whose += (whose.empty() ? "a " : " or a ") + std::string(NameOf(role));
-  return Invalid(right.call + " is refused: it takes the certificate of " + whose + ", and this one is that of " +
-                 ToText(peer));
+  return Denied(right.call + " is refused: it takes the certificate of " + whose + ", and this one is that of " +
+                ToText(peer));
+}
+
+const CallRights::Right* CallRights::Find(std::uint64_t interface, std::uint16_t method) const {
+  const auto found = places_.find({interface, method});
+  return found == places_.end() ? nullptr : &rights_[found->second];
 }
 
 bool CallRights::Has(std::uint64_t interface, std::uint16_t method) const {
@@ -188,9 +224,9 @@ bool CallRights::Has(std::uint64_t interface, std::uint16_t method) const {
 std::vector<CallRights::Right> CallRights::List() const { return rights_; }
 
 capnp::Capability::Client Guarded(capnp::Capability::Client served, const tls::PeerIdentity& peer,
-                                  std::shared_ptr<const CallRights> rights) {
+                                  std::shared_ptr<const CallRights> rights, CallJudge judge) {
   if (peer.role == Role::kAnyone) return served;
-  return capnp::membrane(kj::mv(served), kj::refcounted<Guard>(peer, std::move(rights)));
+  return capnp::membrane(kj::mv(served), kj::refcounted<Guard>(peer, std::move(rights), std::move(judge)));
 }
 
 }  // namespace millrace

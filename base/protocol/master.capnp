@@ -38,6 +38,22 @@ interface Master extends(N.NameProvider) {
   # Forgets what jobs that have ended showed of their programs (schedulers/history/job_history.h). Returns when that is on disk,
   # with how many records there were. Jobs that were submitted before keep what they were given.
   status @14 () -> (status :ClusterStatus);
+  whoAmI @15 () -> (caller :CallerRights);
+}
+
+# Who somebody is to the master, and what he may do as things are.
+struct CallerRights {
+  user @0 :Text;               # empty: there is no TLS, and he may do everything
+  administrator @1 :Bool;
+  groups @2 :List(Text);
+  pools @3 :List(PoolRights);  # those that the access file names; the last, "*", stands for all others
+  address @4 :Text;            # from which the master sees him come
+
+  struct PoolRights {
+    pool @0 :Text;
+    submits @1 :Bool;
+    administers @2 :Bool;
+  }
 }
 
 # How the cluster is, in numbers, and what is wrong with it in words.

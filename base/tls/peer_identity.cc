@@ -14,14 +14,14 @@ constexpr std::array kNamed = {Role::kWorker, Role::kTask, Role::kClient};
 
 bool IsAlphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
+}  // namespace
+
 bool IsName(std::string_view name) {
   const auto allowed = [](char c) {
     return IsAlphanumeric(c) || std::string_view("._-@+").find(c) != std::string::npos;
   };
   return !name.empty() && name.size() <= kMaxName && IsAlphanumeric(name.front()) && std::ranges::all_of(name, allowed);
 }
-
-}  // namespace
 
 std::string_view NameOf(Role role) {
   switch (role) {

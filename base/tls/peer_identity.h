@@ -34,6 +34,9 @@ struct PeerIdentity {
   friend bool operator==(const PeerIdentity&, const PeerIdentity&) = default;
 };
 
+// Returns whether it may be the name of a user or a worker.
+[[nodiscard]] bool IsName(std::string_view name);
+
 // Returns the common name, "client:ann"; "anyone" without TLS. It serves messages and certificates.
 [[nodiscard]] std::string ToText(const PeerIdentity& identity);
 // Reads a common name. Returns kInvalid, with the grammar, if it is none of those above.

@@ -15,6 +15,7 @@
 #include "client/cli/run_command.h"
 #include "client/cli/scheduler_command.h"
 #include "client/cli/sim_command.h"
+#include "client/cli/whoami_command.h"
 #include "dfs/tools/fs_command.h"
 
 namespace millrace::cli {
@@ -90,6 +91,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
       Branch("ca", "make the certificates of a cluster with TLS", CaVerbs()),
       Branch("history", "write what has happened as a workload file", HistoryVerbs()),
+      {"whoami", "show who the master takes you for, and what you may do", WhoAmICommand, {}},
       {"sim", "simulate a workload under schedulers", SimCommand, {}},
   };
   for (const dfs::FsVerb& verb : dfs::FsVerbs()) verbs[2].below.push_back(verb.name);

@@ -9,7 +9,8 @@ namespace millrace::compare {
 namespace {
 
 bool MayGoBetterNextTime(const Status& failure) {
-  return failure.code() != StatusCode::kInvalid && failure.code() != StatusCode::kCancelled;
+  return failure.code() != StatusCode::kInvalid && failure.code() != StatusCode::kDenied &&
+         failure.code() != StatusCode::kCancelled;
 }
 
 Result<RunOutcome> RunPatiently(Arena& arena, const RunRequest& request) {

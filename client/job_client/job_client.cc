@@ -249,6 +249,15 @@ Result<ClusterStatus> JobClient::GetClusterStatus() {
   return status;
 }
 
+Result<CallerRights> JobClient::WhoAmI() {
+  CallerRights rights;
+  MILLRACE_TRY(Ask("ask who we are", [&](Master::Client master) {
+    return master.whoAmIRequest().send().then(
+        [&rights](capnp::Response<Master::WhoAmIResults>&& answer) { rights = Read(answer.getCaller()); });
+  }));
+  return rights;
+}
+
 Result<std::vector<Node>> JobClient::Nodes() {
   std::vector<Node> nodes;
   for (bool more = true; more;) {

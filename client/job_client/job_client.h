@@ -39,6 +39,7 @@ class JobClient {
   Status History(JobId job, const std::function<void(std::uint64_t, const std::string&)>& sink);
 
   Result<ClusterStatus> GetClusterStatus();
+  Result<CallerRights> WhoAmI();
   Result<std::vector<Node>> Nodes();
   // Drains the nodes: they get no new tasks, and their blocks are copied elsewhere. `drained` false takes them back.
   // All or none of them change. `force` drains them even when no other node is left to take the blocks.

@@ -142,6 +142,18 @@ struct Node {
   std::uint64_t blocks_left = 0;  // of a draining node: its blocks that have too few replicas elsewhere
 };
 
+// Who the user is to the master, as CallerRights in master.capnp says.
+struct CallerRights {
+  std::string user, address;
+  bool administrator = false;
+  std::vector<std::string> groups;
+  struct Pool {
+    std::string name;
+    bool submits = false, administers = false;
+  };
+  std::vector<Pool> pools;
+};
+
 // How the cluster is, as ClusterStatus in master.capnp says.
 struct ClusterStatus {
   std::string cluster, scheduler;

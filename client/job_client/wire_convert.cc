@@ -214,6 +214,16 @@ SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in) {
   return out;
 }
 
+CallerRights Read(master::wire::CallerRights::Reader in) {
+  CallerRights out;
+  out.user = in.getUser();
+  out.address = in.getAddress();
+  out.administrator = in.getAdministrator();
+  for (const auto group : in.getGroups()) out.groups.emplace_back(group);
+  for (const auto pool : in.getPools()) out.pools.push_back({pool.getPool(), pool.getSubmits(), pool.getAdministers()});
+  return out;
+}
+
 SchedulerView Read(master::wire::SchedulerView::Reader in) {
   SchedulerView out;
   out.name = in.getName();

@@ -13,6 +13,7 @@ namespace millrace::job {
 [[nodiscard]] AttemptStatus Read(master::wire::AttemptStatus::Reader in);
 [[nodiscard]] Node Read(master::wire::NodeStatus::Reader in);
 [[nodiscard]] ClusterStatus Read(master::wire::ClusterStatus::Reader in);
+[[nodiscard]] CallerRights Read(master::wire::CallerRights::Reader in);
 [[nodiscard]] SchedulerView Read(master::wire::SchedulerView::Reader in);
 [[nodiscard]] SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in);
 void Write(const JobRequest& request, master::wire::JobRequest::Builder out);

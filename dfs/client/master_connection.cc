@@ -19,6 +19,11 @@ namespace {
 
 kj::Duration ToDuration(Micros time) { return time * kj::MICROSECONDS; }
 
+// Whether the two refuse each other, so that another try ends in the same way.
+bool ForGood(const Status& failure) {
+  return failure.code() == StatusCode::kInvalid || failure.code() == StatusCode::kDenied;
+}
+
 }  // namespace
 
 struct MasterConnection::Impl {
@@ -133,7 +138,7 @@ Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const Client
                              parts.Checked(parts.link->ConnectOnce()).ignoreResult());
   });
   if (connected.ok()) return connection;
-  if (connected.code() == StatusCode::kInvalid) return connected;
+  if (ForGood(connected)) return connected;
   std::string waited;
   if (options.patience > 0 && parts.Resolves(options.connect_timeout)) {
     if (options.waiting) options.waiting();
@@ -145,7 +150,7 @@ Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const Client
       return rpc::WithDeadline(io.provider->getTimer(), ToDuration(options.patience), what, parts.Try(io, connect));
     });
     if (came.ok()) return connection;
-    if (came.code() == StatusCode::kInvalid) return came;
+    if (ForGood(came)) return came;
     waited = " (tried for " + FormatDuration(options.patience) + ")";
   }
   return Unavailable("cannot reach the master at " + master + waited + ": " + connected.message() +

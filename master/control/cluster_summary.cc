@@ -63,6 +63,8 @@ ClusterSummary Summarize(Control& control) {
   summary.files = control.files().names().Total();
   summary.blocks = control.files().blocks().Health();
   summary.awaiting = control.workers().AwaitedLine();
+  summary.access_problem = control.access_file().problem();
+  summary.audit_problem = control.audit().problem();
   summary.read_only = control.CheckChange().message();
   return summary;
 }
@@ -91,6 +93,11 @@ std::vector<std::string> FaultsOf(const ClusterSummary& summary) {
 std::vector<std::string> WarningsOf(const ClusterSummary& summary) {
   std::vector<std::string> warnings;
   const dfs::BlockHealth& blocks = summary.blocks;
+  if (!summary.access_problem.empty()) {
+    warnings.push_back("the access file is not in force, the rights are those that it last gave: " +
+                       summary.access_problem);
+  }
+  if (!summary.audit_problem.empty()) warnings.push_back(summary.audit_problem);
   if (summary.lost > 0) {
     warnings.push_back(Count(summary.lost, "node is", "nodes are") +
                        " lost: bring them back, or take them off the list with `millrace node forget`");

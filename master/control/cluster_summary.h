@@ -35,6 +35,7 @@ struct ClusterSummary {
   dfs::Namespace::Usage files;
   dfs::BlockHealth blocks;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;  // waiting: nothing was launched yet
+  std::string access_problem, audit_problem;         // AccessFile's and AuditLog's; empty: none
   std::string awaiting, read_only;                   // as NameService.health says (name.capnp)
 };
 

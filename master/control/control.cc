@@ -16,6 +16,14 @@ namespace millrace::master {
 
 namespace {
 
+// The audit log is written and put aside as the daemon's own.
+LogOptions AuditOptionsOf(const MasterConfig& config) {
+  LogOptions options = config.log;
+  options.file = config.audit_log;
+  if (config.audit_log == kAutoAuditLog) options.file = config.tls.given() ? config.directory + "/audit.log" : "";
+  return options;
+}
+
 constexpr std::string_view kSchedulerKey = "scheduler";  // holds what was set, and master.scheduler at that time
 
 }  // namespace
@@ -24,19 +32,26 @@ Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Contr
   SchedulerFile scheduler_file(std::move(seams.scheduler_file), seams.log);
   MILLRACE_TRY(scheduler_file.Load().Within("master.scheduler_file"));
   std::string why;
+  AccessFile access_file(std::move(seams.access_file), seams.log);
+  MILLRACE_TRY(access_file.Load().Within("access.file"));
   const sched::SchedulerSet scheduler{config.scheduler, sched::FormatSettings(scheduler_file.settings())};
   if (sched::MakeScheduler(scheduler, false, &why) == nullptr) return Invalid("master.scheduler: " + why);
-  std::unique_ptr<Control> control(new Control(config, std::move(seams), std::move(scheduler_file)));
+  std::unique_ptr<Control> control(
+      new Control(config, std::move(seams), std::move(scheduler_file), std::move(access_file)));
+  MILLRACE_TRY(control->audit_.Open());
   MILLRACE_TRY(control->Load());
   return control;
 }
 
-Control::Control(const MasterConfig& config, ControlDependencies seams, SchedulerFile scheduler_file)
+Control::Control(const MasterConfig& config, ControlDependencies seams, SchedulerFile scheduler_file,
+                 AccessFile access_file)
     : config_(config),
       seams_(std::move(seams)),
       commits_(seams_.commit_log),
       room_(config.directory, config.reserved_bytes),
       scheduler_file_(std::move(scheduler_file)),
+      access_file_(std::move(access_file)),
+      audit_(seams_.clock, AuditOptionsOf(config), config.audit_reads, seams_.log),
       scheduler_(config.scheduler),
       files_(Random(seams_.random.Next()), seams_.block_numbers),
       jobs_(files_, seams_.store,
@@ -65,6 +80,22 @@ tls::Grant Control::GrantTo(std::string subject) const {
   return {&*seams_.token_key, std::move(subject), seams_.clock.Now() + kLength};
 }
 
+dfs::Principal Control::PrincipalOf(const std::string& user) const {
+  if (!seams_.token_key) return dfs::Everybody();
+  const AccessRules& rules = access_file_.rules();
+  return {.user = user, .groups = rules.GroupsOf(user), .superuser = rules.IsAdministrator(user)};
+}
+
+// Every user's job puts its executable there, whoever's was the first.
+void Control::KeepDirectories(Step* step) {
+  if (!seams_.token_key) return;
+  for (const auto& [path, mode] : {std::pair(dfs::ParentPath(dfs::kExecutablesDirectory), dfs::kDirectoryMode),
+                                   std::pair(dfs::kExecutablesDirectory, dfs::kRootMode)}) {
+    const Status kept = files_.KeepDirectory(path, mode, step->now, &step->batch);
+    if (!kept.ok()) seams_.log->warn("users cannot submit jobs: {}", kept.message());
+  }
+}
+
 Control::~Control() { *self_ = nullptr; }
 
 Status Control::Load() {
@@ -79,6 +110,7 @@ Status Control::Load() {
   Step step = Begin();
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(UseFirstScheduler(&step));
+  KeepDirectories(&step);
   commits_.CommitLazily(std::move(step.batch));
   workers_.Start();
   for (const dfs::FileId file : files_.names().OpenFiles()) {
@@ -207,8 +239,10 @@ Status Control::CheckNotHandedOver(dfs::FileId file) const {
 }
 
 Status Control::GiveUp(dfs::FileId file, std::string_view why) {
+  const std::optional<dfs::OpenFile> open = files_.names().FindOpen(file);
+  const dfs::Principal writer = PrincipalOf(open ? open->options.owner : std::string());
   Step step = Begin();
-  MILLRACE_ASSIGN(const dfs::Namespace::Abandoned given_up, files_.Abandon(file, step.now, &step.batch));
+  MILLRACE_ASSIGN(const dfs::Namespace::Abandoned given_up, files_.Abandon(file, step.now, &step.batch, writer));
   FinishLazily(std::move(step));
   if (given_up.kept) seams_.log->info("{} ends with what was synced of it: {}", Quote(given_up.path), why);
   if (!given_up.not_kept.empty()) {
@@ -234,6 +268,7 @@ void Control::Tick(Micros late) {
     asleep_ += late;
     return;
   }
+  access_file_.Poll();
   workers_.LoseSilent();
   ExpireLeases();
   ScheduleBlockWork();

@@ -26,9 +26,12 @@
 #include "base/release.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/transport.h"
+#include "master/access/audit_log.h"
+#include "master/access/caller.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/cluster/room_watch.h"
+#include "master/control/access_file.h"
 #include "master/control/commit_gate.h"
 #include "master/control/dispatcher.h"
 #include "master/control/leases.h"
@@ -62,18 +65,30 @@ struct ControlDependencies {
   Release release = ThisRelease();
   // By which workers know what readers may read. Without it, as without TLS, readers are given no tokens.
   std::optional<tls::TokenKey> token_key = {};
+  std::unique_ptr<WatchedFile> access_file = nullptr;  // none: the rules of an empty one
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
  public:
-  // Makes a Control that has read everything back. kInvalid for a scheduler that does not exist or a wrong scheduler
-  // file, kCorrupt for a database that is not understood. Requires: the store holds a cluster id (cluster_record.h).
+  // Makes a Control that has read everything back. kInvalid for a scheduler that does not exist, a wrong scheduler file
+  // or access file, kCorrupt for a database that is not understood, also the failures of opening the audit log.
+  // Requires: the store holds a cluster id (cluster_record.h).
   static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, ControlDependencies seams);
   ~Control();
 
   // Returns the pointer that the capabilities of peers hold: a call that waits for the disk keeps its capability alive,
   // which may be longer than this lives. The pointer inside is null once this is gone.
   [[nodiscard]] std::shared_ptr<Control* const> self() const { return self_; }
+
+  // Makes the caller of one connection; without an argument somebody who may do everything, as without TLS. Requires:
+  // it is dropped before this object.
+  [[nodiscard]] std::shared_ptr<const Caller> MakeCaller(const rpc::Peer& peer = {}) {
+    return std::make_shared<const Caller>(access_file_.rules(), audit_, peer);
+  }
+  [[nodiscard]] const AccessFile& access_file() const { return access_file_; }
+  [[nodiscard]] const AuditLog& audit() const { return audit_; }
+  // Returns the rights that a user has now, for what is done for him while none of his connections asks for it.
+  [[nodiscard]] dfs::Principal PrincipalOf(const std::string& user) const;
 
   // Returns what the user, or worker, may read blocks by that the caller has found to be open to it.
   [[nodiscard]] tls::Grant GrantTo(std::string subject) const;
@@ -176,7 +191,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Status CheckNotHandedOver(dfs::FileId file) const;
 
  private:
-  Control(const MasterConfig& config, ControlDependencies seams, SchedulerFile scheduler_file);
+  Control(const MasterConfig& config, ControlDependencies seams, SchedulerFile scheduler_file, AccessFile access_file);
   [[nodiscard]] Status Load();
   [[nodiscard]] Micros TickPeriod() const { return std::max<Micros>(config_.heartbeat / 2, 10 * kMillisecond); }
   void Send(Step& step);
@@ -187,6 +202,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void NoteMovedReplicas();
   void FollowSchedulerFile();
   void SweepExecutables();
+  void KeepDirectories(Step* step);
   kj::Promise<void> WatchRoom();
   void LookAtRoom();
   void GoOn();
@@ -204,6 +220,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   CommitGate commits_;
   RoomWatch room_;
   SchedulerFile scheduler_file_;
+  AccessFile access_file_;
+  AuditLog audit_;
   std::string scheduler_;
   std::string cluster_;
   FileSystem files_;

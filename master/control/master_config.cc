@@ -59,6 +59,13 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Text("health.listen", &config->health_listen, "",
            "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
   tls::DeclareTlsOptions(set, &config->tls);
+  set.Text(
+      "access.file", &config->access_file, "",
+      "TOML file with administrators, groups, and who may use which pool; read again when it changes; holds with TLS");
+  set.Text("audit.log", &config->audit_log, kAutoAuditLog,
+           "file for who asked for what and whether it was done; empty: none; auto: audit.log in master.directory with "
+           "TLS, none without");
+  set.Bool("audit.reads", &config->audit_reads, false, "write to the audit log also who looked at which path");
   return set;
 }
 

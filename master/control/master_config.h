@@ -12,6 +12,8 @@
 
 namespace millrace::master {
 
+inline constexpr const char* kAutoAuditLog = "auto";  // audit.log in the directory with TLS, none without
+
 struct MasterConfig {
   std::string bind;
   std::string directory;
@@ -22,6 +24,9 @@ struct MasterConfig {
   LogOptions log;
   std::string health_listen;
   tls::TlsFiles tls;
+  std::string access_file;
+  std::string audit_log;
+  bool audit_reads = false;
   Micros heartbeat = 0;
   Micros lost_after = 0;
   Micros disconnect_grace = 0;

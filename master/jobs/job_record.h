@@ -64,6 +64,11 @@ struct JobRequest {
   bool no_speculation = false;           // not stored, the journal tells it
 };
 
+// Returns the pool that the job is in: its owner's if it names none.
+[[nodiscard]] inline const std::string& PoolOf(const JobRequest& request) {
+  return request.pool.empty() ? request.owner : request.pool;
+}
+
 // A range of one file and the blocks that hold it; or a range of numbers, without path and blocks.
 struct Split {
   std::string path;

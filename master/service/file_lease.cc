@@ -13,8 +13,12 @@ namespace {
 
 class FileLeaseImpl final : public dfs::wire::FileLease::Server {
  public:
-  FileLeaseImpl(Control& control, dfs::FileId file, std::function<dfs::Principal()> who)
-      : control_(control), self_(control.self()), file_(file), who_(std::move(who)), token_(control.TakeLease(file)) {}
+  FileLeaseImpl(Control& control, dfs::FileId file, std::shared_ptr<const Caller> caller)
+      : control_(control),
+        self_(control.self()),
+        file_(file),
+        caller_(std::move(caller)),
+        token_(control.TakeLease(file)) {}
   ~FileLeaseImpl() {
     if (*self_ != nullptr) control_.DropLease(file_, token_);
   }
@@ -62,7 +66,8 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
   kj::Promise<void> complete(CompleteContext context) override {
     Require(control_.RenewLease(file_, token_));
     Require(control_.CheckGoingOn());
-    Require(control_.files().names().CheckWriter(file_, who_()));
+    if (const Status may = control_.files().names().CheckWriter(file_, caller_->principal()); !may.ok())
+      Require(caller_->Audited("complete", "file " + std::to_string(file_), may));
     Step step = control_.Begin();
     Require(control_.files().Complete(file_, {}, Read(context.getParams().getBlocks()), step.now, &step.batch));
     return control_.Finish(std::move(step));
@@ -89,7 +94,8 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     const std::optional<AttemptId> attempt = ParseAttempt(text);
     if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " is not an attempt"));
     Require(control_.files().CheckNotSynced(file_));
-    Require(CheckJobIsOwn(attempt->task.job));
+    if (const Status own = CheckJobIsOwn(attempt->task.job); !own.ok())
+      Require(caller_->Audited("handOver", "file " + std::to_string(file_) + " to " + ToText(*attempt), own));
     Require(control_.jobs().HandOver(file_, *attempt));
     control_.LeaseToJob(file_);
     return kj::READY_NOW;
@@ -98,7 +104,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
  private:
   // The file ends in the job's output directory.
   [[nodiscard]] Status CheckJobIsOwn(JobId job) {
-    const dfs::Principal who = who_();
+    const dfs::Principal who = caller_->principal();
     const JobRecord* record = control_.jobs().FindRecord(job);
     if (who.superuser || record == nullptr || record->request.owner == who.user) return Status::Ok();
     return Denied("hand over a file: " + ToText(job) + " is of " + Printable(record->request.owner) + ", not of " +
@@ -108,14 +114,14 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
   Control& control_;
   const std::shared_ptr<Control* const> self_;
   dfs::FileId file_;
-  const std::function<dfs::Principal()> who_;
+  const std::shared_ptr<const Caller> caller_;
   std::uint64_t token_;
 };
 
 }  // namespace
 
-dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file, std::function<dfs::Principal()> who) {
-  return kj::heap<FileLeaseImpl>(control, file, std::move(who));
+dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file, std::shared_ptr<const Caller> caller) {
+  return kj::heap<FileLeaseImpl>(control, file, std::move(caller));
 }
 
 const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker) {

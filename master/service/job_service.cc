@@ -26,7 +26,8 @@ constexpr std::size_t kAttemptBytes = 96;                         // an AttemptS
 
 class JobServiceImpl final : public wire::JobService::Server {
  public:
-  JobServiceImpl(Control& control, const tls::PeerIdentity& peer) : control_(control), user_(peer.user()) {}
+  JobServiceImpl(Control& control, std::shared_ptr<const Caller> caller)
+      : control_(control), caller_(std::move(caller)), user_(caller_->user()) {}
 
   kj::Promise<void> submit(SubmitContext context) override { return Submit(context, control_.timer().now()); }
 
@@ -34,11 +35,15 @@ class JobServiceImpl final : public wire::JobService::Server {
   // for the reports.
   kj::Promise<void> Submit(SubmitContext context, kj::TimePoint since) {
     JobRequest request = Require(Read(context.getParams().getRequest()));
-    if (!user_.empty()) request.owner = user_;
+    request.owner = caller_->OwnerOr(request.owner);
+    const std::string on = Quote(request.name) + " to pool " + Quote(PoolOf(request));
     if (const auto job = control_.jobs().FindToken(request.token)) {
+      Require(CheckOwns("be told of", *job));
       context.getResults().setJob(job->value);
       return control_.Kept();
     }
+    if (const Status let_in = caller_->CheckSubmits(PoolOf(request)); !let_in.ok())
+      Require(caller_->Audited("submit", on, let_in));
     Require(control_.CheckChange());
     Require(CheckExecutable(request.executable));
     if (control_.workers().AwaitingReports() && control_.files().blocks().Health().missing > 0) {
@@ -49,8 +54,11 @@ class JobServiceImpl final : public wire::JobService::Server {
       return control_.KeepNumber().then([this, context, since]() mutable { return Submit(context, since); });
     }
     Step step = control_.Begin();
-    const JobId job = Require(control_.jobs().Submit(std::move(request), &step));
-    control_.log()->info("{} submitted", ToText(job));
+    const Result<JobId> submitted = control_.jobs().Submit(std::move(request), &step, caller_->principal());
+    const JobId job = submitted.ok() ? *submitted : JobId{};
+    Require(caller_->Audited("submit", submitted.ok() ? ToText(job) + ", " + on : on,
+                             submitted.ok() ? Status::Ok() : submitted.status()));
+    control_.log()->info("{} submitted{}", ToText(job), ByUser());
     context.getResults().setJob(job.value);
     return control_.Finish(std::move(step));
   }
@@ -92,17 +100,29 @@ class JobServiceImpl final : public wire::JobService::Server {
 
   kj::Promise<void> kill(KillContext context) override {
     Require(control_.CheckGoingOn());
-    const std::string reason = ToString(context.getParams().getReason());
+    const JobId job = Job(context);
+    std::string reason = ToString(context.getParams().getReason());
     Require(CheckLength("kill a job: the reason", reason, kLongestReason));
+    Require(CheckManages("kill", "kill", job));
+    if (reason.empty()) {
+      reason = "killed on request" + ByUser();
+    } else if (!user_.empty()) {
+      reason += " (killed" + ByUser() + ")";
+    }
     Step step = control_.Begin();
-    Require(control_.jobs().Kill(Job(context), reason.empty() ? "killed on request" : reason, &step));
+    Require(caller_->Audited("kill", ToText(job), control_.jobs().Kill(job, reason, &step)));
+    control_.log()->info("{}: {}", ToText(job), reason);
     return control_.Finish(std::move(step));
   }
 
   kj::Promise<void> setPriority(SetPriorityContext context) override {
     Require(control_.CheckChange());
+    const JobId job = Job(context);
+    const std::uint8_t priority = context.getParams().getPriority();
+    Require(CheckManages("setPriority", "change the priority of", job));
     Step step = control_.Begin();
-    Require(control_.jobs().SetPriority(Job(context), context.getParams().getPriority(), &step));
+    Require(caller_->Audited("setPriority", ToText(job) + " to " + std::to_string(priority),
+                             control_.jobs().SetPriority(job, priority, &step)));
     return control_.Finish(std::move(step));
   }
 
@@ -141,6 +161,8 @@ class JobServiceImpl final : public wire::JobService::Server {
     const auto params = context.getParams();
     const AttemptId attempt = FromWire(params.getAttempt());
     const std::string name = ToText(attempt);
+    Require(CheckManages("readLog", "read the logs of", attempt.task.job));
+    if (params.getOffset() == 0 && !IsOwn(attempt.task.job)) Require(caller_->Audited("readLog", name, Status::Ok()));
     const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(attempt.task.job));
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const AttemptRecord& record) { return record.attempt == attempt; });
@@ -186,6 +208,7 @@ class JobServiceImpl final : public wire::JobService::Server {
   // What is kept of a job that has just ended may still be on its way to the disk.
   kj::Promise<void> mapLaunch(MapLaunchContext context) override {
     const AttemptId attempt = FromWire(context.getParams().getAttempt());
+    Require(caller_->Audited("mapLaunch", ToText(attempt), CheckOwns("run a map again of", attempt.task.job)));
     return control_.EndKept(attempt.task.job).then([this, attempt, context]() mutable {
       WriteLaunch(attempt, context.getResults());
     });
@@ -195,6 +218,25 @@ class JobServiceImpl final : public wire::JobService::Server {
   template <class Context>
   static JobId Job(Context& context) {
     return JobId{context.getParams().getJob()};
+  }
+
+  [[nodiscard]] std::string ByUser() const { return user_.empty() ? "" : " by " + user_; }
+
+  // These are for jobs that are remembered; the call itself says what it thinks of others.
+  [[nodiscard]] bool IsOwn(JobId job) const {
+    const JobRecord* record = control_.jobs().FindRecord(job);
+    return user_.empty() || record == nullptr || record->request.owner == user_;
+  }
+  [[nodiscard]] Status CheckOwns(std::string_view what, JobId job) const {
+    const JobRecord* record = control_.jobs().FindRecord(job);
+    return record == nullptr ? Status::Ok() : caller_->CheckOwns(what, ToText(job), record->request.owner);
+  }
+  // Writes a refusal to the audit log.
+  [[nodiscard]] Status CheckManages(std::string_view call, std::string_view what, JobId job) const {
+    const JobRecord* record = control_.jobs().FindRecord(job);
+    if (record == nullptr) return Status::Ok();
+    Status may = caller_->CheckManages(what, ToText(job), record->request.owner, PoolOf(record->request));
+    return may.ok() ? may : caller_->Audited(call, ToText(job), std::move(may));
   }
 
   void WriteLaunch(const AttemptId& attempt, wire::JobService::MapLaunchResults::Builder out) {
@@ -223,13 +265,14 @@ class JobServiceImpl final : public wire::JobService::Server {
   }
 
   Control& control_;
+  const std::shared_ptr<const Caller> caller_;
   const std::string user_;  // empty without TLS
 };
 
 }  // namespace
 
-wire::JobService::Client MakeJobService(Control& control, const tls::PeerIdentity& peer) {
-  return kj::heap<JobServiceImpl>(control, peer);
+wire::JobService::Client MakeJobService(Control& control, std::shared_ptr<const Caller> caller) {
+  return kj::heap<JobServiceImpl>(control, std::move(caller));
 }
 
 }  // namespace millrace::master

@@ -1,14 +1,16 @@
 // JobService serves the calls of one client about jobs (base/protocol/master.capnp). With TLS, a job is the user's
-// whose certificate the client has shown, whatever the request says. Thread rule: the control thread; `control`
-// outlives every connection.
+// whose certificate the client has shown, whatever the request says, and what is another's is refused (caller.h).
+// Thread rule: the control thread; `control` outlives every connection.
 #pragma once
 
+#include <memory>
+
 #include "base/protocol/master.capnp.h"
-#include "base/tls/peer_identity.h"
+#include "master/access/caller.h"
 
 namespace millrace::master {
 
 class Control;
-[[nodiscard]] wire::JobService::Client MakeJobService(Control& control, const tls::PeerIdentity& peer = {});
+[[nodiscard]] wire::JobService::Client MakeJobService(Control& control, std::shared_ptr<const Caller> caller);
 
 }  // namespace millrace::master

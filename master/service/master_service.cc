@@ -10,6 +10,7 @@
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
+#include "master/service/caller_rights.h"
 #include "master/service/cluster_status.h"
 #include "master/service/job_service.h"
 #include "master/service/name_service.h"
@@ -23,11 +24,21 @@ namespace {
 
 constexpr std::size_t kMostNodes = 2000;
 
+// "nodes 1, 2", for the audit log.
+std::string NodesText(const std::vector<NodeId>& nodes) {
+  std::string text;
+  for (const NodeId node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node.value);
+  return (nodes.size() == 1 ? "node " : "nodes ") + text;
+}
+
 class MasterServiceImpl final : public wire::Master::Server {
  public:
-  MasterServiceImpl(Control& control, dfs::wire::NameService::Client names, wire::JobService::Client jobs,
-                    rpc::Peer peer)
-      : control_(control), names_(kj::mv(names)), jobs_(kj::mv(jobs)), peer_(std::move(peer)) {}
+  MasterServiceImpl(Control& control, std::shared_ptr<const Caller> caller)
+      : control_(control),
+        caller_(std::move(caller)),
+        names_(MakeNameService(control, caller_)),
+        jobs_(MakeJobService(control, caller_)),
+        peer_(caller_->peer()) {}
 
   kj::Promise<void> names(NamesContext context) override {
     const auto params = context.getParams();
@@ -99,14 +110,18 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> drainNode(DrainNodeContext context) override {
-    Require(control_.CheckChange());
     const auto params = context.getParams();
-    const bool drained = params.getDrained();
     const std::vector<NodeId> nodes = ReadNodes(params.getNodes());
+    const std::string on = (params.getDrained() ? "drain " : "take back ") + NodesText(nodes);
+    return Audited(*caller_, "drainNode", on, [&] { return Drain(nodes, params.getDrained(), params.getForce()); });
+  }
+
+  kj::Promise<void> Drain(const std::vector<NodeId>& nodes, bool drained, bool force) {
+    Require(control_.CheckChange());
     for (const NodeId node : nodes) {
       if (control_.nodes().Find(node) == nullptr) Require(NoSuchNode(node));
     }
-    if (drained && !params.getForce()) {
+    if (drained && !force) {
       Require(control_.nodes().CheckDraining(nodes, control_.files().blocks().MostWanted()));
     }
     Step step = control_.Begin();
@@ -119,28 +134,36 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> forgetNodes(ForgetNodesContext context) override {
-    Require(control_.CheckChange());
     const auto params = context.getParams();
     const std::vector<NodeId> nodes = ReadNodes(params.getNodes());
-    Step step = control_.Begin();
-    Require(control_.workers().ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
-    return control_.Finish(std::move(step));
+    return Audited(*caller_, "forgetNodes", NodesText(nodes), [&] {
+      Require(control_.CheckChange());
+      Step step = control_.Begin();
+      Require(control_.workers().ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
+      return control_.Finish(std::move(step));
+    });
   }
 
   kj::Promise<void> backUp(BackUpContext context) override {
     const std::string directory = ToString(context.getParams().getDirectory());
     if (!directory.starts_with("/")) Require(Invalid("back up to " + Quote(directory) + ": give an absolute path"));
-    return control_.BackUp(directory).then([context](const BackupFacts& facts) mutable {
-      context.getResults().setOperations(facts.operations);
-      context.getResults().setBytes(facts.bytes);
-    });
+    return control_.BackUp(directory).then(
+        [this, context, on = AuditedPath(directory)](const BackupFacts& facts) mutable {
+          Require(caller_->Audited("backUp", on, Status::Ok()));
+          context.getResults().setOperations(facts.operations);
+          context.getResults().setBytes(facts.bytes);
+        },
+        [this, on = AuditedPath(directory)](kj::Exception&& why) {
+          Require(caller_->Audited("backUp", on, rpc::FromException(why)));
+        });
   }
 
   kj::Promise<void> unknownBlocks(UnknownBlocksContext context) override {
     constexpr std::size_t kMostInOneAnswer = 20'000;
     const auto params = context.getParams();
     const NodeId node{params.getNode()};
-    Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
+    const Status known = control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node);
+    Require(params.getAfter() > 0 ? known : caller_->Audited("unknownBlocks", NodesText({node}), known));
     const std::size_t limit = std::clamp<std::size_t>(params.getLimit(), 1, kMostInOneAnswer);
     std::vector<dfs::Block> blocks;
     control_.files().blocks().ForEachUnknown(node, params.getAfter(), [&](const dfs::Block& block) {
@@ -158,10 +181,12 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> discardUnknown(DiscardUnknownContext context) override {
-    Require(control_.CheckChange());
     const NodeId node{context.getParams().getNode()};
-    Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
-    const std::uint64_t blocks = Require(control_.files().blocks().DiscardUnknown(node));
+    const std::uint64_t blocks = Audited(*caller_, "discardUnknown", NodesText({node}), [&] {
+      Require(control_.CheckChange());
+      Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
+      return Require(control_.files().blocks().DiscardUnknown(node));
+    });
     control_.log()->warn("worker {}: its {} blocks that no file has go to its trash, as asked for", node.value, blocks);
     context.getResults().setBlocks(blocks);
     return kj::READY_NOW;
@@ -175,19 +200,23 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> forgetPrograms(ForgetProgramsContext context) override {
-    Require(control_.CheckChange());
-    Step step = control_.Begin();
-    context.getResults().setPrograms(static_cast<std::uint32_t>(control_.jobs().ForgetPrograms(&step)));
-    return control_.Finish(std::move(step));
+    return Audited(*caller_, "forgetPrograms", "", [&] {
+      Require(control_.CheckChange());
+      Step step = control_.Begin();
+      context.getResults().setPrograms(static_cast<std::uint32_t>(control_.jobs().ForgetPrograms(&step)));
+      return control_.Finish(std::move(step));
+    });
   }
 
   kj::Promise<void> setScheduler(SetSchedulerContext context) override {
-    Require(control_.CheckChange());
     const std::string name = ToString(context.getParams().getName());
-    Step step = control_.Begin();
-    Require(control_.SetScheduler(name, &step));
-    control_.log()->info("the scheduler is {} from now on", name);
-    return control_.Finish(std::move(step));
+    return Audited(*caller_, "setScheduler", Quote(name), [&] {
+      Require(control_.CheckChange());
+      Step step = control_.Begin();
+      Require(control_.SetScheduler(name, &step));
+      control_.log()->info("the scheduler is {} from now on", name);
+      return control_.Finish(std::move(step));
+    });
   }
 
   kj::Promise<void> showScheduler(ShowSchedulerContext context) override {
@@ -197,6 +226,11 @@ class MasterServiceImpl final : public wire::Master::Server {
 
   kj::Promise<void> status(StatusContext context) override {
     WriteClusterStatus(control_, context.getResults().initStatus());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> whoAmI(WhoAmIContext context) override {
+    WriteCallerRights(*caller_, control_.access_file().rules(), context.getResults().initCaller());
     return kj::READY_NOW;
   }
 
@@ -244,18 +278,26 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   Control& control_;
+  const std::shared_ptr<const Caller> caller_;
   dfs::wire::NameService::Client names_;
   wire::JobService::Client jobs_;
   const rpc::Peer peer_;
 };
 
+CallJudge JudgeOf(const std::shared_ptr<const Caller>& caller) {
+  return {[caller](const std::string& call) { return caller->CheckAdministers("call " + call); },
+          [caller](const std::string& call, const Status& why) {
+            const std::string method = call.substr(call.rfind('.') + 1);  // as the services write it
+            (void)caller->Audited(method, "", why);
+          }};
+}
+
 }  // namespace
 
 rpc::Server::BootstrapFor MakeMasterServices(Control& control) {
   return [&control, rights = std::make_shared<const CallRights>()](const rpc::Peer& peer) -> capnp::Capability::Client {
-    auto master = kj::heap<MasterServiceImpl>(control, MakeNameService(control, peer.identity),
-                                              MakeJobService(control, peer.identity), peer);
-    return Guarded(kj::mv(master), peer.identity, rights);
+    const std::shared_ptr<const Caller> caller = control.MakeCaller(peer);
+    return Guarded(kj::heap<MasterServiceImpl>(control, caller), peer.identity, rights, JudgeOf(caller));
   };
 }
 

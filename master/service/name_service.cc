@@ -21,28 +21,23 @@ constexpr std::size_t kMostEntries = 4096;
 constexpr std::size_t kMostBlocks = 500;
 constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its path
 
-dfs::Principal PrincipalOf(const tls::PeerIdentity& peer) {
-  if (peer.user().empty()) return dfs::Everybody();
-  return {.user = std::string(peer.user()), .groups = {}, .superuser = false};
-}
-
 class NameServiceImpl final : public dfs::wire::NameService::Server {
  public:
-  NameServiceImpl(Control& control, const tls::PeerIdentity& peer)
+  NameServiceImpl(Control& control, std::shared_ptr<const Caller> caller)
       : control_(control),
-        who_([principal = PrincipalOf(peer)] { return principal; }),
-        user_(peer.user()),
-        subject_(tls::SubjectOf(peer)) {}
+        caller_(std::move(caller)),
+        user_(caller_->user()),
+        subject_(tls::SubjectOf(caller_->peer().identity)) {}
 
   kj::Promise<void> stat(StatContext context) override {
-    const std::string path = Allowed(dfs::Wish::kLook, context.getParams().getPath());
+    const std::string path = Looked("stat", dfs::Wish::kLook, context.getParams().getPath());
     Write(Require(names().Stat(path)), context.getResults().initStatus());
     return kj::READY_NOW;
   }
 
   kj::Promise<void> list(ListContext context) override {
     const auto params = context.getParams();
-    const std::string path = Allowed(dfs::Wish::kList, params.getPath());
+    const std::string path = Looked("list", dfs::Wish::kList, params.getPath());
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostEntries : params.getLimit(), kMostEntries);
     std::vector<dfs::FileStatus> entries = Require(names().List(path, ToString(params.getAfter()), limit + 1));
@@ -61,7 +56,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   // waits for them.
   kj::Promise<void> Locate(LocateContext context, kj::TimePoint since) {
     const auto params = context.getParams();
-    const std::string path = Allowed(dfs::Wish::kRead, params.getPath());
+    const std::string path = Looked("locate", dfs::Wish::kRead, params.getPath());
     const dfs::FileStatus status = Require(names().Stat(path));
     if (status.directory) Require(Invalid("open " + Quote(path) + ": is a directory"));
     const std::vector<FileSystem::Located> blocks =
@@ -86,68 +81,67 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> makeDirectory(MakeDirectoryContext context) override {
-    Require(control_.CheckChange());
     const auto params = context.getParams();
-    Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
-    const std::string path = Allowed(dfs::Wish::kMakeDirectory, params.getPath());
-    Step step = control_.Begin();
-    Require(files().MakeDirectory(path, Owner(params.getOwner()), step.now, &step.batch,
-                                  ModeOr(params.getMode(), dfs::kDirectoryMode)));
-    return control_.Finish(std::move(step));
+    const dfs::Mode mode = ModeOr(params.getMode(), dfs::kDirectoryMode);
+    return Change("makeDirectory", params.getPath(), OctalText(mode), [&](const std::string& path, Step* step) {
+      Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
+      Require(names().Check(dfs::Wish::kMakeDirectory, path, Who()));
+      Require(files().MakeDirectory(path, Owner(params.getOwner()), step->now, &step->batch, mode));
+    });
   }
 
   kj::Promise<void> remove(RemoveContext context) override {
-    Require(control_.CheckChange());
-    const std::string path = Allowed(dfs::Wish::kRemove, context.getParams().getPath());
-    Step step = control_.Begin();
-    Require(files().Remove(path, context.getParams().getRecursive(), &step.batch));
-    return control_.Finish(std::move(step));
+    const bool recursive = context.getParams().getRecursive();
+    return Change("remove", context.getParams().getPath(), "", [&](const std::string& path, Step* step) {
+      Require(names().Check(dfs::Wish::kRemove, path, Who()));
+      Require(files().Remove(path, recursive, &step->batch));
+    });
   }
 
   kj::Promise<void> rename(RenameContext context) override {
-    Require(control_.CheckChange());
-    const std::string from = Canonical(context.getParams().getFrom());
     const std::string to = Canonical(context.getParams().getTo());
-    const dfs::Principal who = Who();
-    Require(names().CheckRename(from, to, who));
-    Step step = control_.Begin();
-    Require(files().Rename(from, to, step.now, &step.batch, who.user));
-    return control_.Finish(std::move(step));
+    return Change("rename", context.getParams().getFrom(), "to " + AuditedPath(to),
+                  [&](const std::string& from, Step* step) {
+                    const dfs::Principal who = Who();
+                    Require(names().CheckRename(from, to, who));
+                    Require(files().Rename(from, to, step->now, &step->batch, who.user));
+                  });
   }
 
   kj::Promise<void> setReplication(SetReplicationContext context) override {
-    Require(control_.CheckChange());
-    const std::string path = Allowed(dfs::Wish::kChange, context.getParams().getPath());
-    Step step = control_.Begin();
-    Require(files().SetReplication(path, context.getParams().getReplication(), &step.batch));
-    return control_.Finish(std::move(step));
+    const std::uint32_t replication = context.getParams().getReplication();
+    return Change("setReplication", context.getParams().getPath(), "to " + std::to_string(replication),
+                  [&](const std::string& path, Step* step) {
+                    Require(names().Check(dfs::Wish::kChange, path, Who()));
+                    Require(files().SetReplication(path, replication, &step->batch));
+                  });
   }
 
   kj::Promise<void> setMode(SetModeContext context) override {
-    Require(control_.CheckChange());
-    const std::string path = Allowed(dfs::Wish::kSetMode, context.getParams().getPath());
-    Step step = control_.Begin();
-    Require(files().SetMode(path, context.getParams().getMode(), &step.batch));
-    return control_.Finish(std::move(step));
+    const dfs::Mode mode = context.getParams().getMode();
+    return Change("setMode", context.getParams().getPath(), "to " + OctalText(mode),
+                  [&](const std::string& path, Step* step) {
+                    Require(names().Check(dfs::Wish::kSetMode, path, Who()));
+                    Require(files().SetMode(path, mode, &step->batch));
+                  });
   }
 
   kj::Promise<void> setOwner(SetOwnerContext context) override {
-    Require(control_.CheckChange());
-    const std::string path = Canonical(context.getParams().getPath());
     const std::string owner = ToString(context.getParams().getOwner()),
                       group = ToString(context.getParams().getGroup());
-    for (const std::string& name : {owner, group}) Require(CheckLength("change an owner or group", name, kLongestName));
     const auto given = [](const std::string& name) {
       return name.empty() ? std::nullopt : std::optional<std::string_view>(name);
     };
-    Require(names().CheckSetOwner(path, given(owner), given(group), Who()));
-    Step step = control_.Begin();
-    Require(files().SetOwner(path, given(owner), given(group), &step.batch));
-    return control_.Finish(std::move(step));
+    return Change("setOwner", context.getParams().getPath(), "to " + Quote(owner) + ", " + Quote(group),
+                  [&](const std::string& path, Step* step) {
+                    for (const std::string& name : {owner, group}) Require(CheckGiven(name));
+                    Require(names().CheckSetOwner(path, given(owner), given(group), Who()));
+                    Require(files().SetOwner(path, given(owner), given(group), &step->batch));
+                  });
   }
 
   kj::Promise<void> measure(MeasureContext context) override {
-    const std::string path = Allowed(dfs::Wish::kMeasure, context.getParams().getPath());
+    const std::string path = Looked("measure", dfs::Wish::kMeasure, context.getParams().getPath());
     const dfs::Namespace::Usage usage = Require(names().Measure(path));
     auto out = context.getResults().initUsage();
     out.setFiles(usage.files);
@@ -160,7 +154,6 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> create(CreateContext context) override {
     const auto params = context.getParams();
-    if (!control_.jobs().IsOutput(ToString(params.getPath()))) Require(control_.CheckChange());
     dfs::CreateOptions options;
     options.replication = params.getReplication() != 0
                               ? params.getReplication()
@@ -170,16 +163,20 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     options.mode = ModeOr(params.getMode(), dfs::kFileMode);
     options.owner = Owner(params.getOwner());
     options.writer = ToString(params.getWriter());
-    Require(CheckLength("create a file: its owner", options.owner, kLongestName));
-    Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
-    const std::string path = Allowed(options.overwrite ? dfs::Wish::kReplace : dfs::Wish::kCreate, params.getPath());
-    Step step = control_.Begin();
-    const dfs::FileId file = Require(files().Create(path, options, step.now, &step.batch));
-    context.getResults().setFile(file);
-    context.getResults().setBlockSize(options.block_size);
-    context.getResults().setRenewMillis(static_cast<std::uint32_t>(control_.config().lease_limit / 4 / kMillisecond));
-    context.getResults().setLease(MakeFileLease(control_, file, who_));
-    return control_.FinishReserved(std::move(step));
+    const std::string path = Canonical(params.getPath());
+    return Audited(*caller_, "create", AuditedPath(path), [&] {
+      if (!control_.jobs().IsOutput(path)) Require(control_.CheckChange());
+      Require(CheckLength("create a file: its owner", options.owner, kLongestName));
+      Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
+      Require(names().Check(options.overwrite ? dfs::Wish::kReplace : dfs::Wish::kCreate, path, Who()));
+      Step step = control_.Begin();
+      const dfs::FileId file = Require(files().Create(path, options, step.now, &step.batch));
+      context.getResults().setFile(file);
+      context.getResults().setBlockSize(options.block_size);
+      context.getResults().setRenewMillis(static_cast<std::uint32_t>(control_.config().lease_limit / 4 / kMillisecond));
+      context.getResults().setLease(MakeFileLease(control_, file, caller_));
+      return control_.FinishReserved(std::move(step));
+    });
   }
 
   kj::Promise<void> resume(ResumeContext context) override {
@@ -190,10 +187,11 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
           NotFound("file " + std::to_string(file) + " is not being written any more; it was completed or given up"));
     const dfs::Principal who = Who();
     if (!who.superuser && open->options.owner != who.user) {
-      Require(Denied(Printable(who.user) + " may not write file " + std::to_string(file) + ": " +
-                     Printable(open->options.owner) + " opened it"));
+      Require(caller_->Audited("resume", AuditedPath(open->path),
+                               Denied(Printable(who.user) + " may not write " + Quote(open->path) + ": " +
+                                      Printable(open->options.owner) + " opened it")));
     }
-    context.getResults().setLease(MakeFileLease(control_, file, who_));
+    context.getResults().setLease(MakeFileLease(control_, file, caller_));
     return kj::READY_NOW;
   }
 
@@ -277,7 +275,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> verify(VerifyContext context) override {
     context.allowCancellation();
     const auto params = context.getParams();
-    const std::string path = Allowed(dfs::Wish::kRead, params.getPath());
+    const std::string path = Looked("verify", dfs::Wish::kRead, params.getPath());
     const std::uint32_t first = params.getFirstBlock();
     const std::vector<FileSystem::Located> blocks = Require(control_.files().Locate(path, first, kMostVerified + 1));
     const auto checks = std::make_shared<std::vector<ReplicaCheck>>();
@@ -301,16 +299,18 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> balance(BalanceContext context) override {
     const double threshold = context.getParams().getThreshold();
-    if (!(threshold > 0 && threshold <= 1)) {
-      Require(Invalid("balance: the threshold is " + std::to_string(100 * threshold) +
-                      "%; give one above 0 and up to 100"));
-    }
+    const std::string percent = std::to_string(100 * threshold) + "%";
+    const bool right = threshold > 0 && threshold <= 1;
+    Require(caller_->Audited(
+        "balance", percent,
+        right ? Status::Ok() : Invalid("balance: the threshold is " + percent + "; give one above 0 and up to 100")));
     control_.StartBalance(threshold);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> stopBalance(StopBalanceContext) override {
     control_.StopBalance();
+    Require(caller_->Audited("stopBalance", "", Status::Ok()));
     return kj::READY_NOW;
   }
 
@@ -391,12 +391,29 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   [[nodiscard]] static std::string Canonical(capnp::Data::Reader path) {
     return Require(dfs::CanonicalPath(ToString(path)));
   }
-  [[nodiscard]] dfs::Principal Who() const { return who_(); }
-  // Returns the canonical path, if the caller has the right to what it wishes.
-  [[nodiscard]] std::string Allowed(dfs::Wish wish, capnp::Data::Reader path) {
+  [[nodiscard]] dfs::Principal Who() const { return caller_->principal(); }
+  // Returns the canonical path, if the caller has the right to look at it so.
+  [[nodiscard]] std::string Looked(std::string_view call, dfs::Wish wish, capnp::Data::Reader path) {
     std::string canonical = Canonical(path);
-    Require(names().Check(wish, canonical, Who()));
+    Require(caller_->AuditedLook(call, canonical, names().Check(wish, canonical, Who())));
     return canonical;
+  }
+  // Makes a change that begins now, and writes to the audit log how that went. `how` ends its line.
+  template <class Make>
+  kj::Promise<void> Change(std::string_view call, capnp::Data::Reader at, const std::string& how, Make&& make) {
+    const std::string path = Canonical(at);
+    return Audited(*caller_, call, AuditedPath(path) + (how.empty() ? "" : " " + how), [&] {
+      Require(control_.CheckChange());
+      Step step = control_.Begin();
+      make(path, &step);
+      return control_.Finish(std::move(step));
+    });
+  }
+  // A user or group that files are given to. Without TLS users are named as the system names them.
+  [[nodiscard]] static Status CheckGiven(const std::string& name) {
+    MILLRACE_TRY(CheckLength("give files: a user or group", name, kLongestName));
+    if (Printable(name) == name && name.find_first_of(": \t") == std::string::npos) return Status::Ok();
+    return Invalid("give files: " + Quote(name) + " is no name of a user or group");
   }
   static dfs::Mode ModeOr(std::uint16_t mode, dfs::Mode otherwise) {
     constexpr std::uint16_t kNotSaid = 0xffff;
@@ -407,15 +424,15 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   [[nodiscard]] std::string Owner(capnp::Text::Reader said) const { return user_.empty() ? ToString(said) : user_; }
 
   Control& control_;
-  const std::function<dfs::Principal()> who_;
+  const std::shared_ptr<const Caller> caller_;
   const std::string user_;     // empty without TLS
   const std::string subject_;  // of tokens
 };
 
 }  // namespace
 
-dfs::wire::NameService::Client MakeNameService(Control& control, const tls::PeerIdentity& peer) {
-  return kj::heap<NameServiceImpl>(control, peer);
+dfs::wire::NameService::Client MakeNameService(Control& control, std::shared_ptr<const Caller> caller) {
+  return kj::heap<NameServiceImpl>(control, std::move(caller));
 }
 
 }  // namespace millrace::master

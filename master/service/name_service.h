@@ -3,12 +3,14 @@
 // `control` outlives every connection.
 #pragma once
 
+#include <memory>
+
 #include "base/protocol/name.capnp.h"
-#include "base/tls/peer_identity.h"
+#include "master/access/caller.h"
 
 namespace millrace::master {
 
 class Control;
-[[nodiscard]] dfs::wire::NameService::Client MakeNameService(Control& control, const tls::PeerIdentity& peer = {});
+[[nodiscard]] dfs::wire::NameService::Client MakeNameService(Control& control, std::shared_ptr<const Caller> caller);
 
 }  // namespace millrace::master

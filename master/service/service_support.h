@@ -3,16 +3,30 @@
 
 #include <kj/exception.h>
 
+#include <string_view>
 #include <utility>
 
 #include "base/rpc/status_codec.h"
 #include "base/status.h"
+#include "master/access/caller.h"
 
 namespace millrace::master {
 
 // Rejects the call with this failure; does nothing if the status is OK.
 inline void Require(const Status& status) {
   if (!status.ok()) kj::throwFatalException(rpc::ToException(status));
+}
+// Does what `act` does, and writes to the audit log how it went. What `act` promises for later is not looked at.
+template <class Act>
+auto Audited(const Caller& caller, std::string_view call, std::string_view on, Act&& act) {
+  try {
+    auto done = act();
+    (void)caller.Audited(call, on, Status::Ok());
+    return done;
+  } catch (const kj::Exception& why) {
+    (void)caller.Audited(call, on, rpc::FromException(why));
+    throw;
+  }
 }
 template <class T>
 T Require(Result<T> result) {

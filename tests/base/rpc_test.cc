@@ -52,7 +52,7 @@ TEST_F(RpcTest, StatusSurvivesNoneOneAndTwoHops) {
   for (int byte = 0; byte < 256; ++byte) all_bytes += static_cast<char>(byte);
   const std::string messages[] = {"", "no such file", all_bytes, "remote exception: millrace-status 3 2 xy",
                                   "two\nlines"};
-  for (int code = 1; code <= static_cast<int>(StatusCode::kInternal); ++code) {
+  for (int code = 1; code <= static_cast<int>(kLastStatusCode); ++code) {
     for (const std::string& message : messages) {
       const Status sent(static_cast<StatusCode>(code), message);
       for (const Status& got : {FromException(ToException(sent)), Fail(far, sent), Fail(near, sent)}) {

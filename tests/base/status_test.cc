@@ -24,7 +24,7 @@ TEST(StatusTest, CodeAndMessage) {
 }
 
 TEST(StatusTest, EachCodeHasANameOfItsOwn) {
-  for (int code = 0; code <= static_cast<int>(StatusCode::kInternal); ++code) {
+  for (int code = 0; code <= static_cast<int>(kLastStatusCode); ++code) {
     EXPECT_NE(ToString(static_cast<StatusCode>(code)), "unknown");
     for (int other = 0; other < code; ++other) {
       EXPECT_NE(ToString(static_cast<StatusCode>(code)), ToString(static_cast<StatusCode>(other)));

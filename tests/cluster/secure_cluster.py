@@ -12,11 +12,15 @@ def ca(*args, status=0):
 
 
 class SecureCluster(Cluster):
-    """Every daemon has its certificate; commands show that of the user `ann`."""
+    """Every daemon has its certificate; commands show that of the user `ann`. Other users have theirs, too."""
+
+    def __init__(self, *args, users=(), **kwargs):
+        super().__init__(*args, **kwargs)
+        self.users = users
 
     def __enter__(self):
         ca("init", self.path("ca"))
-        ca("issue", self.path("ca"), "master", "client:ann", *[f"worker:w{n}" for n in range(self.worker_count)])
+        ca("issue", self.path("ca"), "master", "client:ann", *[f"client:{user}" for user in self.users], *[f"worker:w{n}" for n in range(self.worker_count)])
         self.tls = self.path("ca", "client-ann")
         return super().__enter__()
 
@@ -28,6 +32,9 @@ class SecureCluster(Cluster):
 
     def environment(self):
         return {**super().environment(), "MILLRACE_TLS": self.tls, "MILLRACE_WAIT": "0s"}
+
+    def certificate_of(self, user):
+        return self.path("ca", f"client-{user}")
 
     def run_as(self, directory, *args, status):
         """Runs a command with the certificate in `directory`; gives the one line of its error."""

@@ -223,7 +223,7 @@ TEST(SimulatedClusterTest, VerifyAsksTheNamedReplicasAlone) {
   cluster.AddFile("/f", 1);
   const dfs::BlockId block = cluster.control().files().Locate("/f", 0, 1).value()[0].block.id;
   using Name = std::pair<dfs::BlockId, NodeId>;
-  dfs::wire::NameService::Client names = master::MakeNameService(cluster.control());
+  dfs::wire::NameService::Client names = master::MakeNameService(cluster.control(), cluster.control().MakeCaller());
   const auto verify = [&](const std::vector<Name>& again) {
     auto request = names.verifyRequest();
     request.setPath(master::ToData("/f"));

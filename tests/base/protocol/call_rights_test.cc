@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/protocol/master.capnp.h"
 #include "base/rpc/status_codec.h"
+#include "tests/base/protocol/schema_walk.h"
 #include "tests/base/rpc_fixture.h"
 
 namespace millrace {
@@ -21,46 +22,11 @@ using testing::HasSubstr;
 using tls::PeerIdentity;
 using tls::Role;
 
-// Walks from an interface to every interface that its calls, and what they carry, name.
-class Walk {
- public:
-  explicit Walk(capnp::InterfaceSchema from) { Visit(from); }
-  struct Call {
-    std::string name;
-    std::uint64_t interface;
-    std::uint16_t method;
-  };
-  std::vector<Call> calls;
-
- private:
-  void Visit(capnp::InterfaceSchema interface) {
-    if (!seen_.insert(interface.getProto().getId()).second) return;
-    for (const auto base : interface.getSuperclasses()) Visit(base);
-    for (const auto method : interface.getMethods()) {
-      calls.push_back({std::string(interface.getShortDisplayName().cStr()) + "." + method.getProto().getName().cStr(),
-                       interface.getProto().getId(), static_cast<std::uint16_t>(method.getIndex())});
-      Visit(method.getParamType());
-      if (!method.isStreaming()) Visit(method.getResultType());
-    }
-  }
-  void Visit(capnp::StructSchema structure) {
-    if (!seen_.insert(structure.getProto().getId()).second) return;
-    for (const auto field : structure.getFields()) Visit(field.getType());
-  }
-  void Visit(capnp::Type type) {
-    while (type.isList()) type = type.asList().getElementType();
-    if (type.isStruct()) Visit(type.asStruct());
-    if (type.isInterface()) Visit(type.asInterface());
-  }
-
-  std::set<std::uint64_t> seen_;
-};
-
 TEST(CallRights, HasEveryCallOfTheSchemas) {
   const CallRights rights;
-  const Walk walk(capnp::Schema::from<master::wire::Master>());
+  const SchemaWalk walk(capnp::Schema::from<master::wire::Master>());
   ASSERT_GT(walk.calls.size(), 60u);
-  for (const Walk::Call& call : walk.calls) EXPECT_TRUE(rights.Has(call.interface, call.method)) << call.name;
+  for (const SchemaWalk::Call& call : walk.calls) EXPECT_TRUE(rights.Has(call.interface, call.method)) << call.name;
   EXPECT_EQ(rights.List().size(), walk.calls.size());
 }
 
@@ -68,16 +34,18 @@ TEST(CallRights, AreNeededForEachCallByEachRole) {
   const CallRights rights;
   std::map<std::string, std::vector<Role>> allowed;
   for (const auto& right : rights.List()) allowed[right.call] = right.roles;
-  for (const Walk::Call& call : Walk(capnp::Schema::from<master::wire::Master>()).calls) {
+  for (const SchemaWalk::Call& call : SchemaWalk(capnp::Schema::from<master::wire::Master>()).calls) {
     for (const Role role : {Role::kMaster, Role::kWorker, Role::kTask, Role::kClient}) {
       const bool may = std::ranges::find(allowed[call.name], role) != allowed[call.name].end();
       const Status checked = rights.Check({role, "x"}, call.interface, call.method);
       EXPECT_EQ(checked.ok(), may) << call.name << " by " << NameOf(role);
       EXPECT_EQ(checked.message().starts_with(call.name + " is refused"), !may) << checked.message();
+      EXPECT_EQ(checked.code(), may ? StatusCode::kOk : StatusCode::kDenied);
     }
     EXPECT_TRUE(rights.Check({}, call.interface, call.method).ok()) << "without TLS";
   }
-  EXPECT_FALSE(rights.Check({Role::kClient, "x"}, 0x1234, 0).ok());
+  EXPECT_EQ(rights.Check({Role::kClient, "x"}, 0x1234, 0).code(), StatusCode::kInvalid);
+  EXPECT_EQ(rights.Find(0x1234, 0), nullptr);
 }
 
 // What must hold whatever the table says otherwise.
@@ -95,12 +63,36 @@ TEST(CallRights, KeepWorkersTasksAndClientsApart) {
   }
 }
 
+// A call that changes the whole cluster is for administrators, and what is somebody's takes a right on it.
+TEST(CallRights, TakeARightBesidesForWhatIsSomebodys) {
+  std::set<std::string> administrators, open;
+  for (const auto& right : CallRights().List()) {
+    if (right.besides == Besides::kAdministrator) {
+      administrators.insert(right.call);
+      EXPECT_EQ(right.roles, std::vector{Role::kClient}) << right.call;
+    }
+    if (right.besides == Besides::kNothing) open.insert(right.call);
+    EXPECT_EQ(right.besides == Besides::kSession, right.call.starts_with("WorkerSession.")) << right.call;
+    EXPECT_EQ(right.besides == Besides::kLease,
+              right.call.starts_with("FileLease.") || right.call == "NameService.resume")
+        << right.call;
+  }
+  EXPECT_THAT(administrators,
+              testing::ElementsAre("Master.backUp", "Master.discardUnknown", "Master.drainNode", "Master.forgetNodes",
+                                   "Master.forgetPrograms", "Master.setScheduler", "Master.unknownBlocks",
+                                   "NameService.balance", "NameService.stopBalance"));
+  for (const std::string& call : open) {
+    EXPECT_THAT(call.substr(call.find('.') + 1),
+                testing::Not(testing::MatchesRegex("(set|remove|rename|create|kill).*")));
+  }
+}
+
 TEST(CallRights, AreOnThePageOfSecurity) {
-  std::string table = "| call | who may make it |\n|---|---|\n";
+  std::string table = "| call | who may make it | and the right |\n|---|---|---|\n";
   for (const auto& right : CallRights().List()) {
     std::string roles;
     for (const Role role : right.roles) roles += (roles.empty() ? "" : ", ") + std::string(NameOf(role));
-    table += "| `" + right.call + "` | " + roles + " |\n";
+    table += "| `" + right.call + "` | " + roles + " | " + std::string(InWords(right.besides)) + " |\n";
   }
   const Result<std::string> page = ReadWholeFile(MILLRACE_SECURITY_PAGE);
   ASSERT_TRUE(page.ok());
@@ -110,6 +102,7 @@ TEST(CallRights, AreOnThePageOfSecurity) {
 class MasterStub final : public master::wire::Master::Server {
  public:
   kj::Promise<void> version(VersionContext) override { return kj::READY_NOW; }
+  kj::Promise<void> drainNode(DrainNodeContext) override { return kj::READY_NOW; }
   kj::Promise<void> register_(RegisterContext context) override {
     context.getResults().setSession(kj::heap<SessionStub>());
     return kj::READY_NOW;
@@ -132,8 +125,14 @@ class MasterStub final : public master::wire::Master::Server {
 TEST(Guarded, HoldsForWhatAPeerReaches) {
   rpc::DrivenLoop loop;
   const auto rights = std::make_shared<const CallRights>();
+  bool administers = false;
+  std::vector<std::string> refused;
   const auto master_for = [&rights](const PeerIdentity& peer) {
-    return Guarded(kj::heap<MasterStub>(), peer, rights).castAs<master::wire::Master>();
+    return Guarded(
+               kj::heap<MasterStub>(), peer, rights,
+               {[&](const std::string& call) { return administers ? Status::Ok() : Denied(call + ": no"); },
+                [&](const std::string& call, const Status& why) { refused.push_back(call + ": " + why.message()); }})
+        .castAs<master::wire::Master>();
   };
   const auto outcome = [&loop](auto promise) { return rpc::Outcome(kj::mv(promise), loop.scope); };
 
@@ -144,15 +143,23 @@ TEST(Guarded, HoldsForWhatAPeerReaches) {
 
   master::wire::Master::Client task = master_for({Role::kTask, "ann"});
   EXPECT_TRUE(outcome(task.versionRequest().send()).ok());
-  const Status refused = outcome(task.registerRequest().send());
-  EXPECT_EQ(refused.code(), StatusCode::kInvalid);
-  EXPECT_EQ(refused.message(),
+  const Status denied = outcome(task.registerRequest().send());
+  EXPECT_EQ(denied.code(), StatusCode::kDenied);
+  EXPECT_EQ(denied.message(),
             "Master.register is refused: it takes the certificate of a worker, and this one is that of task:ann");
   auto names = task.namesRequest().send().getService();
   EXPECT_TRUE(outcome(names.statRequest().send()).ok());
   EXPECT_THAT(outcome(names.setReplicationRequest().send()).message(),
               HasSubstr("NameService.setReplication is refused"));
   EXPECT_TRUE(outcome(names.statRequest().send()).ok()) << "a refusal ends nothing";
+
+  refused.clear();
+  master::wire::Master::Client client = master_for({Role::kClient, "ann"});
+  EXPECT_EQ(outcome(client.drainNodeRequest().send()).message(), "Master.drainNode: no");
+  EXPECT_THAT(refused, testing::ElementsAre("Master.drainNode: Master.drainNode: no"));
+  administers = true;  // from now on, while the connection stands
+  EXPECT_TRUE(outcome(client.drainNodeRequest().send()).ok());
+  EXPECT_EQ(refused.size(), 1u);
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ kj::Promise<void> MasterSession::Cycle() {
 
 kj::Promise<void> MasterSession::AfterFailure(const Status& why) {
   Tell(why);
-  if (why.code() != StatusCode::kInvalid) return kj::READY_NOW;
+  if (why.code() != StatusCode::kInvalid && why.code() != StatusCode::kDenied) return kj::READY_NOW;
   return timer_.afterDelay(kRefusedWait);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint8_t kCompressed = 1;
 constexpr std::uint8_t kAnyOrder = 2;
-constexpr auto kLastStatus = static_cast<std::uint8_t>(StatusCode::kInternal);
+constexpr auto kLastStatus = static_cast<std::uint8_t>(kLastStatusCode);
 
 bool Plausible(const SegmentHeader& header) {
   const run::SegmentInfo& s = header.segment;

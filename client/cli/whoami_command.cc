@@ -1,0 +1,76 @@
+#include "client/cli/whoami_command.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/console/arguments.h"
+#include "base/console/json_output.h"
+#include "base/text.h"
+#include "client/cli/verbs.h"
+#include "client/job_client/job_client.h"
+
+namespace millrace::cli {
+namespace {
+
+using console::Printer;
+using Json = nlohmann::ordered_json;
+using Pool = job::CallerRights::Pool;
+
+Json ToJson(const job::CallerRights& rights) {
+  Json pools = Json::object();
+  for (const Pool& pool : rights.pools) pools[pool.name] = {{"submit", pool.submits}, {"administer", pool.administers}};
+  return {{"user", rights.user.empty() ? Json(nullptr) : Json(rights.user)},
+          {"address", rights.address},
+          {"administrator", rights.administrator},
+          {"groups", rights.groups},
+          {"pools", pools}};
+}
+
+std::string YesOrNo(bool yes) { return yes ? "yes" : "no"; }
+
+void Show(const job::CallerRights& rights, Printer& out) {
+  if (rights.user.empty()) {
+    out << "nobody in particular: the cluster has no TLS, and everybody may do everything\n";
+    return;
+  }
+  std::string groups;
+  for (const std::string& group : rights.groups) groups += (groups.empty() ? "" : ", ") + group;
+  out << "user " << Printable(rights.user) << ", from " << Printable(rights.address) << "\n"
+      << "administrator: " << YesOrNo(rights.administrator) << "\n"
+      << "groups: " << (groups.empty() ? "none" : Printable(groups)) << "\n";
+  std::vector<std::vector<std::string>> table{{"pool", "submit", "administer"}};
+  for (const Pool& pool : rights.pools) {
+    table.push_back({pool.name == "*" ? (rights.pools.size() == 1 ? "every pool" : "others") : pool.name,
+                     YesOrNo(pool.submits), YesOrNo(pool.administers)});
+  }
+  out << FormatTable(table);
+}
+
+}  // namespace
+
+int WhoAmICommand(const Invocation& invocation, const Words& args) {
+  console::Arguments arguments("whoami", "",
+                               "Shows who the master takes you for, by your certificate, and what you may do: the "
+                               "groups you are in, whether you are an administrator, and the pools that you may "
+                               "submit to or administer.");
+  arguments.Example("");
+  bool json = false;
+  arguments.Flag("--json", &json, "print one JSON object");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("whoami", files.status(), kUnreachable);
+  const Result<job::CallerRights> rights = job::JobClient(**files).WhoAmI();
+  if (!rights.ok()) return invocation.Fail("whoami", rights.status());
+  Printer out(invocation.console.out);
+  if (json) {
+    out << console::Dump(ToJson(*rights)) << "\n";
+  } else {
+    Show(*rights, out);
+  }
+  if (const Status written = out.Flush(); !written.ok()) return invocation.Fail("whoami", written);
+  return kDone;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,12 @@
+// Writes for a client who he is to the master and what he may do. Thread rule: the control thread.
+#pragma once
+
+#include "base/protocol/master.capnp.h"
+#include "master/access/access_rules.h"
+#include "master/access/caller.h"
+
+namespace millrace::master {
+
+void WriteCallerRights(const Caller& caller, const AccessRules& rules, wire::CallerRights::Builder out);
+
+}  // namespace millrace::master

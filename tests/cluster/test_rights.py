@@ -1,0 +1,162 @@
+"""Users of a cluster with TLS: who may do what with another's jobs, with pools and with the cluster; the access file; the audit log."""
+
+import json
+import os
+import unittest
+
+from cluster import await_line
+from secure_cluster import SecureCluster
+
+ACCESS = """
+administrators = ["admin"]
+[groups]
+ops = ["carl"]
+[pools.production]
+submit = ["ann"]
+administer = ["@ops"]
+"""
+
+
+class RightsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = SecureCluster(workers=1, map_slots=4, users=("bob", "carl", "admin"), settings=["master.heartbeat=100ms"])
+        cls.access = cls.cluster.path("access.toml")
+        cls.write(ACCESS)
+        cls.cluster.settings += [f"access.file={cls.access}"]
+        cls.cluster.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.__exit__(None, None, None)
+
+    @classmethod
+    def write(cls, text):
+        with open(cls.access + ".new", "w") as f:
+            f.write(text)
+        os.rename(cls.access + ".new", cls.access)
+
+    def take(self, text, says):
+        """Replaces the access file; returns when the master has said what it thinks of it."""
+        seen = os.path.getsize(self.cluster.path("master.log"))
+        self.write(text)
+        await_line(self.cluster.path("master.log"), says, seen)
+
+    def by(self, user, *args, status=0):
+        """What the command says to this user: the one line of its error, or its output."""
+        tls, self.cluster.tls = self.cluster.tls, self.cluster.certificate_of(user)
+        try:
+            out, err = self.cluster.run(*args, status=status)
+        finally:
+            self.cluster.tls = tls
+        if status == 0:
+            return out.decode()
+        self.assertEqual(err.count(b"\n"), 1, err)
+        return err.decode()
+
+    def start_long_job(self, user="ann", pool="production"):
+        self.jobs = getattr(RightsTest, "jobs", 0) + 1
+        RightsTest.jobs = self.jobs
+        return self.by(user, "run", "sleep", "-o", f"/long{self.jobs}", "-D", "input.maps=1", "-D", "sleep.map_time=1h", "--pool", pool, "--detach").split()[-1]
+
+    def audit(self):
+        with open(self.cluster.path("master", "audit.log")) as f:
+            return f.read()
+
+    def job(self, job):
+        return json.loads(self.by("bob", "job", "status", job, "--json"))
+
+    def test_a_job_is_its_owner_s(self):
+        job = self.start_long_job()
+        for what, words in (("kill", ("job", "kill", job)), ("change the priority of", ("job", "priority", job, "HIGH")), ("read the logs of", ("job", "logs", job))):
+            err = self.by("bob", *words, status=1)
+            self.assertIn(f"client:bob may not {what} {job}: it is ann's; ask its owner, those who administer its pool \"production\" (@ops) or an administrator (admin)", err)
+        self.assertEqual(self.job(job)["state"], "running", "bob may look, and nothing has become of his tries")
+        self.by("ann", "job", "priority", job, "HIGH")
+        self.by("ann", "job", "kill", job)
+        self.assertEqual(self.job(job)["reason"], "killed on request by ann")
+
+    def test_who_administers_the_pool_or_the_cluster_manages_its_jobs_and_the_reason_says_who_did(self):
+        job = self.start_long_job()
+        self.by("carl", "job", "priority", job, "LOW")
+        self.by("carl", "job", "kill", job, "--reason", "wrong input")
+        self.assertEqual(self.job(job)["reason"], "wrong input (killed by carl)")
+        self.assertIn(f"{job}: wrong input (killed by carl)", self.cluster.log("master"))
+        other = self.start_long_job("bob", "bobs")
+        self.assertIn("may not kill", self.by("carl", "job", "kill", other, status=1))
+        self.assertIn("may not kill", self.by("ann", "job", "kill", other, status=1))
+        self.by("admin", "job", "kill", other)
+        self.assertEqual(self.job(other)["reason"], "killed on request by admin")
+        audit = self.audit()
+        self.assertIn(f" allowed client:carl 127.0.0.1 kill {job}\n", audit)
+        self.assertIn(f" denied client:ann 127.0.0.1 kill {other}: client:ann may not kill {other}: it is bob's;", audit)
+        self.assertIn(f" allowed client:bob 127.0.0.1 submit {other}, \"sleep\" to pool \"bobs\"\n", audit)
+
+    def test_the_cluster_is_for_administrators(self):
+        for words in (("node", "decommission", "1", "--force"), ("scheduler", "set", "fair"), ("master", "backup", self.cluster.path("backup")), ("fs", "balance")):
+            self.assertIn("that is for administrators (admin)", self.by("ann", *words, status=1))
+        self.assertEqual(json.loads(self.by("ann", "node", "list", "--json"))[0]["state"], "live")
+        self.by("admin", "scheduler", "set", "fair")
+        self.by("admin", "master", "backup", self.cluster.path("backup"))
+        audit = self.audit()
+        self.assertIn(" denied client:ann 127.0.0.1 setScheduler: client:ann may not call Master.setScheduler: that is for administrators (admin)\n", audit)
+        self.assertIn(" allowed client:admin 127.0.0.1 setScheduler \"fair\"\n", audit)
+        self.assertIn(" allowed client:admin 127.0.0.1 backUp ", audit)
+
+    def test_a_pool_is_for_those_it_names_and_the_file_is_taken_over_while_the_master_runs(self):
+        words = ("run", "sleep", "-D", "input.maps=1", "--reducers", "0", "--pool", "production")
+        err = self.by("bob", *words, "-o", "/refused", status=1)
+        self.assertIn("client:bob may not submit to pool \"production\": that is for ann, for those who administer the pool (@ops)", err)
+        self.assertIn("denied client:bob 127.0.0.1 submit \"sleep\" to pool \"production\": ", self.audit())
+        who = json.loads(self.by("bob", "whoami", "--json"))
+        self.assertEqual((who["user"], who["administrator"], who["groups"]), ("bob", False, []))
+        self.assertEqual(who["pools"], {"production": {"submit": False, "administer": False}, "*": {"submit": True, "administer": False}})
+        self.take(ACCESS.replace('["carl"]', '["bob", "carl"]'), b"is in force")
+        try:
+            self.by("bob", *words, "-o", "/let-in")
+            self.assertEqual(json.loads(self.by("bob", "whoami", "--json"))["groups"], ["ops"])
+            self.take(ACCESS.replace("@ops", "@opps"), b"the access file is refused")
+            status = json.loads(self.by("ann", "cluster", "status", "--json"))
+            self.assertTrue(status["healthy"])
+            self.assertIn("the access file is not in force, the rights are those that it last gave: " + self.access + ":7: pools.production.administer: \"@opps\" is no group",
+                          " ".join(status["warnings"]))
+            self.by("bob", *words, "-o", "/let-in-still")
+        finally:
+            self.take(ACCESS, b"is in force")
+        self.by("bob", *words, "-o", "/refused-again", status=1)
+
+    def test_whoami_in_words(self):
+        out = self.by("carl", "whoami")
+        self.assertEqual([line.split() for line in out.splitlines()],
+                         [["user", "carl,", "from", "127.0.0.1"], ["administrator:", "no"], ["groups:", "ops"], ["pool", "submit", "administer"],
+                          ["production", "yes", "yes"], ["others", "yes", "no"]])
+
+
+class StartTest(unittest.TestCase):
+    def test_a_master_does_not_start_with_a_wrong_access_file(self):
+        with SecureCluster(workers=0, users=("bob",)) as cluster:
+            access = cluster.path("access.toml")
+            with open(access, "w") as f:
+                f.write("administrators = [\"@none\"]\n")
+            self.assertEqual(cluster.stop_master(), 0)
+            cluster.settings += [f"access.file={access}"]
+            with self.assertRaises(AssertionError):
+                cluster.start_master()
+            self.assertIn(f"millrace: master: access.file: {access}:1: administrators: \"@none\" is no group", cluster.log("master"))
+            with open(access, "w") as f:
+                f.write("administrators = [\"bob\"]\n")
+            cluster.start_master()
+            cluster.tls = cluster.certificate_of("bob")
+            cluster.run("scheduler", "set", "fair")
+
+    def test_an_audit_log_that_cannot_be_written_stops_nobody_and_is_told(self):
+        with SecureCluster(workers=0, users=("admin",), settings=["audit.log=/dev/full"]) as cluster:
+            cluster.tls = cluster.certificate_of("admin")
+            cluster.run("scheduler", "set", "fair")
+            warnings = json.loads(cluster.run("cluster", "status", "--json", status=1)[0])["warnings"]
+            self.assertIn("the audit log is not written, 1 lines are lost so far: ", " ".join(warnings))
+            self.assertIn("a line of the audit log is lost: ", cluster.log("master"))
+
+
+if __name__ == "__main__":
+    unittest.main()
