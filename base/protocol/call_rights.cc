@@ -142,6 +142,8 @@ CallRights::CallRights() {
       {"balance", kClient, Besides::kAdministrator},
       {"stopBalance", kClient, Besides::kAdministrator},
       {"balanceStatus", kClient},
+      {"setMode", kClient, Besides::kPath},
+      {"setOwner", kClient, Besides::kPath},
   });
   table.Add<dfs::wire::FileLease>({
       {"addBlock", kWriters, Besides::kLease},

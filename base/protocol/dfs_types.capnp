@@ -42,6 +42,8 @@ struct FileStatus {
   modified @5 :Int64;             # microseconds since the epoch
   owner @6 :Text;
   id @7 :UInt64;
+  group @8 :Text;                 # empty: none
+  mode @9 :UInt16;                # as dfs/wire/mode.h has it
 }
 
 struct Usage {

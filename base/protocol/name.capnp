@@ -1,6 +1,7 @@
 @0xb3d1a9c4e8f75202;
 # What the master serves to clients and tasks of the file system. A failure is an exception that carries a Status
-# (base/rpc/status_codec.h). Paths are bytes; the master makes them canonical.
+# (base/rpc/status_codec.h). Paths are bytes; the master makes them canonical. A mode
+# (dfs/wire/mode.h) of 0xffff stands for what new files or directories have.
 using Cxx = import "/capnp/c++.capnp";
 using T = import "/base/protocol/dfs_types.capnp";
 $Cxx.namespace("millrace::dfs::wire");
@@ -18,16 +19,16 @@ interface NameService {
   # Returns the entries after the name `after`, in order of name. There may be fewer than `limit`, since a message has at most
   # 1 MiB.
   locate @2 (path :Data, firstBlock :UInt32, asker :Asker) -> (status :T.FileStatus, blocks :List(T.LocatedBlock), more :Bool);
-  makeDirectory @3 (path :Data, owner :Text) -> ();
+  makeDirectory @3 (path :Data, owner :Text, mode :UInt16 = 0xffff) -> ();
   remove @4 (path :Data, recursive :Bool) -> ();
   rename @5 (from :Data, to :Data) -> ();
   setReplication @6 (path :Data, replication :UInt32) -> ();
   measure @7 (path :Data) -> (usage :T.Usage);
-  create @8 (path :Data, replication :UInt32, blockSize :UInt64, overwrite :Bool, owner :Text, writer :Text) -> (file :UInt64, lease :FileLease, blockSize :UInt64, renewMillis :UInt32);
+  create @8 (path :Data, replication :UInt32, blockSize :UInt64, overwrite :Bool, owner :Text, writer :Text, mode :UInt16 = 0xffff) -> (file :UInt64, lease :FileLease, blockSize :UInt64, renewMillis :UInt32);
   # The lease is to be renewed every `renewMillis`.
   resume @9 (file :UInt64) -> (lease :FileLease);
   # Takes an open file up again after the connection or the master was lost. Fails with kNotFound if it was completed or given
-  # up.
+  # up, and with kDenied if another user opened it.
   reportBadReplica @10 (block :UInt64, node :UInt32) -> ();
   health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32, unknownBlocks :UInt64, holdingWorkers :UInt32, awaiting :Text, readOnly :Text, shortOfNodes :UInt64);
   # `underReplicated` counts blocks with fewer replicas than their file wants and the workers in use can hold; `shortOfNodes`
@@ -37,7 +38,7 @@ interface NameService {
   # `awaiting` is not empty while the master has just started, and blocks without a replica do not count as missing yet: it is a
   # line that says whom the master waits for. `readOnly` says why no change is accepted; it is empty if changes are accepted.
   unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
-  # Returns them by rising block id.
+  # Returns them by rising block id; without its path where the caller may not look a file up.
   verify @13 (path :Data, firstBlock :UInt32, wait :Bool, again :List(ReplicaName)) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool);
   # Has every replica of some blocks of a file, from `firstBlock` on, read by its holder. With `wait` the answer comes when they
   # have been read; a replica that takes too long is then `unknown`. `again` names the replicas to read, as far as they still
@@ -51,6 +52,9 @@ interface NameService {
   stopBalance @16 () -> ();
   balanceStatus @17 (waitMillis :UInt32) -> (status :BalanceStatus);
   # Returns when balancing is not under way, or after `waitMillis` (at most 10 s).
+  setMode @18 (path :Data, mode :UInt16) -> ();
+  setOwner @19 (path :Data, owner :Text, group :Text) -> ();
+  # An empty text leaves what is there.
 }
 
 struct ReplicaName {
@@ -102,7 +106,8 @@ interface FileLease {
   complete @2 (blocks :List(T.WrittenBlock)) -> ();
   abandon @3 () -> ();
   handOver @4 (attempt :Text) -> ();
-  # From now on the job tracker completes the file when it lets this attempt commit, or gives it up with the attempt.
+  # From now on the job tracker completes the file when it lets this attempt commit, or gives it up with the attempt, which is
+  # one of a job of the file's owner.
   renew @5 () -> ();
   # A writer that is not heard from for `dfs.lease_limit` loses the file even if its connection stands. Every call counts.
   sync @6 (first :UInt32, blocks :List(T.WrittenBlock)) -> ();

@@ -51,11 +51,13 @@ class DfsClientImpl final : public DfsClient {
     return Status::Ok();
   }
 
-  Status MakeDirectory(std::string_view path) override {
+  using DfsClient::MakeDirectory;
+  Status MakeDirectory(std::string_view path, Mode mode) override {
     return Ask("make directory " + Quote(path), [&](Names::Client names) {
       auto request = names.makeDirectoryRequest();
       request.setPath(ToData(path));
       request.setOwner(options_.owner);
+      request.setMode(mode);
       return request.send().ignoreResult();
     });
   }
@@ -83,6 +85,25 @@ class DfsClientImpl final : public DfsClient {
       auto request = names.setReplicationRequest();
       request.setPath(ToData(path));
       request.setReplication(replication);
+      return request.send().ignoreResult();
+    });
+  }
+
+  Status SetMode(std::string_view path, Mode mode) override {
+    return Ask("change the mode of " + Quote(path), [&](Names::Client names) {
+      auto request = names.setModeRequest();
+      request.setPath(ToData(path));
+      request.setMode(mode);
+      return request.send().ignoreResult();
+    });
+  }
+
+  Status SetOwner(std::string_view path, const std::string& owner, const std::string& group) override {
+    return Ask("change the owner of " + Quote(path), [&](Names::Client names) {
+      auto request = names.setOwnerRequest();
+      request.setPath(ToData(path));
+      request.setOwner(owner);
+      request.setGroup(group);
       return request.send().ignoreResult();
     });
   }

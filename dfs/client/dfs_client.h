@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "base/tls/credentials.h"
 #include "dfs/client/block_reader.h"
+#include "dfs/wire/mode.h"
 #include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
@@ -48,6 +49,8 @@ struct FileInfo {
   std::uint64_t block_size = 0;
   Micros modified = 0;
   std::string owner;
+  std::string group = {};  // empty: none
+  Mode mode = 0;
   std::uint64_t id = 0;
 };
 
@@ -59,6 +62,7 @@ struct WriteOptions {
   std::uint32_t replication = 0;  // 0: the default (3)
   std::uint64_t block_size = 0;   // 0: the default (64 MiB)
   bool overwrite = false;
+  Mode mode = kFileMode;
 };
 
 // A file for reading. Its blocks are looked up as they are needed. Thread rule: one thread at a time.
@@ -149,10 +153,15 @@ class DfsClient {
   virtual Result<FileInfo> Stat(std::string_view path) = 0;
   // Calls `visit` for all entries, which it fetches by pages, until `visit` returns false.
   virtual Status List(std::string_view path, const std::function<bool(const FileInfo&)>& visit) = 0;
-  virtual Status MakeDirectory(std::string_view path) = 0;
+  // Makes a directory with this mode, and its parents.
+  virtual Status MakeDirectory(std::string_view path, Mode mode) = 0;
+  Status MakeDirectory(std::string_view path) { return MakeDirectory(path, kDirectoryMode); }
   virtual Status Remove(std::string_view path, bool recursive) = 0;
   virtual Status Rename(std::string_view from, std::string_view to) = 0;
   virtual Status SetReplication(std::string_view path, std::uint32_t replication) = 0;
+  virtual Status SetMode(std::string_view path, Mode mode) = 0;
+  // Sets owner and group; an empty text leaves what is there.
+  virtual Status SetOwner(std::string_view path, const std::string& owner, const std::string& group) = 0;
   virtual Result<FileUsage> Measure(std::string_view path) = 0;
   virtual Result<Health> GetHealth() = 0;
   // Waits until every known worker has reported to a master that has just started, or the master's grace is over.

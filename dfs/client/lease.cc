@@ -34,6 +34,7 @@ Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> c
         request.setOverwrite(write.overwrite);
         request.setOwner(options.owner);
         request.setWriter(WriterName());
+        request.setMode(write.mode);
         return request.send().then([&lease, &io](capnp::Response<wire::NameService::CreateResults>&& response) {
           lease->file_ = response.getFile();
           lease->block_size_ = response.getBlockSize();

@@ -13,6 +13,8 @@ FileInfo Read(wire::FileStatus::Reader in) {
   info.block_size = in.getBlockSize();
   info.modified = in.getModified();
   info.owner = in.getOwner();
+  info.group = in.getGroup();
+  info.mode = in.getMode();
   info.id = in.getId();
   return info;
 }

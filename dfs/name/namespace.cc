@@ -8,6 +8,7 @@
 #include "dfs/name/namespace_load.h"
 #include "dfs/name/namespace_open.h"
 #include "dfs/name/namespace_tree.h"
+#include "dfs/name/tree_rights.h"
 #include "dfs/wire/block_name.h"
 #include "dfs/wire/path.h"
 
@@ -56,12 +57,18 @@ Status CheckReplication(std::string_view path, std::uint32_t replication) {
                  std::to_string(kMaxReplication));
 }
 
+Status CheckMode(std::string_view path, Mode mode) {
+  if (mode <= kAllModeBits) return Status::Ok();
+  return Invalid(Quote(path) + ": a mode has no bits beyond " + OctalText(kAllModeBits));
+}
+
 Status FileInTheWay(std::string_view path, const File& blocker) {
   return Invalid(Quote(path) + ": " + Quote(Tree::PathOf(blocker)) + " is a file, not a directory");
 }
 
 Status CheckOptions(std::string_view path, const CreateOptions& options) {
   MILLRACE_TRY(CheckReplication(path, options.replication));
+  MILLRACE_TRY(CheckMode(path, options.mode));
   if (options.block_size >= kMinBlockSize && options.block_size <= kMaxBlockSize) return Status::Ok();
   return Invalid(Quote(path) + ": block size " + std::to_string(options.block_size) + " is not between " +
                  std::to_string(kMinBlockSize) + " and " + std::to_string(kMaxBlockSize));
@@ -124,7 +131,8 @@ std::string EncodeOpen(const OpenEntry& entry) {
                          .replication = options.replication,
                          .block_size = options.block_size,
                          .overwrite = options.overwrite,
-                         .orphaned = entry.orphaned});
+                         .orphaned = entry.orphaned,
+                         .mode = options.mode});
 }
 
 }  // namespace
@@ -142,7 +150,7 @@ struct Namespace::Impl {
   [[nodiscard]] Result<const File*> ExistingFile(std::string_view path) const;
   // Makes the missing directories on the way. Returns the one in which the last component of at.rest belongs.
   Directory* MakeParents(Lookup* at, std::string_view owner, Micros now, WriteBatch* batch);
-  Directory* MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Micros now,
+  Directory* MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Mode mode, Micros now,
                            WriteBatch* batch);
   // Checks that a file may become visible at `path`. `self` is the open file that wants to, or 0 if it is not open yet.
   [[nodiscard]] Status CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
@@ -249,14 +257,14 @@ std::vector<FileId> Namespace::OpenFiles() const {
 // ---- changes of the tree ----
 
 void Namespace::Impl::StoreNode(const TreeNode& node, WriteBatch* batch) const {
-  std::string key = EncodeEntryKey(node.parent->id, *node.name);
+  std::string key = node.parent == nullptr ? std::string(kRootKey) : EncodeEntryKey(node.parent->id, *node.name);
+  const StoredNode stored{node.id, node.modified, *node.owner, *node.group, node.mode};
   if (node.directory) {
-    batch->Put(std::move(key), EncodeDirectory(node.id, node.modified, *node.owner));
+    batch->Put(std::move(key), EncodeDirectory(stored));
     return;
   }
   const File& file = static_cast<const File&>(node);
-  batch->Put(std::move(key),
-             EncodeFile(file.id, file.modified, *file.owner, file.replication, file.block_size, file.blocks));
+  batch->Put(std::move(key), EncodeFile(stored, file.replication, file.block_size, file.blocks));
 }
 
 void Namespace::Impl::RemoveKeys(const TreeNode& node, WriteBatch* batch) const {
@@ -265,13 +273,15 @@ void Namespace::Impl::RemoveKeys(const TreeNode& node, WriteBatch* batch) const 
   for (const auto& [name, child] : static_cast<const Directory&>(node).entries) RemoveKeys(*child, batch);
 }
 
-Directory* Namespace::Impl::MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Micros now,
-                                          WriteBatch* batch) {
+Directory* Namespace::Impl::MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Mode mode,
+                                          Micros now, WriteBatch* batch) {
   auto made = std::make_unique<Directory>();
   Directory* directory = made.get();
   directory->id = ids.Next(batch);
   directory->modified = now;
-  directory->owner = tree.Owner(owner);
+  directory->owner = tree.Intern(owner);
+  directory->group = parent->group;
+  directory->mode = mode;
   tree.Attach(parent, name, std::move(made));
   ++tree.total().directories;
   StoreNode(*directory, batch);
@@ -280,19 +290,21 @@ Directory* Namespace::Impl::MakeDirectory(Directory* parent, std::string_view na
 
 Directory* Namespace::Impl::MakeParents(Lookup* at, std::string_view owner, Micros now, WriteBatch* batch) {
   for (std::size_t slash = at->rest.find('/'); slash != std::string_view::npos; slash = at->rest.find('/')) {
-    at->parent = MakeDirectory(at->parent, at->rest.substr(0, slash), owner, now, batch);
+    at->parent = MakeDirectory(at->parent, at->rest.substr(0, slash), owner, kDirectoryMode, now, batch);
     at->rest.remove_prefix(slash + 1);
   }
   return at->parent;
 }
 
-Status Namespace::MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch) {
+Status Namespace::MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch,
+                                Mode mode) {
+  MILLRACE_TRY(CheckMode(path, mode));
   Lookup at = impl_->tree.Find(path);
   if (at.blocker != nullptr) return FileInTheWay(path, *at.blocker);
   if (at.node != nullptr)
     return at.node->directory ? Status::Ok() : Exists(Quote(path) + ": a file of this name exists");
   Directory* parent = impl_->MakeParents(&at, owner, now, batch);
-  impl_->MakeDirectory(parent, at.rest, owner, now, batch);
+  impl_->MakeDirectory(parent, at.rest, owner, mode, now, batch);
   return Status::Ok();
 }
 
@@ -311,7 +323,8 @@ Status Namespace::Remove(std::string_view path, bool recursive, WriteBatch* batc
   return Status::Ok();
 }
 
-Status Namespace::Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch) {
+Status Namespace::Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch,
+                         std::string_view maker) {
   MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(from));
   if (node->parent == nullptr) return Invalid("\"/\" cannot be renamed");
   std::string target(to);
@@ -327,7 +340,7 @@ Status Namespace::Rename(std::string_view from, std::string_view to, Micros now,
   if (at.blocker != nullptr) return FileInTheWay(target, *at.blocker);
   if (at.node != nullptr) return Exists("rename " + Quote(from) + ": " + Quote(target) + " exists");
   MILLRACE_TRY(CheckLength(from, target, *node));
-  Directory* parent = impl_->MakeParents(&at, *node->owner, now, batch);
+  Directory* parent = impl_->MakeParents(&at, maker.empty() ? *node->owner : maker, now, batch);
   batch->Remove(EncodeEntryKey(node->parent->id, *node->name));
   impl_->tree.Move(node, parent, at.rest);
   impl_->StoreNode(*node, batch);
@@ -343,6 +356,38 @@ Status Namespace::SetReplication(std::string_view path, std::uint32_t replicatio
   node->replication = replication;
   impl_->StoreNode(*node, batch);
   return Status::Ok();
+}
+
+Status Namespace::SetMode(std::string_view path, Mode mode, WriteBatch* batch) {
+  MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(path));
+  MILLRACE_TRY(CheckMode(path, mode));
+  node->mode = mode;
+  impl_->StoreNode(*node, batch);
+  return Status::Ok();
+}
+
+Status Namespace::SetOwner(std::string_view path, std::optional<std::string_view> owner,
+                           std::optional<std::string_view> group, WriteBatch* batch) {
+  MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(path));
+  if (owner) node->owner = impl_->tree.Intern(*owner);
+  if (group) node->group = impl_->tree.Intern(*group);
+  impl_->StoreNode(*node, batch);
+  return Status::Ok();
+}
+
+// ---- rights ----
+
+Status Namespace::Check(Wish wish, std::string_view path, const Principal& who) const {
+  return TreeRights(impl_->tree, who).Check(wish, path);
+}
+
+Status Namespace::CheckRename(std::string_view from, std::string_view to, const Principal& who) const {
+  return TreeRights(impl_->tree, who).CheckRename(from, to);
+}
+
+Status Namespace::CheckSetOwner(std::string_view path, std::optional<std::string_view> owner,
+                                std::optional<std::string_view> group, const Principal& who) const {
+  return TreeRights(impl_->tree, who).CheckSetOwner(path, owner, group);
 }
 
 // ---- files that are being written ----
@@ -432,6 +477,12 @@ Status Namespace::Sync(FileId file, std::size_t first, const std::vector<Block>&
   return Status::Ok();
 }
 
+Status Namespace::CheckWriter(FileId file, const Principal& who) const {
+  const OpenEntry* entry = impl_->open.Find(file);
+  if (entry == nullptr) return NotOpen(file);
+  return Check(entry->file.options.overwrite ? Wish::kReplace : Wish::kCreate, entry->file.path, who);
+}
+
 Status Namespace::Complete(FileId file, const std::vector<Block>& blocks, Micros now, WriteBatch* batch,
                            std::vector<BlockId>* freed) {
   const OpenEntry* entry = impl_->open.Find(file);
@@ -474,7 +525,9 @@ Status Namespace::CompleteAs(FileId file, std::string_view path, const std::vect
   made->replication = options.replication;
   made->block_size = options.block_size;
   made->modified = now;
-  made->owner = impl_->tree.Owner(options.owner);
+  made->owner = impl_->tree.Intern(options.owner);
+  made->group = parent->group;
+  made->mode = options.mode;
   made->blocks = blocks;
   MILLRACE_CHECK(impl_->tree.Register(made.get()), "a block of " + Quote(path) + " is in another file");
   const TreeNode* node = made.get();
@@ -484,13 +537,14 @@ Status Namespace::CompleteAs(FileId file, std::string_view path, const std::vect
   return Status::Ok();
 }
 
-Result<Namespace::Abandoned> Namespace::Abandon(FileId file, Micros now, WriteBatch* batch,
-                                                std::vector<BlockId>* freed) {
+Result<Namespace::Abandoned> Namespace::Abandon(FileId file, Micros now, WriteBatch* batch, std::vector<BlockId>* freed,
+                                                const Principal& writer) {
   const OpenEntry* entry = impl_->open.Find(file);
   if (entry == nullptr) return NotOpen(file);
   Abandoned abandoned{.path = entry->file.path};
   if (const std::vector<Block> synced = entry->file.synced; !synced.empty()) {
-    const Status kept = Complete(file, synced, now, batch, freed);
+    Status kept = CheckWriter(file, writer);
+    if (kept.ok()) kept = Complete(file, synced, now, batch, freed);
     abandoned.kept = kept.ok();
     if (kept.ok()) return abandoned;
     abandoned.not_kept = kept.message();

@@ -5,6 +5,9 @@
 // becomes visible whole by Complete. So a write that fails leaves nothing but what its writer had synced, and a second
 // writer to the same path is told which writer holds it. All paths in calls are canonical (dfs/wire/path.h).
 //
+// Every file and directory has an owner, a group and a mode (dfs/name/permissions.h). What is made belongs to its maker
+// and has the group of its directory. The Namespace itself refuses nobody: the caller asks Check first.
+//
 // Stored under keys that begin with "f/" (entries of the tree, by the number of their directory and their name, so that
 // a renamed directory is one entry moved, however much is below it), "o/" (open files and the blocks given out to them)
 // and "i" (the id high-water mark: ids are reserved in runs of 4096, so a crash wastes some but repeats none); the
@@ -27,6 +30,7 @@
 #include "base/clock.h"
 #include "base/kv/key_value_store.h"
 #include "base/status.h"
+#include "dfs/name/permissions.h"
 #include "dfs/name/types.h"
 
 namespace millrace::dfs {
@@ -35,6 +39,7 @@ struct CreateOptions {
   std::uint32_t replication = kDefaultReplication;  // 1 to kMaxReplication
   std::uint64_t block_size = kDefaultBlockSize;     // kMinBlockSize to kMaxBlockSize
   bool overwrite = false;                           // an existing file is replaced at Complete, atomically
+  Mode mode = kFileMode;
   std::string owner = {};
   std::string writer = {};  // "host:pid" of the writer, for the message to a second writer
 };
@@ -93,23 +98,48 @@ class Namespace {
   };
   [[nodiscard]] std::optional<BlockOwner> OwnerOf(BlockId block) const;
 
+  // ---- rights ----
+
+  // These say whether `who` has the right to a call, which must follow before anything changes. Each returns kDenied,
+  // with who, what and the entry in the way: "ann may not write in "/data" (bob, analysts, rwxr-xr-x)". Behind a
+  // directory that one may not traverse everything is denied, whether it exists or not. What else may be wrong with the
+  // call is left to the call. They cost as much as the call.
+  [[nodiscard]] Status Check(Wish wish, std::string_view path, const Principal& who) const;
+  // To rename: to write in both directories; an entry of a sticky directory is renamed by its owner or the directory's.
+  [[nodiscard]] Status CheckRename(std::string_view from, std::string_view to, const Principal& who) const;
+  // To complete an open file: what Create of it takes, since rights may have changed while it was written. Returns
+  // kNotFound if the file is not open.
+  [[nodiscard]] Status CheckWriter(FileId file, const Principal& who) const;
+  // To give away: superusers alone give owners; an owner gives groups of which the owner is.
+  [[nodiscard]] Status CheckSetOwner(std::string_view path, std::optional<std::string_view> owner,
+                                     std::optional<std::string_view> group, const Principal& who) const;
+
   // ---- changing the tree ----
 
-  // Makes a directory and its parents. An existing directory is no failure. Returns kExists if a file is there, and
-  // kInvalid if a file is among the parents. The modified time of a directory is when it was made.
-  Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
+  // Makes a directory and its parents, which have kDirectoryMode. An existing directory is no failure. Returns kExists
+  // if a file is there, and kInvalid if a file is among the parents. The modified time of a directory is when it was
+  // made.
+  Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch,
+                       Mode mode = kDirectoryMode);
   // Removes a file or directory, and appends the blocks that no file has any more to *freed. Returns kInvalid for "/",
   // and for a directory with entries unless `recursive`. Open files below a removed directory stay open and fail at
   // Complete (kNotFound), even if the directory is made again; their paths are free for other writers at once.
   Status Remove(std::string_view path, bool recursive, WriteBatch* batch, std::vector<BlockId>* freed);
-  // Renames to a path that does not exist (its parents are made, and belong to the owner of what is renamed), or into a
-  // directory that does (as mv does). Returns kNotFound if `from` does not exist; kExists if a file or entry of this
-  // name is there; kInvalid for "/", for a rename into itself, if a file is among the parents, or if a path at or below
-  // `to` would be longer than kMaxPathBytes. Open files keep the path that they were created under.
-  Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch);
+  // Renames to a path that does not exist (its parents are made, and belong to `maker`, or if that is empty to the
+  // owner of what is renamed), or into a directory that does (as mv does). What is renamed keeps its owner, group and
+  // mode. Returns kNotFound if `from` does not exist; kExists if a file or entry of this name is there; kInvalid for
+  // "/", for a rename into itself, if a file is among the parents, or if a path at or below `to` would be longer than
+  // kMaxPathBytes. Open files keep the path that they were created under.
+  Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch, std::string_view maker = {});
   // Sets the replication of a file. Returns kNotFound if nothing is there, and kInvalid for a directory or a number out
   // of range.
   Status SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch);
+  // Sets the mode, of "/" too. Returns kNotFound if nothing is there, and kInvalid if bits outside kAllModeBits are
+  // set.
+  Status SetMode(std::string_view path, Mode mode, WriteBatch* batch);
+  // Sets owner and group, where given; empty stands for nobody. Returns kNotFound if nothing is there.
+  Status SetOwner(std::string_view path, std::optional<std::string_view> owner, std::optional<std::string_view> group,
+                  WriteBatch* batch);
 
   // ---- writing files ----
 
@@ -141,14 +171,16 @@ class Namespace {
   // Says whether CompleteAs would succeed, and changes nothing: files that are to appear together are all asked first.
   [[nodiscard]] Status CheckComplete(FileId file, std::string_view path, const std::vector<Block>& blocks,
                                      Micros now) const;
-  // Gives the file up. It becomes visible with what was synced, as by Complete; its other blocks, or all of them if
-  // Complete would fail, go to *freed. Returns kNotFound if the file is not open.
+  // Gives the file up. It becomes visible with what was synced, as by Complete, if its `writer` still has the right to
+  // write at its path; its other blocks, or all of them if that or Complete would fail, go to *freed. Returns kNotFound
+  // if the file is not open.
   struct Abandoned {
     std::string path = {};      // the path that it was open under
     bool kept = false;          // what was synced is visible
     std::string not_kept = {};  // why what was synced is not visible; empty if nothing was synced, or if it is
   };
-  Result<Abandoned> Abandon(FileId file, Micros now, WriteBatch* batch, std::vector<BlockId>* freed);
+  Result<Abandoned> Abandon(FileId file, Micros now, WriteBatch* batch, std::vector<BlockId>* freed,
+                            const Principal& writer = Everybody());
   [[nodiscard]] std::optional<OpenFile> FindOpen(FileId file) const;
   [[nodiscard]] std::vector<FileId> OpenFiles() const;  // ascending
 

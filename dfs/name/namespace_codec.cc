@@ -10,7 +10,8 @@
 namespace millrace::dfs {
 namespace {
 
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersion = 3;
+constexpr std::uint8_t kWithoutModes = 2;
 constexpr std::size_t kNumberBytes = 8;
 constexpr std::size_t kLeastBlockBytes = 13;  // the least that a stored block takes
 enum EntryKind : std::uint8_t { kDirectory = 0, kFile = 1 };
@@ -32,10 +33,19 @@ std::string BeginKey(std::string_view prefix, std::uint64_t n) {
   return key;
 }
 
-Status CheckVersion(Decoder* in) {
+Result<std::uint8_t> ReadVersion(Decoder* in) {
   const std::uint8_t version = in->U8();
-  if (version == kVersion) return Status::Ok();
-  return Corrupt("format version " + std::to_string(version) + ", this program knows " + std::to_string(kVersion));
+  if (version == kVersion || version == kWithoutModes) return version;
+  return Corrupt("format version " + std::to_string(version) + ", this program knows " + std::to_string(kWithoutModes) +
+                 " and " + std::to_string(kVersion));
+}
+
+Status CheckVersion(Decoder* in) { return ReadVersion(in).status(); }
+
+Result<Mode> ReadMode(Decoder* in) {
+  const std::uint64_t mode = in->Varint();
+  if (mode > kAllModeBits) return Corrupt("a mode of " + std::to_string(mode));
+  return static_cast<Mode>(mode);
 }
 
 bool IsValidName(std::string_view name) {
@@ -50,13 +60,15 @@ Status CheckShape(std::uint64_t replication, std::uint64_t block_size) {
   return Status::Ok();
 }
 
-Encoder BeginEntry(EntryKind kind, FileId id, Micros modified, std::string_view owner) {
+Encoder BeginEntry(EntryKind kind, const StoredNode& node) {
   Encoder out;
   out.U8(kVersion);
   out.U8(kind);
-  out.Varint(id);
-  out.U64(static_cast<std::uint64_t>(modified));
-  out.Text(owner);
+  out.Varint(node.id);
+  out.U64(static_cast<std::uint64_t>(node.modified));
+  out.Text(node.owner);
+  out.Text(node.group);
+  out.Varint(node.mode);
   return out;
 }
 
@@ -108,13 +120,11 @@ Result<OpenKey> DecodeOpenKey(std::string_view key) {
   return decoded;
 }
 
-std::string EncodeDirectory(FileId id, Micros modified, std::string_view owner) {
-  return BeginEntry(kDirectory, id, modified, owner).Take();
-}
+std::string EncodeDirectory(const StoredNode& node) { return BeginEntry(kDirectory, node).Take(); }
 
-std::string EncodeFile(FileId id, Micros modified, std::string_view owner, std::uint32_t replication,
-                       std::uint64_t block_size, const std::vector<Block>& blocks) {
-  Encoder out = BeginEntry(kFile, id, modified, owner);
+std::string EncodeFile(const StoredNode& node, std::uint32_t replication, std::uint64_t block_size,
+                       const std::vector<Block>& blocks) {
+  Encoder out = BeginEntry(kFile, node);
   out.Varint(replication);
   out.Varint(block_size);
   out.Varint(blocks.size());
@@ -128,14 +138,19 @@ std::string EncodeFile(FileId id, Micros modified, std::string_view owner, std::
 
 Result<StoredEntry> DecodeEntry(std::string_view value) {
   Decoder in(value);
-  MILLRACE_TRY(CheckVersion(&in));
+  MILLRACE_ASSIGN(const std::uint8_t version, ReadVersion(&in));
   const std::uint8_t kind = in.U8();
   if (kind > kFile) return Corrupt("neither a directory nor a file");
   StoredEntry entry;
   entry.directory = kind == kDirectory;
-  entry.id = in.Varint();
-  entry.modified = static_cast<Micros>(in.U64());
-  entry.owner = in.Text();
+  entry.node.id = in.Varint();
+  entry.node.modified = static_cast<Micros>(in.U64());
+  entry.node.owner = in.Text();
+  entry.node.mode = entry.directory ? kDirectoryMode : kFileMode;
+  if (version != kWithoutModes) {
+    entry.node.group = in.Text();
+    MILLRACE_ASSIGN(entry.node.mode, ReadMode(&in));
+  }
   if (!entry.directory) MILLRACE_TRY(DecodeFile(&in, &entry));
   MILLRACE_TRY(in.Finish("value"));
   return entry;
@@ -151,12 +166,13 @@ std::string EncodeOpenFile(const StoredOpenFile& file) {
   out.U64(static_cast<std::uint64_t>(file.created));
   out.Varint(file.replication);
   out.Varint(file.block_size);
+  out.Varint(file.mode);
   return out.Take();
 }
 
 Result<StoredOpenFile> DecodeOpenFile(std::string_view value) {
   Decoder in(value);
-  MILLRACE_TRY(CheckVersion(&in));
+  MILLRACE_ASSIGN(const std::uint8_t version, ReadVersion(&in));
   StoredOpenFile file;
   const std::uint8_t flags = in.U8();
   file.overwrite = (flags & kOverwrite) != 0;
@@ -167,6 +183,9 @@ Result<StoredOpenFile> DecodeOpenFile(std::string_view value) {
   file.created = static_cast<Micros>(in.U64());
   const std::uint64_t replication = in.Varint();
   file.block_size = in.Varint();
+  if (version != kWithoutModes) {
+    MILLRACE_ASSIGN(file.mode, ReadMode(&in));
+  }
   MILLRACE_TRY(in.Finish("value"));
   MILLRACE_TRY(CheckShape(replication, file.block_size));
   file.replication = static_cast<std::uint32_t>(replication);

@@ -1,10 +1,12 @@
 // How the namespace is stored: the keys and values of dfs/name/namespace.h. Thread rule: free functions, any thread.
+//   "f"                       the root, once its owner, group or mode was changed
 //   "f/" parent:8 name        an entry of the directory with this id (0 is the root), a directory or a file
 //   "o/" file:8               an open file
 //   "o/" file:8 block:8       a block given out to it; sorts after its file. It has no value until it is synced
 //   "i"                       the first id that is not reserved
 // Numbers in keys are big-endian, so that the order of bytes is the order of numbers. Every value begins with a version
-// byte.
+// byte. Version 3 has groups and modes; version 2, which is still read, stands for no group and the modes that new
+// entries have. Programs that know no version 3 refuse it.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 
 namespace millrace::dfs {
 
+inline constexpr std::string_view kRootKey = "f";
 inline constexpr std::string_view kEntryPrefix = "f/";
 inline constexpr std::string_view kOpenPrefix = "o/";
 inline constexpr std::string_view kIdKey = "i";
@@ -32,11 +35,18 @@ struct OpenKey {
   BlockId block = 0;  // 0: the key of the file itself
 };
 
-struct StoredEntry {
-  bool directory = false;
+// What is stored of directories and files alike.
+struct StoredNode {
   FileId id = 0;
   Micros modified = 0;
   std::string_view owner;
+  std::string_view group;
+  Mode mode = 0;
+};
+
+struct StoredEntry {
+  bool directory = false;
+  StoredNode node;
   std::uint32_t replication = 0;  // of a file, as all below
   std::uint64_t block_size = 0;
   std::vector<Block> blocks;
@@ -51,6 +61,7 @@ struct StoredOpenFile {
   std::uint64_t block_size = 0;
   bool overwrite = false;
   bool orphaned = false;
+  Mode mode = kFileMode;
 };
 
 [[nodiscard]] std::string EncodeEntryKey(FileId parent, std::string_view name);
@@ -61,9 +72,9 @@ struct StoredOpenFile {
 [[nodiscard]] Result<EntryKey> DecodeEntryKey(std::string_view key);
 [[nodiscard]] Result<OpenKey> DecodeOpenKey(std::string_view key);
 
-[[nodiscard]] std::string EncodeDirectory(FileId id, Micros modified, std::string_view owner);
-[[nodiscard]] std::string EncodeFile(FileId id, Micros modified, std::string_view owner, std::uint32_t replication,
-                                     std::uint64_t block_size, const std::vector<Block>& blocks);
+[[nodiscard]] std::string EncodeDirectory(const StoredNode& node);
+[[nodiscard]] std::string EncodeFile(const StoredNode& node, std::uint32_t replication, std::uint64_t block_size,
+                                     const std::vector<Block>& blocks);
 [[nodiscard]] Result<StoredEntry> DecodeEntry(std::string_view value);
 [[nodiscard]] std::string EncodeOpenFile(const StoredOpenFile& file);
 [[nodiscard]] Result<StoredOpenFile> DecodeOpenFile(std::string_view value);

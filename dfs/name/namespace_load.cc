@@ -30,9 +30,17 @@ class TreeLoader {
     if (!at.ok()) return Misfit(key, at.status().message());
     Result<StoredEntry> entry = DecodeEntry(value);
     if (!entry.ok()) return Misfit(key, entry.status().message());
-    if (entry->id == 0 || entry->id >= id_limit_) return Misfit(key, "its id was never given out");
+    if (entry->node.id == 0 || entry->node.id >= id_limit_) return Misfit(key, "its id was never given out");
     if (at->parent != current_->id) current_ = Parent(at->parent);
     return entry->directory ? AddDirectory(key, at->name, *entry) : AddFile(key, at->name, std::move(*entry));
+  }
+
+  Status SetRoot(std::string_view value) {
+    const Result<StoredEntry> entry = DecodeEntry(value);
+    if (!entry.ok()) return Misfit(kRootKey, entry.status().message());
+    if (!entry->directory || entry->node.id != 0) return Misfit(kRootKey, "not the root");
+    Fill(entry->node, tree_.root());
+    return Status::Ok();
   }
 
   Status Finish() const {
@@ -42,6 +50,13 @@ class TreeLoader {
   }
 
  private:
+  void Fill(const StoredNode& stored, TreeNode* node) {
+    node->modified = stored.modified;
+    node->owner = tree_.Intern(stored.owner);
+    node->group = tree_.Intern(stored.group);
+    node->mode = stored.mode;
+  }
+
   Directory* Parent(FileId id) {
     const auto [known, fresh] = known_.emplace(id, nullptr);
     if (fresh) known->second = KeepAside(id);
@@ -56,19 +71,18 @@ class TreeLoader {
 
   Status AddDirectory(std::string_view key, std::string_view name, const StoredEntry& entry) {
     std::unique_ptr<Directory> directory;
-    if (const auto loose = loose_.find(entry.id); loose != loose_.end()) {
+    if (const auto loose = loose_.find(entry.node.id); loose != loose_.end()) {
       for (const Directory* above = current_; above != nullptr; above = above->parent) {
-        if (above->id == entry.id) return Misfit(key, "the directory lies within itself");
+        if (above->id == entry.node.id) return Misfit(key, "the directory lies within itself");
       }
       directory = std::move(loose->second);
       loose_.erase(loose);
     } else {
       directory = std::make_unique<Directory>();
-      directory->id = entry.id;
-      if (!known_.emplace(entry.id, directory.get()).second) return Misfit(key, "the directory is in two places");
+      directory->id = entry.node.id;
+      if (!known_.emplace(entry.node.id, directory.get()).second) return Misfit(key, "the directory is in two places");
     }
-    directory->modified = entry.modified;
-    directory->owner = tree_.Owner(entry.owner);
+    Fill(entry.node, directory.get());
     ++tree_.total().directories;
     tree_.Attach(current_, name, std::move(directory));
     return Status::Ok();
@@ -76,9 +90,8 @@ class TreeLoader {
 
   Status AddFile(std::string_view key, std::string_view name, StoredEntry entry) {
     auto file = std::make_unique<File>();
-    file->id = entry.id;
-    file->modified = entry.modified;
-    file->owner = tree_.Owner(entry.owner);
+    file->id = entry.node.id;
+    Fill(entry.node, file.get());
     file->replication = entry.replication;
     file->block_size = entry.block_size;
     file->blocks = std::move(entry.blocks);
@@ -141,6 +154,7 @@ Status AddOpen(const Tree& tree, std::uint64_t id_limit, std::string_view key, s
   entry.file.options = {.replication = stored->replication,
                         .block_size = stored->block_size,
                         .overwrite = stored->overwrite,
+                        .mode = stored->mode,
                         .owner = std::string(stored->owner),
                         .writer = std::string(stored->writer)};
   entry.created = stored->created;
@@ -172,6 +186,8 @@ Result<std::uint64_t> LoadIdLimit(const KeyValueStore& store) {
 
 Status LoadTree(const KeyValueStore& store, std::uint64_t id_limit, Tree* tree) {
   TreeLoader loader(tree, id_limit);
+  MILLRACE_ASSIGN(const std::optional<std::string> root, store.Get(kRootKey));
+  if (root) MILLRACE_TRY(loader.SetRoot(*root));
   MILLRACE_TRY(ScanAll(store, kEntryPrefix,
                        [&](std::string_view key, std::string_view value) { return loader.Add(key, value); }));
   return loader.Finish();

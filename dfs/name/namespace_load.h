@@ -15,7 +15,8 @@ namespace millrace::dfs {
 // Returns a number that is above all ids that were given out; 1 for an empty store.
 [[nodiscard]] Result<std::uint64_t> LoadIdLimit(const KeyValueStore& store);
 
-// Reads the directories and files. After a failure the tree may only be destroyed. Requires: the tree is empty.
+// Reads the directories and files, and what became of the root. After a failure the tree may only be destroyed.
+// Requires: the tree is empty.
 [[nodiscard]] Status LoadTree(const KeyValueStore& store, std::uint64_t id_limit, Tree* tree);
 
 // Reads the open files. After a failure the table may only be destroyed. Requires: the tree was loaded, and the table

@@ -15,7 +15,8 @@ void AddUsage(const File& file, Namespace::Usage* usage) {
 }
 
 Tree::Tree() {
-  root_.owner = Owner("");
+  root_.owner = root_.group = Intern("");
+  root_.mode = kRootMode;
   total_.directories = 1;
 }
 
@@ -62,6 +63,8 @@ FileStatus Tree::StatusOf(const TreeNode& node, std::string path) const {
   status.directory = node.directory;
   status.modified = node.modified;
   status.owner = *node.owner;
+  status.group = *node.group;
+  status.mode = node.mode;
   if (node.directory) return status;
   const File& file = static_cast<const File&>(node);
   status.length = file.length;
@@ -71,9 +74,9 @@ FileStatus Tree::StatusOf(const TreeNode& node, std::string path) const {
   return status;
 }
 
-const std::string* Tree::Owner(std::string_view owner) {
-  const auto known = owners_.find(owner);
-  return known != owners_.end() ? &*known : &*owners_.emplace(owner).first;
+const std::string* Tree::Intern(std::string_view user_or_group) {
+  const auto known = names_.find(user_or_group);
+  return known != names_.end() ? &*known : &*names_.emplace(user_or_group).first;
 }
 
 void Tree::Attach(Directory* parent, std::string_view name, std::unique_ptr<TreeNode> node) {

@@ -27,11 +27,13 @@ struct TreeNode {
   TreeNode& operator=(const TreeNode&) = delete;
 
   const bool directory;
+  Mode mode = 0;
   std::uint32_t replication = 0;  // of a file
   FileId id = 0;                  // 0 is the root
   Micros modified = 0;
-  const std::string* owner = nullptr;  // in the tree's set of owners
-  const std::string* name = nullptr;   // the key in the parent's entries; null for the root and for what is detached
+  const std::string* owner = nullptr;  // both in the tree's set of names of users and groups
+  const std::string* group = nullptr;
+  const std::string* name = nullptr;  // the key in the parent's entries; null for the root and for what is detached
   Directory* parent = nullptr;
 };
 
@@ -63,7 +65,7 @@ class Tree {
   [[nodiscard]] Lookup Find(std::string_view path);
   [[nodiscard]] static std::string PathOf(const TreeNode& node);
   [[nodiscard]] FileStatus StatusOf(const TreeNode& node, std::string path) const;
-  [[nodiscard]] const std::string* Owner(std::string_view owner);  // the one copy of this text
+  [[nodiscard]] const std::string* Intern(std::string_view user_or_group);  // the one copy of this text
 
   // Puts a node into `parent`. Requires: it is in no directory, and the name is free in `parent`.
   void Attach(Directory* parent, std::string_view name, std::unique_ptr<TreeNode> node);
@@ -75,6 +77,7 @@ class Tree {
   [[nodiscard]] bool Register(File* file);
 
   [[nodiscard]] Directory* root() { return &root_; }
+  [[nodiscard]] const Directory* root() const { return &root_; }
   [[nodiscard]] File* HolderOf(BlockId block) const;
   [[nodiscard]] Namespace::Usage& total() { return total_; }
 
@@ -82,7 +85,7 @@ class Tree {
   void Unregister(const TreeNode& node, std::vector<BlockId>* freed);
 
   Directory root_;
-  std::set<std::string, std::less<>> owners_;  // few; kept for good
+  std::set<std::string, std::less<>> names_;  // of users and groups: few; kept for good
   boost::unordered_flat_map<BlockId, File*> holders_;
   Namespace::Usage total_;
 };

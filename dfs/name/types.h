@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/ids/ids.h"
+#include "dfs/wire/mode.h"
 
 namespace millrace::dfs {
 
@@ -43,6 +44,8 @@ struct FileStatus {
   std::uint64_t block_size = 0;
   Micros modified = 0;
   std::string owner;
+  std::string group = {};  // empty: none
+  Mode mode = 0;
   FileId id = 0;  // of a file; 0 for a directory
 };
 

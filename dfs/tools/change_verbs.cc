@@ -12,12 +12,19 @@ namespace millrace::dfs {
 
 int RunMkdir(const Args& args, const FsContext& context) {
   bool parents = true;
+  std::string mode_text;
   console::Arguments arguments("fs mkdir", "PATH...",
                                "Makes directories and their parents. Directories that exist are no error.");
   arguments.Flag("-p,--parents", &parents, "accepted for compatibility: parents are always made");
+  arguments.Text("--mode", &mode_text, "mode of the directories, such as 750 or u=rwx,go=; parents have 755");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
+  const Result<Mode> mode = ModeOf(mode_text, kDirectoryMode, true);
+  if (!mode.ok()) {
+    console::SayError(context.console, "fs mkdir", mode.status().Within("--mode"));
+    return console::kWrongUsage;
+  }
   return ForEachPath(context, "mkdir", arguments.operands(),
-                     [](DfsClient& client, const std::string& path) { return client.MakeDirectory(path); });
+                     [&](DfsClient& client, const std::string& path) { return client.MakeDirectory(path, *mode); });
 }
 
 int RunRm(const Args& args, const FsContext& context) {

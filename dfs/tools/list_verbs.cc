@@ -23,6 +23,8 @@ Json ToJson(const FileInfo& info) {
   out["block_size"] = info.block_size;
   out["modified"] = info.modified;
   console::SetBytes(out, "owner", info.owner);
+  console::SetBytes(out, "group", info.group);
+  out["mode"] = OctalText(info.mode);
   out["id"] = info.id;
   return out;
 }
@@ -34,6 +36,9 @@ std::string Name(const std::string& path, const console::Console& console) {
   const bool plain = quoted.size() == path.size() + 2 && path.find(' ') == std::string::npos;
   return plain ? path : quoted;
 }
+
+// Returns a user or group in one word, so that columns stay where they are.
+std::string Who(const std::string& name) { return name.empty() ? "-" : Printable(name); }
 
 std::string Size(std::uint64_t bytes, bool human) { return human ? FormatBytes(bytes) : std::to_string(bytes); }
 
@@ -78,9 +83,10 @@ class Lister {
       return;
     }
     const std::string replicas = info.directory ? "-" : std::to_string(info.replication);
-    out_ << (info.directory ? "d " : "- ") << console::Right(replicas, 2) << "  "
-         << console::Left(Printable(info.owner), 8) << " " << console::Right(Size(info.length, options_.human), 13)
-         << "  " << console::FormatTime(info.modified) << "  " << Name(info.path, console_) << "\n";
+    out_ << (info.directory ? "d" : "-") << ModeText(info.mode) << " " << console::Right(replicas, 2) << "  "
+         << console::Left(Who(info.owner), 8) << " " << console::Left(Who(info.group), 8) << " "
+         << console::Right(Size(info.length, options_.human), 13) << "  " << console::FormatTime(info.modified) << "  "
+         << Name(info.path, console_) << "\n";
   }
 
   DfsClient& client_;
@@ -161,7 +167,9 @@ Status Stat(DfsClient& client, const std::string& path, const console::Console& 
   }
   out << "path         " << Name(info.path, console) << "\n";
   out << "type         " << (info.directory ? "directory" : "file") << "\n";
-  out << "owner        " << Printable(info.owner) << "\n";
+  out << "owner        " << Who(info.owner) << "\n";
+  out << "group        " << Who(info.group) << "\n";
+  out << "mode         " << OctalText(info.mode) << " (" << ModeText(info.mode) << ")\n";
   out << "modified     " << console::FormatTime(info.modified) << " UTC\n";
   if (info.directory) return Status::Ok();
   out << "id           " << std::to_string(info.id) << "\n";
@@ -199,7 +207,7 @@ int RunLs(const Args& args, const FsContext& context) {
   bool json = false;
   console::Arguments arguments(
       "fs ls", "[PATH...]",
-      "Lists files and the contents of directories: kind, replicas, owner, bytes, time (UTC), path.");
+      "Lists files and the contents of directories: kind and mode, replicas, owner, group, bytes, time (UTC), path.");
   arguments.Example("-H /in/*.log");
   arguments.Flag("-R,--recursive", &options.recursive, "list everything below");
   arguments.Flag("-1,--names", &options.names, "show paths only, those of directories with / at the end");

@@ -11,7 +11,7 @@ namespace {
 
 struct PutFlags {
   bool force = false;
-  std::string block_size, sync, progress = "auto";
+  std::string block_size, sync, mode, progress = "auto";
   std::int64_t replication = 0, jobs = 8;
 };
 
@@ -28,6 +28,9 @@ Result<PutOptions> ToOptions(const PutFlags& flags, const console::Console& cons
     if (*every <= 0) return Invalid("--sync: " + Quote(flags.sync) + " is not above 0");
     options.sync_every = *every;
   }
+  const Result<Mode> mode = ModeOf(flags.mode, kFileMode, false);
+  if (!mode.ok()) return mode.status().Within("--mode");
+  options.write.mode = *mode;
   options.write.replication = static_cast<std::uint32_t>(flags.replication);
   options.write.overwrite = flags.force;
   options.threads = static_cast<std::size_t>(flags.jobs);
@@ -45,6 +48,7 @@ int RunPut(const Args& args, const FsContext& context) {
   arguments.Flag("-f,--force", &flags.force, "replace files that exist");
   arguments.Text("--block-size", &flags.block_size, "bytes of a block, such as 64M; 1M to 1G");
   arguments.Integer("--replication", &flags.replication, 1, 64, "replicas of each block");
+  arguments.Text("--mode", &flags.mode, "mode of the files, such as 600 or g+w; without it 644. Directories have 755");
   arguments.Text("--sync", &flags.sync,
                  "how often to sync, such as 10s: what has been synced is kept even if this command is killed");
   arguments.Integer("--jobs", &flags.jobs, 1, 64, "files to transfer at a time");

@@ -24,11 +24,17 @@ int RunRm(const Args& args, const FsContext& context);
 int RunCp(const Args& args, const FsContext& context);
 int RunMv(const Args& args, const FsContext& context);
 int RunDf(const Args& args, const FsContext& context);
+int RunChmod(const Args& args, const FsContext& context);
+int RunChown(const Args& args, const FsContext& context);
+int RunChgrp(const Args& args, const FsContext& context);
 int RunSetrep(const Args& args, const FsContext& context);
 int RunFsck(const Args& args, const FsContext& context);
 int RunSafemode(const Args& args, const FsContext& context);
 int RunVerify(const Args& args, const FsContext& context);
 int RunBalance(const Args& args, const FsContext& context);
+
+// Returns the mode that an option's text gives: as chmod takes it, beginning with `otherwise`, which empty text is.
+[[nodiscard]] Result<Mode> ModeOf(const std::string& text, Mode otherwise, bool directory);
 
 // Connects and calls `f`. Prints what failed ("fs VERB: ..."). Returns the exit status.
 int WithClient(const FsContext& context, const std::string& verb, const std::function<Status(DfsClient&)>& f);

@@ -40,9 +40,17 @@ Status FileSystem::Load(const KeyValueStore& store) {
   return bad;
 }
 
-Status FileSystem::MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch) {
+Status FileSystem::MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch,
+                                 dfs::Mode mode) {
   MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
-  return names_.MakeDirectory(canonical, owner, now, batch);
+  return names_.MakeDirectory(canonical, owner, now, batch, mode);
+}
+
+Status FileSystem::KeepDirectory(std::string_view path, dfs::Mode mode, Micros now, WriteBatch* batch) {
+  MILLRACE_TRY(MakeDirectory(path, {}, now, batch, mode));
+  MILLRACE_ASSIGN(const dfs::FileStatus there, names_.Stat(path));
+  if (!there.owner.empty()) MILLRACE_TRY(names_.SetOwner(path, "", std::nullopt, batch));
+  return there.mode == mode ? Status::Ok() : names_.SetMode(path, mode, batch);
 }
 
 Status FileSystem::Remove(std::string_view path, bool recursive, WriteBatch* batch) {
@@ -53,10 +61,11 @@ Status FileSystem::Remove(std::string_view path, bool recursive, WriteBatch* bat
   return Status::Ok();
 }
 
-Status FileSystem::Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch) {
+Status FileSystem::Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch,
+                          std::string_view maker) {
   MILLRACE_ASSIGN(const std::string canonical_from, CanonicalPath(from));
   MILLRACE_ASSIGN(const std::string canonical_to, CanonicalPath(to));
-  return names_.Rename(canonical_from, canonical_to, now, batch);
+  return names_.Rename(canonical_from, canonical_to, now, batch, maker);
 }
 
 Status FileSystem::SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch) {
@@ -65,6 +74,17 @@ Status FileSystem::SetReplication(std::string_view path, std::uint32_t replicati
   MILLRACE_ASSIGN(const std::vector<dfs::Block> blocks, names_.Blocks(canonical));
   for (const dfs::Block& block : blocks) blocks_.SetReplication(block.id, replication);
   return Status::Ok();
+}
+
+Status FileSystem::SetMode(std::string_view path, dfs::Mode mode, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  return names_.SetMode(canonical, mode, batch);
+}
+
+Status FileSystem::SetOwner(std::string_view path, std::optional<std::string_view> owner,
+                            std::optional<std::string_view> group, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  return names_.SetOwner(canonical, owner, group, batch);
 }
 
 Result<dfs::FileId> FileSystem::Create(std::string_view path, const dfs::CreateOptions& options, Micros now,
@@ -194,9 +214,10 @@ Status FileSystem::CheckNotSynced(dfs::FileId file) const {
   return Invalid("hand over " + Quote(open->path) + ": part of it is synced, and stays whichever attempt wins");
 }
 
-Result<dfs::Namespace::Abandoned> FileSystem::Abandon(dfs::FileId file, Micros now, WriteBatch* batch) {
+Result<dfs::Namespace::Abandoned> FileSystem::Abandon(dfs::FileId file, Micros now, WriteBatch* batch,
+                                                      const dfs::Principal& writer) {
   std::vector<dfs::BlockId> freed;
-  MILLRACE_ASSIGN(dfs::Namespace::Abandoned abandoned, names_.Abandon(file, now, batch, &freed));
+  MILLRACE_ASSIGN(dfs::Namespace::Abandoned abandoned, names_.Abandon(file, now, batch, &freed, writer));
   if (const auto it = pipelines_.find(file); it != pipelines_.end()) {
     for (const NodeId node : it->second.targets) leftovers_.push_back({node, {it->second.id}});
   }

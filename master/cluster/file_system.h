@@ -32,11 +32,18 @@ class FileSystem {
   [[nodiscard]] const dfs::Namespace& names() const { return names_; }
   [[nodiscard]] dfs::BlockManager& blocks() { return blocks_; }
 
-  // These do what dfs::Namespace's do; paths may have any form.
-  Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
+  // These do what dfs::Namespace's do; paths may have any form. They ask for no rights: names().Check comes first.
+  Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch,
+                       dfs::Mode mode = dfs::kDirectoryMode);
   Status Remove(std::string_view path, bool recursive, WriteBatch* batch);
-  Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch);
+  Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch, std::string_view maker = {});
   Status SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch);
+  Status SetMode(std::string_view path, dfs::Mode mode, WriteBatch* batch);
+  Status SetOwner(std::string_view path, std::optional<std::string_view> owner, std::optional<std::string_view> group,
+                  WriteBatch* batch);
+  // Makes the directory, if it is not there, and gives it to nobody, with this mode, whatever it had. Adds nothing to
+  // the batch if all that is so already. Returns what MakeDirectory does. Requires: `path` is canonical.
+  Status KeepDirectory(std::string_view path, dfs::Mode mode, Micros now, WriteBatch* batch);
 
   Result<dfs::FileId> Create(std::string_view path, const dfs::CreateOptions& options, Micros now, WriteBatch* batch);
   struct NewBlock {
@@ -64,7 +71,8 @@ class FileSystem {
   Status Sync(dfs::FileId file, std::size_t first, const std::vector<dfs::WrittenBlock>& written, WriteBatch* batch);
   // kInvalid for an open file of which something is synced: it is there to stay, whichever attempt wins.
   [[nodiscard]] Status CheckNotSynced(dfs::FileId file) const;
-  Result<dfs::Namespace::Abandoned> Abandon(dfs::FileId file, Micros now, WriteBatch* batch);
+  Result<dfs::Namespace::Abandoned> Abandon(dfs::FileId file, Micros now, WriteBatch* batch,
+                                            const dfs::Principal& writer = dfs::Everybody());
   // Returns, once, the blocks that writers who were given up may have left unfinished on their nodes; no report of
   // blocks names them.
   [[nodiscard]] std::vector<dfs::DeleteWork> TakeLeftovers() { return std::exchange(leftovers_, {}); }

@@ -80,6 +80,22 @@ tls::Grant Control::GrantTo(std::string subject) const {
   return {&*seams_.token_key, std::move(subject), seams_.clock.Now() + kLength};
 }
 
+dfs::Principal Control::PrincipalOf(const std::string& user) const {
+  if (!seams_.token_key) return dfs::Everybody();
+  const AccessRules& rules = access_file_.rules();
+  return {.user = user, .groups = rules.GroupsOf(user), .superuser = rules.IsAdministrator(user)};
+}
+
+// Every user's job puts its executable there, whoever's was the first.
+void Control::KeepDirectories(Step* step) {
+  if (!seams_.token_key) return;
+  for (const auto& [path, mode] : {std::pair(dfs::ParentPath(dfs::kExecutablesDirectory), dfs::kDirectoryMode),
+                                   std::pair(dfs::kExecutablesDirectory, dfs::kRootMode)}) {
+    const Status kept = files_.KeepDirectory(path, mode, step->now, &step->batch);
+    if (!kept.ok()) seams_.log->warn("users cannot submit jobs: {}", kept.message());
+  }
+}
+
 Control::~Control() { *self_ = nullptr; }
 
 Status Control::Load() {
@@ -94,6 +110,7 @@ Status Control::Load() {
   Step step = Begin();
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(UseFirstScheduler(&step));
+  KeepDirectories(&step);
   commits_.CommitLazily(std::move(step.batch));
   workers_.Start();
   for (const dfs::FileId file : files_.names().OpenFiles()) {
@@ -222,8 +239,10 @@ Status Control::CheckNotHandedOver(dfs::FileId file) const {
 }
 
 Status Control::GiveUp(dfs::FileId file, std::string_view why) {
+  const std::optional<dfs::OpenFile> open = files_.names().FindOpen(file);
+  const dfs::Principal writer = PrincipalOf(open ? open->options.owner : std::string());
   Step step = Begin();
-  MILLRACE_ASSIGN(const dfs::Namespace::Abandoned given_up, files_.Abandon(file, step.now, &step.batch));
+  MILLRACE_ASSIGN(const dfs::Namespace::Abandoned given_up, files_.Abandon(file, step.now, &step.batch, writer));
   FinishLazily(std::move(step));
   if (given_up.kept) seams_.log->info("{} ends with what was synced of it: {}", Quote(given_up.path), why);
   if (!given_up.not_kept.empty()) {

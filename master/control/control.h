@@ -87,6 +87,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   }
   [[nodiscard]] const AccessFile& access_file() const { return access_file_; }
   [[nodiscard]] const AuditLog& audit() const { return audit_; }
+  // Returns the rights that a user has now, for what is done for him while none of his connections asks for it.
+  [[nodiscard]] dfs::Principal PrincipalOf(const std::string& user) const;
 
   // Returns what the user, or worker, may read blocks by that the caller has found to be open to it.
   [[nodiscard]] tls::Grant GrantTo(std::string subject) const;
@@ -200,6 +202,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void NoteMovedReplicas();
   void FollowSchedulerFile();
   void SweepExecutables();
+  void KeepDirectories(Step* step);
   kj::Promise<void> WatchRoom();
   void LookAtRoom();
   void GoOn();

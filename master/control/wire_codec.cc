@@ -42,6 +42,8 @@ void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out) {
   out.setBlockSize(status.block_size);
   out.setModified(status.modified);
   out.setOwner(status.owner);
+  out.setGroup(status.group);
+  out.setMode(status.mode);
   out.setId(status.id);
 }
 
@@ -260,7 +262,9 @@ void WriteInputs(const MapSplits& splits, const FileSystem& files, const NodeTab
   for (unsigned i = 0; i < out.size(); ++i) WriteInput(splits[i], files, nodes, asker, grant, budget, out[i]);
 }
 
-std::size_t BytesOf(const dfs::FileStatus& status) { return 96 + FieldBytes(status.path) + FieldBytes(status.owner); }
+std::size_t BytesOf(const dfs::FileStatus& status) {
+  return 104 + FieldBytes(status.path) + FieldBytes(status.owner) + FieldBytes(status.group);
+}
 
 std::size_t BytesOf(const NodeRecord& node) {
   const WorkerFacts& facts = node.facts;

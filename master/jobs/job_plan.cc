@@ -10,9 +10,11 @@ namespace millrace::master {
 
 namespace {
 
-Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namespace& names) {
+Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namespace& names,
+                                    const dfs::Principal& reader) {
   if (request.split_by == SplitBy::kNumbers) return NumberSplits(request.maps, request.records);
-  return ComputeSplits(names, request.inputs, {{request.split_by, request.decompresses}, request.cuts, request.uncut});
+  return ComputeSplits(names, request.inputs, {{request.split_by, request.decompresses}, request.cuts, request.uncut},
+                       reader);
 }
 
 // Records of a fixed length are for jobs that compute with their positions, and numbers are spread over maps already.
@@ -52,8 +54,8 @@ sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
 }
 
 Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const FileSystem& files,
-                                           const sched::ClusterState& cluster) {
-  MILLRACE_ASSIGN(std::vector<Split> splits, SplitsOf(request, files.names()));
+                                           const sched::ClusterState& cluster, const dfs::Principal& reader) {
+  MILLRACE_ASSIGN(std::vector<Split> splits, SplitsOf(request, files.names(), reader));
   const std::uint64_t slots = cluster.Capacity(TaskKind::kMap);
   const std::uint64_t target = MayPack(request) ? PackTarget(splits, request.pack, slots) : 0;
   const auto has_slots = [&cluster](NodeId id) {

@@ -21,9 +21,10 @@ namespace millrace::master {
 [[nodiscard]] sched::JobSpec SpecOf(const JobRequest& request, Micros now);
 
 // Cuts the inputs of the job into splits, and gives each map one or more of them. kNotFound names an input that is not
-// there (splits.h).
+// there, and kDenied one that `reader` may not read (splits.h).
 [[nodiscard]] Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const FileSystem& files,
-                                                         const sched::ClusterState& cluster);
+                                                         const sched::ClusterState& cluster,
+                                                         const dfs::Principal& reader = dfs::Everybody());
 
 // Returns what the scheduler knows of a map's input.
 [[nodiscard]] sched::MapInput InputOf(const PackedSplits& map);

@@ -114,13 +114,14 @@ std::vector<sched::Event> JobTracker::NodesAsEvents() const {
 
 // ---- jobs ----
 
-Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
+Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Principal& who) {
   if (const auto known = FindToken(request.token)) return *known;
   MILLRACE_ASSIGN(request.output, dfs::CanonicalPath(request.output));
+  MILLRACE_TRY(CheckRights(request, who));
   if (files_.names().Stat(request.output).ok()) {
     return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
   }
-  MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state()));
+  MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state(), who));
   MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
 
   // When no other job lives, recovery can begin at this one.
@@ -145,6 +146,14 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   step->batch.Put(SplitsKey(id), EncodeSplits(job.splits));
   MILLRACE_CHECK(Apply(submitted, id, step), ToText(id) + " was refused by the engine");
   return id;
+}
+
+// Workers fetch the executable, and may read every file; so its rights are looked at here.
+Status JobTracker::CheckRights(const JobRequest& request, const dfs::Principal& who) const {
+  if (who.superuser) return Status::Ok();
+  MILLRACE_ASSIGN(const std::string executable, dfs::CanonicalPath(request.executable));
+  MILLRACE_TRY(files_.names().Check(dfs::Wish::kRead, executable, who).Within("the job's executable"));
+  return files_.names().Check(dfs::Wish::kMakeDirectory, request.output, who).Within("the job's output");
 }
 
 Status JobTracker::Kill(JobId job, const std::string& reason, Step* step) {

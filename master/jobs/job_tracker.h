@@ -83,8 +83,9 @@ class JobTracker {
 
   // ---- jobs ----
   // Checks inputs and output, and makes the output directory. Returns the new job, or the one that was submitted with
-  // the same token before.
-  Result<JobId> Submit(JobRequest request, Step* step);
+  // the same token before. kDenied, before any task runs, if `who` may not read the executable or an input, or not make
+  // the output directory.
+  Result<JobId> Submit(JobRequest request, Step* step, const dfs::Principal& who = dfs::Everybody());
   // Returns the number of the next job.
   [[nodiscard]] std::uint64_t next_number() const { return job_numbers_.next(); }
   // Reserves numbers of jobs, as ReservedCounter::Reserve.
@@ -186,6 +187,7 @@ class JobTracker {
   }
 
  private:
+  [[nodiscard]] Status CheckRights(const JobRequest& request, const dfs::Principal& who) const;
   // Lets the engine apply the event, records it as the job's, and carries the effects into the step. Returns false,
   // and changes nothing, if the engine refused.
   bool Apply(const sched::Event& event, JobId job, Step* step);

@@ -33,18 +33,21 @@ Result<std::vector<std::string>> Children(const dfs::Namespace& names, const std
 }
 
 // Returns the paths that a canonical pattern matches, in order.
-Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::string& pattern) {
+Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::string& pattern,
+                                        const dfs::Principal& reader) {
   std::vector<std::string> found = {"/"};
   for (const std::string_view component : dfs::SplitPath(pattern)) {
     std::vector<std::string> next;
     for (const std::string& directory : found) {
       if (!IsGlob(component)) {
         std::string path = Join(directory, component);
+        MILLRACE_TRY(names.Check(dfs::Wish::kLook, path, reader));
         if (names.Stat(path).ok()) next.push_back(std::move(path));
         continue;
       }
       const Result<dfs::FileStatus> status = names.Stat(directory);
       if (!status.ok() || !status->directory) continue;
+      MILLRACE_TRY(names.Check(dfs::Wish::kList, directory, reader));
       MILLRACE_ASSIGN(const std::vector<std::string> children, Children(names, directory));
       for (const std::string& child : children) {
         const bool matches = ::fnmatch(std::string(component).c_str(), child.c_str(), FNM_PERIOD) == 0;
@@ -87,8 +90,40 @@ bool AnyHidden(std::string_view relative) {
   return false;
 }
 
+// Checks the directories from `root` down to the one that a file is in, and the file. Files of a directory come one
+// after the other, which is why the last one is remembered.
+class ReadingRights {
+ public:
+  ReadingRights(const dfs::Namespace& names, const std::string& root, const dfs::Principal& reader)
+      : names_(names), root_(root), reader_(reader) {}
+
+  Status Check(const std::string& file) {
+    if (reader_.superuser) return Status::Ok();
+    if (file != root_) MILLRACE_TRY(CheckDirectory(dfs::ParentPath(file)));
+    return names_.Check(dfs::Wish::kRead, file, reader_);
+  }
+
+ private:
+  Status CheckDirectory(std::string_view directory) {
+    if (last_ == directory) return Status::Ok();
+    for (std::string_view up = directory; dfs::IsWithin(up, root_); up = dfs::ParentPath(up)) {
+      MILLRACE_TRY(names_.Check(dfs::Wish::kList, up, reader_));
+      if (up == root_) break;
+    }
+    last_ = directory;
+    return Status::Ok();
+  }
+
+  const dfs::Namespace& names_;
+  const std::string& root_;
+  const dfs::Principal& reader_;
+  std::string last_;
+};
+
 Status AddInput(const dfs::Namespace& names, const std::string& root, const Cutting& cutting, std::uint32_t input,
-                std::vector<Split>* splits) {
+                const dfs::Principal& reader, std::vector<Split>* splits) {
+  MILLRACE_TRY(names.Check(dfs::Wish::kList, root, reader));
+  ReadingRights rights(names, root, reader);
   Status failure;
   MILLRACE_TRY(names.Walk(root, [&](const dfs::FileStatus& file) {
     std::string name(dfs::BaseName(file.path));
@@ -96,6 +131,8 @@ Status AddInput(const dfs::Namespace& names, const std::string& root, const Cutt
       name = file.path.substr(root == "/" ? 1 : root.size() + 1);
       if (AnyHidden(name)) return true;
     }
+    failure = rights.Check(file.path);
+    if (!failure.ok()) return false;
     Result<std::vector<dfs::Block>> blocks = names.Blocks(file.path);
     if (!blocks.ok()) {
       failure = blocks.status();
@@ -110,21 +147,24 @@ Status AddInput(const dfs::Namespace& names, const std::string& root, const Cutt
 }  // namespace
 
 Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std::vector<std::string>& inputs,
-                                         Cutting cutting) {
+                                         Cutting cutting, const dfs::Principal& reader) {
   std::ranges::sort(cutting.uncut);
   std::vector<Split> splits;
   for (std::uint32_t number = 0; number < inputs.size(); ++number) {
     const std::string& input = inputs[number];
     MILLRACE_ASSIGN(const std::string canonical, dfs::CanonicalPath(input));
-    if (names.Stat(canonical).ok()) {  // this also finds a file whose name looks like a glob
-      MILLRACE_TRY(AddInput(names, canonical, cutting, number, &splits));
+    const bool glob = IsGlob(canonical);
+    if (!glob) MILLRACE_TRY(names.Check(dfs::Wish::kLook, canonical, reader));
+    // This also finds a file whose name looks like a glob.
+    if (names.Stat(canonical).ok() && (!glob || names.Check(dfs::Wish::kLook, canonical, reader).ok())) {
+      MILLRACE_TRY(AddInput(names, canonical, cutting, number, reader, &splits));
       continue;
     }
-    if (!IsGlob(canonical))
+    if (!glob)
       return NotFound("input " + Quote(input) + ": no such file or directory; `millrace fs ls` shows what is there");
-    MILLRACE_ASSIGN(const std::vector<std::string> matches, Expand(names, canonical));
+    MILLRACE_ASSIGN(const std::vector<std::string> matches, Expand(names, canonical, reader));
     if (matches.empty()) return NotFound("input " + Quote(input) + ": the pattern matches no file");
-    for (const std::string& match : matches) MILLRACE_TRY(AddInput(names, match, cutting, number, &splits));
+    for (const std::string& match : matches) MILLRACE_TRY(AddInput(names, match, cutting, number, reader, &splits));
   }
   return splits;
 }

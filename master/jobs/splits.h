@@ -1,7 +1,8 @@
 // Makes the splits of map tasks from the inputs that a user names. Pure.
 //
 // An input is a file, a directory (every file below it, but not what begins with '_' or '.', as in Hadoop: those are
-// marks and logs), or a glob (* ? [...] within components). A file named twice is read twice.
+// marks and logs), or a glob (* ? [...] within components). A file named twice is read twice. It is all looked up and
+// read for one principal, who must have the right to.
 #pragma once
 
 #include <string>
@@ -23,9 +24,10 @@ struct Cutting {
 };
 
 // Returns the splits of the inputs. Requires: cutting.inputs is empty or has one for each. kNotFound names the input
-// that is not there or the glob that matches nothing.
+// that is not there or the glob that matches nothing; kDenied what `reader` may not read, list or traverse.
 [[nodiscard]] Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names,
-                                                       const std::vector<std::string>& inputs, Cutting cutting);
+                                                       const std::vector<std::string>& inputs, Cutting cutting,
+                                                       const dfs::Principal& reader = dfs::Everybody());
 
 // Returns splits of the numbers below `records`, whose lengths differ by one at most. Requires: maps > 0.
 [[nodiscard]] std::vector<Split> NumberSplits(std::uint32_t maps, std::uint64_t records);

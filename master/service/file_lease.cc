@@ -1,6 +1,9 @@
 #include "master/service/file_lease.h"
 
+#include <utility>
+
 #include "base/ids/ids.h"
+#include "base/text.h"
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/service/service_support.h"
@@ -10,8 +13,12 @@ namespace {
 
 class FileLeaseImpl final : public dfs::wire::FileLease::Server {
  public:
-  FileLeaseImpl(Control& control, dfs::FileId file)
-      : control_(control), self_(control.self()), file_(file), token_(control.TakeLease(file)) {}
+  FileLeaseImpl(Control& control, dfs::FileId file, std::shared_ptr<const Caller> caller)
+      : control_(control),
+        self_(control.self()),
+        file_(file),
+        caller_(std::move(caller)),
+        token_(control.TakeLease(file)) {}
   ~FileLeaseImpl() {
     if (*self_ != nullptr) control_.DropLease(file_, token_);
   }
@@ -59,6 +66,8 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
   kj::Promise<void> complete(CompleteContext context) override {
     Require(control_.RenewLease(file_, token_));
     Require(control_.CheckGoingOn());
+    if (const Status may = control_.files().names().CheckWriter(file_, caller_->principal()); !may.ok())
+      Require(caller_->Audited("complete", "file " + std::to_string(file_), may));
     Step step = control_.Begin();
     Require(control_.files().Complete(file_, {}, Read(context.getParams().getBlocks()), step.now, &step.batch));
     return control_.Finish(std::move(step));
@@ -85,22 +94,34 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     const std::optional<AttemptId> attempt = ParseAttempt(text);
     if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " is not an attempt"));
     Require(control_.files().CheckNotSynced(file_));
+    if (const Status own = CheckJobIsOwn(attempt->task.job); !own.ok())
+      Require(caller_->Audited("handOver", "file " + std::to_string(file_) + " to " + ToText(*attempt), own));
     Require(control_.jobs().HandOver(file_, *attempt));
     control_.LeaseToJob(file_);
     return kj::READY_NOW;
   }
 
  private:
+  // The file ends in the job's output directory.
+  [[nodiscard]] Status CheckJobIsOwn(JobId job) {
+    const dfs::Principal who = caller_->principal();
+    const JobRecord* record = control_.jobs().FindRecord(job);
+    if (who.superuser || record == nullptr || record->request.owner == who.user) return Status::Ok();
+    return Denied("hand over a file: " + ToText(job) + " is of " + Printable(record->request.owner) + ", not of " +
+                  Printable(who.user));
+  }
+
   Control& control_;
   const std::shared_ptr<Control* const> self_;
   dfs::FileId file_;
+  const std::shared_ptr<const Caller> caller_;
   std::uint64_t token_;
 };
 
 }  // namespace
 
-dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file) {
-  return kj::heap<FileLeaseImpl>(control, file);
+dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file, std::shared_ptr<const Caller> caller) {
+  return kj::heap<FileLeaseImpl>(control, file, std::move(caller));
 }
 
 const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker) {

@@ -2,16 +2,20 @@
 // the file is given up. Thread rule: the control thread; `control` outlives every connection.
 #pragma once
 
+#include <memory>
+
 #include "base/protocol/name.capnp.h"
 #include "dfs/name/types.h"
+#include "master/access/caller.h"
 #include "master/cluster/node_table.h"
 
 namespace millrace::master {
 
 class Control;
 
-// Makes a lease of the file and takes it from its former holder.
-[[nodiscard]] dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file);
+// Makes a lease of the file for the caller, and takes it from its former holder.
+[[nodiscard]] dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file,
+                                                         std::shared_ptr<const Caller> caller);
 // Returns the worker on whose machine the asker runs; null when there is none.
 [[nodiscard]] const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker);
 

@@ -56,7 +56,7 @@ class JobServiceImpl final : public wire::JobService::Server {
       return control_.KeepNumber().then([this, context, since]() mutable { return Submit(context, since); });
     }
     Step step = control_.Begin();
-    const Result<JobId> submitted = control_.jobs().Submit(std::move(request), &step);
+    const Result<JobId> submitted = control_.jobs().Submit(std::move(request), &step, caller_->principal());
     const JobId job = submitted.ok() ? *submitted : JobId{};
     Require(caller_->Audited("submit", submitted.ok() ? ToText(job) + ", " + on : on,
                              submitted.ok() ? Status::Ok() : submitted.status()));

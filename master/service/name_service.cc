@@ -1,6 +1,8 @@
 #include "master/service/name_service.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -28,14 +30,14 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
         subject_(tls::SubjectOf(caller_->peer().identity)) {}
 
   kj::Promise<void> stat(StatContext context) override {
-    const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
+    const std::string path = Looked("stat", dfs::Wish::kLook, context.getParams().getPath());
     Write(Require(names().Stat(path)), context.getResults().initStatus());
     return kj::READY_NOW;
   }
 
   kj::Promise<void> list(ListContext context) override {
     const auto params = context.getParams();
-    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::string path = Looked("list", dfs::Wish::kList, params.getPath());
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostEntries : params.getLimit(), kMostEntries);
     std::vector<dfs::FileStatus> entries = Require(names().List(path, ToString(params.getAfter()), limit + 1));
@@ -54,7 +56,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   // waits for them.
   kj::Promise<void> Locate(LocateContext context, kj::TimePoint since) {
     const auto params = context.getParams();
-    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::string path = Looked("locate", dfs::Wish::kRead, params.getPath());
     const dfs::FileStatus status = Require(names().Stat(path));
     if (status.directory) Require(Invalid("open " + Quote(path) + ": is a directory"));
     const std::vector<FileSystem::Located> blocks =
@@ -79,39 +81,67 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> makeDirectory(MakeDirectoryContext context) override {
-    Require(control_.CheckChange());
     const auto params = context.getParams();
-    Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
-    Step step = control_.Begin();
-    Require(files().MakeDirectory(ToString(params.getPath()), Owner(params.getOwner()), step.now, &step.batch));
-    return control_.Finish(std::move(step));
+    const dfs::Mode mode = ModeOr(params.getMode(), dfs::kDirectoryMode);
+    return Change("makeDirectory", params.getPath(), OctalText(mode), [&](const std::string& path, Step* step) {
+      Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
+      Require(names().Check(dfs::Wish::kMakeDirectory, path, Who()));
+      Require(files().MakeDirectory(path, Owner(params.getOwner()), step->now, &step->batch, mode));
+    });
   }
 
   kj::Promise<void> remove(RemoveContext context) override {
-    Require(control_.CheckChange());
-    Step step = control_.Begin();
-    Require(files().Remove(ToString(context.getParams().getPath()), context.getParams().getRecursive(), &step.batch));
-    return control_.Finish(std::move(step));
+    const bool recursive = context.getParams().getRecursive();
+    return Change("remove", context.getParams().getPath(), "", [&](const std::string& path, Step* step) {
+      Require(names().Check(dfs::Wish::kRemove, path, Who()));
+      Require(files().Remove(path, recursive, &step->batch));
+    });
   }
 
   kj::Promise<void> rename(RenameContext context) override {
-    Require(control_.CheckChange());
-    Step step = control_.Begin();
-    Require(files().Rename(ToString(context.getParams().getFrom()), ToString(context.getParams().getTo()), step.now,
-                           &step.batch));
-    return control_.Finish(std::move(step));
+    const std::string to = Canonical(context.getParams().getTo());
+    return Change("rename", context.getParams().getFrom(), "to " + AuditedPath(to),
+                  [&](const std::string& from, Step* step) {
+                    const dfs::Principal who = Who();
+                    Require(names().CheckRename(from, to, who));
+                    Require(files().Rename(from, to, step->now, &step->batch, who.user));
+                  });
   }
 
   kj::Promise<void> setReplication(SetReplicationContext context) override {
-    Require(control_.CheckChange());
-    Step step = control_.Begin();
-    Require(files().SetReplication(ToString(context.getParams().getPath()), context.getParams().getReplication(),
-                                   &step.batch));
-    return control_.Finish(std::move(step));
+    const std::uint32_t replication = context.getParams().getReplication();
+    return Change("setReplication", context.getParams().getPath(), "to " + std::to_string(replication),
+                  [&](const std::string& path, Step* step) {
+                    Require(names().Check(dfs::Wish::kChange, path, Who()));
+                    Require(files().SetReplication(path, replication, &step->batch));
+                  });
+  }
+
+  kj::Promise<void> setMode(SetModeContext context) override {
+    const dfs::Mode mode = context.getParams().getMode();
+    return Change("setMode", context.getParams().getPath(), "to " + OctalText(mode),
+                  [&](const std::string& path, Step* step) {
+                    Require(names().Check(dfs::Wish::kSetMode, path, Who()));
+                    Require(files().SetMode(path, mode, &step->batch));
+                  });
+  }
+
+  kj::Promise<void> setOwner(SetOwnerContext context) override {
+    const std::string owner = ToString(context.getParams().getOwner()),
+                      group = ToString(context.getParams().getGroup());
+    const auto given = [](const std::string& name) {
+      return name.empty() ? std::nullopt : std::optional<std::string_view>(name);
+    };
+    return Change("setOwner", context.getParams().getPath(), "to " + Quote(owner) + ", " + Quote(group),
+                  [&](const std::string& path, Step* step) {
+                    for (const std::string& name : {owner, group}) Require(CheckGiven(name));
+                    Require(names().CheckSetOwner(path, given(owner), given(group), Who()));
+                    Require(files().SetOwner(path, given(owner), given(group), &step->batch));
+                  });
   }
 
   kj::Promise<void> measure(MeasureContext context) override {
-    const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
+    const std::string path = Looked("measure", dfs::Wish::kMeasure, context.getParams().getPath());
     const dfs::Namespace::Usage usage = Require(names().Measure(path));
     auto out = context.getResults().initUsage();
     out.setFiles(usage.files);
@@ -124,32 +154,44 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> create(CreateContext context) override {
     const auto params = context.getParams();
-    if (!control_.jobs().IsOutput(ToString(params.getPath()))) Require(control_.CheckChange());
     dfs::CreateOptions options;
     options.replication = params.getReplication() != 0
                               ? params.getReplication()
                               : static_cast<std::uint32_t>(control_.config().default_replication);
     options.block_size = params.getBlockSize() != 0 ? params.getBlockSize() : control_.config().default_block_size;
     options.overwrite = params.getOverwrite();
+    options.mode = ModeOr(params.getMode(), dfs::kFileMode);
     options.owner = Owner(params.getOwner());
     options.writer = ToString(params.getWriter());
-    Require(CheckLength("create a file: its owner", options.owner, kLongestName));
-    Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
-    Step step = control_.Begin();
-    const dfs::FileId file = Require(files().Create(ToString(params.getPath()), options, step.now, &step.batch));
-    context.getResults().setFile(file);
-    context.getResults().setBlockSize(options.block_size);
-    context.getResults().setRenewMillis(static_cast<std::uint32_t>(control_.config().lease_limit / 4 / kMillisecond));
-    context.getResults().setLease(MakeFileLease(control_, file));
-    return control_.FinishReserved(std::move(step));
+    const std::string path = Canonical(params.getPath());
+    return Audited(*caller_, "create", AuditedPath(path), [&] {
+      if (!control_.jobs().IsOutput(path)) Require(control_.CheckChange());
+      Require(CheckLength("create a file: its owner", options.owner, kLongestName));
+      Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
+      Require(names().Check(options.overwrite ? dfs::Wish::kReplace : dfs::Wish::kCreate, path, Who()));
+      Step step = control_.Begin();
+      const dfs::FileId file = Require(files().Create(path, options, step.now, &step.batch));
+      context.getResults().setFile(file);
+      context.getResults().setBlockSize(options.block_size);
+      context.getResults().setRenewMillis(static_cast<std::uint32_t>(control_.config().lease_limit / 4 / kMillisecond));
+      context.getResults().setLease(MakeFileLease(control_, file, caller_));
+      return control_.FinishReserved(std::move(step));
+    });
   }
 
   kj::Promise<void> resume(ResumeContext context) override {
     const dfs::FileId file = context.getParams().getFile();
-    if (!names().FindOpen(file))
+    const std::optional<dfs::OpenFile> open = names().FindOpen(file);
+    if (!open)
       Require(
           NotFound("file " + std::to_string(file) + " is not being written any more; it was completed or given up"));
-    context.getResults().setLease(MakeFileLease(control_, file));
+    const dfs::Principal who = Who();
+    if (!who.superuser && open->options.owner != who.user) {
+      Require(caller_->Audited("resume", AuditedPath(open->path),
+                               Denied(Printable(who.user) + " may not write " + Quote(open->path) + ": " +
+                                      Printable(open->options.owner) + " opened it")));
+    }
+    context.getResults().setLease(MakeFileLease(control_, file, caller_));
     return kj::READY_NOW;
   }
 
@@ -203,6 +245,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
       std::string path = {};
     };
     std::vector<UnhealthyBlock> found;
+    const dfs::Principal who = Who();
     const std::uint64_t after = context.getParams().getAfter();
     files().blocks().ForEachUnhealthy([&](const dfs::Block& block, std::uint32_t live, std::uint32_t wanted) {
       if (block.id > after) found.push_back({block, live, wanted});
@@ -212,7 +255,10 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     AnswerBudget budget(std::min(asked == 0 ? kMostBlocks : asked, kMostBlocks));
     std::size_t count = 0;
     for (; count < found.size(); ++count) {
-      if (const auto owner = names().OwnerOf(found[count].block.id)) found[count].path = owner->path;
+      if (const auto owner = names().OwnerOf(found[count].block.id);
+          owner && names().Check(dfs::Wish::kLook, owner->path, who).ok()) {
+        found[count].path = owner->path;
+      }
       if (!budget.Take(kUnhealthyBytes + FieldBytes(found[count].path))) break;
     }
     context.getResults().setMore(count < found.size());
@@ -229,7 +275,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> verify(VerifyContext context) override {
     context.allowCancellation();
     const auto params = context.getParams();
-    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::string path = Looked("verify", dfs::Wish::kRead, params.getPath());
     const std::uint32_t first = params.getFirstBlock();
     const std::vector<FileSystem::Located> blocks = Require(control_.files().Locate(path, first, kMostVerified + 1));
     const auto checks = std::make_shared<std::vector<ReplicaCheck>>();
@@ -341,6 +387,38 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   FileSystem& files() { return control_.files(); }
   const dfs::Namespace& names() { return control_.files().names(); }
+
+  [[nodiscard]] static std::string Canonical(capnp::Data::Reader path) {
+    return Require(dfs::CanonicalPath(ToString(path)));
+  }
+  [[nodiscard]] dfs::Principal Who() const { return caller_->principal(); }
+  // Returns the canonical path, if the caller has the right to look at it so.
+  [[nodiscard]] std::string Looked(std::string_view call, dfs::Wish wish, capnp::Data::Reader path) {
+    std::string canonical = Canonical(path);
+    Require(caller_->AuditedLook(call, canonical, names().Check(wish, canonical, Who())));
+    return canonical;
+  }
+  // Makes a change that begins now, and writes to the audit log how that went. `how` ends its line.
+  template <class Make>
+  kj::Promise<void> Change(std::string_view call, capnp::Data::Reader at, const std::string& how, Make&& make) {
+    const std::string path = Canonical(at);
+    return Audited(*caller_, call, AuditedPath(path) + (how.empty() ? "" : " " + how), [&] {
+      Require(control_.CheckChange());
+      Step step = control_.Begin();
+      make(path, &step);
+      return control_.Finish(std::move(step));
+    });
+  }
+  // A user or group that files are given to. Without TLS users are named as the system names them.
+  [[nodiscard]] static Status CheckGiven(const std::string& name) {
+    MILLRACE_TRY(CheckLength("give files: a user or group", name, kLongestName));
+    if (Printable(name) == name && name.find_first_of(": \t") == std::string::npos) return Status::Ok();
+    return Invalid("give files: " + Quote(name) + " is no name of a user or group");
+  }
+  static dfs::Mode ModeOr(std::uint16_t mode, dfs::Mode otherwise) {
+    constexpr std::uint16_t kNotSaid = 0xffff;
+    return mode == kNotSaid ? otherwise : mode;
+  }
 
   // Returns the user whose a new file is; `said` is what the call says.
   [[nodiscard]] std::string Owner(capnp::Text::Reader said) const { return user_.empty() ? ToString(said) : user_; }

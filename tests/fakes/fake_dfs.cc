@@ -23,7 +23,9 @@ FileInfo ToInfo(const std::string& path, const FakeTree::Node& entry) {
   info.replication = entry.options.replication == 0 ? 3 : entry.options.replication;
   info.block_size = entry.options.block_size == 0 ? 64 << 20 : entry.options.block_size;
   info.modified = 1'700'000'000 * kSecond;
-  info.owner = "somebody";
+  info.owner = entry.owner;
+  info.group = entry.group;
+  info.mode = entry.mode;
   info.id = entry.id;
   return info;
 }
@@ -90,8 +92,11 @@ class FakeWriter final : public FileWriter {
   Status Close() override {
     const std::lock_guard lock(tree_->mutex);
     tree_->MakeParents(path_);
-    tree_->entries[path_] = {
-        .directory = false, .data = std::make_shared<std::string>(data_), .options = options_, .id = tree_->next_id++};
+    tree_->entries[path_] = {.directory = false,
+                             .data = std::make_shared<std::string>(data_),
+                             .options = options_,
+                             .id = tree_->next_id++,
+                             .mode = options_.mode};
     tree_->writing.erase(path_);
     open_ = false;
     return Status::Ok();
@@ -101,7 +106,10 @@ class FakeWriter final : public FileWriter {
     if (!std::exchange(open_, false)) return;
     tree_->writing.erase(path_);
     if (!synced_.empty())
-      tree_->entries[path_] = {.directory = false, .data = std::make_shared<std::string>(synced_), .options = options_};
+      tree_->entries[path_] = {.directory = false,
+                               .data = std::make_shared<std::string>(synced_),
+                               .options = options_,
+                               .mode = options_.mode};
   }
   Result<HandedOver> HandOver(const std::string& attempt) override {
     const std::lock_guard lock(tree_->mutex);
@@ -144,10 +152,11 @@ class FakeClient final : public DfsClient {
     }
     return Status::Ok();
   }
-  Status MakeDirectory(std::string_view path) override {
+  using DfsClient::MakeDirectory;
+  Status MakeDirectory(std::string_view path, Mode mode) override {
     const std::lock_guard lock(tree_->mutex);
     tree_->MakeParents(std::string(path));
-    tree_->entries.try_emplace(std::string(path), FakeTree::Node{.directory = true});
+    tree_->entries.try_emplace(std::string(path), FakeTree::Node{.directory = true, .mode = mode});
     return Status::Ok();
   }
   Status Remove(std::string_view path, bool recursive) override {
@@ -173,6 +182,20 @@ class FakeClient final : public DfsClient {
   Status SetReplication(std::string_view path, std::uint32_t replication) override {
     const std::lock_guard lock(tree_->mutex);
     tree_->entries.at(std::string(path)).options.replication = replication;
+    return Status::Ok();
+  }
+  Status SetMode(std::string_view path, Mode mode) override {
+    const std::lock_guard lock(tree_->mutex);
+    MILLRACE_TRY(tree_->on_change(std::string(path)));
+    tree_->entries.at(std::string(path)).mode = mode;
+    return Status::Ok();
+  }
+  Status SetOwner(std::string_view path, const std::string& owner, const std::string& group) override {
+    const std::lock_guard lock(tree_->mutex);
+    MILLRACE_TRY(tree_->on_change(std::string(path)));
+    FakeTree::Node& node = tree_->entries.at(std::string(path));
+    if (!owner.empty()) node.owner = owner;
+    if (!group.empty()) node.group = group;
     return Status::Ok();
   }
   Result<FileUsage> Measure(std::string_view path) override {
@@ -254,7 +277,7 @@ void FakeTree::MakeFile(const std::string& path, const std::string& data) {
 
 void FakeTree::MakeParents(const std::string& path) {
   for (std::string parent = Parent(path); parent != "/"; parent = Parent(parent)) {
-    entries.try_emplace(parent, Node{.directory = true});
+    entries.try_emplace(parent, Node{.directory = true, .mode = kDirectoryMode});
   }
 }
 

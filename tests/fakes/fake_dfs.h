@@ -21,9 +21,11 @@ struct FakeTree {
     std::shared_ptr<const std::string> data = std::make_shared<std::string>();  // shared with who reads it
     WriteOptions options = {};
     std::uint64_t id = 0;
+    Mode mode = kFileMode;
+    std::string owner = "somebody", group = {};
   };
   std::mutex mutex;
-  std::map<std::string, Node> entries{{"/", {.directory = true}}};
+  std::map<std::string, Node> entries{{"/", {.directory = true, .mode = kRootMode}}};
   std::set<std::string> writing;
   std::map<std::string, std::string> written;              // what writers handed over to attempts, by path
   std::map<std::string, std::string> attempts;             // to which attempt, by path
@@ -41,6 +43,8 @@ struct FakeTree {
   std::function<void(const std::string& path)> on_sync = [](const std::string&) {};  // after it
   std::function<Status(const std::string& path)> on_read = [](const std::string&) { return Status::Ok(); };
   std::function<void(const std::string& path)> on_create = [](const std::string&) {};
+  // Called with the lock, before a mode or owner is changed. A failure is passed on.
+  std::function<Status(const std::string& path)> on_change = [](const std::string&) { return Status::Ok(); };
 
   void MakeFile(const std::string& path, const std::string& data);
   void MakeParents(const std::string& path);  // with the lock

@@ -275,7 +275,7 @@ class RightsTest : public testing::Test {
   }
   void MakeAnns(Subjects* subjects) {
     Step step = control_->Begin();
-    MILLRACE_CHECK(control_->files().MakeDirectory("/private", "ann", step.now, &step.batch).ok(), "/private");
+    MILLRACE_CHECK(control_->files().MakeDirectory("/private", "ann", step.now, &step.batch, 0700).ok(), "/private");
     dfs::CreateOptions options;
     options.owner = "ann";
     subjects->file = control_->files().Create("/open", options, step.now, &step.batch).value();

@@ -23,9 +23,9 @@ std::unique_ptr<KeyValueStore> StoreOf(const Rows& rows) {
   return store;
 }
 
-std::string Dir(FileId id) { return EncodeDirectory(id, 1, "ann"); }
+std::string Dir(FileId id) { return EncodeDirectory({id, 1, "ann", "team", 0750}); }
 std::string FileOf(FileId id, const std::vector<Block>& blocks) {
-  return EncodeFile(id, 1, "ann", 3, kMinBlockSize, blocks);
+  return EncodeFile({id, 1, "ann", "team", 0640}, 3, kMinBlockSize, blocks);
 }
 std::string Open(std::string_view path) {
   return EncodeOpenFile({.path = path,
@@ -35,7 +35,8 @@ std::string Open(std::string_view path) {
                          .replication = 3,
                          .block_size = kMinBlockSize,
                          .overwrite = false,
-                         .orphaned = false});
+                         .orphaned = false,
+                         .mode = 0600});
 }
 
 TEST(NamespaceLoad, DirectoriesMayBeMetAfterWhatIsInThem) {
@@ -58,7 +59,7 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
   std::string bad_kind = Dir(5);
   bad_kind[1] = 7;
   std::string next_version = Dir(5);
-  next_version[0] = 3;
+  next_version[0] = 4;
   const struct {
     Rows rows;
     std::string named;
@@ -69,7 +70,7 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
       {{{"i", limit}, {EncodeEntryKey(0, "a/b"), Dir(5)}}, "f/0/\"a/b\""},
       {{{"i", limit}, {EncodeEntryKey(0, ".."), Dir(5)}}, "f/0/\"..\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), bad_kind}}, "f/0/\"a\""},
-      {{{"i", limit}, {EncodeEntryKey(0, "a"), next_version}}, "version 3"},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), next_version}}, "version 4"},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(5) + "x"}}, "f/0/\"a\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), ""}}, "f/0/\"a\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(100)}}, "never given out"},
@@ -82,6 +83,10 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
        "f/0/\"b\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(5)}, {EncodeEntryKey(0, "b"), Dir(5)}}, "two places"},
       {{{"i", limit}, {EncodeEntryKey(4, "a"), Dir(5)}}, "f/4/\"a\""},
+      {{{"i", limit}, {"f", Dir(5)}}, "not the root"},
+      {{{"i", limit}, {"f", FileOf(0, {})}}, "not the root"},
+      {{{"i", limit}, {"f", "x"}}, "\"f\""},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), EncodeDirectory({5, 1, "ann", "", 02000})}}, "a mode of 1024"},
       {{{"i", limit}, {EncodeEntryKey(5, "a"), Dir(6)}, {EncodeEntryKey(6, "b"), Dir(5)}}, "within itself"},
       {{{"i", limit}, {EncodeEntryKey(5, "a"), Dir(5)}}, "within itself"},
       {{{"i", limit}, {"o/x", Open("/f")}}, "o/x"},
@@ -130,6 +135,54 @@ TEST(NamespaceLoad, EveryCutOrChangedByteOfAValueIsRefusedOrHarmless) {
     const Status status = names.Load(*StoreOf({{"i", EncodeIdLimit(100)}, {EncodeEntryKey(0, "a"), changed}}));
     EXPECT_TRUE(status.ok() || status.code() == StatusCode::kCorrupt);
   }
+}
+
+// The bytes are those of the format before modes, written out by hand.
+TEST(NamespaceLoad, Version2IsReadWithoutGroupsAndWithTheModesOfNewEntries) {
+  using namespace std::string_literals;
+  const std::string limit = "\x02\x64\0\0\0\0\0\0\0"s;
+  const std::string directory = "\x02\0\x05\x09\0\0\0\0\0\0\0\x03"s + "ann";
+  const std::string file =
+      "\x02\x01\x06\x07\0\0\0\0\0\0\0\x03"s + "bob" + "\x02\x80\x80\x40\x01"s + "\x0b\0\0\0\0\0\0\0\x0c\x0d\0\0\0"s;
+  const std::string open = "\x02\x01\x04/a/g\x03"s + "ann" + "\x01"s + "w" + "\x08\0\0\0\0\0\0\0\x02\x80\x80\x40"s;
+  const auto store = StoreOf(
+      {{"i", limit}, {EncodeEntryKey(0, "a"), directory}, {EncodeEntryKey(5, "f"), file}, {EncodeOpenKey(7), open}});
+  Namespace names(SeededNumbers(7));
+  const Status loaded = names.Load(*store);
+  ASSERT_TRUE(loaded.ok()) << loaded.message();
+  const FileStatus a = *names.Stat("/a"), f = *names.Stat("/a/f"), root = *names.Stat("/");
+  EXPECT_EQ(a.owner + "/" + a.group + "/" + OctalText(a.mode), "ann//755");
+  EXPECT_EQ(f.owner + "/" + f.group + "/" + OctalText(f.mode), "bob//644");
+  EXPECT_EQ(root.owner + "/" + root.group + "/" + OctalText(root.mode), "//1777");
+  EXPECT_EQ(a.modified, 9);
+  EXPECT_EQ(f.length, 12u);
+  EXPECT_EQ(*names.Blocks("/a/f"), (std::vector<Block>{{11, 12, 13}}));
+  EXPECT_EQ(names.FindOpen(7)->options.mode, kFileMode);
+  EXPECT_TRUE(names.FindOpen(7)->options.overwrite);
+}
+
+// Programs from before modes refuse every version but 2, so that they lose none.
+TEST(NamespaceLoad, WhatIsWrittenIsVersion3) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  Namespace names(SeededNumbers(7));
+  WriteBatch batch;
+  std::vector<BlockId> freed;
+  ASSERT_TRUE(names.MakeDirectory("/d", "ann", 1, &batch).ok());
+  const FileId file = *names.Create("/f", {}, 1, &batch);
+  ASSERT_TRUE(names.Complete(file, {}, 1, &batch, &freed).ok());
+  ASSERT_TRUE(names.Create("/g", {}, 1, &batch).ok());
+  ASSERT_TRUE(names.SetMode("/", 0755, &batch).ok());
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+  int values = 0;
+  ASSERT_TRUE(store
+                  ->Scan("", {},
+                         [&](std::string_view key, std::string_view value) {
+                           EXPECT_EQ(value.front(), 3) << DescribeKey(key);
+                           ++values;
+                           return true;
+                         })
+                  .ok());
+  EXPECT_EQ(values, 5) << "the limit of ids, the root, a directory, a file, an open file";
 }
 
 TEST(NamespaceLoad, IdsNeverComeAgain) {

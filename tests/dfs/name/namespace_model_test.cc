@@ -22,6 +22,8 @@ struct ModelEntry {
   std::string owner = {};
   std::uint32_t replication = 0;
   std::vector<Block> blocks = {};
+  std::string group = {};
+  Mode mode = kDirectoryMode;
   bool operator==(const ModelEntry&) const = default;
 };
 
@@ -40,7 +42,7 @@ struct ModelOpen {
 };
 
 struct Model {
-  std::map<std::string, ModelEntry> tree = {{"/", {.directory = true, .owner = ""}}};
+  std::map<std::string, ModelEntry> tree = {{"/", {.directory = true, .owner = "", .mode = 01777}}};
   std::map<FileId, ModelOpen> open;
   bool operator==(const Model&) const = default;
 
@@ -54,9 +56,16 @@ struct Model {
     }
     return false;
   }
+  // Of the deepest directory that there is above the path.
+  [[nodiscard]] std::string GroupAbove(const std::string& path) const {
+    std::string up(ParentPath(path));
+    while (At(up) == nullptr) up = ParentPath(up);
+    return At(up)->group;
+  }
   void MakeParents(const std::string& path, const std::string& owner, Micros now) {
+    const std::string group = GroupAbove(path);
     for (std::string up(ParentPath(path)); up != "/"; up = ParentPath(up)) {
-      tree.try_emplace(up, ModelEntry{.directory = true, .modified = now, .owner = owner});
+      tree.try_emplace(up, ModelEntry{.directory = true, .modified = now, .owner = owner, .group = group});
     }
   }
   [[nodiscard]] StatusCode Place(const std::string& path, bool overwrite, FileId self) const {
@@ -76,7 +85,7 @@ Model Seen(const Namespace& names) {
   seen.tree.clear();
   std::vector<std::string> directories = {"/"};
   const FileStatus root = *names.Stat("/");
-  seen.tree["/"] = {.directory = root.directory, .owner = root.owner};
+  seen.tree["/"] = {.directory = root.directory, .owner = root.owner, .group = root.group, .mode = root.mode};
   while (!directories.empty()) {
     const std::string directory = directories.back();
     directories.pop_back();
@@ -86,7 +95,7 @@ Model Seen(const Namespace& names) {
       if (page.empty()) break;
       for (const FileStatus& s : page) {
         ModelEntry& entry = seen.tree[s.path];
-        entry = {s.directory, s.id, s.modified, s.owner, s.replication, {}};
+        entry = {s.directory, s.id, s.modified, s.owner, s.replication, {}, s.group, s.mode};
         if (s.directory) {
           directories.push_back(s.path);
         } else {
@@ -174,7 +183,7 @@ class Driver {
   }
 
   StatusCode Act(WriteBatch* batch) {
-    action_ = random_.Below(19);
+    action_ = random_.Below(21);
     switch (action_) {
       case 0:
         return MakeDirectory(batch);
@@ -197,6 +206,10 @@ class Driver {
         return DropBlock(batch);
       case 12:
         return Abandon(batch);
+      case 19:
+        return SetMode(batch);
+      case 20:
+        return SetOwner(batch);
       case 13:
       case 14:
       case 15:
@@ -212,11 +225,37 @@ class Driver {
     expected_ = model_.FileAbove(path)                  ? StatusCode::kInvalid
                 : there != nullptr && !there->directory ? StatusCode::kExists
                                                         : StatusCode::kOk;
+    const Mode mode = AnyMode();
     if (expected_ == StatusCode::kOk && there == nullptr) {
+      const std::string group = model_.GroupAbove(path);
       model_.MakeParents(path, "ann", now_);
-      model_.tree[path] = {.directory = true, .modified = now_, .owner = "ann"};
+      model_.tree[path] = {.directory = true, .modified = now_, .owner = "ann", .group = group, .mode = mode};
     }
-    return names_->MakeDirectory(path, "ann", now_, batch).code();
+    return names_->MakeDirectory(path, "ann", now_, batch, mode).code();
+  }
+
+  Mode AnyMode() { return static_cast<Mode>(random_.Below(01000) | (random_.Below(4) == 0 ? 01000 : 0)); }
+
+  StatusCode SetMode(WriteBatch* batch) {
+    const std::string path = random_.Below(10) == 0 ? "/" : RandomPath();
+    const Mode mode = random_.Below(10) == 0 ? 04000 : AnyMode();
+    expected_ = model_.At(path) == nullptr ? StatusCode::kNotFound
+                : mode == 04000            ? StatusCode::kInvalid
+                                           : StatusCode::kOk;
+    if (expected_ == StatusCode::kOk) model_.tree[path].mode = mode;
+    return names_->SetMode(path, mode, batch).code();
+  }
+
+  StatusCode SetOwner(WriteBatch* batch) {
+    const std::string path = random_.Below(10) == 0 ? "/" : RandomPath();
+    const std::uint64_t which = random_.Below(3);
+    expected_ = model_.At(path) == nullptr ? StatusCode::kNotFound : StatusCode::kOk;
+    if (expected_ == StatusCode::kOk && which != 0) model_.tree[path].owner = "carl";
+    if (expected_ == StatusCode::kOk && which != 1) model_.tree[path].group = "g" + std::to_string(now_ % 3);
+    const std::string group = "g" + std::to_string(now_ % 3);
+    const auto owner_given = which != 0 ? std::optional<std::string_view>("carl") : std::nullopt;
+    const auto group_given = which != 1 ? std::optional<std::string_view>(group) : std::nullopt;
+    return names_->SetOwner(path, owner_given, group_given, batch).code();
   }
 
   StatusCode Remove(WriteBatch* batch) {
@@ -250,20 +289,21 @@ class Driver {
       target = (to == "/" ? "" : to) + "/" + std::string(BaseName(from));
     }
     const ModelEntry* moved = model_.At(from);
+    const std::string maker = random_.Below(2) == 0 ? "" : "dora";
     expected_ = moved == nullptr                             ? StatusCode::kNotFound
                 : moved->directory && IsWithin(target, from) ? StatusCode::kInvalid
                 : model_.FileAbove(target)                   ? StatusCode::kInvalid
                 : model_.At(target) != nullptr               ? StatusCode::kExists
                                                              : StatusCode::kOk;
     if (expected_ == StatusCode::kOk) {
-      model_.MakeParents(target, moved->owner, now_);
+      model_.MakeParents(target, maker.empty() ? moved->owner : maker, now_);
       std::map<std::string, ModelEntry> rest;
       for (auto& [p, entry] : model_.tree) {
         rest[IsWithin(p, from) ? target + p.substr(from.size()) : p] = std::move(entry);
       }
       model_.tree = std::move(rest);
     }
-    return names_->Rename(from, to, now_, batch).code();
+    return names_->Rename(from, to, now_, batch, maker).code();
   }
 
   StatusCode SetReplication(WriteBatch* batch) {
@@ -281,6 +321,7 @@ class Driver {
     const std::string path = RandomPath();
     const CreateOptions options{.replication = static_cast<std::uint32_t>(1 + random_.Below(4)),
                                 .overwrite = random_.Below(2) == 0,
+                                .mode = AnyMode(),
                                 .owner = random_.Below(2) == 0 ? "ann" : "bob"};
     expected_ = model_.Place(path, options.overwrite, 0);
     const Result<FileId> id = names_->Create(path, options, now_, batch);
@@ -288,6 +329,7 @@ class Driver {
     EXPECT_TRUE(ids_.insert(*id).second) << "id " << *id << " came again";
     model_.open[*id] = {path, options.overwrite, false, options.replication, {}};
     owners_[*id] = options.owner;
+    modes_[*id] = options.mode;
     return StatusCode::kOk;
   }
 
@@ -381,8 +423,9 @@ class Driver {
       }
     }
     for (const Block& b : model_.tree[path].blocks) expected_freed_.push_back(b.id);
+    const std::string group = model_.GroupAbove(path);
     model_.MakeParents(path, owners_[file], now_);
-    model_.tree[path] = {false, file, now_, owners_[file], was.replication, blocks};
+    model_.tree[path] = {false, file, now_, owners_[file], was.replication, blocks, group, modes_[file]};
     model_.open.erase(file);
   }
 
@@ -423,6 +466,7 @@ class Driver {
   std::vector<BlockId> freed_, expected_freed_;
   std::set<std::uint64_t> ids_;
   std::map<FileId, std::string> owners_;
+  std::map<FileId, Mode> modes_;
 };
 
 TEST(NamespaceModel, BehavesAsAMapOfPaths) {

@@ -85,6 +85,74 @@ TEST_F(NamespaceTest, MakesDirectoriesWithParents) {
   ExpectFails(StatusCode::kInvalid, [&] { return names_.MakeDirectory("/f/x/y", "ann", 9, &batch_); });
 }
 
+TEST_F(NamespaceTest, WhatIsMadeIsItsMakersAndHasTheGroupOfItsDirectory) {
+  ASSERT_TRUE(names_.MakeDirectory("/team", "ann", 9, &batch_, 01770).ok());
+  ASSERT_TRUE(names_.SetOwner("/team", std::nullopt, "analysts", &batch_).ok());
+  ASSERT_TRUE(names_.MakeDirectory("/team/a/b", "bob", 9, &batch_, 0700).ok());
+  CreateOptions options = Options();
+  options.mode = 0600;
+  const FileId file = *names_.Create("/team/c/f", options, 9, &batch_);
+  ASSERT_TRUE(names_.Complete(file, {}, 9, &batch_, &freed_).ok());
+  const auto who = [&](std::string_view path) {
+    const FileStatus status = *names_.Stat(path);
+    return status.owner + " " + status.group + " " + OctalText(status.mode);
+  };
+  EXPECT_EQ(who("/"), "  1777");
+  EXPECT_EQ(who("/team"), "ann analysts 1770");
+  EXPECT_EQ(who("/team/a"), "bob analysts 755") << "made on the way";
+  EXPECT_EQ(who("/team/a/b"), "bob analysts 700");
+  EXPECT_EQ(who("/team/c"), "ann analysts 755");
+  EXPECT_EQ(who("/team/c/f"), "ann analysts 600");
+  // A rename changes nothing of what is renamed; its new parents are the renamer's.
+  ASSERT_TRUE(names_.Rename("/team/a/b", "/other/place", 9, &batch_, "carl").ok());
+  EXPECT_EQ(who("/other/place"), "bob analysts 700");
+  EXPECT_EQ(who("/other"), "carl  755");
+  // Replacing a file makes a new one.
+  options.owner = "bob";
+  options.overwrite = true;
+  options.mode = kFileMode;
+  const FileId again = *names_.Create("/team/c/f", options, 9, &batch_);
+  ASSERT_TRUE(names_.Complete(again, {}, 9, &batch_, &freed_).ok());
+  EXPECT_EQ(who("/team/c/f"), "bob analysts 644");
+}
+
+TEST_F(NamespaceTest, ModesAndOwnersAreSetAndOfThePossibleOnes) {
+  Write("/d/f", {});
+  ASSERT_TRUE(names_.SetMode("/d/f", 0, &batch_).ok());
+  EXPECT_EQ(names_.Stat("/d/f")->mode, 0);
+  ASSERT_TRUE(names_.SetMode("/d/f", kAllModeBits, &batch_).ok());
+  EXPECT_EQ(names_.Stat("/d/f")->mode, 01777);
+  ASSERT_TRUE(names_.SetOwner("/d", "bob", "team", &batch_).ok());
+  ASSERT_TRUE(names_.SetOwner("/d", std::nullopt, "", &batch_).ok());
+  EXPECT_EQ(names_.Stat("/d")->owner, "bob");
+  EXPECT_EQ(names_.Stat("/d")->group, "");
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.SetMode("/d/f", 04755, &batch_); });
+  ExpectFails(StatusCode::kNotFound, [&] { return names_.SetMode("/none", 0755, &batch_); });
+  ExpectFails(StatusCode::kNotFound, [&] { return names_.SetOwner("/none", "ann", std::nullopt, &batch_); });
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.MakeDirectory("/x", "ann", 9, &batch_, 010000); });
+  CreateOptions options = Options();
+  options.mode = 010000;
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.Create("/x", options, 9, &batch_).status(); });
+}
+
+TEST_F(NamespaceTest, WhatWasSyncedIsKeptOnlyIfItsWriterMayStillWriteThere) {
+  const Principal ann{.user = "ann", .groups = {}, .superuser = false};
+  for (const Mode mode : {Mode{0777}, Mode{0755}}) {
+    ASSERT_TRUE(names_.MakeDirectory("/shared", "bob", 9, &batch_, 0777).ok());
+    const FileId file = *names_.Create("/shared/f", Options(), 9, &batch_);
+    const std::vector<Block> blocks = AddBlocks(file, {7});
+    ASSERT_TRUE(names_.Sync(file, 0, blocks, &batch_).ok());
+    ASSERT_TRUE(names_.SetMode("/shared", mode, &batch_).ok());
+    EXPECT_EQ(names_.CheckWriter(file, ann).code(), mode == 0777 ? StatusCode::kOk : StatusCode::kDenied);
+    const Result<Namespace::Abandoned> abandoned = names_.Abandon(file, 9, &batch_, &freed_, ann);
+    ASSERT_TRUE(abandoned.ok());
+    EXPECT_EQ(abandoned->kept, mode == 0777);
+    EXPECT_EQ(names_.Stat("/shared/f").ok(), mode == 0777);
+    if (!abandoned->kept) EXPECT_THAT(abandoned->not_kept, HasSubstr("ann may not write in"));
+    ASSERT_TRUE(names_.Remove("/shared", true, &batch_, &freed_).ok());
+  }
+}
+
 TEST(BlockNumbersTest, AreThoseOfTheSourceButNeither0NorInUse) {
   std::vector<std::uint64_t> source = {0, 9, 9, 5, 0, 9, 5, ~std::uint64_t{0}, 7};
   Namespace names([&, next = std::size_t{0}]() mutable { return source.at(next++); });

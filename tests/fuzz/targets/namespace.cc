@@ -5,12 +5,12 @@
 using namespace millrace;
 
 std::vector<std::string> millrace::fuzz::Seeds() {
-  const dfs::StoredOpenFile open{"/a/b", "me", "writer", 17, 3, 1 << 20, true, false};
+  const dfs::StoredOpenFile open{"/a/b", "me", "writer", 17, 3, 1 << 20, true, false, 0640};
   return {std::string(1, 0) + dfs::EncodeEntryKey(7, "name"),
           std::string(1, 1) + dfs::EncodeOpenKey(7),
           std::string(1, 1) + dfs::EncodeOpenBlockKey(7, 9),
-          std::string(1, 2) + dfs::EncodeDirectory(7, 123456, "me"),
-          std::string(1, 2) + dfs::EncodeFile(7, 123456, "me", 3, 1 << 20, {{1, 100}, {2, 50}}),
+          std::string(1, 2) + dfs::EncodeDirectory({7, 123456, "me", "us", 01777}),
+          std::string(1, 2) + dfs::EncodeFile({7, 123456, "me", "us", 0640}, 3, 1 << 20, {{1, 100}, {2, 50}}),
           std::string(1, 3) + dfs::EncodeOpenFile(open),
           std::string(1, 4) + dfs::EncodeIdLimit(1000),
           std::string(1, 5) + dfs::EncodeSynced({2, 1 << 20, 0xfeedf00d})};
@@ -39,8 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::RoundTrip(
           bytes, dfs::DecodeEntry,
           [](const dfs::StoredEntry& e) {
-            return e.directory ? dfs::EncodeDirectory(e.id, e.modified, e.owner)
-                               : dfs::EncodeFile(e.id, e.modified, e.owner, e.replication, e.block_size, e.blocks);
+            return e.directory ? dfs::EncodeDirectory(e.node)
+                               : dfs::EncodeFile(e.node, e.replication, e.block_size, e.blocks);
           },
           "an entry");
       break;
