@@ -107,7 +107,7 @@ const std::map<std::string, Ask>& Asks() {
   const Ask resume = [](DynamicStruct::Builder in, const Subjects& of) { in.set("file", of.file); };
   const Ask node = [](DynamicStruct::Builder in, const Subjects&) { in.set("node", 1); };
   const Ask hand_over = [](DynamicStruct::Builder in, const Subjects& of) {
-    in.set("attempt", ("job" + std::to_string(of.job) + "-m0-0").c_str());
+    in.set("attempt", ("job" + std::to_string(of.job) + ".m.0.0").c_str());
   };
   static const std::map<std::string, Ask> asks = {
       {"NameProvider.names", nothing},
@@ -232,19 +232,22 @@ class RightsTest : public testing::Test {
     auto names = asking.send().wait(io_.waitScope).getService();
     Reach(&peer, names);
     if (identity.role == Role::kClient) Reach(&peer, master.jobsRequest().send().wait(io_.waitScope).getService());
-    if (identity.role == Role::kClient || identity.role == Role::kTask) {
-      auto create = names.createRequest();
-      create.setPath(Path(("/of " + common_name).c_str()));
-      Reach(&peer, create.send().wait(io_.waitScope).getLease());
-    }
+    if (identity.role == Role::kClient || identity.role == Role::kTask) TakeLease(&peer, "/of " + common_name);
     if (identity.role == Role::kWorker) Reach(&peer, Register(master));
     return peer;
   }
   template <class Interface>
   static void Reach(Peer* peer, Interface client) {
     const auto schema = capnp::Schema::from<typename Interface::Calls>();
-    peer->reached.emplace(schema.getProto().getId(), client);
-    for (const auto base : schema.getSuperclasses()) peer->reached.emplace(base.getProto().getId(), client);
+    peer->reached.insert_or_assign(schema.getProto().getId(), client);
+    for (const auto base : schema.getSuperclasses()) peer->reached.insert_or_assign(base.getProto().getId(), client);
+  }
+  // Begins to write a file of the peer's own.
+  void TakeLease(Peer* peer, const std::string& path) {
+    const auto names = capnp::Schema::from<dfs::wire::NameService>();
+    auto create = peer->reached.at(names.getProto().getId()).castAs<dfs::wire::NameService>().createRequest();
+    create.setPath(Path(path.c_str()));
+    Reach(peer, create.send().wait(io_.waitScope).getLease());
   }
   wire::WorkerSession::Client Register(wire::Master::Client master) {
     auto request = master.registerRequest();
@@ -317,7 +320,7 @@ class RightsTest : public testing::Test {
 };
 
 // The rules once more, apart from the code that enforces them: who of these may make a call whose role is right.
-bool HasRight(Besides right, const std::string& caller, bool modes) {
+bool HasRight(Besides right, const std::string& caller) {
   const bool administrator = caller == "client:admin";
   const bool of_ann = caller == "client:ann" || caller == "task:ann";
   switch (right) {
@@ -327,9 +330,9 @@ bool HasRight(Besides right, const std::string& caller, bool modes) {
     case Besides::kAdministrator:
       return administrator;
     case Besides::kPath:
-      return !modes || administrator || of_ann || caller == "worker:w1";
+      return administrator || of_ann || caller == "worker:w1";
     case Besides::kLease:
-      return !modes || administrator || of_ann;
+      return administrator || of_ann;
     case Besides::kSubmit:
     case Besides::kJob:
       return administrator || of_ann || caller == "client:carl";
@@ -339,11 +342,16 @@ bool HasRight(Besides right, const std::string& caller, bool modes) {
   return false;
 }
 
+// A lease that somebody holds is his own, and what is asked by it is allowed; but a file is handed over to a job of its
+// owner alone, and here it is to Ann's.
+Besides BesidesOf(const std::string& call, const CallRights::Right& right) {
+  if (call == "FileLease.handOver") return Besides::kOwnJob;
+  return call.starts_with("FileLease.") ? Besides::kSession : right.besides;
+}
+
 TEST_F(RightsTest, EveryCallIsRefusedOrAllowedAsTheTableSays) {
   const CallRights rights;
   const SchemaWalk walk(capnp::Schema::from<wire::Master>(), SchemaWalk::Through::kResults);
-  const capnp::InterfaceSchema names = capnp::Schema::from<dfs::wire::NameService>();
-  const bool modes = names.findMethodByName("setMode") != nullptr;
   Subjects subjects;
   MakeAnns(&subjects);
   std::size_t made = 0, refused = 0;
@@ -358,10 +366,9 @@ TEST_F(RightsTest, EveryCallIsRefusedOrAllowedAsTheTableSays) {
         EXPECT_FALSE(has_role) << call.name << " is not reached by " << caller;
         continue;
       }
-      // A lease that it holds is its own; the one that it asks to resume is Ann's.
-      const Besides besides = call.name.starts_with("FileLease.") ? Besides::kSession : right.besides;
-      const bool allowed = has_role && HasRight(besides, caller, modes);
+      const bool allowed = has_role && HasRight(BesidesOf(call.name, right), caller);
       Prepare(&subjects);
+      if (call.name.starts_with("FileLease.")) TakeLease(&peer, "/own" + std::to_string(subjects.number));
       const Status outcome = Make(peer, call, subjects);
       ++made;
       if (outcome.code() == StatusCode::kDenied) ++refused;
