@@ -108,7 +108,7 @@ TEST(SimulatedClusterTest, AFileThatWasHandedOverCannotBeSynced) {
   SimulatedCluster cluster({.workers = 1});
   const Result<dfs::FileId> file = Create(cluster.control(), "/f");
   ASSERT_TRUE(file.ok()) << file.status().message();
-  dfs::wire::FileLease::Client lease = master::MakeFileLease(cluster.control(), *file);
+  dfs::wire::FileLease::Client lease = master::MakeFileLease(cluster.control(), *file, cluster.control().MakeCaller());
   const auto sync = [&] {
     std::string answer = "none";
     auto call = lease.syncRequest()
