@@ -68,10 +68,10 @@ class RightsTest(unittest.TestCase):
 
     def test_a_job_is_its_owner_s(self):
         job = self.start_long_job()
-        for what, words in (("kill", ("job", "kill", job)), ("change the priority of", ("job", "priority", job, "HIGH")), ("read the logs of", ("job", "logs", job))):
+        for what, words in (("kill", ("job", "kill", job)), ("change the priority of", ("job", "priority", job, "HIGH")), ("read the logs of", ("job", "logs", job, "m.0.0"))):
             err = self.by("bob", *words, status=1)
             self.assertIn(f"client:bob may not {what} {job}: it is ann's; ask its owner, those who administer its pool \"production\" (@ops) or an administrator (admin)", err)
-        self.assertEqual(self.job(job)["state"], "running", "bob may look, and nothing has become of his tries")
+        self.assertIn(self.job(job)["state"], ("waiting", "running"), "bob may look, and nothing has become of his tries")
         self.by("ann", "job", "priority", job, "HIGH")
         self.by("ann", "job", "kill", job)
         self.assertEqual(self.job(job)["reason"], "killed on request by ann")
@@ -95,7 +95,7 @@ class RightsTest(unittest.TestCase):
     def test_the_cluster_is_for_administrators(self):
         for words in (("node", "decommission", "1", "--force"), ("scheduler", "set", "fair"), ("master", "backup", self.cluster.path("backup")), ("fs", "balance")):
             self.assertIn("that is for administrators (admin)", self.by("ann", *words, status=1))
-        self.assertEqual(json.loads(self.by("ann", "node", "list", "--json"))[0]["state"], "live")
+        self.assertEqual(json.loads(self.by("ann", "node", "list", "--json"))[0]["state"], "alive")
         self.by("admin", "scheduler", "set", "fair")
         self.by("admin", "master", "backup", self.cluster.path("backup"))
         audit = self.audit()
