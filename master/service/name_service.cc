@@ -83,7 +83,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> makeDirectory(MakeDirectoryContext context) override {
     const auto params = context.getParams();
     const dfs::Mode mode = ModeOr(params.getMode(), dfs::kDirectoryMode);
-    return Change("makeDirectory", params.getPath(), OctalText(mode), [&](const std::string& path, Step* step) {
+    return Change("makeDirectory", params.getPath(), dfs::OctalText(mode), [&](const std::string& path, Step* step) {
       Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
       Require(names().Check(dfs::Wish::kMakeDirectory, path, Who()));
       Require(files().MakeDirectory(path, Owner(params.getOwner()), step->now, &step->batch, mode));
@@ -119,7 +119,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> setMode(SetModeContext context) override {
     const dfs::Mode mode = context.getParams().getMode();
-    return Change("setMode", context.getParams().getPath(), "to " + OctalText(mode),
+    return Change("setMode", context.getParams().getPath(), "to " + dfs::OctalText(mode),
                   [&](const std::string& path, Step* step) {
                     Require(names().Check(dfs::Wish::kSetMode, path, Who()));
                     Require(files().SetMode(path, mode, &step->batch));
