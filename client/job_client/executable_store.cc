@@ -1,15 +1,14 @@
 #include "client/job_client/executable_store.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/tls/sha256.h"
 #include "dfs/wire/path.h"
 
 namespace millrace::job {
@@ -17,21 +16,6 @@ namespace {
 
 constexpr std::uint64_t kLeastBlock = std::uint64_t{1} << 20;  // what the file system takes
 constexpr std::uint64_t kMostBlock = std::uint64_t{64} << 20;
-
-Result<std::string> Sha256Hex(std::string_view bytes) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-  unsigned size = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
-    return Internal("OpenSSL offers no SHA-256");
-  }
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string hex;
-  for (unsigned i = 0; i < size; ++i) {
-    hex += kHex[digest[i] >> 4];
-    hex += kHex[digest[i] & 15];
-  }
-  return hex;
-}
 
 Status Upload(dfs::DfsClient& files, const std::string& path, std::string_view bytes) {
   // A worker must have a whole block free for it, so the block is no larger than needed.
@@ -58,7 +42,7 @@ Result<StoredExecutable> StoreExecutable(dfs::DfsClient& files, const std::strin
   MILLRACE_ASSIGN(const Fd fd, OpenFile(executable, O_RDONLY));
   MILLRACE_ASSIGN(const std::uint64_t size, FileSize(fd.get(), executable));
   MILLRACE_ASSIGN(const MappedFile mapped, MappedFile::Map(fd.get(), 0, size, executable));
-  MILLRACE_ASSIGN(const std::string name, Sha256Hex(mapped.bytes()));
+  const std::string name = tls::Sha256Hex(mapped.bytes());
   StoredExecutable stored{std::string(dfs::kExecutablesDirectory) + "/" + name, size, Crc32c(mapped.bytes())};
   const Result<dfs::FileInfo> present = files.Stat(stored.path);
   if (present.ok() && !present->directory && present->length == size) return stored;

@@ -284,12 +284,18 @@ void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskRe
   TrackedJob* job = jobs_.Find(attempt.task.job);
   const bool may_commit = job != nullptr && jobs_.NodeOf(attempt) == node && engine_.MayCommit(attempt);
   if (!may_commit) {
-    for (const AttemptOutput& output : outputs)
-      (void)files_.Abandon(output.file, step->now, &step->batch);  // a late report; the file may be gone already
+    for (const AttemptOutput& output : outputs) {
+      // A late report; the file may be gone already.
+      if (CheckOwnFile(job, output).ok()) (void)files_.Abandon(output.file, step->now, &step->batch);
+    }
     const WorkerDoes then = worker::Settle(Claim::kDone, BeliefOf(node, attempt, jobs_, engine_)).worker;
     if (then == WorkerDoes::kDrop) step->kills.push_back({node, attempt, "the master does not want it any more"});
     if (then == WorkerDoes::kForgetJob) step->forgets.push_back({node, attempt.task.job});
     return;
+  }
+  for (const AttemptOutput& output : outputs) {
+    const Status own = CheckOwnFile(job, output);
+    if (!own.ok()) return AttemptFailed(node, attempt, false, own.Within("commit").message(), step);
   }
   std::vector<FileSystem::Completion> files;
   for (const AttemptOutput& output : outputs)
@@ -312,6 +318,15 @@ void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskRe
     NoteTransfer(node, job->splits.at(attempt.task.index), RemoteReadRate(report), step);
   }
   Apply(succeeded, attempt.task.job, step);
+}
+
+// What a worker reports of a file is what the task said.
+Status JobTracker::CheckOwnFile(const TrackedJob* job, const AttemptOutput& output) const {
+  const std::optional<dfs::OpenFile> open = files_.names().FindOpen(output.file);
+  if (!open || open->options.owner.empty()) return Status::Ok();
+  if (job != nullptr && open->options.owner == job->record.request.owner) return Status::Ok();
+  return Denied("file " + std::to_string(output.file) + " is written by " + Printable(open->options.owner) +
+                ", not by the job's owner");
 }
 
 void JobTracker::AttemptFailed(NodeId node, const AttemptId& attempt, bool lost, const std::string& said, Step* step,
@@ -592,7 +607,11 @@ void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
     }
   }
   if (record.outcome->outcome != sched::JobOutcome::kSucceeded) {
-    const Status removed = files_.Remove(record.request.output, true, &step->batch);
+    // The directory may have been moved away and another have come there.
+    const Result<dfs::FileStatus> output = files_.names().Stat(record.request.output);
+    const Status removed = output.ok() && output->owner != record.request.owner
+                               ? Denied("it is " + Printable(output->owner) + "'s, not the job's owner's")
+                               : files_.Remove(record.request.output, true, &step->batch);
     if (!removed.ok() && removed.code() != StatusCode::kNotFound)
       log_->warn("{}: output of a failed job stays: {}", ToText(end.job), removed.message());
   }

@@ -188,6 +188,8 @@ class JobTracker {
 
  private:
   [[nodiscard]] Status CheckRights(const JobRequest& request, const dfs::Principal& who) const;
+  // kDenied for an open file that is not the job's owner's.
+  [[nodiscard]] Status CheckOwnFile(const TrackedJob* job, const AttemptOutput& output) const;
   // Lets the engine apply the event, records it as the job's, and carries the effects into the step. Returns false,
   // and changes nothing, if the engine refused.
   bool Apply(const sched::Event& event, JobId job, Step* step);

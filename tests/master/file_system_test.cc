@@ -54,6 +54,22 @@ class FileSystemTest : public testing::Test {
   NodeId other_;
 };
 
+TEST_F(FileSystemTest, ADirectoryThatIsKeptIsNobodysAndHasItsModeWhateverItHad) {
+  ASSERT_TRUE(files_->KeepDirectory("/x/y", 01777, 1, &batch_).ok());
+  const auto who = [&] {
+    const dfs::FileStatus status = *files_->names().Stat("/x/y");
+    return status.owner + " " + dfs::OctalText(status.mode);
+  };
+  EXPECT_EQ(who(), " 1777");
+  batch_ = {};
+  ASSERT_TRUE(files_->KeepDirectory("/x/y", 01777, 1, &batch_).ok());
+  EXPECT_TRUE(batch_.empty()) << "nothing was to do";
+  ASSERT_TRUE(files_->SetOwner("/x/y", "ann", std::nullopt, &batch_).ok());
+  ASSERT_TRUE(files_->SetMode("/x/y", 0755, &batch_).ok());
+  ASSERT_TRUE(files_->KeepDirectory("/x/y", 01777, 1, &batch_).ok());
+  EXPECT_EQ(who(), " 1777");
+}
+
 TEST_F(FileSystemTest, CompleteNamesOnlyNodesThatTheBlockWasGivenOutWith) {
   for (const std::vector<NodeId>& nodes : {std::vector<NodeId>{}, {77_n}, {block_.targets[0], 77_n}, {other_}}) {
     EXPECT_EQ(Complete(nodes).code(), StatusCode::kInvalid);

@@ -79,6 +79,59 @@ TEST_F(JobTrackerTest, AReportFromTheWrongNodeChangesNothing) {
   EXPECT_THAT(launches, IsEmpty());
 }
 
+TEST_F(JobTrackerTest, WhatTheUserMayNotReadOrWriteIsRefusedBeforeAnythingRuns) {
+  const NodeId node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  AddFile("/jobs/program", 1, {node});
+  const dfs::Principal eve{.user = "eve", .groups = {}, .superuser = false};
+  Step step = At();
+  JobRequest request = Request("/mine/out", 1);
+  request.executable = "/jobs/program";
+  const auto submit = [&] { return jobs->Submit(request, &step, eve); };
+  for (const char* closed : {"/in/text", "/in", "/jobs/program", "/jobs", "/"}) {
+    const dfs::Mode before = files->names().Stat(closed)->mode;
+    ASSERT_TRUE(files->SetMode(closed, closed == std::string("/") ? 0555 : 0700, &step.batch).ok());
+    step.batch = {};
+    const Result<JobId> refused = submit();
+    EXPECT_EQ(refused.status().code(), StatusCode::kDenied) << closed;
+    EXPECT_THAT(refused.status().message(), HasSubstr(closed));
+    EXPECT_TRUE(step.batch.empty());
+    EXPECT_FALSE(Exists("/mine"));
+    ASSERT_TRUE(files->SetMode(closed, before, &step.batch).ok());
+  }
+  EXPECT_TRUE(submit().ok());
+  EXPECT_EQ(files->names().Stat("/mine/out")->owner, "tester");
+  EXPECT_TRUE(launches.empty());
+}
+
+TEST_F(JobTrackerTest, AnAttemptCommitsAndGivesUpNobodyElsesFiles) {
+  const NodeId node = AddWorker("a", 2, 1);
+  AddFile("/in/text", 1, {node});
+  Submit(Request("/out", 0));
+  Step step = At();
+  const dfs::FileId file = *files->Create("/anns", {.owner = "ann"}, step.now, &step.batch);
+  Finish(std::move(step));
+  const LaunchOrder launch = launches.at(0);
+  DoneWith(launch, {{file, "part-m-00000", {}}});
+  EXPECT_FALSE(Exists("/out/part-m-00000"));
+  EXPECT_TRUE(files->names().FindOpen(file)) << "Ann goes on writing";
+  EXPECT_EQ(jobs->Attempts(launch.attempt.task.job)->at(0).state, AttemptState::kFailed);
+  DoneWith(launch, {{file, "part-m-00000", {}}});  // a late report
+  EXPECT_TRUE(files->names().FindOpen(file));
+}
+
+TEST_F(JobTrackerTest, AFailedJobRemovesItsOwnersOutputAlone) {
+  const NodeId node = AddWorker("a", 2, 1);
+  AddFile("/in/text", 1, {node});
+  const JobId job = Submit(Request("/out", 0));
+  Step step = At();
+  ASSERT_TRUE(files->Rename("/out", "/away", step.now, &step.batch).ok());
+  ASSERT_TRUE(files->MakeDirectory("/out", "ann", step.now, &step.batch).ok());
+  ASSERT_TRUE(jobs->Kill(job, "test", &step).ok());
+  Finish(std::move(step));
+  EXPECT_TRUE(Exists("/out")) << "it is Ann's by now";
+}
+
 TEST_F(JobTrackerTest, ExistingOutputAndMissingInputAreRefusedAndLeaveNothing) {
   const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});

@@ -107,6 +107,45 @@ TEST_F(SplitsTest, EmptyFilesGiveASplitOnlyWhole) {
   EXPECT_THAT(Names({"/d"}, {{SplitBy::kFile}}), ElementsAre("empty@0+0"));
 }
 
+TEST_F(SplitsTest, AllOfTheInputMustBeOpenToItsReader) {
+  for (const char* path : {"/d/a", "/d/e/b", "/d/_logs/c"}) AddFile(path, 1, {1_n});
+  const dfs::Principal eve{.user = "eve", .groups = {}, .superuser = false};
+  Step step = At();
+  const auto set = [&](const char* path, dfs::Mode mode) { ASSERT_TRUE(files->SetMode(path, mode, &step.batch).ok()); };
+  const auto read = [&](const char* input) {
+    return ComputeSplits(files->names(), {input}, {{SplitBy::kBlock}}, eve).status();
+  };
+  const char* const kInputs[] = {"/d", "/d/*", "/d/e", "/d/e/b", "/d/e/?", "/d/?/b"};
+  set("/d/_logs", 0700);
+  set("/d/_logs/c", 0600);
+  for (const char* input : kInputs) EXPECT_TRUE(read(input).ok()) << input << ": what is left out is not looked at";
+  const struct {
+    const char* path;
+    dfs::Mode mode;
+    std::vector<bool> denied;  // of each input
+    const char* says;
+  } table[] = {
+      {"/d/e/b", 0600, {true, true, true, true, true, true}, "eve may not read \"/d/e/b\""},
+      {"/d/e", 0711, {true, true, true, false, true, false}, "eve may not list \"/d/e\""},
+      {"/d/e", 0700, {true, true, true, true, true, true}, "\"/d/e\""},
+      {"/d/e", 0744, {true, true, true, true, true, true}, "\"/d/e\""},
+      {"/d", 0711, {true, true, false, false, false, true}, "eve may not list \"/d\""},
+      {"/d", 0700, {true, true, true, true, true, true}, "\"/d\""},
+  };
+  for (const auto& row : table) {
+    const dfs::Mode before = files->names().Stat(row.path)->mode;
+    set(row.path, row.mode);
+    for (std::size_t i = 0; i < std::size(kInputs); ++i) {
+      const Status status = read(kInputs[i]);
+      EXPECT_EQ(status.code(), row.denied[i] ? StatusCode::kDenied : StatusCode::kOk)
+          << kInputs[i] << " with " << row.path << " " << dfs::OctalText(row.mode) << ": " << status.message();
+      if (row.denied[i]) EXPECT_THAT(status.message(), ::testing::HasSubstr(row.says));
+    }
+    EXPECT_TRUE(ComputeSplits(files->names(), {"/d"}, {{SplitBy::kBlock}}).ok()) << "everybody";
+    set(row.path, before);
+  }
+}
+
 TEST_F(SplitsTest, NumbersAreSpreadOverTheMaps) {
   for (const std::uint64_t records :
        {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{9}, std::uint64_t{11}, ~std::uint64_t{0}}) {

@@ -115,6 +115,18 @@ TEST_F(DfsClientTest, ACallToAMasterThatStaysAwayTimesOut) {
   EXPECT_THAT(failed.message(), HasSubstr("/a"));
 }
 
+TEST_F(DfsClientTest, ModesAndOwnersAreAskedFor) {
+  Ok(client_->MakeDirectory("/d"));
+  Ok(client_->MakeDirectory("/e", 01770));
+  Ok(client_->SetMode("/d", 0640));
+  Ok(client_->SetOwner("/d", "ann", ""));
+  Ok(client_->SetOwner("/d", "", "team"));
+  for (const char* call :
+       {"makeDirectory /d 755", "makeDirectory /e 1770", "setMode /d 640", "setOwner /d ann:", "setOwner /d :team"}) {
+    EXPECT_TRUE(master_.WasCalled(call)) << call;
+  }
+}
+
 TEST_F(DfsClientTest, OthersMayUseTheConnection) {
   Ok(client_->Call("use the bootstrap", [](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
     auto names = bootstrap.castAs<wire::NameProvider>().namesRequest().send().getService();
@@ -225,7 +237,7 @@ TEST_F(OtherClusterTest, ACallAfterAReconnectionToAnotherClusterIsNotMade) {
   WriteFile("/a", "1");
   ServeOther();
   ExpectRefused(client_->MakeDirectory("/d"));
-  EXPECT_FALSE(master_.WasCalled("makeDirectory /d"));
+  EXPECT_FALSE(master_.WasCalled("makeDirectory /d 755"));
 }
 
 TEST_F(OtherClusterTest, AFileIsNotTakenUpAgainInAnotherCluster) {

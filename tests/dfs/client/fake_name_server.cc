@@ -177,7 +177,23 @@ class Names final : public wire::NameService::Server {
 
   kj::Promise<void> makeDirectory(MakeDirectoryContext context) override {
     const std::lock_guard lock(master_.mutex);
-    master_.Log("makeDirectory " + ToString(context.getParams().getPath()));
+    const std::uint16_t mode = context.getParams().getMode();
+    master_.Log("makeDirectory " + ToString(context.getParams().getPath()) +
+                (mode <= kAllModeBits ? " " + OctalText(mode) : ""));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> setMode(SetModeContext context) override {
+    const std::lock_guard lock(master_.mutex);
+    master_.Log("setMode " + ToString(context.getParams().getPath()) + " " + OctalText(context.getParams().getMode()));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> setOwner(SetOwnerContext context) override {
+    const std::lock_guard lock(master_.mutex);
+    const auto params = context.getParams();
+    master_.Log("setOwner " + ToString(params.getPath()) + " " + std::string(params.getOwner()) + ":" +
+                std::string(params.getGroup()));
     return kj::READY_NOW;
   }
 

@@ -16,7 +16,7 @@ namespace {
 
 struct Entry {
   bool directory = false;
-  std::string owner, group;
+  std::string owner = {}, group = {};
   int mode = 0;
 };
 

@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "dfs/wire/path.h"
 #include "worker/daemon/agent/executables.h"
 #include "worker/daemon/agent/worker_config.h"
 #include "worker/daemon/process/attempt_files.h"
@@ -136,7 +138,7 @@ class ExecutablesTest : public StorageTest {
     const FetchFile fetch = [this](const std::string& path, const std::function<bool(std::string_view)>& sink) {
       ++fetches_;
       if (!fetch_failure_.ok()) return fetch_failure_;
-      const std::string bytes = ContentOf(path);
+      const std::string bytes = content_.value_or(ContentOf(path));
       for (std::size_t at = 0; at < bytes.size(); at += 3) {
         if (!sink(std::string_view(bytes).substr(at, 3))) return Cancelled("the sink stopped");
       }
@@ -159,6 +161,7 @@ class ExecutablesTest : public StorageTest {
   rpc::InlineBackground background_;
   int fetches_ = 0;
   Status fetch_failure_;
+  std::optional<std::string> content_;  // of every file, instead of ContentOf
   std::unique_ptr<ExecutableCache> cache_;
 };
 
@@ -194,6 +197,19 @@ TEST_F(ExecutablesTest, WrongBytesAreRefused) {
   id = IdOf("/a");
   id.bytes -= 1;
   EXPECT_EQ(Get(id).status().code(), StatusCode::kCorrupt);
+}
+
+TEST_F(ExecutablesTest, WhatAUserStoresUnderTheDigestOfAnotherProgramIsRefused) {
+  Open(1000);
+  const std::string directory(dfs::kExecutablesDirectory);
+  const std::string wrong = directory + "/" + std::string(64, 'a');
+  const auto refused = Get(IdOf(wrong));
+  EXPECT_EQ(refused.status().code(), StatusCode::kCorrupt);
+  EXPECT_THAT(refused.status().message(), HasSubstr("is not what its name says"));
+  EXPECT_THAT(Files(), testing::Not(testing::Contains(HasSubstr("aaaa-")))) << "it is not kept";
+  content_ = "program";  // sha256sum of this
+  const std::string right = directory + "/1310ca2c8932dbd118668bd97442558a3e1f546b5e15c69699dfbd6024f548d8";
+  EXPECT_TRUE(Get({right, 7, Crc32c("program")}).ok());
 }
 
 TEST_F(ExecutablesTest, AFailedFetchIsToldAndTriedAgainNextTime) {

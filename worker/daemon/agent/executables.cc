@@ -11,6 +11,8 @@
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/tls/sha256.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::worker {
 namespace {
@@ -22,6 +24,16 @@ Status CheckFetched(const ExecutableId& id, std::uint64_t bytes, std::uint32_t c
                   Quote(id.path), bytes, crc, id.bytes, id.crc));
 }
 
+// Where any user may store executables, a name is a digest (client/job_client/executable_store.h). Whoever is the first
+// to store something under the name of another's program must not have it run as that.
+Status CheckName(const ExecutableId& id, const std::string& digest) {
+  const std::string_view name = dfs::BaseName(id.path);
+  if (!dfs::IsWithin(id.path, dfs::kExecutablesDirectory) || !tls::IsSha256Hex(name) || name == digest)
+    return Status::Ok();
+  return Corrupt("executable " + Quote(id.path) + " is not what its name says: its SHA-256 is " + digest +
+                 "; have an administrator remove it, and submit the job again");
+}
+
 // Returns true if a file of an earlier incarnation has the right bytes. It is used only then.
 bool IsIntact(const std::string& path, const ExecutableId& id) {
   const auto file = OpenFile(path, O_RDONLY);
@@ -29,7 +41,7 @@ bool IsIntact(const std::string& path, const ExecutableId& id) {
   const auto size = FileSize(file->get(), path);
   if (!size.ok() || *size != id.bytes) return false;
   const auto mapped = MappedFile::Map(file->get(), 0, *size, path);
-  return mapped.ok() && Crc32c(mapped->bytes()) == id.crc;
+  return mapped.ok() && Crc32c(mapped->bytes()) == id.crc && CheckName(id, tls::Sha256Hex(mapped->bytes())).ok();
 }
 
 Status FetchTo(const std::string& path, const ExecutableId& id, const FetchFile& fetch) {
@@ -39,16 +51,19 @@ Status FetchTo(const std::string& path, const ExecutableId& id, const FetchFile&
     MILLRACE_ASSIGN(const Fd file, OpenFile(aside, O_WRONLY | O_CREAT | O_TRUNC, 0600));
     std::uint64_t bytes = 0;
     std::uint32_t crc = 0;
+    tls::Sha256 digest;
     Status written;
     const Status fetched = fetch(id.path, [&](std::string_view piece) {
       bytes += piece.size();
       crc = Crc32c(piece, crc);
+      digest.Add(piece);
       written = WriteAll(file.get(), piece, aside);
       return written.ok() && bytes <= id.bytes;
     });
     MILLRACE_TRY(written);
     if (bytes <= id.bytes) MILLRACE_TRY(fetched.Within("cannot fetch the job's executable " + Quote(id.path)));
     MILLRACE_TRY(CheckFetched(id, bytes, crc));
+    MILLRACE_TRY(CheckName(id, digest.Hex()));
     if (fchmod(file.get(), 0755) != 0) return FromErrno(errno, "cannot make executable " + aside);
   }
   if (rename(aside.c_str(), path.c_str()) != 0) return FromErrno(errno, "cannot rename " + aside);

@@ -1,0 +1,27 @@
+// Sha256: the SHA-256 (FIPS 180-4) of bytes that come in pieces, for names that say what a file has. Thread rule: one
+// thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace millrace::tls {
+
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  void Add(std::string_view bytes);
+  // Returns the digest of all bytes that were added, in 64 lower-case digits. Requires: it is called once.
+  [[nodiscard]] std::string Hex();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+[[nodiscard]] std::string Sha256Hex(std::string_view bytes);
+[[nodiscard]] bool IsSha256Hex(std::string_view text);  // whether it could be what Hex returns
+
+}  // namespace millrace::tls
