@@ -246,8 +246,16 @@ class JobServiceImpl final : public wire::JobService::Server {
     return may.ok() ? may : caller_->Audited(call, ToText(job), std::move(may));
   }
 
+  // The owner of a job could read its input when it was submitted, which may be otherwise now.
+  [[nodiscard]] Status CheckReads(const std::string& path) const {
+    if (path.empty()) return Status::Ok();  // numbers
+    return caller_->AuditedLook("mapLaunch", path,
+                                control_.files().names().Check(dfs::Wish::kRead, path, caller_->principal()));
+  }
+
   void WriteLaunch(const AttemptId& attempt, wire::JobService::MapLaunchResults::Builder out) {
     const MapSplits splits = Require(control_.jobs().InputOfMap(attempt));
+    for (const Split& split : splits) Require(CheckReads(split.path));  // the answer has tokens for its blocks
     const JobRecord& record = *control_.jobs().FindRecord(attempt.task.job);
     WriteSetup(record, out.initSetup());
     WriteInputs(splits, control_.files(), control_.nodes(), nullptr, control_.GrantTo(user_),
