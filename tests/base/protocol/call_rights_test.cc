@@ -127,7 +127,7 @@ TEST(Guarded, HoldsForWhatAPeerReaches) {
   const auto rights = std::make_shared<const CallRights>();
   bool administers = false;
   std::vector<std::string> refused;
-  const auto master_for = [&rights](const PeerIdentity& peer) {
+  const auto master_for = [&](const PeerIdentity& peer) {
     return Guarded(
                kj::heap<MasterStub>(), peer, rights,
                {[&](const std::string& call) { return administers ? Status::Ok() : Denied(call + ": no"); },
