@@ -14,11 +14,12 @@ std::string Describe(const TreeNode& node) {
          ")";
 }
 
+std::string Name(const Principal& who) { return who.user.empty() ? "somebody without a name" : Printable(who.user); }
+
 }  // namespace
 
 Status TreeRights::Refuse(const TreeNode& node, std::string_view what) const {
-  const std::string who = who_.user.empty() ? "who has no name" : Printable(who_.user);
-  return Denied(who + " may not " + std::string(what) + " " + Describe(node));
+  return Denied(Name(who_) + " may not " + std::string(what) + " " + Describe(node));
 }
 
 Status TreeRights::Ask(const TreeNode& node, unsigned asked, std::string_view what) const {
@@ -80,7 +81,8 @@ Status TreeRights::CheckCreate(const Reached& at, bool replace) const {
 
 Status TreeRights::CheckSticky(const TreeNode& node) const {
   if ((node.parent->mode & kSticky) == 0 || Owns(node) || Owns(*node.parent)) return Status::Ok();
-  return Refuse(node, "remove, rename or replace, for want of owning it or its sticky directory,");
+  return Denied(Name(who_) + " may not remove, rename or replace " + Describe(node) + ": " +
+                Quote(Tree::PathOf(*node.parent)) + " is sticky, and neither is " + Name(who_) + "'s");
 }
 
 Status TreeRights::CheckTake(const TreeNode& node) const {
@@ -122,8 +124,7 @@ Status TreeRights::CheckSetOwner(std::string_view path, std::optional<std::strin
   if (!group) return Status::Ok();
   if (!Owns(*at.node)) return Refuse(*at.node, "change the group of");
   if (who_.groups.find(*group) != who_.groups.end()) return Status::Ok();
-  return Denied(Printable(who_.user) + " is not of the group " + Quote(*group) + ", and may not give it " +
-                Describe(*at.node));
+  return Denied(Name(who_) + " is not of the group " + Quote(*group) + ", and may not give it " + Describe(*at.node));
 }
 
 }  // namespace millrace::dfs
