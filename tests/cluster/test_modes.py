@@ -1,7 +1,6 @@
 """Two users, a group and an administrator on a cluster with TLS: whose files they read, list, change, remove and give to jobs."""
 
 import json
-import os
 import unittest
 
 from cluster import shell, words
@@ -12,7 +11,6 @@ administrators = ["admin"]
 [groups]
 team = ["ann", "carl"]
 """
-MAPPED = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "mapped")
 
 
 class ModesTest(unittest.TestCase):
@@ -159,10 +157,14 @@ class ModesTest(unittest.TestCase):
         other = {"ann": "bob", "bob": "ann", "admin": "bob"}
         for file in stored:
             self.assertIn("is sticky, and neither is", self.by(other[file["owner"]], "fs", "rm", file["path"], status=1))
-        # A task is its user's, too: it asks for the table itself.
-        self.put("bob", "/bobs-words")
-        err = self.by("bob", "run", MAPPED, "/bobs-words", "-o", "/mapped", "-D", "mapped.file=/data/secret", status=1)
-        self.assertIn(denied, err)
+        # A task is its user's, too: it asks for the centroids itself.
+        self.put("bob", "/bobs-points")
+        tls, self.cluster.tls = self.cluster.tls, self.cluster.certificate_of("bob")
+        try:
+            _, err = self.cluster.run("run", "kmeans", "/bobs-points", "-o", "/clusters", "-D", "kmeans.centroids=/data/secret", status=1)
+        finally:
+            self.cluster.tls = tls
+        self.assertIn(denied, err.decode())
 
     def test_the_master_s_own_directories_are_nobody_s(self):
         self.assertEqual((self.modes("/.millrace"), self.modes("/.millrace/executables")), (("", "", "755"), ("", "", "1777")))
