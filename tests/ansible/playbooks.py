@@ -23,10 +23,11 @@ def tool(name):
 
 
 def package(given):
-    """The path of the runtime's package."""
-    found = [given] if given else glob.glob(os.path.join(ROOT, "packages", "millrace_*_amd64.deb"))
+    """The path of the runtime's package, which a file or a directory of packages names."""
+    given = given or os.path.join(ROOT, "packages")
+    found = glob.glob(os.path.join(given, "millrace_*_amd64.deb")) if os.path.isdir(given) else [given]
     if len(found) != 1 or not os.path.exists(found[0]):
-        sys.exit("no package of Millrace: deploy/build-packages makes it, or --package names one")
+        sys.exit(f"{len(found)} packages of Millrace in {given}: deploy/build-packages makes one, or --package names one or the directory of one")
     return os.path.abspath(found[0])
 
 
