@@ -39,6 +39,8 @@ class Playbooks:
         self.inventory = inventory
         self.environment = {**os.environ, "ANSIBLE_CONFIG": os.path.join(PLAYBOOKS, "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PRIVATE_KEY_FILE": machines.key,
                             "ANSIBLE_SSH_ARGS": f"-o ControlMaster=auto -o ControlPersist=20s -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={machines.path('known_hosts')}",
+                            # Two labs have the same addresses, and each has connections of its own.
+                            "ANSIBLE_SSH_CONTROL_PATH_DIR": machines.path("ansible", "cp"),
                             "ANSIBLE_HOME": machines.path("ansible"), "ANSIBLE_LOCALHOST_WARNING": "False", "LC_ALL": "C.UTF-8", **(environment or {})}
 
     def play(self, playbook, *arguments, status=0, shown=True):
