@@ -5,6 +5,7 @@ All that a lab has lies in its directory, so that a later process finds it: lab.
 network namespaces, not in the network of the machine that it runs on.
 """
 
+import glob
 import hashlib
 import json
 import os
@@ -208,3 +209,5 @@ class Lab:
         for file in ("known_hosts", "key", "key.pub", "lab.json"):
             if os.path.exists(self.path(file)):
                 os.remove(self.path(file))
+        for authority in glob.glob(self.path("*.authority")):
+            shutil.rmtree(authority)

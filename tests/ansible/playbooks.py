@@ -23,10 +23,11 @@ def tool(name):
 
 
 def package(given):
-    """The path of the runtime's package."""
-    found = [given] if given else glob.glob(os.path.join(ROOT, "packages", "millrace_*_amd64.deb"))
+    """The path of the runtime's package, which a file or a directory of packages names."""
+    given = given or os.path.join(ROOT, "packages")
+    found = glob.glob(os.path.join(given, "millrace_*_amd64.deb")) if os.path.isdir(given) else [given]
     if len(found) != 1 or not os.path.exists(found[0]):
-        sys.exit("no package of Millrace: deploy/build-packages makes it, or --package names one")
+        sys.exit(f"{len(found)} packages of Millrace in {given}: deploy/build-packages makes one, or --package names one or the directory of one")
     return os.path.abspath(found[0])
 
 
@@ -38,6 +39,8 @@ class Playbooks:
         self.inventory = inventory
         self.environment = {**os.environ, "ANSIBLE_CONFIG": os.path.join(PLAYBOOKS, "ansible.cfg"), "ANSIBLE_NOCOLOR": "1", "ANSIBLE_PRIVATE_KEY_FILE": machines.key,
                             "ANSIBLE_SSH_ARGS": f"-o ControlMaster=auto -o ControlPersist=20s -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={machines.path('known_hosts')}",
+                            # Two labs have the same addresses, and each has connections of its own.
+                            "ANSIBLE_SSH_CONTROL_PATH_DIR": machines.path("ansible", "cp"),
                             "ANSIBLE_HOME": machines.path("ansible"), "ANSIBLE_LOCALHOST_WARNING": "False", "LC_ALL": "C.UTF-8", **(environment or {})}
 
     def play(self, playbook, *arguments, status=0, shown=True):

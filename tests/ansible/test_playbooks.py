@@ -14,7 +14,7 @@ import unittest
 import playbooks
 
 CLUSTER = os.path.join(playbooks.ROOT, "deploy", "cluster")
-BOOKS = ("backup", "cloud", "cloud-down", "cluster", "restore", "shrink", "teardown", "upgrade")
+BOOKS = ("backup", "certificates", "cloud", "cloud-down", "cluster", "restore", "shrink", "teardown", "upgrade")
 FILE = {"millrace_cluster": "demo", "millrace_region": "eu-central-1", "millrace_network": "10.20.0.0/16", "millrace_zones": {"eu-central-1a": "10.20.0.0/24"},
         "millrace_ssh_from": ["203.0.113.7/32"], "millrace_ssh_key": "/dev/null", "millrace_image": "ami-1",
         "millrace_nodes": [{"name": "master", "role": "master", "zone": "eu-central-1a", "type": "m6i.large"}]}
@@ -86,10 +86,78 @@ class PlaybooksTest(unittest.TestCase):
         path = os.path.join(self.tmp.name, "none.yml")
         with open(path, "w", encoding="utf-8") as f:
             f.write("worker: {hosts: {two: {}}}\n")
-        for book in ("cluster", "shrink", "upgrade", "backup", "restore", "teardown"):
+        for book in ("cluster", "certificates", "shrink", "upgrade", "backup", "restore", "teardown"):
             done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", path, f"{book}.yml")
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("names 0 masters", re.sub(r"\s+", " ", done.stdout))
+
+    def authority_of(self, inventory):
+        """Where the authority of a cluster lies by default."""
+        path = os.path.join(self.tmp.name, inventory)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("master: {hosts: {one: {}}}\n" if inventory.endswith(".yml") else "[master]\none\n")
+        said = self.run_tool(playbooks.tool("ansible"), "-i", path, "-c", "local", "-m", "ansible.builtin.debug", "-a", "var=millrace_authority", "-e",
+                             "@roles/settings/defaults/main.yml", "all").stdout
+        found = re.search(r"millrace_authority: (\S+)", said)
+        self.assertTrue(found, said)
+        return os.path.relpath(found[1], self.tmp.name)
+
+    def test_each_inventory_has_an_authority_of_its_own(self):
+        for inventory, expected in (("hosts.yml", "hosts.authority"), ("demo.aws_ec2.yml", "demo.authority"), ("plain", "plain.authority"), ("a.b.yml", "a.b.authority")):
+            self.assertEqual(self.authority_of(inventory), expected)
+        for ignored in (read(".gitignore"), read("deploy", "ansible", ".gitignore")):
+            self.assertIn("*.authority/\n", ignored)
+
+    @unittest.skipUnless(os.environ.get("MILLRACE_PROGRAM"), "MILLRACE_PROGRAM names no program")
+    def test_certificates_are_issued_once_and_renewed(self):
+        """The role of certificates over this machine: everything but the machines of a cluster."""
+        place = tempfile.mkdtemp(dir=self.tmp.name)
+        authority, into = os.path.join(place, "hosts.authority"), os.path.join(place, "tls")
+
+        def play(names=("two",), verb=None, status=0, **variables):
+            with open(os.path.join(place, "hosts.yml"), "w", encoding="utf-8") as f:
+                json.dump({"all": {"vars": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}}, "master": {"hosts": {"one": {"millrace_program": os.environ["MILLRACE_PROGRAM"], **variables}}},
+                           "worker": {"hosts": {name: {} for name in names}}}, f)
+            role = {"name": "certificates"}
+            tasks = [{"ansible.builtin.include_role": role}] if verb is None else [
+                {"ansible.builtin.include_role": {**role, "tasks_from": "run.yml"}, "vars": {"certificates_verb": "renew", "certificates_words": verb, "certificates_made": ""}}]
+            tasks.append({"ansible.builtin.include_role": {**role, "tasks_from": "files.yml"}, "vars": {
+                "certificates_name": "worker:two", "certificates_into": into, "certificates_owner": os.getuid(), "certificates_group": os.getgid()}})
+            with open(os.path.join(place, "play.yml"), "w", encoding="utf-8") as f:
+                json.dump([{"hosts": "master", "gather_facts": False, "roles": ["settings"], "tasks": tasks}], f)
+            done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", os.path.join(place, "hosts.yml"), os.path.join(place, "play.yml"), "--diff")
+            self.assertEqual(done.returncode == 0, status == 0, done.stdout)
+            self.assertNotIn("PRIVATE KEY", done.stdout)
+            return done.stdout
+
+        def files(directory):
+            found = {}
+            for name in ("ca.pem", "cert.pem", "key.pem"):
+                with open(os.path.join(directory, name), encoding="utf-8") as f:
+                    found[name] = f.read()
+            return found
+
+        self.assertGreater(playbooks.changed(play()), 0)
+        self.assertEqual(os.stat(authority).st_mode & 0o777, 0o700)
+        self.assertEqual(sorted(name for name in os.listdir(authority) if "." not in name), ["client-admin", "master", "worker-two"])
+        self.assertEqual(files(into), files(os.path.join(authority, "worker-two")))
+        self.assertEqual({name: os.stat(os.path.join(into, name)).st_mode & 0o777 for name in files(into)}, {"ca.pem": 0o644, "cert.pem": 0o644, "key.pem": 0o400})
+        self.assertEqual(playbooks.changed(play()), 0)
+        first = files(into)
+        # A worker and a user more; what was issued stays.
+        play(names=("two", "three"), millrace_users=["ann"])
+        self.assertEqual(sorted(name for name in os.listdir(authority) if "." not in name), ["client-admin", "client-ann", "master", "worker-three", "worker-two"])
+        self.assertEqual(files(into), first)
+        play(verb=[])
+        renewed = files(into)
+        self.assertEqual({name for name in first if first[name] != renewed[name]}, {"cert.pem"})
+        play(verb=["--new-key"])
+        self.assertEqual({name for name in first if files(into)[name] != renewed[name]}, {"cert.pem", "key.pem"})
+        self.assertEqual(files(into)["key.pem"].count("BEGIN"), 1)
+        play(verb=["authority"])
+        play(verb=["worker:two"])
+        self.assertNotEqual(files(into)["ca.pem"], first["ca.pem"])
+        self.assertIn("cannot stand in a certificate", re.sub(r"\s+", " ", play(names=("two", "x" * 49), status=2)))
 
     def test_versions_are_pinned(self):
         for line in read("deploy", "ansible", "requirements.txt").splitlines():
@@ -103,9 +171,9 @@ class PlaybooksTest(unittest.TestCase):
             self.assertEqual(installed.get(name), version, name)
 
     def test_options_are_those_of_the_daemons(self):
-        options = set(re.findall(r"`((?:master|worker|dfs|task)\.[a-z_]+)`", read("docs", "options.md")))
+        options = set(re.findall(r"`((?:master|worker|dfs|task|tls)\.[a-z_]+)`", read("docs", "options.md")))
         for role in ("master", "worker"):
-            named = set(re.findall(r"'((?:master|worker|dfs|task)\.[a-z_]+)'", read("deploy", "ansible", "roles", role, "vars", "main.yml")))
+            named = set(re.findall(r"'((?:master|worker|dfs|task|tls)\.[a-z_]+)'", read("deploy", "ansible", "roles", role, "vars", "main.yml")))
             self.assertTrue(named)
             self.assertLessEqual(named, options)
 
