@@ -134,6 +134,7 @@ CallRights::CallRights() {
       {"reducePhase", kWorker},
       {"leave", kWorker},
       {"offerTrash", kWorker},
+      {"foretell", kWorker},
   });
   table.Add<master::wire::JobService>({
       {"submit", kClient},

@@ -238,6 +238,7 @@ void Control::Tick(Micros late) {
   ExpireLeases();
   ScheduleBlockWork();
   if (Held()) return;
+  workers_.GiveUpLate();
   workers_.ForgetOld();
   NoteMovedReplicas();
   FollowSchedulerFile();

@@ -75,6 +75,11 @@ kj::Promise<void> WorkerAgent::Leave() {
   });
 }
 
+void WorkerAgent::Foretell(std::optional<Departure> departure) {
+  departure_ = std::move(departure);
+  session_.Foretell();
+}
+
 void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable) {
   const JobId id{setup.getJob()};
   std::shared_ptr<WorkerJob>& job = jobs_[id];
@@ -182,6 +187,7 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   const Release release = ThisRelease();
   info.setVersion(release.version);
   info.setProtocol(release.protocol);
+  if (departure_) Write(*departure_, info.initLeaving());
   const std::set<AttemptId> running = attempts_.Ids();
   std::set<AttemptId> served;
   for (const auto& [id, job] : jobs_) served.insert(job->held.begin(), job->held.end());
@@ -196,6 +202,16 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
     log_->warn("{} map outputs are served here, {} are told: the rest will run again", served.size(), room);
   }
   WriteAttempts(info.initMapOutputs(UseRoom(served.size(), &room)), served);
+}
+
+void WorkerAgent::Write(const Departure& departure, master::wire::Leaving::Builder leaving) const {
+  const kj::Duration left = kj::max(departure.at - parts_.timer.now(), 0 * kj::SECONDS);
+  leaving.setInMillis(static_cast<std::uint64_t>(left / kj::MILLISECONDS));
+  leaving.setReason(departure.reason);
+}
+
+void WorkerAgent::DescribeForetelling(master::wire::WorkerSession::ForetellParams::Builder foretelling) {
+  if (departure_) Write(*departure_, foretelling.initLeaving());
 }
 
 wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServer>(self_); }
