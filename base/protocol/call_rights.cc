@@ -164,6 +164,7 @@ CallRights::CallRights() {
       {"verifyBlock", kMaster},
       {"ping", kMaster},
       {"compute", kMaster},
+      {"copyOutput", kMaster},
   });
   table.Add<master::wire::JobWatcher>({{"changed", kMaster}});
 }

@@ -167,9 +167,9 @@ class BlockManager {
   // ---- what to do ----
 
   // Returns the copies and deletions to start now. At most `max_copies_per_node` copies are under way from or to one
-  // node, and kLeavingHaste times as many from one that is leaving. A copy that was not reported Received within `copy_timeout` is given out again. The most endangered blocks
-  // (fewest replicas) come first. Only nodes whose report is complete get work. A call gives out at most 1000 deletions
-  // for each node.
+  // node, and kLeavingHaste times as many from one that is leaving. A copy that was not reported Received within
+  // `copy_timeout` is given out again. The most endangered blocks (fewest replicas) come first. Only nodes whose report
+  // is complete get work. A call gives out at most 1000 deletions for each node.
   static constexpr std::uint32_t kLeavingHaste = 4;
   [[nodiscard]] BlockWork NextWork(Micros now, std::uint32_t max_copies_per_node, Micros copy_timeout);
 

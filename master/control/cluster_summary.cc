@@ -26,7 +26,7 @@ void CountNodes(Control& control, ClusterSummary* summary) {
     if (node.leaving) {
       summary->leaving.push_back({number, node.facts.host, node.leaving->reason,
                                   std::max<Micros>(0, node.leaving->at - control.Awake()),
-                                  control.files().blocks().LeftToDrain(number)});
+                                  control.files().blocks().LeftToDrain(number), control.jobs().OutputsLeftOn(number)});
     }
     if (control.jobs().cluster().Avoids(number)) ++summary->avoided;
     const auto [maps, reduces] = control.jobs().RunningOn(number);
@@ -58,11 +58,12 @@ std::string Count(std::uint64_t count, const char* one, const char* more) {
 }
 
 std::string LeavingLine(const ClusterSummary::LeavingNode& node) {
-  std::string line = fmt::format("node {} ({}) is leaving in {} s ({})", node.node.value, node.host, node.in / kSecond,
-                                 node.reason);
+  std::string line =
+      fmt::format("node {} ({}) is leaving in {} s ({})", node.node.value, node.host, node.in / kSecond, node.reason);
   if (!node.blocks_left) return line + ": it has not listed its blocks yet";
-  if (*node.blocks_left == 0) return line + ": all its blocks have their replicas elsewhere";
-  return line + ": " + Count(*node.blocks_left, "block of it is", "blocks of it are") + " to be copied before";
+  if (*node.blocks_left == 0 && node.outputs_left == 0) return line + ": everything on it is elsewhere too";
+  return line + ": " + Count(*node.blocks_left, "block", "blocks") + " and " +
+         Count(node.outputs_left, "map output", "map outputs") + " are still to be copied";
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ struct ClusterSummary {
     std::string host, reason;
     Micros in = 0;
     std::optional<std::uint64_t> blocks_left;  // as BlockManager::LeftToDrain says
+    std::uint64_t outputs_left = 0;            // map outputs that reduces may need and only it has
   };
   std::vector<LeavingNode> leaving;  // live nodes that will be taken away, the first first
 

@@ -5,6 +5,7 @@
 #include <capnp/blob.h>
 #include <capnp/list.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

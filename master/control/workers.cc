@@ -102,6 +102,17 @@ void Workers::GiveUpLate() {
   if (!step.batch.empty()) control_.FinishLazily(std::move(step));
 }
 
+void Workers::MoveOutputs() {
+  std::set<NodeId> leaving;
+  for (const auto& [number, node] : control_.nodes().all()) {
+    if (node.alive && node.leaving) leaving.insert(number);
+  }
+  if (leaving.empty()) return;
+  Step step = control_.Begin();
+  control_.jobs().MoveOutputs(leaving, &step);
+  if (!step.output_copies.empty()) control_.FinishLazily(std::move(step));
+}
+
 // An address belongs to one worker. If a worker with another storage registers there, what is written to the earlier
 // one reaches the new one, and a replica counted for both would be one too many. So the earlier one is taken for lost,
 // unless it is still connected.

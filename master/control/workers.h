@@ -33,8 +33,8 @@ class Workers {
   void Start();
   // What time brings: workers that were silent for too long are lost.
   void LoseSilent();
-  // Forgets the workers that were lost for master.forget_nodes_after, or that left as they had foretold, and notes of the
-  // others when they were lost.
+  // Forgets the workers that were lost for master.forget_nodes_after, or that left as they had foretold, and notes of
+  // the others when they were lost.
   void ForgetOld();
   // There is room on the disk again: workers that registered meanwhile do so anew, and what they have is settled.
   void SettleAgain() { sessions_.EndUnsettled(); }
@@ -69,6 +69,8 @@ class Workers {
   void FollowDraining(const NodeRecord& node, Step* step);
   // Lets attempts that will not have ended when their node leaves run elsewhere.
   void GiveUpLate();
+  // Lets other nodes copy the map outputs that only leaving nodes have.
+  void MoveOutputs();
   // Notes that the node was heard. Returns false if the session is not the node's current one.
   bool Heard(NodeId node, std::uint64_t epoch);
   // Returns the time since the node was last heard; for one that was lost before this master started, since it was

@@ -236,6 +236,23 @@ void JobTracker::GiveUpLate(NodeId node, Micros left, Step* step) {
   }
 }
 
+void JobTracker::MoveOutputs(const std::set<NodeId>& leaving, Step* step) {
+  for (const OutputCopyOrder& copy : moves_.Next(engine_.state(), leaving)) {
+    jobs_.At(copy.map.task.job).nodes.insert(copy.to);  // it is told when the job ends
+    step->output_copies.push_back(copy);
+  }
+}
+
+void JobTracker::OutputCopied(const OutputCopyOrder& copy, const Status& status, Step* step) {
+  moves_.End(copy, status.ok());
+  if (!status.ok()) {
+    log_->warn("worker {}: the output of {} is not copied there from worker {}: {}", copy.to.value, ToText(copy.map),
+               copy.from.value, status.message());
+  } else if (!Apply(sched::OutputMoved{copy.map, copy.to}, copy.map.task.job, step)) {
+    step->kills.push_back({copy.to, copy.map, "no reduce needs it from there"});
+  }
+}
+
 void JobTracker::SettleAttempt(NodeId node, const AttemptId& attempt, Claim claim, Reconciled* answer, Step* step) {
   const auto [ours, theirs] = worker::Settle(claim, BeliefOf(node, attempt, jobs_, engine_));
   switch (ours) {

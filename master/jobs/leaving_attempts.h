@@ -6,8 +6,8 @@
 namespace millrace::master {
 
 // Guesses from how far the attempt has got in `elapsed`: `fraction`, from 0 to 1. One of which nothing is known yet is
-// believed to take at most twice as long as it has run, but is given its time to begin. What an attempt leaves has to be
-// had elsewhere as well, for which kLeavingMargin is kept.
+// believed to take at most twice as long as it has run, but is given its time to begin. What an attempt leaves has to
+// be had elsewhere as well, for which kLeavingMargin is kept.
 inline constexpr Micros kLeavingMargin = 5 * kSecond;
 
 [[nodiscard]] constexpr bool EndsInTime(Micros elapsed, double fraction, Micros left) {

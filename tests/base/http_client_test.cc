@@ -65,8 +65,8 @@ TEST(ParseOriginTest, ReadsHostAndPort) {
 }
 
 TEST(ParseOriginTest, RefusesWhatIsNoOrigin) {
-  for (const char* url : {"", "localhost:80", "https://host", "http://", "http://host/path", "http://host:", "http://host:x",
-                          "http://user@host", "http://:80"})
+  for (const char* url : {"", "localhost:80", "https://host", "http://", "http://host/path",
+                          "http://host:", "http://host:x", "http://user@host", "http://:80"})
     EXPECT_EQ(ParseOrigin(url).status().code(), StatusCode::kInvalid) << url;
 }
 
@@ -100,8 +100,8 @@ TEST(HttpClientTest, SendsMethodHeadersAndNoBody) {
 }
 
 TEST(HttpClientTest, AnAnswerThatMakesNoSenseOrIsTooLongIsAFailure) {
-  for (const std::string& answer :
-       {std::string("nonsense\r\n\r\n"), "HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n" + std::string(70000, 'x')}) {
+  for (const std::string& answer : {std::string("nonsense\r\n\r\n"),
+                                    "HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n" + std::string(70000, 'x')}) {
     const Listener listener;
     std::thread server([&] { (void)listener.Serve(answer); });
     const auto got = Exchange(At(listener.port()), {}, kPatience);

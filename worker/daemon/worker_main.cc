@@ -344,11 +344,11 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   };
   MILLRACE_ASSIGN(const auto blocks, OpenBlocks(config, directories, clock.Now(), failing, log));
   rpc::ThreadBackground disk(mailbox, "agent-disk"), fetches(mailbox, "agent-fetch"), checks(mailbox, "agent-check"),
-      scrubbing(mailbox, "agent-scrub");
+      scrubbing(mailbox, "agent-scrub"), outputs(mailbox, "agent-outputs");
   net::BulkServer server(ServerOptions(config, storage.id(), descriptors, credentials), log);
   const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
                                   .stall = config.copy_stall};
-  BulkPlane plane(server, *blocks, mailbox, disk, copy, log);
+  BulkPlane plane(server, *blocks, mailbox, disk, outputs, copy, log);
   MILLRACE_TRY(server.Start());
   MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,
                                                                 FetchFrom(config, credentials), fetches, log));

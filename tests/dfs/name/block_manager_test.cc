@@ -466,8 +466,8 @@ TEST_F(BlockManagerTest, DrainedAsksForNoMoreReplicasThanThereAreNodes) {
 
 TEST_F(BlockManagerTest, WhatOnlyALeavingNodeHasIsCopiedBeforeAnythingElse) {
   for (BlockId id = 1; id <= 20; ++id) blocks_.Want({id, kLength}, 2);  // one replica each, on a node that stays
-  blocks_.Want({30, kLength}, 1);                                      // on the leaving node alone
-  blocks_.Want({31, kLength}, 2);                                      // there and elsewhere
+  blocks_.Want({30, kLength}, 1);                                       // on the leaving node alone
+  blocks_.Want({31, kLength}, 2);                                       // there and elsewhere
   std::vector<BlockId> lacking;
   for (BlockId id = 1; id <= 20; ++id) lacking.push_back(id);
   lacking.push_back(31);

@@ -30,10 +30,9 @@ TEST(SpotNoticeTest, SaysWhatComesAndWhen) {
 }
 
 TEST(SpotNoticeTest, WhatIsNoNoticeIsRefused) {
-  for (const char* text :
-       {"", "null", "[]", "{}", R"({"action": "stop"})", R"({"action": 1, "time": "2017-09-18T08:22:00Z"})",
-        R"({"action": "stop", "time": "soon"})", R"({"action": "stop", "time": "2017-09-18T08:22:00Z+1"})",
-        "<html>login</html>"})
+  for (const char* text : {"", "null", "[]", "{}", R"({"action": "stop"})",
+                           R"({"action": 1, "time": "2017-09-18T08:22:00Z"})", R"({"action": "stop", "time": "soon"})",
+                           R"({"action": "stop", "time": "2017-09-18T08:22:00Z+1"})", "<html>login</html>"})
     EXPECT_EQ(ParseSpotNotice(text).status().code(), StatusCode::kCorrupt) << text;
 }
 
@@ -110,8 +109,8 @@ TEST(MetadataServiceTest, ShowsATokenAndUnderstandsBothAnswers) {
 }
 
 TEST(MetadataServiceTest, ATokenThatIsRefusedIsRenewed) {
-  FakeService service({Answer("200 OK", "old"), Answer("401 Unauthorized", ""), Answer("200 OK", "new"),
-                       Answer("404 Not Found", "")});
+  FakeService service(
+      {Answer("200 OK", "old"), Answer("401 Unauthorized", ""), Answer("200 OK", "new"), Answer("404 Not Found", "")});
   const SystemClock clock;
   const auto source = MetadataService::At(service.url(), clock);
   const auto none = (*source)->Ask();

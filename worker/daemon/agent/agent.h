@@ -71,6 +71,7 @@ class WorkerAgent final : private SessionOwner {
                   const std::vector<std::uint32_t>& left_out) {
     attempts_.MapOutputs(job, node_, ready, gone, left_out);
   }
+  [[nodiscard]] kj::Promise<void> CopyOutput(const AnnouncedOutput& output);
   void ForgetJob(JobId job);
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets);
   void DeleteBlocks(std::vector<std::uint64_t> ids);
@@ -99,6 +100,7 @@ class WorkerAgent final : private SessionOwner {
   kj::Promise<void> SweepBlocks();
   // ---- jobs, and the exchange with the master ----
   void FetchExecutable(const std::shared_ptr<WorkerJob>& job);
+  void OutputCopied(const AttemptId& map, std::uint64_t claims, const Status& status, kj::PromiseFulfiller<void>& done);
   void ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const Result<std::string>& path);
   kj::Promise<void> Join(std::string cluster) override;
   void DescribeWorker(master::wire::WorkerInfo::Builder info) override;
@@ -118,6 +120,7 @@ class WorkerAgent final : private SessionOwner {
   Log log_;
   NodeId node_;
   std::optional<Departure> departure_;
+  std::uint64_t claims_ = 0;  // how often a master was told what this worker has
   std::function<void(NodeId)> on_registered_;
   std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   WorkerJobs jobs_;

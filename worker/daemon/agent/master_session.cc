@@ -89,6 +89,7 @@ kj::Promise<void> MasterSession::Cycle() {
         reports_.Close();
         blocks_.Close();
         session_ = nullptr;
+        foretelling_ = nullptr;  // its failure is not that of the next session
         break_ = nullptr;
         link_.Reset();  // the link waits before it dials again, so this is no busy loop
         return AfterFailure(rpc::FromException(exception));

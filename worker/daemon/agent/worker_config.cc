@@ -112,8 +112,8 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   options.Text("health.listen", &config->health_listen, "",
                "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
   options.Text("spot.notice", &config->spot_notice, "off",
-               "where EC2's notice that this machine will be taken away is looked for, so that the worker is drained in "
-               "time: off, auto (the metadata service of the instance), or http://HOST:PORT of such a service");
+               "where a notice that EC2 takes this machine away is looked for: off, auto (the metadata service of the "
+               "instance) or http://HOST:PORT");
   tls::DeclareTlsOptions(options, &config->tls);
   return options;
 }
