@@ -1,4 +1,4 @@
-// The one translation unit with Boost.Beast, which takes long to compile.
+// With http_client.cc the only translation units with Boost.Beast, which takes long to compile.
 #include "base/http/http_server.h"
 
 #include <boost/asio/io_context.hpp>

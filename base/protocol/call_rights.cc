@@ -167,6 +167,7 @@ CallRights::CallRights() {
       {"reducePhase", kWorker, Besides::kSession},
       {"leave", kWorker, Besides::kSession},
       {"offerTrash", kWorker, Besides::kSession},
+      {"foretell", kWorker, Besides::kSession},
   });
   table.Add<master::wire::JobService>({
       {"submit", kClient, Besides::kSubmit},
@@ -196,6 +197,7 @@ CallRights::CallRights() {
       {"verifyBlock", kMaster},
       {"ping", kMaster},
       {"compute", kMaster},
+      {"copyOutput", kMaster},
   });
   table.Add<master::wire::JobWatcher>({{"changed", kMaster}});
 }

@@ -193,6 +193,13 @@ struct WorkerInfo {
   version @15 :Text;           # base/release.h
   protocol @16 :UInt32;
   sandbox @17 :Text;           # the parts of the sandbox of its tasks (worker/sandbox/sandbox.h): "user, mounts"; "none"; empty: not told
+  leaving @18 :Leaving;        # absent: its machine stays
+}
+
+# The machine of a worker will be taken away.
+struct Leaving {
+  inMillis @0 :UInt64;         # from now
+  reason @1 :Text;             # "spot notice"
 }
 
 struct WorkerSettings {
@@ -231,6 +238,9 @@ interface WorkerSession {
   # The worker's storage is gone. What it holds is lost at once, and so are its attempts. The session ends.
   offerTrash @11 (blocks :List(T.Block)) -> (wanted :List(UInt64));
   # Tells, before endReport, what the worker's trash holds. The worker brings back the blocks that are wanted.
+  foretell @12 (leaving :Leaving) -> ();
+  # The worker's machine will be taken away, so that what is there alone must be had elsewhere before; without `leaving` it stays
+  # after all. What has changed is told at once, and each registration says how it stands.
 }
 
 struct NodeStatus {
@@ -248,7 +258,9 @@ struct NodeStatus {
   awaited @11 :Bool;           # the master has just started, and the worker has not come or not listed its blocks
   avoidedBy @12 :List(UInt32);  # some of the jobs because of which it is avoided
   avoidedMillis @13 :UInt64;   # for how long it is still avoided; 0: it is not
-  blocksLeft @14 :UInt64;      # of a draining node: how many of its blocks have too few replicas elsewhere
+  blocksLeft @14 :UInt64;      # of a draining or leaving node: how many of its blocks have too few replicas elsewhere
+  leaving @15 :Leaving;        # absent: its machine stays, as far as is known. It is drained without being asked to
+  outputsLeft @16 :UInt64;     # of a leaving node: map outputs there that reduces may need and no other node has
 }
 
 # ---- Jobs ----

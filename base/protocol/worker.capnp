@@ -35,6 +35,9 @@ interface WorkerControl {
   # Returns at once, to show that the worker is there.
   compute @11 (attempt :Job.Attempt, computing :UInt32) -> ();
   # The reduce may compute once it has copied its input. `computing` is as in launchReduce. A repeated call does no harm.
+  copyOutput @12 (output :MapOutput) -> ();
+  # Copies the whole output of a map from the worker that has it, keeps it as if the map had run here, and serves it. Returns when it
+  # is served. Comes after setUpJob of its job.
 }
 
 enum LogStream { stdout @0; stderr @1; }

@@ -13,7 +13,7 @@ namespace millrace::cli {
 DrainProgress DrainProgressOf(const std::vector<job::Node>& all, const std::vector<NodeId>& nodes) {
   DrainProgress progress;
   progress.done = true;
-  progress.nobody_else = std::ranges::none_of(all, [](const job::Node& node) { return node.alive && !node.draining; });
+  progress.nobody_else = std::ranges::none_of(all, [](const job::Node& node) { return node.alive && !node.Drains(); });
   for (const NodeId number : nodes) {
     const auto node = std::ranges::find(all, number, &job::Node::node);
     if (node == all.end() || !node->alive) continue;

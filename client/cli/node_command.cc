@@ -21,11 +21,17 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostNodes = 10000;  // in one command
 
-std::string State(const job::Node& node) {
+std::string StateWord(const job::Node& node) {
   if (!node.alive) return node.awaited ? "awaited" : "lost";
+  if (node.leaving_in) return "leaving";
   if (node.drained) return "decommissioned";
   if (node.draining) return "decommissioning";
   return node.avoided_for > 0 ? "avoided" : "alive";
+}
+
+std::string State(const job::Node& node) {
+  if (!node.alive || !node.leaving_in) return StateWord(node);
+  return "leaving in " + std::to_string(*node.leaving_in / kSecond) + " s (" + node.leaving_reason + ")";
 }
 
 std::string AvoidedLine(const job::Node& node) {
@@ -35,6 +41,14 @@ std::string AvoidedLine(const job::Node& node) {
          FormatDuration(node.avoided_for) + ", because too many tasks of " + jobs +
          " failed there; `millrace node recommission " + std::to_string(node.node.value) +
          "` puts it back into use at once";
+}
+
+std::string LeavingLine(const job::Node& node) {
+  const std::string line = "node " + std::to_string(node.node.value) + ": its machine will be taken away in " +
+                           std::to_string(*node.leaving_in / kSecond) + " s (" + node.leaving_reason + "); ";
+  if (node.drained && node.outputs_left == 0) return line + "everything on it is elsewhere too";
+  return line + std::to_string(node.blocks_left) + " blocks and " + std::to_string(node.outputs_left) +
+         " map outputs are still to be copied";
 }
 
 // "all", "part", "off", or "-" where the worker has not told.
@@ -59,7 +73,7 @@ Json ToJson(const job::Node& node) {
   Json json{{"node", node.node.value}};
   console::SetBytes(json, "host", node.host);
   json["port"] = node.port;
-  json["state"] = State(node);
+  json["state"] = StateWord(node);
   console::SetBytes(json, "rack", node.rack);
   console::SetBytes(json, "datacenter", node.datacenter);
   json["sandbox"] = SandboxParts(node);
@@ -77,7 +91,9 @@ Json ToJson(const job::Node& node) {
   console::SetBytes(json, "name", node.name);
   json["version"] = node.release.version;
   json["protocol"] = node.release.protocol;
-  json["blocks_left"] = node.draining ? node.blocks_left : 0;
+  json["blocks_left"] = node.Drains() ? node.blocks_left : 0;
+  json["leaving_ms"] = node.leaving_in ? Json(*node.leaving_in / kMillisecond) : Json();
+  json["outputs_left"] = node.outputs_left;
   json["avoided_ms"] = node.avoided_for / kMillisecond;
   json["avoided_by"] = JobNumbers(node.avoided_by);
   json["since_heartbeat_ms"] = node.since_heartbeat / kMillisecond;
@@ -92,7 +108,7 @@ Words WideRow(const job::Node& node) {
           ToText(node.release),
           FormatBytes(node.capacity),
           FormatBytes(node.trashed),
-          node.draining ? std::to_string(node.blocks_left) : "-"};
+          node.Drains() ? std::to_string(node.blocks_left) : "-"};
 }
 
 void PrintNodes(const std::vector<job::Node>& nodes, bool json, bool wide, Printer& out) {
@@ -121,6 +137,7 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, bool wide, Print
       out << "node " << std::to_string(node.node.value) << ": its tasks are confined in part, by " << node.sandbox
           << "; its log says what is missing\n";
     }
+    if (node.alive && node.leaving_in) out << LeavingLine(node) << "\n";
     if (node.avoided_for > 0) out << AvoidedLine(node) << "\n";
     if (!node.unknown_held) continue;
     const std::string number = std::to_string(node.node.value);

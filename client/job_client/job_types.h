@@ -139,7 +139,14 @@ struct Node {
   std::vector<JobId> avoided_by;
   Micros since_heartbeat = 0;
   Release release;                // of the worker
-  std::uint64_t blocks_left = 0;  // of a draining node: its blocks that have too few replicas elsewhere
+  std::uint64_t blocks_left = 0;  // of a draining or leaving node: its blocks that have too few replicas elsewhere
+  // Its machine will be taken away: in how long, and why. Nothing: it stays.
+  std::optional<Micros> leaving_in;
+  std::string leaving_reason;
+  std::uint64_t outputs_left = 0;  // of a leaving node: map outputs that reduces may need and that only it has
+
+  // It gets no tasks, and its blocks are copied elsewhere.
+  [[nodiscard]] bool Drains() const { return draining || leaving_in.has_value(); }
 };
 
 // Who the user is to the master, as CallerRights in master.capnp says.

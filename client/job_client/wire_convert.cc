@@ -98,6 +98,11 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.trashed = stats.getTrashed();
   out.unknown_blocks = in.getUnknownBlocks();
   out.unknown_held = in.getUnknownHeld();
+  if (in.hasLeaving()) {
+    out.leaving_in = static_cast<Micros>(in.getLeaving().getInMillis()) * kMillisecond;
+    out.leaving_reason = in.getLeaving().getReason();
+  }
+  out.outputs_left = in.getOutputsLeft();
   out.since_heartbeat = static_cast<Micros>(in.getLastHeartbeatMillisAgo()) * kMillisecond;
   return out;
 }

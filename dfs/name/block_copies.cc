@@ -63,9 +63,11 @@ class BlockManager::Impl::Copier {
       if (!node.Ready() || node.copies >= max_copies_) target.free_bytes = 0;
       open_targets_ += target.free_bytes > 0 ? 1 : 0;
     }
+    const auto staying = impl_.nodes_up - static_cast<std::size_t>(std::ranges::count_if(
+                                              impl_.leaving, [this](NodeId n) { return impl_.nodes.at(n).up; }));
     for (std::size_t level = 0; level < kLevels; ++level) {
       // A block with a replica on every node has no place for another. In a small cluster that is true of every block.
-      if (level + 1 < kLevels && level + 1 >= impl_.nodes_up) return;
+      if (level + 1 < kLevels && level >= staying) return;
       RunLevel(level);
     }
   }
@@ -83,7 +85,7 @@ class BlockManager::Impl::Copier {
       BlockState& block = it->second;
       block.queued &= static_cast<std::uint8_t>(~(1u << level));
       if (Lacking(id, block) <= 0) continue;
-      if (std::min(block.holders.size(), kLevels) == level + 1) {
+      if (impl_.LevelOf(block) == level) {
         --attempts;
         CopyBlock(id, block);
       }
@@ -100,7 +102,7 @@ class BlockManager::Impl::Copier {
     if (!from.has_value()) return;
     NodeState& source = impl_.nodes.at(*from);
     PlacementRequest request;
-    request.replicas = std::min(static_cast<std::uint32_t>(Lacking(id, block)), max_copies_ - source.copies);
+    request.replicas = std::min(static_cast<std::uint32_t>(Lacking(id, block)), MostFrom(*from) - source.copies);
     request.block_size = std::max<std::uint64_t>(1, block.length);
     request.existing.assign(block.holders.begin(), block.holders.end());
     std::erase_if(request.existing, [this](NodeId n) { return impl_.draining.contains(n); });
@@ -121,14 +123,22 @@ class BlockManager::Impl::Copier {
     work_.push_back(std::move(work));
   }
 
-  // Returns a holder with the fewest copies under way. Ties are broken at random.
+  [[nodiscard]] std::uint32_t MostFrom(NodeId source) const {
+    return impl_.leaving.contains(source) ? max_copies_ * kLeavingHaste : max_copies_;
+  }
+
+  // Returns a holder with the fewest copies under way. Ties are broken at random. A node that is leaving is spared for
+  // the blocks that nobody else has.
   std::optional<NodeId> Source(BlockId id, const BlockState& block) {
     std::optional<NodeId> best;
-    std::uint32_t fewest = max_copies_;
+    std::uint32_t fewest = max_copies_ * kLeavingHaste;
     std::uint64_t equals = 0;
+    const bool spares = impl_.LevelOf(block) > 0;
     for (const NodeId holder : block.holders) {
       const NodeState& node = impl_.nodes.at(holder);
-      if (!node.Ready() || node.copies >= max_copies_ || node.copies > fewest || node.ordered.contains(id)) continue;
+      if (spares && impl_.leaving.contains(holder)) continue;
+      if (!node.Ready() || node.copies >= MostFrom(holder) || node.copies > fewest || node.ordered.contains(id))
+        continue;
       if (node.copies < fewest) equals = 0;
       fewest = node.copies;
       if (impl_.random.Below(++equals) == 0) best = holder;

@@ -28,6 +28,14 @@ std::uint32_t BlockManager::Impl::Live(const BlockState& block) const {
   return live;
 }
 
+std::size_t BlockManager::Impl::LevelOf(const BlockState& block) const {
+  std::size_t safe = block.holders.size();
+  if (!leaving.empty()) {
+    for (const NodeId node : block.holders) safe -= leaving.contains(node) ? 1 : 0;
+  }
+  return std::min(safe, kLevels - 1);
+}
+
 void BlockManager::Impl::Account(const BlockState& block, bool add) {
   const bool held = !block.holders.empty();
   if (add) {
@@ -41,7 +49,7 @@ void BlockManager::Impl::Enqueue(BlockId id, BlockState* block) {
   if (block->holders.empty()) return;
   const std::uint32_t live = Live(*block);
   if (live < block->wanted) {
-    const std::size_t level = std::min(block->holders.size(), kLevels) - 1;
+    const std::size_t level = LevelOf(*block);
     const auto bit = static_cast<std::uint8_t>(1u << level);
     if ((block->queued & bit) != 0) return;
     block->queued |= bit;

@@ -118,6 +118,10 @@ class BlockManager {
   void NodeSpace(NodeId node, std::uint64_t free_bytes, std::uint64_t capacity_bytes = 0);
   // A draining node's replicas are good for reading and do not count towards replication.
   void SetDraining(NodeId node, bool draining);
+  // A leaving node will be gone soon, and its replicas with it. Blocks that have no other replica are copied before any
+  // other block; for the rest its replicas count for nothing. More copies than usual may be under way from it
+  // (NextWork). Requires: the caller sets it to drain as well.
+  void SetLeaving(NodeId node, bool leaving);
   // Returns how many blocks on a draining node do not have their replicas elsewhere yet (as many as there are nodes
   // left to hold them), those that are being written included; nothing for a node that is not draining or whose report
   // is not complete. O(blocks of the node)
@@ -163,9 +167,10 @@ class BlockManager {
   // ---- what to do ----
 
   // Returns the copies and deletions to start now. At most `max_copies_per_node` copies are under way from or to one
-  // node. A copy that was not reported Received within `copy_timeout` is given out again. The most endangered blocks
-  // (fewest replicas) come first. Only nodes whose report is complete get work. A call gives out at most 1000 deletions
-  // for each node.
+  // node, and kLeavingHaste times as many from one that is leaving. A copy that was not reported Received within
+  // `copy_timeout` is given out again. The most endangered blocks (fewest replicas) come first. Only nodes whose report
+  // is complete get work. A call gives out at most 1000 deletions for each node.
+  static constexpr std::uint32_t kLeavingHaste = 4;
   [[nodiscard]] BlockWork NextWork(Micros now, std::uint32_t max_copies_per_node, Micros copy_timeout);
 
   // ---- balancing ----

@@ -107,7 +107,8 @@ struct CopyExpiry {
 };
 
 struct BlockManager::Impl {
-  static constexpr std::size_t kLevels = 8;  // blocks with this number of good replicas or more share the last level
+  // The last level is shared by the blocks with one safe replica less than this, or more.
+  static constexpr std::size_t kLevels = 8;
 
   // The most that one call of NextWork does for each queue, to stay within a few milliseconds.
   static constexpr int kMaxHints = 200'000;   // hints that no longer hold
@@ -120,14 +121,15 @@ struct BlockManager::Impl {
   std::map<BlockId, std::vector<ExpectedReplica>> expected;
   std::map<NodeId, NodeState> nodes;
   std::set<NodeId> draining;
+  std::set<NodeId> leaving;
   std::vector<Candidate> candidates;  // nodes that are up and not draining, by node
   std::size_t nodes_up = 0;
   std::map<BlockId, std::vector<NodeId>> bad_at;
   boost::unordered_flat_set<BlockId> removed;  // the last ones that Unwant named
   std::deque<BlockId> removed_order;
   // The entries are hints. The code that takes one checks whether it still holds, and puts it at the end if its time
-  // has not come, so that no block is starved and a call stays short. endangered[i] has the blocks with i + 1 good
-  // replicas, or more by now.
+  // has not come, so that no block is starved and a call stays short. endangered[i] has the blocks with i safe
+  // replicas, or more by now: good ones on nodes that are not leaving.
   std::array<std::deque<BlockId>, kLevels> endangered;
   std::deque<BlockId> surplus;
   std::map<std::pair<BlockId, NodeId>, BlockCopy> copies;  // by block and target
@@ -139,6 +141,7 @@ struct BlockManager::Impl {
 
   // ---- blocks (block_manager.cc) ----
   [[nodiscard]] std::uint32_t Live(const BlockState& block) const;
+  [[nodiscard]] std::size_t LevelOf(const BlockState& block) const;
   void Account(const BlockState& block, bool add);
   void Enqueue(BlockId id, BlockState* block);
   void AddHolder(BlockId id, BlockState* block, NodeId node);

@@ -125,6 +125,7 @@ void BlockManager::ForgetNode(NodeId id) {
   MILLRACE_CHECK(!it->second.up, "node " + std::to_string(id.value) + " is forgotten though it is up");
   while (!it->second.bad.empty()) impl_->UnmarkBad(id, &it->second, it->second.bad.begin()->first);
   impl_->draining.erase(id);
+  impl_->leaving.erase(id);
   impl_->nodes.erase(it);
 }
 
@@ -160,6 +161,22 @@ void BlockManager::SetDraining(NodeId id, bool draining) {
     impl_->Enqueue(block_id, block);
   });
   impl_->UpdateCandidate(id);
+}
+
+void BlockManager::SetLeaving(NodeId id, bool leaving) {
+  if (impl_->leaving.contains(id) == leaving) return;
+  NodeState& node = impl_->nodes[id];
+  if (leaving) {
+    impl_->leaving.insert(id);
+  } else {
+    impl_->leaving.erase(id);
+  }
+  for (const auto* held : {&node.blocks, &node.unconfirmed}) {
+    for (const BlockId block : *held) {
+      const auto it = impl_->blocks.find(block);
+      if (it != impl_->blocks.end()) impl_->Enqueue(block, &it->second);
+    }
+  }
 }
 
 void BlockManager::WritesUnderWay(NodeId id, int change) {

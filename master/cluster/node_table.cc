@@ -98,7 +98,7 @@ Status NoSuchNode(NodeId number) {
 Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas) const {
   std::uint32_t in_use = 0, stay = 0;
   for (const auto& [number, node] : nodes_) {
-    if (!node.alive || node.draining) continue;
+    if (!node.alive || node.Drains()) continue;
     ++in_use;
     if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) ++stay;
   }

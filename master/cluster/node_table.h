@@ -39,14 +39,24 @@ struct WorkerSpace {
   std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;  // bytes, and a count of blocks
 };
 
+// What a worker foretells: its machine will be taken away.
+struct Leaving {
+  Micros at = 0;       // as Control::Awake tells it
+  std::string reason;  // "spot notice"
+};
+
 struct NodeRecord {
   NodeId number;
   WorkerFacts facts;
   WorkerSpace space;
   bool alive = false;
-  bool draining = false;
+  bool draining = false;           // as somebody asked for
+  std::optional<Leaving> leaving;  // not stored: the worker says it again whenever it registers
   Micros last_heard = 0;
   Micros lost_at = 0;  // microseconds since the epoch; 0: it is not lost, or nobody has said so yet
+
+  // It gets no tasks and no blocks, and those that it has go elsewhere.
+  [[nodiscard]] bool Drains() const { return draining || leaving.has_value(); }
 };
 
 [[nodiscard]] Status NoSuchNode(NodeId number);  // kNotFound

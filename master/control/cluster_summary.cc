@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <utility>
@@ -21,7 +22,12 @@ void CountNodes(Control& control, ClusterSummary* summary) {
       continue;
     }
     ++summary->live;
-    if (node.draining) ++summary->draining;
+    if (node.Drains()) ++summary->draining;
+    if (node.leaving) {
+      summary->leaving.push_back({number, node.facts.host, node.leaving->reason,
+                                  std::max<Micros>(0, node.leaving->at - control.Awake()),
+                                  control.files().blocks().LeftToDrain(number), control.jobs().OutputsLeftOn(number)});
+    }
     if (control.jobs().cluster().Avoids(number)) ++summary->avoided;
     const auto [maps, reduces] = control.jobs().RunningOn(number);
     summary->map_slots += node.facts.map_slots;
@@ -35,6 +41,7 @@ void CountNodes(Control& control, ClusterSummary* summary) {
     summary->space.trashed += node.space.trashed;
     ++releases[{node.facts.release.version, node.facts.release.protocol}];
   }
+  std::ranges::stable_sort(summary->leaving, {}, &ClusterSummary::LeavingNode::in);
   for (const auto& [release, nodes] : releases) summary->workers.push_back({{release.first, release.second}, nodes});
 }
 
@@ -48,6 +55,15 @@ void CountJobs(const JobTracker& jobs, ClusterSummary* summary) {
 
 std::string Count(std::uint64_t count, const char* one, const char* more) {
   return fmt::format("{} {}", count, count == 1 ? one : more);
+}
+
+std::string LeavingLine(const ClusterSummary::LeavingNode& node) {
+  std::string line =
+      fmt::format("node {} ({}) is leaving in {} s ({})", node.node.value, node.host, node.in / kSecond, node.reason);
+  if (!node.blocks_left) return line + ": it has not listed its blocks yet";
+  if (*node.blocks_left == 0 && node.outputs_left == 0) return line + ": everything on it is elsewhere too";
+  return line + ": " + Count(*node.blocks_left, "block", "blocks") + " and " +
+         Count(node.outputs_left, "map output", "map outputs") + " are still to be copied";
 }
 
 }  // namespace
@@ -78,7 +94,8 @@ std::vector<std::string> FaultsOf(const ClusterSummary& summary) {
   }
   if (summary.live > 0 && summary.draining == summary.live) {
     faults.emplace_back(
-        "every live node is being decommissioned: no task is launched; `millrace node recommission` puts one back");
+        "every live node is being decommissioned or leaves: no task is launched; `millrace node recommission` puts one "
+        "back that does not leave");
   }
   if (summary.live > 0 && summary.map_slots == 0) {
     faults.emplace_back("no live node has a map slot: no job can run; raise worker.map_slots");
@@ -102,6 +119,11 @@ std::vector<std::string> WarningsOf(const ClusterSummary& summary) {
     warnings.push_back(Count(summary.lost, "node is", "nodes are") +
                        " lost: bring them back, or take them off the list with `millrace node forget`");
   }
+  constexpr std::size_t kMostLeaving = 20;
+  for (std::size_t i = 0; i < std::min(summary.leaving.size(), kMostLeaving); ++i)
+    warnings.push_back(LeavingLine(summary.leaving[i]));
+  if (summary.leaving.size() > kMostLeaving)
+    warnings.push_back(Count(summary.leaving.size() - kMostLeaving, "more node leaves", "more nodes leave"));
   if (summary.avoided > 0) {
     warnings.push_back(Count(summary.avoided, "node is", "nodes are") +
                        " avoided, since too many tasks failed there; `millrace node list` says whose");

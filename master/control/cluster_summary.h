@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,14 @@ struct ClusterSummary {
     std::uint32_t nodes = 0;
   };
   std::vector<WorkerRelease> workers;  // of live nodes, by version and protocol
+  struct LeavingNode {
+    NodeId node;
+    std::string host, reason;
+    Micros in = 0;
+    std::optional<std::uint64_t> blocks_left;  // as BlockManager::LeftToDrain says
+    std::uint64_t outputs_left = 0;            // map outputs that reduces may need and only it has
+  };
+  std::vector<LeavingNode> leaving;  // live nodes that will be taken away, the first first
 
   dfs::Namespace::Usage files;
   dfs::BlockHealth blocks;

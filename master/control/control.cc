@@ -69,6 +69,12 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
             jobs_.AttemptFailed(node, attempt, false, reason, &step);
             FinishLazily(std::move(step));
           },
+          [this](const OutputCopyOrder& copy, const Status& status) {
+            Step step = Begin();
+            jobs_.OutputCopied(copy, status, &step);
+            FinishLazily(std::move(step));
+            if (status.ok() && !Held()) workers_.MoveOutputs();
+          },
           seams_.log),
       workers_(*this, dispatcher_, seams_.dialer, tasks_),
       leases_(config.lease_grace, config.lease_limit, TickPeriod(), Awake()),
@@ -273,6 +279,8 @@ void Control::Tick(Micros late) {
   ExpireLeases();
   ScheduleBlockWork();
   if (Held()) return;
+  workers_.GiveUpLate();
+  workers_.MoveOutputs();
   workers_.ForgetOld();
   NoteMovedReplicas();
   FollowSchedulerFile();

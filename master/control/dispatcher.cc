@@ -13,6 +13,7 @@ namespace {
 
 constexpr kj::Duration kCallLimit = 30 * kj::SECONDS;
 constexpr kj::Duration kCheckLimit = 30 * kj::MINUTES;  // long, since whole blocks are read one after the other
+constexpr kj::Duration kOutputLimit = 2 * kj::MINUTES;  // a node that leaves has no longer
 constexpr std::size_t kOutputsPerMessage = 2000;
 constexpr std::size_t kGonePerMessage = 20'000;
 constexpr std::size_t kLeftOutPerMessage = 20'000;
@@ -21,7 +22,7 @@ constexpr std::size_t kDeletesPerMessage = 10'000;
 }  // namespace
 
 Dispatcher::Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
-                       GrantFor grant_for, kj::TaskSet& tasks, Refused refused, Log log)
+                       GrantFor grant_for, kj::TaskSet& tasks, Refused refused, OutputCopied output_copied, Log log)
     : timer_(timer),
       files_(files),
       nodes_(nodes),
@@ -29,6 +30,7 @@ Dispatcher::Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTabl
       grant_for_(std::move(grant_for)),
       tasks_(tasks),
       refused_(std::move(refused)),
+      output_copied_(std::move(output_copied)),
       log_(std::move(log)),
       announcements_(timer, tasks, [this](const OutputsOrder& order) { Tell(order); }) {}
 
@@ -68,6 +70,7 @@ void Dispatcher::Send(const Step& step) {
   }
   for (const LaunchOrder& order : step.launches) Launch(order);
   for (const ComputeOrder& order : step.computes) Grant(order);
+  for (const OutputCopyOrder& order : step.output_copies) CopyOutput(order);
   for (const auto& [to, order] : step.outputs) {
     const sched::JobState* job = jobs_.cluster().FindJob(order.job);
     announcements_.Add(order, job != nullptr && job->progress.maps_done == job->progress.maps);
@@ -117,6 +120,27 @@ void Dispatcher::Launch(const LaunchOrder& order) {
                    if (why.code() == StatusCode::kUnavailable) return;
                    refused_(order.node, order.attempt, why.message());
                  }));
+}
+
+void Dispatcher::CopyOutput(const OutputCopyOrder& order) {
+  const auto it = peers_.find(order.to);
+  const JobRecord* job = jobs_.FindRecord(order.map.task.job);
+  const NodeRecord* from = nodes_.Find(order.from);
+  kj::Promise<void> call = nullptr;
+  if (it == peers_.end() || job == nullptr || from == nullptr) {
+    call = rpc::ToException(Unavailable("the worker, or the job, is gone"));
+  } else {
+    SetUp(it->second, *job);
+    auto request = it->second.control.copyOutputRequest();
+    auto output = request.initOutput();
+    ToWire(order.map, output.initAttempt());
+    output.setNode(order.from.value);
+    output.setHost(from->facts.host);
+    output.setPort(from->facts.port);
+    call = rpc::WithDeadline(timer_, kOutputLimit, "copy a map output", request.send().ignoreResult());
+  }
+  tasks_.add(call.then([this, order] { output_copied_(order, Status::Ok()); },
+                       [this, order](kj::Exception&& e) { output_copied_(order, rpc::FromException(e)); }));
 }
 
 // A worker that does not get it hears of it when it registers again (JobTracker::NodeRegistered).

@@ -27,15 +27,16 @@ class Dispatcher {
   using Refused = std::function<void(NodeId node, const AttemptId& attempt, const std::string& reason)>;
   // Returns what a job's tasks may read its input by.
   using GrantFor = std::function<tls::Grant(const JobRecord& record)>;
+  using OutputCopied = std::function<void(const OutputCopyOrder& copy, const Status& status)>;
   Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
-             GrantFor grant_for, kj::TaskSet& tasks, Refused refused, Log log);
+             GrantFor grant_for, kj::TaskSet& tasks, Refused refused, OutputCopied output_copied, Log log);
 
   void Connect(NodeId node, worker::wire::WorkerControl::Client control);
   void Disconnect(NodeId node);
   // Returns the node's capability; none while it is not connected.
   [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> Find(NodeId node);
 
-  // Sends kills, which make room, then forgets, launches, computes and map outputs.
+  // Sends kills, which make room, then forgets, launches, computes, copies and places of map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
   // Resolves to whether the node answers within `limit`; at once to false while it is not connected. Never rejects.
@@ -52,6 +53,7 @@ class Dispatcher {
   void SetUp(Peer& peer, const JobRecord& record);
   void Launch(const LaunchOrder& order);
   void Grant(const ComputeOrder& order);
+  void CopyOutput(const OutputCopyOrder& order);
   void Tell(const OutputsOrder& order);
   void Detach(const char* what, NodeId node, kj::Promise<void> call);
 
@@ -62,6 +64,7 @@ class Dispatcher {
   GrantFor grant_for_;
   kj::TaskSet& tasks_;
   Refused refused_;
+  OutputCopied output_copied_;
   Log log_;
   std::map<NodeId, Peer> peers_;
   Announcements announcements_;

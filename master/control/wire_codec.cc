@@ -101,6 +101,20 @@ std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in) {
   return blocks;
 }
 
+Leaving Read(wire::Leaving::Reader in, Micros now) {
+  constexpr std::uint64_t kLatest = std::uint64_t{24} * 3600 * 1000;
+  constexpr std::size_t kMostReason = 100;
+  const std::uint64_t millis = std::min(in.getInMillis(), kLatest);
+  std::string reason = Printable(ToString(in.getReason()));
+  reason.resize(std::min(reason.size(), kMostReason));
+  return {now + static_cast<Micros>(millis) * kMillisecond, std::move(reason)};
+}
+
+void Write(const Leaving& leaving, Micros now, wire::Leaving::Builder out) {
+  out.setInMillis(static_cast<std::uint64_t>(std::max<Micros>(0, leaving.at - now) / kMillisecond));
+  out.setReason(leaving.reason);
+}
+
 Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   constexpr std::uint32_t kMostSlots = 4096;
   WorkerFacts facts;

@@ -5,6 +5,7 @@
 #include <capnp/blob.h>
 #include <capnp/list.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,14 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
 // kInvalid for a host, socket, rack or slot count that cannot be.
 [[nodiscard]] Result<WorkerFacts> Read(wire::WorkerInfo::Reader in);
 void Write(const NodeRecord& node, wire::WorkerInfo::Builder out);
+[[nodiscard]] Leaving Read(wire::Leaving::Reader in, Micros now);
+// Returns what a registration, or a call, says of the machine.
+template <class Said>
+[[nodiscard]] std::optional<Leaving> ReadLeaving(Said said, Micros now) {
+  if (!said.hasLeaving()) return std::nullopt;
+  return Read(said.getLeaving(), now);
+}
+void Write(const Leaving& leaving, Micros now, wire::Leaving::Builder out);
 
 // kInvalid for what no client sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to 1, ...
 [[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);

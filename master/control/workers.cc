@@ -30,12 +30,13 @@ void Workers::LoseSilent() {
 // ---- registration ----
 
 Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                                const Claims& claims) {
+                                                const Claims& claims, std::optional<Leaving> leaving) {
   LoseOthersAt(facts);
   Step step = control_.Begin();
   NodeRecord& node = control_.nodes().Admit(facts, &step.batch);
   node.alive = true;
   node.last_heard = control_.Awake();
+  node.leaving = std::move(leaving);
   Registration registration;
   registration.node = node.number;
   const bool settled = !control_.Held();
@@ -43,12 +44,13 @@ Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker
   dfs::BlockManager& blocks = control_.files().blocks();
   blocks.NodeUp(node.number, {facts.rack, facts.datacenter});
   blocks.ReportBegin(node.number);  // the worker lists its blocks once it has the answer
-  blocks.SetDraining(node.number, node.draining);
+  DrainBlocks(node);
   dispatcher_.Connect(node.number, std::move(control));
   if (settled) registration.reconciled = control_.jobs().NodeRegistered(node, claims, &step);
   control_.log()->info("worker {} at {}:{} ({}, {}) registered: {} map and {} reduce slots, {} attempts running",
                        node.number.value, facts.host, facts.port, facts.rack, facts.datacenter, facts.map_slots,
                        facts.reduce_slots, claims.running.size());
+  if (node.leaving) TellLeaving(node);
   if (settled) {
     registration.committed = control_.Finish(std::move(step));
   } else {
@@ -56,6 +58,59 @@ Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker
     control_.FinishLazily(std::move(step));
   }
   return registration;
+}
+
+void Workers::DrainBlocks(const NodeRecord& node) {
+  dfs::BlockManager& blocks = control_.files().blocks();
+  blocks.SetLeaving(node.number, node.leaving.has_value());
+  blocks.SetDraining(node.number, node.Drains());
+}
+
+void Workers::FollowDraining(const NodeRecord& node, Step* step) {
+  DrainBlocks(node);
+  control_.jobs().FollowDraining(node, step);
+}
+
+void Workers::Foretell(NodeId number, std::optional<Leaving> leaving) {
+  NodeRecord* node = control_.nodes().Find(number);
+  if (node == nullptr) return;
+  node->leaving = std::move(leaving);
+  TellLeaving(*node);
+  Step step = control_.Begin();
+  FollowDraining(*node, &step);
+  control_.FinishLazily(std::move(step));
+}
+
+void Workers::TellLeaving(const NodeRecord& node) const {
+  if (node.leaving) {
+    control_.log()->warn("worker {} at {}: its machine will be taken away in {} s ({}): it is drained",
+                         node.number.value, node.facts.host, (node.leaving->at - control_.Awake()) / kSecond,
+                         node.leaving->reason);
+  } else {
+    control_.log()->info("worker {} at {}: its machine stays", node.number.value, node.facts.host);
+  }
+}
+
+void Workers::GiveUpLate() {
+  const auto stays = [](const auto& n) { return n.second.alive && !n.second.Drains(); };
+  const auto& nodes = control_.nodes().all();
+  if (std::ranges::none_of(nodes, stays)) return;
+  Step step = control_.Begin();
+  for (const auto& [number, node] : nodes) {
+    if (node.alive && node.leaving) control_.jobs().GiveUpLate(number, node.leaving->at - control_.Awake(), &step);
+  }
+  if (!step.batch.empty()) control_.FinishLazily(std::move(step));
+}
+
+void Workers::MoveOutputs() {
+  std::set<NodeId> leaving;
+  for (const auto& [number, node] : control_.nodes().all()) {
+    if (node.alive && node.leaving) leaving.insert(number);
+  }
+  if (leaving.empty()) return;
+  Step step = control_.Begin();
+  control_.jobs().MoveOutputs(leaving, &step);
+  if (!step.output_copies.empty()) control_.FinishLazily(std::move(step));
 }
 
 // An address belongs to one worker. If a worker with another storage registers there, what is written to the earlier
@@ -204,8 +259,8 @@ Status Workers::CheckForget(NodeId number, bool force) const {
                    " blocks are missing and it may have them; start its worker again, or use --force");
   }
   const std::uint64_t lacking = health.under_replicated + health.short_of_nodes;
-  if (node->draining && lacking > 0) {
-    return Invalid(what + "it was being decommissioned and " + std::to_string(lacking) +
+  if (node->Drains() && lacking > 0) {
+    return Invalid(what + "it was being drained and " + std::to_string(lacking) +
                    " blocks have too few replicas; wait until they are copied, or use --force");
   }
   return Status::Ok();
@@ -228,12 +283,16 @@ void Workers::ForgetOld() {
   if (InStartupGrace()) return;
   Step step = control_.Begin();
   const Micros keep = control_.config().forget_nodes_after;
+  const auto is_old = [&](const NodeRecord& node) {
+    if (node.leaving) return node.leaving->at <= control_.Awake();
+    return keep > 0 && step.now - node.lost_at >= keep;
+  };
   std::set<NodeId> old;
   for (const auto& [number, node] : control_.nodes().all()) {
     if (node.alive || sessions_.StateOf(number)) continue;
     if (node.lost_at == 0) {
       MILLRACE_CHECK(control_.nodes().NoteLost(number, step.now, &step.batch).ok(), "a node of the table is not in it");
-    } else if (keep > 0 && step.now - node.lost_at >= keep && CheckForget(number, false).ok()) {
+    } else if (is_old(node) && CheckForget(number, false).ok()) {
       old.insert(number);
     }
   }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -32,7 +33,8 @@ class Workers {
   void Start();
   // What time brings: workers that were silent for too long are lost.
   void LoseSilent();
-  // Forgets the workers that were lost for master.forget_nodes_after, and notes of the others when they were lost.
+  // Forgets the workers that were lost for master.forget_nodes_after, or that left as they had foretold, and notes of
+  // the others when they were lost.
   void ForgetOld();
   // There is room on the disk again: workers that registered meanwhile do so anew, and what they have is settled.
   void SettleAgain() { sessions_.EndUnsettled(); }
@@ -59,7 +61,16 @@ class Workers {
   // ignored. While nothing can be written the worker is known for its blocks alone: nothing is settled, and when there
   // is room its session ends, so that it registers again.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                const Claims& claims);
+                                const Claims& claims, std::optional<Leaving> leaving);
+  // Takes in that the worker's machine will be taken away, or with nothing that it stays after all. A node that leaves
+  // is drained, whoever asked for what, and what only it has is had elsewhere before anything else.
+  void Foretell(NodeId node, std::optional<Leaving> leaving);
+  // Drains the node as its record says, or takes it back into use.
+  void FollowDraining(const NodeRecord& node, Step* step);
+  // Lets attempts that will not have ended when their node leaves run elsewhere.
+  void GiveUpLate();
+  // Lets other nodes copy the map outputs that only leaving nodes have.
+  void MoveOutputs();
   // Notes that the node was heard. Returns false if the session is not the node's current one.
   bool Heard(NodeId node, std::uint64_t epoch);
   // Returns the time since the node was last heard; for one that was lost before this master started, since it was
@@ -97,6 +108,8 @@ class Workers {
   // Asks until nobody listens at the worker's port any more, and then gives the worker up.
   [[nodiscard]] kj::Promise<void> AskAfter(NodeId node, std::uint64_t epoch);
   void Lose(NodeId node);
+  void DrainBlocks(const NodeRecord& node);
+  void TellLeaving(const NodeRecord& node) const;
   void LoseOthersAt(const WorkerFacts& facts);
   [[nodiscard]] Status CheckForget(NodeId node, bool force) const;
 

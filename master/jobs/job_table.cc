@@ -145,6 +145,9 @@ void JobTable::Follow(const sched::Event& event, Micros time) {
   if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event)) {
     if (TrackedJob* job = Find(launched->attempt.task.job)) job->nodes.insert(launched->node);
   }
+  if (const auto* moved = std::get_if<sched::OutputMoved>(&event)) {
+    if (TrackedJob* job = Find(moved->attempt.task.job)) job->nodes.insert(moved->to);
+  }
 }
 
 void JobTable::Forget(JobId job) {

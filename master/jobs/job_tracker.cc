@@ -10,6 +10,7 @@
 #include "master/jobs/failed_maps.h"
 #include "master/jobs/input_source.h"
 #include "master/jobs/job_plan.h"
+#include "master/jobs/leaving_attempts.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_text.h"
@@ -217,12 +218,48 @@ void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
   const sched::NodeJoined joined{
       node.number, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
   const auto known = joined_.find(node.number);
-  if (known != joined_.end() && known->second == joined && incarnations_[node.number] == node.facts.incarnation) return;
+  if (known != joined_.end() && known->second == joined && incarnations_[node.number] == node.facts.incarnation)
+    return FollowDraining(node, step);
   LoseAttemptsOn(node.number, step);
   Apply(joined, JobId{0}, step);
   joined_[node.number] = joined;
   incarnations_[node.number] = node.facts.incarnation;
-  if (node.draining) Apply(sched::NodeDrained{node.number, true}, JobId{0}, step);
+  FollowDraining(node, step);
+}
+
+void JobTracker::FollowDraining(const NodeRecord& node, Step* step) {
+  const sched::NodeState* known = engine_.state().FindNode(node.number);
+  if (known == nullptr || !known->alive || known->drained == node.Drains()) return;
+  NodeDrained(node.number, node.Drains(), step);
+}
+
+void JobTracker::GiveUpLate(NodeId node, Micros left, Step* step) {
+  const std::vector<AttemptId> there = engine_.RunningOn(node);
+  for (const AttemptId& attempt : there) {
+    TrackedJob* job = jobs_.Find(attempt.task.job);
+    const AttemptRecord* record = job == nullptr ? nullptr : job->attempts.FindRunning(attempt);
+    if (record == nullptr || EndsInTime(step->now - record->launched, record->fraction, left)) continue;
+    const std::string reason = "its node leaves before it would have ended";
+    step->kills.push_back({node, attempt, reason});
+    AttemptFailed(node, attempt, true, reason, step);
+  }
+}
+
+void JobTracker::MoveOutputs(const std::set<NodeId>& leaving, Step* step) {
+  for (const OutputCopyOrder& copy : moves_.Next(engine_.state(), leaving)) {
+    jobs_.At(copy.map.task.job).nodes.insert(copy.to);  // it is told when the job ends
+    step->output_copies.push_back(copy);
+  }
+}
+
+void JobTracker::OutputCopied(const OutputCopyOrder& copy, const Status& status, Step* step) {
+  moves_.End(copy, status.ok());
+  if (!status.ok()) {
+    log_->warn("worker {}: the output of {} is not copied there from worker {}: {}", copy.to.value, ToText(copy.map),
+               copy.from.value, status.message());
+  } else if (!Apply(sched::OutputMoved{copy.map, copy.to}, copy.map.task.job, step)) {
+    step->kills.push_back({copy.to, copy.map, "no reduce needs it from there"});
+  }
 }
 
 void JobTracker::SettleAttempt(NodeId node, const AttemptId& attempt, Claim claim, Reconciled* answer, Step* step) {

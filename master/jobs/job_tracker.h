@@ -39,6 +39,7 @@
 #include "master/jobs/job_views.h"
 #include "master/jobs/journal.h"
 #include "master/jobs/orders.h"
+#include "master/jobs/output_moves.h"
 #include "master/jobs/reserved_counter.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy_view.h"
@@ -118,6 +119,17 @@ class JobTracker {
   // otherwise it was silent, or left.
   void NodeLost(NodeId node, bool died, Step* step);
   void NodeDrained(NodeId node, bool drained, Step* step) { Apply(sched::NodeDrained{node, drained}, JobId{0}, step); }
+  // Does the same as the record says, if the engine knows it otherwise.
+  void FollowDraining(const NodeRecord& node, Step* step);
+  // Ends the attempts on this node that will not have ended when it leaves, which is in `left`, so that their tasks run
+  // elsewhere. They are lost, which counts against nobody. O(running attempts)
+  void GiveUpLate(NodeId node, Micros left, Step* step);
+  // Orders copies of map outputs that only these nodes, which leave, have (output_moves.h).
+  void MoveOutputs(const std::set<NodeId>& leaving, Step* step);
+  // Takes in that such a copy has ended, well or not. The output's place is the new one then.
+  void OutputCopied(const OutputCopyOrder& copy, const Status& status, Step* step);
+  // Returns how many map outputs reduces of live jobs have to fetch from this node.
+  [[nodiscard]] std::size_t OutputsLeftOn(NodeId node) const { return OutputsOn(node, engine_.state()).size(); }
   // Returns the nodes that the engine takes for alive: after Load, those that have yet to register again.
   [[nodiscard]] std::vector<NodeId> EngineNodes() const;
 
@@ -243,6 +255,7 @@ class JobTracker {
   Journal journal_;
   JobTable jobs_;
   InputPlaces places_;
+  OutputMoves moves_;
   Micros last_time_ = 0;
   std::function<std::int64_t()> nanoseconds_;
   DecidingCost deciding_cost_;

@@ -49,6 +49,12 @@ struct OutputsOrder {
   std::vector<std::uint32_t> left_out;              // maps whose output will never come
 };
 
+// The worker `to` copies a map's output from `from`, and serves it.
+struct OutputCopyOrder {
+  NodeId to, from;
+  AttemptId map;
+};
+
 // The worker deletes all that it holds of the job.
 struct ForgetOrder {
   NodeId node;
@@ -74,6 +80,7 @@ struct Step {
   std::vector<ComputeOrder> computes;
   std::vector<KillOrder> kills;
   std::map<std::pair<NodeId, JobId>, OutputsOrder> outputs;
+  std::vector<OutputCopyOrder> output_copies;
   std::vector<ForgetOrder> forgets;
   std::set<JobId> changed;  // the watchers of these jobs are told
   std::set<JobId> ended;    // likewise, once the step is on disk

@@ -79,7 +79,8 @@ class MasterServiceImpl final : public wire::Master::Server {
     Workers::Registration registration =
         Require(control_.workers().Register(facts, params.getControl(),
                                             {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
-                                             ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())}));
+                                             ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())},
+                                            ReadLeaving(worker, control_.Awake())));
     auto results = context.getResults();
     results.setNode(registration.node.value);
     results.setSession(MakeWorkerSession(control_, registration.node, registration.epoch));
@@ -127,8 +128,9 @@ class MasterServiceImpl final : public wire::Master::Server {
     Step step = control_.Begin();
     for (const NodeId node : nodes) {
       Require(control_.nodes().SetDraining(node, drained, &step.batch));
-      control_.files().blocks().SetDraining(node, drained);
-      control_.jobs().NodeDrained(node, drained, &step);
+      const NodeRecord& record = *control_.nodes().Find(node);
+      control_.jobs().NodeDrained(node, record.Drains(), &step);
+      control_.workers().FollowDraining(record, &step);
     }
     return control_.Finish(std::move(step));
   }
@@ -258,7 +260,11 @@ class MasterServiceImpl final : public wire::Master::Server {
     out.setAlive(node.alive);
     out.setDraining(node.draining);
     const std::optional<std::uint64_t> left = control_.files().blocks().LeftToDrain(node.number);
-    out.setDrained(node.draining && left == 0);
+    out.setDrained(node.Drains() && left == 0);
+    if (node.alive && node.leaving) {
+      Write(*node.leaving, control_.Awake(), out.initLeaving());
+      out.setOutputsLeft(control_.jobs().OutputsLeftOn(node.number));
+    }
     out.setBlocksLeft(left.value_or(node.space.blocks));
     auto stats = out.initStats();
     stats.setCapacity(node.space.capacity);

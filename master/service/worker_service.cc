@@ -122,6 +122,13 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> foretell(ForetellContext context) override {
+    Listen();
+    Require(control_.CheckGoingOn());
+    control_.workers().Foretell(node_, ReadLeaving(context.getParams(), control_.Awake()));
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> attemptDone(AttemptDoneContext context) override {
     Listen();
     Require(control_.CheckGoingOn());

@@ -235,6 +235,8 @@ class ClusterState {
   std::vector<TaskId> TakeOutputs(NodeId node);
   // Makes a done map pending again. Requires: it is done, and no attempt of it runs.
   void LoseOutput(JobId job, std::uint32_t map);
+  // Puts the map's output on another node. Requires: the map has succeeded, and reduces fetch its output.
+  void MoveOutput(JobId job, std::uint32_t map, NodeId to);
   // Counts the map as done from now on, without an output. Requires: it is pending.
   void LeaveOut(JobId job, std::uint32_t map);
   void MoveReplicas(JobId job, std::uint32_t map, std::vector<NodeId> replicas);
@@ -308,6 +310,7 @@ class ClusterState {
   // Returns an empty vector into which PendingMaps puts such nodes, or null while local jobs are not listed.
   std::vector<NodeId>* LocalNodes();
   void ListLocalJobs() const;
+  void NoteOutput(NodeId node, const TaskId& map);
   void PruneOutputs(NodeState& node);
 
   Topology topology_;

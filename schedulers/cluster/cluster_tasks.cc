@@ -233,13 +233,26 @@ void ClusterState::FinishAttempt(const AttemptId& attempt, Micros now) {
   ++DoneTasks(job.progress, id.kind);
   RefreshRunnable(job);
   if (id.kind == TaskKind::kReduce || job.progress.reduces == 0) return;
-  NodeState& host = Node(task.ran_on);
+  NoteOutput(task.ran_on, id);
+}
+
+void ClusterState::NoteOutput(NodeId node, const TaskId& map) {
+  NodeState& host = Node(node);
   if (host.outputs.size() >= host.prune_at) {
     PruneOutputs(host);
     host.prune_at =
         std::max(host.prune_at, host.outputs.size() * 2);  // doubling keeps the cost of pruning at O(1) an output
   }
-  host.outputs.push_back(id);
+  host.outputs.push_back(map);
+}
+
+void ClusterState::MoveOutput(JobId job_id, std::uint32_t map, NodeId to) {
+  JobState& job = MutableJob(job_id);
+  TaskState& task = job.maps[map];
+  SCHED_CHECK(task.succeeded() && job.progress.reduces > 0, ToText(TaskId{job_id, TaskKind::kMap, map}));
+  task.ran_on = to;
+  job.fetch_reports.erase(map);
+  NoteOutput(to, {job_id, TaskKind::kMap, map});
 }
 
 void ClusterState::PruneOutputs(NodeState& node) {

@@ -87,7 +87,7 @@ struct alignas(64) TaskState {
   std::uint32_t launched = 0;  // attempts so far: the number of the next one
   std::uint32_t failed = 0;    // attempts that failed by their own fault
   std::uint32_t winner = 0;    // the attempt that succeeded, if one has
-  NodeId ran_on;               // the winner's node, if one has succeeded
+  NodeId ran_on;               // the winner's node, if one has succeeded; of a map whose output moved, where that is
 
   [[nodiscard]] bool pending() const { return !done && !paused && running.empty(); }
   [[nodiscard]] bool succeeded() const { return done && !left_out; }

@@ -15,7 +15,8 @@
 //   one and the policy says that it is its turn. Until it computes it counts towards the node's reduces alone.
 // - No Kill is sent to a node that is lost or joins again: what ran there is gone.
 // - The output of a map that is fetched by reduces is lost with its node and the map runs again; the output of a
-//   map-only job is committed and never lost. Running reduces keep running.
+//   map-only job is committed and never lost. Running reduces keep running. An output that the driver has had copied to
+//   another node (OutputMoved) is that node's: it is lost with that one.
 // - A fetch failure that makes a map run again counts against the node for that job, and not towards max_attempts.
 // - A node that is refused to kBlamesToAvoid jobs at a time takes no tasks of any job, until it is refused to fewer or
 //   is taken into use by hand (NodeDrained). A job that has ended well counts until its refusal would have ended; one

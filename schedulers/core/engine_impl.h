@@ -91,6 +91,7 @@ struct Engine::Impl {
   // engine_outputs.cc
   bool On(const FetchFailed& event, Effects& effects);
   bool On(const ReplicasMoved& event, Effects& effects);
+  bool On(const OutputMoved& event, Effects& effects);
   void LoseOutput(JobId job, std::uint32_t map, Effects& effects);
   // Returns true if reduces fetch what this attempt wrote.
   [[nodiscard]] bool ServesOutput(const AttemptId& attempt) const;

@@ -62,6 +62,17 @@ void Engine::Impl::WeighReports(JobId id, Effects& effects) {
   for (const std::uint32_t map : lost) GiveUpOutput({id, TaskKind::kMap, map}, effects);
 }
 
+// What reduces have said of the place where it was is of no meaning any more.
+bool Engine::Impl::On(const OutputMoved& event, Effects& effects) {
+  const NodeState* to = state.FindNode(event.to);
+  if (to == nullptr || !to->alive || !ServesOutput(event.attempt)) return false;
+  const TaskId& map = event.attempt.task;
+  if (FindTask(map)->ran_on == event.to) return false;
+  state.MoveOutput(map.job, map.index, event.to);
+  effects.push_back(MapOutputReady{event.attempt, event.to});
+  return true;
+}
+
 bool Engine::Impl::On(const ReplicasMoved& event, Effects&) {
   if (event.map.kind != TaskKind::kMap || FindTask(event.map) == nullptr) return false;
   state.MoveReplicas(event.map.job, event.map.index, event.replicas);

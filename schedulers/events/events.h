@@ -230,10 +230,17 @@ struct ReplicasMoved {
   std::vector<NodeId> replicas;
   bool operator==(const ReplicasMoved&) const = default;
 };
+// The output of a map that has succeeded lies on another node from now on: the driver has had it copied there, since
+// the node that had it is about to leave. Reduces that lack it fetch it from there.
+struct OutputMoved {
+  AttemptId attempt;
+  NodeId to;
+  bool operator==(const OutputMoved&) const = default;
+};
 
 using Event = std::variant<NodeJoined, NodeLost, NodeDrained, JobSubmitted, JobKilled, JobPrioritySet, AttemptLaunched,
                            AttemptSucceeded, AttemptFailed, AttemptLost, FetchFailed, ReplicasMoved, AttemptPreempted,
                            AttemptProgressed, ReduceComputing, BandwidthMeasured, SchedulerSet, NodeSpace, JobEvicted,
-                           NodeBlamed, ReduceCopied, ComputeGranted>;
+                           NodeBlamed, ReduceCopied, ComputeGranted, OutputMoved>;
 
 }  // namespace millrace::sched

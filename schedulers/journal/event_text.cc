@@ -105,12 +105,17 @@ void Fields(V& v, E& e) {
   v.Required("node", e.node), v.Required("by", e.by), v.Optional("until", e.until);
 }
 
+template <class V, Is<OutputMoved> E>
+void Fields(V& v, E& e) {
+  v.Required("attempt", e.attempt), v.Required("to", e.to);
+}
+
 // The index is that of the alternative in Event.
 constexpr std::string_view kNames[] = {
     "NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",      "JobKilled",    "JobPrioritySet",
     "AttemptLaunched",  "AttemptSucceeded",  "AttemptFailed",   "AttemptLost",       "FetchFailed",  "ReplicasMoved",
     "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured", "SchedulerSet", "NodeSpace",
-    "JobEvicted",       "NodeBlamed",        "ReduceCopied",    "ComputeGranted"};
+    "JobEvicted",       "NodeBlamed",        "ReduceCopied",    "ComputeGranted",    "OutputMoved"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 template <std::size_t I = 0>

@@ -77,6 +77,44 @@ TEST_F(Outputs, OutputsLostWithTheirNodeRunAgainWhileTheReduceGoesOn) {
   )");
 }
 
+TEST_F(Outputs, AnOutputThatMovedIsThatOfItsNewNode) {
+  EXPECT_PLAYS(&engine_, kTwoMapsOneReduce);
+  EXPECT_PLAYS(&engine_, R"(
+    3 NodeDrained node=n1
+    3 OutputMoved attempt=job1.m.0.0 to=n2
+    -> ready job1.m.0.0 n2
+    4 NodeLost node=n1
+    4 decide
+  )");
+  EXPECT_EQ(engine_.Progress(JobId{1})->maps_done, 2U) << "nothing was lost with the old node";
+  EXPECT_EQ(Ready(1), "ready job1.m.0.0 n2\nready job1.m.1.0 n2\n");
+  EXPECT_PLAYS(&engine_, R"(
+    5 NodeLost node=n2
+    -> gone job1.m.0.0 n2
+    -> gone job1.m.1.0 n2
+  )");
+}
+
+TEST_F(Outputs, OnlyAnOutputThatReducesFetchMovesAndOnlyToALiveNode) {
+  EXPECT_PLAYS(&engine_, kTwoMapsOneReduce);
+  EXPECT_PLAYS(&engine_, R"(
+    3 OutputMoved attempt=job1.m.0.1 to=n2
+    -> refused
+    3 OutputMoved attempt=job1.m.0.0 to=n1
+    -> refused
+    3 OutputMoved attempt=job1.m.0.0 to=n9
+    -> refused
+    3 OutputMoved attempt=job1.r.0.0 to=n2
+    -> refused
+    3 OutputMoved attempt=job2.m.0.0 to=n2
+    -> refused
+    4 NodeLost node=n1
+    -> gone job1.m.0.0 n1
+    4 OutputMoved attempt=job1.m.0.0 to=n2
+    -> refused
+  )");
+}
+
 TEST_F(Outputs, OutputsOfAMapOnlyJobAreCommittedAndNeverLost) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=1

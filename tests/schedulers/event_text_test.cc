@@ -35,6 +35,8 @@ TEST(EventText, ReadsAsItsHeaderSays) {
             "0 AttemptFailed attempt=job3.m.0.1 reason=a record=2:4096:1");
   EXPECT_EQ(FormatEvent(0, ReplicasMoved{{JobId{3}, TaskKind::kMap, 1}, {NodeId{1}, NodeId{7}}}),
             "0 ReplicasMoved map=job3.m.1 replicas=n1,n7");
+  EXPECT_EQ(FormatEvent(7, OutputMoved{{{JobId{3}, TaskKind::kMap, 1}, 2}, NodeId{7}}),
+            "7 OutputMoved attempt=job3.m.1.2 to=n7");
 }
 
 TEST(EventText, UnknownKeysAreIgnoredAndMissingOnesHaveTheirDefaults) {
@@ -180,6 +182,7 @@ class Generator {
       case 16:
         return JobEvicted{{Number()}};
       case 17:
+        if (random_() % 2 == 0) return OutputMoved{Attempt(), {Number()}};
         return SchedulerSet{Bytes(), Bytes()};
       default:
         return ReplicasMoved{Task(), Nodes()};

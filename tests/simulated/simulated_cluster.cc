@@ -353,6 +353,15 @@ std::map<std::string, master::JobState> SimulatedCluster::Outputs() {
 void SimulatedCluster::Cut(std::uint32_t worker) { workers_.at(worker)->dialer.Cut(); }
 void SimulatedCluster::Mend(std::uint32_t worker) { workers_.at(worker)->dialer.Mend(); }
 
+void SimulatedCluster::Foretell(std::uint32_t worker, std::optional<double> seconds) {
+  std::optional<worker::Departure> departure;
+  if (seconds) {
+    const auto in = static_cast<std::int64_t>(*seconds * 1e6) * kj::MICROSECONDS;
+    departure = worker::Departure{timer_.now() + in, "spot notice"};
+  }
+  workers_.at(worker)->agent->Foretell(std::move(departure));
+}
+
 void SimulatedCluster::LoseAnswers() { commit_log_->mute = true; }
 
 const std::set<AttemptId>& SimulatedCluster::Served(std::uint32_t worker) const {

@@ -68,6 +68,8 @@ class SimulatedCluster {
   // The worker's connections break and none comes through until Mend.
   void Cut(std::uint32_t worker);
   void Mend(std::uint32_t worker);
+  // The worker's machine will be taken away in so many seconds; with nothing it stays after all.
+  void Foretell(std::uint32_t worker, std::optional<double> seconds);
   // What comes of dialing the worker's port from now on; at first it takes connections.
   enum class Port { kListens, kSilent, kDeserted };
   void SetPort(std::uint32_t worker, Port port);

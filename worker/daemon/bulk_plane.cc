@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dfs/wire/block_name.h"
+#include "worker/daemon/shuffle/output_copy.h"
 
 namespace millrace::worker {
 namespace {
@@ -68,10 +69,11 @@ dfs::BlockObserver Posting(rpc::Mailbox& control, const std::shared_ptr<BlockEve
 }  // namespace
 
 BulkPlane::BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mailbox& control,
-                     rpc::Background& background, shuffle::CopyOptions copy, Log log)
+                     rpc::Background& background, rpc::Background& copies, shuffle::CopyOptions copy, Log log)
     : server_(server),
       control_(control),
       background_(background),
+      copies_(copies),
       copy_(copy),
       log_(std::move(log)),
       events_(std::make_shared<BlockEvents>()),
@@ -80,7 +82,7 @@ BulkPlane::BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mail
   copy_.meter = &meter_;
 }
 
-BulkPlane::~BulkPlane() = default;
+BulkPlane::~BulkPlane() { *stop_ = true; }
 
 void BulkPlane::Observe(BlockEvents events) { *events_ = std::move(events); }
 
@@ -88,6 +90,23 @@ void BulkPlane::AddMapOutput(const AttemptId& map, const std::string& path, std:
   const auto status = std::make_shared<Status>();
   background_.Run([this, map, path, status] { *status = outputs_.Add(map, path); },
                   [status, then = std::move(then)] { then(*status); });
+}
+
+// What runs on `copies` may outlive the plane. What follows a copy comes on the control thread, and finds it gone then.
+void BulkPlane::CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
+                              std::function<void(Status)> then) {
+  const auto copied = std::make_shared<Status>();
+  const auto credentials = server_.threads().credentials;
+  copies_.Run(
+      [=, stop = stop_] {
+        const shuffle::OutputCopyOptions options{.credentials = credentials, .stop = stop.get()};
+        *copied = shuffle::CopyOutput(source, partitions, path, options).status();
+      },
+      [=, this, stop = stop_, then = std::move(then)] {
+        if (*stop) return;
+        if (!copied->ok()) return then(*copied);
+        AddMapOutput(source.map, path, then);
+      });
 }
 
 void BulkPlane::RemoveMapOutput(const AttemptId& map) { outputs_.Remove(map); }

@@ -2,6 +2,7 @@
 // its threads reaches the control thread through the mailbox. Thread rule: the control thread.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,13 +20,16 @@ namespace millrace::worker {
 
 class BulkPlane final : public DataPlane {
  public:
-  // Registers its operations with `server`. Requires: `server` is started afterwards, and all arguments outlive this.
+  // Registers its operations with `server`. Whole map outputs are copied on `copies`, where nothing else should have to
+  // wait for them. Requires: `server` is started afterwards, and all arguments outlive this.
   BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mailbox& control, rpc::Background& background,
-            shuffle::CopyOptions copy, Log log);
+            rpc::Background& copies, shuffle::CopyOptions copy, Log log);
   ~BulkPlane() override;
 
   void Observe(BlockEvents events) override;
   void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
+  void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
+                     std::function<void(Status)> then) override;
   void RemoveMapOutput(const AttemptId& map) override;
   void RemoveMapOutputs(JobId job) override;
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
@@ -38,6 +42,8 @@ class BulkPlane final : public DataPlane {
   net::BulkServer& server_;
   rpc::Mailbox& control_;
   rpc::Background& background_;
+  rpc::Background& copies_;
+  const std::shared_ptr<std::atomic<bool>> stop_ = std::make_shared<std::atomic<bool>>(false);
   shuffle::FetchMeter meter_;
   shuffle::CopyOptions copy_;
   Log log_;

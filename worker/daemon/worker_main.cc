@@ -32,6 +32,7 @@
 #include "worker/daemon/process/memory_share.h"
 #include "worker/daemon/process/orphans.h"
 #include "worker/daemon/process/process_runner.h"
+#include "worker/daemon/spot/notice_watch.h"
 #include "worker/daemon/storage/block_directories.h"
 #include "worker/daemon/storage/block_disks.h"
 #include "worker/daemon/storage/scrubber.h"
@@ -262,6 +263,44 @@ Result<Watches> WatchAll(const WorkerConfig& config, const std::vector<std::stri
   return watches;
 }
 
+// Looks for the notice that this machine will be taken away, and lets the agent tell the master.
+class SpotWatch {
+ public:
+  // Null if the notice is not looked for.
+  static Result<std::unique_ptr<SpotWatch>> Start(const WorkerConfig& config, kj::Timer& timer, rpc::Mailbox& mailbox,
+                                                  const Clock& clock, WorkerAgent& agent, const Log& log) {
+    if (config.spot_notice == "off") return std::unique_ptr<SpotWatch>();
+    const std::string url = config.spot_notice == "auto" ? MetadataService::kUrl : config.spot_notice;
+    auto service = MetadataService::At(url, clock);
+    if (!service.ok()) return service.status().Within("spot.notice");
+    log->info("a notice that this machine will be taken away is looked for at {}", url);
+    auto changed = [&timer, &clock, &agent, log](const std::optional<SpotNotice>& notice) {
+      if (!notice) {
+        log->info("this machine is not taken away after all: its notice was withdrawn");
+        return agent.Foretell(std::nullopt);
+      }
+      const Micros in = notice->at - clock.Now();
+      log->warn("this machine will be taken away in {} s (spot notice: {}); the master is told", in / kSecond,
+                notice->action);
+      agent.Foretell(Departure{timer.now() + in * kj::MICROSECONDS, "spot notice"});
+    };
+    return std::unique_ptr<SpotWatch>(new SpotWatch(timer, mailbox, *std::move(service), std::move(changed), log));
+  }
+
+ private:
+  SpotWatch(kj::Timer& timer, rpc::Mailbox& mailbox, std::unique_ptr<NoticeSource> source, NoticeWatch::Changed changed,
+            Log log)
+      : source_(std::move(source)),
+        asking_(mailbox, "agent-notice"),
+        watch_(timer, asking_, *source_, std::move(changed), std::move(log)) {
+    watch_.Start();
+  }
+
+  const std::unique_ptr<NoticeSource> source_;
+  rpc::ThreadBackground asking_;
+  NoticeWatch watch_;
+};
+
 daemon::Health HealthOf(const WorkerAgent& agent, const WorkerConfig& config) {
   if (agent.registered()) return {};
   return {{"no session with the master at " + config.master + " (worker.master); the log says why"}, {}};
@@ -305,11 +344,11 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   };
   MILLRACE_ASSIGN(const auto blocks, OpenBlocks(config, directories, clock.Now(), failing, log));
   rpc::ThreadBackground disk(mailbox, "agent-disk"), fetches(mailbox, "agent-fetch"), checks(mailbox, "agent-check"),
-      scrubbing(mailbox, "agent-scrub");
+      scrubbing(mailbox, "agent-scrub"), outputs(mailbox, "agent-outputs");
   net::BulkServer server(ServerOptions(config, storage.id(), descriptors, credentials), log);
   const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
                                   .stall = config.copy_stall};
-  BulkPlane plane(server, *blocks, mailbox, disk, copy, log);
+  BulkPlane plane(server, *blocks, mailbox, disk, outputs, copy, log);
   MILLRACE_TRY(server.Start());
   MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,
                                                                 FetchFrom(config, credentials), fetches, log));
@@ -350,6 +389,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   disks = std::make_unique<BlockDisks>(*blocks, directories, config.directory, config.failed_disks,
                                        BlockDisks::Events{lost, over}, log);
   MILLRACE_ASSIGN(const Watches watches, WatchAll(config, directories, mailbox, timer, *disks, over));
+  MILLRACE_ASSIGN(auto spot, SpotWatch::Start(config, timer, mailbox, clock, *agent, log));
   UntilStopped(io.unixEventPort)
       .exclusiveJoin(SweepLogs(timer, disk, *files, clock, config))
       .exclusiveJoin(kj::mv(gone.promise))
@@ -359,6 +399,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   log->info("the worker stops");
   manager.Stopping();
   (storage_status.ok() ? agent->Leave() : agent->Leave(storage_status.message())).wait(io.waitScope);
+  spot.reset();
   agent.reset();  // stops copies before the threads on which they run
   server.Stop();
   return storage_status;

@@ -29,7 +29,7 @@ Status ClusterArena::Connect() {
   MILLRACE_ASSIGN(std::vector<job::Node> nodes, client.Nodes());
   std::ranges::sort(nodes, {}, &job::Node::node);
   for (const job::Node& node : nodes) {
-    if (!node.alive || node.draining) continue;
+    if (!node.alive || node.Drains()) continue;
     numbers_[node.node] = NodeId{static_cast<std::uint32_t>(rows_.size())};
     rows_.push_back(
         {node.host + ":" + std::to_string(node.port), node.rack, node.datacenter, node.map_slots, node.reduce_slots});

@@ -8,6 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
@@ -461,6 +462,69 @@ TEST_F(BlockManagerTest, DrainedAsksForNoMoreReplicasThanThereAreNodes) {
   EXPECT_TRUE(blocks_.Drained(0_n));
   blocks_.SetDraining(1_n, true);
   EXPECT_FALSE(blocks_.Drained(0_n)) << "nowhere to go";
+}
+
+TEST_F(BlockManagerTest, WhatOnlyALeavingNodeHasIsCopiedBeforeAnythingElse) {
+  for (BlockId id = 1; id <= 20; ++id) blocks_.Want({id, kLength}, 2);  // one replica each, on a node that stays
+  blocks_.Want({30, kLength}, 1);                                       // on the leaving node alone
+  blocks_.Want({31, kLength}, 2);                                       // there and elsewhere
+  std::vector<BlockId> lacking;
+  for (BlockId id = 1; id <= 20; ++id) lacking.push_back(id);
+  lacking.push_back(31);
+  UpAll({lacking, {30, 31}, {}, {}});
+  blocks_.SetLeaving(1_n, true);
+  blocks_.SetDraining(1_n, true);
+  const BlockWork work = Work(1);
+  ASSERT_THAT(work.replicate, Not(IsEmpty()));
+  EXPECT_EQ(work.replicate[0].block.id, 30u);
+  EXPECT_EQ(work.replicate[0].from, 1_n);
+}
+
+TEST_F(BlockManagerTest, ALeavingNodeIsSparedForWhatOnlyItHasAndMayCopyMoreAtATime) {
+  blocks_.Want({1, kLength}, 2);
+  std::vector<BlockId> ids = {1};
+  for (BlockId id = 10; id < 30; ++id) {
+    blocks_.Want({id, kLength}, 1);
+    ids.push_back(id);
+  }
+  std::vector<std::vector<BlockId>> held(12);
+  held[0] = ids;
+  held[1] = {1};
+  UpAll(held);
+  blocks_.SetDraining(0_n, true);
+  blocks_.SetLeaving(0_n, true);
+  std::size_t from_leaving = 0;
+  for (const ReplicateWork& work : Work(2).replicate) {
+    if (work.from == 0_n) ++from_leaving;
+    if (work.block.id == 1) EXPECT_EQ(work.from, 1_n);
+  }
+  EXPECT_EQ(from_leaving, 2u * BlockManager::kLeavingHaste);
+}
+
+TEST_F(BlockManagerTest, ANodeThatStaysAfterAllIsANodeAsBefore) {
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {}});
+  blocks_.SetLeaving(0_n, true);
+  blocks_.SetDraining(0_n, true);
+  ASSERT_THAT(Work().replicate, SizeIs(1));
+  blocks_.Received(1_n, {1, kLength});
+  EXPECT_TRUE(blocks_.Drained(0_n));
+  blocks_.SetLeaving(0_n, false);
+  blocks_.SetDraining(0_n, false);
+  EXPECT_EQ(blocks_.LiveReplicas(1), 2u);
+  EXPECT_THAT(Deletions(), SizeIs(1));
+}
+
+TEST_F(BlockManagerTest, ABlockOnLeavingNodesAloneIsCopiedThoughTheyAreMany) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {1}, {}, {}});
+  for (const NodeId node : {0_n, 1_n}) {
+    blocks_.SetLeaving(node, true);
+    blocks_.SetDraining(node, true);
+  }
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_THAT(work.replicate[0].to, UnorderedElementsAre(2_n, 3_n));
 }
 
 TEST_F(BlockManagerTest, TargetsForNewBlocksMindWritesAndRoom) {

@@ -31,6 +31,7 @@ struct MasterRecord {
     std::uint32_t map_slots = 0, reduce_slots = 0;
     std::uint64_t incarnation = 0;
     std::vector<AttemptId> running, map_outputs, done, failed;
+    std::string leaving = {};  // "in 90000 ms: spot notice"
   };
   struct Heartbeat {
     std::uint64_t capacity = 0, used = 0, blocks = 0;
@@ -64,6 +65,10 @@ struct MasterRecord {
 
   [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
 };
+
+inline std::string InWords(master::wire::Leaving::Reader leaving) {
+  return "in " + std::to_string(leaving.getInMillis()) + " ms: " + leaving.getReason().cStr();
+}
 
 class FakeSession final : public master::wire::WorkerSession::Server {
  public:
@@ -112,6 +117,10 @@ class FakeSession final : public master::wire::WorkerSession::Server {
   kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
     (void)Heard("corrupt " + std::to_string(context.getParams().getBlock()));
     return record_.answer_corrupt ? kj::Promise<void>(kj::READY_NOW) : kj::NEVER_DONE;
+  }
+  kj::Promise<void> foretell(ForetellContext context) override {
+    const auto params = context.getParams();
+    return Heard("foretells: " + (params.hasLeaving() ? InWords(params.getLeaving()) : std::string("stays")));
   }
   kj::Promise<void> leave(LeaveContext context) override {
     return Heard(std::string("leaves: ") + context.getParams().getReason().cStr());
@@ -173,6 +182,7 @@ class FakeMaster final : public master::wire::Master::Server {
                                             {},
                                             {},
                                             {}};
+    if (worker.hasLeaving()) registration.leaving = InWords(worker.getLeaving());
     for (const auto attempt : worker.getRunning()) registration.running.push_back(FromWire(attempt));
     for (const auto attempt : worker.getMapOutputs()) registration.map_outputs.push_back(FromWire(attempt));
     for (const auto attempt : worker.getDone()) registration.done.push_back(FromWire(attempt));

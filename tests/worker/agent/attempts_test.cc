@@ -394,5 +394,46 @@ TEST_F(ComputeGateTest, WhoeverWaitsComputesOnceThereIsRoomForAll) {
   EXPECT_THAT(entered_, ElementsAre(0, 1));
 }
 
+class CopyOutputTest : public AgentTest {
+ protected:
+  kj::Promise<void> CopyOutput(const AttemptId& map) {
+    auto request = Control().copyOutputRequest();
+    ToWire(map, request.initOutput().initAttempt());
+    request.getOutput().setHost("other");
+    request.getOutput().setPort(1);
+    return request.send().ignoreResult();
+  }
+};
+
+TEST_F(CopyOutputTest, WhatWasCopiedIsServedAndToldAsIfTheMapHadRunHere) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = MapAttemptId(kJob, 4, 1);
+  CopyOutput(map).wait(scope_);
+  EXPECT_TRUE(plane_.served().contains(map));
+  CopyOutput(map).wait(scope_);  // asked again
+  network_.Cut("master:1");
+  Advance(1 * kj::SECONDS);
+  network_.Mend("master:1");
+  Advance(10 * kj::SECONDS);
+  ASSERT_EQ(record_.registrations.size(), 2U);
+  EXPECT_EQ(record_.registrations.back().map_outputs, std::vector{map});
+  auto forget = Control().forgetJobRequest();
+  forget.setJob(kJob.value);
+  Send(std::move(forget));
+  EXPECT_FALSE(plane_.served().contains(map));
+}
+
+TEST_F(CopyOutputTest, OfAJobThatIsNotKnownNothingIsCopied) {
+  StartAgent();
+  try {
+    CopyOutput(MapAttemptId(kJob, 4, 1)).wait(scope_);
+    ADD_FAILURE() << "it was copied";
+  } catch (const kj::Exception& refused) {
+    EXPECT_EQ(rpc::FromException(refused).code(), StatusCode::kNotFound);
+  }
+  EXPECT_TRUE(plane_.served().empty());
+}
+
 }  // namespace
 }  // namespace millrace::worker

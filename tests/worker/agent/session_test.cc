@@ -91,6 +91,44 @@ TEST_F(SessionTest, AMasterThatIsNotOursIsComplainedOfOnceAMinute) {
   EXPECT_THAT(said, testing::HasSubstr(record_.cluster));
 }
 
+TEST_F(SessionTest, TheMasterIsToldAtOnceThatTheMachineWillBeTakenAwayAndAgainByEachRegistration) {
+  StartAgent();
+  EXPECT_EQ(record_.registrations.back().leaving, "");
+  agent_->Foretell(Departure{timer_.now() + 90 * kj::SECONDS, "spot notice"});
+  RunReady();
+  EXPECT_EQ(record_.Count("foretells: in 90000 ms: spot notice"), 1);
+  Advance(30 * kj::SECONDS);
+  EXPECT_EQ(record_.Count("foretells: in 90000 ms: spot notice"), 1) << "once";
+  network_.Cut("master:1");
+  Advance(1 * kj::SECONDS);
+  network_.Mend("master:1");
+  Advance(10 * kj::SECONDS);
+  ASSERT_EQ(record_.registrations.size(), 2U);
+  EXPECT_THAT(record_.registrations.back().leaving, testing::MatchesRegex("in [45][0-9]+ ms: spot notice"));
+}
+
+TEST_F(SessionTest, TheMasterIsToldThatTheMachineStaysAfterAll) {
+  StartAgent();
+  agent_->Foretell(Departure{timer_.now() + 90 * kj::SECONDS, "spot notice"});
+  RunReady();
+  agent_->Foretell(std::nullopt);
+  RunReady();
+  EXPECT_EQ(record_.Count("foretells: stays"), 1);
+}
+
+TEST_F(SessionTest, WhatBecomesKnownWhileTheWorkerRegistersIsToldAfterwards) {
+  auto held = kj::newPromiseAndFulfiller<void>();
+  record_.hold_registration = kj::mv(held.promise);
+  StartAgent();
+  ASSERT_EQ(record_.registrations.size(), 1U);
+  agent_->Foretell(Departure{timer_.now() + 90 * kj::SECONDS, "spot notice"});
+  RunReady();
+  EXPECT_EQ(record_.Count("foretells: in 90000 ms: spot notice"), 0);
+  held.fulfiller->fulfill();
+  RunReady();
+  EXPECT_EQ(record_.Count("foretells: in 90000 ms: spot notice"), 1);
+}
+
 TEST_F(SessionTest, HeartbeatsComeAtThePeriodThatTheMasterSet) {
   StartAgent();
   EXPECT_EQ(record_.heartbeats.size(), 1U);

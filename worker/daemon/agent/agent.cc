@@ -75,6 +75,11 @@ kj::Promise<void> WorkerAgent::Leave() {
   });
 }
 
+void WorkerAgent::Foretell(std::optional<Departure> departure) {
+  departure_ = std::move(departure);
+  session_.Foretell();
+}
+
 void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable) {
   const JobId id{setup.getJob()};
   std::shared_ptr<WorkerJob>& job = jobs_[id];
@@ -116,6 +121,48 @@ void WorkerAgent::ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const
     job->executable_state = WorkerJob::ExecutableState::kFailed;
   }
   attempts_.JobFetched(*job);
+}
+
+kj::Promise<void> WorkerAgent::CopyOutput(const AnnouncedOutput& output) {
+  const AttemptId map = output.map;
+  const auto job = jobs_.find(map.task.job);
+  if (job == jobs_.end())
+    return rpc::ToException(NotFound("copy the output of " + ToText(map) + ": its job is not known here"));
+  if (job->second->held.contains(map)) return kj::READY_NOW;
+  auto pair = kj::newPromiseAndFulfiller<void>();
+  const auto done = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(pair.fulfiller));
+  const auto prepared = std::make_shared<Status>();
+  const std::uint32_t partitions = job->second->setup.reader().getReduces();
+  const shuffle::Source source{map, output.host, output.port, false};
+  const auto copied = [done, map, claims = claims_](WorkerAgent& agent, const Status& status) {
+    agent.OutputCopied(map, claims, status, **done);
+  };
+  parts_.background.Run(
+      [prepared, map, &files = parts_.files] {
+        *prepared = files.Prepare(map);
+        files.RemoveScratch(map);
+      },
+      rpc::WhileAlive(self_, [=, self = self_](WorkerAgent& agent) {
+        if (!prepared->ok()) return copied(agent, *prepared);
+        agent.parts_.plane.CopyMapOutput(source, partitions, agent.parts_.files.Paths(map).moved_file,
+                                         rpc::WhileAlive(self, copied));
+      }));
+  return kj::mv(pair.promise);
+}
+
+// A master that was told meanwhile what is here was not told of this output, and does not know that it was asked for.
+void WorkerAgent::OutputCopied(const AttemptId& map, std::uint64_t claims, const Status& status,
+                               kj::PromiseFulfiller<void>& done) {
+  const auto job = jobs_.find(map.task.job);
+  const bool wanted = job != jobs_.end() && claims == claims_;
+  if (status.ok() && wanted) {
+    job->second->held.insert(map);
+    log_->info("the output of {} was copied to here", ToText(map));
+    return done.fulfill();
+  }
+  parts_.plane.RemoveMapOutput(map);
+  parts_.background.Run([map, &files = parts_.files] { files.RemoveRun(map); }, [] {});
+  done.reject(rpc::ToException(status.ok() ? Cancelled("its job, or the master's session, has ended") : status));
 }
 
 void WorkerAgent::ForgetJob(JobId job) {
@@ -167,6 +214,7 @@ kj::Promise<void> WorkerAgent::Join(std::string cluster) {
 
 void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   attempts_.NoteClaims();
+  ++claims_;
   info.setStorage(identity_.storage);
   info.setCluster(identity_.cluster);
   info.setHost(config_.host);
@@ -182,6 +230,7 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   const Release release = ThisRelease();
   info.setVersion(release.version);
   info.setProtocol(release.protocol);
+  if (departure_) Write(*departure_, info.initLeaving());
   const std::set<AttemptId> running = attempts_.Ids();
   std::set<AttemptId> served;
   for (const auto& [id, job] : jobs_) served.insert(job->held.begin(), job->held.end());
@@ -196,6 +245,16 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
     log_->warn("{} map outputs are served here, {} are told: the rest will run again", served.size(), room);
   }
   WriteAttempts(info.initMapOutputs(UseRoom(served.size(), &room)), served);
+}
+
+void WorkerAgent::Write(const Departure& departure, master::wire::Leaving::Builder leaving) const {
+  const kj::Duration left = kj::max(departure.at - parts_.timer.now(), 0 * kj::SECONDS);
+  leaving.setInMillis(static_cast<std::uint64_t>(left / kj::MILLISECONDS));
+  leaving.setReason(departure.reason);
+}
+
+void WorkerAgent::DescribeForetelling(master::wire::WorkerSession::ForetellParams::Builder foretelling) {
+  if (departure_) Write(*departure_, foretelling.initLeaving());
 }
 
 wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServer>(self_); }

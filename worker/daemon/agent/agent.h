@@ -41,6 +41,12 @@ struct WorkerIdentity {
   std::string sandbox = {};  // the parts of the sandbox of its tasks (worker/sandbox/sandbox.h)
 };
 
+// The machine of the worker will be taken away.
+struct Departure {
+  kj::TimePoint at = kj::origin<kj::TimePoint>();  // by the agent's timer
+  std::string reason;                              // "spot notice"
+};
+
 inline constexpr kj::Duration kFarewell = 1 * kj::SECONDS;
 
 class WorkerAgent final : private SessionOwner {
@@ -53,6 +59,8 @@ class WorkerAgent final : private SessionOwner {
   // Stops the worker on request: its attempts end and the master is told that they are lost, which counts against
   // nobody. Resolves when the master has answered, or after kFarewell.
   [[nodiscard]] kj::Promise<void> Leave();
+  // Takes in that the machine will be taken away, or with nothing that it stays after all. The master is told.
+  void Foretell(std::optional<Departure> departure);
   // Sets what is called whenever the master has taken the worker in.
   void OnRegistered(std::function<void(NodeId node)> then) { on_registered_ = std::move(then); }
 
@@ -63,6 +71,7 @@ class WorkerAgent final : private SessionOwner {
                   const std::vector<std::uint32_t>& left_out) {
     attempts_.MapOutputs(job, node_, ready, gone, left_out);
   }
+  [[nodiscard]] kj::Promise<void> CopyOutput(const AnnouncedOutput& output);
   void ForgetJob(JobId job);
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets);
   void DeleteBlocks(std::vector<std::uint64_t> ids);
@@ -91,9 +100,12 @@ class WorkerAgent final : private SessionOwner {
   kj::Promise<void> SweepBlocks();
   // ---- jobs, and the exchange with the master ----
   void FetchExecutable(const std::shared_ptr<WorkerJob>& job);
+  void OutputCopied(const AttemptId& map, std::uint64_t claims, const Status& status, kj::PromiseFulfiller<void>& done);
   void ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const Result<std::string>& path);
   kj::Promise<void> Join(std::string cluster) override;
   void DescribeWorker(master::wire::WorkerInfo::Builder info) override;
+  void DescribeForetelling(master::wire::WorkerSession::ForetellParams::Builder foretelling) override;
+  void Write(const Departure& departure, master::wire::Leaving::Builder leaving) const;
   wire::WorkerControl::Client Control() override;
   void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) override;
   void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) override;
@@ -107,6 +119,8 @@ class WorkerAgent final : private SessionOwner {
   std::uint64_t incarnation_;
   Log log_;
   NodeId node_;
+  std::optional<Departure> departure_;
+  std::uint64_t claims_ = 0;  // how often a master was told what this worker has
   std::function<void(NodeId)> on_registered_;
   std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   WorkerJobs jobs_;

@@ -60,6 +60,11 @@ kj::Promise<void> ControlServer::mapOutputs(MapOutputsContext context) {
   return kj::READY_NOW;
 }
 
+kj::Promise<void> ControlServer::copyOutput(CopyOutputContext context) {
+  const auto output = context.getParams().getOutput();
+  return agent().CopyOutput({FromWire(output.getAttempt()), output.getHost(), output.getPort(), {}});
+}
+
 kj::Promise<void> ControlServer::kill(KillContext context) {
   agent().attempts().Kill(FromWire(context.getParams().getAttempt()), context.getParams().getReason());
   return kj::READY_NOW;

@@ -40,6 +40,10 @@ class DataPlane {
   virtual void Observe(BlockEvents events) = 0;
   // Serves the run file at `path` as the output of a map attempt until it is removed.
   virtual void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) = 0;
+  // Copies the run file of a map attempt from another worker into `path`, and serves it. `partitions`: of its job.
+  // Requires: the directory of `path` exists, and nobody else writes there.
+  virtual void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
+                             std::function<void(Status)> then) = 0;
   virtual void RemoveMapOutput(const AttemptId& map) = 0;
   virtual void RemoveMapOutputs(JobId job) = 0;
   // Starts a copy into `file`. Callbacks are those of shuffle::ReduceCopy, but come on the control thread. Requires:

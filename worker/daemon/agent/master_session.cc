@@ -48,10 +48,24 @@ kj::Promise<void> MasterSession::Leave(const std::string& reason) {
       })
       .then([this] {
         cycle_ = nullptr;
+        foretelling_ = nullptr;
         reports_.Close();
         blocks_.Close();
         session_ = nullptr;
       });
+}
+
+void MasterSession::Foretell() {
+  to_foretell_ = true;
+  KJ_IF_MAYBE (session, session_) {
+    to_foretell_ = false;
+    auto request = session->foretellRequest();
+    owner_.DescribeForetelling(request);
+    foretelling_ = rpc::WithDeadline(timer_, limit_, "tell the master whether this machine will be taken away",
+                                     request.send().ignoreResult())
+                       .catch_([this](kj::Exception&& exception) { Break(rpc::FromException(exception)); })
+                       .eagerlyEvaluate(nullptr);
+  }
 }
 
 void MasterSession::Break(const Status& why) {
@@ -75,6 +89,7 @@ kj::Promise<void> MasterSession::Cycle() {
         reports_.Close();
         blocks_.Close();
         session_ = nullptr;
+        foretelling_ = nullptr;  // its failure is not that of the next session
         break_ = nullptr;
         link_.Reset();  // the link waits before it dials again, so this is no busy loop
         return AfterFailure(rpc::FromException(exception));
@@ -101,6 +116,7 @@ kj::Promise<void> MasterSession::Register(master::wire::Master::Client master) {
       })
       .then([this, master]() mutable {
         auto request = master.registerRequest();
+        to_foretell_ = false;
         owner_.DescribeWorker(request.initWorker());
         request.setControl(owner_.Control());
         kj::Promise<Answer> call = request.send();
@@ -123,6 +139,7 @@ kj::Promise<void> MasterSession::Serve(capnp::Response<master::wire::Master::Reg
   break_ = kj::mv(broken.fulfiller);
   reports_.Open(session, limit_);
   blocks_.Open(session, owner_.Blocks(), owner_.Trash(), limit_);
+  if (to_foretell_) Foretell();
   return broken.promise.exclusiveJoin(Beat(timer_.now())).exclusiveJoin(link_.Broken());
 }
 

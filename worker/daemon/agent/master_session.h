@@ -35,6 +35,8 @@ class SessionOwner {
   // Resolves when this worker belongs to `cluster`, on disk; rejects with kInvalid if it belongs to another.
   virtual kj::Promise<void> Join(std::string cluster) = 0;
   virtual void DescribeWorker(master::wire::WorkerInfo::Builder info) = 0;
+  // Says whether this machine will be taken away.
+  virtual void DescribeForetelling(master::wire::WorkerSession::ForetellParams::Builder foretelling) = 0;
   virtual wire::WorkerControl::Client Control() = 0;
   virtual void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) = 0;
   virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
@@ -51,6 +53,8 @@ class MasterSession {
   void Start();  // once
   // Tells the master that this worker is no more, if there is a session, and ends it for good.
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason);
+  // Tells the master what DescribeForetelling says now. A registration that begins later says it anyway.
+  void Foretell();
 
   [[nodiscard]] ReportQueue& reports() { return reports_; }
   [[nodiscard]] BlockReporter& blocks() { return blocks_; }
@@ -80,6 +84,8 @@ class MasterSession {
   kj::Duration limit_ = 10 * kj::SECONDS;  // for the answer to one call
   kj::Maybe<master::wire::WorkerSession::Client> session_;
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> break_;
+  bool to_foretell_ = false;  // something has changed since the registration under way was sent
+  kj::Promise<void> foretelling_ = nullptr;
   kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above
 };
 

@@ -67,6 +67,10 @@ class SyntheticPlane final : public DataPlane {
   ~SyntheticPlane() noexcept override = default;
   void Observe(BlockEvents events) override { events_ = std::move(events); }
   void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
+  void CopyMapOutput(const shuffle::Source& source, std::uint32_t, const std::string& path,
+                     std::function<void(Status)> then) override {
+    AddMapOutput(source.map, path, std::move(then));
+  }
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }
   void RemoveMapOutputs(JobId job) override;
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,

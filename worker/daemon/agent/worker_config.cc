@@ -111,6 +111,9 @@ OptionSet DeclareWorkerOptions(WorkerConfig* config) {
   DeclareLogOptions(&options, &config->log);
   options.Text("health.listen", &config->health_listen, "",
                "HOST:PORT of an HTTP server with /healthz and /readyz for probes; empty: none");
+  options.Text("spot.notice", &config->spot_notice, "off",
+               "where a notice that EC2 takes this machine away is looked for: off, auto (the metadata service of the "
+               "instance) or http://HOST:PORT");
   tls::DeclareTlsOptions(options, &config->tls);
   return options;
 }
@@ -120,6 +123,8 @@ Status CheckWorkerConfig(const WorkerConfig& config) {
   if (config.master.find(':') == std::string::npos) {
     return Invalid("worker.master \"" + config.master + "\" is not host:port");
   }
+  if (config.spot_notice != "off" && config.spot_notice != "auto" && !config.spot_notice.starts_with("http://"))
+    return Invalid("spot.notice \"" + config.spot_notice + "\" is not off, auto or http://HOST:PORT");
   return tls::CheckTlsFiles(config.tls);
 }
 

@@ -39,6 +39,7 @@ AttemptPaths DiskAttemptFiles::Paths(const AttemptId& attempt) const {
   if (attempt.task.reduce()) paths.copy_file = job + "/reduce/" + stem + ".copy";
   paths.scratch = job + "/scratch/" + stem;
   if (!attempt.task.reduce()) paths.record_note = paths.scratch + "/.record";
+  if (!attempt.task.reduce()) paths.moved_file = job + "/reduce/" + stem + ".run";
   paths.stdout_file = log + ".out";
   paths.stderr_file = log + ".err";
   return paths;
@@ -98,7 +99,12 @@ void DiskAttemptFiles::RemoveScratch(const AttemptId& attempt) {
   if (!paths.copy_file.empty()) (void)RemoveTree(paths.copy_file);
 }
 
-void DiskAttemptFiles::RemoveRun(const AttemptId& attempt) { (void)RemoveTree(Paths(attempt).run_file); }
+void DiskAttemptFiles::RemoveRun(const AttemptId& attempt) {
+  const AttemptPaths paths = Paths(attempt);
+  for (const std::string& file : {paths.run_file, paths.moved_file}) {
+    if (!file.empty()) (void)RemoveTree(file);
+  }
+}
 
 void DiskAttemptFiles::RemoveJob(JobId job) { (void)RemoveTree(JobDirectory(job)); }
 

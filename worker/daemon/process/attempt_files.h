@@ -2,6 +2,7 @@
 //
 //   <directory>/jobs/<job>/map/<stem>.run       the sorted output of a map attempt
 //   <directory>/jobs/<job>/reduce/<stem>.copy   what a reduce attempt copied
+//   <directory>/jobs/<job>/reduce/<stem>.run    the output of a map attempt that ran on another worker
 //   <directory>/jobs/<job>/scratch/<stem>/      an attempt's own
 //   <directory>/jobs/<job>/shared/              of all attempts: files that they map (client/job/side_files.h)
 //   <directory>/logs/<job>/<stem>.{out,err}     standard output and error, kept after the job
@@ -27,6 +28,7 @@ struct AttemptPaths {
   std::string stdout_file;
   std::string stderr_file;
   std::string record_note = {};  // a map's (worker/task/channel/record_note.h)
+  std::string moved_file = {};   // a map's that ran elsewhere
 };
 
 struct LogPiece {
@@ -44,8 +46,8 @@ class AttemptFiles {
   // Makes the directories of Paths. kNoSpace when the disk has less than the reserved bytes free.
   virtual Status Prepare(const AttemptId& attempt) = 0;
   virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
-  virtual void RemoveRun(const AttemptId& attempt) = 0;
-  virtual void RemoveJob(JobId job) = 0;  // all but the logs
+  virtual void RemoveRun(const AttemptId& attempt) = 0;      // wherever the attempt ran
+  virtual void RemoveJob(JobId job) = 0;                     // all but the logs
   // Returns at most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log (any more).
   [[nodiscard]] virtual Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                                  std::uint32_t limit) const = 0;

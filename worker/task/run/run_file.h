@@ -73,6 +73,10 @@ class RunWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+// Returns the index and the footer that stand after the segments, which take `bytes` and lie one after the other from
+// byte 0.
+[[nodiscard]] std::string EncodeRunIndex(const std::vector<SegmentInfo>& segments, std::uint64_t bytes);
+
 // Returns the index of a run file, checked against its checksum and the file's length: segments lie one after the other
 // from byte 0.
 [[nodiscard]] Result<std::vector<SegmentInfo>> ReadRunIndex(int fd, std::string_view path);

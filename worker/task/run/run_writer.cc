@@ -209,11 +209,9 @@ Status RunWriter::EndPartition() {
   return Status::Ok();
 }
 
-Status RunWriter::Finish() {
-  if (!impl_->failure.ok()) return impl_->failure;
-  MILLRACE_CHECK(!impl_->open, impl_->path);
+std::string EncodeRunIndex(const std::vector<SegmentInfo>& segments, std::uint64_t bytes) {
   Encoder out;
-  for (const SegmentInfo& segment : impl_->segments) {
+  for (const SegmentInfo& segment : segments) {
     out.U64(segment.offset);
     out.U64(segment.length);
     out.U64(segment.raw_length);
@@ -221,11 +219,17 @@ Status RunWriter::Finish() {
     out.U32(segment.crc);
     out.U32((segment.compressed ? kFlagCompressed : 0) | (segment.order == RecordOrder::kAny ? kFlagAnyOrder : 0));
   }
-  out.U64(bytes());
-  out.U32(static_cast<std::uint32_t>(impl_->segments.size()));
+  out.U64(bytes);
+  out.U32(static_cast<std::uint32_t>(segments.size()));
   out.U32(Crc32c(out.bytes()));
   out.U64(kRunMagic);
-  MILLRACE_TRY(impl_->Store(out.bytes()));
+  return out.Take();
+}
+
+Status RunWriter::Finish() {
+  if (!impl_->failure.ok()) return impl_->failure;
+  MILLRACE_CHECK(!impl_->open, impl_->path);
+  MILLRACE_TRY(impl_->Store(EncodeRunIndex(impl_->segments, bytes())));
   MILLRACE_TRY(impl_->Flush());
   impl_->fd.Close();
   return Status::Ok();

@@ -1,0 +1,35 @@
+// A client for small exchanges with a server near by, such as the metadata service of a cloud's machine. Format:
+// HTTP/1.1 (RFC 9112), a connection for each exchange. An answer has at most 64 KiB. Thread rule: any thread; a call
+// blocks until the answer is there or its time is over.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/http/http_server.h"
+#include "base/status.h"
+
+namespace millrace::http {
+
+struct Request {
+  std::string method = "GET";  // of those without a body: GET, HEAD or PUT
+  std::string target = "/";
+  std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+// "http://HOST[:PORT]" in parts.
+struct Origin {
+  std::string host;
+  std::string port = "80";
+};
+
+// kInvalid for anything but an http URL without a path.
+[[nodiscard]] Result<Origin> ParseOrigin(const std::string& url);
+
+// Sends the request and returns the answer, whatever its status is. kUnavailable when there is no connection or no
+// answer that is understood, kTimeout when it is not there within `patience`.
+[[nodiscard]] Result<Answer> Exchange(const Origin& origin, const Request& request, Micros patience);
+
+}  // namespace millrace::http

@@ -1,0 +1,160 @@
+// Workers whose machines will be taken away, in a whole cluster under driven time.
+#include <gmock/gmock.h>
+
+#include "dfs/data/block_store.h"
+#include "master/control/cluster_summary.h"
+#include "tests/simulated/simulated_cluster.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+const master::NodeRecord& NodeOf(SimulatedCluster& cluster, std::uint32_t worker) {
+  return *cluster.control().nodes().FindByStorage("storage" + std::to_string(worker));
+}
+
+void Die(SimulatedCluster& cluster, std::uint32_t worker) {
+  cluster.SetPort(worker, SimulatedCluster::Port::kDeserted);
+  cluster.Cut(worker);
+}
+
+TEST(LeavingTest, ItIsSaidAndTheNodeIsUsedAgainIfItStaysAfterAll) {
+  SimulatedCluster cluster({.workers = 3, .racks = 1});
+  cluster.Advance(30);
+  cluster.Foretell(0, 95);
+  cluster.Advance(0.5);
+  EXPECT_TRUE(NodeOf(cluster, 0).Drains());
+  master::ClusterSummary summary = master::Summarize(cluster.control());
+  EXPECT_THAT(master::WarningsOf(summary), Contains(HasSubstr("(host0) is leaving in 94 s (spot notice)")));
+  EXPECT_EQ(summary.draining, 1u);
+  EXPECT_THAT(master::FaultsOf(summary), SizeIs(0));
+  cluster.Foretell(0, std::nullopt);
+  cluster.Advance(0.5);
+  EXPECT_FALSE(NodeOf(cluster, 0).Drains());
+  summary = master::Summarize(cluster.control());
+  EXPECT_EQ(summary.draining, 0u);
+  cluster.AddFile("/in", 12);
+  cluster.Submit("/in", "/out", 0);
+  cluster.Advance(2);
+  EXPECT_GT(cluster.control().jobs().RunningOn(NodeOf(cluster, 0).number).first, 0u);
+}
+
+TEST(LeavingTest, ItIsToldAgainToAMasterThatStartsAnewAndNothingIsLaunchedThere) {
+  SimulatedCluster cluster({.workers = 3, .racks = 1});
+  cluster.AddFile("/in", 40);
+  cluster.Submit("/in", "/out", 1);
+  cluster.Advance(2);
+  cluster.Foretell(0, 1000);
+  cluster.Advance(100);
+  const auto running = [&] { return cluster.control().jobs().RunningOn(NodeOf(cluster, 0).number).first; };
+  EXPECT_EQ(running(), 0u);
+  cluster.RestartMaster();
+  cluster.Advance(10);
+  ASSERT_TRUE(NodeOf(cluster, 0).leaving);
+  EXPECT_NEAR(static_cast<double>(NodeOf(cluster, 0).leaving->at - cluster.control().Awake()) / kSecond, 890, 2);
+  EXPECT_EQ(running(), 0u);
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+}
+
+// The worker that was drained dies: what it had is elsewhere, and nothing is done twice.
+TEST(LeavingTest, NoMapRunsAgainAndNothingIsMissingWhenADrainedNodeDies) {
+  SimulatedOptions options;
+  options.workers = 4;
+  options.racks = 1;
+  options.settings = "[speculation]\nenabled = false\n";
+  SimulatedCluster cluster(options);
+  cluster.AddFile("/in", 40);
+  cluster.Submit("/in", "/out", 12);  // in several waves, so that all outputs are needed until late
+  cluster.Advance(40);
+  const NodeId node = NodeOf(cluster, 0).number;
+  ASSERT_GT(cluster.control().jobs().OutputsLeftOn(node), 0u);
+  cluster.Foretell(0, 120);
+  for (int second = 0; second < 100; ++second) {
+    const auto [maps, reduces] = cluster.control().jobs().RunningOn(node);
+    if (second > 0 && maps + reduces + cluster.control().jobs().OutputsLeftOn(node) == 0) break;
+    cluster.Advance(1);
+  }
+  EXPECT_EQ(cluster.control().jobs().OutputsLeftOn(node), 0u);
+  EXPECT_GT(cluster.JournalLines("OutputMoved"), 0u);
+  const std::size_t lost = cluster.JournalLines("AttemptLost");
+  Die(cluster, 0);
+  EXPECT_TRUE(cluster.RunUntilIdle(900));
+  EXPECT_EQ(cluster.Outputs()["/out"], master::JobState::kSucceeded);
+  EXPECT_EQ(cluster.JournalLines("AttemptSucceeded"), 40u + 12u) << "a task that had succeeded ran again";
+  EXPECT_EQ(cluster.JournalLines("AttemptLost"), lost);
+  EXPECT_EQ(cluster.JournalLines("AttemptFailed"), 0u);
+}
+
+TEST(LeavingTest, AMasterThatDiesWhileOutputsMoveCountsOnThoseThatAreServed) {
+  for (const double after : {0.05, 0.3, 0.6, 2.0}) {
+    SCOPED_TRACE(after);
+    SimulatedOptions options;
+    options.workers = 4;
+    options.racks = 1;
+    options.settings = "[speculation]\nenabled = false\n";
+    SimulatedCluster cluster(options);
+    cluster.AddFile("/in", 40);
+    cluster.Submit("/in", "/out", 8);
+    cluster.Advance(40);
+    cluster.Foretell(0, 300);
+    cluster.Advance(after);
+    cluster.RestartMaster();
+    cluster.Advance(40);
+    const NodeId node = NodeOf(cluster, 0).number;
+    EXPECT_EQ(cluster.control().jobs().OutputsLeftOn(node), 0u);
+    Die(cluster, 0);
+    EXPECT_TRUE(cluster.RunUntilIdle(900));
+    EXPECT_EQ(cluster.Outputs()["/out"], master::JobState::kSucceeded);
+    EXPECT_EQ(cluster.JournalLines("AttemptSucceeded"), 40u + 8u);
+  }
+}
+
+TEST(LeavingTest, WhatOnlyItHasIsCopiedAndWhenItHasLeftItIsForgotten) {
+  SimulatedCluster cluster({.workers = 3, .racks = 1});
+  const dfs::BlockId block = cluster.StoreFile("/only");
+  const NodeId node = NodeOf(cluster, 0).number;
+  cluster.Foretell(0, 60);
+  cluster.Advance(2);
+  EXPECT_EQ(cluster.control().files().blocks().LeftToDrain(node), 1u);
+  EXPECT_GT(cluster.control().files().blocks().Health().pending, 0u) << "the copy is under way";
+  // The planes of this cluster carry no blocks, so that the copy is said to have arrived.
+  const auto found = cluster.control().files().blocks().Find(block);
+  cluster.control().files().blocks().Received(NodeOf(cluster, 1).number, *found);
+  EXPECT_EQ(cluster.control().files().blocks().LeftToDrain(node), 0u);
+  cluster.Advance(50);
+  Die(cluster, 0);
+  cluster.Advance(5);
+  ASSERT_NE(cluster.control().nodes().Find(node), nullptr) << "its time is not over";
+  EXPECT_FALSE(cluster.control().nodes().Find(node)->alive);
+  cluster.Advance(10);
+  EXPECT_EQ(cluster.control().nodes().Find(node), nullptr);
+  EXPECT_EQ(cluster.control().files().blocks().Health().missing, 0u);
+}
+
+TEST(LeavingTest, AttemptsThatCannotEndInTimeRunElsewhereBeforeTheNodeIsGone) {
+  SimulatedOptions options;
+  options.workers = 2;
+  options.racks = 1;
+  options.settings = "[speculation]\nenabled = false\n";
+  options.times = {.map_least = 400 * kj::SECONDS, .map_most = 400 * kj::SECONDS};
+  SimulatedCluster cluster(options);
+  cluster.AddFile("/in", 2);
+  cluster.Submit("/in", "/out", 0);
+  cluster.Advance(200);
+  for (std::uint32_t worker : {0u, 1u}) {
+    if (cluster.control().jobs().RunningOn(NodeOf(cluster, worker).number).first == 0) continue;
+    cluster.Foretell(worker, 120);
+    break;
+  }
+  cluster.Advance(2);
+  EXPECT_GT(cluster.JournalLines("AttemptLost"), 0u) << "long before the node leaves";
+  EXPECT_TRUE(cluster.RunUntilIdle(900));
+  EXPECT_EQ(cluster.Outputs()["/out"], master::JobState::kSucceeded);
+  EXPECT_EQ(cluster.JournalLines("AttemptFailed"), 0u);
+}
+
+}  // namespace
+}  // namespace millrace

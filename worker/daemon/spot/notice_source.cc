@@ -1,0 +1,51 @@
+#include "worker/daemon/spot/notice_source.h"
+
+#include "base/text.h"
+
+namespace millrace::worker {
+namespace {
+
+constexpr Micros kPatience = 2 * kSecond;
+constexpr Micros kTokenLife = 6 * kHour;  // the longest that the service gives
+constexpr unsigned kOk = 200, kUnauthorized = 401, kNotFound = 404;
+
+}  // namespace
+
+Result<std::unique_ptr<MetadataService>> MetadataService::At(const std::string& url, const Clock& clock) {
+  MILLRACE_ASSIGN(http::Origin origin, http::ParseOrigin(url));
+  return std::unique_ptr<MetadataService>(new MetadataService(std::move(origin), clock));
+}
+
+Status MetadataService::RenewToken() {
+  http::Request request{.method = "PUT", .target = "/latest/api/token"};
+  request.headers.emplace_back("X-aws-ec2-metadata-token-ttl-seconds", std::to_string(kTokenLife / kSecond));
+  MILLRACE_ASSIGN(http::Answer answer, http::Exchange(origin_, request, kPatience));
+  const bool fits = answer.body.find_first_of("\r\n") == std::string::npos;
+  if (answer.status != kOk || answer.body.empty() || !fits)
+    return Unavailable("the metadata service gives no token: it answers with status " + std::to_string(answer.status));
+  token_ = std::move(answer.body);
+  token_until_ = clock_.Now() + kTokenLife / 2;
+  return Status::Ok();
+}
+
+Result<http::Answer> MetadataService::AskForAction() const {
+  http::Request request{.method = "GET", .target = "/latest/meta-data/spot/instance-action"};
+  request.headers.emplace_back("X-aws-ec2-metadata-token", token_);
+  return http::Exchange(origin_, request, kPatience);
+}
+
+Result<std::optional<SpotNotice>> MetadataService::Ask() {
+  if (token_.empty() || clock_.Now() >= token_until_) MILLRACE_TRY(RenewToken());
+  MILLRACE_ASSIGN(http::Answer answer, AskForAction());
+  if (answer.status == kUnauthorized) {  // the service was started anew, or the clock was set
+    MILLRACE_TRY(RenewToken());
+    MILLRACE_ASSIGN(answer, AskForAction());
+  }
+  if (answer.status == kNotFound) return std::optional<SpotNotice>();
+  if (answer.status != kOk)
+    return Unavailable("the metadata service answers with status " + std::to_string(answer.status));
+  MILLRACE_ASSIGN(SpotNotice notice, ParseSpotNotice(answer.body));
+  return std::optional(std::move(notice));
+}
+
+}  // namespace millrace::worker

@@ -1,0 +1,44 @@
+#include "worker/daemon/spot/notice_watch.h"
+
+#include <memory>
+
+#include "base/check.h"
+#include "base/rpc/status_codec.h"
+
+namespace millrace::worker {
+
+void NoticeWatch::Start() {
+  cycle_ = Cycle().eagerlyEvaluate(
+      [](kj::Exception&& exception) { MILLRACE_CHECK(false, rpc::FromException(exception).message()); });
+}
+
+kj::Promise<void> NoticeWatch::Cycle() {
+  auto asked = kj::newPromiseAndFulfiller<void>();
+  const auto tell = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(asked.fulfiller));
+  const auto answer = std::make_shared<Result<std::optional<SpotNotice>>>(std::optional<SpotNotice>());
+  background_.Run([answer, &source = source_] { *answer = source.Ask(); }, [tell] { (*tell)->fulfill(); });
+  return asked.promise
+      .then([this, answer] {
+        Take(*answer);
+        return timer_.afterDelay(kPeriod);
+      })
+      .then([this] { return Cycle(); });
+}
+
+void NoticeWatch::Take(const Result<std::optional<SpotNotice>>& answer) {
+  if (!answer.ok()) {
+    if (!failing_) {
+      log_->warn("whether this machine will be taken away is not known (spot.notice): {}; it is asked again every {} s",
+                 answer.status().message(), kPeriod / kj::SECONDS);
+    }
+    failing_ = true;
+    return;
+  }
+  if (failing_) log_->info("whether this machine will be taken away is known again");
+  failing_ = false;
+  if (*answer == known_) return;
+  known_ = *answer;
+  changed_(known_);
+}
+
+}  // namespace millrace::worker
