@@ -203,10 +203,11 @@ Status Workers::CheckForget(NodeId number, bool force) const {
     return Invalid(what + std::to_string(health.missing) +
                    " blocks are missing and it may have them; start its worker again, or use --force");
   }
-  const std::uint64_t lacking = health.under_replicated + health.short_of_nodes;
-  if (node->draining && lacking > 0) {
-    return Invalid(what + "it was being decommissioned and " + std::to_string(lacking) +
-                   " blocks have too few replicas; wait until they are copied, or use --force");
+  // Blocks that are short of nodes have all the replicas that the nodes in use can hold: waiting would bring no more.
+  if (node->draining && health.under_replicated > 0) {
+    return Invalid(what + "it was being decommissioned and " + std::to_string(health.under_replicated) +
+                   " blocks have fewer replicas than the nodes in use can hold; wait until they are copied, or use "
+                   "--force");
   }
   return Status::Ok();
 }
