@@ -128,6 +128,22 @@ bool Workers::Heard(NodeId node, std::uint64_t epoch) {
   return true;
 }
 
+void Workers::NoteSpace(NodeId number, const WorkerSpace& space, bool no_room) {
+  NodeRecord* node = control_.nodes().Find(number);
+  if (node == nullptr) return;
+  const bool was_full = node->full || node->no_room;
+  (void)control_.nodes().NoteSpace(number, space);
+  node->no_room = no_room;
+  if (was_full == (node->full || no_room)) return;
+  const std::string worker = fmt::format("worker {} at {}:{}", number.value, node->facts.host, node->facts.port);
+  if (was_full) {
+    control_.log()->info("{}: its disk has room again: {} are free", worker, FormatBytes(space.free));
+  } else {
+    control_.log()->warn("{}: its disk is full: {} go there until something is removed (worker.reserved_bytes)", worker,
+                         no_room ? "no blocks and no tasks" : "no blocks");
+  }
+}
+
 std::uint64_t Workers::MillisSilent(const NodeRecord& node) const {
   Micros silent = 0;
   if (node.last_heard != 0) {

@@ -213,7 +213,7 @@ void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
   Apply(joined, JobId{0}, step);
   joined_[node.number] = joined;
   incarnations_[node.number] = node.facts.incarnation;
-  if (node.draining) Apply(sched::NodeDrained{node.number, true}, JobId{0}, step);
+  if (!node.TakesTasks()) Apply(sched::NodeDrained{node.number, true}, JobId{0}, step);
 }
 
 void JobTracker::SettleAttempt(NodeId node, const AttemptId& attempt, Claim claim, Reconciled* answer, Step* step) {
@@ -250,6 +250,11 @@ void JobTracker::NodeLost(NodeId node, bool died, Step* step) {
   joined_.erase(node);
   incarnations_.erase(node);
   Apply(sched::NodeLost{node, died}, JobId{0}, step);
+}
+
+void JobTracker::NodeTakesTasks(NodeId node, bool takes, Step* step) {
+  const sched::NodeState* known = engine_.state().FindNode(node);
+  if (known != nullptr && known->alive && known->drained == takes) NodeDrained(node, !takes, step);
 }
 
 void JobTracker::NodeSpace(NodeId node, std::uint64_t free_bytes, Step* step) {

@@ -117,6 +117,8 @@ class JobTracker {
   // otherwise it was silent, or left.
   void NodeLost(NodeId node, bool died, Step* step);
   void NodeDrained(NodeId node, bool drained, Step* step) { Apply(sched::NodeDrained{node, drained}, JobId{0}, step); }
+  // Tells the engine whether a live node takes tasks, if it believes otherwise.
+  void NodeTakesTasks(NodeId node, bool takes, Step* step);
   // Returns the nodes that the engine takes for alive: after Load, those that have yet to register again.
   [[nodiscard]] std::vector<NodeId> EngineNodes() const;
 

@@ -113,7 +113,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     for (const NodeId node : nodes) {
       Require(control_.nodes().SetDraining(node, drained, &step.batch));
       control_.files().blocks().SetDraining(node, drained);
-      control_.jobs().NodeDrained(node, drained, &step);
+      control_.jobs().NodeDrained(node, !control_.nodes().Find(node)->TakesTasks(), &step);
     }
     return control_.Finish(std::move(step));
   }

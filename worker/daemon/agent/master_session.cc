@@ -57,6 +57,15 @@ kj::Promise<void> MasterSession::Leave(const std::string& reason) {
       });
 }
 
+void MasterSession::BeatNow() {
+  KJ_IF_MAYBE (session, session_) {
+    auto request = session->heartbeatRequest();
+    owner_.DescribeHeartbeat(request);
+    // If the session is broken, the next heartbeat finds it.
+    beat_now_ = request.send().ignoreResult().eagerlyEvaluate([](kj::Exception&&) {});
+  }
+}
+
 void MasterSession::Break(const Status& why) {
   KJ_IF_MAYBE (fulfiller, break_) {
     (*fulfiller)->reject(rpc::ToException(why));

@@ -51,6 +51,8 @@ class MasterSession {
   void Start();  // once
   // Tells the master that this worker is no more, if there is a session, and ends it for good.
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason);
+  // Tells the master at once what the next heartbeat would, before what is reported from now on.
+  void BeatNow();
 
   [[nodiscard]] ReportQueue& reports() { return reports_; }
   [[nodiscard]] BlockReporter& blocks() { return blocks_; }
@@ -80,6 +82,7 @@ class MasterSession {
   kj::Duration limit_ = 10 * kj::SECONDS;  // for the answer to one call
   kj::Maybe<master::wire::WorkerSession::Client> session_;
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> break_;
+  kj::Promise<void> beat_now_ = nullptr;
   kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above
 };
 
