@@ -53,7 +53,7 @@ struct Job {
 
 struct Node {
   sched::NodeJoined joined;
-  bool takes_tasks = false;
+  bool here = false, draining = false;
   bool counts = false;  // it took tasks when a job of the file was submitted, or later
 };
 
@@ -96,11 +96,19 @@ class Exporter {
 
   void On(const sched::SchedulerSet& event) { in_force_ = event; }
   void On(const sched::NodeJoined& event) {
-    nodes_[event.node] = {.joined = event, .takes_tasks = true, .counts = nodes_[event.node].counts};
+    Node& node = nodes_[event.node];
+    node.joined = event, node.here = true, node.draining = false;
     unsettled_.insert(event.node);
   }
-  void On(const sched::NodeLost& event) { TakesTasks(event.node, false); }
-  void On(const sched::NodeDrained& event) { TakesTasks(event.node, !event.drained); }
+  void On(const sched::NodeLost& event) {
+    if (const auto node = nodes_.find(event.node); node != nodes_.end()) node->second.here = false;
+  }
+  void On(const sched::NodeDrained& event) {
+    const auto node = nodes_.find(event.node);
+    if (node == nodes_.end()) return;
+    node->second.draining = event.drained;
+    unsettled_.insert(event.node);
+  }
   void On(const sched::JobSubmitted& event) {
     if (now_ < since_) return;
     jobs_[event.job] = {now_, event.spec, {}, 0, 0};
@@ -120,19 +128,12 @@ class Exporter {
     began_.erase(began);
   }
 
-  void TakesTasks(NodeId id, bool takes_tasks) {
-    const auto node = nodes_.find(id);
-    if (node == nodes_.end()) return;
-    node->second.takes_tasks = takes_tasks;
-    unsettled_.insert(id);
-  }
-
   // A node that is being decommissioned comes back as one that takes tasks, and as none in the same moment. So it is
   // looked at when the moment is over.
   void SettleNodes() {
     for (const NodeId id : std::exchange(unsettled_, {})) {
       Node& node = nodes_.at(id);
-      node.counts = node.counts || (node.takes_tasks && !jobs_.empty());
+      node.counts = node.counts || (node.here && !node.draining && !jobs_.empty());
     }
   }
 
