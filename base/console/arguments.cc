@@ -1,10 +1,21 @@
 #include "base/console/arguments.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 
 #include "base/text.h"
 
 namespace millrace::console {
+namespace {
+
+std::string InWords(double number) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.12g", number);
+  return text;
+}
+
+}  // namespace
 
 Arguments::Arguments(std::string verb, const std::string& operands, const std::string& one_line)
     : verb_(std::move(verb)),
@@ -35,9 +46,27 @@ void Arguments::List(const std::string& names, std::vector<std::string>* field, 
 void Arguments::Integer(const std::string& names, std::int64_t* field, std::int64_t least, std::int64_t most,
                         const std::string& one_line) {
   const std::string range = std::to_string(least) + " to " + std::to_string(most);
-  app_.add_option(names, *field, one_line + "; " + range)
-      ->type_name("N")
-      ->check(CLI::Range(least, most).description(""));
+  const auto check = [least, most, range](const std::string& word) -> std::string {
+    std::int64_t value = 0;
+    const char* end = word.data() + word.size();
+    const auto [at, error] = std::from_chars(word.data(), end, value);
+    if (error == std::errc() && at == end && value >= least && value <= most) return {};
+    return Quote(word) + " is not a whole number from " + range;
+  };
+  app_.add_option(names, *field, one_line + "; " + range)->type_name("N")->check(check);
+}
+
+void Arguments::Number(const std::string& names, double* field, double least, double most,
+                       const std::string& one_line) {
+  const std::string range = InWords(least) + " to " + InWords(most);
+  const auto check = [least, most, range](const std::string& word) -> std::string {
+    double value = 0;
+    const char* end = word.data() + word.size();
+    const auto [at, error] = std::from_chars(word.data(), end, value);
+    if (error == std::errc() && at == end && value >= least && value <= most) return {};
+    return Quote(word) + " is not a number from " + range;
+  };
+  app_.add_option(names, *field, one_line + "; " + range)->type_name("N")->check(check);
 }
 
 std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const Console& console, std::size_t least,

@@ -34,6 +34,7 @@ class Arguments {
   void List(const std::string& names, std::vector<std::string>* field, const std::string& one_line);
   void Integer(const std::string& names, std::int64_t* field, std::int64_t least, std::int64_t most,
                const std::string& one_line);
+  void Number(const std::string& names, double* field, double least, double most, const std::string& one_line);
 
   // Reads `args` (those after the verb). Returns an exit status if the command is done: 0 after --help, 2 after one
   // line on what is wrong with them, fewer operands than `least` or more than `most` included.

@@ -91,6 +91,7 @@ struct ClusterStatus {
 
   jobsRunning @28 :UInt32;
   jobsWaiting @29 :UInt32;     # nothing of them runs
+  full @30 :UInt32;            # live nodes whose disk is full
 
   struct WorkerRelease {       # base/release.h
     version @0 :Text;
@@ -217,6 +218,7 @@ struct WorkerStats {
   used @2 :UInt64;             # by blocks
   blocks @3 :UInt64;
   trashed @4 :UInt64;          # bytes of `used` that lie in the worker's trash
+  noRoom @5 :Bool;             # attempts cannot start there, since the disk for their files is full
 }
 
 interface WorkerSession {

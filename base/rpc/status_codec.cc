@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/rpc/plain_reason.h"
+
 namespace millrace::rpc {
 namespace {
 
@@ -41,6 +43,14 @@ std::string_view WithoutHops(std::string_view text) {
   return text;
 }
 
+std::string OneLine(std::string_view text) {
+  std::string line(text.substr(0, kLongestMessage));
+  for (char& c : line) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return line;
+}
+
 // Removes a number and the blank after it from the front of `text`, and returns the number.
 std::optional<std::size_t> CutNumber(std::string_view& text) {
   std::size_t number = 0;
@@ -72,6 +82,23 @@ kj::Exception ToException(const Status& failure) {
   return kj::Exception(TypeOf(failure.code()), __FILE__, __LINE__, kj::heapString(text.data(), text.size()));
 }
 
+std::string PlainReason(std::string_view text) {
+  constexpr std::string_view kResolver = "gai_strerror(status) = ", kCall = "): ";
+  if (const std::size_t at = text.find(kResolver); at != std::string_view::npos) {
+    const std::string_view reason = text.substr(at + kResolver.size());
+    return "the name is not found: " + OneLine(reason.substr(0, reason.find(';')));
+  }
+  if (text.starts_with("DNS lookup")) return "the name is not found; check it, or give a numeric address";
+  if (text.starts_with("Peer disconnected")) return "the other side closed it";
+  const bool of_call = text.substr(0, text.find(' ')).find('(') != std::string_view::npos;
+  if (const std::size_t end = text.rfind(kCall); of_call && end != std::string_view::npos) {
+    text.remove_prefix(end + kCall.size());
+  }
+  text = text.substr(0, text.find("; "));
+  while (text.ends_with('.') || text.ends_with(' ')) text.remove_suffix(1);
+  return OneLine(text);
+}
+
 bool ConnectionBroke(const kj::Exception& exception) {
   const kj::StringPtr description = exception.getDescription();
   return exception.getType() == kj::Exception::Type::DISCONNECTED &&
@@ -82,11 +109,9 @@ Status FromException(const kj::Exception& exception) {
   const kj::StringPtr description = exception.getDescription();
   const std::string_view text = WithoutHops({description.begin(), description.size()});
   if (auto status = Decode(text)) return *std::move(status);
-  std::string line(text.substr(0, kLongestMessage));
-  for (char& c : line) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
+  std::string line = OneLine(text);
   const StatusCode code = CodeOf(exception.getType());
+  if (code == StatusCode::kUnavailable) return Unavailable("the connection broke: " + PlainReason(text));
   if (code == StatusCode::kInternal)
     line += std::string(" (") + exception.getFile() + ":" + std::to_string(exception.getLine()) + ")";
   return Status(code, std::move(line));

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/rpc/plain_reason.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/tls_stream.h"
 #include "base/rpc/transport.h"
@@ -17,22 +18,10 @@
 namespace millrace::rpc {
 namespace {
 
-// KJ's messages quote its source code and its variables: "::bind(sockfd, ...): Address already in use", "DNS lookup
-// failed.; params.host = x; ... gai_strerror(status) = Name or service not known". Returns the part meant for people.
 std::string Plain(const kj::Exception& why) {
-  const std::string text = FromException(kj::Exception(kj::Exception::Type::DISCONNECTED, why.getFile(), why.getLine(),
-                                                       kj::str(why.getDescription())))
-                               .message();
-  constexpr std::string_view kResolver = "gai_strerror(status) = ", kCall = "): ";
-  if (const std::size_t at = text.find(kResolver); at != std::string::npos) {
-    const std::size_t from = at + kResolver.size();
-    return "the name is not found: " + text.substr(from, text.find(';', from) - from);
-  }
-  if (text.starts_with("DNS lookup")) return "the name is not found; check it, or give a numeric address";
-  const std::size_t call = text.rfind(kCall);
-  const std::string reason = call == std::string::npos ? text : text.substr(call + kCall.size());
+  const std::string reason = PlainReason({why.getDescription().begin(), why.getDescription().size()});
   if (reason.starts_with(std::strerror(EADDRINUSE))) return "another process listens there; stop it or take another";
-  return reason.substr(0, reason.find("; "));
+  return reason;
 }
 
 std::string Refusal() { return std::strerror(ECONNREFUSED); }

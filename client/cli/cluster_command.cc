@@ -37,6 +37,7 @@ Json ToJson(const job::ClusterStatus& status) {
            {{"live", status.live},
             {"draining", status.draining},
             {"avoided", status.avoided},
+            {"full", status.full},
             {"lost", status.lost},
             {"awaited", status.awaited}}},
           {"slots",
@@ -62,6 +63,7 @@ std::string NodesText(const job::ClusterStatus& status) {
   };
   add(status.draining, "of them being decommissioned or decommissioned");
   add(status.avoided, "of them avoided");
+  add(status.full, "of them full");
   add(status.lost, "lost");
   add(status.awaited, "awaited");
   return text;

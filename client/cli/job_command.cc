@@ -99,14 +99,23 @@ int ShowStatus(const Invocation& invocation, const Words& args) {
 }
 
 int Wait(const Invocation& invocation, const Words& args) {
-  Arguments arguments(
-      "job wait", "JOB...",
-      "Waits until the jobs have ended, and reports each. The exit status is 1 if one did not succeed.");
+  Arguments arguments("job wait", "JOB...",
+                      "Waits until the jobs have ended, and reports each. The exit status is 1 if one did not succeed, "
+                      "or not in time.");
+  arguments.Example("--timeout 1h 12 13");
   bool json = false;
+  std::string timeout;
   arguments.Flag("--json", &json, "print the final state of each as JSON, on a line of its own");
+  arguments.Text("--timeout", &timeout, "wait for this long at most, such as 10m; the jobs go on");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return *status;
   const Result<std::vector<JobId>> jobs = ReadJobs(arguments.operands());
   if (!jobs.ok()) return invocation.Fail("job wait", jobs.status(), kWrongUsage);
+  Reporting reporting{.json = json, .what = "job wait"};
+  if (!timeout.empty()) {
+    const Result<Micros> limit = ParseDuration(timeout);
+    if (!limit.ok()) return invocation.Fail("job wait", limit.status().Within("--timeout"), kWrongUsage);
+    reporting.until = std::chrono::steady_clock::now() + std::chrono::microseconds(*limit);
+  }
   SigintHold sigint;
   sigint.BeginThreads();
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { sigint.EndThreads(); });
@@ -114,7 +123,7 @@ int Wait(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("job wait", files.status(), kUnreachable);
   int exit_status = kDone;
   for (const JobId job : *jobs) {
-    const int status = WaitAndReport(invocation, **files, job, sigint, {.json = json, .what = "job wait"});
+    const int status = WaitAndReport(invocation, **files, job, sigint, reporting);
     if (status > kFailed) return status;  // Ctrl-C
     exit_status = std::max(exit_status, status);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "client/cli/find_job.h"
 
@@ -45,6 +46,28 @@ int ExplainJob(const Invocation& invocation, const std::string& job) {
   const Result<std::vector<job::JobOption>> options = job::OptionsOfJob(*executable, {});
   if (!options.ok()) return invocation.Fail("run " + job, options.status(), kWrongUsage);
   console::Printer(invocation.console.out) << "\n" << OptionLines(job, *options);
+  return kDone;
+}
+
+int ListJobs(const Invocation& invocation) {
+  const Result<Words> names = ListDirectory(invocation.directory());
+  if (!names.ok()) return invocation.Fail("run --list", names.status());
+  std::vector<Words> rows{{"JOB", "OPTIONS OF ITS OWN (-D NAME=VALUE)"}};
+  for (const std::string& name : *names) {
+    if (name.starts_with("millrace")) continue;
+    const Result<std::string> executable = FindJob(name, invocation.directory());
+    if (!executable.ok()) continue;
+    const Result<std::vector<job::JobOption>> options = job::OptionsOfJob(*executable, {});
+    if (!options.ok()) continue;  // a program, but no job
+    std::string own;
+    for (const job::JobOption& option : *options) {
+      if (!option.of_engine) own += (own.empty() ? "" : ", ") + Printable(option.name);
+    }
+    rows.push_back({name, own});
+  }
+  std::sort(rows.begin() + 1, rows.end());
+  console::Printer(invocation.console.out)
+      << FormatTable(rows) << "`millrace run JOB --help` explains the options of one.\n";
   return kDone;
 }
 

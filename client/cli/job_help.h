@@ -20,4 +20,7 @@ namespace millrace::cli {
 // Prints the job's options after the help of `run`, and returns the exit status. Requires: JobToExplain gave `job`.
 [[nodiscard]] int ExplainJob(const Invocation& invocation, const std::string& job);
 
+// Prints the jobs that lie beside the program, each with the options that it declares, and returns the exit status.
+[[nodiscard]] int ListJobs(const Invocation& invocation);
+
 }  // namespace millrace::cli

@@ -1,9 +1,12 @@
 #include "client/cli/job_logs.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <optional>
 
 #include "base/console/arguments.h"
+#include "base/last_lines.h"
 #include "base/text.h"
 #include "client/job_client/job_client.h"
 
@@ -20,16 +23,68 @@ Result<AttemptId> AttemptOf(JobId job, const std::string& word) {
   return attempt;
 }
 
+constexpr std::int64_t kMostLines = 1'000'000;
+
 struct Wanted {
   bool out = false, err = false;
   bool only_failed = false;
+  std::int64_t last_lines = -1;  // of each stream; -1: all
 };
 
+Status PrintLog(job::JobClient& client, const AttemptId& attempt, job::LogStream stream, std::int64_t last_lines,
+                Printer& out) {
+  if (last_lines < 0)
+    return client.ReadLog(attempt, stream, 0, [&out](std::string_view piece) { out << piece; }).status();
+  constexpr std::size_t kTrimAt = std::size_t{4} << 20;
+  const auto lines = static_cast<std::uint64_t>(last_lines);
+  std::string kept;
+  MILLRACE_TRY(client
+                   .ReadLog(attempt, stream, 0,
+                            [&](std::string_view piece) {
+                              kept += piece;
+                              if (kept.size() > kTrimAt) kept = std::string(LastLines(kept, lines));
+                            })
+                   .status());
+  out << LastLines(kept, lines);
+  return Status::Ok();
+}
+
 Status PrintLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted, Printer& out) {
-  const auto print = [&out](std::string_view piece) { out << piece; };
-  if (wanted.out) MILLRACE_TRY(client.ReadLog(attempt, job::LogStream::kStdout, print));
-  if (wanted.err) MILLRACE_TRY(client.ReadLog(attempt, job::LogStream::kStderr, print));
+  if (wanted.out) MILLRACE_TRY(PrintLog(client, attempt, job::LogStream::kStdout, wanted.last_lines, out));
+  if (wanted.err) MILLRACE_TRY(PrintLog(client, attempt, job::LogStream::kStderr, wanted.last_lines, out));
   return out.Flush();
+}
+
+Result<bool> Runs(job::JobClient& client, const AttemptId& attempt) {
+  MILLRACE_ASSIGN(const std::vector<job::AttemptStatus> attempts, client.Attempts(attempt.task.job));
+  const auto found = std::ranges::find(attempts, attempt, &job::AttemptStatus::attempt);
+  if (found == attempts.end())
+    return NotFound(ToText(attempt) + ": no such attempt; `millrace job tasks " + ToText(attempt.task.job) +
+                    "` shows them");
+  return found->state == job::AttemptState::kRunning;
+}
+
+// Prints what the attempt prints until it has ended. What it prints last is there when it has.
+Status FollowLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted, Printer& out) {
+  constexpr int kAskEveryMs = 500;
+  const auto print = [&out](std::string_view piece) { out << piece; };
+  std::uint64_t of_out = 0, of_err = 0;
+  while (true) {
+    MILLRACE_ASSIGN(const bool runs, Runs(client, attempt));
+    Status read;
+    const auto follow = [&](job::LogStream stream, std::uint64_t* at) {
+      const Result<std::uint64_t> end = client.ReadLog(attempt, stream, *at, print);
+      if (end.ok()) *at = *end;
+      if (read.ok()) read = end.status();
+    };
+    if (wanted.out) follow(job::LogStream::kStdout, &of_out);
+    if (wanted.err) follow(job::LogStream::kStderr, &of_err);
+    MILLRACE_TRY(out.Flush());
+    const bool none_yet = runs && read.code() == StatusCode::kNotFound;  // its process has not begun
+    if (!none_yet) MILLRACE_TRY(read);
+    if (!runs) return Status::Ok();
+    ::poll(nullptr, 0, kAskEveryMs);
+  }
 }
 
 // Prints the logs of all attempts that are wanted. One that cannot be fetched, because its worker is gone, does not
@@ -67,12 +122,19 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
       "job logs", "JOB [ATTEMPT] | --failed",
       "Prints what one of a job's attempts printed, or what all of them did, each under a line that names it. Without "
       "JOB, what all failed attempts of all jobs did.");
-  bool only_out = false, only_err = false, only_failed = false;
+  arguments.Example("12 m.3.0 --follow");
+  arguments.Example("12 --failed --tail 20");
+  bool only_out = false, only_err = false, only_failed = false, follow = false;
+  std::int64_t last_lines = -1;
   arguments.Flag("--stdout", &only_out, "standard output only");
   arguments.Flag("--stderr", &only_err, "standard error only");
   arguments.Flag("--failed", &only_failed, "of attempts that have failed only");
+  arguments.Integer("--tail", &last_lines, 0, kMostLines, "only the last lines of each log");
+  arguments.Flag("-f,--follow", &follow, "of one ATTEMPT: print what it prints until it has ended");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 2)) return *status;
   const Words& operands = arguments.operands();
+  if (follow && (operands.size() < 2 || last_lines >= 0))
+    return invocation.Fail("job logs", Invalid("--follow takes JOB and ATTEMPT, and no --tail"), kWrongUsage);
   if (operands.empty() && !only_failed)
     return invocation.Fail("job logs", Invalid("JOB is missing; --failed alone takes all jobs"), kWrongUsage);
   const Result<JobId> job = operands.empty() ? JobId{} : job::ParseJobArgument(operands[0]);
@@ -86,11 +148,11 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job logs", files.status(), kUnreachable);
   job::JobClient client(**files);
-  const Wanted wanted{only_out || !only_err, only_err || !only_out, only_failed};
+  const Wanted wanted{only_out || !only_err, only_err || !only_out, only_failed, last_lines};
   Printer out(invocation.console.out);
   if (operands.empty()) return PrintFailedOfAll(invocation, client, wanted, out);
   if (!one) return PrintAll(invocation, client, *job, wanted, out);
-  const Status printed = PrintLogs(client, *one, wanted, out);
+  const Status printed = follow ? FollowLogs(client, *one, wanted, out) : PrintLogs(client, *one, wanted, out);
   return printed.ok() ? kDone : invocation.Fail("job logs", printed);
 }
 

@@ -138,6 +138,10 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, bool wide, Print
           << "; its log says what is missing\n";
     }
     if (node.alive && node.leaving_in) out << LeavingLine(node) << "\n";
+    if (node.alive && node.capacity > 0 && node.free == 0) {
+      out << "node " << std::to_string(node.node.value)
+          << ": its disk is full: no blocks go to it until something is removed there\n";
+    }
     if (node.avoided_for > 0) out << AvoidedLine(node) << "\n";
     if (!node.unknown_held) continue;
     const std::string number = std::to_string(node.node.value);

@@ -48,7 +48,7 @@ std::string BarLine(const job::JobStatus& status, Micros elapsed) {
   if (status.reduces.total > 0) {
     line += "  copy " + PercentText(status.copy_fraction) + "  reduce " + PercentText(status.reduces.fraction);
   }
-  line += "  " + console::FormatRate(status.bytes_read, elapsed);
+  if (status.bytes_read > 0) line += "  " + console::FormatRate(status.bytes_read, elapsed);
   if (overall > 0.01 && overall < 1) {
     line +=
         "  " + FormatDuration(static_cast<Micros>(static_cast<double>(elapsed) * (1 - overall) / overall)) + " left";
@@ -104,10 +104,14 @@ std::string Summary(const job::JobStatus& status) {
   const Micros time = status.ended > status.submitted ? status.ended - status.submitted : 0;
   std::string text = ToText(status.job) + " " + std::string(ToString(status.state)) + " in " + FormatDuration(time) +
                      ": " + Quote(status.output) + "\n";
-  text += "  maps " + std::to_string(status.maps.total) + " (launched " + std::to_string(status.maps_at[0]) +
-          " at their data, " + std::to_string(status.maps_at[1]) + " in its rack, " +
-          std::to_string(status.maps_at[2]) + " in its datacenter, " + std::to_string(status.maps_at[3]) +
-          " elsewhere), reduces " + std::to_string(status.reduces.total) + "\n";
+  const bool has_input = status.input_bytes > 0 || status.bytes_read > 0;
+  text += "  maps " + std::to_string(status.maps.total);
+  if (has_input) {
+    text += " (launched " + std::to_string(status.maps_at[0]) + " at their data, " + std::to_string(status.maps_at[1]) +
+            " in its rack, " + std::to_string(status.maps_at[2]) + " in its datacenter, " +
+            std::to_string(status.maps_at[3]) + " elsewhere)";
+  }
+  text += ", reduces " + std::to_string(status.reduces.total) + "\n";
   const std::pair<const char*, std::uint32_t> attempts[] = {{"failed", status.failed_attempts},
                                                             {"killed", status.killed_attempts},
                                                             {"preempted", status.preempted_attempts},
@@ -120,7 +124,7 @@ std::string Summary(const job::JobStatus& status) {
   text += LeftOutLines(status);
   text += "  read " + FormatBytes(status.bytes_read) + ", shuffled " + FormatBytes(status.bytes_shuffled) +
           ", written " + FormatBytes(status.bytes_written) + "\n";
-  text += "  " + Megabytes(status.input_bytes, time) + " of input\n";
+  if (has_input) text += "  " + Megabytes(status.input_bytes, time) + " of input\n";
   return text;
 }
 

@@ -224,6 +224,8 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   arguments.Text("--name", &options->name, "the job's name in listings (default: the name that its program has)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
+  bool list = false;
+  if (verb == "run") arguments.Flag("--list", &list, "list the bundled jobs and their options, and do nothing else");
   if (verb == "local run") {
     arguments.List(
         "--file", &options->files,
@@ -234,9 +236,16 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   // In no group, so that the help does not list it: `local run` gives it.
   arguments.options().add_option("--shown-output", options->shown_output)->group("");
   arguments.options().add_flag("--step", options->step)->group("");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) {
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, kAll)) {
     const std::optional<std::string> job = JobToExplain(args, invocation.directory());
     return *status == kDone && job ? ExplainJob(invocation, *job) : *status;
+  }
+  if (list) return ListJobs(invocation);
+  if (arguments.operands().empty()) {
+    const std::string listed = verb == "run" ? "; `millrace run --list` lists the bundled ones" : "";
+    return invocation.Fail(
+        verb, Invalid("no job is given" + listed + "; usage: millrace " + verb + " [OPTIONS] JOB [INPUT...] -o OUTPUT"),
+        kWrongUsage);
   }
   if (options->output.empty())
     return invocation.Fail(verb, Invalid("the output is missing; give -o OUTPUT"), kWrongUsage);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "client/cli/waits.h"
 #include "client/job_client/job_client.h"
+#include "schedulers/config/settings_file.h"
 #include "schedulers/core/wait_view.h"
 #include "schedulers/policies/catalog.h"
 
@@ -148,7 +149,24 @@ int SetScheduler(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("scheduler set", files.status(), kUnreachable);
   const Status set = job::JobClient(**files).SetScheduler(arguments.operands()[0]);
-  return set.ok() ? kDone : invocation.Fail("scheduler set", set);
+  if (!set.ok()) return invocation.Fail("scheduler set", set);
+  Printer(invocation.console.out) << "the scheduler is " << Printable(arguments.operands()[0]) << " from now on\n";
+  return kDone;
+}
+
+int CheckFile(const Invocation& invocation, const Words& args) {
+  Arguments arguments("scheduler check", "FILE...",
+                      "Reads scheduler files as the master does (master.scheduler_file), and says what is wrong with "
+                      "them. It needs no cluster.");
+  arguments.Offline();
+  arguments.Example("/etc/millrace/scheduler.toml");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, args.size())) return *status;
+  int exit_status = kDone;
+  for (const std::string& file : arguments.operands()) {
+    const Result<sched::Settings> settings = sched::LoadSettings(file);
+    if (!settings.ok()) exit_status = invocation.Fail("scheduler check", settings.status());
+  }
+  return exit_status;
 }
 
 int ForgetPrograms(const Invocation& invocation, const Words& args) {
@@ -211,6 +229,7 @@ std::vector<Verb> SchedulerVerbs() {
       {"list", "the schedulers that there are", ListSchedulers, {}},
       {"show", "the one in use, its pools, and why jobs wait", ShowScheduler, {}},
       {"set", "change it", SetScheduler, {}},
+      {"check", "say what is wrong with a scheduler file", CheckFile, {}},
       {"forget", "forget what earlier runs of programs showed", ForgetPrograms, {}},
   };
 }

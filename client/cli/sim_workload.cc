@@ -77,19 +77,15 @@ void DeclareWorkload(console::Arguments& arguments, WorkloadWords* words) {
   arguments.Text("--block-size", &words->block_size, "bytes of a block, if the workload derives maps from it");
   arguments.Integer("--replication", &words->replication, 1, 1000, "replicas of a block");
   arguments.Text("--stop-at", &words->stop_at, "end the simulation at this time");
-  arguments.options()
-      .add_option("--scale", words->scale, "for a trace: the factor for all its sizes")
-      ->check(CLI::Range(1 / kTopScale, kTopScale));
+  arguments.Number("--scale", &words->scale, 1 / kTopScale, kTopScale, "for a trace: the factor for all its sizes");
   arguments.Text("--bytes-per-reduce", &words->bytes_per_reduce,
                  "for a trace: the bytes for which there is one reduce");
   arguments.Text("--map-rate", &words->map_rate, "for a trace: the bytes that a map computes in a second");
   arguments.Text("--reduce-rate", &words->reduce_rate, "for a trace: the bytes that a reduce computes in a second");
   arguments.Integer("--users", &words->users, 1, kMostUsers,
                     "for a trace: the users over whom its jobs are spread (default: all jobs have one user)");
-  arguments.options()
-      .add_option("--user-skew", words->user_skew,
-                  "with --users: the exponent of Zipf's law, by which few users submit most jobs; 0: all as many")
-      ->check(CLI::Range(0.0, kTopUserSkew));
+  arguments.Number("--user-skew", &words->user_skew, 0, kTopUserSkew,
+                   "with --users: the exponent of Zipf's law, by which few users submit most jobs; 0: all as many");
 }
 
 Result<WorkloadSource> WorkloadSource::Read(const WorkloadWords& words, const std::string& path) {

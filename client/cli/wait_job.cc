@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -29,18 +30,24 @@ struct Waited {
 
 class Waiter {
  public:
-  Waiter(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint)
+  using Clock = std::chrono::steady_clock;
+
+  Waiter(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint,
+         std::optional<Clock::time_point> until)
       : invocation_(invocation),
         console_(invocation.console),
         client_(files),
         job_(job),
         sigint_(sigint),
+        until_(until),
         line_(invocation.console) {}
 
   Result<Waited> Run(job::JobWatch& watch) {
     while (true) {
       std::array<pollfd, 2> waited{pollfd{watch.fd(), POLLIN, 0}, pollfd{sigint_.fd(), POLLIN, 0}};
-      if (::poll(waited.data(), waited.size(), -1) < 0 && errno != EINTR) return FromErrno(errno, "wait for the job");
+      const int ready = ::poll(waited.data(), waited.size(), MillisLeft());
+      if (ready < 0 && errno != EINTR) return FromErrno(errno, "wait for the job");
+      if (ready == 0 && MillisLeft() == 0) return TimeIsUp();
       if (waited[1].revents != 0) {
         sigint_.Consume();
         if (const std::optional<Waited> left = Interrupted()) return *left;
@@ -55,6 +62,22 @@ class Waiter {
   }
 
  private:
+  // Returns the milliseconds until the wait ends, or -1 if it does not end.
+  [[nodiscard]] int MillisLeft() const {
+    constexpr std::chrono::hours kLongestPoll(1);
+    if (!until_) return -1;
+    const auto left = std::clamp<Clock::duration>(*until_ - Clock::now(), Clock::duration::zero(), kLongestPoll);
+    return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
+  }
+
+  Result<Waited> TimeIsUp() {
+    line_.Clear();
+    MILLRACE_ASSIGN(job::JobStatus status, client_.GetStatus(job_));
+    if (job::Ended(status.state)) return Waited{std::move(status), 0};
+    return Timeout(ToText(job_) + " has not ended by then, and goes on; `millrace job status " +
+                   std::to_string(job_.value) + "` shows how far it is");
+  }
+
   void Show(const job::JobStatus& status) {
     if (status.first_launch != 0 && !running_since_) running_since_ = std::chrono::steady_clock::now();
     if (console_.err_is_terminal) {
@@ -99,6 +122,7 @@ class Waiter {
   job::JobClient client_;
   const JobId job_;
   SigintHold& sigint_;
+  const std::optional<Clock::time_point> until_;
   console::StatusLine line_;
   PlainProgress plain_;
   std::optional<std::chrono::steady_clock::time_point> running_since_;
@@ -132,17 +156,18 @@ int Report(const Invocation& invocation, dfs::DfsClient& files, job::JobStatus s
   return kDone;
 }
 
-Result<Waited> WaitForJob(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint) {
+Result<Waited> WaitForJob(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint,
+                          std::optional<std::chrono::steady_clock::time_point> until) {
   sigint.Catch();
   MILLRACE_ASSIGN(const std::unique_ptr<job::JobWatch> watch, job::JobWatch::Start(files, job, kPatience));
-  return Waiter(invocation, files, job, sigint).Run(*watch);
+  return Waiter(invocation, files, job, sigint, until).Run(*watch);
 }
 
 }  // namespace
 
 int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint,
                   const Reporting& reporting) {
-  const Result<Waited> waited = WaitForJob(invocation, files, job, sigint);
+  const Result<Waited> waited = WaitForJob(invocation, files, job, sigint, reporting.until);
   if (!waited.ok()) return invocation.Fail(reporting.what, waited.status());
   return waited->ended ? Report(invocation, files, *waited->ended, reporting) : waited->exit_status;
 }

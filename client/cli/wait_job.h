@@ -1,7 +1,9 @@
 // Waits for a job with its progress on standard error, and handles Ctrl-C meanwhile. Thread rule: the main thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "client/cli/invocation.h"
@@ -14,7 +16,8 @@ struct Reporting {
   bool json = false;
   std::string what = {};          // how an error's line begins
   std::string shown_output = {};  // what the report calls the job's output; empty: by its path
-  bool of_step = false;           // whoever asked for the step of a pipeline says why it failed
+  std::optional<std::chrono::steady_clock::time_point> until = {};  // the wait ends then as failed; the job goes on
+  bool of_step = false;  // whoever asked for the step of a pipeline says why it failed
 };
 
 // Waits until the job has ended. Then prints its summary with the job's own counters (or JSON with all counters) on

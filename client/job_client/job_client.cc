@@ -136,9 +136,8 @@ Result<std::vector<AttemptStatus>> JobClient::Attempts(JobId job) {
   return attempts;
 }
 
-Status JobClient::ReadLog(const AttemptId& attempt, LogStream stream,
-                          const std::function<void(std::string_view)>& sink) {
-  std::uint64_t offset = 0;
+Result<std::uint64_t> JobClient::ReadLog(const AttemptId& attempt, LogStream stream, std::uint64_t offset,
+                                         const std::function<void(std::string_view)>& sink) {
   for (std::string piece = "?"; !piece.empty(); offset += piece.size()) {
     MILLRACE_TRY(AskAboutJobs("log of " + ToText(attempt), [&](JobService::Client jobs) {
       auto call = jobs.readLogRequest();
@@ -153,7 +152,7 @@ Status JobClient::ReadLog(const AttemptId& attempt, LogStream stream,
     }));
     sink(piece);
   }
-  return Status::Ok();
+  return offset;
 }
 
 namespace {

@@ -29,8 +29,9 @@ class JobClient {
   Status SetPriority(JobId job, std::uint8_t priority);
   Result<std::vector<Counter>> Counters(JobId job);
   Result<std::vector<AttemptStatus>> Attempts(JobId job);
-  // Gives the attempt's log to `sink` from its beginning, piece by piece.
-  Status ReadLog(const AttemptId& attempt, LogStream stream, const std::function<void(std::string_view)>& sink);
+  // Gives the attempt's log from its byte `offset` on to `sink`, piece by piece. Returns the byte after the last.
+  Result<std::uint64_t> ReadLog(const AttemptId& attempt, LogStream stream, std::uint64_t offset,
+                                const std::function<void(std::string_view)>& sink);
   // Returns what is needed to run a map attempt again: one of a job that lives, or one of a map that has failed. The
   // task process is told to find the file system at `master`.
   Result<MapLaunch> GetMapLaunch(const AttemptId& attempt, const std::string& master);

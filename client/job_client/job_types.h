@@ -167,7 +167,7 @@ struct ClusterStatus {
   Release master;
   Micros up = 0;
   std::vector<std::string> faults, warnings;
-  std::uint32_t live = 0, draining = 0, avoided = 0, lost = 0, awaited = 0;
+  std::uint32_t live = 0, draining = 0, avoided = 0, full = 0, lost = 0, awaited = 0;
   std::uint32_t map_slots = 0, maps_running = 0, reduce_slots = 0, reduces_running = 0;
   std::uint64_t capacity = 0, used = 0, free = 0;
   struct WorkerRelease {

@@ -118,6 +118,7 @@ ClusterStatus Read(master::wire::ClusterStatus::Reader in) {
   out.live = in.getLive();
   out.draining = in.getDraining();
   out.avoided = in.getAvoided();
+  out.full = in.getFull();
   out.lost = in.getLost();
   out.awaited = in.getAwaited();
   out.map_slots = in.getMapSlots();

@@ -397,7 +397,7 @@ Status Namespace::Impl::CheckPlace(std::string_view path, const Lookup& at, bool
   if (at.blocker != nullptr) return FileInTheWay(path, *at.blocker);
   if (at.node != nullptr && at.node->directory) return Exists(Quote(path) + ": a directory of this name exists");
   if (at.node != nullptr && !overwrite) {
-    return Exists(Quote(path) + ": file exists; remove it first or allow overwriting");
+    return Exists(Quote(path) + ": file exists; remove it first, or replace it (-f of put and cp)");
   }
   const OpenEntry* other = open.AtPath(path);
   if (other == nullptr || other->file.id == self) return Status::Ok();

@@ -92,9 +92,10 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
                        " blocks have no live replica yet, but do not count as missing: " + health.awaiting +
                        "; `millrace fs safemode wait` waits until that is over");
   }
-  return Corrupt(std::to_string(health.missing) + " blocks have no live replica and " +
-                 std::to_string(health.corrupt_replicas) +
-                 " replicas are corrupt; bring back the workers that hold them");
+  const std::string corrupt = std::to_string(health.corrupt_replicas) + " replicas are corrupt";
+  if (health.missing == 0) return Corrupt(corrupt + "; they are replaced where there is a good one");
+  return Corrupt(std::to_string(health.missing) + " blocks have no live replica and " + corrupt +
+                 "; bring back the workers that hold them");
 }
 
 }  // namespace

@@ -25,8 +25,12 @@ constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
 Result<struct stat> Look(const std::string& local) {
   struct stat found {};
-  if (::stat(local.c_str(), &found) != 0) return FromErrno(errno, Quote(local));
-  return found;
+  if (::stat(local.c_str(), &found) == 0) return found;
+  const int error = errno;
+  struct stat itself {};
+  if (error == ENOENT && ::lstat(local.c_str(), &itself) == 0)
+    return NotFound(Quote(local) + ": a link to a file that does not exist; remove the link, or leave it out");
+  return FromErrno(error, Quote(local));
 }
 
 Status PlanDirectory(const std::string& local, const std::string& remote, std::vector<PutItem>* items) {

@@ -1,8 +1,10 @@
 // Holds the verbs cat, head and tail.
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "base/console/arguments.h"
+#include "base/last_lines.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/tools/get.h"
@@ -19,30 +21,69 @@ Status Print(DfsClient& client, const std::string& path, std::uint64_t last, con
   return CopyOut(client, file, from, write, nullptr, nullptr);
 }
 
-Status PrintFirst(DfsClient& client, const std::string& path, std::uint64_t first, const FsContext& context) {
+// How much of a file head and tail write: so many lines if they are given, else so many bytes.
+struct Part {
+  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> lines;
+};
+
+Status PrintFirst(DfsClient& client, const std::string& path, const Part& part, const FsContext& context) {
   MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(path));
+  std::uint64_t lines = part.lines.value_or(1);
+  const std::uint64_t most = part.lines ? (lines == 0 ? 0 : reader->info().length) : part.bytes;
   Status written;
-  const Status read = reader->Stream(0, std::min(first, reader->info().length), [&](std::string_view bytes) {
-    written = console::WriteOut(context.console.out, bytes);
-    return written.ok();
+  const Status read = reader->Stream(0, std::min(most, reader->info().length), [&](std::string_view bytes) {
+    std::size_t end = bytes.size();
+    for (std::size_t at = 0; part.lines && at < end; ++at) {
+      if (bytes[at] == '\n' && --lines == 0) end = at + 1;
+    }
+    written = console::WriteOut(context.console.out, bytes.substr(0, end));
+    return written.ok() && lines > 0;
   });
-  return written.ok() ? read : written;
+  if (!written.ok()) return written;
+  return lines == 0 ? Status::Ok() : read;
 }
 
-// Runs head or tail, whose only option says how many bytes.
+// Reads as much of the end as has the lines.
+Status PrintLastLines(DfsClient& client, const std::string& path, std::uint64_t lines, const FsContext& context) {
+  MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(path));
+  const std::uint64_t length = reader->info().length;
+  for (std::uint64_t window = std::uint64_t{1} << 16;; window *= 2) {
+    const std::uint64_t from = length > window ? length - window : 0;
+    std::string end;
+    MILLRACE_TRY(reader->Stream(from, length - from, [&end](std::string_view bytes) {
+      end += bytes;
+      return true;
+    }));
+    const std::string_view last = LastLines(end, lines);
+    if (from == 0 || last.size() < end.size()) return console::WriteOut(context.console.out, last);
+  }
+}
+
+Status PrintLast(DfsClient& client, const std::string& path, const Part& part, const FsContext& context) {
+  return part.lines ? PrintLastLines(client, path, *part.lines, context) : Print(client, path, part.bytes, context);
+}
+
+// Runs head or tail, whose options say how much.
 int RunPart(const Args& args, const FsContext& context, const std::string& verb, const std::string& one_line,
-            Status (*print)(DfsClient&, const std::string&, std::uint64_t, const FsContext&)) {
-  std::string bytes = "1K";
+            Status (*print)(DfsClient&, const std::string&, const Part&, const FsContext&)) {
+  std::string bytes;
+  std::int64_t lines = -1;
   console::Arguments arguments("fs " + verb, "PATH...", one_line);
   arguments.Text("-c,--bytes", &bytes, "how many bytes, such as 1000 or 4K (default 1K)");
+  arguments.Integer("-n,--lines", &lines, 0, 1'000'000'000, "how many lines, in place of bytes");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
-  const Result<std::uint64_t> count = ParseBytes(bytes);
-  if (!count.ok()) {
-    console::SayError(context.console, "fs " + verb, count.status().Within("--bytes"));
+  const Result<std::uint64_t> count = ParseBytes(bytes.empty() ? "1K" : bytes);
+  Status wrong = count.ok() ? Status::Ok() : count.status().Within("--bytes");
+  if (lines >= 0 && !bytes.empty()) wrong = Invalid("--bytes and --lines contradict each other; give one of them");
+  if (!wrong.ok()) {
+    console::SayError(context.console, "fs " + verb, wrong);
     return console::kWrongUsage;
   }
+  Part part{.bytes = *count, .lines = std::nullopt};
+  if (lines >= 0) part.lines = static_cast<std::uint64_t>(lines);
   return ForEachMatch(context, verb, arguments.operands(),
-                      [&](DfsClient& client, const std::string& path) { return print(client, path, *count, context); });
+                      [&](DfsClient& client, const std::string& path) { return print(client, path, part, context); });
 }
 
 }  // namespace
@@ -60,7 +101,7 @@ int RunHead(const Args& args, const FsContext& context) {
 }
 
 int RunTail(const Args& args, const FsContext& context) {
-  return RunPart(args, context, "tail", "Writes the end of files to standard output.", Print);
+  return RunPart(args, context, "tail", "Writes the end of files to standard output.", PrintLast);
 }
 
 }  // namespace millrace::dfs

@@ -1,6 +1,7 @@
 #include "master/cluster/node_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/bytes.h"
 
@@ -118,6 +119,14 @@ Status NodeTable::SetDraining(NodeId number, bool draining, WriteBatch* batch) {
   record->draining = draining;
   Store(*record, batch);
   return Status::Ok();
+}
+
+bool NodeTable::NoteSpace(NodeId number, const WorkerSpace& space) {
+  NodeRecord* record = Find(number);
+  if (record == nullptr) return false;
+  record->space = space;
+  const bool full = space.capacity > 0 && space.free <= (record->full ? space.capacity / 100 : 0);
+  return std::exchange(record->full, full) != full;
 }
 
 Status NodeTable::NoteLost(NodeId number, Micros when, WriteBatch* batch) {

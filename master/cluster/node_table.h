@@ -52,11 +52,14 @@ struct NodeRecord {
   bool alive = false;
   bool draining = false;           // as somebody asked for
   std::optional<Leaving> leaving;  // not stored: the worker says it again whenever it registers
+  bool full = false;               // it had no room for blocks, and has not had a hundredth of its disks free since
+  bool no_room = false;            // attempts cannot start there, since the disk for their files is full
   Micros last_heard = 0;
   Micros lost_at = 0;  // microseconds since the epoch; 0: it is not lost, or nobody has said so yet
 
   // It gets no tasks and no blocks, and those that it has go elsewhere.
   [[nodiscard]] bool Drains() const { return draining || leaving.has_value(); }
+  [[nodiscard]] bool TakesTasks() const { return !Drains() && !no_room; }
 };
 
 [[nodiscard]] Status NoSuchNode(NodeId number);  // kNotFound
@@ -74,6 +77,8 @@ class NodeTable {
   [[nodiscard]] Status CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas) const;
   Status SetDraining(NodeId number, bool draining, WriteBatch* batch);
 
+  // Notes what a worker says of its disks. Returns true if the node is full now and was not, or the other way round.
+  bool NoteSpace(NodeId number, const WorkerSpace& space);
   // Notes that the node is lost since `when`; it is until it is admitted again.
   Status NoteLost(NodeId number, Micros when, WriteBatch* batch);
   // Removes the node's record. Its number is not given again: its storage would be a new node. kNotFound for an unknown

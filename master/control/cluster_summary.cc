@@ -13,6 +13,11 @@
 namespace millrace::master {
 namespace {
 
+std::string NameOf(const NodeRecord& node) {
+  const std::string name = node.facts.name.empty() ? "" : " (" + node.facts.name + ")";
+  return fmt::format("node {}{} at {}:{}", node.number.value, name, node.facts.host, node.facts.port);
+}
+
 void CountNodes(Control& control, ClusterSummary* summary) {
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> releases;
   for (const auto& [number, node] : control.nodes().all()) {
@@ -29,6 +34,7 @@ void CountNodes(Control& control, ClusterSummary* summary) {
                                   control.files().blocks().LeftToDrain(number), control.jobs().OutputsLeftOn(number)});
     }
     if (control.jobs().cluster().Avoids(number)) ++summary->avoided;
+    if (node.full || node.no_room) summary->full.push_back(NameOf(node));
     const auto [maps, reduces] = control.jobs().RunningOn(number);
     summary->map_slots += node.facts.map_slots;
     summary->reduce_slots += node.facts.reduce_slots;
@@ -51,6 +57,14 @@ void CountJobs(const JobTracker& jobs, ClusterSummary* summary) {
     if (record == nullptr) continue;
     ++(record->first_launch == 0 ? summary->jobs_waiting : summary->jobs_running);
   }
+}
+
+// Names the first few.
+std::string Listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostNamed = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() <= kMostNamed ? text : fmt::format("{} and {} more", text, names.size() - kMostNamed);
 }
 
 std::string Count(std::uint64_t count, const char* one, const char* more) {
@@ -128,13 +142,19 @@ std::vector<std::string> WarningsOf(const ClusterSummary& summary) {
     warnings.push_back(Count(summary.avoided, "node is", "nodes are") +
                        " avoided, since too many tasks failed there; `millrace node list` says whose");
   }
+  if (!summary.full.empty()) {
+    warnings.push_back(Count(summary.full.size(), "node is", "nodes are") + " full: " + Listed(summary.full) +
+                       "; no blocks go there, nor tasks if it is the disk for their files; remove files, run `millrace "
+                       "fs balance`, or add disks");
+  }
   if (blocks.corrupt_replicas > 0) {
     warnings.push_back(Count(blocks.corrupt_replicas, "replica is", "replicas are") +
                        " corrupt; they are replaced where there is a good one");
   }
   if (blocks.under_replicated > 0) {
     warnings.push_back(Count(blocks.under_replicated, "block has", "blocks have") +
-                       " too few replicas; they are copied as fast as dfs.copies_per_node allows");
+                       " too few replicas; they are copied as fast as dfs.copies_per_node allows" +
+                       (summary.full.empty() ? "" : ", to nodes that are not full"));
   }
   if (blocks.short_of_nodes > 0) {
     warnings.push_back(Count(blocks.short_of_nodes, "block wants", "blocks want") +

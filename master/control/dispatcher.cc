@@ -77,15 +77,14 @@ void Dispatcher::Send(const Step& step) {
   }
 }
 
-void Dispatcher::SetUp(Peer& peer, const JobRecord& record) {
+void Dispatcher::SetUp(NodeId node, Peer& peer, const JobRecord& record) {
   if (!peer.set_up.insert(record.id).second) return;
   auto request = peer.control.setUpJobRequest();
   WriteSetup(record, request.initSetup());
   request.setExecutable(ToData(record.request.executable));
   request.setExecutableBytes(record.request.executable_bytes);
   request.setExecutableCrc(record.request.executable_crc);
-  tasks_.add(rpc::WithDeadline(timer_, kCallLimit, "set up a job on a worker", request.send().ignoreResult())
-                 .catch_([this](kj::Exception&& e) { log_->warn("{}", rpc::FromException(e).message()); }));
+  Detach("set up " + ToText(record.id), node, request.send().ignoreResult());
 }
 
 void Dispatcher::Launch(const LaunchOrder& order) {
@@ -93,7 +92,7 @@ void Dispatcher::Launch(const LaunchOrder& order) {
   const std::vector<MapSplits>* splits = jobs_.Splits(order.attempt.task.job);
   if (it == peers_.end() || splits == nullptr) return;  // the next registration settles it, or the job has ended
   const JobRecord& record = *jobs_.FindRecord(order.attempt.task.job);
-  SetUp(it->second, record);
+  SetUp(order.node, it->second, record);
   kj::Promise<void> call = nullptr;
   if (order.attempt.task.kind == TaskKind::kMap) {
     auto request = it->second.control.launchMapRequest();
@@ -130,7 +129,7 @@ void Dispatcher::CopyOutput(const OutputCopyOrder& order) {
   if (it == peers_.end() || job == nullptr || from == nullptr) {
     call = rpc::ToException(Unavailable("the worker, or the job, is gone"));
   } else {
-    SetUp(it->second, *job);
+    SetUp(order.to, it->second, *job);
     auto request = it->second.control.copyOutputRequest();
     auto output = request.initOutput();
     ToWire(order.map, output.initAttempt());
@@ -233,7 +232,7 @@ kj::Promise<dfs::wire::ReplicaState> Dispatcher::Verify(NodeId node, dfs::BlockI
             [](kj::Exception&&) { return dfs::wire::ReplicaState::UNREACHABLE; });
 }
 
-void Dispatcher::Detach(const char* what, NodeId node, kj::Promise<void> call) {
+void Dispatcher::Detach(const std::string& what, NodeId node, kj::Promise<void> call) {
   tasks_.add(rpc::WithDeadline(timer_, kCallLimit, what, std::move(call)).catch_([this, what, node](kj::Exception&& e) {
     const Status why = rpc::FromException(e);
     if (why.code() != StatusCode::kUnavailable) log_->warn("node {}: {}: {}", node.value, what, why.message());

@@ -50,12 +50,12 @@ class Dispatcher {
     worker::wire::WorkerControl::Client control;
     std::set<JobId> set_up;
   };
-  void SetUp(Peer& peer, const JobRecord& record);
+  void SetUp(NodeId node, Peer& peer, const JobRecord& record);
   void Launch(const LaunchOrder& order);
   void Grant(const ComputeOrder& order);
   void CopyOutput(const OutputCopyOrder& order);
   void Tell(const OutputsOrder& order);
-  void Detach(const char* what, NodeId node, kj::Promise<void> call);
+  void Detach(const std::string& what, NodeId node, kj::Promise<void> call);
 
   kj::Timer& timer_;
   const FileSystem& files_;

@@ -68,7 +68,7 @@ void Workers::DrainBlocks(const NodeRecord& node) {
 
 void Workers::FollowDraining(const NodeRecord& node, Step* step) {
   DrainBlocks(node);
-  control_.jobs().FollowDraining(node, step);
+  control_.jobs().NodeTakesTasks(node.number, node.TakesTasks(), step);
 }
 
 void Workers::Foretell(NodeId number, std::optional<Leaving> leaving) {
@@ -183,6 +183,22 @@ bool Workers::Heard(NodeId node, std::uint64_t epoch) {
   return true;
 }
 
+void Workers::NoteSpace(NodeId number, const WorkerSpace& space, bool no_room) {
+  NodeRecord* node = control_.nodes().Find(number);
+  if (node == nullptr) return;
+  const bool was_full = node->full || node->no_room;
+  (void)control_.nodes().NoteSpace(number, space);
+  node->no_room = no_room;
+  if (was_full == (node->full || no_room)) return;
+  const std::string worker = fmt::format("worker {} at {}:{}", number.value, node->facts.host, node->facts.port);
+  if (was_full) {
+    control_.log()->info("{}: its disk has room again: {} are free", worker, FormatBytes(space.free));
+  } else {
+    control_.log()->warn("{}: its disk is full: {} go there until something is removed (worker.reserved_bytes)", worker,
+                         no_room ? "no blocks and no tasks" : "no blocks");
+  }
+}
+
 std::uint64_t Workers::MillisSilent(const NodeRecord& node) const {
   Micros silent = 0;
   if (node.last_heard != 0) {
@@ -258,10 +274,11 @@ Status Workers::CheckForget(NodeId number, bool force) const {
     return Invalid(what + std::to_string(health.missing) +
                    " blocks are missing and it may have them; start its worker again, or use --force");
   }
-  const std::uint64_t lacking = health.under_replicated + health.short_of_nodes;
-  if (node->Drains() && lacking > 0) {
-    return Invalid(what + "it was being drained and " + std::to_string(lacking) +
-                   " blocks have too few replicas; wait until they are copied, or use --force");
+  // Blocks that are short of nodes have all the replicas that the nodes in use can hold: waiting would bring no more.
+  if (node->Drains() && health.under_replicated > 0) {
+    return Invalid(what + "it was being drained and " + std::to_string(health.under_replicated) +
+                   " blocks have fewer replicas than the nodes in use can hold; wait until they are copied, or use "
+                   "--force");
   }
   return Status::Ok();
 }

@@ -73,6 +73,9 @@ class Workers {
   void MoveOutputs();
   // Notes that the node was heard. Returns false if the session is not the node's current one.
   bool Heard(NodeId node, std::uint64_t epoch);
+  // Notes what a worker says of its disks, and tells the log when they are full and when they have room again.
+  // `no_room` says that attempts cannot start there.
+  void NoteSpace(NodeId node, const WorkerSpace& space, bool no_room = false);
   // Returns the time since the node was last heard; for one that was lost before this master started, since it was
   // lost.
   [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;

@@ -219,18 +219,12 @@ void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
       node.number, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
   const auto known = joined_.find(node.number);
   if (known != joined_.end() && known->second == joined && incarnations_[node.number] == node.facts.incarnation)
-    return FollowDraining(node, step);
+    return NodeTakesTasks(node.number, node.TakesTasks(), step);
   LoseAttemptsOn(node.number, step);
   Apply(joined, JobId{0}, step);
   joined_[node.number] = joined;
   incarnations_[node.number] = node.facts.incarnation;
-  FollowDraining(node, step);
-}
-
-void JobTracker::FollowDraining(const NodeRecord& node, Step* step) {
-  const sched::NodeState* known = engine_.state().FindNode(node.number);
-  if (known == nullptr || !known->alive || known->drained == node.Drains()) return;
-  NodeDrained(node.number, node.Drains(), step);
+  NodeTakesTasks(node.number, node.TakesTasks(), step);
 }
 
 void JobTracker::GiveUpLate(NodeId node, Micros left, Step* step) {
@@ -296,6 +290,11 @@ void JobTracker::NodeLost(NodeId node, bool died, Step* step) {
   joined_.erase(node);
   incarnations_.erase(node);
   Apply(sched::NodeLost{node, died}, JobId{0}, step);
+}
+
+void JobTracker::NodeTakesTasks(NodeId node, bool takes, Step* step) {
+  const sched::NodeState* known = engine_.state().FindNode(node);
+  if (known != nullptr && known->alive && known->drained == takes) NodeDrained(node, !takes, step);
 }
 
 void JobTracker::NodeSpace(NodeId node, std::uint64_t free_bytes, Step* step) {

@@ -119,8 +119,8 @@ class JobTracker {
   // otherwise it was silent, or left.
   void NodeLost(NodeId node, bool died, Step* step);
   void NodeDrained(NodeId node, bool drained, Step* step) { Apply(sched::NodeDrained{node, drained}, JobId{0}, step); }
-  // Does the same as the record says, if the engine knows it otherwise.
-  void FollowDraining(const NodeRecord& node, Step* step);
+  // Tells the engine whether a live node takes tasks, if it believes otherwise.
+  void NodeTakesTasks(NodeId node, bool takes, Step* step);
   // Ends the attempts on this node that will not have ended when it leaves, which is in `left`, so that their tasks run
   // elsewhere. They are lost, which counts against nobody. O(running attempts)
   void GiveUpLate(NodeId node, Micros left, Step* step);

@@ -38,6 +38,7 @@ void WriteClusterStatus(Control& control, wire::ClusterStatus::Builder out) {
   out.setLive(summary.live);
   out.setDraining(summary.draining);
   out.setAvoided(summary.avoided);
+  out.setFull(static_cast<std::uint32_t>(summary.full.size()));
   out.setLost(summary.lost);
   out.setAwaited(summary.awaited);
   out.setMapSlots(summary.map_slots);

@@ -129,7 +129,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     for (const NodeId node : nodes) {
       Require(control_.nodes().SetDraining(node, drained, &step.batch));
       const NodeRecord& record = *control_.nodes().Find(node);
-      control_.jobs().NodeDrained(node, record.Drains(), &step);
+      control_.jobs().NodeDrained(node, !record.TakesTasks(), &step);
       control_.workers().FollowDraining(record, &step);
     }
     return control_.Finish(std::move(step));

@@ -48,13 +48,15 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   kj::Promise<void> heartbeat(HeartbeatContext context) override {
     Listen();
     const auto stats = context.getParams().getStats();
-    if (NodeRecord* node = control_.nodes().Find(node_)) {
-      node->space = {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks(), stats.getTrashed()};
-    }
+    control_.workers().NoteSpace(
+        node_, {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks(), stats.getTrashed()},
+        stats.getNoRoom());
     control_.files().blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
     if (control_.Held()) return kj::READY_NOW;
     Step step = control_.Begin();
     if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // 0: it is not known
+    if (const NodeRecord* node = control_.nodes().Find(node_))
+      control_.jobs().NodeTakesTasks(node_, node->TakesTasks(), &step);
     for (const auto progress : context.getParams().getProgress()) {
       control_.jobs().Progress(node_, FromWire(progress.getAttempt()), progress.getFraction(), &step);
     }

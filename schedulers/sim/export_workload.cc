@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -50,18 +51,27 @@ struct Job {
   double input = 0, output = 0;
 };
 
+struct Node {
+  sched::NodeJoined joined;
+  bool here = false, draining = false;
+  bool counts = false;  // it took tasks when a job of the file was submitted, or later
+};
+
 class Exporter {
  public:
   explicit Exporter(Micros since) : since_(since) {}
 
   void Take(Micros now, const sched::Event& event) {
+    if (now != now_) SettleNodes();
     now_ = now;
     std::visit([this](const auto& e) { On(e); }, event);
   }
 
   Result<ExportedWorkload> Write(const std::string& file_name) {
     if (jobs_.empty()) return NotFound(file_name + ": no job was submitted in that time");
-    if (nodes_.empty()) return NotFound(file_name + ": no node has joined");
+    SettleNodes();
+    std::erase_if(nodes_, [](const auto& node) { return !node.second.counts; });
+    if (nodes_.empty()) return NotFound(file_name + ": no node took tasks in that time");
     for (const auto& [id, job] : jobs_) {
       for (const TaskKind kind : kTaskKinds) of_all_[kind].Add(job.times[kind]);
     }
@@ -85,9 +95,25 @@ class Exporter {
   void On(const Other&) {}
 
   void On(const sched::SchedulerSet& event) { in_force_ = event; }
-  void On(const sched::NodeJoined& event) { nodes_[event.node] = event; }
+  void On(const sched::NodeJoined& event) {
+    Node& node = nodes_[event.node];
+    node.joined = event, node.here = true, node.draining = false;
+    unsettled_.insert(event.node);
+  }
+  void On(const sched::NodeLost& event) {
+    if (const auto node = nodes_.find(event.node); node != nodes_.end()) node->second.here = false;
+  }
+  void On(const sched::NodeDrained& event) {
+    const auto node = nodes_.find(event.node);
+    if (node == nodes_.end()) return;
+    node->second.draining = event.drained;
+    unsettled_.insert(event.node);
+  }
   void On(const sched::JobSubmitted& event) {
-    if (now_ >= since_) jobs_[event.job] = {now_, event.spec, {}, 0, 0};
+    if (now_ < since_) return;
+    jobs_[event.job] = {now_, event.spec, {}, 0, 0};
+    if (jobs_.size() > 1) return;
+    for (const auto& [id, node] : nodes_) unsettled_.insert(id);
   }
   void On(const sched::AttemptLaunched& event) { began_[event.attempt] = now_; }
   void On(const sched::ReduceComputing& event) { began_[event.attempt] = now_; }
@@ -102,6 +128,15 @@ class Exporter {
     began_.erase(began);
   }
 
+  // A node that is being decommissioned comes back as one that takes tasks, and as none in the same moment. So it is
+  // looked at when the moment is over.
+  void SettleNodes() {
+    for (const NodeId id : std::exchange(unsettled_, {})) {
+      Node& node = nodes_.at(id);
+      node.counts = node.counts || (node.here && !node.draining && !jobs_.empty());
+    }
+  }
+
   void Line(const std::string& key, const std::string& value) { text_ += key + " = " + value + "\n"; }
 
   void WriteCluster() {
@@ -111,10 +146,10 @@ class Exporter {
       numbers_[id] = numbers_.size();
       text_ += "[[cluster.groups]]\n";
       Line("first", std::to_string(numbers_[id]));
-      Line("rack", Text(node.rack));
-      Line("datacenter", Text(node.datacenter));
-      Line("map_slots", std::to_string(node.slots.maps));
-      Line("reduce_slots", std::to_string(node.slots.reduces));
+      Line("rack", Text(node.joined.rack));
+      Line("datacenter", Text(node.joined.datacenter));
+      Line("map_slots", std::to_string(node.joined.slots.maps));
+      Line("reduce_slots", std::to_string(node.joined.slots.reduces));
     }
   }
 
@@ -173,7 +208,8 @@ class Exporter {
 
   Micros since_, now_ = 0;
   sched::SchedulerSet in_force_;
-  std::map<NodeId, sched::NodeJoined> nodes_;
+  std::map<NodeId, Node> nodes_;
+  std::set<NodeId> unsettled_;  // they changed at `now_`
   std::map<NodeId, std::size_t> numbers_;
   std::map<JobId, Job> jobs_;
   std::map<AttemptId, Micros> began_;

@@ -2,6 +2,9 @@
 // schedulers: the nodes with their slots and places, and each job with the time of its submission, its user and pool,
 // the places of its blocks, and what its tasks took.
 //
+// The file's nodes are those that took tasks when its first job was submitted or later, and they are there all the
+// time: nodes that had left before, or were being decommissioned all the while, are not.
+//
 // A task's time is the mean of the job's attempts of its kind that succeeded, of a reduce from when it began to
 // compute; a kind of which none has succeeded takes that of all jobs. Outputs of maps are the job's mean ratio. What
 // reduces wrote no journal says. Jobs are known by hashes of their programs, which serve for the history of programs;
@@ -27,7 +30,7 @@ struct ExportedWorkload {
 };
 
 // Returns the file, with the jobs that were submitted at `since` (by the journal's clock) or later. kInvalid, with file
-// and line, for a line that is no event; kNotFound if there are no such jobs, or no nodes.
+// and line, for a line that is no event; kNotFound if there are no such jobs, or none of its nodes took tasks then.
 [[nodiscard]] Result<ExportedWorkload> ExportWorkload(std::string_view journal, const std::string& file_name,
                                                       Micros since);
 

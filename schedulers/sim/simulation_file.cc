@@ -194,7 +194,12 @@ ClusterSpec DefaultCluster(const Overrides& overrides) {
   return MakeCluster(shape.nodes, shape.racks, shape.datacenters, shape.slots);
 }
 
-Status SimulationFile::CheckSimulable() const { return live.untimed.empty() ? Status::Ok() : Invalid(live.untimed); }
+Status SimulationFile::CheckSimulable() const {
+  if (!live.untimed.empty()) return Invalid(live.untimed);
+  if (workload.jobs.empty())
+    return Invalid("the workload has no jobs; sections [[jobs]] describe them, and lines of a trace are jobs");
+  return Status::Ok();
+}
 
 namespace {
 

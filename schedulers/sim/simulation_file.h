@@ -61,8 +61,8 @@ struct SimulationFile {
   std::uint64_t seed = 1;
   Micros stop_at = 0;  // as in SimOptions
 
-  // Returns kInvalid, with file and line, if the jobs can be run and not simulated, since the file does not say how
-  // long the tasks of some program take.
+  // Returns kInvalid if there are no jobs, or, with file and line, if they can be run and not simulated, since the file
+  // does not say how long the tasks of some program take.
   [[nodiscard]] Status CheckSimulable() const;
 };
 

@@ -94,6 +94,18 @@ TEST(StatusCodecTest, ForeignExceptions) {
   EXPECT_EQ(FromException({Type::FAILED, "f.cc", 1, kj::str("a\nb")}).message().find('\n'), std::string::npos);
 }
 
+TEST(StatusCodecTest, WhatKjSaysOfABrokenConnectionIsToldWithoutItsSourceCode) {
+  const auto message = [](const char* text) {
+    return FromException({kj::Exception::Type::DISCONNECTED, "f.cc", 1, kj::str(text)}).message();
+  };
+  EXPECT_EQ(message("::read(fd, buffer, maxBytes): Connection reset by peer; fd = 8; stack: 7f 8a"),
+            "the connection broke: Connection reset by peer");
+  EXPECT_EQ(message("remote exception: ::writev(fd, iov, n): Broken pipe"), "the connection broke: Broken pipe");
+  EXPECT_EQ(message("Peer disconnected."), "the connection broke: the other side closed it");
+  EXPECT_EQ(message("stream disconnected prematurely"), "the connection broke: stream disconnected prematurely");
+  EXPECT_EQ(FromException(ToException(Unavailable("::read(x): y; z"))).message(), "::read(x): y; z") << "it is ours";
+}
+
 TEST_F(RpcTest, ADeadlineEndsACallThatIsNotAnswered) {
   network_.Serve("far", server_);
   wire::Echo::Client echo = Connect("far");

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/last_lines.h"
 #include "base/log.h"
 
 namespace millrace {
@@ -78,6 +79,20 @@ TEST(NearestTest, SmallMistakesOnly) {
   EXPECT_EQ(Nearest("", names), std::nullopt);
   EXPECT_EQ(Nearest("abc", {"abd", "abe"}), "abd");
   EXPECT_EQ(Nearest("abc", {}), std::nullopt);
+}
+
+TEST(TextTest, TheLastLines) {
+  const std::string text = "one\n\nthree\nfour\n";
+  EXPECT_EQ(LastLines(text, 0), "");
+  EXPECT_EQ(LastLines(text, 1), "four\n");
+  EXPECT_EQ(LastLines(text, 2), "three\nfour\n");
+  EXPECT_EQ(LastLines(text, 3), "\nthree\nfour\n");
+  EXPECT_EQ(LastLines(text, 4), text);
+  EXPECT_EQ(LastLines(text, 5), text);
+  EXPECT_EQ(LastLines("one\ntwo", 1), "two");
+  EXPECT_EQ(LastLines("\n", 1), "\n");
+  EXPECT_EQ(LastLines("\n\n", 1), "\n");
+  EXPECT_EQ(LastLines("", 3), "");
 }
 
 TEST(LogTest, LevelAndFile) {

@@ -119,6 +119,25 @@ class OperationsTest(unittest.TestCase):
         self.ask("node", "decommission", "--no-wait", "three")
         self.assertIn(self.nodes()["three"]["state"], ("decommissioning", "decommissioned"))
 
+    def test_a_node_leaves_though_files_want_more_replicas_than_nodes_are_left(self):
+        self.start_workers("one", "two", "three")
+        with open(self.cluster.path("text"), "wb") as f:
+            f.write(words(4, 2_000_000))
+        self.ask("fs", "put", "--block-size", "1M", "--replication", "3", self.cluster.path("text"), "/text")
+        _, error = self.cluster.run("node", "decommission", "three", status=1)
+        self.assertIn(b"too few live nodes would be left: 2 for files with 3 replicas", error)
+        self.ask("node", "decommission", "--force", "three")
+        self.assertEqual((self.nodes()["three"]["state"], self.nodes()["three"]["blocks_left"]), ("decommissioned", 0))
+        health = json.loads(self.ask("fs", "fsck", "--json"))
+        self.assertEqual((health["under_replicated"], health["short_of_nodes"], health["unhealthy"]), (0, health["blocks"], []))
+        self.assertIn(b"want more replicas than there are nodes in use", self.ask("cluster", "status"))
+        log = self.cluster.path("master.log")
+        self.cluster.kill_worker(2)
+        await_line(log, b"is lost")
+        self.ask("node", "forget", "three")
+        self.assertEqual(set(self.nodes()), {"one", "two"})
+        self.assertEqual(self.status()["blocks"]["short_of_nodes"], health["blocks"])
+
     def test_the_log_tells_how_jobs_ended(self):
         self.start_workers("one")
         with open(self.cluster.path("text"), "wb") as f:

@@ -34,6 +34,57 @@ class VerbsTest(unittest.TestCase):
     def start_job(self, out, *more):
         return int(self.ask("run", "wordcount", "/text", "-o", out, "--detach", *more).split()[-1])
 
+    def test_the_bundled_jobs_are_listed(self):
+        listed = dict(line.split(None, 1) if " " in line.strip() else (line.strip(), "") for line in self.ask("run", "--list").decode().splitlines())
+        self.assertIn("grep.pattern, grep.lines", listed["grep"])
+        self.assertLessEqual({"wordcount", "terasort", "sleep"}, set(listed))
+        self.assertFalse([name for name in listed if name.startswith("millrace")])
+        _, error = self.cluster.run("run", status=2)
+        self.assertIn(b"run --list", error)
+        _, error = self.cluster.run("run", "wordcount", "/text", "-o", "/o", "--reducers", "two", status=2)
+        self.assertIn(b'--reducers: "two" is not a whole number from 0 to 1000', error)
+
+    def test_a_wait_has_an_end(self):
+        job = str(int(self.ask("run", "sleep", "-o", "/waited", "--detach", "-D", "input.maps=1", "-D", "sleep.map_time=1h").split()[-1]))
+        _, error = self.cluster.run("job", "wait", "--timeout", "200ms", job, status=1)
+        self.assertIn(b"has not ended by then, and goes on", error)
+        self.assertEqual(self.jobs()[int(job)]["state"], "running")
+        self.ask("job", "kill", job)
+        self.cluster.run("job", "wait", "--timeout", "1h", job, status=1)
+        self.ask("job", "wait", "--timeout", "0s", "1")
+        _, error = self.cluster.run("job", "wait", "--timeout", "soon", "1", status=2)
+        self.assertIn(b"--timeout", error)
+
+    def test_logs_are_followed_and_cut(self):
+        crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        job = self.ask("run", crash, "/text", "-o", "/followed", "-D", "crash.how=hang", "--detach").split()[-1].decode()
+        while not json.loads(self.ask("job", "tasks", job, "--json")):
+            pass  # it is launched in no time
+        reader = subprocess.Popen([MILLRACE, "job", "logs", job, "m.0.0", "-f", "--stderr"], env=self.cluster.environment(), stdout=subprocess.PIPE)
+        first = reader.stdout.readline()
+        self.assertIn(b"about to end by hang", first, "while the attempt runs")
+        self.ask("job", "kill", job)
+        rest = reader.communicate()[0]
+        self.assertEqual(reader.returncode, 0)
+        self.assertEqual(self.ask("job", "logs", job, "m.0.0", "--stderr"), first + rest)
+        self.assertEqual(self.ask("job", "logs", job, "m.0.0", "--stderr", "--tail", "1"), (first + rest).splitlines(keepends=True)[-1])
+        self.cluster.run("job", "logs", job, "--follow", status=2)
+        _, error = self.cluster.run("job", "logs", job, "m.999.0", "-f", status=1)
+        self.assertIn(b"no such attempt", error)
+
+    def test_a_scheduler_file_is_checked(self):
+        for text, status in ((b"[pools.ads]\nweight = 2\n", 0), (b"[pools.ads]\nweight = 0\n", 1)):
+            with open(self.cluster.path("scheduler.toml"), "wb") as f:
+                f.write(text)
+            _, error = self.cluster.run("scheduler", "check", self.cluster.path("scheduler.toml"), status=status)
+            self.assertIn(b"scheduler.toml:2: pools.ads.weight" if status else b"", error)
+        self.assertEqual(self.ask("scheduler", "set", "fair"), b"the scheduler is fair from now on\n")
+        self.ask("scheduler", "set", "fifo")
+
+    def test_a_file_that_exists_is_not_replaced_unawares(self):
+        _, error = self.cluster.run("fs", "put", self.cluster.path("text"), "/text", status=1)
+        self.assertIn(b"-f of put and cp", error)
+
     def test_list_status_counters_history(self):
         first = self.jobs()[1]
         self.assertEqual((first["name"], first["state"], first["output"]), ("first", "succeeded", "/done"))

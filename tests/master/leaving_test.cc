@@ -44,7 +44,7 @@ class LeavingTest : public TrackerFixture {
     NodeRecord& record = *nodes->Find(node);
     record.leaving.reset();
     if (leaves) record.leaving = Leaving{0, "spot notice"};
-    jobs->FollowDraining(record, &step);
+    jobs->NodeTakesTasks(record.number, record.TakesTasks(), &step);
     Finish(std::move(step));
   }
   std::vector<OutputCopyOrder> Move(const std::set<NodeId>& leaving) {

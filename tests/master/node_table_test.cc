@@ -89,6 +89,24 @@ TEST(NodeTableTest, NoFileLosesReplicasThatItWantsAndHas) {
   EXPECT_TRUE(table.CheckDraining({1_n}, 3).ok()) << "it has begun already";
 }
 
+TEST(NodeTableTest, ANodeIsFullFromWhenItHasNoRoomUntilItHasAHundredth) {
+  NodeTable table;
+  WriteBatch batch;
+  table.Admit({"s1", "host", 1, "", "", "", 1, 1, 1}, &batch);
+  const auto changes = [&table](std::uint64_t free, std::uint64_t capacity = 1000) {
+    return table.NoteSpace(1_n, {.capacity = capacity, .free = free});
+  };
+  EXPECT_FALSE(changes(0, 0)) << "nothing is known yet";
+  EXPECT_FALSE(changes(1));
+  EXPECT_TRUE(changes(0));
+  EXPECT_TRUE(table.Find(1_n)->full);
+  EXPECT_FALSE(changes(10)) << "it is filled again at once";
+  EXPECT_TRUE(changes(11));
+  EXPECT_FALSE(table.Find(1_n)->full);
+  EXPECT_EQ(table.Find(1_n)->space.free, 11u);
+  EXPECT_FALSE(table.NoteSpace(9_n, {}));
+}
+
 TEST(NodeTableTest, NamesAndReleasesAreStored) {
   const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
   NodeTable table;

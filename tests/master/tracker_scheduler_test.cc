@@ -134,6 +134,28 @@ TEST_F(TrackerSchedulerTest, ADrainedNodeIsStillDrainedAfterARestart) {
   EXPECT_TRUE(jobs->cluster().FindNode(node)->drained);
 }
 
+// The worker says with each heartbeat whether attempts can start there.
+TEST_F(TrackerSchedulerTest, ANodeThatTakesNoTasksGetsNoneUntilItDoes) {
+  const NodeId node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  const auto say = [&](bool takes) {
+    Step step = At();
+    jobs->NodeTakesTasks(node, takes, &step);
+    Finish(std::move(step));
+  };
+  const std::uint64_t events = jobs->deciding_cost().events;
+  say(true);
+  EXPECT_EQ(jobs->deciding_cost().events, events) << "it is known already";
+  say(false);
+  Submit(Request("/out", 0));
+  EXPECT_THAT(launches, IsEmpty());
+  Restart();
+  say(false);
+  EXPECT_THAT(launches, IsEmpty());
+  say(true);
+  EXPECT_THAT(launches, SizeIs(1));
+}
+
 TEST_F(TrackerSchedulerTest, SizesOfMapsAreReported) {
   const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});

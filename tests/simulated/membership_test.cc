@@ -280,6 +280,54 @@ TEST(MembershipTest, AWorkerThatMayHaveMissingBlocksIsForgottenByForceOnly) {
   EXPECT_FALSE(control.files().blocks().Knows(number));
 }
 
+TEST(MembershipTest, ANodeThatWasDecommissionedIsForgottenThoughFilesWantMoreReplicasThanThereAreNodes) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  auto& control = cluster.control();
+  dfs::BlockManager& blocks = control.files().blocks();
+  const NodeId leaves = control.nodes().FindByStorage("storage2")->number;
+  blocks.Want({77, 100}, 3);
+  for (const auto& [number, node] : control.nodes().all()) blocks.Received(number, {77, 100});
+  cluster.Advance(30);
+  const auto forget = [&] {
+    master::Step step = control.Begin();
+    const Status status = control.workers().ForgetNodes({leaves}, false, &step);
+    control.FinishLazily(std::move(step));
+    return status;
+  };
+  master::Step step = control.Begin();
+  ASSERT_TRUE(control.nodes().SetDraining(leaves, true, &step.batch).ok());
+  blocks.SetDraining(leaves, true);
+  control.FinishLazily(std::move(step));
+  EXPECT_TRUE(blocks.Drained(leaves)) << "both others have it";
+  EXPECT_EQ(blocks.Health().under_replicated, 0u);
+  EXPECT_EQ(blocks.Health().short_of_nodes, 1u);
+  cluster.Cut(2);
+  cluster.Advance(60);
+
+  blocks.Want({78, 100}, 2);
+  blocks.Received(control.nodes().FindByStorage("storage0")->number, {78, 100});
+  const Status early = forget();
+  EXPECT_EQ(early.code(), StatusCode::kInvalid);
+  EXPECT_THAT(early.message(), HasSubstr("1 blocks have fewer replicas than the nodes in use can hold"));
+  blocks.Unwant(78);
+  const Status forgotten = forget();
+  EXPECT_TRUE(forgotten.ok()) << forgotten.message();
+}
+
+TEST(MembershipTest, TheSummaryAndTheLogNameTheNodesWhoseDiskIsFull) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  const auto* node = cluster.control().nodes().FindByStorage("storage1");
+  cluster.control().workers().NoteSpace(node->number, {.capacity = 1000, .free = 0});
+  const master::ClusterSummary summary = master::Summarize(cluster.control());
+  const std::string name = "node " + std::to_string(node->number.value) + " at host1:";
+  EXPECT_THAT(summary.full, ::testing::ElementsAre(HasSubstr(name)));
+  EXPECT_THAT(master::WarningsOf(summary), ::testing::ElementsAre(HasSubstr("1 node is full: " + name)));
+}
+
 TEST(MembershipTest, AMasterWithAnotherDatabaseTouchesNoBlock) {
   SimulatedOptions options;
   options.workers = 3;

@@ -50,6 +50,9 @@ Json Groups(const std::map<std::string, GroupRow>& rows) {
   return json;
 }
 
+// No slowdown is 0; it is that where it was not computed.
+Json KnownOrNull(double slowdown) { return slowdown > 0 ? Json(slowdown) : Json(nullptr); }
+
 Json ToJson(const SimResult& result) {
   const Summary& s = result.summary;
   return {{"scheduler", result.scheduler},
@@ -64,8 +67,8 @@ Json ToJson(const SimResult& result) {
           {"turnaround_p95", s.turnaround_p95 / kMicros},
           {"turnaround_p99", s.turnaround_p99 / kMicros},
           {"mean_wait", s.mean_wait / kMicros},
-          {"mean_slowdown", s.mean_slowdown},
-          {"max_slowdown", s.max_slowdown},
+          {"mean_slowdown", KnownOrNull(s.mean_slowdown)},
+          {"max_slowdown", KnownOrNull(s.max_slowdown)},
           {"maps_at", ByLevel(s.maps_at)},
           {"map_bytes_at", ByLevel(s.bytes_at)},
           {"reduce_locality", s.reduce_locality},
@@ -182,7 +185,7 @@ std::string ComparisonCsv(const std::vector<SimResult>& results) {
       std::string name = path.substr(1);
       for (char& c : name) c = c == '/' ? '_' : c;
       names.push_back(name);
-      values.push_back(value.is_string() ? Field(value.get<std::string>()) : value.dump());
+      values.push_back(value.is_string() ? Field(value.get<std::string>()) : value.is_null() ? "" : value.dump());
     }
     if (csv.empty()) Line(&csv, names);
     Line(&csv, values);

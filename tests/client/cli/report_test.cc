@@ -63,6 +63,15 @@ TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
   EXPECT_NE(text.find("8 at their data"), std::string::npos) << text;
 }
 
+TEST(ReportTest, NothingIsSaidOfTheInputOfAJobThatReadsNone) {
+  job::JobStatus status = Running(0.5, 0, 0);
+  EXPECT_EQ(BarLine(status, 10 * kSecond).find("B/s"), std::string::npos) << BarLine(status, 10 * kSecond);
+  status.state = job::JobState::kSucceeded;
+  status.maps_at = {0, 0, 0, 10};
+  EXPECT_NE(Summary(status).find("  maps 10, reduces 2\n"), std::string::npos) << Summary(status);
+  EXPECT_EQ(Summary(status).find("MB/s"), std::string::npos) << Summary(status);
+}
+
 TEST(ReportTest, MapsThatWereLeftOutAreNamed) {
   job::JobStatus status = Running(1, 1, 1);
   EXPECT_EQ(LeftOutLines(status), "");

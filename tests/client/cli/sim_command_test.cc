@@ -56,6 +56,30 @@ TEST_F(SimVerb, WritesATableAndReports) {
   EXPECT_EQ(std::count(comparison.begin(), comparison.end(), '\n'), 3);
 }
 
+TEST_F(SimVerb, WhatWasNotComputedIsNotZero) {
+  EXPECT_EQ(Run({At("w.toml"), "--scheduler", "fifo", "-o", At("r")}).status, kDone);
+  EXPECT_NE(Read("r/fifo/summary.json").find("\"mean_slowdown\": null"), std::string::npos);
+  EXPECT_EQ(Read("r/comparison.csv").find("null"), std::string::npos);
+  EXPECT_EQ(Run({At("w.toml"), "--scheduler", "fifo", "-o", At("s"), "--slowdown"}).status, kDone);
+  EXPECT_EQ(Read("s/fifo/summary.json").find("\"mean_slowdown\": null"), std::string::npos);
+}
+
+TEST_F(SimVerb, AWorkloadWithoutJobsIsRefused) {
+  ASSERT_TRUE(WriteFileDurably(At("none.toml"), "[cluster]\nnodes = 2\n").ok());
+  const Said said = Run({At("none.toml"), "--scheduler", "fifo"});
+  EXPECT_EQ(said.status, kWrongUsage);
+  EXPECT_NE(said.err.find("the workload has no jobs"), std::string::npos) << said.err;
+}
+
+TEST_F(SimVerb, NumbersOutOfRangeAreNamed) {
+  for (const auto& [option, value] :
+       {std::pair("--scale", "big"), std::pair("--scale", "0"), std::pair("--seed", "-1")}) {
+    const Said said = Run({At("w.toml"), "--scheduler", "fifo", option, value});
+    EXPECT_EQ(said.status, kWrongUsage);
+    EXPECT_NE(said.err.find(std::string(option) + ": \"" + value + "\" is not a"), std::string::npos) << said.err;
+  }
+}
+
 // Three jobs of four maps on eight map slots: with one of them at a time it takes twelve.
 TEST_F(SimVerb, RunsOneSchedulerUnderSeveralSettings) {
   ASSERT_TRUE(WriteFileDurably(At("one.toml"), "[pool_defaults]\nmax_maps = 1\n").ok());

@@ -60,5 +60,24 @@ TEST(ExportWorkload, TakesTheJobsSinceATime) {
   EXPECT_EQ(ExportWorkload("nonsense", "journal", 0).status().message(), "journal:1: \"nonsense\" is not an event");
 }
 
+TEST(ExportWorkload, CountsTheNodesThatTookTasksSinceItsFirstJob) {
+  const std::string journal =
+      "1 NodeJoined node=n1 maps=1\n1 NodeJoined node=n2 maps=1\n1 NodeJoined node=n3 maps=1\n1 NodeJoined node=n4 "
+      "maps=1\n1 NodeJoined node=n5 maps=1\n2 JobSubmitted job=job1 maps=1:n1\n3 NodeLost node=n1\n4 NodeLost "
+      "node=n2\n5 NodeDrained node=n3 drained=1\n6 NodeDrained node=n4 drained=1\n10 JobSubmitted job=job2 "
+      "maps=1:n2,n5\n11 NodeJoined node=n2 maps=2\n12 NodeLost node=n3\n13 NodeDrained node=n4 "
+      "drained=0\n14 NodeLost node=n5\n15 NodeJoined node=n6 maps=1\n";
+  const Result<ExportedWorkload> exported = ExportWorkload(journal, "journal", 8);
+  ASSERT_TRUE(exported.ok()) << exported.status().message();
+  const std::map<NodeId, NodeId> expected{
+      {NodeId{2}, NodeId{0}}, {NodeId{4}, NodeId{1}}, {NodeId{5}, NodeId{2}}, {NodeId{6}, NodeId{3}}};
+  EXPECT_EQ(exported->nodes, expected);
+  EXPECT_NE(exported->text.find("nodes = 4\n"), std::string::npos) << exported->text;
+  EXPECT_NE(exported->text.find("places = [[0, 2]]"), std::string::npos) << exported->text;
+  EXPECT_EQ(ExportWorkload(journal, "journal", 0)->nodes.size(), 6U);
+  const std::string gone = "1 NodeJoined node=n1 maps=1\n2 NodeLost node=n1\n3 JobSubmitted job=job1 maps=1:n1\n";
+  EXPECT_EQ(ExportWorkload(gone, "journal", 0).status().message(), "journal: no node took tasks in that time");
+}
+
 }  // namespace
 }  // namespace millrace::sim

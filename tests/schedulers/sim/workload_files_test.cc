@@ -84,6 +84,8 @@ TEST(WorkloadFile, AProgramWithoutTimesCanBeRunAndNotSimulated) {
   EXPECT_EQ(why("map_time = 1\n"), "");
   EXPECT_EQ(why("map_rate = \"1M\"\nreduces = 1\nreduce_rate = \"1M\"\n"), "");
   EXPECT_TRUE(MustParse("[[jobs]]\nname = \"a\"\nmaps = 2\n").CheckSimulable().ok());
+  EXPECT_EQ(MustParse("[cluster]\nnodes = 2\n").CheckSimulable().message(),
+            "the workload has no jobs; sections [[jobs]] describe them, and lines of a trace are jobs");
 }
 
 TEST(WorkloadFile, FactorsScaleSizesAndTimes) {

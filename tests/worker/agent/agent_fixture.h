@@ -85,6 +85,7 @@ class FakeSession final : public master::wire::WorkerSession::Server {
       beat.progress.push_back({FromWire(progress.getAttempt()), progress.getFraction()});
     }
     record_.heartbeats.push_back(std::move(beat));
+    if (params.getStats().getNoRoom()) (void)Heard("no room");
     return record_.answer_heartbeats ? kj::Promise<void>(kj::READY_NOW) : kj::NEVER_DONE;
   }
   kj::Promise<void> reportBlocks(ReportBlocksContext context) override {
@@ -289,7 +290,7 @@ class AgentTest : public testing::Test {
   ~AgentTest() noexcept override = default;
 
   void StartAgent() {
-    files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), 0));
+    files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), reserved_));
     agent_ = kj::heap<WorkerAgent>(AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_,
                                               background_, background_, clock_},
                                    config_,
@@ -407,6 +408,7 @@ class AgentTest : public testing::Test {
   SyntheticPlane plane_;
   SyntheticExecutables executables_{background_};
   std::unique_ptr<dfs::BlockStore> blocks_ = dfs::MakeMemoryBlockStore(std::uint64_t{1} << 30);
+  std::uint64_t reserved_ = 0;  // bytes of the disk that attempts may not use
   std::unique_ptr<AttemptFiles> files_;
   std::string cluster_ = MasterRecord::kCluster;  // of the worker's directory
   std::vector<std::string> joined_;               // that were stored with it

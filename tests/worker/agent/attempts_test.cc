@@ -157,6 +157,18 @@ TEST_F(AttemptsTest, AnAttemptOfAnUnknownJobIsLost) {
   EXPECT_THAT(record_.log, Contains("lost job3.m.0.0: the worker was not told of job3 before"));
 }
 
+TEST_F(AttemptsTest, TheMasterHearsThatTheDiskIsFullBeforeItHearsOfTheAttemptThatCannotStart) {
+  reserved_ = std::uint64_t{1} << 60;
+  StartAgent();
+  SetUpJob();
+  const std::size_t beats = record_.heartbeats.size();
+  LaunchMap(0);
+  EXPECT_EQ(record_.heartbeats.size(), beats + 1) << "at once";
+  ASSERT_GE(record_.log.size(), 2U);
+  EXPECT_EQ(record_.log[record_.log.size() - 2], "no room");
+  EXPECT_THAT(record_.log.back(), testing::StartsWith("failed job3.m.0.0: job3.m.0.0 cannot start"));
+}
+
 TEST_F(AttemptsTest, ARepeatedLaunchIsHarmless) {
   StartAgent();
   SetUpJob();

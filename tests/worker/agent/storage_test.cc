@@ -90,6 +90,8 @@ TEST_F(StorageTest, AFullDiskRefusesAttempts) {
   const Status status = (*files)->Prepare(MapAttemptId(JobId{1}, 2, 0));
   EXPECT_EQ(status.code(), StatusCode::kNoSpace);
   EXPECT_THAT(status.message(), HasSubstr("worker.reserved_bytes"));
+  EXPECT_FALSE((*files)->HasRoom());
+  EXPECT_TRUE((*DiskAttemptFiles::Open(directory_.path(), 0))->HasRoom());
 }
 
 class LogSweepTest : public StorageTest {

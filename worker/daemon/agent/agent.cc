@@ -283,6 +283,7 @@ void WorkerAgent::DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams
   stats.setUsed(space.used);
   stats.setBlocks(space.blocks);
   stats.setTrashed(space.trashed);
+  stats.setNoRoom(!parts_.files.HasRoom());
   const auto progress = attempts_.TakeProgress();
   auto list = heartbeat.initProgress(static_cast<unsigned>(progress.size()));
   for (unsigned i = 0; i < list.size(); ++i) list.setWithCaveats(i, progress[i].reader());

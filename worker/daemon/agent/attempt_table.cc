@@ -166,6 +166,8 @@ void AttemptTable::Prepare(const AttemptPtr& attempt) {
   const auto status = std::make_shared<Status>();
   parts_.background.Run([status, id = attempt->id, &files = parts_.files] { *status = files.Prepare(id); },
                         rpc::WhileAlive(self_, attempt, [status](AttemptTable& table, const AttemptPtr& still) {
+                          // The master must know that the disk is full before it has a task for the free slot.
+                          if (status->code() == StatusCode::kNoSpace) table.session_.BeatNow();
                           if (!status->ok()) return table.Fail(*still, {status->message(), {}});
                           still->prepared = true;
                           if (still->id.task.reduce()) table.StartCopy(still);

@@ -43,8 +43,11 @@ kj::Promise<void> MasterSession::Leave(const std::string& reason) {
     told = rpc::WithDeadline(timer_, kPatience, "leave the master", request.send().ignoreResult());
   }
   return told
-      .catch_([this](kj::Exception&& exception) {
-        log_->warn("the master was not told: {}", rpc::FromException(exception).message());
+      .catch_([this, reason](kj::Exception&& exception) {
+        log_->warn(
+            "the master at {} was not told that this worker leaves ({}): {}; it takes the worker for lost when it "
+            "misses its heartbeats",
+            master(), reason, rpc::FromException(exception).message());
       })
       .then([this] {
         cycle_ = nullptr;
@@ -65,6 +68,15 @@ void MasterSession::Foretell() {
                                      request.send().ignoreResult())
                        .catch_([this](kj::Exception&& exception) { Break(rpc::FromException(exception)); })
                        .eagerlyEvaluate(nullptr);
+  }
+}
+
+void MasterSession::BeatNow() {
+  KJ_IF_MAYBE (session, session_) {
+    auto request = session->heartbeatRequest();
+    owner_.DescribeHeartbeat(request);
+    // If the session is broken, the next heartbeat finds it.
+    beat_now_ = request.send().ignoreResult().eagerlyEvaluate([](kj::Exception&&) {});
   }
 }
 

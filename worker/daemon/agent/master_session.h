@@ -55,6 +55,8 @@ class MasterSession {
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason);
   // Tells the master what DescribeForetelling says now. A registration that begins later says it anyway.
   void Foretell();
+  // Tells the master at once what the next heartbeat would, before what is reported from now on.
+  void BeatNow();
 
   [[nodiscard]] ReportQueue& reports() { return reports_; }
   [[nodiscard]] BlockReporter& blocks() { return blocks_; }
@@ -86,6 +88,7 @@ class MasterSession {
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> break_;
   bool to_foretell_ = false;  // something has changed since the registration under way was sent
   kj::Promise<void> foretelling_ = nullptr;
+  kj::Promise<void> beat_now_ = nullptr;
   kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above
 };
 

@@ -45,11 +45,22 @@ AttemptPaths DiskAttemptFiles::Paths(const AttemptId& attempt) const {
   return paths;
 }
 
-Status DiskAttemptFiles::Prepare(const AttemptId& attempt) {
+Result<std::uint64_t> DiskAttemptFiles::Free() const {
   struct statvfs disk = {};
   if (statvfs(directory_.c_str(), &disk) != 0)
     return FromErrno(errno, "cannot ask for the space left in " + directory_);
-  const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize;
+}
+
+bool DiskAttemptFiles::HasRoom() {
+  const Result<std::uint64_t> free = Free();
+  if (!free.ok()) return true;  // that is not for want of space, and Prepare says it
+  had_room_ = *free >= reserved_bytes_ + (had_room_ ? 0 : reserved_bytes_ / 16);
+  return had_room_;
+}
+
+Status DiskAttemptFiles::Prepare(const AttemptId& attempt) {
+  MILLRACE_ASSIGN(const std::uint64_t free, Free());
   if (free < reserved_bytes_) {
     return NoSpace(fmt::format("{} cannot start: {} has {} free, less than worker.reserved_bytes = {}; make room there",
                                ToText(attempt), directory_, FormatBytes(free), FormatBytes(reserved_bytes_)));

@@ -45,6 +45,9 @@ class AttemptFiles {
   [[nodiscard]] virtual std::string SharedDirectory(JobId job) const = 0;  // whoever wants it makes it
   // Makes the directories of Paths. kNoSpace when the disk has less than the reserved bytes free.
   virtual Status Prepare(const AttemptId& attempt) = 0;
+  // Returns false if Prepare has too little space, until there is a sixteenth of the reserved bytes more than it needs.
+  // Thread rule: the control thread.
+  [[nodiscard]] virtual bool HasRoom() { return true; }
   virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
   virtual void RemoveRun(const AttemptId& attempt) = 0;      // wherever the attempt ran
   virtual void RemoveJob(JobId job) = 0;                     // all but the logs
@@ -65,6 +68,7 @@ class DiskAttemptFiles final : public AttemptFiles {
   [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override;
   [[nodiscard]] std::string SharedDirectory(JobId job) const override { return JobDirectory(job) + "/shared"; }
   Status Prepare(const AttemptId& attempt) override;
+  [[nodiscard]] bool HasRoom() override;
   void RemoveScratch(const AttemptId& attempt) override;
   void RemoveRun(const AttemptId& attempt) override;
   void RemoveJob(JobId job) override;
@@ -78,6 +82,7 @@ class DiskAttemptFiles final : public AttemptFiles {
   [[nodiscard]] std::string logs_directory() const { return directory_ + "/logs"; }
 
  private:
+  [[nodiscard]] Result<std::uint64_t> Free() const;  // bytes
   DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes, std::optional<sandbox::UserRange> users);
   [[nodiscard]] std::string JobDirectory(JobId job) const;
 
@@ -87,6 +92,7 @@ class DiskAttemptFiles final : public AttemptFiles {
 
   std::string directory_;
   std::uint64_t reserved_bytes_;
+  bool had_room_ = true;  // as HasRoom said last
   std::optional<sandbox::UserRange> users_;
 };
 

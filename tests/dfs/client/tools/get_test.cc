@@ -130,5 +130,19 @@ TEST_F(GetTest, TailGivesTheEnd) {
   EXPECT_EQ(Run({"tail", "-c", "0", "/a"}).out, "");
 }
 
+TEST_F(GetTest, HeadAndTailTakeLines) {
+  const std::string long_line(200'000, 'x');  // more than is read at first
+  tree_->MakeFile("/a", "one\n" + long_line + "\n\nfour\nfive");
+  EXPECT_EQ(Run({"tail", "-n", "1", "/a"}).out, "five");
+  EXPECT_EQ(Run({"tail", "-n", "3", "/a"}).out, "\nfour\nfive");
+  EXPECT_EQ(Run({"tail", "-n", "4", "/a"}).out, long_line + "\n\nfour\nfive");
+  EXPECT_EQ(Run({"tail", "-n", "9", "/a"}).out.size(), long_line.size() + 15);
+  EXPECT_EQ(Run({"tail", "-n", "0", "/a"}).out, "");
+  EXPECT_EQ(Run({"head", "-n", "1", "/a"}).out, "one\n");
+  EXPECT_EQ(Run({"head", "-n", "2", "/a"}).out, "one\n" + long_line + "\n");
+  EXPECT_EQ(Run({"head", "-n", "9", "/a"}).out.size(), long_line.size() + 15);
+  EXPECT_EQ(Run({"head", "-n", "0", "/a"}).out, "");
+}
+
 }  // namespace
 }  // namespace millrace::dfs::testing

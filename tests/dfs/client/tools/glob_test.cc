@@ -77,6 +77,8 @@ TEST_F(GlobTest, HeadAndTailOfSeveral) {
   EXPECT_EQ(Run({"head", "-c", "1M", "/in/readme"}).out, "text");
   EXPECT_EQ(Run({"tail", "-c", "2", "/long", "/in/readme"}).out, "ndxt");
   Refuses(2, {"head", "-c", "lots", "/long"}, {"--bytes", "lots"});
+  Refuses(2, {"tail", "-n", "two", "/long"}, {"--lines", "\"two\" is not a whole number from 0 to"});
+  Refuses(2, {"tail", "-n", "2", "-c", "2", "/long"}, {"--bytes", "--lines"});
 }
 
 TEST_F(GlobTest, SizesForPeopleWhereTheyAreAskedFor) {
