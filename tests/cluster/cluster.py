@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import cgroups
+
 BIN = os.environ.get("MILLRACE_BIN") or sys.exit("set MILLRACE_BIN to the directory of the millrace program")
 MILLRACE = os.path.join(BIN, "millrace")
 LIMIT_SECONDS = 240  # on anything that a test waits for
@@ -70,12 +72,14 @@ def await_line(path, text, seen=0):
 class Cluster:
     """with Cluster(workers=3) as c: c.run("fs", "ls", "/")"""
 
-    def __init__(self, workers=3, racks=1, map_slots=1, reduce_slots=1, settings=(), datacenters=1):
+    def __init__(self, workers=3, racks=1, map_slots=1, reduce_slots=1, settings=(), datacenters=1, cgroups_of_workers=False):
+        """cgroups_of_workers: each worker is started in a cgroup of its own, if that can be."""
         self.worker_count = workers
         self.racks = racks
         self.datacenters = datacenters
         self.settings = list(settings)
         self.slots = (map_slots, reduce_slots)
+        self.cgroups_of_workers = cgroups_of_workers
         self.directory = tempfile.mkdtemp(prefix="millrace-test-")
         os.environ["XDG_STATE_HOME"] = self.directory  # what commands remember of clusters ends with this one
         self.address = None
@@ -87,6 +91,8 @@ class Cluster:
 
     def __enter__(self):
         try:
+            if self.cgroups_of_workers:
+                cgroups.make_room()
             self.id = self.init_master()
             self.start_master()
             for n in range(self.worker_count):
@@ -114,9 +120,9 @@ class Cluster:
                         print(f"---- {name}\n{log.read()[-6000:]}", file=sys.stderr)
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def _spawn(self, name, args):
+    def _spawn(self, name, args, cgroup=None):
         with open(self.path(name + ".log"), "ab") as log:
-            return subprocess.Popen([MILLRACE, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            return subprocess.Popen(cgroups.within(cgroup, [MILLRACE, *args]), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _set(self, prefixes):
         out = []
@@ -164,7 +170,8 @@ class Cluster:
             args += ["--set", f"{key}={value}"]
         for setting in settings:
             args += ["--set", setting]
-        self.workers[n] = self._spawn(f"worker{n}", args + self._set(("worker", "task")))
+        cgroup = cgroups.for_daemon(os.path.basename(self.directory) + f"-worker{n}") if self.cgroups_of_workers else None
+        self.workers[n] = self._spawn(f"worker{n}", args + self._set(("worker", "task")), cgroup)
         if wait:
             await_file(ready, self.workers[n])
 
