@@ -57,7 +57,7 @@ class RightsTest(unittest.TestCase):
     def start_long_job(self, user="ann", pool="production"):
         self.jobs = getattr(RightsTest, "jobs", 0) + 1
         RightsTest.jobs = self.jobs
-        return self.by(user, "run", "sleep", "-o", f"/long{self.jobs}", "-D", "input.maps=1", "-D", "sleep.map_time=1h", "--pool", pool, "--detach").split()[-1]
+        return "job" + self.by(user, "run", "sleep", "-o", f"/long{self.jobs}", "-D", "input.maps=1", "-D", "sleep.map_time=1h", "--pool", pool, "--detach").split()[-1]
 
     def audit(self):
         with open(self.cluster.path("master", "audit.log")) as f:

@@ -43,7 +43,7 @@ TEST(FrameTest, RefusesOtherVersionsAndUnknownCodes) {
     EXPECT_EQ(DecodeRequestFrame(bytes).status().code(), StatusCode::kCorrupt);
   }
   std::string bytes = EncodeReply(StatusCode::kOk, "").substr(0, kFrameBytes);
-  bytes[0] = 12;
+  bytes[0] = static_cast<char>(kLastStatusCode) + 1;
   EXPECT_EQ(DecodeReplyFrame(bytes).status().code(), StatusCode::kCorrupt);
 }
 
