@@ -139,7 +139,9 @@ TEST_F(SplitsTest, AllOfTheInputMustBeOpenToItsReader) {
       const Status status = read(kInputs[i]);
       EXPECT_EQ(status.code(), row.denied[i] ? StatusCode::kDenied : StatusCode::kOk)
           << kInputs[i] << " with " << row.path << " " << dfs::OctalText(row.mode) << ": " << status.message();
-      if (row.denied[i]) EXPECT_THAT(status.message(), ::testing::HasSubstr(row.says));
+      if (row.denied[i]) {
+        EXPECT_THAT(status.message(), ::testing::HasSubstr(row.says));
+      }
     }
     EXPECT_TRUE(ComputeSplits(files->names(), {"/d"}, {{SplitBy::kBlock}}).ok()) << "everybody";
     set(row.path, before);

@@ -148,7 +148,9 @@ TEST_F(NamespaceTest, WhatWasSyncedIsKeptOnlyIfItsWriterMayStillWriteThere) {
     ASSERT_TRUE(abandoned.ok());
     EXPECT_EQ(abandoned->kept, mode == 0777);
     EXPECT_EQ(names_.Stat("/shared/f").ok(), mode == 0777);
-    if (!abandoned->kept) EXPECT_THAT(abandoned->not_kept, HasSubstr("ann may not write in"));
+    if (!abandoned->kept) {
+      EXPECT_THAT(abandoned->not_kept, HasSubstr("ann may not write in"));
+    }
     ASSERT_TRUE(names_.Remove("/shared", true, &batch_, &freed_).ok());
   }
 }
