@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/net/bulk_handler.h"
 #include "dfs/wire/block_name.h"
 #include "worker/daemon/shuffle/output_copy.h"
 
