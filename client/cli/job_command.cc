@@ -8,6 +8,7 @@
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "client/cli/history_command.h"
 #include "client/cli/job_list.h"
 #include "client/cli/job_logs.h"

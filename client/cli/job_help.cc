@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "client/cli/find_job.h"
+#include "client/cli/verbs.h"
 
 namespace millrace::cli {
 namespace {
