@@ -496,7 +496,9 @@ TEST_F(BlockManagerTest, ALeavingNodeIsSparedForWhatOnlyItHasAndMayCopyMoreAtATi
   std::size_t from_leaving = 0;
   for (const ReplicateWork& work : Work(2).replicate) {
     if (work.from == 0_n) ++from_leaving;
-    if (work.block.id == 1) EXPECT_EQ(work.from, 1_n);
+    if (work.block.id == 1) {
+      EXPECT_EQ(work.from, 1_n);
+    }
   }
   EXPECT_EQ(from_leaving, 2u * BlockManager::kLeavingHaste);
 }
