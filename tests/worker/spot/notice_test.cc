@@ -138,6 +138,8 @@ class FakeSource final : public NoticeSource {
 
 class NoticeWatchTest : public testing::Test {
  protected:
+  ~NoticeWatchTest() noexcept override = default;
+
   void Advance(kj::Duration by) {
     now_ += by;
     timer_.advanceTo(now_);
