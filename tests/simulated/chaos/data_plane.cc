@@ -160,6 +160,31 @@ void DataPlane::AddMapOutput(const AttemptId& map, const std::string&, std::func
       [then = std::move(then), there] { then(there ? Status::Ok() : NotFound("its run file is not there")); }));
 }
 
+void DataPlane::CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
+                              std::function<void(Status)> then) {
+  tasks_.Add(cluster_.world().Spawn([this, source, partitions, path, then = std::move(then)](kj::WaitScope& scope) {
+    const Status copied = CopyRun(scope, source, partitions);
+    if (!copied.ok()) return then(copied);
+    AddMapOutput(source.map, path, then);
+  }));
+}
+
+Status DataPlane::CopyRun(kj::WaitScope& scope, const shuffle::Source& source, std::uint32_t partitions) {
+  MapOutput output;
+  for (std::uint32_t partition = 0; partition < partitions; ++partition) {
+    WorkerProcess* server = Reach(cluster_, scope, machine_.host(), source.host);
+    if (server == nullptr) return Unavailable(source.host + " does not answer");
+    const std::optional<std::uint64_t> value = server->plane().Serve(source.map, partition);
+    if (!value) return NotFound(source.host + " does not have the output of " + ToText(source.map));
+    const HostId from = cluster_.FindWorker(source.host)->host();
+    MILLRACE_TRY(Await(cluster_.network().Transfer(from, machine_.host(), kSegmentBytes, kStall), scope));
+    (void)Await(machine_.process().MayReceive(), scope);
+    output.push_back(*value);
+  }
+  files_.WriteRun(source.map, std::move(output));
+  return Status::Ok();
+}
+
 void DataPlane::RemoveMapOutputs(JobId job) {
   std::erase_if(served_, [&](const AttemptId& map) { return map.task.job == job; });
 }

@@ -1,6 +1,6 @@
 // WorkerMachine: a host with a disk and a worker daemon that can die, be stopped and start again: the real agent, and
-// in its seams a data plane, tasks and files that are simple and true: a map's output is where it was made and nowhere
-// else, and dies with the daemon; a reduce has what it fetched; a block is on the disks that it was written to.
+// in its seams a data plane, tasks and files that are simple and true: a map's output is where it was made or copied to
+// and nowhere else, and dies with the daemon; a reduce has what it fetched; a block is on the disks that it was written to.
 // Thread rule: one thread.
 #pragma once
 
@@ -70,6 +70,8 @@ class DataPlane final : public worker::DataPlane {
   ~DataPlane() noexcept override = default;
   void Observe(worker::BlockEvents events) override { events_ = std::move(events); }
   void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
+  void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
+                     std::function<void(Status)> then) override;
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }
   void RemoveMapOutputs(JobId job) override;
   [[nodiscard]] std::unique_ptr<worker::ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
@@ -85,6 +87,8 @@ class DataPlane final : public worker::DataPlane {
 
  private:
   class Copier;
+  [[nodiscard]] Status CopyRun(kj::WaitScope& scope, const shuffle::Source& source, std::uint32_t partitions);
+
   Cluster& cluster_;
   WorkerMachine& machine_;
   TaskFiles& files_;
