@@ -14,8 +14,10 @@ import os
 import re
 import select
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import time
 
 ALWAYS = ["dbus", "linux-image-cloud-amd64", "procps", "python3", "systemd", "systemd-sysv", "udev", "iproute2", "util-linux"]
@@ -128,7 +130,7 @@ class Image:
 class Machine:
     """A machine that runs. What is `brought` (path here: name there) lies read-only in /brought."""
 
-    def __init__(self, image, directory, brought, accelerator="auto", memory=2048, log=print):
+    def __init__(self, image, directory, brought, accelerator="auto", memory=2048, log=lambda text: print(text, flush=True)):
         self.image = image
         self.directory = directory
         self.brought = brought
@@ -141,7 +143,15 @@ class Machine:
         return os.path.join(self.directory, name)
 
     def __enter__(self):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the machine ends with this program
         self._pack()
+        try:
+            return self._start()
+        except BaseException:
+            self._end()
+            raise
+
+    def _start(self):
         for accelerator in self.accelerators:
             began = time.monotonic()
             if accelerator == "kvm" and not os.access("/dev/kvm", os.R_OK | os.W_OK):
@@ -187,14 +197,14 @@ class Machine:
         append = "root=/dev/vda rw console=ttyS0 panic=-1 quiet systemd.show_status=0"
         drive = "file={},if=virtio,format=raw,snapshot=on"
         processor = {"kvm": ["-accel", "kvm", "-cpu", "max"], "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"]}[accelerator]
+        self.socket = socket.socket(socket.AF_UNIX)
         self.process = subprocess.Popen(
             ["qemu-system-x86_64", *processor, "-smp", "2", "-m", str(self.memory), "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
              "-kernel", self.image.path("kernel"), "-initrd", self.image.path("initrd"), "-append", append,
              "-drive", drive.format(self.image.path("root")), "-drive", drive.format(self.path("brought.img")),
              "-serial", "file:" + self.path("console"), "-device", "virtio-serial", "-chardev", f"socket,id=commands,path={self.path('commands')},server=on,wait=off",
              "-device", "virtserialport,chardev=commands,name=commands", "-device", "virtio-rng-pci"],
-            stdin=subprocess.DEVNULL, env={**os.environ, "TMPDIR": self.directory})
-        self.socket = socket.socket(socket.AF_UNIX)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env={**os.environ, "TMPDIR": self.directory})
         self.pending = b""
         while True:
             try:
@@ -244,6 +254,8 @@ class Machine:
         return answer[0].decode(errors="replace"), int(answer[1].group(1))
 
     def _end(self):
+        if self.process is None:
+            return
         self.socket.close()
         if self.process.poll() is None:
             self.process.kill()

@@ -2,7 +2,7 @@
 and one that tries each thing of a list. Prints a table: attempt, what happened.
 
 As root all parts of the sandbox are there; as somebody else those that the kernel allows, and attempts that only a missing part refuses are
-skipped with the part's name.
+skipped with the part's name. With cgroups of version 2 this must be alone in a cgroup that it may divide: tests/machine/hostile runs it so.
 """
 
 import json
@@ -74,7 +74,7 @@ class Installed(unittest.TestCase):
         programs = os.path.join(os.environ["MILLRACE_BIN"])
         parts = []
         for paths in ("", programs):
-            with cluster.Cluster(workers=1, settings=["worker.sandbox=auto", f"worker.task_paths={paths}"]) as running:
+            with cluster.Cluster(workers=1, settings=["worker.sandbox=auto", f"worker.task_paths={paths}"], cgroups_of_workers=True) as running:
                 parts.append(parts_of(running))
                 print("confined by:", ", ".join(sorted(parts[-1])) or "nothing")
                 running.run("fs", "put", "-", "/text", input=b"a b a\n")
@@ -87,7 +87,7 @@ class Hostile(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         mode = "require" if os.geteuid() == 0 else "auto"
-        cls.cluster = cluster.Cluster(workers=1, map_slots=2, settings=[
+        cls.cluster = cluster.Cluster(workers=1, map_slots=2, cgroups_of_workers=True, settings=[
             f"worker.sandbox={mode}", "worker.task_tmp=32MiB", "worker.task_processes=200", "worker.warm_idle=1h"])
         os.chmod(cls.cluster.directory, 0o711)
         cls.cluster.__enter__()
@@ -129,7 +129,7 @@ class Hostile(unittest.TestCase):
             f"read {c.path('worker0', 'key.pem')}", f"read {c.path('worker0', 'storage_id')}", f"list {c.path('master')}",
             f"list {c.path('worker0', 'blocks')}", f"read {block}", f"list {c.path('worker0', 'jobs', '1')}",
             f"list {c.path('worker0', 'logs', '1')}", f"write {executable}", f"make {c.path('worker0', 'x')}", "make /usr/x", "make /etc/x",
-            "list /home", "list /root", "list /run", "list /var", "list /etc/millrace", "read /etc/shadow", "read /dev/mem", "read /dev/kmsg",
+            "list /home", "list /root", "list /run", "list /var", "list /sys", "make /sys/fs/cgroup/x", "list /etc/millrace", "read /etc/shadow", "read /dev/mem", "read /dev/kmsg",
             "processes", f"signal {worker}", f"signal {os.getpid()}", f"trace {worker}", f"peek {worker}", "trace 1", "peek 1", "signal 1",
             f"read /proc/{worker}/environ", "read /proc/1/environ", "forks 5000", "fill /tmp 200", "survive survivor",
             f"connect 127.0.0.1 {port}", "connect 192.0.2.1 80", "connect 169.254.169.254 80", "udp 127.0.0.1 53", "abstract millrace-nobody",
@@ -170,7 +170,7 @@ class Hostile(unittest.TestCase):
     def test_state_of_daemons_and_other_jobs_is_not_seen(self):
         self.needs("mounts")
         self.refused("read " + self.cluster.directory, "list " + self.cluster.directory, "write ", "make /usr", "make /etc", "list /home", "list /root", "list /run",
-                     "read /etc/shadow", "read /dev/")
+                     "list /sys", "make /sys", "read /etc/shadow", "read /dev/")
         # A user's own namespace lets it write to the tree that leads to its directories, of which the worker has another.
         self.assertFalse(os.path.exists(self.cluster.path("worker0", "x")))
         self.assertIn(self.results["list /etc/millrace"], ("sees ", "ENOENT"))
