@@ -160,6 +160,11 @@ void DataPlane::AddMapOutput(const AttemptId& map, const std::string&, std::func
       [then = std::move(then), there] { then(there ? Status::Ok() : NotFound("its run file is not there")); }));
 }
 
+void DataPlane::CopyMapOutput(const shuffle::Source&, std::uint32_t, const std::string&,
+                              std::function<void(Status)> then) {
+  tasks_.Add(kj::evalLater([then = std::move(then)] { then(Unavailable("whole outputs are not copied here")); }));
+}
+
 void DataPlane::RemoveMapOutputs(JobId job) {
   std::erase_if(served_, [&](const AttemptId& map) { return map.task.job == job; });
 }

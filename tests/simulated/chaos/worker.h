@@ -70,6 +70,9 @@ class DataPlane final : public worker::DataPlane {
   ~DataPlane() noexcept override = default;
   void Observe(worker::BlockEvents events) override { events_ = std::move(events); }
   void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
+  // No node of this cluster is ever said to leave, so nobody asks for it.
+  void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
+                     std::function<void(Status)> then) override;
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }
   void RemoveMapOutputs(JobId job) override;
   [[nodiscard]] std::unique_ptr<worker::ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
