@@ -59,6 +59,11 @@ class SpotTest(unittest.TestCase):
         self.service = MetadataService()
         self.addCleanup(self.service.stop)
 
+    def number(self, cluster, worker):
+        """The node that the worker is."""
+        with open(cluster.path(f"ready{worker}"), encoding="utf-8") as f:
+            return int(f.read())
+
     def nodes(self, cluster):
         return {node["node"]: node for node in json.loads(cluster.run("node", "list", "--json")[0])}
 
@@ -66,7 +71,7 @@ class SpotTest(unittest.TestCase):
         accounts = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "accounts")
         with Cluster(workers=0, map_slots=2, settings=FAST) as cluster:
             cluster.start_worker(0, settings=[self.service.setting])
-            number = int(open(cluster.path("ready0")).read())
+            number = self.number(cluster, 0)
             alone = words(3, 2_500_000)
             cluster.run("fs", "put", "--replication", "1", "--block-size", "1M", "-", "/alone", input=alone)  # on the only worker there is
             for part in range(8):
@@ -114,7 +119,7 @@ class SpotTest(unittest.TestCase):
         with Cluster(workers=1, settings=FAST) as cluster:
             self.service.tell(300)
             cluster.start_worker(5, settings=[self.service.setting])
-            number = int(open(cluster.path("ready5")).read())
+            number = self.number(cluster, 5)
             state = lambda: self.nodes(cluster)[number]["state"]
             while state() != "leaving":
                 pass
@@ -133,7 +138,7 @@ class SpotTest(unittest.TestCase):
             cluster.kill_worker(5)
             self.service.notice = None
             cluster.start_worker(5, settings=[self.service.setting])
-            self.assertEqual(int(open(cluster.path("ready5")).read()), number)
+            self.assertEqual(self.number(cluster, 5), number)
             self.assertEqual(state(), "alive")
 
     def test_a_wrong_setting_is_refused_and_a_service_that_is_not_there_is_none(self):
