@@ -50,8 +50,9 @@ Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::
       MILLRACE_TRY(names.Check(dfs::Wish::kList, directory, reader));
       MILLRACE_ASSIGN(const std::vector<std::string> children, Children(names, directory));
       for (const std::string& child : children) {
-        const bool matches = ::fnmatch(std::string(component).c_str(), child.c_str(), FNM_PERIOD) == 0;
-        if (matches) next.push_back(Join(directory, child));
+        if (IsHidden(child) && !IsHidden(component)) continue;
+        if (::fnmatch(std::string(component).c_str(), child.c_str(), FNM_PERIOD) == 0)
+          next.push_back(Join(directory, child));
       }
     }
     found = std::move(next);

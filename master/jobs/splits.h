@@ -1,7 +1,8 @@
 // Makes the splits of map tasks from the inputs that a user names. Pure.
 //
 // An input is a file, a directory (every file below it, but not what begins with '_' or '.', as in Hadoop: those are
-// marks and logs), or a glob (* ? [...] within components). A file named twice is read twice. It is all looked up and
+// marks and logs), or a glob (* ? [...] within components; such names match only what begins like them, as in Hadoop,
+// too). A file named twice is read twice. It is all looked up and
 // read for one principal, who must have the right to.
 #pragma once
 

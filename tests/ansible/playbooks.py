@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +21,17 @@ def tool(name):
             if os.access(path, os.X_OK):
                 return path
     return name
+
+
+def lacking():
+    """What the playbooks need and is not here: Ansible, or the first of its collections that is not; None: all is here."""
+    if shutil.which(tool("ansible-playbook")) is None:
+        return "ansible-playbook"
+    listed = subprocess.run([tool("ansible-galaxy"), "collection", "list"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    here = {line.split()[0] for line in listed.stdout.splitlines() if line.strip()}
+    with open(os.path.join(PLAYBOOKS, "requirements.yml"), encoding="utf-8") as f:
+        wanted = re.findall(r"name: ([a-z_.]+)", f.read())
+    return next((name for name in wanted if name not in here), None)
 
 
 def package(given):

@@ -193,7 +193,7 @@ class PlaybooksTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if shutil.which(playbooks.tool("ansible-playbook")) is None:
-        print("skipped: no Ansible here (tests/ansible/requirements.txt; MILLRACE_ANSIBLE names its virtual environment)")
+    if lacking := playbooks.lacking():
+        print(f"skipped: no Ansible here, since there is no {lacking} (tests/ansible/requirements.txt; MILLRACE_ANSIBLE names its virtual environment)")
         sys.exit(0)
     unittest.main()

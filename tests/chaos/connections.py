@@ -17,6 +17,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "cluster"))
+import cgroups  # noqa: E402
 from cluster import LIMIT_SECONDS, MILLRACE, Cluster, words  # noqa: E402
 
 MIB = 1 << 20
@@ -29,9 +30,9 @@ class Limited(Cluster):
         super().__init__(**rest)
         self.soft_limit = soft_limit
 
-    def _spawn(self, name, args):
+    def _spawn(self, name, args, cgroup=None):
         with open(self.path(name + ".log"), "ab") as log:
-            return subprocess.Popen(["prlimit", f"--nofile={self.soft_limit}:", MILLRACE, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            return subprocess.Popen(cgroups.within(cgroup, ["prlimit", f"--nofile={self.soft_limit}:", MILLRACE, *args]), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
 def resident(process):

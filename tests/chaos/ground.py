@@ -91,7 +91,7 @@ class Ground(cluster.Cluster):
                 with open(os.path.join(self.keep, name), "wb") as f:
                     f.write(data)
 
-    def _spawn(self, name, args):
+    def _spawn(self, name, args, cgroup=None):
         environment = {**os.environ, MARK: self.mark}
         if self.shim:
             clock = self.path(name + ".clock")
@@ -105,7 +105,7 @@ class Ground(cluster.Cluster):
             address = f"{links.NETWORK}.{10 + n}"
             command = [*self.links.inside(n), *command, "--set", f"worker.host={address}", "--set", f"worker.bind={address}"]
         with open(self.path(name + ".log"), "ab") as log:
-            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
+            return subprocess.Popen(cluster.cgroups.within(cgroup, command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
 
     def move_clock(self, name, seconds):
         with open(self.path(name + ".clock"), "r+b") as f:

@@ -24,11 +24,11 @@ class SecureCluster(Cluster):
         self.tls = self.path("ca", "client-ann")
         return super().__enter__()
 
-    def _spawn(self, name, args):
+    def _spawn(self, name, args, cgroup=None):
         own = self.path("ca", name.replace("worker", "worker-w"))
         for option, file in (("ca", "ca"), ("certificate", "cert"), ("key", "key")):
             args = [*args, "--set", f"tls.{option}={own}/{file}.pem"]
-        return super()._spawn(name, args)
+        return super()._spawn(name, args, cgroup)
 
     def environment(self):
         return {**super().environment(), "MILLRACE_TLS": self.tls, "MILLRACE_WAIT": "0s"}

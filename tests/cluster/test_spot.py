@@ -126,11 +126,11 @@ class SpotTest(unittest.TestCase):
             # A master that starts anew is told again.
             cluster.kill_master()
             cluster.start_master()
-            while state() != "leaving":
-                self.assertNotEqual(state(), "alive")
+            while (now := state()) != "leaving":
+                self.assertNotEqual(now, "alive")
             self.service.notice = None
-            while state() != "alive":
-                self.assertEqual(state(), "leaving")
+            while (now := state()) != "alive":
+                self.assertEqual(now, "leaving")
             # Stopped and started again with the same directory, as a spot instance may be.
             self.service.tell(300)
             while state() != "leaving":

@@ -70,14 +70,14 @@ def slow_cluster(rate, build, workers, **options):
             super().__init__(workers=workers, **options)
             self.address = f"{NETWORK}.1:7700" if links else None
 
-        def _spawn(self, name, args):
+        def _spawn(self, name, args, cgroup=None):
             if not links or not name.startswith("worker"):
-                return super()._spawn(name, args)
+                return super()._spawn(name, args, cgroup)
             n = int(name[len("worker"):])
             address = f"{NETWORK}.{10 + n}"
             args = [*args, "--set", f"worker.host={address}", "--set", f"worker.bind={address}"]
             with open(self.path(name + ".log"), "ab") as log:
-                return subprocess.Popen([*links.inside(n), cluster.MILLRACE, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                return subprocess.Popen(cluster.cgroups.within(cgroup, [*links.inside(n), cluster.MILLRACE, *args]), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     try:
         with Slow() as c:
