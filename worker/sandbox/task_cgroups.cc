@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <sstream>
@@ -84,25 +85,29 @@ void RemoveAbandoned(const std::string& parent) {
 }
 
 // Moves the worker out of its cgroup's way, and has the children limited.
-Status MakeRoom(const std::string& own) {
+Status MakeRoom(const std::string& own, const std::string& controllers) {
   const std::string control = own + "/cgroup.subtree_control";
-  const Status limited = WriteTo(control, "+memory +pids +cpu");
-  if (limited.ok()) return limited;
+  if (WriteTo(control, controllers).ok()) return Status::Ok();
   const std::string child = own + "/worker";
   if (mkdir(child.c_str(), 0755) != 0 && errno != EEXIST) return FromErrno(errno, "cannot make " + child);
   MILLRACE_TRY(WriteTo(child + "/cgroup.procs", "0"));
-  return WriteTo(control, "+memory +pids +cpu");
+  const Fd file(open(control.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.valid() && write(file.get(), controllers.data(), controllers.size()) > 0) return Status::Ok();
+  const int error = errno;
+  if (WriteTo(own + "/cgroup.procs", "0").ok()) rmdir(child.c_str());
+  if (error != EBUSY) return FromErrno(error, "cannot write " + control);
+  return Unavailable("other processes are in the worker's cgroup; start the worker as a service, or by systemd-run " +
+                     std::string("--scope --property=Delegate=yes"));
 }
 
 Result<std::string> FindVersion2(std::string_view cgroup, std::string_view mounts) {
   const std::string own = OwnCgroup(cgroup, mounts, "");
   if (own.empty()) return Unavailable("cgroups of version 2 are not mounted");
-  const auto controllers = ReadWholeFile(own + "/cgroup.controllers");
-  if (!controllers.ok() || controllers->find("memory") == std::string::npos ||
-      controllers->find("pids") == std::string::npos) {
+  const auto text = ReadWholeFile(own + "/cgroup.controllers");
+  const std::string controllers = text.ok() ? ControllersFor(*text) : std::string();
+  if (controllers.empty())
     return Unavailable(own + " has no controllers of memory and processes; under systemd, Delegate=yes gives them");
-  }
-  MILLRACE_TRY(MakeRoom(own).Within("cannot limit the children of " + own));
+  MILLRACE_TRY(MakeRoom(own, controllers).Within("cannot limit the children of " + own));
   return own;
 }
 
@@ -121,10 +126,38 @@ std::string OwnCgroup(std::string_view cgroup, std::string_view mountinfo, std::
     if (!controller.empty() && !Lists(right[2], controller)) continue;
     std::string below = *path == "/" ? "" : *path;
     const std::string root = left[3] == "/" ? "" : left[3];
-    if (!below.starts_with(root)) continue;
+    if (!below.starts_with(root) || (below.size() > root.size() && below[root.size()] != '/')) continue;
     return left[4] + below.substr(root.size());
   }
   return {};
+}
+
+std::string ControllersFor(std::string_view controllers) {
+  const std::vector<std::string> there = Words(std::string(controllers));
+  const auto has = [&](const char* controller) {
+    return std::find(there.begin(), there.end(), controller) != there.end();
+  };
+  if (!has("memory") || !has("pids")) return {};
+  return has("cpu") ? "+memory +pids +cpu" : "+memory +pids";
+}
+
+std::uint64_t OutOfMemoryKills(std::string_view text) {
+  std::istringstream lines{std::string(text)};
+  std::string name;
+  for (std::uint64_t number = 0; lines >> name >> number;) {
+    if (name == "oom_kill") return number;
+  }
+  return 0;
+}
+
+bool TaskCgroup::RanOutOfMemory() const {
+  for (const std::string& directory : directories_) {
+    for (const char* file : {"/memory.events", "/memory.oom_control"}) {
+      const auto text = ReadWholeFile(directory + file);
+      if (text.ok() && OutOfMemoryKills(*text) > 0) return true;
+    }
+  }
+  return false;
 }
 
 TaskCgroup::~TaskCgroup() {
@@ -172,7 +205,7 @@ Result<TaskCgroup> TaskCgroups::Make(std::uint64_t serial, const CgroupLimits& l
     }
     made.push_back(directory);
   }
-  TaskCgroup cgroup(std::move(made));
+  TaskCgroup cgroup(std::move(made), limits.memory);
   for (const std::string& directory : cgroup.directories()) MILLRACE_TRY(Limit(directory, limits));
   return cgroup;
 }

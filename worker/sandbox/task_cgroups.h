@@ -3,12 +3,14 @@
 // controllers, as under systemd with Delegate=yes; otherwise the hierarchies of version 1.
 //
 // Version 2 allows no processes beside children with limits: the worker then moves itself into a child called "worker".
+// It needs a cgroup of its own for that, as a service or a scope of systemd is, since it moves nobody else.
 // Thread rule: the control thread.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
@@ -24,16 +26,23 @@ struct CgroupLimits {
 // The cgroup of one task process. The destructor kills what is left in it and removes it.
 class TaskCgroup {
  public:
-  explicit TaskCgroup(std::vector<std::string> directories) : directories_(std::move(directories)) {}
-  TaskCgroup(TaskCgroup&& other) noexcept : directories_(std::move(other.directories_)) { other.directories_.clear(); }
+  TaskCgroup(std::vector<std::string> directories, std::uint64_t memory)
+      : directories_(std::move(directories)), memory_(memory) {}
+  TaskCgroup(TaskCgroup&& other) noexcept : directories_(std::move(other.directories_)), memory_(other.memory_) {
+    other.directories_.clear();
+  }
   TaskCgroup& operator=(TaskCgroup&&) = delete;
   ~TaskCgroup();
   // Opens the files by which a process enters, one for each hierarchy: it writes "0".
   [[nodiscard]] Result<std::vector<Fd>> Doors() const;
+  // Returns true if the kernel killed processes in it, since together they took more memory than the limit.
+  [[nodiscard]] bool RanOutOfMemory() const;
   [[nodiscard]] const std::vector<std::string>& directories() const { return directories_; }
+  [[nodiscard]] std::uint64_t memory() const { return memory_; }  // the limit in bytes; 0: none
 
  private:
   std::vector<std::string> directories_;
+  std::uint64_t memory_;
 };
 
 class TaskCgroups {
@@ -56,5 +65,14 @@ class TaskCgroups {
 // Where the calling process is in a hierarchy, as the two texts of /proc say. Empty if there is no such hierarchy or it
 // is not mounted. `controller` is that of a hierarchy of version 1; empty: version 2. Pure.
 [[nodiscard]] std::string OwnCgroup(std::string_view cgroup, std::string_view mountinfo, std::string_view controller);
+
+// What is to be written to cgroup.subtree_control, where cgroup.controllers says what there is: memory and processes,
+// and the share of the processor if it is there (systemd gives it to services, but not to sessions). Empty if memory or
+// processes cannot be limited. Pure.
+[[nodiscard]] std::string ControllersFor(std::string_view controllers);
+
+// The number of processes that the kernel killed for want of memory, as memory.events (version 2) or memory.oom_control
+// (version 1) say. Pure.
+[[nodiscard]] std::uint64_t OutOfMemoryKills(std::string_view text);
 
 }  // namespace millrace::sandbox

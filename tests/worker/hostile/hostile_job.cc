@@ -7,9 +7,11 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -35,6 +37,8 @@
 namespace {
 
 using Words = std::vector<std::string>;
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 std::string Error() { return strerrorname_np(errno); }
 std::string Done(long result, const std::string& done) { return result < 0 ? Error() : done; }
@@ -121,6 +125,86 @@ std::string Fill(const Words& words) {
   close(fd);
   unlink(path.c_str());
   return (written < most ? "stopped by " : "not stopped: ") + end + " at " + std::to_string(written) + " MiB";
+}
+
+// Takes MiB after MiB until there are so many or no more, and returns how many it got. Each leads to the one before.
+long Take(long most, void** last) {
+  for (long taken = 0; taken < most; ++taken) {
+    void* piece = mmap(nullptr, kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (piece == MAP_FAILED) return taken;
+    memset(piece, 1, kMiB);
+    memcpy(piece, last, sizeof *last);
+    *last = piece;
+  }
+  return most;
+}
+
+void GiveBack(void* last) {
+  while (last != nullptr) {
+    void* before = nullptr;
+    memcpy(&before, last, sizeof before);
+    munmap(last, kMiB);
+    last = before;
+  }
+}
+
+// One process that takes memory, or many that take it and hold it until all have.
+std::string Memory(const Words& words) {
+  const int processes = std::atoi(words[1].c_str());
+  const long most = std::atol(words[2].c_str());
+  if (processes == 1) {
+    void* last = nullptr;
+    const long taken = Take(most, &last);
+    const int error = errno;
+    GiveBack(last);
+    errno = error;
+    return (taken < most ? "stopped by " + Error() : "not stopped:") + " at " + std::to_string(taken) + " MiB";
+  }
+  int ready[2];
+  if (pipe(ready) != 0) return Error();
+  std::vector<pid_t> children;
+  for (int i = 0; i < processes; ++i) {
+    const pid_t child = fork();
+    if (child < 0) return "fork " + Error();
+    if (child == 0) {
+      close(ready[0]);
+      void* last = nullptr;
+      Take(most, &last);
+      close(ready[1]);  // the pipe ends when the last has taken, or ended
+      pause();
+    }
+    children.push_back(child);
+  }
+  close(ready[1]);
+  char none = 0;
+  (void)!read(ready[0], &none, 1);
+  close(ready[0]);
+  int killed = 0, status = 0;
+  for (const pid_t child : children) killed += waitpid(child, &status, WNOHANG) == child ? 1 : 0;
+  for (const pid_t child : children) kill(child, SIGTERM);
+  while (wait(nullptr) > 0) {
+  }
+  return std::to_string(killed) + " of " + std::to_string(processes) + " killed";
+}
+
+// Processes that compute for so many seconds. Says how much of the processor they had.
+std::string Spin(const Words& words) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(words[2].c_str()));
+  std::vector<pid_t> children;
+  for (int i = 0; i < std::atoi(words[1].c_str()); ++i) {
+    const pid_t child = fork();
+    if (child < 0) return "fork " + Error();
+    if (child == 0) {
+      while (std::chrono::steady_clock::now() < end) {
+      }
+      _exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  rusage used = {};
+  getrusage(RUSAGE_CHILDREN, &used);
+  return "used " + std::to_string(used.ru_utime.tv_sec * 1000 + used.ru_utime.tv_usec / 1000) + " ms";
 }
 
 // A process that leaves the task's group and session, drops its mark, closes everything and goes on.
@@ -239,6 +323,8 @@ const std::map<std::string, std::string (*)(const Words&)> kAttempts = {{"read",
                                                                         {"peek", Peek},
                                                                         {"forks", Forks},
                                                                         {"fill", Fill},
+                                                                        {"memory", Memory},
+                                                                        {"spin", Spin},
                                                                         {"survive", Survive},
                                                                         {"connect", Connect},
                                                                         {"udp", Connect},

@@ -16,6 +16,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cluster"))
+import cgroups  # noqa: E402
 import cluster  # noqa: E402
 
 JOB = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "hostile")
@@ -81,6 +82,84 @@ class Installed(unittest.TestCase):
                 running.run("run", "wordcount", "/text", "-o", "/counts")
                 self.assertEqual(running.run("fs", "cat", "/counts/part-r-00000")[0], b"a\t2\nb\t1\n")
         self.assertEqual(parts[0], parts[1])
+
+
+class Greedy(unittest.TestCase):
+    """Jobs that take more of the machine than is theirs, beside one of somebody else."""
+
+    @classmethod
+    def setUpClass(cls):
+        # The cgroup has room for files besides: 256 MiB (docs/sandbox.md).
+        cls.cluster = cluster.Cluster(workers=1, map_slots=2, cgroups_of_workers=True, settings=[
+            "worker.sandbox=auto", "task.memory=16MiB", "task.memory_limit=128MiB", "worker.task_tmp=1GiB"])
+        cls.cluster.__enter__()
+        cls.parts = parts_of(cls.cluster)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.__exit__(None, None, None)
+
+    def attempt(self, name, line, status=0):
+        """What comes of one attempt: its result, or how its job failed."""
+        c = self.cluster
+        c.run("fs", "put", "-", f"/{name}.txt", input=line.encode() + b"\n")
+        _, said = c.run("run", JOB, f"/{name}.txt", "-o", f"/{name}", "--name", name, "-D", "job.max_attempts=1", status=status)
+        result = said.decode() if status else b"".join(c.output(f"/{name}").values()).decode().split("\t", 1)[1].strip()
+        print(f"  {line:<44} {[text for text in result.splitlines() if text.strip()][-1]}")
+        return result
+
+    def goes_on(self):
+        self.assertIsNone(self.cluster.workers[0].poll())
+        self.assertEqual(self.attempt("after", "user").strip().isdigit(), True)
+        self.cluster.run("fs", "rm", "/after", "-r")
+
+    def needs(self, part):
+        if part not in self.parts:
+            self.skipTest(f"this machine, or this user, has no {part}")
+
+    def test_private_memory_of_one_process(self):
+        stopped = re.fullmatch(r"stopped by ENOMEM at (\d+) MiB", self.attempt("one", "memory 1 1000"))
+        self.assertTrue(stopped)
+        self.assertLess(int(stopped.group(1)), 128)
+
+    def test_private_memory_of_many_processes(self):
+        self.needs("cgroup")
+        if self.version() == 2:  # the kernel ends all of them at once
+            self.assertIn("cgroup's limit of 384 MiB", self.attempt("many", "memory 16 64", status=1))
+        else:
+            lost = re.fullmatch(r"(\d+) of 16 killed", self.attempt("many", "memory 16 64"))
+            self.assertTrue(lost and int(lost.group(1)) >= 9, lost)  # 384 MiB hold five of them
+        self.goes_on()
+
+    def test_files_in_memory(self):
+        self.needs("cgroup")
+        self.needs("mounts")
+        self.assertIn("cgroup's limit of 384 MiB", self.attempt("files", "fill /tmp 900", status=1))
+        self.goes_on()
+
+    def test_the_processor(self):
+        """One process of a job beside sixteen of another has as much as they, for the time that both compute."""
+        self.needs("cgroup")
+        c = self.cluster
+        c.run("fs", "put", "-", "/spin/one.txt", input=b"spin 1 4\n")
+        c.run("fs", "put", "-", "/spin/many.txt", input=b"spin 16 4\n")
+        c.run("run", JOB, "/spin/one.txt", "/spin/many.txt", "-o", "/spun", "--name", "spin")
+        text = b"".join(c.output("/spun").values()).decode()
+        used = {line.split()[1]: int(line.split("\t")[1].split()[1]) for line in text.splitlines()}
+        print(f"  processor time of 1 process and of 16: {used['1']} and {used['16']} ms")
+        self.assertGreater(used["1"], (used["1"] + used["16"]) / 4)
+
+    def version(self):
+        return 2 if os.path.exists("/sys/fs/cgroup/cgroup.controllers") else 1
+
+
+class Shared(unittest.TestCase):
+    def test_a_worker_in_a_cgroup_of_others_says_what_to_do(self):
+        if cgroups.make_room() is None:
+            self.skipTest("no cgroup of version 2 that this process may divide")
+        with cluster.Cluster(workers=1, settings=["worker.sandbox=auto"]) as running:
+            self.assertNotIn("cgroup", parts_of(running))
+            self.assertIn("other processes are in the worker's cgroup; start the worker as a service", running.log("worker0"))
 
 
 class Hostile(unittest.TestCase):

@@ -29,6 +29,28 @@ TEST(OwnCgroup, IsFoundInEachHierarchyOfVersion1) {
   EXPECT_EQ(OwnCgroup(kVersion1, kVersion1Mounts, "mem"), "");
 }
 
+TEST(OwnCgroup, IsNotBelowAMountWhoseNameOnlyBeginsLikeIt) {
+  EXPECT_EQ(OwnCgroup("4:memory:/boxes/1\n", kVersion1Mounts, "memory"), "");
+  EXPECT_EQ(OwnCgroup("4:memory:/box\n", kVersion1Mounts, "memory"), "/sys/fs/cgroup/memory");
+}
+
+TEST(ControllersFor, MemoryAndProcessesAreNeededAndTheProcessorIsTakenAlong) {
+  EXPECT_EQ(ControllersFor("cpuset cpu io memory hugetlb pids rdma misc\n"), "+memory +pids +cpu");
+  EXPECT_EQ(ControllersFor("memory pids\n"), "+memory +pids") << "as a session of systemd has them";
+  EXPECT_EQ(ControllersFor("cpuset memory pids\n"), "+memory +pids") << "cpuset is another";
+  EXPECT_EQ(ControllersFor("cpu memory\n"), "");
+  EXPECT_EQ(ControllersFor("cpu pids\n"), "");
+  EXPECT_EQ(ControllersFor(""), "");
+}
+
+// As the kernel's cgroup-v2.rst and cgroup-v1/memory.rst describe the files.
+TEST(OutOfMemoryKills, AreCounted) {
+  EXPECT_EQ(OutOfMemoryKills("low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 1\n"), 3U);
+  EXPECT_EQ(OutOfMemoryKills("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"), 2U);
+  EXPECT_EQ(OutOfMemoryKills("low 0\nhigh 0\nmax 12\noom 1\noom_kill 0\n"), 0U) << "the limit was met, nobody killed";
+  EXPECT_EQ(OutOfMemoryKills(""), 0U);
+}
+
 TEST(OwnCgroup, NonsenseIsNoCgroup) {
   EXPECT_EQ(OwnCgroup("", "", "memory"), "");
   EXPECT_EQ(OwnCgroup("nonsense\n::\n", "a - b\n - \n", "memory"), "");

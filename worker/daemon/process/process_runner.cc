@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/units.h"
 #include "worker/daemon/process/attempt_files.h"
 #include "worker/daemon/process/orphans.h"
 
@@ -18,6 +19,16 @@ constexpr kj::Duration kExitGrace = 5 * kj::SECONDS;  // what a process has that
 constexpr int kSweeps = 50;
 constexpr kj::Duration kSweepPause = 20 * kj::MILLISECONDS;
 constexpr std::size_t kTailBytes = std::size_t{4} << 10;
+
+// What is to be added to how a process failed, if it had too little memory. The kernel kills without a word.
+std::string OutOfMemory(const std::optional<Confiner::Confined>& confined) {
+  if (!confined || !confined->cgroup || !confined->cgroup->RanOutOfMemory()) return {};
+  return fmt::format(
+      "; its processes took more memory together, /tmp included, than their cgroup's limit of {}, so that the kernel "
+      "killed "
+      "some; make the job take less, or raise task.memory_limit",
+      FormatBytes(confined->cgroup->memory()));
+}
 
 }  // namespace
 
@@ -177,7 +188,7 @@ void ProcessRunner::Failed(Process& process, task::wire::Failed::Reader failed) 
     return process.process->Kill("the task process failed an attempt that it was not given");
   }
   const AttemptId attempt = process.work->attempt;
-  TaskFailure failure = FailureOf(process, failed.getError());
+  TaskFailure failure = FailureOf(process, failed.getError().cStr() + OutOfMemory(process.confined));
   process.work.reset();
   Retire(process);
   if (observer_ != nullptr) observer_->TaskFailed(attempt, std::move(failure));
@@ -189,7 +200,8 @@ void ProcessRunner::Ended(std::uint64_t serial, const std::string& exit) {
   std::unique_ptr<Process> process = std::move(found->second);
   processes_.erase(found);
   const std::string unconfined = process->gate == nullptr ? std::string() : process->gate->Failure();
-  const std::string how = unconfined.empty() ? exit : "the task process could not be confined: " + unconfined;
+  const std::string how = unconfined.empty() ? exit + OutOfMemory(process->confined)
+                                             : "the task process could not be confined: " + unconfined;
   Sweep(serial, kSweeps);
   for (auto& fulfiller : process->gone) fulfiller->fulfill();
   if (process->work && observer_ != nullptr) {
