@@ -24,9 +24,8 @@ constexpr std::size_t kTailBytes = std::size_t{4} << 10;
 std::string OutOfMemory(const std::optional<Confiner::Confined>& confined) {
   if (!confined || !confined->cgroup || !confined->cgroup->RanOutOfMemory()) return {};
   return fmt::format(
-      "; its processes took more memory together, /tmp included, than their cgroup's limit of {}, so that the kernel "
-      "killed "
-      "some; make the job take less, or raise task.memory_limit",
+      "; its processes together, and what they have in /tmp, took more memory than their limit of {}, so that the "
+      "kernel killed some; make the job take less, or raise task.memory_limit",
       FormatBytes(confined->cgroup->memory()));
 }
 
