@@ -1,7 +1,7 @@
 // WorkerMachine: a host with a disk and a worker daemon that can die, be stopped and start again: the real agent, and
 // in its seams a data plane, tasks and files that are simple and true: a map's output is where it was made or copied to
-// and nowhere else, and dies with the daemon; a reduce has what it fetched; a block is on the disks that it was written to.
-// Thread rule: one thread.
+// and nowhere else, and dies with the daemon; a reduce has what it fetched; a block is on the disks that it was written
+// to. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
