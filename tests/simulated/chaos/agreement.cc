@@ -39,10 +39,11 @@ void Checker::CheckAgreement() {
   std::map<std::pair<std::string, std::string>, double> differ;
   if (control != nullptr && !master.misled()) {
     for (const auto& worker : cluster_.workers()) {
+      const master::NodeRecord* record = control->nodes().FindByStorage(worker->storage());
+      if (record != nullptr && record->alive && record->no_room) ++counts_.full;
       WorkerProcess* process = worker->running();
       if (process == nullptr || worker->stranger()) continue;
       if (process->registered_at() != cluster_.master().process().incarnation()) continue;
-      const master::NodeRecord* record = control->nodes().FindByStorage(worker->storage());
       if (record != nullptr && record->alive) CheckAgreementWith(*worker, record->number, &differ);
     }
   }
@@ -86,6 +87,11 @@ void Checker::Differ(WorkerMachine& worker, const std::string& what, Differences
 
 // A worker is not lost while nothing is wrong with it. If the master stands still, that is not a worker's fault.
 void Checker::Journaled(const WriteBatch& batch) {
+  for (const WriteBatch::Change& change : batch.changes()) {
+    if (!change.key.starts_with("e/") || !change.value) continue;
+    if (change.value->find(" OutputMoved ") != std::string::npos) ++counts_.outputs_moved;
+    if (change.value->find("its%20node%20leaves%20before") != std::string::npos) ++counts_.given_up;
+  }
   const double now = cluster_.world().seconds();
   if (cluster_.master().control() == nullptr || now - master_started_ < kSettled + kOnTheWay) return;
   for (const WriteBatch::Change& change : batch.changes()) {

@@ -16,6 +16,26 @@
 
 namespace millrace::simulated {
 
+Counts& Counts::operator+=(const Counts& other) {
+  notices += other.notices;
+  taken += other.taken;
+  taken_without_sole_replicas += other.taken_without_sole_replicas;
+  sole_copied += other.sole_copied;
+  others_copied += other.others_copied;
+  outputs_moved += other.outputs_moved;
+  given_up += other.given_up;
+  full += other.full;
+  return *this;
+}
+
+std::string Counts::Describe() const {
+  return fmt::format(
+      "{} notices, {} machines taken ({} with no sole replica), copies from leaving machines: {} of sole replicas, {} "
+      "of "
+      "others; {} outputs moved, {} attempts given up, {} looks at full nodes",
+      notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, full);
+}
+
 void Checker::Accepted(JobId job, const std::string& token) { live_jobs_[job] = token; }
 
 std::string Checker::Waiting() const {
@@ -274,6 +294,21 @@ std::string Checker::UntidyMaster() const {
     const sched::NodeState* node = state.FindNode(NodeId{n});
     if (node != nullptr && (node->used.maps > 0 || node->used.reduces > 0))
       return fmt::format("node {} has {}+{} slots in use and no job lives", n, node->used.maps, node->used.reduces);
+  }
+  return UntidyNodes();
+}
+
+// Nobody in the simulation drains a node by hand.
+std::string Checker::UntidyNodes() const {
+  master::Control* control = cluster_.master().control();
+  for (const auto& [number, record] : control->nodes().all()) {
+    if (!record.alive) continue;
+    const std::string who = fmt::format("node {} ({})", number.value, record.facts.host);
+    if (record.Drains()) return who + " is drained, and nobody asked for that";
+    if (record.no_room) return who + " is held to be too full for attempts, and is not";
+    const sched::NodeState* node = control->jobs().cluster().FindNode(number);
+    if (node == nullptr || !node->alive) return who + " is not known to the scheduler";
+    if (node->drained) return who + " gets no tasks, and nobody asked for that";
   }
   return {};
 }

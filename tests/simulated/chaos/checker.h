@@ -18,6 +18,21 @@
 
 namespace millrace::simulated {
 
+// How often something happened that the faults are meant to lead to: 0 in all seeds means that they do not.
+struct Counts {
+  std::uint64_t notices = 0;                      // machines that were told that they will be taken away
+  std::uint64_t taken = 0;                        // of these, that were
+  std::uint64_t taken_without_sole_replicas = 0;  // of these, with no replica that no other machine had
+  std::uint64_t sole_copied = 0;                  // copies from machines with a notice, of blocks that they had alone
+  std::uint64_t others_copied = 0;                // and of other blocks
+  std::uint64_t outputs_moved = 0;
+  std::uint64_t given_up = 0;  // attempts that would not have ended before their machine was taken
+  std::uint64_t full = 0;      // looks, about one a second and node, at nodes that were too full for attempts
+
+  Counts& operator+=(const Counts& other);
+  [[nodiscard]] std::string Describe() const;
+};
+
 class Checker {
  public:
   explicit Checker(Cluster& cluster) : cluster_(cluster) {}
@@ -41,6 +56,7 @@ class Checker {
   [[nodiscard]] std::string Waiting() const;
 
   // ---- what happens ----
+  [[nodiscard]] Counts& count() { return counts_; }
   void Removing(WorkerMachine& machine, std::uint64_t block);
   void Started(const AttemptId& attempt, WorkerMachine& machine);
   void MasterStarted() { master_started_ = cluster_.world().seconds(); }
@@ -82,6 +98,7 @@ class Checker {
   [[nodiscard]] std::map<std::uint64_t, std::string> Journal() const;
   [[nodiscard]] std::string UntidyWorkers() const;
   [[nodiscard]] std::string UntidyMaster() const;
+  [[nodiscard]] std::string UntidyNodes() const;
   [[nodiscard]] std::string UntidyBlocks() const;
 
   Cluster& cluster_;
@@ -93,6 +110,7 @@ class Checker {
   double master_started_ = 0;
   std::map<AttemptId, double> started_;
   Differences differ_;
+  Counts counts_;
 };
 
 }  // namespace millrace::simulated

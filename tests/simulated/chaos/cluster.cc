@@ -43,6 +43,7 @@ void Cluster::Heal() {
   for (const auto& worker : workers_) {
     worker->process().Continue();
     worker->SetSlowness(1);
+    worker->SetFull(false);
     if (!worker->gone()) worker->Start();
   }
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "tests/simulated/chaos/checker.h"
 #include "tests/simulated/chaos/faults.h"
 #include "tests/simulated/chaos/files.h"
 #include "tests/simulated/chaos/worker.h"
@@ -210,6 +211,10 @@ void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Replic
     if (!data.ok()) {
       if (events_.corrupt) events_.corrupt(block.id);  // as BlockServer does
       return;
+    }
+    if (machine_.departure()) {
+      Counts& count = cluster_.checker().count();
+      ++(cluster_.checker().HasOtherGoodReplica(machine_, block.id) ? count.others_copied : count.sole_copied);
     }
     const double most = cluster_.plan().copy_time;
     for (const dfs::ReplicaHost& target : targets) {

@@ -104,6 +104,8 @@ void FaultActor::Inject(Fault fault) {
       return LoseOutput();
     case Fault::kForeign:
       return Invite();
+    case Fault::kNotice:
+      return GiveNotices();
     default:
       return HitWorker(fault);
   }
@@ -238,6 +240,7 @@ void FaultActor::HitWorker(Fault fault) {
     return Later(3 * seconds, [&worker] { worker.SetSlowness(1); });
   }
   if (fault == Fault::kWorkerGone) return TakeForLong(worker);
+  if (fault == Fault::kDiskFull) return FillDisk(worker, 3 * seconds);
   const bool power = fault == Fault::kWorkerPower;
   const double down = power ? seconds : DownTime();
   Note(fmt::format("{} {} for {:.2f} s", worker.name(), power ? "loses power" : "is killed", down));
@@ -266,9 +269,7 @@ void FaultActor::TakeAway(WorkerMachine& worker, double seconds, Death death) {
 void FaultActor::TakeForLong(WorkerMachine& worker) {
   constexpr std::size_t kLeast = 3;
   if (!cluster_.whole() || worker.stranger() || cluster_.workers().size() < kLeast) return;
-  for (const auto& [id, file] : worker.disk().finished) {
-    if (!cluster_.checker().HasOtherGoodReplica(worker, id)) return;
-  }
+  if (!HoldsNothingAlone(worker)) return;
   Note(fmt::format("{} is gone", worker.name()));
   Begin(worker.host());
   worker.SetGone(true);
@@ -346,15 +347,16 @@ void FaultActor::HitDisk(Fault fault) {
   Damage(fault, worker);
 }
 
-void FaultActor::LoseDirectory(WorkerMachine& worker) {
-  Checker& checker = cluster_.checker();
+bool FaultActor::HoldsNothingAlone(WorkerMachine& worker) const {
   const auto& files = worker.disk().finished;
-  if (worker.running() == nullptr) return;
-  for (const auto& [id, file] : files) {
-    if (!checker.HasOtherGoodReplica(worker, id)) return;
-  }
+  return std::all_of(files.begin(), files.end(),
+                     [&](const auto& file) { return cluster_.checker().HasOtherGoodReplica(worker, file.first); });
+}
+
+void FaultActor::LoseDirectory(WorkerMachine& worker) {
+  if (worker.running() == nullptr || !HoldsNothingAlone(worker)) return;
   Note("the directory of " + worker.name() + " is gone");
-  for (const auto& [id, file] : files) checker.Hurt(id);
+  for (const auto& [id, file] : worker.disk().finished) cluster_.checker().Hurt(id);
   // The daemon notices by its watch over its storage, ends, and is started again with an empty directory.
   Begin(worker.host());
   worker.Kill(Death::kLost);
@@ -433,6 +435,59 @@ void FaultActor::Invite() {
   Note(fmt::format("{} of another cluster joins with {} blocks", stranger->name(), blocks));
   stranger->Start();
   cluster_.workers().push_back(std::move(stranger));
+}
+
+// Of one machine, or of several at once, as when a zone runs out of machines; the master may start anew meanwhile.
+void FaultActor::GiveNotices() {
+  const std::size_t machines = random_.Below(3) == 0 ? 2 + random_.Below(2) : 1;
+  const double seconds = 5 + 115 * random_.Unit();
+  for (std::size_t i = 0; i < machines; ++i) GiveNotice(AnyWorker(), seconds);
+  if (random_.Below(3) != 0) return;
+  Later(seconds * random_.Unit(), [this] {
+    MasterMachine& master = cluster_.master();
+    if (master.control() == nullptr || master.process().stopped() || master.misled()) return;
+    cluster_.checker().CheckReplay();
+    EndMaster(Fault::kMasterKill, Duration());
+  });
+}
+
+void FaultActor::GiveNotice(WorkerMachine& worker, double seconds) {
+  if (worker.stranger() || worker.departure()) return;
+  Note(fmt::format("{} will be taken away in {:.0f} s", worker.name(), seconds));
+  cluster_.checker().count().notices += 1;
+  worker.SetDeparture(world_.timer().now() + static_cast<std::int64_t>(seconds * kSecond) * kj::MICROSECONDS);
+  if (random_.Below(4) == 0) return Later(seconds * random_.Unit(), [this, &worker] { Withdraw(worker); });
+  Later(seconds, [this, &worker] { TakeNoticed(worker); });
+}
+
+void FaultActor::Withdraw(WorkerMachine& worker) {
+  world_.Note(worker.name() + " is not taken away after all");
+  worker.SetDeparture(std::nullopt);
+}
+
+// What comes in its place has its name, and its disk or an empty one. Nothing that it held alone is lost, since nobody
+// has promised that everything has left in time.
+void FaultActor::TakeNoticed(WorkerMachine& worker) {
+  if (worker.running() == nullptr || worker.gone()) return Withdraw(worker);
+  const bool left = HoldsNothingAlone(worker);
+  const bool empty = left && !cluster_.plan().Has(Fault::kEmptyMaster) && random_.Below(2) == 0;
+  cluster_.checker().count().taken += 1;
+  if (left) cluster_.checker().count().taken_without_sole_replicas += 1;
+  Note(worker.name() + " is taken away" + (empty ? ", with its directory" : ""));
+  TakeAway(worker, Duration(), random_.Below(2) == 0 ? Death::kSilent : Death::kLost);
+  worker.SetDeparture(std::nullopt);
+  if (!empty) return;
+  for (const auto& [id, file] : worker.disk().finished) cluster_.checker().Hurt(id);
+  worker.LoseDirectory();
+}
+
+void FaultActor::FillDisk(WorkerMachine& worker, double seconds) {
+  Note(fmt::format("the disk of {} is too full for attempts for {:.2f} s", worker.name(), seconds));
+  worker.SetFull(true);
+  Later(seconds, [this, &worker] {
+    world_.Note("the disk of " + worker.name() + " has room");
+    worker.SetFull(false);
+  });
 }
 
 TaskFate FaultActor::FateOf(const AttemptId& attempt, WorkerMachine& machine) {

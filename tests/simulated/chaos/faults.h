@@ -52,12 +52,18 @@ class FaultActor {
   void Cut(Fault fault, HostId a, HostId b, const std::string& names);
   void HitDisk(Fault fault);
   void LoseDirectory(WorkerMachine& worker);
+  [[nodiscard]] bool HoldsNothingAlone(WorkerMachine& worker) const;
   void Damage(Fault fault, WorkerMachine& worker);
   void LoseOutput();
   void LoseOutput(WorkerMachine& worker, const AttemptId& map);
   void LoseNextOutput(WorkerMachine& worker);
   void RestartBehindItsBack(double seconds);
   void Invite();  // a worker of another cluster
+  void GiveNotices();
+  void GiveNotice(WorkerMachine& worker, double seconds);
+  void Withdraw(WorkerMachine& worker);
+  void TakeNoticed(WorkerMachine& worker);
+  void FillDisk(WorkerMachine& worker, double seconds);
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);
   // Note that something is wrong with the host from now on, and that it no longer is.

@@ -1,4 +1,5 @@
 // The simulation as a program: runs seeds in parallel processes, stops at the first that fails, and replays one.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,23 +15,26 @@
 
 namespace {
 
+using millrace::simulated::Counts;
 using millrace::simulated::Fault;
 using millrace::simulated::Simulate;
 using millrace::simulated::Verdict;
 
 constexpr const char* kUsage =
-    "usage: chaos_sim [--seeds N] [--first N] [--only SEED] [--faults KINDS] [--jobs N] [--keep-going] [--log]\n"
+    "usage: chaos_sim [--seeds N] [--first N] [--only SEED] [--faults KINDS] [--jobs N] [--keep-going] [--moves] "
+    "[--log]\n"
     "  --seeds N      so many seeds (default 100), from --first (default 1) on\n"
     "  --only SEED    this one, with its whole record\n"
     "  --faults KINDS master-kill,link-cut,... only these; -rot,-foreign all but these\n"
     "  --jobs N       processes at once (default 2)\n"
     "  --keep-going   does not stop at the first seed that fails\n"
+    "  --moves        fails if in no seed an output and a sole replica left a machine with a notice\n"
     "  --log          with --only: what the daemons log, too\n";
 
 struct Arguments {
   std::uint64_t seeds = 100, first = 1, only = 0;
   unsigned jobs = 2;
-  bool has_only = false, keep_going = false, log = false;
+  bool has_only = false, keep_going = false, log = false, moves = false;
   std::string faults;
 };
 
@@ -39,6 +43,10 @@ bool Parse(int argc, char** argv, Arguments* out) {
     const std::string name = argv[i];
     if (name == "--keep-going") {
       out->keep_going = true;
+      continue;
+    }
+    if (name == "--moves") {
+      out->moves = true;
       continue;
     }
     if (name == "--log") {
@@ -74,26 +82,34 @@ bool Parse(int argc, char** argv, Arguments* out) {
 }
 
 // Each seed has a process of its own, so that what it does to its process (an assertion, a leak) affects no other.
-pid_t Begin(std::uint64_t seed, const std::set<Fault>& faults) {
+pid_t Begin(std::uint64_t seed, const std::set<Fault>& faults, int counts) {
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child != 0) return child;
-  const bool held = Simulate(seed, faults, false).failure.empty();
-  ::_exit(held ? 0 : 1);
+  const Verdict verdict = Simulate(seed, faults, false);
+  const bool told = ::write(counts, &verdict.counts, sizeof(Counts)) == static_cast<ssize_t>(sizeof(Counts));
+  ::_exit(verdict.failure.empty() && told ? 0 : 1);
 }
 
 struct Sweep {
   std::uint64_t done = 0, failed = 0, first_failed = 0;
+  Counts counts;
 };
 
 Sweep RunAll(const Arguments& arguments, const std::set<Fault>& faults) {
   Sweep sweep;
   std::map<pid_t, std::uint64_t> running;
+  // Each child writes what it counted, which is less than a pipe writes at once, before it ends.
+  int counts[2];
+  if (::pipe2(counts, O_NONBLOCK | O_CLOEXEC) != 0) {
+    std::perror("pipe");
+    std::exit(2);
+  }
   std::uint64_t next = arguments.first;
   const std::uint64_t end = arguments.first + arguments.seeds;
   while (next < end || !running.empty()) {
     while (next < end && running.size() < arguments.jobs) {
-      const pid_t child = Begin(next, faults);
+      const pid_t child = Begin(next, faults, counts[1]);
       if (child > 0) running[child] = next++;
     }
     int status = 0;
@@ -103,6 +119,8 @@ Sweep RunAll(const Arguments& arguments, const std::set<Fault>& faults) {
     const std::uint64_t seed = found->second;
     running.erase(found);
     ++sweep.done;
+    Counts of_seed;
+    if (::read(counts[0], &of_seed, sizeof(of_seed)) == static_cast<ssize_t>(sizeof(of_seed))) sweep.counts += of_seed;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
     ++sweep.failed;
     std::printf("seed %llu failed%s\n", static_cast<unsigned long long>(seed),
@@ -133,6 +151,11 @@ int main(int argc, char** argv) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf("%llu seeds, %llu failed, %.1f seeds a second\n", static_cast<unsigned long long>(sweep.done),
               static_cast<unsigned long long>(sweep.failed), static_cast<double>(sweep.done) / seconds);
+  std::printf("%s\n", sweep.counts.Describe().c_str());
+  if (sweep.failed == 0 && arguments.moves && sweep.counts.outputs_moved * sweep.counts.sole_copied == 0) {
+    std::printf("no output was moved, or no sole replica copied: the seeds do not try what they should\n");
+    return 1;
+  }
   if (sweep.failed == 0) return 0;
   std::printf("the first that failed, again:\n");
   std::fflush(stdout);

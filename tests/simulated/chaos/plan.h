@@ -38,8 +38,10 @@ enum class Fault : std::uint8_t {
   kForeign,      // a worker of another cluster joins, with blocks of the same numbers
   kWriterGone,   // clients stop in the middle of a write
   kClockJump,    // the wall clock of the master's machine is set to another time
+  kNotice,       // a worker is told that its machine will be taken away
+  kDiskFull,     // a worker's disk has no room for the files of attempts
 };
-inline constexpr std::size_t kFaults = 24;
+inline constexpr std::size_t kFaults = 26;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();

@@ -85,7 +85,7 @@ Verdict Simulate(std::uint64_t seed, const std::set<Fault>& allowed, bool log) {
   if (plan.balances) BalanceNowAndThen(cluster);
   Run(cluster);
   if (log && world.failure()) cluster.checker().NoteJournal();
-  return {world.failure().value_or(""), world.record(), world.seconds(), world.events()};
+  return {world.failure().value_or(""), world.record(), world.seconds(), world.events(), cluster.checker().count()};
 }
 
 }  // namespace millrace::simulated

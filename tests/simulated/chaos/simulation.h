@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/simulated/chaos/checker.h"
 #include "tests/simulated/chaos/plan.h"
 
 namespace millrace::simulated {
@@ -18,6 +19,7 @@ struct Verdict {
   std::vector<std::string> record;  // the plan, faults, what clients were told; the same for the same seed
   double seconds = 0;               // of driven time
   std::uint64_t events = 0;
+  Counts counts;
 };
 
 // `log`: what daemons log stands in the record too. Once a process, which ends by _exit: nothing of it is taken down,

@@ -40,6 +40,8 @@ const MapOutput* TaskFiles::FindRun(const AttemptId& map) const {
   return found == runs_.end() ? nullptr : &found->second;
 }
 
+bool TaskFiles::HasRoom() { return !machine_.full(); }
+
 std::string TaskFiles::Leftovers() const {
   std::string left;
   for (const auto& [id, output] : runs_) left += " run file of " + ToText(id);
@@ -63,6 +65,7 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
       background_(cluster.world(), machine.process().timer()),
       checks_(cluster.world(), machine.process().timer()),
       blocks_(machine.disk(), [&cluster, &machine](std::uint64_t id) { cluster.checker().Removing(machine, id); }),
+      files_(machine),
       plane_(cluster, machine, files_),
       runner_(cluster, machine, files_),
       executables_(background_) {
@@ -116,6 +119,23 @@ void WorkerMachine::Start() {
   tasks_.Start();
   cluster_.network().Open(name_ + ":1", host_);
   running_ = std::make_unique<WorkerProcess>(cluster_, *this);
+  if (!departure_) return;
+  // The metadata service is asked when the daemon has begun, so the registration comes before its answer or after it.
+  constexpr double kAsking = 0.2;  // seconds at most
+  cluster_.world().Do(kAsking * cluster_.world().random().Unit(), [this, incarnation = process_.incarnation()] {
+    if (running_ != nullptr && process_.incarnation() == incarnation && departure_) Foretell();
+  });
+}
+
+void WorkerMachine::SetDeparture(std::optional<kj::TimePoint> at) {
+  departure_ = at;
+  if (running_ != nullptr) Foretell();
+}
+
+void WorkerMachine::Foretell() {
+  std::optional<worker::Departure> departure;
+  if (departure_) departure = worker::Departure{*departure_, "spot notice"};
+  running_->agent().Foretell(std::move(departure));
 }
 
 void WorkerMachine::Kill(Death death) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ using MapOutput = std::vector<std::uint64_t>;
 // The files of attempts, in memory: they go with the daemon, as its start removes what it finds.
 class TaskFiles final : public worker::AttemptFiles {
  public:
+  explicit TaskFiles(const WorkerMachine& machine) : machine_(machine) {}
   [[nodiscard]] worker::AttemptPaths Paths(const AttemptId& attempt) const override;
   [[nodiscard]] std::string SharedDirectory(JobId) const override { return {}; }
   Status Prepare(const AttemptId& attempt) override;
@@ -37,6 +39,7 @@ class TaskFiles final : public worker::AttemptFiles {
   [[nodiscard]] Result<worker::LogPiece> ReadLog(const AttemptId&, bool, std::uint64_t, std::uint32_t) const override {
     return worker::LogPiece();
   }
+  [[nodiscard]] bool HasRoom() override;
 
   void WriteRun(const AttemptId& map, MapOutput output) { runs_[map] = std::move(output); }
   void LoseRun(const AttemptId& map) { runs_.erase(map); }
@@ -46,6 +49,7 @@ class TaskFiles final : public worker::AttemptFiles {
   [[nodiscard]] std::string Leftovers() const;  // empty: there are none
 
  private:
+  const WorkerMachine& machine_;
   std::map<AttemptId, MapOutput> runs_;
   std::set<AttemptId> scratch_;
 };
@@ -191,15 +195,24 @@ class WorkerMachine {
   // Down for so long that nothing may wait for it.
   [[nodiscard]] bool gone() const { return gone_; }
   void SetGone(bool gone) { gone_ = gone; }
+  // The disk has no room for the files of attempts.
+  [[nodiscard]] bool full() const { return full_; }
+  void SetFull(bool full) { full_ = full; }
+  // When the machine will be taken away, as its metadata service says. Every daemon on it hears of that.
+  [[nodiscard]] const std::optional<kj::TimePoint>& departure() const { return departure_; }
+  void SetDeparture(std::optional<kj::TimePoint> at);
 
  private:
+  void Foretell();
+
   Cluster& cluster_;
   HostId host_;
   std::uint32_t number_;
   std::string name_, storage_, joined_;
   std::uint32_t directories_ = 0;
   double slowness_ = 1;
-  bool stranger_ = false, gone_ = false;
+  bool stranger_ = false, gone_ = false, full_ = false;
+  std::optional<kj::TimePoint> departure_;
   Process process_, tasks_;
   BlockDisk disk_;
   std::unique_ptr<WorkerProcess> running_;
