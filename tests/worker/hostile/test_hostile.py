@@ -111,7 +111,6 @@ class Greedy(unittest.TestCase):
     def goes_on(self):
         self.assertIsNone(self.cluster.workers[0].poll())
         self.assertEqual(self.attempt(f"after-{self._testMethodName}", "user").strip().isdigit(), True)
-        self.cluster.run("fs", "rm", "/after", "-r")
 
     def needs(self, part):
         if part not in self.parts:
