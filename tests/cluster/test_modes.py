@@ -30,16 +30,7 @@ class ModesTest(unittest.TestCase):
         cls.cluster.__exit__(None, None, None)
 
     def by(self, user, *args, status=0):
-        """What the command says to this user: the one line of its error, or its output."""
-        tls, self.cluster.tls = self.cluster.tls, self.cluster.certificate_of(user)
-        try:
-            out, err = self.cluster.run(*args, status=status)
-        finally:
-            self.cluster.tls = tls
-        if status == 0:
-            return out.decode()
-        self.assertEqual(err.count(b"\n"), 1, err)
-        return err.decode()
+        return self.cluster.by(user, *args, status=status)
 
     def put(self, user, path, *args):
         self.by(user, "fs", "put", *args, self.cluster.path("text"), path)

@@ -43,16 +43,7 @@ class RightsTest(unittest.TestCase):
         await_line(self.cluster.path("master.log"), says, seen)
 
     def by(self, user, *args, status=0):
-        """What the command says to this user: the one line of its error, or its output."""
-        tls, self.cluster.tls = self.cluster.tls, self.cluster.certificate_of(user)
-        try:
-            out, err = self.cluster.run(*args, status=status)
-        finally:
-            self.cluster.tls = tls
-        if status == 0:
-            return out.decode()
-        self.assertEqual(err.count(b"\n"), 1, err)
-        return err.decode()
+        return self.cluster.by(user, *args, status=status)
 
     def start_long_job(self, user="ann", pool="production"):
         self.jobs = getattr(RightsTest, "jobs", 0) + 1

@@ -4,32 +4,17 @@
 
 #include <deque>
 
+#include "tests/master/fake_watched_file.h"
+
 namespace millrace::master {
 namespace {
 
-using Change = Result<std::optional<std::string>>;
-
-class FakeFile final : public WatchedFile {
- public:
-  FakeFile(std::string text, std::deque<Change>* changes) : text_(std::move(text)), changes_(changes) {}
-  const std::string& name() const override { return name_; }
-  Result<std::string> Read() override { return text_; }
-  Change TakeChange() override {
-    if (changes_->empty()) return std::optional<std::string>();
-    Change next = std::move(changes_->front());
-    changes_->pop_front();
-    return next;
-  }
-
- private:
-  std::string name_ = "access.toml", text_;
-  std::deque<Change>* changes_;
-};
+using Change = FakeWatchedFile::Change;
 
 class AccessFileTest : public ::testing::Test {
  protected:
   AccessFile Make(std::string text) {
-    return AccessFile(std::make_unique<FakeFile>(std::move(text), &changes_), MakeSilentLog());
+    return AccessFile(std::make_unique<FakeWatchedFile>("access.toml", std::move(text), &changes_), MakeSilentLog());
   }
   std::deque<Change> changes_;
 };

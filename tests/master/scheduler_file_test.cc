@@ -9,34 +9,19 @@
 #include "base/file.h"
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/simple/edf_settings.h"
+#include "tests/master/fake_watched_file.h"
 
 namespace millrace::master {
 namespace {
 
 using ::testing::HasSubstr;
-using Change = Result<std::optional<std::string>>;
-
-class FakeFile final : public WatchedFile {
- public:
-  explicit FakeFile(std::string text, std::deque<Change>* changes) : text_(std::move(text)), changes_(changes) {}
-  const std::string& name() const override { return name_; }
-  Result<std::string> Read() override { return text_; }
-  Change TakeChange() override {
-    if (changes_->empty()) return std::optional<std::string>();
-    Change next = std::move(changes_->front());
-    changes_->pop_front();
-    return next;
-  }
-
- private:
-  std::string name_ = "scheduler.toml", text_;
-  std::deque<Change>* changes_;
-};
+using Change = FakeWatchedFile::Change;
 
 class SchedulerFileTest : public ::testing::Test {
  protected:
   SchedulerFile Make(std::string text) {
-    return SchedulerFile(std::make_unique<FakeFile>(std::move(text), &changes_), MakeSilentLog());
+    return SchedulerFile(std::make_unique<FakeWatchedFile>("scheduler.toml", std::move(text), &changes_),
+                         MakeSilentLog());
   }
   void Poll(SchedulerFile& file) {
     file.Poll([this](const sched::Settings& settings) {

@@ -1,0 +1,34 @@
+// A WatchedFile whose changes a test tells. Thread rule: as WatchedFile.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "master/control/watched_file.h"
+
+namespace millrace::master {
+
+class FakeWatchedFile final : public WatchedFile {
+ public:
+  using Change = Result<std::optional<std::string>>;
+  // Requires: `changes`, which are taken one a call, outlive the file.
+  FakeWatchedFile(std::string name, std::string text, std::deque<Change>* changes)
+      : name_(std::move(name)), text_(std::move(text)), changes_(changes) {}
+  const std::string& name() const override { return name_; }
+  Result<std::string> Read() override { return text_; }
+  Change TakeChange() override {
+    if (changes_->empty()) return std::optional<std::string>();
+    Change next = std::move(changes_->front());
+    changes_->pop_front();
+    return next;
+  }
+
+ private:
+  std::string name_, text_;
+  std::deque<Change>* changes_;
+};
+
+}  // namespace millrace::master
