@@ -71,6 +71,14 @@ TEST_F(SplitsTest, GlobsWorkWithinComponents) {
   EXPECT_THAT(Names({"/y/19*"}), ElementsAre(::testing::HasSubstr("matches no file")));
 }
 
+TEST_F(SplitsTest, GlobsMatchMarksAndLogsOnlyIfTheyBeginLikeThem) {
+  for (const char* path : {"/d/a", "/d/_SUCCESS", "/d/_logs/x", "/d/.crc"}) AddFile(path, 1, {1_n});
+  EXPECT_THAT(Names({"/d/*"}), ElementsAre("a@0+1"));
+  EXPECT_THAT(Names({"/d/?SUCCESS"}), ElementsAre(::testing::HasSubstr("matches no file")));
+  EXPECT_THAT(Names({"/d/_*"}), ElementsAre("_SUCCESS@0+1", "x@0+1"));
+  EXPECT_THAT(Names({"/d/.*"}), ElementsAre(".crc@0+1"));
+}
+
 TEST_F(SplitsTest, ASplitKnowsWhichInputNamedIt) {
   for (const char* path : {"/users/part", "/orders/part", "/y/1/part", "/y/2/part"}) AddFile(path, 2, {1_n});
   const auto inputs_of = [&](SplitBy by) {
