@@ -436,6 +436,24 @@ TEST_F(CopyOutputTest, WhatWasCopiedIsServedAndToldAsIfTheMapHadRunHere) {
   EXPECT_FALSE(plane_.served().contains(map));
 }
 
+TEST_F(CopyOutputTest, WhatEndsAfterAMasterWasToldWhatIsHereIsDropped) {
+  StartAgent();
+  SetUpJob();
+  plane_.HoldOutputCopies();
+  const AttemptId map = MapAttemptId(kJob, 4, 1);
+  const auto copy = CopyOutput(map).eagerlyEvaluate([](kj::Exception&&) {});  // its connection breaks
+  RunReady();
+  network_.Cut("master:1");
+  Advance(1 * kj::SECONDS);
+  network_.Mend("master:1");
+  Advance(10 * kj::SECONDS);
+  ASSERT_EQ(record_.registrations.size(), 2U);
+  EXPECT_TRUE(record_.registrations.back().map_outputs.empty());
+  plane_.EndOutputCopies();
+  RunReady();
+  EXPECT_FALSE(plane_.served().contains(map)) << "that master does not know of it";
+}
+
 TEST_F(CopyOutputTest, OfAJobThatIsNotKnownNothingIsCopied) {
   StartAgent();
   try {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -69,7 +70,8 @@ class SyntheticPlane final : public DataPlane {
   void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
   void CopyMapOutput(const shuffle::Source& source, std::uint32_t, const std::string& path,
                      std::function<void(Status)> then) override {
-    AddMapOutput(source.map, path, std::move(then));
+    output_copies_.push_back([=, this, map = source.map, then = std::move(then)] { AddMapOutput(map, path, then); });
+    if (!hold_output_copies_) EndOutputCopies();
   }
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }
   void RemoveMapOutputs(JobId job) override;
@@ -79,6 +81,10 @@ class SyntheticPlane final : public DataPlane {
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
 
   // A test drives and looks at these.
+  void HoldOutputCopies() { hold_output_copies_ = true; }
+  void EndOutputCopies() {
+    for (const auto& end : std::exchange(output_copies_, {})) end();
+  }
   void SetFetchFigures(const shuffle::FetchMeter::Figures& figures) { figures_ = figures; }
   struct Copy {
     dfs::StoredBlock block;
@@ -91,6 +97,8 @@ class SyntheticPlane final : public DataPlane {
  private:
   BlockEvents events_;
   shuffle::FetchMeter::Figures figures_;
+  std::vector<std::function<void()>> output_copies_;  // those that have not ended
+  bool hold_output_copies_ = false;
   std::set<AttemptId> served_;
   std::vector<Copy> replications_;
   rpc::TaskGroup tasks_;
