@@ -224,6 +224,8 @@ struct WorkerStats {
 interface WorkerSession {
   heartbeat @0 (stats :WorkerStats, progress :List(Task.Progress)) -> ();
   reportBlocks @1 (blocks :List(T.Block), first :Bool, last :Bool) -> stream;
+  # The report is made once in a session, at its beginning. The worker lists its blocks after it has made each removal that an
+  # earlier session ordered, so that what it lists stays until this session orders otherwise.
   endReport @2 () -> ();
   blocksReceived @3 (blocks :List(T.Block)) -> ();
   blocksDeleted @4 (blocks :List(UInt64)) -> ();

@@ -4,7 +4,9 @@
 // complete.
 //
 // It is safe rather than quick: a replica is deleted only while every holder's report is complete and another replica
-// is left that nobody was ordered to delete, so that orders that come late or twice cannot take the last copy.
+// is left that nobody was ordered to delete, so that orders that are carried out late cannot take the last copy. An
+// order stands until its node says that the replica is gone, or until the next full report, which tells what became of
+// all orders before it (ReportBegin).
 //
 // Two kinds of replicas belong to no file. Those of a file that is known to be removed are deleted. Unknown ones, which
 // nobody has said were removed, are given out as separate work: they are put aside (into the worker's trash). If they
@@ -134,14 +136,16 @@ class BlockManager {
 
   // A full report is one ReportBegin, any number of ReportPart and one ReportEnd. At its end the replicas that it did
   // not name are gone. A replica whose length or checksum differs from the wanted block's is corrupt. An unwanted one
-  // is to be deleted, an unknown one to be put aside.
+  // is to be deleted, an unknown one to be put aside. Requires: each deletion that the node was ordered to make before
+  // ReportBegin either was made before the node listed its blocks, or will never be made.
   void ReportBegin(NodeId node);
   void ReportPart(NodeId node, const std::vector<Block>& blocks);
   void ReportEnd(NodeId node);
   void Received(NodeId node, const Block& block);
   void Deleted(NodeId node, BlockId block);
   // Records that a reader or the node's scanner found the replica bad. It is deleted once a good copy exists elsewhere,
-  // and only Received makes it good again. The call is ignored if the node does not hold the block.
+  // and only Received makes it good again. The call is ignored if the node neither holds the block nor was ordered to
+  // delete it.
   void Corrupt(NodeId node, BlockId block);
 
   // ---- unknown blocks ----

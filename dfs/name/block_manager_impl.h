@@ -63,11 +63,11 @@ struct NodeState {
   boost::unordered_flat_set<BlockId> unconfirmed;  // held, but not named so far by the report under way
   // These two outlive the node's going down, as the replicas do.
   std::map<BlockId, ReplicaFlaw> bad;
-  // Surplus replicas whose deletion was given out and is neither confirmed nor refuted, each with the number of whole
-  // reports that have named it since. Such a replica may be gone any moment, so it never justifies the deletion of
-  // another.
-  std::map<BlockId, int> ordered;
-  boost::unordered_flat_set<BlockId> named;  // of `bad` and `ordered`, by the report under way
+  // Replicas of wanted blocks whose deletion was given out; neither did the node say that they are gone, nor has it
+  // reported since. Such a replica may be gone any moment, so it never justifies the deletion of another, and no copy
+  // goes where it is.
+  std::set<BlockId> ordered;
+  boost::unordered_flat_set<BlockId> named;  // of `bad`, by the report under way
   std::deque<BlockId> to_delete;             // checked again when given out
   std::map<BlockId, std::uint64_t> unknown;  // length by id; until the node says that they are gone
   std::deque<BlockId> to_aside;              // of `unknown`; checked again likewise

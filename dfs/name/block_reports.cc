@@ -21,9 +21,7 @@ void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported,
     return HoldUnknown(node, reported);
   }
   const std::optional<NodeId> giver = copies.empty() ? std::nullopt : FinishCopy(reported.id, id);
-  if (node->reporting && (node->bad.contains(reported.id) || node->ordered.contains(reported.id))) {
-    node->named.insert(reported.id);
-  }
+  if (node->reporting && node->bad.contains(reported.id)) node->named.insert(reported.id);
   BlockState& block = it->second;
   if (!block.Is(reported)) {
     MarkBad(id, node, reported.id, ReplicaFlaw::kOther);
@@ -222,11 +220,7 @@ void BlockManager::ReportEnd(NodeId id) {
     if (!node->named.contains(block)) cured.push_back(block);
   }
   for (const BlockId block : cured) impl_->UnmarkBad(id, node, block);
-  for (auto it = node->ordered.begin(); it != node->ordered.end();) {
-    const bool gone_now = !node->named.contains(it->first);
-    const bool never_arrived = ++it->second >= 2;  // two whole reports have named it since the order
-    it = gone_now || never_arrived ? node->ordered.erase(it) : std::next(it);
-  }
+  node->ordered = {};  // they are made, or will never be
   node->named = {};
   node->reporting = false;
   node->reported = true;
@@ -251,8 +245,13 @@ void BlockManager::Deleted(NodeId id, BlockId block) {
 
 void BlockManager::Corrupt(NodeId id, BlockId block) {
   NodeState* node = impl_->UpNode(id);
-  if (node == nullptr || (!node->blocks.contains(block) && !node->unconfirmed.contains(block))) return;
-  if (impl_->blocks.contains(block)) return impl_->MarkBad(id, node, block, ReplicaFlaw::kBytes);
+  if (node == nullptr) return;
+  const bool held = node->blocks.contains(block) || node->unconfirmed.contains(block);
+  if (impl_->blocks.contains(block)) {
+    if (held || node->ordered.contains(block)) impl_->MarkBad(id, node, block, ReplicaFlaw::kBytes);
+    return;
+  }
+  if (!held) return;
   constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // no block has it, so Want will find the replica bad
   impl_->HoldExpected(id, node, {block, kNoLength, 0}, &impl_->expected.at(block));
 }

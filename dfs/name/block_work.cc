@@ -51,15 +51,18 @@ class BlockManager::Impl::Remover {
     while (impl_.Live(*block) > block->wanted) {
       const std::optional<NodeId> loser = Loser(id, *block);
       if (!loser.has_value() || IsFull(*loser)) return;
-      NodeState& node = impl_.nodes.at(*loser);
-      node.blocks.erase(id);
-      node.ordered[id] = 0;
-      chosen_[*loser].push_back(id);
+      impl_.nodes.at(*loser).blocks.erase(id);
+      Order(*loser, id);
       impl_.RemoveHolder(id, block, *loser);
       if (const auto move = impl_.moves_to_end.find(id); move != impl_.moves_to_end.end()) {
         impl_.EndMove(id, move->second.from == *loser);
       }
     }
+  }
+
+  // Gives the order, unless one is on its way.
+  void Order(NodeId id, BlockId block) {
+    if (impl_.nodes.at(id).ordered.insert(block).second) chosen_[id].push_back(block);
   }
 
   // Returns the node that gives up its replica. Returns none while a holder's report is under way, or while no replica
@@ -111,7 +114,7 @@ class BlockManager::Impl::Remover {
         if (!impl_.expected.contains(block)) chosen_[id].push_back(block);
       } else if (node->bad.contains(block)) {
         if (HasSureReplica(block, wanted->second)) {
-          chosen_[id].push_back(block);
+          Order(id, block);
         } else {
           node->to_delete.push_back(block);
         }

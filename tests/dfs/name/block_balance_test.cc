@@ -396,8 +396,8 @@ TEST_F(BlockBalanceTest, ABlockOfWhichAReplicaIsBeingDeletedDoesNotMove) {
   Up(2_n, 1, 2);
   blocks_.NodeSpace(2_n, 5, kCapacity);
   ASSERT_EQ(Deletions(Work()), (Deleted{{2_n, {1}}}));
-  Report(2_n, {{1, kLength}});
-  blocks_.Deleted(1_n, 1);  // as a worker says that lost it
+  blocks_.Received(2_n, {1, kLength});  // it was read and found sound
+  blocks_.Deleted(1_n, 1);              // as a worker says that lost it
   Up(3_n, 0, 0);
   blocks_.StartBalance(0);
   const BlockWork work = Work();
@@ -536,7 +536,15 @@ class RandomCluster {
     if (Holders(id).size() == wanted_.at(id)) spread_[id] = SpreadOf(id);
   }
 
+  // The node carries out the deletions that have reached it, and then lists its blocks.
   void Report(NodeId n) {
+    std::deque<Order> deletions;
+    std::erase_if(orders_, [&](const Order& order) {
+      const bool deletion = order.node == n && !order.copy_from.has_value();
+      if (deletion) deletions.push_back(order);
+      return deletion;
+    });
+    for (const Order& order : deletions) CarryOut(order);
     std::vector<Block> held;
     for (const BlockId id : disks_[n]) held.push_back({id, kLength});
     manager_.ReportBegin(n);

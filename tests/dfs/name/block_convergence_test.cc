@@ -1,6 +1,6 @@
-// A simulated cluster carries out what BlockManager says late, twice or not at all. Meanwhile nodes die, come back, and
-// lose or spoil replicas, files come and go, and nodes are balanced. No block may be lost by deletion. When the
-// failures stop, every block reaches its replication, and no unwanted replica remains.
+// A simulated cluster carries out what BlockManager says late or not at all. Meanwhile nodes die, come back, and lose or
+// spoil replicas, files come and go, and nodes are balanced. No block may be lost by deletion. When the failures stop,
+// every block reaches its replication, and no unwanted replica remains.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Cluster {
 
   void Disturb() {
     const NodeId n{static_cast<std::uint32_t>(random_.Below(kNodes))};
-    switch (random_.Below(13)) {
+    switch (random_.Below(14)) {
       case 0:
         return up_[n] && UpCount() > kNodes / 2 ? Stop(n) : up_[n] ? Report(n) : Start(n);
       case 1:
@@ -50,6 +50,8 @@ class Cluster {
         return ChangeReplication();
       case 7:
         return random_.Below(8) == 0 ? manager_.StopBalance() : manager_.StartBalance(0.01);
+      case 8:
+        return CheckOne(n);
       default:
         return WriteFile();
     }
@@ -91,7 +93,10 @@ class Cluster {
     for (int i = 0; i < 400; ++i) {
       Step(false);
       if (i % 50 == 0) {
-        for (const auto& [n, disk] : disks_) Report(n);
+        for (const auto& [n, disk] : disks_) {
+          Report(n);
+          for (const auto& [id, good] : disk) Check(n, id, good);
+        }
       }
     }
   }
@@ -148,7 +153,16 @@ class Cluster {
     Stop(n);
     Start(n);
   }
+  // A node lists its blocks after the deletions that have reached it; the others have not left the master's side of a
+  // broken connection, and never will.
   void Report(NodeId n) {
+    std::deque<Order> deletions;
+    std::erase_if(orders_, [&](const Order& order) {
+      const bool deletion = order.node == n && !order.copy_from.has_value();
+      if (deletion && random_.Below(2) == 0) deletions.push_back(order);
+      return deletion;
+    });
+    for (const Order& order : deletions) CarryOut(order);
     manager_.ReportBegin(n);
     std::vector<Block> part;
     for (const auto& [id, good] : disks_[n]) {
@@ -175,6 +189,16 @@ class Cluster {
     if (safe.empty()) return;
     it->second = false;
     manager_.Corrupt(n, it->first);
+  }
+
+  // The node reads a block, and tells what it found.
+  void Check(NodeId n, BlockId id, bool good) {
+    good ? manager_.Received(n, {id, kLength}) : manager_.Corrupt(n, id);
+  }
+  void CheckOne(NodeId n) {
+    if (!up_[n] || disks_[n].empty()) return;
+    const auto it = std::next(disks_[n].begin(), static_cast<std::ptrdiff_t>(random_.Below(disks_[n].size())));
+    Check(n, it->first, it->second);
   }
 
   void WriteFile() {

@@ -391,18 +391,48 @@ TEST_F(BlockManagerTest, LateOrdersCannotTakeTheLastCopy) {
   ASSERT_THAT(first, SizeIs(1));
   const NodeId ordered = first.begin()->first;
   const NodeId other = ordered == 0_n ? 1_n : 0_n;
-  blocks_.NodeSpace(other, 1);  // would be the choice by space
-  Report(ordered, {{1, kLength}});
-  EXPECT_EQ(Deletions(), first) << "the same one again";
+  blocks_.NodeSpace(other, 1);                  // would be the choice by space
+  blocks_.Received(ordered, {1, kLength});      // it was read and found sound
+  EXPECT_THAT(Deletions(), IsEmpty()) << "one order is on its way";
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(other));
   blocks_.NodeDown(ordered);
-  Up(ordered, {{1, kLength}});
-  EXPECT_EQ(Deletions(), first) << "the same one again, after a new start";
+  blocks_.NodeUp(ordered, {"r", "d"});
+  ExpectIdle();
   blocks_.Deleted(ordered, 1);
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(other));
   ExpectIdle();
 }
 
-TEST_F(BlockManagerTest, ReplicasOrderedAwayCountAgainWhenTheyAreNeeded) {
+TEST_F(BlockManagerTest, AMendedReplicaWhoseDeletionIsOnItsWayMakesNoOtherSurplus) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {1}});
+  blocks_.SetReplication(1, 1);
+  blocks_.Corrupt(0_n, 1);
+  EXPECT_EQ(Deletions(), (Deleted{{0_n, {1}}}));
+  blocks_.NodeSpace(1_n, 1);            // would be the choice by space
+  blocks_.Received(0_n, {1, kLength});  // written anew before the order came
+  EXPECT_THAT(Deletions(), IsEmpty());
+  blocks_.Deleted(0_n, 1);
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1_n));
+  EXPECT_EQ(blocks_.LiveReplicas(1), 1u);
+}
+
+TEST_F(BlockManagerTest, WhatIsFoundCorruptWhileItsDeletionIsOnItsWayIsNoReplicaAfterTheNextReport) {
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {1}});
+  const Deleted first = Deletions();
+  ASSERT_THAT(first, SizeIs(1));
+  const NodeId ordered = first.begin()->first;
+  const NodeId other = ordered == 0_n ? 1_n : 0_n;
+  blocks_.Corrupt(ordered, 1);
+  Report(ordered, {{1, kLength}});  // the order never arrived
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(other));
+  EXPECT_EQ(Deletions(), first);
+  Report(ordered, {});
+  EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
+}
+
+TEST_F(BlockManagerTest, ReplicasOrderedAwayCountAgainOnceTheirNodesHaveReported) {
   blocks_.Want({1, kLength}, 1);
   UpAll({{1}, {1}, {1}});
   const Deleted ordered = Deletions();
@@ -410,13 +440,13 @@ TEST_F(BlockManagerTest, ReplicasOrderedAwayCountAgainWhenTheyAreNeeded) {
   const NodeId kept = blocks_.Replicas(1)[0];
   blocks_.NodeDown(kept);
   EXPECT_EQ(blocks_.Health().missing, 1u);
-  for (const auto& [node, ids] : ordered) Report(node, {{1, kLength}});
+  for (const auto& [node, ids] : ordered) blocks_.Received(node, {1, kLength});
   EXPECT_EQ(blocks_.LiveReplicas(1), 2u);
   ExpectIdle();  // neither is sure to stay, so neither may go
   for (const auto& [node, ids] : ordered) Report(node, {{1, kLength}});
   std::size_t deleted = 0;
   for (const auto& [node, ids] : Deletions()) deleted += ids.size();
-  EXPECT_EQ(deleted, 1u) << "two whole reports named them: the orders never arrived";
+  EXPECT_EQ(deleted, 1u) << "the reports named them: the orders never arrived";
 }
 
 TEST_F(BlockManagerTest, DrainingMovesReplicasAndKeepsThemReadable) {

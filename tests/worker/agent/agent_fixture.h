@@ -66,6 +66,26 @@ struct MasterRecord {
   [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
 };
 
+// Does works in later turns of the loop, but for the time in which it is held.
+class HoldingBackground final : public rpc::Background {
+ public:
+  ~HoldingBackground() noexcept override = default;
+  void Run(std::function<void()> work, std::function<void()> then) override {
+    if (!held_) return inline_.Run(std::move(work), std::move(then));
+    waiting_.emplace_back(std::move(work), std::move(then));
+  }
+  void Hold() { held_ = true; }
+  void Release() {
+    held_ = false;
+    for (auto& [work, then] : std::exchange(waiting_, {})) inline_.Run(std::move(work), std::move(then));
+  }
+
+ private:
+  rpc::InlineBackground inline_;
+  bool held_ = false;
+  std::vector<std::pair<std::function<void()>, std::function<void()>>> waiting_;
+};
+
 inline std::string InWords(master::wire::Leaving::Reader leaving) {
   return "in " + std::to_string(leaving.getInMillis()) + " ms: " + leaving.getReason().cStr();
 }
@@ -403,7 +423,7 @@ class AgentTest : public testing::Test {
   rpc::PipeNetwork network_;
   WorkerConfig config_;
   OptionSet options_ = DeclareWorkerOptions(&config_);
-  rpc::InlineBackground background_;
+  HoldingBackground background_;
   ManualRunner runner_;
   SyntheticPlane plane_;
   SyntheticExecutables executables_{background_};

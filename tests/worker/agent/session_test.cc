@@ -9,6 +9,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 using SessionTest = AgentTest;
 
@@ -239,6 +240,33 @@ TEST_F(SessionTest, DeletedBlocksAreGoneAndTold) {
   Send(std::move(request));
   EXPECT_THAT(blocks_->List(), IsEmpty());
   EXPECT_THAT(record_.log, Contains("deleted 7 8"));
+}
+
+// Otherwise a master takes a block for one that stays, and has another replica deleted for it.
+TEST_F(SessionTest, BlocksAreListedAfterWhatEarlierSessionsOrderedAwayIsGone) {
+  for (std::uint64_t id = 1; id <= 3; ++id) AddBlock(id);
+  StartAgent();
+  background_.Hold();
+  for (const bool unknown : {false, true}) {
+    auto request = Control().deleteBlocksRequest();
+    request.initBlocks(1).set(0, unknown ? 2 : 1);
+    request.setUnknown(unknown);
+    Send(std::move(request));
+  }
+  for (int life = 2; life <= 3; ++life) {
+    network_.Cut("master:1");
+    RunReady();
+    network_.Mend("master:1");
+    Advance(5 * kj::SECONDS);
+    ASSERT_EQ(record_.registrations.size(), static_cast<std::size_t>(life));
+    EXPECT_THAT(record_.parts, SizeIs(1)) << "the removals have not been made";
+    EXPECT_THAT(record_.heartbeats, testing::Not(IsEmpty())) << "which keeps no session from standing";
+    record_.heartbeats.clear();
+  }
+  background_.Release();
+  RunReady();
+  ASSERT_THAT(record_.parts, SizeIs(2)) << "one list, for the session that stands";
+  EXPECT_EQ(record_.parts.back().blocks, 1u);
 }
 
 TEST_F(SessionTest, ABlockThatAReaderDoubtsIsReadAgain) {

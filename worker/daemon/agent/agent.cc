@@ -320,6 +320,13 @@ void WorkerAgent::TrashBlocks(std::vector<std::uint64_t> ids) {
                [&blocks = parts_.blocks, now = parts_.clock.Now()](std::uint64_t id) { return blocks.Trash(id, now); });
 }
 
+kj::Promise<void> WorkerAgent::RemovalsMade() {
+  auto pair = kj::newPromiseAndFulfiller<void>();
+  const auto made = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(pair.fulfiller));
+  parts_.background.Run([] {}, [made] { (*made)->fulfill(); });  // works are done in order
+  return kj::mv(pair.promise);
+}
+
 kj::Promise<std::vector<dfs::StoredBlock>> WorkerAgent::Restore(std::vector<std::uint64_t> ids) {
   using Blocks = std::vector<dfs::StoredBlock>;
   auto pair = kj::newPromiseAndFulfiller<Blocks>();

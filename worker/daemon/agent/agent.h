@@ -109,6 +109,7 @@ class WorkerAgent final : private SessionOwner {
   wire::WorkerControl::Client Control() override;
   void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) override;
   void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) override;
+  kj::Promise<void> RemovalsMade() override;
   std::vector<dfs::StoredBlock> Blocks() override;
   std::vector<dfs::StoredBlock> Trash() override { return parts_.blocks.ListTrash(); }
   kj::Promise<std::vector<dfs::StoredBlock>> Restore(std::vector<std::uint64_t> ids) override;

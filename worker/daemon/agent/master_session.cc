@@ -51,11 +51,16 @@ kj::Promise<void> MasterSession::Leave(const std::string& reason) {
       })
       .then([this] {
         cycle_ = nullptr;
-        foretelling_ = nullptr;
-        reports_.Close();
-        blocks_.Close();
-        session_ = nullptr;
+        Close();
       });
+}
+
+void MasterSession::Close() {
+  listing_ = nullptr;
+  foretelling_ = nullptr;  // its failure is not that of the next session
+  reports_.Close();
+  blocks_.Close();
+  session_ = nullptr;
 }
 
 void MasterSession::Foretell() {
@@ -98,10 +103,7 @@ kj::Promise<void> MasterSession::Cycle() {
       .then([this](capnp::Capability::Client bootstrap) { return Register(bootstrap.castAs<master::wire::Master>()); })
       .then([]() -> kj::Promise<void> { return rpc::ToException(Unavailable("the connection broke")); })
       .catch_([this](kj::Exception&& exception) {
-        reports_.Close();
-        blocks_.Close();
-        session_ = nullptr;
-        foretelling_ = nullptr;  // its failure is not that of the next session
+        Close();
         break_ = nullptr;
         link_.Reset();  // the link waits before it dials again, so this is no busy loop
         return AfterFailure(rpc::FromException(exception));
@@ -150,9 +152,19 @@ kj::Promise<void> MasterSession::Serve(capnp::Response<master::wire::Master::Reg
   auto broken = kj::newPromiseAndFulfiller<void>();
   break_ = kj::mv(broken.fulfiller);
   reports_.Open(session, limit_);
-  blocks_.Open(session, owner_.Blocks(), owner_.Trash(), limit_);
+  ListBlocks(session);
   if (to_foretell_) Foretell();
   return broken.promise.exclusiveJoin(Beat(timer_.now())).exclusiveJoin(link_.Broken());
+}
+
+// A block whose removal was ordered by an earlier session, and is not made yet, must not be listed: the master takes a
+// block that is listed for one that stays.
+void MasterSession::ListBlocks(master::wire::WorkerSession::Client session) {
+  listing_ = owner_.RemovalsMade()
+                 .then([this, session]() mutable {
+                   blocks_.Open(kj::mv(session), owner_.Blocks(), owner_.Trash(), limit_);
+                 })
+                 .eagerlyEvaluate([this](kj::Exception&& exception) { Break(rpc::FromException(exception)); });
 }
 
 kj::Promise<void> MasterSession::Beat(kj::TimePoint due) {

@@ -40,6 +40,8 @@ class SessionOwner {
   virtual wire::WorkerControl::Client Control() = 0;
   virtual void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) = 0;
   virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
+  // Resolves when the blocks that earlier sessions ordered to delete or to put aside are off the disk.
+  virtual kj::Promise<void> RemovalsMade() = 0;
   virtual std::vector<dfs::StoredBlock> Blocks() = 0;
   virtual std::vector<dfs::StoredBlock> Trash() = 0;
   // Brings blocks back from the trash; resolves to those that came back.
@@ -72,6 +74,8 @@ class MasterSession {
   [[nodiscard]] kj::Promise<void> AfterFailure(const Status& why);
   kj::Promise<void> Serve(capnp::Response<master::wire::Master::RegisterResults> answer);
   kj::Promise<void> Beat(kj::TimePoint due);
+  void ListBlocks(master::wire::WorkerSession::Client session);
+  void Close();                   // what this session sends
   void Tell(const Status& why);   // logs it at once, then every minute, until there is a session
   void Break(const Status& why);  // ends the session that stands, which is of no use
 
@@ -87,6 +91,7 @@ class MasterSession {
   kj::Maybe<master::wire::WorkerSession::Client> session_;
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> break_;
   bool to_foretell_ = false;  // something has changed since the registration under way was sent
+  kj::Promise<void> listing_ = nullptr;
   kj::Promise<void> foretelling_ = nullptr;
   kj::Promise<void> beat_now_ = nullptr;
   kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above
