@@ -264,7 +264,7 @@ struct NodeStatus {
   avoidedMillis @13 :UInt64;   # for how long it is still avoided; 0: it is not
   blocksLeft @14 :UInt64;      # of a draining or leaving node: how many of its blocks have too few replicas elsewhere
   leaving @15 :Leaving;        # absent: its machine stays, as far as is known. It is drained without being asked to
-  outputsLeft @16 :UInt64;     # of a leaving node: map outputs there that reduces may need and no other node has
+  outputsLeft @16 :UInt64;     # of a draining or leaving node: map outputs there that reduces may need and no other node has
 }
 
 # ---- Jobs ----

@@ -22,9 +22,11 @@ DrainProgress DrainProgressOf(const std::vector<job::Node>& all, const std::vect
       return progress;
     }
     progress.blocks_left += node->blocks_left;
+    progress.outputs_left += node->outputs_left;
     progress.tasks += node->maps_running + node->reduces_running;
-    if (!node->drained || node->maps_running + node->reduces_running > 0) progress.done = false;
+    if (!node->drained) progress.done = false;
   }
+  if (progress.outputs_left + progress.tasks > 0) progress.done = false;
   return progress;
 }
 
@@ -47,7 +49,8 @@ Status AwaitDrained(const Invocation& invocation, job::JobClient& client, const 
       console::SayLine(invocation.console, "decommission: no other node is in use that could take the blocks");
       return Status::Ok();
     }
-    const std::string text = "decommission: " + std::to_string(progress.blocks_left) + " blocks to copy and " +
+    const std::string text = "decommission: " + std::to_string(progress.blocks_left) + " blocks and " +
+                             std::to_string(progress.outputs_left) + " map outputs to copy, " +
                              std::to_string(progress.tasks) + " tasks to end; Ctrl-C leaves it to the master";
     if (terminal) {
       line.Show(text);

@@ -100,6 +100,12 @@ Json ToJson(const job::Node& node) {
   return json;
 }
 
+std::string ToMove(const job::Node& node) {
+  if (!node.Drains()) return "-";
+  const std::string blocks = std::to_string(node.blocks_left) + " blocks";
+  return node.outputs_left == 0 ? blocks : blocks + ", " + std::to_string(node.outputs_left) + " map outputs";
+}
+
 Words WideRow(const job::Node& node) {
   return {std::to_string(node.node.value),
           State(node),
@@ -108,7 +114,7 @@ Words WideRow(const job::Node& node) {
           ToText(node.release),
           FormatBytes(node.capacity),
           FormatBytes(node.trashed),
-          node.Drains() ? std::to_string(node.blocks_left) : "-"};
+          ToMove(node)};
 }
 
 void PrintNodes(const std::vector<job::Node>& nodes, bool json, bool wide, Printer& out) {
@@ -226,14 +232,15 @@ int DiscardUnknown(const Invocation& invocation, const Words& args) {
 
 int Decommission(const Invocation& invocation, const Words& args) {
   const std::string verb = "node decommission";
-  Arguments arguments(verb, "NODE...",
-                      "Gives nodes no new tasks, copies their blocks elsewhere and waits until that is done. NODE is a "
-                      "number, a name, HOST:PORT or HOST.");
+  Arguments arguments(
+      verb, "NODE...",
+      "Gives nodes no new tasks, copies their blocks and map outputs elsewhere and waits until that is done "
+      "and their tasks have ended. NODE is a number, a name, HOST:PORT or HOST.");
   arguments.Example("10.0.0.7");
   arguments.Example("--no-wait 3 4");
   bool force = false, no_wait = false;
   arguments.Flag("--force", &force, "do it even if too few nodes are left for the blocks");
-  arguments.Flag("--no-wait", &no_wait, "return at once; `node list --wide` shows how many blocks are left to move");
+  arguments.Flag("--no-wait", &no_wait, "return at once; `node list --wide` shows how much is left to move");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kMostNodes)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);

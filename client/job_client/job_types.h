@@ -143,7 +143,7 @@ struct Node {
   // Its machine will be taken away: in how long, and why. Nothing: it stays.
   std::optional<Micros> leaving_in;
   std::string leaving_reason;
-  std::uint64_t outputs_left = 0;  // of a leaving node: map outputs that reduces may need and that only it has
+  std::uint64_t outputs_left = 0;  // of a node that drains: map outputs that reduces may need, of it alone
 
   // It gets no tasks, and its blocks are copied elsewhere.
   [[nodiscard]] bool Drains() const { return draining || leaving_in.has_value(); }

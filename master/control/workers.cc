@@ -103,13 +103,13 @@ void Workers::GiveUpLate() {
 }
 
 void Workers::MoveOutputs() {
-  std::set<NodeId> leaving;
+  std::set<NodeId> drained;
   for (const auto& [number, node] : control_.nodes().all()) {
-    if (node.alive && node.leaving) leaving.insert(number);
+    if (node.alive && node.Drains()) drained.insert(number);
   }
-  if (leaving.empty()) return;
+  if (drained.empty()) return;
   Step step = control_.Begin();
-  control_.jobs().MoveOutputs(leaving, &step);
+  control_.jobs().MoveOutputs(drained, &step);
   if (!step.output_copies.empty()) control_.FinishLazily(std::move(step));
 }
 

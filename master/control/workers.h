@@ -69,7 +69,7 @@ class Workers {
   void FollowDraining(const NodeRecord& node, Step* step);
   // Lets attempts that will not have ended when their node leaves run elsewhere.
   void GiveUpLate();
-  // Lets other nodes copy the map outputs that only leaving nodes have.
+  // Lets other nodes copy the map outputs that only drained nodes have.
   void MoveOutputs();
   // Notes that the node was heard. Returns false if the session is not the node's current one.
   bool Heard(NodeId node, std::uint64_t epoch);

@@ -261,10 +261,8 @@ class MasterServiceImpl final : public wire::Master::Server {
     out.setDraining(node.draining);
     const std::optional<std::uint64_t> left = control_.files().blocks().LeftToDrain(node.number);
     out.setDrained(node.Drains() && left == 0);
-    if (node.alive && node.leaving) {
-      Write(*node.leaving, control_.Awake(), out.initLeaving());
-      out.setOutputsLeft(control_.jobs().OutputsLeftOn(node.number));
-    }
+    if (node.alive && node.leaving) Write(*node.leaving, control_.Awake(), out.initLeaving());
+    if (node.alive && node.Drains()) out.setOutputsLeft(control_.jobs().OutputsLeftOn(node.number));
     out.setBlocksLeft(left.value_or(node.space.blocks));
     auto stats = out.initStats();
     stats.setCapacity(node.space.capacity);

@@ -1,15 +1,12 @@
 // The client against the server of this library, and against peers that misbehave.
 #include "base/http/http_client.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <string>
 #include <thread>
 
-#include "base/file.h"
+#include "tests/http_listener.h"
 
 namespace millrace::http {
 namespace {
@@ -19,38 +16,6 @@ using testing::HasSubstr;
 constexpr Micros kPatience = 20 * kSecond;
 
 Origin At(std::uint16_t port) { return {"127.0.0.1", std::to_string(port)}; }
-
-class Listener {
- public:
-  Listener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::listen(fd_.get(), 4), 0);
-    EXPECT_EQ(::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-    port_ = ntohs(address.sin_port);
-  }
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-  // Takes a connection, and sends `answer` once the head of a request has come. Returns that head.
-  [[nodiscard]] std::string Serve(const std::string& answer) const {
-    const Fd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    std::string head;
-    char piece[1024];
-    while (head.find("\r\n\r\n") == std::string::npos) {
-      const ssize_t n = ::recv(peer.get(), piece, sizeof piece, 0);
-      if (n <= 0) break;
-      head.append(piece, static_cast<std::size_t>(n));
-    }
-    EXPECT_EQ(::send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL), static_cast<ssize_t>(answer.size()));
-    return head;
-  }
-
- private:
-  Fd fd_;
-  std::uint16_t port_ = 0;
-};
 
 TEST(ParseOriginTest, ReadsHostAndPort) {
   const auto plain = ParseOrigin("http://169.254.169.254");
@@ -85,7 +50,7 @@ TEST(HttpClientTest, ReturnsWhatTheServerAnswers) {
 }
 
 TEST(HttpClientTest, SendsMethodHeadersAndNoBody) {
-  const Listener listener;
+  const HttpListener listener;
   std::string head;
   std::thread server([&] { head = listener.Serve("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"); });
   const auto answer =
@@ -102,7 +67,7 @@ TEST(HttpClientTest, SendsMethodHeadersAndNoBody) {
 TEST(HttpClientTest, AnAnswerThatMakesNoSenseOrIsTooLongIsAFailure) {
   for (const std::string& answer : {std::string("nonsense\r\n\r\n"),
                                     "HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n" + std::string(70000, 'x')}) {
-    const Listener listener;
+    const HttpListener listener;
     std::thread server([&] { (void)listener.Serve(answer); });
     const auto got = Exchange(At(listener.port()), {}, kPatience);
     server.join();
@@ -111,7 +76,7 @@ TEST(HttpClientTest, AnAnswerThatMakesNoSenseOrIsTooLongIsAFailure) {
 }
 
 TEST(HttpClientTest, WaitsNoLongerThanItsPatience) {
-  const Listener listener;  // takes connections, and answers nothing
+  const HttpListener listener;  // takes connections, and answers nothing
   const auto answer = Exchange(At(listener.port()), {}, 50 * kMillisecond);
   EXPECT_EQ(answer.status().code(), StatusCode::kTimeout);
   EXPECT_THAT(answer.status().message(), HasSubstr("within 50 ms"));
@@ -120,7 +85,7 @@ TEST(HttpClientTest, WaitsNoLongerThanItsPatience) {
 TEST(HttpClientTest, NobodyThereIsUnavailable) {
   std::uint16_t port = 0;
   {
-    const Listener listener;
+    const HttpListener listener;
     port = listener.port();
   }
   EXPECT_EQ(Exchange(At(port), {}, kPatience).status().code(), StatusCode::kUnavailable);

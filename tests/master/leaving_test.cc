@@ -201,6 +201,29 @@ TEST_F(LeavingTest, ACopyThatNobodyNeedsAnyMoreIsDropped) {
   EXPECT_EQ(kills[0].attempt, copies[0].map);
 }
 
+// The end of such a copy may never be told, and must not be waited for.
+TEST_F(LeavingTest, ACopyOfAnOutputThatAnotherAttemptHasMadeSinceTakesNoPlace) {
+  const NodeId a = AddWorker("a", 2, 0), b = AddWorker("b", 0, 1);
+  AddFile("/in/text", 2, {a});
+  Submit(Request("/out", 1));
+  Done(Take());
+  Done(Take());
+  (void)Take();  // the reduce
+  Foretell(a);
+  ASSERT_THAT(Move({a}), SizeIs(OutputMoves::kMostTo));
+  const NodeId c = AddWorker("c", 2, 0);
+  Step lost = At();
+  jobs->NodeLost(a, true, &lost);
+  Finish(std::move(lost));
+  Done(Take());
+  Done(Take());
+  Foretell(c);
+  const auto copies = Move({c});
+  ASSERT_THAT(copies, SizeIs(2));
+  EXPECT_EQ(copies[0].to, b);
+  EXPECT_EQ(copies[0].map.number, 1u);
+}
+
 TEST_F(LeavingTest, AtMostAFewCopiesAreUnderWayToANodeAndALostOneIsForgotten) {
   const NodeId a = AddWorker("a", 5, 0), b = AddWorker("b", 0, 1);
   AddFile("/in/text", 5, {a});

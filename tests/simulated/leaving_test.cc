@@ -1,4 +1,4 @@
-// Workers whose machines will be taken away, in a whole cluster under driven time.
+// Workers whose machines will be taken away, and workers that are decommissioned, in a whole cluster under driven time.
 #include <gmock/gmock.h>
 
 #include "dfs/data/block_store.h"
@@ -14,6 +14,14 @@ using ::testing::SizeIs;
 
 const master::NodeRecord& NodeOf(SimulatedCluster& cluster, std::uint32_t worker) {
   return *cluster.control().nodes().FindByStorage("storage" + std::to_string(worker));
+}
+
+void Decommission(SimulatedCluster& cluster, std::uint32_t worker) {
+  const master::NodeRecord& node = NodeOf(cluster, worker);
+  master::Step step = cluster.control().Begin();
+  ASSERT_TRUE(cluster.control().nodes().SetDraining(node.number, true, &step.batch).ok());
+  cluster.control().workers().FollowDraining(node, &step);
+  cluster.control().FinishLazily(std::move(step));
 }
 
 void Die(SimulatedCluster& cluster, std::uint32_t worker) {
@@ -61,31 +69,34 @@ TEST(LeavingTest, ItIsToldAgainToAMasterThatStartsAnewAndNothingIsLaunchedThere)
 
 // The worker that was drained dies: what it had is elsewhere, and nothing is done twice.
 TEST(LeavingTest, NoMapRunsAgainAndNothingIsMissingWhenADrainedNodeDies) {
-  SimulatedOptions options;
-  options.workers = 4;
-  options.racks = 1;
-  options.settings = "[speculation]\nenabled = false\n";
-  SimulatedCluster cluster(options);
-  cluster.AddFile("/in", 40);
-  cluster.Submit("/in", "/out", 12);  // in several waves, so that all outputs are needed until late
-  cluster.Advance(40);
-  const NodeId node = NodeOf(cluster, 0).number;
-  ASSERT_GT(cluster.control().jobs().OutputsLeftOn(node), 0u);
-  cluster.Foretell(0, 120);
-  for (int second = 0; second < 100; ++second) {
-    const auto [maps, reduces] = cluster.control().jobs().RunningOn(node);
-    if (second > 0 && maps + reduces + cluster.control().jobs().OutputsLeftOn(node) == 0) break;
-    cluster.Advance(1);
+  for (const bool foretold : {true, false}) {
+    SCOPED_TRACE(foretold ? "foretold" : "decommissioned");
+    SimulatedOptions options;
+    options.workers = 4;
+    options.racks = 1;
+    options.settings = "[speculation]\nenabled = false\n";
+    SimulatedCluster cluster(options);
+    cluster.AddFile("/in", 40);
+    cluster.Submit("/in", "/out", 12);  // in several waves, so that all outputs are needed until late
+    cluster.Advance(40);
+    const NodeId node = NodeOf(cluster, 0).number;
+    ASSERT_GT(cluster.control().jobs().OutputsLeftOn(node), 0u);
+    foretold ? cluster.Foretell(0, 120) : Decommission(cluster, 0);
+    for (int second = 0; second < 100; ++second) {
+      const auto [maps, reduces] = cluster.control().jobs().RunningOn(node);
+      if (second > 0 && maps + reduces + cluster.control().jobs().OutputsLeftOn(node) == 0) break;
+      cluster.Advance(1);
+    }
+    EXPECT_EQ(cluster.control().jobs().OutputsLeftOn(node), 0u);
+    EXPECT_GT(cluster.JournalLines("OutputMoved"), 0u);
+    const std::size_t lost = cluster.JournalLines("AttemptLost");
+    Die(cluster, 0);
+    EXPECT_TRUE(cluster.RunUntilIdle(900));
+    EXPECT_EQ(cluster.Outputs()["/out"], master::JobState::kSucceeded);
+    EXPECT_EQ(cluster.JournalLines("AttemptSucceeded"), 40u + 12u) << "a task that had succeeded ran again";
+    EXPECT_EQ(cluster.JournalLines("AttemptLost"), lost);
+    EXPECT_EQ(cluster.JournalLines("AttemptFailed"), 0u);
   }
-  EXPECT_EQ(cluster.control().jobs().OutputsLeftOn(node), 0u);
-  EXPECT_GT(cluster.JournalLines("OutputMoved"), 0u);
-  const std::size_t lost = cluster.JournalLines("AttemptLost");
-  Die(cluster, 0);
-  EXPECT_TRUE(cluster.RunUntilIdle(900));
-  EXPECT_EQ(cluster.Outputs()["/out"], master::JobState::kSucceeded);
-  EXPECT_EQ(cluster.JournalLines("AttemptSucceeded"), 40u + 12u) << "a task that had succeeded ran again";
-  EXPECT_EQ(cluster.JournalLines("AttemptLost"), lost);
-  EXPECT_EQ(cluster.JournalLines("AttemptFailed"), 0u);
 }
 
 TEST(LeavingTest, AMasterThatDiesWhileOutputsMoveCountsOnThoseThatAreServed) {

@@ -55,7 +55,7 @@ class DrainProgressTest : public testing::Test {
   std::vector<job::Node> nodes_;
 };
 
-TEST_F(DrainProgressTest, ItIsDoneWithoutBlocksAndTasks) {
+TEST_F(DrainProgressTest, ItIsDoneWithoutBlocksTasksAndOutputs) {
   EXPECT_TRUE(Of().done);
   nodes_[1].drained = false;
   nodes_[1].blocks_left = 7;
@@ -65,6 +65,12 @@ TEST_F(DrainProgressTest, ItIsDoneWithoutBlocksAndTasks) {
   EXPECT_EQ(Of().tasks, 2u);
   nodes_[1].drained = true;
   EXPECT_FALSE(Of().done) << "tasks run";
+  nodes_[0].reduces_running = 0;
+  nodes_[0].outputs_left = 3;
+  EXPECT_FALSE(Of().done) << "maps would run again";
+  EXPECT_EQ(Of().outputs_left, 3u);
+  nodes_[0].outputs_left = 0;
+  EXPECT_TRUE(Of().done);
 }
 
 TEST_F(DrainProgressTest, NodesThatAreLostOrForgottenAreDone) {

@@ -1,15 +1,12 @@
 // The notice itself, the metadata service as it is asked (over a socket), and the watch under driven time.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "base/file.h"
+#include "tests/http_listener.h"
 #include "worker/daemon/spot/notice_source.h"
 #include "worker/daemon/spot/notice_watch.h"
 
@@ -39,24 +36,15 @@ TEST(SpotNoticeTest, WhatIsNoNoticeIsRefused) {
 // Answers requests one after the other, as told, and keeps their heads.
 class FakeService {
  public:
-  explicit FakeService(std::vector<std::string> answers)
-      : answers_(std::move(answers)), fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::listen(fd_.get(), 4), 0);
-    EXPECT_EQ(::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-    url_ = "http://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  explicit FakeService(std::vector<std::string> answers) : answers_(std::move(answers)) {
     thread_ = std::thread([this] {
-      for (const std::string& answer : answers_) Serve(answer);
+      for (const std::string& answer : answers_) heads_.push_back(listener_.Serve(answer));
     });
   }
   ~FakeService() {
     if (thread_.joinable()) thread_.join();
   }
-  [[nodiscard]] const std::string& url() const { return url_; }
+  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(listener_.port()); }
   // Returns the heads of the requests, once all answers are given.
   [[nodiscard]] const std::vector<std::string>& Heads() {
     thread_.join();
@@ -64,22 +52,8 @@ class FakeService {
   }
 
  private:
-  void Serve(const std::string& answer) {
-    const Fd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    std::string head;
-    char piece[1024];
-    while (head.find("\r\n\r\n") == std::string::npos) {
-      const ssize_t n = ::recv(peer.get(), piece, sizeof piece, 0);
-      if (n <= 0) break;
-      head.append(piece, static_cast<std::size_t>(n));
-    }
-    heads_.push_back(head);
-    EXPECT_EQ(::send(peer.get(), answer.data(), answer.size(), MSG_NOSIGNAL), static_cast<ssize_t>(answer.size()));
-  }
-
   const std::vector<std::string> answers_;
-  Fd fd_;
-  std::string url_;
+  const HttpListener listener_;
   std::vector<std::string> heads_;
   std::thread thread_;
 };
