@@ -59,17 +59,21 @@ install(TARGETS millrace_installed COMPONENT dev ARCHIVE DESTINATION ${CMAKE_INS
 
 # The libraries of others that it stands on, by the names that a linker knows, in the order of linking. A library that
 # is linked as a target must have its names here, so that no job is found to lack one after it was installed.
-set(MILLRACE_STATIC_NAMES capnp-rpc capnp kj-async kj ssl crypto)
+set(MILLRACE_STATIC_NAMES capnp-rpc capnp kj-async kj)
 set(MILLRACE_SHARED_NAMES)
 foreach(library ${others})
-  if(library MATCHES "^(Threads::Threads|CapnProto::.*|OpenSSL::.*|nlohmann_json::nlohmann_json)$")
-    continue()  # threads are found as a package, Cap'n Proto and OpenSSL are above, and the last is headers
+  if(library MATCHES "^(Threads::Threads|CapnProto::.*|nlohmann_json::nlohmann_json)$")
+    continue()  # threads are found as a package, Cap'n Proto is above, and the last is headers
   elseif(library STREQUAL "spdlog::spdlog")
     list(APPEND MILLRACE_SHARED_NAMES spdlog fmt)
   elseif(library STREQUAL "PkgConfig::ISAL")
     list(APPEND MILLRACE_SHARED_NAMES isal)
   elseif(library STREQUAL "PkgConfig::ZSTD")
     list(APPEND MILLRACE_SHARED_NAMES zstd)
+  elseif(library STREQUAL "OpenSSL::SSL")
+    list(APPEND MILLRACE_SHARED_NAMES ssl)
+  elseif(library STREQUAL "OpenSSL::Crypto")
+    list(APPEND MILLRACE_SHARED_NAMES crypto)
   elseif(library STREQUAL "BZip2::BZip2")
     list(APPEND MILLRACE_SHARED_NAMES bz2)
   elseif(library STREQUAL "tomlplusplus::tomlplusplus")

@@ -1,12 +1,12 @@
 # Packages of the system (deploy/packages.txt; docs/dependencies.md says why each).
 find_package(Threads REQUIRED)
 # What is loaded by every command and every task process is linked statically: the loader would fill in thousands of
-# places by name at each start. Not with sanitizers, for which a program must be all of one kind.
+# places by name at each start. Not with sanitizers, for which a program must be all of one kind, and not OpenSSL, so that
+# the system's updates of it reach every program and job that was built before.
 if(NOT MILLRACE_SANITIZE)
   foreach(library kj kj-async capnp capnp-rpc)
     find_library(CapnProto_${library}_IMPORTED_LOCATION NAMES lib${library}.a)
   endforeach()
-  set(OPENSSL_USE_STATIC_LIBS ON)
 endif()
 find_package(CapnProto REQUIRED)
 # Debian's package files name the compiler at a place where it is not installed, so it is looked up.

@@ -24,6 +24,7 @@ Counts& Counts::operator+=(const Counts& other) {
   others_copied += other.others_copied;
   outputs_moved += other.outputs_moved;
   given_up += other.given_up;
+  drains += other.drains;
   full += other.full;
   return *this;
 }
@@ -31,9 +32,8 @@ Counts& Counts::operator+=(const Counts& other) {
 std::string Counts::Describe() const {
   return fmt::format(
       "{} notices, {} machines taken ({} with no sole replica), copies from leaving machines: {} of sole replicas, {} "
-      "of "
-      "others; {} outputs moved, {} attempts given up, {} looks at full nodes",
-      notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, full);
+      "of others; {} outputs moved, {} attempts given up, {} decommissions, {} looks at full nodes",
+      notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, drains, full);
 }
 
 void Checker::Accepted(JobId job, const std::string& token) { live_jobs_[job] = token; }
@@ -91,10 +91,30 @@ std::string Checker::WhereIs(std::uint64_t block) const {
   return text;
 }
 
-bool Checker::HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const {
+bool Checker::LoweredLately(std::uint64_t block) const {
   constexpr double kUntilRemoved = 60;
   const auto lowered = lowered_.find(block);
-  if (lowered != lowered_.end() && cluster_.world().seconds() < lowered->second + kUntilRemoved) return false;
+  return lowered != lowered_.end() && cluster_.world().seconds() < lowered->second + kUntilRemoved;
+}
+
+// The master believes in a bad replica until somebody reads it, and of more than are wanted it may let that one stay.
+bool Checker::MayBeDamaged(WorkerMachine& machine, std::uint64_t block) const {
+  if (!HasOtherGoodReplica(machine, block)) return false;
+  const auto acked = blocks_.find(block);
+  if (acked == blocks_.end()) return true;
+  std::uint32_t damaged = 1;
+  for (const auto& worker : cluster_.workers()) {
+    if (worker->stranger() || worker.get() == &machine) continue;
+    const auto file = worker->disk().finished.find(block);
+    const bool there = file != worker->disk().finished.end();
+    const bool listed = worker->running() != nullptr && worker->running()->blocks().Length(block).has_value();
+    if (there ? !file->second.good() : listed) ++damaged;
+  }
+  return damaged < acked->second.wanted;
+}
+
+bool Checker::HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const {
+  if (LoweredLately(block)) return false;
   for (const auto& worker : cluster_.workers()) {
     if (worker.get() == &machine || worker->stranger() || worker->gone()) continue;
     const auto file = worker->disk().finished.find(block);
@@ -116,7 +136,7 @@ void Checker::Removing(WorkerMachine& machine, std::uint64_t block) {
     cluster_.world().Fail("replicas", fmt::format("{} removes the last good replica of block {} of {}", machine.name(),
                                                   block, acked->second.path));
   }
-  if (left < acked->second.wanted && !hurt_.contains(block)) {
+  if (left < acked->second.wanted && !hurt_.contains(block) && !LoweredLately(block)) {
     cluster_.world().Fail(
         "surplus", fmt::format("{} removes block {} of {}: {} good replicas are left of {} wanted", machine.name(),
                                block, acked->second.path, left, acked->second.wanted));
@@ -298,7 +318,7 @@ std::string Checker::UntidyMaster() const {
   return UntidyNodes();
 }
 
-// Nobody in the simulation drains a node by hand.
+// Every node that was decommissioned has been taken back by then.
 std::string Checker::UntidyNodes() const {
   master::Control* control = cluster_.master().control();
   for (const auto& [number, record] : control->nodes().all()) {

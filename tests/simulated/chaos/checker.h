@@ -27,6 +27,7 @@ struct Counts {
   std::uint64_t others_copied = 0;                // and of other blocks
   std::uint64_t outputs_moved = 0;
   std::uint64_t given_up = 0;  // attempts that would not have ended before their machine was taken
+  std::uint64_t drains = 0;    // decommissions that were asked for
   std::uint64_t full = 0;      // looks, about one a second and node, at nodes that were too full for attempts
 
   Counts& operator+=(const Counts& other);
@@ -63,8 +64,10 @@ class Checker {
   void Hurt(std::uint64_t block) { hurt_.insert(block); }  // a fault of a disk met a replica of it
 
   [[nodiscard]] bool IsHurt(std::uint64_t block) const { return hurt_.contains(block); }
-  // Damage that nobody knows of yet loses nothing there, except while fewer replicas are about to be kept.
+  // Another machine has a good one, and it is not that fewer replicas are about to be kept.
   [[nodiscard]] bool HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const;
+  // Damage that nobody knows of yet loses nothing there.
+  [[nodiscard]] bool MayBeDamaged(WorkerMachine& machine, std::uint64_t block) const;
   [[nodiscard]] std::uint32_t GoodReplicas(std::uint64_t block) const;
 
   // Bad replicas that their workers believe to be good.
@@ -92,6 +95,8 @@ class Checker {
   [[nodiscard]] std::string Untidy() const;
 
  private:
+  // Fewer replicas are wanted than a while ago, so that some may be on their way out.
+  [[nodiscard]] bool LoweredLately(std::uint64_t block) const;
   using Differences = std::map<std::pair<std::string, std::string>, double>;  // whose and what -> since when
   void CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* differ);
   void Differ(WorkerMachine& worker, const std::string& what, Differences* differ);

@@ -18,7 +18,11 @@
 namespace millrace::simulated {
 
 FaultActor::FaultActor(Cluster& cluster)
-    : cluster_(cluster), world_(cluster.world()), random_(world_.Fork()), left_(cluster.plan().most_faults) {
+    : cluster_(cluster),
+      world_(cluster.world()),
+      random_(world_.Fork()),
+      operator_(cluster),
+      left_(cluster.plan().most_faults) {
   for (const Fault fault : cluster.plan().faults) {
     const bool by_task = fault == Fault::kTaskFail || fault == Fault::kTaskHang || fault == Fault::kTaskKill;
     if (!by_task && fault != Fault::kPoison && fault != Fault::kWriterGone) timed_.push_back(fault);
@@ -106,6 +110,8 @@ void FaultActor::Inject(Fault fault) {
       return Invite();
     case Fault::kNotice:
       return GiveNotices();
+    case Fault::kDrain:
+      return Decommission(AnyWorker(), 3 * Duration());
     default:
       return HitWorker(fault);
   }
@@ -374,7 +380,7 @@ void FaultActor::Damage(Fault fault, WorkerMachine& worker) {
   auto& files = worker.disk().finished;
   auto file = files.begin();
   std::advance(file, static_cast<std::ptrdiff_t>(random_.Below(files.size())));
-  if (!cluster_.checker().HasOtherGoodReplica(worker, file->first)) return;
+  if (!cluster_.checker().MayBeDamaged(worker, file->first)) return;
   const bool may_crash = worker.running() != nullptr && !worker.process().stopped();
   const bool crash = may_crash && random_.Below(2) == 0 && cluster_.checker().Acknowledged(file->first);
   Note(fmt::format("{}: block {} of {}{}", NameOf(fault), file->first, worker.name(), crash ? ", which crashes" : ""));
@@ -487,6 +493,24 @@ void FaultActor::FillDisk(WorkerMachine& worker, double seconds) {
   Later(seconds, [this, &worker] {
     world_.Note("the disk of " + worker.name() + " has room");
     worker.SetFull(false);
+  });
+}
+
+// It may be stopped before anything has left it, or when all has.
+void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
+  master::Control* control = cluster_.master().control();
+  if (control == nullptr || cluster_.master().misled() || worker.stranger()) return;
+  const master::NodeRecord* node = control->nodes().FindByStorage(worker.storage());
+  if (node == nullptr) return;
+  Note(fmt::format("{} is decommissioned for {:.2f} s", worker.name(), seconds));
+  cluster_.checker().count().drains += 1;
+  ++pending_;
+  operator_.Decommission(node->number, seconds, [this] { --pending_; });
+  if (random_.Below(2) != 0) return;
+  Later(seconds * random_.Unit(), [this, &worker] {
+    if (worker.running() == nullptr || worker.process().stopped() || worker.gone()) return;
+    Note(worker.name() + " is stopped");
+    TakeAway(worker, Duration(), Death::kDelivered);
   });
 }
 

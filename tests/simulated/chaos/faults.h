@@ -11,6 +11,7 @@
 
 #include "base/protocol/attempt_wire.h"
 #include "tests/simulated/chaos/cluster.h"
+#include "tests/simulated/chaos/operator.h"
 
 namespace millrace::simulated {
 
@@ -64,6 +65,7 @@ class FaultActor {
   void Withdraw(WorkerMachine& worker);
   void TakeNoticed(WorkerMachine& worker);
   void FillDisk(WorkerMachine& worker, double seconds);
+  void Decommission(WorkerMachine& worker, double seconds);
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);
   // Note that something is wrong with the host from now on, and that it no longer is.
@@ -77,6 +79,7 @@ class FaultActor {
   Cluster& cluster_;
   World& world_;
   Random random_;
+  Operator operator_;
   std::vector<Fault> timed_;  // those that come by themselves
   std::uint32_t left_;
   std::uint32_t pending_ = 0;  // to be put right

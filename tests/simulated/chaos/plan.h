@@ -40,8 +40,9 @@ enum class Fault : std::uint8_t {
   kClockJump,    // the wall clock of the master's machine is set to another time
   kNotice,       // a worker is told that its machine will be taken away
   kDiskFull,     // a worker's disk has no room for the files of attempts
+  kDrain,        // a worker is decommissioned, perhaps stopped then, and taken back into use
 };
-inline constexpr std::size_t kFaults = 26;
+inline constexpr std::size_t kFaults = 27;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();
