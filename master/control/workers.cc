@@ -113,18 +113,19 @@ void Workers::MoveOutputs() {
   if (!step.output_copies.empty()) control_.FinishLazily(std::move(step));
 }
 
-// An address belongs to one worker. If a worker with another storage registers there, what is written to the earlier
-// one reaches the new one, and a replica counted for both would be one too many. So the earlier one is taken for lost,
-// unless it is still connected.
-void Workers::LoseOthersAt(const WorkerFacts& facts) {
+std::vector<NodeId> Workers::OthersAt(const WorkerFacts& facts) const {
   std::vector<NodeId> others;
   for (const NodeId number : sessions_.Nodes()) {
     const NodeRecord* node = control_.nodes().Find(number);
-    const bool here = sessions_.StateOf(number) == WorkerSessions::State::kHere;
-    if (node == nullptr || here || node->facts.storage == facts.storage) continue;
+    if (node == nullptr || node->facts.storage == facts.storage) continue;
     if (node->facts.host == facts.host && node->facts.port == facts.port) others.push_back(number);
   }
-  for (const NodeId number : others) {
+  return others;
+}
+
+// What is written to the earlier one reaches the new one, and a replica counted for both would be one too many.
+void Workers::LoseOthersAt(const WorkerFacts& facts) {
+  for (const NodeId number : OthersAt(facts)) {
     control_.log()->warn("worker {}: another one, with another storage, is at {}:{} now", number.value, facts.host,
                          facts.port);
     Lose(number);
@@ -151,27 +152,44 @@ kj::Promise<void> Workers::DialBack(const WorkerFacts& facts) {
   return master::DialBack(*dialer_, control_.timer(), facts.host, facts.port);
 }
 
+Status Workers::Occupied(const WorkerFacts& facts, const NodeRecord& holder) {
+  const std::string what = fmt::format("register the worker at {}:{}: ", facts.host, facts.port);
+  if (holder.facts.storage != facts.storage) {
+    return Busy(what + fmt::format("node {}, with another storage, is there and answers; each worker has an address of "
+                                   "its own (worker.host, worker.port)",
+                                   holder.number.value));
+  }
+  return Busy(what + fmt::format("its storage belongs to node {}, the worker at {}:{}, which is here and answers; one "
+                                 "worker serves a directory, and a copy of it is no directory of another (start with "
+                                 "an empty one)",
+                                 holder.number.value, holder.facts.host, holder.facts.port));
+}
+
+kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) { return AwaitVacancyBut(facts, {}); }
+
 // If two workers ask at the same time, both find the holder silent. The second then finds the first in its place, and
 // asks anew.
-kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) {
-  const NodeRecord* node = control_.nodes().FindByStorage(facts.storage);
-  const auto epoch = node == nullptr ? std::nullopt : sessions_.EpochOf(node->number);
-  if (!epoch) return kj::READY_NOW;
-  constexpr Micros kLongestProbe = 2 * kSecond;
-  const auto limit = std::min(control_.config().heartbeat, kLongestProbe) * kj::MICROSECONDS;
-  return dispatcher_.Answers(node->number, limit).then([=, this, number = node->number](bool answers) {
-    const auto now = sessions_.EpochOf(number);
-    const NodeRecord* holder = control_.nodes().Find(number);
-    if (!now || holder == nullptr) return kj::Promise<void>(kj::READY_NOW);
-    if (now != epoch) return AwaitVacancy(facts);
-    if (!answers) return kj::Promise<void>(kj::READY_NOW);
-    const Status refusal = Busy(fmt::format(
-        "register the worker at {}:{}: its storage belongs to node {}, the worker at {}:{}, which is here and answers; "
-        "one worker serves a directory, and a copy of it is no directory of another (start with an empty one)",
-        facts.host, facts.port, number.value, holder->facts.host, holder->facts.port));
-    control_.log()->warn("refused: {}", refusal.message());
-    return kj::Promise<void>(rpc::ToException(refusal));
-  });
+kj::Promise<void> Workers::AwaitVacancyBut(const WorkerFacts& facts, std::map<NodeId, std::uint64_t> silent) {
+  std::vector<NodeId> holders = OthersAt(facts);
+  if (const NodeRecord* node = control_.nodes().FindByStorage(facts.storage)) holders.push_back(node->number);
+  for (const NodeId number : holders) {
+    const auto epoch = sessions_.EpochOf(number);
+    const auto asked = silent.find(number);
+    if (!epoch || (asked != silent.end() && asked->second == *epoch)) continue;
+    constexpr Micros kLongestProbe = 2 * kSecond;
+    const auto limit = std::min(control_.config().heartbeat, kLongestProbe) * kj::MICROSECONDS;
+    return dispatcher_.Answers(number, limit).then([=, this, silent = std::move(silent)](bool answers) mutable {
+      const NodeRecord* holder = control_.nodes().Find(number);
+      if (answers && holder != nullptr && sessions_.EpochOf(number) == epoch) {
+        const Status refusal = Occupied(facts, *holder);
+        control_.log()->warn("refused: {}", refusal.message());
+        return kj::Promise<void>(rpc::ToException(refusal));
+      }
+      silent[number] = *epoch;
+      return AwaitVacancyBut(facts, std::move(silent));
+    });
+  }
+  return kj::READY_NOW;
 }
 
 // ---- sessions ----

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,11 +54,13 @@ class Workers {
   [[nodiscard]] Status CheckRelease(const std::string& host, const Release& release) const;
   // Rejects with kUnavailable, and what to set, unless the worker's port takes a connection.
   [[nodiscard]] kj::Promise<void> DialBack(const WorkerFacts& facts);
-  // Makes a worker wait that registers with a storage whose session stands, while that session's holder is asked for a
-  // sign of life. Rejects with kBusy, naming the holder, if the holder answers. It does not wait for a holder whose
-  // connection broke. If a holder does not answer, it waits for a heartbeat, two seconds at most.
+  // Makes a worker wait that registers with a storage whose session stands, or at an address where another one's does,
+  // while that session's holder is asked for a sign of life. Rejects with kBusy, naming the holder, if the holder
+  // answers. It does not wait for a holder whose connection broke. If a holder does not answer, it waits for a
+  // heartbeat, two seconds at most.
   [[nodiscard]] kj::Promise<void> AwaitVacancy(const WorkerFacts& facts);
-  // Registers the worker. `epoch` tells this session from earlier ones of the same worker: what those still say is
+  // Registers the worker, and takes others for lost that were at its address. Requires: AwaitVacancy has just resolved.
+  // `epoch` tells this session from earlier ones of the same worker: what those still say is
   // ignored. While nothing can be written the worker is known for its blocks alone: nothing is settled, and when there
   // is room its session ends, so that it registers again.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
@@ -113,7 +116,13 @@ class Workers {
   void Lose(NodeId node);
   void DrainBlocks(const NodeRecord& node);
   void TellLeaving(const NodeRecord& node) const;
+  // An address belongs to one worker: these have one of another storage there.
+  [[nodiscard]] std::vector<NodeId> OthersAt(const WorkerFacts& facts) const;
   void LoseOthersAt(const WorkerFacts& facts);
+  // Returns why the worker is refused while the holder of its storage or address answers.
+  [[nodiscard]] static Status Occupied(const WorkerFacts& facts, const NodeRecord& holder);
+  // `silent`: holders that were asked and did not answer, with their sessions.
+  [[nodiscard]] kj::Promise<void> AwaitVacancyBut(const WorkerFacts& facts, std::map<NodeId, std::uint64_t> silent);
   [[nodiscard]] Status CheckForget(NodeId node, bool force) const;
 
   Control& control_;

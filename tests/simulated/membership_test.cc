@@ -220,8 +220,30 @@ TEST(MembershipTest, WhoRegistersWhereAnotherWasTakesItsPlaceAtOnce) {
   EXPECT_FALSE(nodes.FindByStorage("storage0")->alive) << "what is written to it the new one has";
   EXPECT_TRUE(nodes.FindByStorage("new")->alive);
   EXPECT_EQ(cluster.JournalLines("NodeLost"), 1u);
-  ASSERT_TRUE(cluster.RegisterAs({"host1", cluster.control().cluster(), "same", true}).ok());
-  EXPECT_TRUE(nodes.FindByStorage("storage1")->alive) << "it is here";
+}
+
+TEST(MembershipTest, TheAddressOfAWorkerThatAnswersIsNotTakenOver) {
+  SimulatedOptions options;
+  options.workers = 2;
+  SimulatedCluster cluster(options);
+  const auto& nodes = cluster.control().nodes();
+  const Status refused = cluster.RegisterAs({"host1", cluster.control().cluster(), "same", true});
+  EXPECT_EQ(refused.code(), StatusCode::kBusy);
+  EXPECT_THAT(refused.message(), HasSubstr("with another storage, is there and answers"));
+  EXPECT_EQ(nodes.FindByStorage("same"), nullptr);
+  EXPECT_TRUE(nodes.FindByStorage("storage1")->alive);
+}
+
+// Its machine died without a word: its connection still seems to stand, and a new one is at its address.
+TEST(MembershipTest, WhoIsSilentAtTheAddressOfANewWorkerIsLostBeforeThatIsTakenIn) {
+  SimulatedCluster cluster({.workers = 1});
+  const auto& nodes = cluster.control().nodes();
+  ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().cluster(), "old", true}).ok());
+  const double before = cluster.seconds();
+  ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().cluster(), "new", true}).ok());
+  EXPECT_LT(cluster.seconds() - before, 1.1);
+  EXPECT_FALSE(nodes.FindByStorage("old")->alive) << "what is written to it the new one has";
+  EXPECT_TRUE(nodes.FindByStorage("new")->alive);
 }
 
 TEST(MembershipTest, AWorkerThatIsLostForLongIsForgottenAndIsANewNodeWhenItComesBack) {

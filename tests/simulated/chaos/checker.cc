@@ -60,6 +60,7 @@ std::uint32_t Checker::GoodReplicas(std::uint64_t block) const {
 void Checker::SetWanted(std::uint64_t block, std::uint32_t wanted) {
   std::uint32_t& now = blocks_.at(block).wanted;
   if (wanted < now) lowered_[block] = cluster_.world().seconds();
+  if (wanted != now) changed_[block] = cluster_.world().seconds();
   now = wanted;
 }
 
@@ -91,10 +92,10 @@ std::string Checker::WhereIs(std::uint64_t block) const {
   return text;
 }
 
-bool Checker::LoweredLately(std::uint64_t block) const {
+bool Checker::Lately(const std::map<std::uint64_t, double>& times, std::uint64_t block) const {
   constexpr double kUntilRemoved = 60;
-  const auto lowered = lowered_.find(block);
-  return lowered != lowered_.end() && cluster_.world().seconds() < lowered->second + kUntilRemoved;
+  const auto found = times.find(block);
+  return found != times.end() && cluster_.world().seconds() < found->second + kUntilRemoved;
 }
 
 // The master believes in a bad replica until somebody reads it, and of more than are wanted it may let that one stay.
@@ -114,7 +115,7 @@ bool Checker::MayBeDamaged(WorkerMachine& machine, std::uint64_t block) const {
 }
 
 bool Checker::HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const {
-  if (LoweredLately(block)) return false;
+  if (Lately(lowered_, block)) return false;
   for (const auto& worker : cluster_.workers()) {
     if (worker.get() == &machine || worker->stranger() || worker->gone()) continue;
     const auto file = worker->disk().finished.find(block);
@@ -136,7 +137,7 @@ void Checker::Removing(WorkerMachine& machine, std::uint64_t block) {
     cluster_.world().Fail("replicas", fmt::format("{} removes the last good replica of block {} of {}", machine.name(),
                                                   block, acked->second.path));
   }
-  if (left < acked->second.wanted && !hurt_.contains(block) && !LoweredLately(block)) {
+  if (left < acked->second.wanted && !hurt_.contains(block) && !Lately(changed_, block)) {
     cluster_.world().Fail(
         "surplus", fmt::format("{} removes block {} of {}: {} good replicas are left of {} wanted", machine.name(),
                                block, acked->second.path, left, acked->second.wanted));

@@ -95,8 +95,8 @@ class Checker {
   [[nodiscard]] std::string Untidy() const;
 
  private:
-  // Fewer replicas are wanted than a while ago, so that some may be on their way out.
-  [[nodiscard]] bool LoweredLately(std::uint64_t block) const;
+  // Whether the block's time is so short ago that orders from before it may be on their way.
+  [[nodiscard]] bool Lately(const std::map<std::uint64_t, double>& times, std::uint64_t block) const;
   using Differences = std::map<std::pair<std::string, std::string>, double>;  // whose and what -> since when
   void CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* differ);
   void Differ(WorkerMachine& worker, const std::string& what, Differences* differ);
@@ -110,6 +110,7 @@ class Checker {
   std::map<std::uint64_t, AckedBlock> blocks_;
   std::set<std::uint64_t> hurt_;
   std::map<std::uint64_t, double> lowered_;  // when fewer replicas of it became wanted
+  std::map<std::uint64_t, double> changed_;  // when fewer or more did
   std::map<JobId, std::string> live_jobs_;
   std::uint32_t actors_ = 0;
   double master_started_ = 0;

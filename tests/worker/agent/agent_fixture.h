@@ -327,6 +327,13 @@ class AgentTest : public testing::Test {
     auto block = blocks_->Create(id);
     ASSERT_TRUE(block.ok() && (*block)->Finish().ok());
   }
+  kj::Promise<void> CopyOutput(const AttemptId& map) {
+    auto request = Control().copyOutputRequest();
+    ToWire(map, request.initOutput().initAttempt());
+    request.getOutput().setHost("other");
+    request.getOutput().setPort(1);
+    return request.send().ignoreResult();
+  }
   void RunReady() { scope_.poll(); }
   void Advance(kj::Duration by) {
     const kj::TimePoint end = timer_.now() + by;

@@ -406,16 +406,7 @@ TEST_F(ComputeGateTest, WhoeverWaitsComputesOnceThereIsRoomForAll) {
   EXPECT_THAT(entered_, ElementsAre(0, 1));
 }
 
-class CopyOutputTest : public AgentTest {
- protected:
-  kj::Promise<void> CopyOutput(const AttemptId& map) {
-    auto request = Control().copyOutputRequest();
-    ToWire(map, request.initOutput().initAttempt());
-    request.getOutput().setHost("other");
-    request.getOutput().setPort(1);
-    return request.send().ignoreResult();
-  }
-};
+using CopyOutputTest = AgentTest;
 
 TEST_F(CopyOutputTest, WhatWasCopiedIsServedAndToldAsIfTheMapHadRunHere) {
   StartAgent();

@@ -226,6 +226,19 @@ TEST_F(LateAnswerTest, DoesNotKillWhatWasLaunchedSinceUnderTheSameNumber) {
   EXPECT_EQ(agent_->running(), 1U);
 }
 
+TEST_F(LateAnswerTest, DoesNotDropAnOutputThatWasAskedForSince) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = MapAttemptId(kJob, 4, 1);
+  CopyOutput(map).wait(scope_);
+  record_.killed = {map};  // a master that was started anew knows of the output elsewhere alone
+  RegisterAgain();
+  EXPECT_THAT(record_.registrations[1].map_outputs, ElementsAre(map));
+  CopyOutput(map).wait(scope_);  // it is told of here, too
+  Answer();
+  EXPECT_TRUE(plane_.served().contains(map));
+}
+
 TEST_F(LateAnswerTest, DoesNotKillWhatStillRanWhenItWasLaunchedAgain) {
   StartAgent();
   SetUpJob();

@@ -125,6 +125,7 @@ void WorkerAgent::ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const
 
 kj::Promise<void> WorkerAgent::CopyOutput(const AnnouncedOutput& output) {
   const AttemptId map = output.map;
+  attempts_.NoteAsked(map);
   const auto job = jobs_.find(map.task.job);
   if (job == jobs_.end())
     return rpc::ToException(NotFound("copy the output of " + ToText(map) + ": its job is not known here"));
@@ -261,8 +262,8 @@ wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServ
 
 void WorkerAgent::Registered(NodeId node, master::wire::WorkerSettings::Reader settings) {
   node_ = node;
-  const std::set<AttemptId> launched_since = attempts_.TakeLaunchedSinceClaims();
-  const auto meant = [&](const AttemptId& id) { return !launched_since.contains(id); };
+  const std::set<AttemptId> asked_since = attempts_.TakeAskedSinceClaims();
+  const auto meant = [&](const AttemptId& id) { return !asked_since.contains(id); };
   for (const auto attempt : settings.getKilled()) {
     if (const AttemptId id = FromWire(attempt); meant(id)) attempts_.Kill(id, "the master does not want it any more");
   }

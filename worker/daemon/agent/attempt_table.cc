@@ -106,7 +106,7 @@ AttemptTable::AttemptPtr AttemptTable::Find(const AttemptId& id) const {
 }
 
 AttemptTable::AttemptPtr AttemptTable::Admit(const AttemptId& id) {
-  if (launched_since_claim_) launched_since_claim_->insert(id);
+  NoteAsked(id);
   // a dead master launched it, and this one has done so again: the attempt goes on
   if (Find(id) != nullptr) return nullptr;
   const auto job = jobs_.find(id.task.job);

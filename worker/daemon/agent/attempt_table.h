@@ -88,12 +88,17 @@ class AttemptTable final : private TaskObserver {
   void RemoveJob(JobId job);
   // Ends all attempts and reports them as lost.
   void LoseAll(const std::string& why);
-  // Notes that the worker tells a master what it has: attempts that are launched from now on are not part of that.
-  void NoteClaims() { launched_since_claim_.emplace(); }
-  // Returns the attempts that were launched since the last NoteClaims. The master's answer to those claims does not
-  // mean them, though a master that forgot an attempt may have given its number again.
-  [[nodiscard]] std::set<AttemptId> TakeLaunchedSinceClaims() {
-    return std::exchange(launched_since_claim_, std::nullopt).value_or(std::set<AttemptId>());
+  // Notes that the worker tells a master what it has. What the master asks for from now on is not part of that.
+  void NoteClaims() { asked_since_claims_.emplace(); }
+  // Notes that the master asks for the output of this attempt to be here. Launches are noted by themselves.
+  void NoteAsked(const AttemptId& id) {
+    if (asked_since_claims_) asked_since_claims_->insert(id);
+  }
+  // Returns the attempts that were launched, or whose outputs were asked for, since the last NoteClaims. The master's
+  // answer to those claims does not mean them: a master that forgot an attempt may have given its number again, and
+  // one that knew of no output here may want it here now.
+  [[nodiscard]] std::set<AttemptId> TakeAskedSinceClaims() {
+    return std::exchange(asked_since_claims_, std::nullopt).value_or(std::set<AttemptId>());
   }
   // Returns the news of progress that one heartbeat has room for.
   [[nodiscard]] std::vector<OwnedMessage<task::wire::Progress>> TakeProgress();
@@ -161,7 +166,7 @@ class AttemptTable final : private TaskObserver {
   Log log_;
   ComputeGate gate_;
   std::map<AttemptId, AttemptPtr> attempts_;
-  std::optional<std::set<AttemptId>> launched_since_claim_;
+  std::optional<std::set<AttemptId>> asked_since_claims_;
   std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find this null
   rpc::TaskGroup tasks_;
 };

@@ -160,11 +160,10 @@ kj::Promise<void> MasterSession::Serve(capnp::Response<master::wire::Master::Reg
 // A block whose removal was ordered by an earlier session, and is not made yet, must not be listed: the master takes a
 // block that is listed for one that stays.
 void MasterSession::ListBlocks(master::wire::WorkerSession::Client session) {
-  listing_ = owner_.RemovalsMade()
-                 .then([this, session]() mutable {
-                   blocks_.Open(kj::mv(session), owner_.Blocks(), owner_.Trash(), limit_);
-                 })
-                 .eagerlyEvaluate([this](kj::Exception&& exception) { Break(rpc::FromException(exception)); });
+  listing_ =
+      owner_.RemovalsMade()
+          .then([this, session]() mutable { blocks_.Open(kj::mv(session), owner_.Blocks(), owner_.Trash(), limit_); })
+          .eagerlyEvaluate([this](kj::Exception&& exception) { Break(rpc::FromException(exception)); });
 }
 
 kj::Promise<void> MasterSession::Beat(kj::TimePoint due) {
