@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "dfs/name/block_manager_impl.h"
 #include "dfs/wire/block_name.h"
+#include "dfs/wire/damaged.h"
 
 namespace millrace::dfs {
 namespace {
@@ -137,7 +138,9 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   for (const ExpectedReplica& replica : replicas) {
     impl_->AddHolder(block.id, &state, replica.node);
     if (state.Is(replica.reported)) continue;
-    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id, ReplicaFlaw::kOther);
+    const bool damaged = replica.reported.length == kDamagedLength;
+    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id,
+                   damaged ? ReplicaFlaw::kBytes : ReplicaFlaw::kOther);
   }
 }
 

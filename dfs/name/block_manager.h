@@ -142,6 +142,8 @@ class BlockManager {
   void ReportPart(NodeId node, const std::vector<Block>& blocks);
   void ReportEnd(NodeId node);
   void Received(NodeId node, const Block& block);
+  // Records that a writer says that the node has the block. It is believed unless the node has found its replica bad.
+  void Written(NodeId node, const Block& block);
   void Deleted(NodeId node, BlockId block);
   // Records that a reader or the node's scanner found the replica bad. It is deleted once a good copy exists elsewhere,
   // and only Received makes it good again. The call is ignored if the node neither holds the block nor was ordered to

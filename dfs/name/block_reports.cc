@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "dfs/name/block_manager_impl.h"
+#include "dfs/wire/damaged.h"
 
 namespace millrace::dfs {
 
@@ -232,6 +233,11 @@ void BlockManager::Received(NodeId id, const Block& block) {
   if (node != nullptr) impl_->Hold(id, node, block, true);
 }
 
+void BlockManager::Written(NodeId id, const Block& block) {
+  NodeState* node = impl_->UpNode(id);
+  if (node != nullptr) impl_->Hold(id, node, block, false);
+}
+
 void BlockManager::Deleted(NodeId id, BlockId block) {
   NodeState* node = impl_->UpNode(id);
   if (node == nullptr) return;
@@ -252,8 +258,7 @@ void BlockManager::Corrupt(NodeId id, BlockId block) {
     return;
   }
   if (!held) return;
-  constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // no block has it, so Want will find the replica bad
-  impl_->HoldExpected(id, node, {block, kNoLength, 0}, &impl_->expected.at(block));
+  impl_->HoldExpected(id, node, {block, kDamagedLength, 0}, &impl_->expected.at(block));
 }
 
 }  // namespace millrace::dfs

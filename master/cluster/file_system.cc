@@ -187,7 +187,7 @@ void FileSystem::AdoptBlocks(const std::vector<dfs::WrittenBlock>& written, std:
   for (std::size_t i = from; i < written.size(); ++i) {
     const dfs::Block block{written[i].id, written[i].length, written[i].crc};
     blocks_.Want(block, replication);
-    for (const NodeId node : written[i].nodes) blocks_.Received(node, block);
+    for (const NodeId node : written[i].nodes) blocks_.Written(node, block);
   }
 }
 

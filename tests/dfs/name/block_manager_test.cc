@@ -1,6 +1,7 @@
 // Tests every rule of dfs/name/block_manager.h, one at a time.
 #include <algorithm>
 
+#include "dfs/wire/damaged.h"
 #include "tests/dfs/name/block_manager_fixture.h"
 
 namespace millrace::dfs {
@@ -311,6 +312,24 @@ TEST_F(BlockManagerTest, ACorruptReplicaIsDeletedOnlyAfterAGoodCopyElsewhere) {
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n, 1_n));
 }
 
+TEST_F(BlockManagerTest, AWriterIsNotBelievedOfAReplicaThatItsNodeFoundBadMeanwhile) {
+  for (const NodeId node : {0_n, 1_n, 2_n, 3_n}) Up(node);
+  blocks_.Expect(1);
+  for (const NodeId node : {0_n, 1_n}) blocks_.Received(node, {1, kLength});
+  blocks_.Corrupt(0_n, 1);
+  blocks_.Received(1_n, {1, kLength / 2});  // it was synced, and grew
+  Report(2_n, {{1, kDamagedLength}});       // it was found when the node started
+  blocks_.Want({1, kLength}, 3);
+  for (const NodeId node : {0_n, 1_n, 2_n}) blocks_.Written(node, {1, kLength});
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1_n));
+  const BlockWork work = Work();
+  EXPECT_EQ(work.replicate.at(0).to, std::vector{3_n});
+  EXPECT_THAT(work.remove, SizeIs(2));
+  blocks_.Received(3_n, {1, kLength});
+  blocks_.Received(2_n, {1, kLength});
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1_n, 2_n, 3_n)) << "the node itself is believed";
+}
+
 TEST_F(BlockManagerTest, ADeletionThatWasLostIsOrderedAgainAfterTheNextReport) {
   blocks_.Want({1, kLength}, 1);
   UpAll({{1}, {1}});
@@ -391,8 +410,8 @@ TEST_F(BlockManagerTest, LateOrdersCannotTakeTheLastCopy) {
   ASSERT_THAT(first, SizeIs(1));
   const NodeId ordered = first.begin()->first;
   const NodeId other = ordered == 0_n ? 1_n : 0_n;
-  blocks_.NodeSpace(other, 1);                  // would be the choice by space
-  blocks_.Received(ordered, {1, kLength});      // it was read and found sound
+  blocks_.NodeSpace(other, 1);              // would be the choice by space
+  blocks_.Received(ordered, {1, kLength});  // it was read and found sound
   EXPECT_THAT(Deletions(), IsEmpty()) << "one order is on its way";
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(other));
   blocks_.NodeDown(ordered);

@@ -10,6 +10,7 @@
 #include "base/tls/token.h"
 #include "base/units.h"
 #include "dfs/wire/block_name.h"
+#include "dfs/wire/damaged.h"
 #include "worker/daemon/agent/attempt_watch.h"
 #include "worker/daemon/agent/control_server.h"
 
@@ -418,7 +419,7 @@ std::vector<dfs::StoredBlock> WorkerAgent::Blocks() {
   std::vector<dfs::StoredBlock> blocks = parts_.blocks.List();
   for (const std::uint64_t id : parts_.blocks.Damaged()) {
     log_->error("{} is damaged: its checksums do not fit its length", dfs::BlockName(id));
-    blocks.push_back({id, BlockReporter::kNoLength});
+    blocks.push_back({id, dfs::kDamagedLength});
   }
   return blocks;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/rpc/deadline.h"
+#include "dfs/wire/damaged.h"
 
 namespace millrace::worker {
 namespace {
@@ -72,7 +73,7 @@ void BlockReporter::MarkCorrupt() {
   std::set<std::uint64_t> there;
   for (dfs::StoredBlock& block : report_) {
     if (!corrupt_.contains(block.id)) continue;
-    block.length = kNoLength;
+    block.length = dfs::kDamagedLength;
     there.insert(block.id);
   }
   corrupt_ = std::move(there);

@@ -1,7 +1,7 @@
 // BlockReporter tells the master what became of blocks on this node. When a session begins it sends the whole list, and
 // what the trash holds (of which the master may want some back); then each change, gathered while the call before is
 // under way. What a broken session did not hear is in the next session's list. There a block that was found corrupt has
-// a length that no block has, until it is received anew or gone: so the master takes it for a bad replica from the
+// dfs::kDamagedLength, until it is received anew or gone: so the master takes it for a bad replica from the
 // beginning, and never for one that makes another superfluous. Thread rule: the control thread.
 #pragma once
 
@@ -25,7 +25,6 @@ namespace millrace::worker {
 class BlockReporter {
  public:
   static constexpr std::size_t kMostInOneCall = 20'000;
-  static constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // the length of a corrupt block
 
   // `broken` is called when a call shows that the session is of no use any more.
   // `restore` brings blocks back from the trash.
