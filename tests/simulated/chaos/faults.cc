@@ -18,11 +18,8 @@
 namespace millrace::simulated {
 
 FaultActor::FaultActor(Cluster& cluster)
-    : cluster_(cluster),
-      world_(cluster.world()),
-      random_(world_.Fork()),
-      operator_(cluster),
-      left_(cluster.plan().most_faults) {
+    : cluster_(cluster), world_(cluster.world()), random_(world_.Fork()), left_(cluster.plan().most_faults) {
+  if (cluster.plan().Has(Fault::kDrain)) operator_.emplace(cluster);
   for (const Fault fault : cluster.plan().faults) {
     const bool by_task = fault == Fault::kTaskFail || fault == Fault::kTaskHang || fault == Fault::kTaskKill;
     if (!by_task && fault != Fault::kPoison && fault != Fault::kWriterGone) timed_.push_back(fault);
@@ -505,7 +502,7 @@ void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
   Note(fmt::format("{} is decommissioned for {:.2f} s", worker.name(), seconds));
   cluster_.checker().count().drains += 1;
   ++pending_;
-  operator_.Decommission(node->number, seconds, [this] { --pending_; });
+  operator_->Decommission(node->number, seconds, [this] { --pending_; });
   if (random_.Below(2) != 0) return;
   Later(seconds * random_.Unit(), [this, &worker] {
     if (worker.running() == nullptr || worker.process().stopped() || worker.gone()) return;

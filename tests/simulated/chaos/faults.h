@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -79,8 +80,8 @@ class FaultActor {
   Cluster& cluster_;
   World& world_;
   Random random_;
-  Operator operator_;
-  std::vector<Fault> timed_;  // those that come by themselves
+  std::optional<Operator> operator_;  // if the plan has work for one
+  std::vector<Fault> timed_;          // those that come by themselves
   std::uint32_t left_;
   std::uint32_t pending_ = 0;  // to be put right
   std::uint32_t count_ = 0;
