@@ -1,4 +1,5 @@
-"""EC2 says two minutes before that it takes a machine away: the worker is drained, and then nothing is lost with it."""
+"""EC2 says two minutes before that it takes a machine away: the worker is drained, and then nothing is lost with it. The same holds of one
+that is decommissioned."""
 
 import http.server
 import json
@@ -67,7 +68,22 @@ class SpotTest(unittest.TestCase):
     def nodes(self, cluster):
         return {node["node"]: node for node in json.loads(cluster.run("node", "list", "--json")[0])}
 
+    def foretell(self, cluster, number):
+        self.service.tell(120)
+        await_line(cluster.path("master.log"), b"its machine will be taken away in ")
+        self.assertRegex(cluster.run("node", "list")[0].decode(), r"leaving in 1[01]\d s \(spot notice\)")
+        self.assertRegex(cluster.run("cluster", "status")[0].decode(), r"is leaving in 1[01]\d s \(spot notice\)")
+
+    def decommission(self, cluster, number):
+        cluster.run("node", "decommission", "--force", "--no-wait", str(number))
+
     def test_the_worker_is_drained_and_nothing_is_lost_with_it(self):
+        for drain, states in ((self.foretell, {"leaving"}), (self.decommission, {"decommissioning", "decommissioned"})):
+            with self.subTest(drain.__name__):
+                self.service.notice = None
+                self.drained(drain, states)
+
+    def drained(self, drain, states):
         accounts = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "accounts")
         with Cluster(workers=0, map_slots=2, settings=FAST) as cluster:
             cluster.start_worker(0, settings=[self.service.setting])
@@ -89,14 +105,12 @@ class SpotTest(unittest.TestCase):
             before = json.loads(cluster.run("job", "tasks", job, "--json")[0])
             self.assertTrue(any(task["node"] == number and ".m." in task["attempt"] for task in before), "it has outputs")
 
-            self.service.tell(120)
-            await_line(cluster.path("master.log"), b"its machine will be taken away in ")
-            self.assertRegex(cluster.run("node", "list")[0].decode(), r"leaving in 1[01]\d s \(spot notice\)")
-            self.assertRegex(cluster.run("cluster", "status")[0].decode(), r"is leaving in 1[01]\d s \(spot notice\)")
+            drain(cluster, number)
             drained = lambda node: node["blocks_left"] == 0 and node["outputs_left"] == 0 and node["maps_running"] == 0
             while not drained(self.nodes(cluster)[number]):
-                self.assertEqual(self.nodes(cluster)[number]["state"], "leaving")
-            self.assertIn(b"everything on it is elsewhere too", cluster.run("node", "list")[0])
+                self.assertIn(self.nodes(cluster)[number]["state"], states)
+            if drain == self.foretell:
+                self.assertIn(b"everything on it is elsewhere too", cluster.run("node", "list")[0])
             cluster.kill_worker(0)
 
             self.assertEqual(cluster.run("fs", "cat", "/alone")[0], alone)
