@@ -1,6 +1,6 @@
-// A simulated cluster carries out what BlockManager says late or not at all. Meanwhile nodes die, come back, and lose or
-// spoil replicas, files come and go, and nodes are balanced. No block may be lost by deletion. When the failures stop,
-// every block reaches its replication, and no unwanted replica remains.
+// A simulated cluster carries out what BlockManager says late or not at all. Meanwhile nodes die, come back, and lose
+// or spoil replicas, files come and go, and nodes are balanced. No block may be lost by deletion. When the failures
+// stop, every block reaches its replication, and no unwanted replica remains.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,8 +42,7 @@ class Cluster {
       case 3:
         return SpoilOne(n);
       case 4:
-        if (random_.Below(3) == 0) manager_.SetDraining(n, draining_[n] = !draining_[n]);
-        return;
+        return random_.Below(3) == 0 ? Drain(n, !draining_[n]) : void();
       case 5:
         return RemoveFile();
       case 6:
@@ -88,7 +87,7 @@ class Cluster {
   void Settle() {
     for (const auto& [n, disk] : disks_) {
       if (!up_[n]) Start(n);
-      if (draining_[n]) manager_.SetDraining(n, draining_[n] = false);
+      if (draining_[n]) Drain(n, false);
     }
     for (int i = 0; i < 400; ++i) {
       Step(false);
@@ -149,6 +148,11 @@ class Cluster {
     up_[n] = false;
     manager_.NodeDown(n);
   }
+  // The node is decommissioned, or its machine will be taken away.
+  void Drain(NodeId n, bool drain) {
+    manager_.SetLeaving(n, drain && random_.Below(2) == 0);
+    manager_.SetDraining(n, draining_[n] = drain);
+  }
   void Restart(NodeId n) {
     Stop(n);
     Start(n);
@@ -192,9 +196,7 @@ class Cluster {
   }
 
   // The node reads a block, and tells what it found.
-  void Check(NodeId n, BlockId id, bool good) {
-    good ? manager_.Received(n, {id, kLength}) : manager_.Corrupt(n, id);
-  }
+  void Check(NodeId n, BlockId id, bool good) { good ? manager_.Received(n, {id, kLength}) : manager_.Corrupt(n, id); }
   void CheckOne(NodeId n) {
     if (!up_[n] || disks_[n].empty()) return;
     const auto it = std::next(disks_[n].begin(), static_cast<std::ptrdiff_t>(random_.Below(disks_[n].size())));
