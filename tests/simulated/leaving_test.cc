@@ -12,6 +12,14 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
+SimulatedOptions WithoutSpeculation(std::uint32_t workers) {
+  SimulatedOptions options;
+  options.workers = workers;
+  options.racks = 1;
+  options.settings = "[speculation]\nenabled = false\n";
+  return options;
+}
+
 const master::NodeRecord& NodeOf(SimulatedCluster& cluster, std::uint32_t worker) {
   return *cluster.control().nodes().FindByStorage("storage" + std::to_string(worker));
 }
@@ -71,11 +79,7 @@ TEST(LeavingTest, ItIsToldAgainToAMasterThatStartsAnewAndNothingIsLaunchedThere)
 TEST(LeavingTest, NoMapRunsAgainAndNothingIsMissingWhenADrainedNodeDies) {
   for (const bool foretold : {true, false}) {
     SCOPED_TRACE(foretold ? "foretold" : "decommissioned");
-    SimulatedOptions options;
-    options.workers = 4;
-    options.racks = 1;
-    options.settings = "[speculation]\nenabled = false\n";
-    SimulatedCluster cluster(options);
+    SimulatedCluster cluster(WithoutSpeculation(4));
     cluster.AddFile("/in", 40);
     cluster.Submit("/in", "/out", 12);  // in several waves, so that all outputs are needed until late
     cluster.Advance(40);
@@ -102,11 +106,7 @@ TEST(LeavingTest, NoMapRunsAgainAndNothingIsMissingWhenADrainedNodeDies) {
 TEST(LeavingTest, AMasterThatDiesWhileOutputsMoveCountsOnThoseThatAreServed) {
   for (const double after : {0.05, 0.3, 0.6, 2.0}) {
     SCOPED_TRACE(after);
-    SimulatedOptions options;
-    options.workers = 4;
-    options.racks = 1;
-    options.settings = "[speculation]\nenabled = false\n";
-    SimulatedCluster cluster(options);
+    SimulatedCluster cluster(WithoutSpeculation(4));
     cluster.AddFile("/in", 40);
     cluster.Submit("/in", "/out", 8);
     cluster.Advance(40);
@@ -146,10 +146,7 @@ TEST(LeavingTest, WhatOnlyItHasIsCopiedAndWhenItHasLeftItIsForgotten) {
 }
 
 TEST(LeavingTest, AttemptsThatCannotEndInTimeRunElsewhereBeforeTheNodeIsGone) {
-  SimulatedOptions options;
-  options.workers = 2;
-  options.racks = 1;
-  options.settings = "[speculation]\nenabled = false\n";
+  SimulatedOptions options = WithoutSpeculation(2);
   options.times = {.map_least = 400 * kj::SECONDS, .map_most = 400 * kj::SECONDS};
   SimulatedCluster cluster(options);
   cluster.AddFile("/in", 2);

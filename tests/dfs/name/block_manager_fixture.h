@@ -42,6 +42,14 @@ class BlockManagerTest : public testing::Test {
     for (const DeleteWork& work : Work().remove) EXPECT_TRUE(all.emplace(work.node, work.blocks).second);
     return all;
   }
+  // Has one of the two replicas of block 1 deleted, which nodes 0 and 1 hold, and returns the node that was told so.
+  NodeId OrderSurplusAway() {
+    blocks_.Want({1, kLength}, 1);
+    UpAll({{1}, {1}});
+    const auto deletions = Deletions();
+    EXPECT_THAT(deletions, testing::SizeIs(1));
+    return deletions.empty() ? NodeId{} : deletions.begin()->first;
+  }
   void ExpectIdle() {
     const BlockWork work = Work();
     EXPECT_THAT(work.replicate, testing::IsEmpty());

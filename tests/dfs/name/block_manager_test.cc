@@ -404,11 +404,7 @@ TEST_F(BlockManagerTest, ACopyFromACorruptSourceIsTakenFromAnother) {
 
 // An order to delete that is carried out late must not meet another order for the other replica.
 TEST_F(BlockManagerTest, LateOrdersCannotTakeTheLastCopy) {
-  blocks_.Want({1, kLength}, 1);
-  UpAll({{1}, {1}});
-  const Deleted first = Deletions();
-  ASSERT_THAT(first, SizeIs(1));
-  const NodeId ordered = first.begin()->first;
+  const NodeId ordered = OrderSurplusAway();
   const NodeId other = ordered == 0_n ? 1_n : 0_n;
   blocks_.NodeSpace(other, 1);              // would be the choice by space
   blocks_.Received(ordered, {1, kLength});  // it was read and found sound
@@ -437,16 +433,12 @@ TEST_F(BlockManagerTest, AMendedReplicaWhoseDeletionIsOnItsWayMakesNoOtherSurplu
 }
 
 TEST_F(BlockManagerTest, WhatIsFoundCorruptWhileItsDeletionIsOnItsWayIsNoReplicaAfterTheNextReport) {
-  blocks_.Want({1, kLength}, 1);
-  UpAll({{1}, {1}});
-  const Deleted first = Deletions();
-  ASSERT_THAT(first, SizeIs(1));
-  const NodeId ordered = first.begin()->first;
+  const NodeId ordered = OrderSurplusAway();
   const NodeId other = ordered == 0_n ? 1_n : 0_n;
   blocks_.Corrupt(ordered, 1);
   Report(ordered, {{1, kLength}});  // the order never arrived
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(other));
-  EXPECT_EQ(Deletions(), first);
+  EXPECT_EQ(Deletions(), (Deleted{{ordered, {1}}}));
   Report(ordered, {});
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
 }
