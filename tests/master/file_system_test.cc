@@ -85,6 +85,13 @@ TEST_F(FileSystemTest, CompleteMayNameANodeThatReportsTheBlock) {
   EXPECT_TRUE(Complete({other_}).ok());
 }
 
+TEST_F(FileSystemTest, CompleteDoesNotMakeAReplicaGoodThatItsNodeFoundBad) {
+  files_->blocks().Received(block_.targets[0], {block_.id, 10, 99});
+  files_->blocks().Corrupt(block_.targets[0], block_.id);
+  ASSERT_TRUE(Complete({block_.targets[0], block_.targets[1]}).ok());
+  EXPECT_THAT(files_->Holders(block_.id), ElementsAre(block_.targets[1]));
+}
+
 TEST_F(FileSystemTest, FilesAreCompletedTogetherOrNotAtAll) {
   const dfs::FileId second = *files_->Create("/g", {}, 1, &batch_);
   const dfs::FileId third = *files_->Create("/h", {}, 1, &batch_);

@@ -307,10 +307,9 @@ std::string LinkLog(const Words& words) {
   return Done(symlink(words[1].c_str(), log), "linked");
 }
 
-std::string Wait(const Words& words) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(words[1].c_str()));
-  while (std::chrono::steady_clock::now() < end) usleep(10'000);
-  return "waited";
+// Stays until it is killed.
+std::string Hold(const Words&) {
+  while (true) pause();
 }
 
 const std::map<std::string, std::string (*)(const Words&)> kAttempts = {{"read", Read},
@@ -346,7 +345,7 @@ const std::map<std::string, std::string (*)(const Words&)> kAttempts = {{"read",
                                                                         {"environment", Environment},
                                                                         {"descriptors", Descriptors},
                                                                         {"link-log", LinkLog},
-                                                                        {"wait", Wait}};
+                                                                        {"hold", Hold}};
 
 struct Hostile {
   void Map(std::string_view line, auto& emit) {

@@ -188,7 +188,7 @@ class Hostile(unittest.TestCase):
     def victim(cls):
         """A job of somebody else with a process, a log, a run file and an executable on the worker."""
         c = cls.cluster
-        c.run("fs", "put", "-", "/victim.txt", input=b"wait 600\n")
+        c.run("fs", "put", "-", "/victim.txt", input=b"hold\n")
         cls.waiting = c.start("run", JOB, "/victim.txt", "-o", "/victim", "--name", "victim")
         cls.victim_log = c.path("worker0", "logs")
         logs = c.path("worker0", "logs", "1")
