@@ -60,9 +60,9 @@ class Workers {
   // heartbeat, two seconds at most.
   [[nodiscard]] kj::Promise<void> AwaitVacancy(const WorkerFacts& facts);
   // Registers the worker, and takes others for lost that were at its address. Requires: AwaitVacancy has just resolved.
-  // `epoch` tells this session from earlier ones of the same worker: what those still say is
-  // ignored. While nothing can be written the worker is known for its blocks alone: nothing is settled, and when there
-  // is room its session ends, so that it registers again.
+  // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored. While nothing can
+  // be written the worker is known for its blocks alone: nothing is settled, and when there is room its session ends,
+  // so that it registers again.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                 const Claims& claims, std::optional<Leaving> leaving);
   // Takes in that the worker's machine will be taken away, or with nothing that it stays after all. A node that leaves
