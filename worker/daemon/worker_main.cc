@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
-#include <linux/ioprio.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -185,10 +184,9 @@ kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
 
 // Lets whatever else wants the disk go before the background's thread.
 void YieldTheDisk(rpc::Background& background) {
-  constexpr int kLeast = 7;
-  background.Run(
-      [] { (void)::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, kLeast)); },
-      [] {});
+  // The interface of the kernel (ioprio_set(2)), whose header is not C++.
+  constexpr int kWhoProcess = 1, kBestEffort = 2, kClassShift = 13, kLeast = 7;
+  background.Run([] { (void)::syscall(SYS_ioprio_set, kWhoProcess, 0, (kBestEffort << kClassShift) | kLeast); }, [] {});
 }
 
 ScrubOptions ScrubOptionsOf(const WorkerConfig& config) {
