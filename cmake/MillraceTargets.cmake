@@ -56,17 +56,23 @@ endfunction()
 
 # millrace_schema(TARGET FILES FILE.capnp ... LINKS other_schema ... [RPC]): Cap'n Proto code of root-relative schema
 # files. Include it as "FOLDER/FILE.capnp.h". RPC: the schema holds interfaces, so users link the RPC library.
+# What a call may say of itself depends on the version of Cap'n Proto, so the folder of that version is searched, too.
 function(millrace_schema target)
   cmake_parse_arguments(ARG "RPC" "" "FILES;LINKS" ${ARGN})
   set(out ${PROJECT_BINARY_DIR}/schema/${target})
+  set(marks base/protocol/capnp-1)
+  if(CapnProto_VERSION VERSION_LESS 1)
+    set(marks base/protocol/capnp-0)
+  endif()
   file(MAKE_DIRECTORY ${out})
   set(generated)
   foreach(file ${ARG_FILES})
     add_custom_command(
       OUTPUT ${out}/${file}.c++ ${out}/${file}.h
       COMMAND ${CAPNP_PROGRAM} compile -o ${CAPNPC_CXX_PROGRAM}:${out} --src-prefix=${PROJECT_SOURCE_DIR}
-              -I ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${file}
-      DEPENDS ${PROJECT_SOURCE_DIR}/${file} VERBATIM)
+              -I ${PROJECT_SOURCE_DIR} -I ${PROJECT_SOURCE_DIR}/${marks}
+              ${PROJECT_SOURCE_DIR}/${file}
+      DEPENDS ${PROJECT_SOURCE_DIR}/${file} ${PROJECT_SOURCE_DIR}/${marks}/cancellation.capnp VERBATIM)
     list(APPEND generated ${out}/${file}.c++ ${out}/${file}.h)
   endforeach()
   add_library(${target} STATIC ${generated})

@@ -1,5 +1,6 @@
 @0xe9a4daf9b2c88505;
 # What the master serves: its bootstrap capability, and what can be reached through it.
+using Calls = import "/cancellation.capnp";
 using Cxx = import "/capnp/c++.capnp";
 using T = import "/base/protocol/dfs_types.capnp";
 using N = import "/base/protocol/name.capnp";
@@ -9,7 +10,7 @@ $Cxx.namespace("millrace::master::wire");
 
 interface Master extends(N.NameProvider) {
   jobs @0 () -> (service :JobService);
-  register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings);
+  register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings) $Calls.allowCancellation;
   nodes @2 (after :UInt32) -> (nodes :List(NodeStatus), more :Bool);
   # Returns the nodes after number `after`, by rising number.
   drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool) -> ();
@@ -385,7 +386,7 @@ interface JobService {
   # Returns the counters after the named one, in order of group and name; all if both names are empty.
   attempts @7 (job :UInt32, after :UInt32, limit :UInt32) -> (attempts :List(AttemptStatus), more :Bool);
   # Returns the attempts after the first `after`, in the order of launch.
-  readLog @8 (attempt :Task.Attempt, stream :W.LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
+  readLog @8 (attempt :Task.Attempt, stream :W.LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64) $Calls.allowCancellation;
   history @9 (job :UInt32, after :UInt64, limit :UInt32, offset :UInt64) -> (lines :List(Text), next :UInt64, more :Bool, numbers :List(UInt64), cut :Bool);
   # Returns the journal's lines of the job (schedulers/journal/event_text.h), each with its number; the journal of all jobs is in
   # the order of the numbers. Job 0 has the lines of nodes and schedulers. A line may be longer than a message. Then `cut` says

@@ -2,6 +2,7 @@
 # What the master serves to clients and tasks of the file system. A failure is an exception that carries a Status
 # (base/rpc/status_codec.h). Paths are bytes; the master makes them canonical. A mode
 # (dfs/wire/mode.h) of 0xffff stands for what new files or directories have.
+using Calls = import "/cancellation.capnp";
 using Cxx = import "/capnp/c++.capnp";
 using T = import "/base/protocol/dfs_types.capnp";
 $Cxx.namespace("millrace::dfs::wire");
@@ -39,7 +40,7 @@ interface NameService {
   # line that says whom the master waits for. `readOnly` says why no change is accepted; it is empty if changes are accepted.
   unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
   # Returns them by rising block id; without its path where the caller may not look a file up.
-  verify @13 (path :Data, firstBlock :UInt32, wait :Bool, again :List(ReplicaName)) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool);
+  verify @13 (path :Data, firstBlock :UInt32, wait :Bool, again :List(ReplicaName)) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool) $Calls.allowCancellation;
   # Has every replica of some blocks of a file, from `firstBlock` on, read by its holder. With `wait` the answer comes when they
   # have been read; a replica that takes too long is then `unknown`. `again` names the replicas to read, as far as they still
   # exist; if it is empty, all are read.
@@ -50,7 +51,7 @@ interface NameService {
   # Begins to move replicas until no worker's share of used space is further than `threshold` (more than 0, at most 1) from the
   # mean, or nothing more can be moved. A restart of the master ends it.
   stopBalance @16 () -> ();
-  balanceStatus @17 (waitMillis :UInt32) -> (status :BalanceStatus);
+  balanceStatus @17 (waitMillis :UInt32) -> (status :BalanceStatus) $Calls.allowCancellation;
   # Returns when balancing is not under way, or after `waitMillis` (at most 10 s).
   setMode @18 (path :Data, mode :UInt16) -> ();
   setOwner @19 (path :Data, owner :Text, group :Text) -> ();

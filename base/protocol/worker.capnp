@@ -1,5 +1,6 @@
 @0xc5e2b8d7f9a66303;
 # What a worker serves to the master, through a capability that it hands over when it registers.
+using Calls = import "/cancellation.capnp";
 using Cxx = import "/capnp/c++.capnp";
 using T = import "/base/protocol/dfs_types.capnp";
 using Job = import "/base/protocol/task.capnp";
@@ -27,8 +28,8 @@ interface WorkerControl {
   deleteBlocks @7 (blocks :List(UInt64), unknown :Bool) -> ();
   # `unknown` says that no file has these blocks and nobody removed them, so that they go to the trash
   # (dfs/data/block_store.h).
-  readLog @8 (attempt :Job.Attempt, stream :LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
-  verifyBlock @9 (block :UInt64) -> (state :T.ReplicaState);
+  readLog @8 (attempt :Job.Attempt, stream :LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64) $Calls.allowCancellation;
+  verifyBlock @9 (block :UInt64) -> (state :T.ReplicaState) $Calls.allowCancellation;
   # The worker reads this replica from its disk and reports what it has found by blockCorrupt, blocksDeleted or blocksReceived.
   # The last gives the checksum, from which the master can tell a replica of another block. Returns when that is done.
   ping @10 () -> ();

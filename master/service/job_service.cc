@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ids/ids.h"
+#include "base/rpc/cancellation.h"
 #include "base/rpc/deadline.h"
 #include "base/text.h"
 #include "dfs/wire/path.h"
@@ -175,7 +176,7 @@ class JobServiceImpl final : public wire::JobService::Server {
       request.setStream(params.getStream());
       request.setOffset(params.getOffset());
       request.setLimit(params.getLimit());
-      context.allowCancellation();
+      rpc::AllowCancellation(context);
       return rpc::WithDeadline(control_.timer(), 10 * kj::SECONDS, "read the log of " + name,
                                request.send().then([context](auto&& response) mutable {
                                  context.getResults().setData(response.getData());

@@ -5,6 +5,7 @@
 
 #include "base/protocol/call_rights.h"
 #include "base/release.h"
+#include "base/rpc/cancellation.h"
 #include "base/text.h"
 #include "master/cluster/worker_address.h"
 #include "master/control/control.h"
@@ -64,7 +65,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     Require(CheckReach(facts, control_.nodes()));
     Require(control_.workers().CheckRelease(facts.host, facts.release));
     Require(control_.workers().CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
-    context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not admitted
+    rpc::AllowCancellation(context);  // a worker that has hung up meanwhile, and may be back already, is not admitted
     return control_.workers()
         .DialBack(facts)
         .then([this, facts]() { return control_.workers().AwaitVacancy(facts); })

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/rpc/cancellation.h"
 #include "base/text.h"
 #include "dfs/wire/path.h"
 #include "master/control/control.h"
@@ -273,7 +274,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> verify(VerifyContext context) override {
-    context.allowCancellation();
+    rpc::AllowCancellation(context);
     const auto params = context.getParams();
     const std::string path = Looked("verify", dfs::Wish::kRead, params.getPath());
     const std::uint32_t first = params.getFirstBlock();
@@ -315,7 +316,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> balanceStatus(BalanceStatusContext context) override {
-    context.allowCancellation();
+    rpc::AllowCancellation(context);
     constexpr std::uint32_t kLongestWait = 10'000;
     const std::uint32_t wait = std::min(context.getParams().getWaitMillis(), kLongestWait);
     kj::Promise<void> ready = kj::READY_NOW;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/rpc/cancellation.h"
 #include "base/rpc/status_codec.h"
 
 namespace millrace::worker {
@@ -98,13 +99,13 @@ kj::Promise<void> ControlServer::deleteBlocks(DeleteBlocksContext context) {
 }
 
 kj::Promise<void> ControlServer::verifyBlock(VerifyBlockContext context) {
-  context.allowCancellation();
+  rpc::AllowCancellation(context);
   auto checked = agent().VerifyBlock(context.getParams().getBlock());
   return checked.then([context](dfs::wire::ReplicaState state) mutable { context.getResults().setState(state); });
 }
 
 kj::Promise<void> ControlServer::readLog(ReadLogContext context) {
-  context.allowCancellation();
+  rpc::AllowCancellation(context);
   const auto params = context.getParams();
   auto read = agent().ReadLog(FromWire(params.getAttempt()), params.getStream() == wire::LogStream::STDERR,
                               params.getOffset(), params.getLimit());
