@@ -119,18 +119,17 @@ int Replay(const Invocation& invocation, const SimWords& words, const std::strin
   return kDone;
 }
 
-// Returns what to tell of a run that got stuck: which jobs, and why.
-Status StuckStatus(const sim::SimResult& result) {
+// Returns what to tell of these jobs of a run: `what` of how many, and why.
+Status StatusOf(const sim::SimResult& result, const std::vector<sim::StuckJob>& jobs, const std::string& before,
+                const std::string& what) {
   constexpr std::size_t kTold = 3;
-  std::string text = result.scheduler + " is stuck: nothing runs, and nothing will come that lets a task run; " +
-                     std::to_string(result.stuck.size()) + " of " + std::to_string(result.jobs.size()) +
-                     " jobs have not ended";
-  for (std::size_t i = 0; i < std::min(result.stuck.size(), kTold); ++i) {
-    const sim::StuckJob& stuck = result.stuck[i];
-    text += (i == 0 ? ": " : "; ") + std::string("job") + std::to_string(stuck.job) + " (" +
-            Quote(result.jobs[stuck.job].name) + "): " + stuck.why;
+  std::string text = result.scheduler + before + std::to_string(jobs.size()) + " of " +
+                     std::to_string(result.jobs.size()) + " jobs " + what;
+  for (std::size_t i = 0; i < std::min(jobs.size(), kTold); ++i) {
+    text += (i == 0 ? ": " : "; ") + std::string("job") + std::to_string(jobs[i].job) + " (" +
+            Quote(result.jobs[jobs[i].job].name) + "): " + jobs[i].why;
   }
-  if (result.stuck.size() > kTold) text += "; and so on";
+  if (jobs.size() > kTold) text += "; and so on";
   return Invalid(text);
 }
 
@@ -160,7 +159,13 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   SayWarnings(invocation.console, words, *plan, *results);
   int status = kDone;
   for (const sim::SimResult& result : *results) {
-    if (!result.stuck.empty()) status = invocation.Fail(kVerb, StuckStatus(result));
+    if (!result.given_up.empty())
+      status = invocation.Fail(kVerb, StatusOf(result, result.given_up, ": ", "failed for lack of room"));
+    if (result.stuck.empty()) continue;
+    const Status stuck =
+        StatusOf(result, result.stuck, " is stuck: nothing runs, and nothing will come that lets a task run; ",
+                 "have not ended");
+    status = invocation.Fail(kVerb, stuck);
   }
   return status;
 }

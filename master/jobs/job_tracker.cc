@@ -506,6 +506,9 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
       CarryPreempt(*preempt, step);
     } else if (const auto* evict = std::get_if<sched::Evict>(&effect)) {
       CarryEvict(evict->job, step);
+    } else if (const auto* gives_up = std::get_if<sched::GiveUp>(&effect)) {
+      journal_.Record(sched::JobGivenUp{gives_up->job, gives_up->reason}, gives_up->job, step);
+      log_->warn("{} fails: {}", ToText(gives_up->job), gives_up->reason);
     } else if (const auto* blame = std::get_if<sched::Blame>(&effect)) {
       CarryBlame(*blame, step);
     } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {

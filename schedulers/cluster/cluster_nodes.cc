@@ -26,10 +26,8 @@ void ClusterState::RefreshOpen(NodeState& node) {
 }
 
 void ClusterState::RefreshFree(const NodeState& node) {
-  const bool any = node.used.maps + node.used.reduces < node.limits.total;
   for (const TaskKind kind : kTaskKinds) {
-    const bool room = any && node.Used(kind) < node.limits.Of(kind);
-    if (room && open_[kind].Contains(node.id.value)) {
+    if (node.FreeSlots(kind) > 0 && open_[kind].Contains(node.id.value)) {
       free_[kind].Insert(node.id.value);
     } else {
       free_[kind].Erase(node.id.value);
@@ -40,6 +38,17 @@ void ClusterState::RefreshFree(const NodeState& node) {
   } else {
     free_with_permits_.Erase(node.id.value);
   }
+}
+
+bool ClusterState::AnyCrowded(TaskKind kind) const {
+  const OrderedBits& open = open_[kind];
+  return std::any_of(open.begin(), open.end(), [&](std::uint32_t node) { return nodes_[node].IsCrowded(kind); });
+}
+
+std::uint32_t ClusterState::SlotsInUse(TaskKind kind) const {
+  std::uint32_t in_use = 0;
+  for (const std::uint32_t node : open_[kind]) in_use += std::min(nodes_[node].Used(kind), nodes_[node].limits.Of(kind));
+  return in_use;
 }
 
 void ClusterState::JoinNode(const NodeJoined& node) {

@@ -115,15 +115,14 @@ PendingMaps::Skip ClusterState::Avoided(const JobState& job, NodeId node) const 
 std::optional<MapChoice> ClusterState::UnlocatedPendingMap(JobId id, NodeId node) const {
   const JobState* job = FindJob(id);
   SCHED_CHECK(job != nullptr && job->alive(), ToText(id));
-  const auto choice = FirstUnlocatedMap(*job, node);
-  return choice && !LacksSpace(*job, choice->map, node) ? choice : std::nullopt;
+  return ThatFits(FirstUnlocatedMap(*job, node), *job, node, Locality::kOff, job->pending_maps.unlocated());
 }
 
 bool ClusterState::UnlocatedMapLacksSpace(JobId id, NodeId node) const {
   const JobState* job = FindJob(id);
   SCHED_CHECK(job != nullptr && job->alive(), ToText(id));
-  const auto choice = FirstUnlocatedMap(*job, node);
-  return choice && LacksSpace(*job, choice->map, node);
+  const auto first = FirstUnlocatedMap(*job, node);
+  return first && !ThatFits(first, *job, node, Locality::kOff, job->pending_maps.unlocated());
 }
 
 std::optional<MapChoice> ClusterState::FirstUnlocatedMap(const JobState& job, NodeId node) const {
@@ -136,8 +135,7 @@ std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Lo
   SCHED_CHECK(state != nullptr, ToText(job));
   state->Prefetch();
   SCHED_CHECK(state->alive(), ToText(job));
-  auto choice = ClosestPendingMap(*state, node, worst);
-  if (choice && LacksSpace(*state, choice->map, node)) choice.reset();
+  const auto choice = ThatFits(ClosestPendingMap(*state, node, worst), *state, node, worst, state->pending_maps.all());
   if (choice) {  // the launch of the map reads these next, and they are a few among millions
     __builtin_prefetch(&state->maps[choice->map]);
     if (local_jobs_) state->pending_maps.Prefetch(choice->map);
@@ -152,7 +150,21 @@ bool ClusterState::BestMapLacksSpace(JobId id, NodeId node, Locality worst) cons
   const JobState* job = FindJob(id);
   SCHED_CHECK(job != nullptr && job->alive(), ToText(id));
   const auto closest = ClosestPendingMap(*job, node, worst);
-  return closest && LacksSpace(*job, closest->map, node);
+  return closest && !ThatFits(closest, *job, node, worst, job->pending_maps.all());
+}
+
+std::optional<MapChoice> ClusterState::ThatFits(const std::optional<MapChoice>& choice, const JobState& job,
+                                                NodeId node, Locality worst, const OrderedBits& maps) const {
+  if (!choice || !LacksSpace(job, choice->map, node)) return choice;
+  std::optional<MapChoice> closest;
+  if (running_[TaskKind::kMap] > 0) return closest;
+  for (const std::uint32_t map : maps) {
+    const Locality locality = topology_.Distance(node, job.spec.maps[map].replicas);
+    if (locality > worst || (closest && locality >= closest->locality)) continue;
+    if (LacksSpace(job, map, node) || Avoids(job, TaskKind::kMap, map, node)) continue;
+    closest = MapChoice{map, locality};
+  }
+  return closest;
 }
 
 bool ClusterState::AnyMapLacksSpace() const {
@@ -194,6 +206,7 @@ AttemptId ClusterState::NextToCompute(JobId job) const {
 void ClusterState::Hold(JobId job) {
   JobState& state = MutableJob(job);
   if (std::exchange(state.held, true)) return;
+  ++state.evictions;
   held_.push_back(job);
   RefreshRunnable(state);
   NoteChanged(state);

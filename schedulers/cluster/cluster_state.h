@@ -32,7 +32,8 @@
 
 namespace millrace::sched {
 
-// How many tasks a node may run at once: of each kind, and together.
+// How many tasks a node may run at once: of each kind, and together. A node may run more than that, since what runs goes
+// on when another policy, other settings or another split lower its limits.
 struct NodeLimits {
   std::uint32_t maps = 0;
   std::uint32_t reduces = 0;
@@ -75,6 +76,21 @@ struct NodeState {
 
   [[nodiscard]] bool TakesTasks() const { return alive && !drained && !avoided; }
   [[nodiscard]] std::uint32_t Used(TaskKind kind) const { return kind == TaskKind::kMap ? used.maps : used.reduces; }
+  // Returns how many of the running tasks count towards the limit of both kinds together: all but the reduces beyond
+  // their own limit that do not compute. Those may wait for maps, so they keep no slot from these.
+  [[nodiscard]] std::uint32_t UsedTogether() const {
+    return used.maps + std::max(computing, std::min(used.reduces, limits.reduces));
+  }
+  // Returns how many more tasks of the kind the limits leave room for.
+  [[nodiscard]] std::uint32_t FreeSlots(TaskKind kind) const {
+    return std::min(limits.Of(kind) - std::min(limits.Of(kind), Used(kind)),
+                    limits.total - std::min(limits.total, UsedTogether()));
+  }
+  // Returns true if tasks beyond the limit of the other kind take the room of a slot of this kind that is not in use.
+  [[nodiscard]] bool IsCrowded(TaskKind kind) const {
+    return FreeSlots(kind) == 0 && Used(kind) < limits.Of(kind) &&
+           std::min(used.maps, limits.maps) + std::min(used.reduces, limits.reduces) < limits.total;
+  }
   // Returns how many running reduces of this job copy here, or wait for a permit.
   [[nodiscard]] std::uint32_t Copying(JobId job) const;
   // Returns how many reduces may compute at once: those that the policy lets compute, and never fewer than there are
@@ -100,6 +116,10 @@ class ClusterState {
   // Returns the ids of the nodes that take another task of this kind (NodeState::TakesTasks is true and a slot is
   // free), in rising order.
   [[nodiscard]] const OrderedBits& FreeNodes(TaskKind kind) const { return free_[kind]; }
+  // Returns true if a node that takes tasks IsCrowded. O(nodes).
+  [[nodiscard]] bool AnyCrowded(TaskKind kind) const;
+  // Returns how many of the slots of Capacity(kind) are in use. O(nodes).
+  [[nodiscard]] std::uint32_t SlotsInUse(TaskKind kind) const;
   // Returns those of the nodes that take another reduce where fewer reduces run than may compute.
   [[nodiscard]] const OrderedBits& FreeNodesWithPermits() const { return free_with_permits_; }
   // Returns the live jobs, by priority, then submit order.
@@ -141,7 +161,8 @@ class ClusterState {
   [[nodiscard]] const Bandwidths& bandwidths() const { return bandwidths_; }
   // Returns the pending map of the job that is closest to the node, the one with the lowest index among equals; nothing
   // if no map that the node may run is as close as `worst`, or if the expected output of the closest one does not fit
-  // there. Requires: the job and the node are alive.
+  // there. When no map runs anywhere, which might make room by ending, it is the closest of those that fit, in O(pending
+  // maps). Requires: the job and the node are alive.
   [[nodiscard]] std::optional<MapChoice> BestPendingMap(JobId job, NodeId node, Locality worst = Locality::kOff) const;
   // Returns the first pending map of the job whose input lies on no node (PendingMaps::unlocated) in the same way.
   [[nodiscard]] std::optional<MapChoice> UnlocatedPendingMap(JobId job, NodeId node) const;
@@ -195,11 +216,12 @@ class ClusterState {
   void SetSpace(NodeId node, std::uint64_t free_bytes);
   // Reduces the node's free bytes by `bytes`, until the node reports anew what it has (SetSpace).
   void TakeSpace(NodeId node, std::uint64_t bytes);
-  // Makes the job not runnable until ReleaseHeld.
+  // Makes the job not runnable until ReleaseHeld, and counts that.
   void Hold(JobId job);
   void ReleaseHeld();
   // Returns true if there are live jobs and all of them are held.
   [[nodiscard]] bool AllHeld() const;
+  [[nodiscard]] bool AnyHeld() const { return !held_.empty(); }
   void NoteBandwidth(NodeId from, NodeId to, double bytes_per_second);
 
   // Returns true if the id was given to a job before, a forgotten one included.
@@ -273,6 +295,9 @@ class ClusterState {
   [[nodiscard]] std::optional<MapChoice> ClosestPendingMap(const JobState& job, NodeId node, Locality worst) const;
   // Returns the first map whose input lies on no node that this one may run, whether it fits there or not.
   [[nodiscard]] std::optional<MapChoice> FirstUnlocatedMap(const JobState& job, NodeId node) const;
+  // Returns `choice` if it fits on the node; else, when no map runs, the closest of `maps` that does; else nothing.
+  [[nodiscard]] std::optional<MapChoice> ThatFits(const std::optional<MapChoice>& choice, const JobState& job,
+                                                  NodeId node, Locality worst, const OrderedBits& maps) const;
   // Returns what tells the maps of the job that are not to run on the node; nothing if each may.
   [[nodiscard]] PendingMaps::Skip Avoided(const JobState& job, NodeId node) const;
   NodeState& Node(NodeId node);

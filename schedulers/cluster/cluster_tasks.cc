@@ -136,6 +136,7 @@ void ClusterState::SetComputing(NodeState& node, std::uint32_t computing) {
   const bool had_free_permit = node.HasFreePermit();
   node.computing = computing;
   RefreshMayCompute(node, had_free_permit);
+  if (node.used.reduces > node.limits.reduces) RefreshFree(node);
 }
 
 void ClusterState::RefreshMayCompute(NodeState& node, bool had_free_permit) {

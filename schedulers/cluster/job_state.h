@@ -129,6 +129,7 @@ struct alignas(64) JobState {
   PerSlot<std::uint32_t> running_attempts;  // the slots and the compute permits that the job holds
   std::uint32_t may_compute = 0;            // of copied_reduces: those on a node with a free permit
   std::uint32_t live_bad_nodes = 0;
+  std::uint32_t evictions = 0;              // how often it gave way for lack of room for map outputs
   std::uint32_t node_failures_counted = 0;  // at 0 the sets of failures below are empty
   std::uint32_t refusal_changes = 0;        // how often a node was added to bad_nodes, or left it
   std::uint64_t map_input_bytes = 0;        // of succeeded map attempts that said so

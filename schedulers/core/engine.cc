@@ -27,34 +27,41 @@ bool Engine::Apply(Micros now, const Event& event, Effects* effects) {
 void Engine::Decide(Micros now, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
   impl_->PassTime();
+  do {
+    impl_->DecideRound(*effects);
+  } while (impl_->EndStandstill(*effects));
+}
+
+void Engine::Impl::DecideRound(Effects& effects) {
   // After a recovery nobody knows the job whose end a held one waits for, if that job had ended by then.
-  if (impl_->state.AllHeld()) impl_->state.ReleaseHeld();
-  impl_->TellPolicy();
-  if (impl_->policy->BeginRound(impl_->state, impl_->now) == Policy::Limits::kChanged) {
-    impl_->RefreshLimits();
-    impl_->TellPolicy();
+  if (state.AllHeld()) state.ReleaseHeld();
+  TellPolicy();
+  if (policy->BeginRound(state, now) == Policy::Limits::kChanged) {
+    RefreshLimits();
+    TellPolicy();
   }
-  for (const Victim& victim : impl_->policy->Preempt(impl_->state, impl_->now)) impl_->Preempt(victim, *effects);
-  while (true) {
-    impl_->TellPolicy();
-    if (!impl_->state.RunnableJobs(kComputePermit).empty()) {
-      if (const auto next = impl_->policy->NextToCompute(impl_->state, impl_->now)) {
-        impl_->GrantCompute(*next, *effects);
-        continue;
-      }
-    }
-    const auto decision = impl_->policy->Next(impl_->state, impl_->now);
-    if (!decision) {
-      if (impl_->EvictIfStuck(*effects)) continue;
-      break;
-    }
-    impl_->CheckDecision(*decision);
-    const TaskId& task = decision->task;
-    const AttemptId attempt{task, impl_->FindTask(task)->launched};
-    const Locality locality = impl_->state.StartAttempt(attempt, decision->node, impl_->now, decision->locality);
-    const bool asks = task.reduce() && impl_->policy->MayHoldBack(impl_->state, task.job);
-    effects->push_back(Launch{attempt, decision->node, locality, asks});
+  for (const Victim& victim : policy->Preempt(state, now)) Preempt(victim, effects);
+  while (DecideNext(effects) || EvictIfStuck(effects)) {
   }
+}
+
+bool Engine::Impl::DecideNext(Effects& effects) {
+  TellPolicy();
+  if (!state.RunnableJobs(kComputePermit).empty()) {
+    if (const auto next = policy->NextToCompute(state, now)) {
+      GrantCompute(*next, effects);
+      return true;
+    }
+  }
+  const auto decision = policy->Next(state, now);
+  if (!decision) return false;
+  CheckDecision(*decision);
+  const TaskId& task = decision->task;
+  const AttemptId attempt{task, FindTask(task)->launched};
+  const Locality locality = state.StartAttempt(attempt, decision->node, now, decision->locality);
+  const bool asks = task.reduce() && policy->MayHoldBack(state, task.job);
+  effects.push_back(Launch{attempt, decision->node, locality, asks});
+  return true;
 }
 
 void Engine::Impl::CheckDecision(const Decision& decision) const {
@@ -78,9 +85,11 @@ void Engine::Impl::CheckDecision(const Decision& decision) const {
 }
 
 std::optional<Micros> Engine::NextWake() const {
-  const std::optional<Micros> wake = impl_->policy->NextWake(impl_->state);
-  const std::optional<Micros> end = impl_->state.NextEnd();
-  return wake && end ? std::min(wake, end) : std::max(wake, end);
+  std::optional<Micros> wake = impl_->policy->NextWake(impl_->state);
+  for (const std::optional<Micros> other : {impl_->state.NextEnd(), impl_->StandstillEnd()}) {
+    if (other) wake = std::min(wake.value_or(*other), *other);
+  }
+  return wake;
 }
 
 bool Engine::MayCommit(const AttemptId& attempt) const {

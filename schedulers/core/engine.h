@@ -28,9 +28,12 @@
 //   since.
 // - A map may leave out at most JobSpec::skip_bad_records records (bad_records.h).
 // - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
-//   fit (NodeSpace). When for this reason no map runs, no reduce computes and no reduce has all its input, while at
-//   least two jobs hold slots or map outputs, one of these jobs is evicted (Policy::gives_way says which). It is held
-//   until another job ends, or until no other job lives.
+//   fit (NodeSpace). Nothing goes on when for this reason no map runs, no reduce computes and no reduce has all its
+//   input. If then at least two jobs with maps left hold slots or map outputs, one of these is evicted
+//   (Policy::gives_way says which). If it is one, and another job could use what it holds, it is evicted, too, but no
+//   more than three times. An evicted job is held until another job ends, or until no other job lives.
+// - If nobody is evicted, and nothing has gone on for Policy::gives_up_after, a job fails of which an output fits on no
+//   node that takes maps; if there is none, what is held goes on. A recovery begins that time anew.
 // - A node that joins is not drained, whatever its last incarnation was.
 //
 // The engine is pure: it has no I/O, no threads, no clock but the `now` argument (a time before that of the last call
@@ -91,12 +94,13 @@ class Engine {
 
   // Fills free slots until the policy has no more to give. Launches are applied; the driver journals each Launch
   // as an AttemptLaunched event, each Compute as a ComputeGranted, each Preempt as an AttemptPreempted, each Evict as a
-  // JobEvicted (and must not Apply them; the Kill and MapOutputGone after an Evict are its consequences). Call it after
+  // JobEvicted, each GiveUp as a JobGivenUp (and must not Apply them; the Kill and MapOutputGone after an Evict, and the
+  // Kill and JobEnded after a GiveUp, are its consequences). Call it after
   // a batch of events; a call without change is cheap.
   void Decide(Micros now, Effects* effects);
 
   // Returns the time at which Decide should be called although nothing has happened (a locality wait runs out, a task
-  // has paused long enough, a node has been refused long enough), if any.
+  // has paused long enough, a node has been refused long enough, nothing has gone on for too long), if any.
   [[nodiscard]] std::optional<Micros> NextWake() const;
 
   // Returns true if `attempt` runs and no other attempt of its task has succeeded: its output may be committed now. The

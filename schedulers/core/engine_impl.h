@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct Engine::Impl {
   std::unique_ptr<Policy> policy;
   ClusterState state;
   Micros now = 0;
+  // Since when nothing goes on for lack of room, or for want of a job that was evicted; an eviction begins it anew.
+  std::optional<Micros> still_since;
   // By task: the nodes that died with an attempt of it. Only unfinished tasks of live jobs are listed.
   std::map<TaskId, std::vector<NodeId>> deaths;
 
@@ -27,6 +30,10 @@ struct Engine::Impl {
   // Ends all waits whose time has come: the pauses of tasks, and the time for which nodes are refused or avoided.
   void PassTime();
   void RefreshLimits();
+  // Lets the policy fill free slots once.
+  void DecideRound(Effects& effects);
+  // Returns true if the policy had something to give.
+  bool DecideNext(Effects& effects);
 
   // engine_nodes.cc
   bool On(const NodeJoined& event, Effects& effects);
@@ -46,9 +53,14 @@ struct Engine::Impl {
 
   // engine_space.cc
   bool On(const JobEvicted& event, Effects& effects);
+  bool On(const JobGivenUp& event, Effects& effects);
   // Returns true if a job was evicted, so that others may be placed.
   bool EvictIfStuck(Effects& effects);
   void Evict(JobId job, Effects& effects);
+  // Ends what keeps everything still, if it has lasted for too long. Returns true if there is something to decide anew.
+  bool EndStandstill(Effects& effects);
+  // Returns when it has lasted for too long; nothing while something goes on.
+  [[nodiscard]] std::optional<Micros> StandstillEnd() const;
   void LoseNode(const NodeState& node, bool died, Effects& effects);
 
   // engine_jobs.cc

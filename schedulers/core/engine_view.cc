@@ -97,12 +97,10 @@ PolicyView Engine::View(Micros now) const {
     AddPermits(state, job, &waits);
   }
   for (const TaskKind kind : kTaskKinds) {
+    const WaitView none = NoFreeSlot(state, kind, JobId{});
+    const WaitCause cause = state.FreeNodes(kind).empty() ? none.cause : WaitCause::kUndecided;
     for (const QueueKey& key : state.RunnableJobs(kind)) {
-      const bool free = !state.FreeNodes(kind).empty();
-      const WaitCause cause = state.Capacity(kind) == 0 ? WaitCause::kNoSlots
-                              : free                    ? WaitCause::kUndecided
-                                                        : WaitCause::kSlotsBusy;
-      if (WaitView* wait = waits.Add(key.job, kind, cause)) wait->of = state.Capacity(kind);
+      if (WaitView* wait = waits.Add(key.job, kind, cause)) wait->used = none.used, wait->of = state.Capacity(kind);
     }
   }
   for (const auto& [until, task] : state.Paused()) {

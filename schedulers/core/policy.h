@@ -14,7 +14,8 @@
 //   Tasks of theirs may run already.
 // - A round, which is one Engine::Decide(), is BeginRound, then Preempt, then NextToCompute and Next until both return
 //   nothing. The policy is told of every change that these make, a launch included, before it is asked again. When the
-//   engine evicts a job at the end of a round (see WaitsForSpace) it goes on with these, in the same round.
+//   engine evicts a job at the end of a round (see WaitsForSpace) it goes on with these, in the same round. When it
+//   gives a job up there, or lets evicted ones go on, another round follows at once.
 // - The const calls may come at any time.
 //
 // A policy is called when something has happened or when the time of NextWake has come. It must decide by these calls
@@ -100,7 +101,8 @@ class Policy {
   // say), so that they have to ask for one even where there are enough for all.
   [[nodiscard]] virtual bool MayHoldBack(const ClusterState&, JobId) const { return false; }
   // Returns true if some map would be launched now if only its expected output fitted where the policy would place it.
-  // The engine asks when Next has given nothing and no task runs that could make room by ending, and then evicts a job.
+  // The engine asks when Next has given nothing and no task runs that could make room by ending, and then evicts a job,
+  // or in the end gives one up.
   // The default never has a job evicted, so jobs that hold all the room may wait for each other for ever. A policy that
   // finds maps for slots itself returns ClusterState::AnyMapLacksSpace(); one that keeps some jobs from some slots
   // leaves these out, or else a job is evicted that could have gone on. Greedy does it for all orders.
@@ -109,6 +111,9 @@ class Policy {
   // Which job the engine then evicts. It is a setting, and no policy looks at it, but it comes with the policy's own.
   [[nodiscard]] GivesWay gives_way() const { return gives_way_; }
   void set_gives_way(GivesWay gives_way) { gives_way_ = gives_way; }
+  // How long nothing may go on before a job fails whose next map output fits nowhere. Likewise a setting.
+  [[nodiscard]] Micros gives_up_after() const { return gives_up_after_; }
+  void set_gives_up_after(Micros time) { gives_up_after_ = time; }
 
   // Returns true if some runnable job would be given a slot of the kind now, if only one that suits it were free. When
   // Next has given nothing and this is false, free slots may go to second attempts (offering/speculation.h). The
@@ -129,6 +134,7 @@ class Policy {
 
  private:
   GivesWay gives_way_ = GivesWay::kSubmittedLast;
+  Micros gives_up_after_ = 300 * kSecond;
 };
 
 }  // namespace millrace::sched

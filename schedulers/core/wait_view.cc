@@ -106,6 +106,13 @@ WaitView WaitView::Behind(const WaitView& ahead) && {
   return std::move(*this);
 }
 
+WaitView NoFreeSlot(const ClusterState& state, TaskKind kind, JobId job) {
+  const std::uint32_t slots = state.Capacity(kind);
+  if (slots == 0) return {job, kind, WaitCause::kNoSlots};
+  if (!state.AnyCrowded(kind)) return {job, kind, WaitCause::kSlotsBusy, 0, slots};
+  return {job, kind, WaitCause::kCrowded, state.SlotsInUse(kind), slots};
+}
+
 std::string SlotsInWords(double slots) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", slots);
@@ -129,6 +136,8 @@ std::string_view ToText(WaitCause cause) {
       return "no-slots";
     case WaitCause::kSlotsBusy:
       return "slots-busy";
+    case WaitCause::kCrowded:
+      return "crowded";
     case WaitCause::kOffNodes:
       return "off-nodes";
     case WaitCause::kNoRoom:
@@ -170,6 +179,10 @@ std::string InWords(const WaitView& wait, const ClusterState& state, Micros now,
       return "no node that takes tasks has a " + slot;
     case WaitCause::kSlotsBusy:
       return BusyInWords(wait, state, now, group_noun);
+    case WaitCause::kCrowded:
+      return std::to_string(wait.used) + " of " + Counted(wait.of, slot, slot + 's') +
+             (wait.used == 1 ? " is" : " are") +
+             " in use; the others come free when tasks end that run beyond a limit that was lowered";
     case WaitCause::kOffNodes:
       return "its attempts failed on the " + free_nodes + ", and others may take the task";
     case WaitCause::kNoRoom:

@@ -26,6 +26,7 @@ enum class WaitCause : std::uint8_t {
   kUndecided,    // nothing: a slot is free, and the next round gives it to the job
   kNoSlots,      // no node that takes tasks has such a slot
   kSlotsBusy,    // each such slot is in use; `others` come first. Of permits: the `others` hold those of its nodes
+  kCrowded,      // `used` of `of` are in use; tasks beyond a limit that was lowered take the room of the others
   kOffNodes,     // it failed on each of the `of` nodes with a free slot
   kNoRoom,       // the expected output of its next map fits on none of the `of` nodes with a free slot
   kFarFromData,  // `+delay`: the free slots are farther from its data than `only`, until `until`
@@ -74,6 +75,9 @@ struct WaitView {
   // Returns the wait with the jobs that `ahead` has gathered, if it is for a busy slot.
   [[nodiscard]] WaitView Behind(const WaitView& ahead) &&;
 };
+
+// Returns why a task of the kind cannot be placed though its job may run. Requires: no slot of the kind is free. O(nodes).
+[[nodiscard]] WaitView NoFreeSlot(const ClusterState& state, TaskKind kind, JobId job);
 
 // Returns the name of a cause for programs: "slots-busy", "far-from-data".
 [[nodiscard]] std::string_view ToText(WaitCause cause);

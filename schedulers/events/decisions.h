@@ -16,13 +16,15 @@ namespace millrace::sched {
   if (const auto* compute = std::get_if<Compute>(&effect)) return ComputeGranted{compute->attempt};
   if (const auto* preempt = std::get_if<Preempt>(&effect)) return AttemptPreempted{preempt->attempt, preempt->reason};
   if (const auto* evict = std::get_if<Evict>(&effect)) return JobEvicted{evict->job};
+  if (const auto* gives_up = std::get_if<GiveUp>(&effect)) return JobGivenUp{gives_up->job, gives_up->reason};
   return std::nullopt;
 }
 
 // Returns true if DecisionOf makes such events.
 [[nodiscard]] inline bool IsDecision(const Event& event) {
   return std::holds_alternative<AttemptLaunched>(event) || std::holds_alternative<ComputeGranted>(event) ||
-         std::holds_alternative<AttemptPreempted>(event) || std::holds_alternative<JobEvicted>(event);
+         std::holds_alternative<AttemptPreempted>(event) || std::holds_alternative<JobEvicted>(event) ||
+         std::holds_alternative<JobGivenUp>(event);
 }
 
 }  // namespace millrace::sched

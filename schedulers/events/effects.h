@@ -41,6 +41,12 @@ struct Preempt {
 struct Evict {
   JobId job;
 };
+// An output of the job's maps has fitted nowhere for so long that the job has failed: its Kills and its JobEnded follow.
+// The driver journals a JobGivenUp.
+struct GiveUp {
+  JobId job;
+  std::string reason;
+};
 // The job has come to refuse the node until `until`; if that time has passed, it takes the refusal back. The driver
 // journals a NodeBlamed (and does not Apply it).
 struct Blame {
@@ -75,7 +81,7 @@ struct JobEnded {
 };
 
 using Effect =
-    std::variant<Launch, Compute, Kill, Preempt, Evict, Blame, MapOutputReady, MapOutputGone, MapLeftOut, JobEnded>;
+    std::variant<Launch, Compute, Kill, Preempt, Evict, GiveUp, Blame, MapOutputReady, MapOutputGone, MapLeftOut, JobEnded>;
 using Effects = std::vector<Effect>;
 
 }  // namespace millrace::sched

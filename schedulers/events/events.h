@@ -191,6 +191,13 @@ struct JobEvicted {
   JobId job;
   bool operator==(const JobEvicted&) const = default;
 };
+// The engine ended the job itself in Decide(), since an output of its maps fits nowhere; it has failed. This is in the
+// journal for recovery.
+struct JobGivenUp {
+  JobId job;
+  std::string reason;
+  bool operator==(const JobGivenUp&) const = default;
+};
 // The job refuses the node until `until`, since too many of its attempts failed there (EngineOptions::refusal). The
 // engine found this itself (Blame, in effects.h); it is in the journal, and not among the job's own events, because it
 // counts for other jobs also when this one has ended. If `until` has passed, the job takes the refusal back.
@@ -241,6 +248,6 @@ struct OutputMoved {
 using Event = std::variant<NodeJoined, NodeLost, NodeDrained, JobSubmitted, JobKilled, JobPrioritySet, AttemptLaunched,
                            AttemptSucceeded, AttemptFailed, AttemptLost, FetchFailed, ReplicasMoved, AttemptPreempted,
                            AttemptProgressed, ReduceComputing, BandwidthMeasured, SchedulerSet, NodeSpace, JobEvicted,
-                           NodeBlamed, ReduceCopied, ComputeGranted, OutputMoved>;
+                           NodeBlamed, ReduceCopied, ComputeGranted, OutputMoved, JobGivenUp>;
 
 }  // namespace millrace::sched

@@ -42,10 +42,9 @@ void Fields(V& v, E& e) {
   v.UnlessDefault("profile_reduce_time", e.spec.profile.reduce_time),
       v.UnlessDefault("profile_ratio", e.spec.profile.output_ratio);
 }
-template <class V, Is<JobKilled> E>
-void Fields(V& v, E& e) {
-  v.Required("job", e.job), v.Optional("reason", e.reason);
-}
+template <class V, class E>
+requires Is<E, JobKilled> || Is<E, JobGivenUp>
+void Fields(V& v, E& e) { v.Required("job", e.job), v.Optional("reason", e.reason); }
 template <class V, Is<JobPrioritySet> E>
 void Fields(V& v, E& e) {
   v.Required("job", e.job), v.Optional("priority", e.priority);
@@ -115,7 +114,7 @@ constexpr std::string_view kNames[] = {
     "NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",      "JobKilled",    "JobPrioritySet",
     "AttemptLaunched",  "AttemptSucceeded",  "AttemptFailed",   "AttemptLost",       "FetchFailed",  "ReplicasMoved",
     "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured", "SchedulerSet", "NodeSpace",
-    "JobEvicted",       "NodeBlamed",        "ReduceCopied",    "ComputeGranted",    "OutputMoved"};
+    "JobEvicted",       "NodeBlamed",        "ReduceCopied",    "ComputeGranted",    "OutputMoved",  "JobGivenUp"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 template <std::size_t I = 0>

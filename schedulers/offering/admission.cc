@@ -66,8 +66,7 @@ bool Admission::LacksSpaceIfIdle(const ClusterState& state, JobId job, NodeId no
 
 WaitView Admission::WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const {
   const OrderedBits& free = state.FreeNodes(kind);
-  const std::uint32_t slots = state.Capacity(kind);
-  WaitView wait(job, kind, slots == 0 ? WaitCause::kNoSlots : WaitCause::kSlotsBusy, 0, slots);
+  WaitView wait = free.empty() ? NoFreeSlot(state, kind, job) : WaitView(job, kind, WaitCause::kUndecided);
   if (kind == TaskKind::kMap && locality_) {
     locality_->Advance(state, now);
     const Locality worst = locality_->Worst(state, job, now);

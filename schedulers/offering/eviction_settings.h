@@ -12,10 +12,12 @@ class KeyList;
 
 struct EvictionSettings {
   GivesWay gives_way = GivesWay::kSubmittedLast;
+  Micros gives_up_after = 300 * kSecond;
 
   static constexpr std::string_view kSection = "eviction";
   static constexpr std::string_view kOneLine =
-      "With every scheduler: when no job can go on for lack of room for map outputs, one of them gives way.";
+      "With every scheduler: when no job can go on for lack of room for map outputs, one of them gives way; one whose outputs "
+      "fit nowhere fails.";
 };
 
 void Declare(KeyList& keys, EvictionSettings& settings);

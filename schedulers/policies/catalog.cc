@@ -254,6 +254,7 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
   const auto& speculation = settings.Of<SpeculationSettings>();
   if (speculation.on()) policy = std::make_unique<Speculating>(std::move(policy), speculation);
   policy->set_gives_way(settings.Of<EvictionSettings>().gives_way);
+  policy->set_gives_up_after(settings.Of<EvictionSettings>().gives_up_after);
   return policy;
 }
 

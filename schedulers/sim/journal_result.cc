@@ -199,6 +199,9 @@ class JournalRun {
   void On(const sched::JobEvicted& event) {
     if (Apply(event)) recorder_.OnEvicted(event.job.value);
   }
+  void On(const sched::JobGivenUp& event) {
+    if (Apply(event)) recorder_.OnGivenUp(event.job.value, event.reason);
+  }
 
   void On(const sched::AttemptLaunched& event) {
     if (!Apply(event)) return;

@@ -180,6 +180,7 @@ class Generator {
       case 15:
         return NodeSpace{{Number()}, Number()};
       case 16:
+        if (random_() % 2 == 0) return JobGivenUp{{Number()}, Bytes()};
         return JobEvicted{{Number()}};
       case 17:
         if (random_() % 2 == 0) return OutputMoved{Attempt(), {Number()}};

@@ -170,6 +170,10 @@ void History::Decide() {
       records_.push_back({now_, FormatEvent(now_, JobEvicted{evict->job}), true, {}});
       continue;
     }
+    if (const auto* gives_up = std::get_if<GiveUp>(&effect)) {
+      records_.push_back({now_, FormatEvent(now_, JobGivenUp{gives_up->job, gives_up->reason}), true, {}});
+      continue;
+    }
     if (const auto* compute = std::get_if<Compute>(&effect)) {
       EXPECT_TRUE(copied_.contains(compute->attempt)) << FormatEffect(effect);
       EXPECT_EQ(running_.at(compute->attempt), compute->node);
@@ -178,8 +182,10 @@ void History::Decide() {
       continue;
     }
     const auto* launch = std::get_if<Launch>(&effect);
-    if (launch == nullptr) {  // of an eviction
-      ASSERT_TRUE(!records_.empty() && records_.back().line.find(" JobEvicted ") != std::string::npos);
+    if (launch == nullptr) {  // of an eviction, or of a job that is given up
+      ASSERT_FALSE(records_.empty());
+      ASSERT_TRUE(records_.back().line.find(" JobEvicted ") != std::string::npos ||
+                  records_.back().line.find(" JobGivenUp ") != std::string::npos);
       records_.back().effects.push_back(FormatEffect(effect));
       Observe(effect);
       continue;

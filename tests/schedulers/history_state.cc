@@ -18,7 +18,11 @@ std::uint32_t History::Used(NodeId node, TaskKind kind) const {
 bool History::HasRoom(NodeId node, TaskKind kind) const {
   const NodeLimits& limits = engine_.state().FindNode(node)->limits;
   const std::uint32_t maps = Used(node, TaskKind::kMap), reduces = Used(node, TaskKind::kReduce);
-  return (kind == TaskKind::kMap ? maps : reduces) < limits.Of(kind) && maps + reduces < limits.total;
+  // A reduce beyond the limit of reduces that does not compute may wait for a map, so it takes no room from it.
+  std::uint32_t computing = 0;
+  for (const AttemptId& attempt : computing_) computing += running_.at(attempt) == node ? 1 : 0;
+  const std::uint32_t counted = std::max(computing, std::min(reduces, limits.reduces));
+  return (kind == TaskKind::kMap ? maps : reduces) < limits.Of(kind) && maps + counted < limits.total;
 }
 
 void History::CheckState() const {

@@ -25,6 +25,9 @@ struct Formatter {
   std::string operator()(const Kill& e) const { return "kill " + OnNode(e.attempt, e.node) + ": " + e.reason; }
   std::string operator()(const Preempt& e) const { return "preempt " + OnNode(e.attempt, e.node) + ": " + e.reason; }
   std::string operator()(const Evict& e) const { return "evict job" + std::to_string(e.job.value); }
+  std::string operator()(const GiveUp& e) const {
+    return "give up job" + std::to_string(e.job.value) + ": " + e.reason;
+  }
   std::string operator()(const Blame& e) const {
     return "blame n" + std::to_string(e.node.value) + " by job" + std::to_string(e.by.value) + " until " +
            std::to_string(e.until);

@@ -93,6 +93,10 @@ class Waiting {
             EXPECT_EQ(wait.of, state().Capacity(wait.slot));
           }
           break;
+        case WaitCause::kCrowded:
+          EXPECT_FALSE(free);
+          EXPECT_LT(wait.used, wait.of);
+          break;
         case WaitCause::kFarFromData:
           EXPECT_TRUE(free && !job.pending_maps.all().empty());
           break;

@@ -23,11 +23,7 @@ std::uint32_t FreePermits(const ClusterState& state) {
 
 std::uint32_t FreeSlots(const ClusterState& state, TaskKind kind) {
   std::uint32_t free = 0;
-  for (const std::uint32_t id : state.FreeNodes(kind)) {
-    const NodeState& node = *state.FindNode(NodeId{id});
-    free += std::min(node.limits.Of(kind) - node.Used(kind),
-                     node.limits.total - node.Used(TaskKind::kMap) - node.Used(TaskKind::kReduce));
-  }
+  for (const std::uint32_t id : state.FreeNodes(kind)) free += state.FindNode(NodeId{id})->FreeSlots(kind);
   return free;
 }
 

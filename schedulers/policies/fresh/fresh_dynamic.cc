@@ -6,17 +6,12 @@
 
 #include "schedulers/cluster/ordered_bits.h"
 #include "schedulers/offering/admission.h"
+#include "schedulers/policies/fresh/stalled_reduces.h"
 
 namespace millrace::sched {
 namespace {
 
 using Phase = PhaseAdmission::Phase;
-
-// Returns true if a reduce of the job runs that can end without another map.
-bool ReducesGoOn(const JobState& job) {
-  const bool has_all_input = job.progress.maps_done == job.progress.maps;
-  return job.running_attempts[kComputePermit] > 0 || (has_all_input && job.running_attempts[TaskKind::kReduce] > 0);
-}
 
 bool TakesTasks(const ClusterState& state, NodeId node) {
   const NodeState* host = state.FindNode(node);
@@ -147,41 +142,14 @@ std::vector<JobId> FreshDynamic::JobsWithMaps() const {
   return jobs;
 }
 
-bool FreshDynamic::MapFitsSomewhere(const ClusterState& state, const std::vector<JobId>& jobs) const {
-  for (const JobId job : jobs) {
-    for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
-      if (state.BestPendingMap(job, NodeId{node})) return true;
-    }
-  }
-  return false;
-}
-
 Policy::Limits FreshDynamic::BeginRound(const ClusterState& state, Micros) {
   ApplyChanges(state);
   return Limits::kSame;
 }
 
 std::vector<Victim> FreshDynamic::Preempt(const ClusterState& state, Micros) {
-  if (state.Running(TaskKind::kMap) > 0 || state.Running(TaskKind::kReduce) == 0) return {};
-  const std::vector<JobId> jobs = JobsWithMaps();
-  if (jobs.empty()) return {};
-  const RunningAttempt* last = nullptr;
-  AttemptId victim;
-  for (const QueueKey& key : state.LiveJobs()) {
-    const JobState& blocked = *state.FindJob(key.job);
-    if (ReducesGoOn(blocked)) return {};
-    for (std::uint32_t index = 0; index < blocked.reduces.size(); ++index) {
-      for (const RunningAttempt& attempt : blocked.reduces[index].running) {
-        if (!TakesTasks(state, attempt.node) || (last != nullptr && attempt.since <= last->since)) continue;
-        const auto fits = [&](JobId job) { return state.BestPendingMap(job, attempt.node).has_value(); };
-        if (std::none_of(jobs.begin(), jobs.end(), fits)) continue;
-        last = &attempt;
-        victim = {{key.job, TaskKind::kReduce, index}, attempt.number};
-      }
-    }
-  }
-  if (last == nullptr || MapFitsSomewhere(state, jobs)) return {};
-  return {{victim, "a map that the reduces wait for needs a slot"}};
+  if (!ReducesMayStall(state)) return {};
+  return TakeSlotForMap(state, JobsWithMaps());
 }
 
 // A map also waits for space where a reduce would make room for it, if only it fitted.

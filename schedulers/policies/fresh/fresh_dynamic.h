@@ -18,7 +18,7 @@
 // - If nothing of the chosen kind can run, the other kind gets the slot: no slot idles for its type.
 // - Maps that must run again since their output was lost come before all else: reduces that hold slots wait for them.
 // - Slots without a type can all be held by reduces that wait for such a map. Then the reduce among them that was
-//   launched last, on a node where the map may run, is preempted. A reduce that computes has all its input and is never
+//   launched last, on a node where the map may run, is preempted (stalled_reduces.h). A reduce that computes has all its input and is never
 //   preempted.
 // - A reduce does not start before all maps of its job are done, whatever the job's slow start: that is what R means.
 //
@@ -72,7 +72,6 @@ class FreshDynamic : public Policy {
   std::optional<Decision> LaunchOf(const ClusterState& state, TaskKind kind, JobId job);
   [[nodiscard]] std::optional<Decision> LaunchAtData(const ClusterState& state, const JobState& job) const;
   [[nodiscard]] std::vector<JobId> JobsWithMaps() const;
-  [[nodiscard]] bool MapFitsSomewhere(const ClusterState& state, const std::vector<JobId>& jobs) const;
 
   FreshSettings settings_;
   PhaseAdmission admission_;

@@ -1,5 +1,6 @@
 // FreshFairOrder: the job order of fresh-static: the jobs that FRESH's admission lets run (phase_admission.h), in the
-// order of `fair`. A job takes part in fair sharing from the moment it enters its map phase. Thread rule: one thread.
+// order of `fair`. A job takes part in fair sharing from the moment it enters its map phase. max_running_jobs of its pool
+// is asked before it enters (pool_places.h), and not by `fair`. Thread rule: one thread.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,9 @@ namespace millrace::sched {
 
 class FreshFairOrder : public JobOrder {
  public:
-  explicit FreshFairOrder(const Settings& settings) : admission_(settings.Of<FreshSettings>()), fair_(settings) {}
+  explicit FreshFairOrder(const Settings& settings)
+      : admission_(settings.Of<FreshSettings>(), PoolPlaces(settings)),
+        fair_(PoolPlaces::WithoutRunningLimits(settings)) {}
 
   // Moves the jobs that changed to the phases they have reached, and lets the next ones in. Call it before slots are
   // offered, as BeginRound does, and again after a launch.

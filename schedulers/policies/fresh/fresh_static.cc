@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "schedulers/policies/fresh/fresh_settings.h"
+#include "schedulers/policies/fresh/stalled_reduces.h"
 
 namespace millrace::sched {
 
@@ -100,12 +101,41 @@ void FreshStatic::AvoidRefusals(const ClusterState& state) {
   }
 }
 
+std::vector<JobId> FreshStatic::JobsWithMaps(const ClusterState& state) const {
+  std::vector<JobId> jobs;
+  for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
+    if (order().MayRun(state, TaskKind::kMap, key.job)) jobs.push_back(key.job);
+  }
+  return jobs;
+}
+
+void FreshStatic::AvoidFullNodes(const ClusterState& state) {
+  if (node_maps_.empty() || state.Running(TaskKind::kMap) > 0) return;
+  const std::vector<JobId> jobs = JobsWithMaps(state);
+  if (jobs.empty()) return;
+  std::vector<NodeId> fitting;  // the nodes on which a map of these fits
+  for (const auto& [node, slots] : nodes_) {
+    const auto fits = [&, at = node](JobId job) { return state.BestPendingMap(job, at).has_value(); };
+    if (slots > 0 && std::any_of(jobs.begin(), jobs.end(), fits)) fitting.push_back(node);
+  }
+  const auto serves = [&] {
+    return std::any_of(fitting.begin(), fitting.end(), [&](NodeId node) { return *node_maps_[node.value] > 0; });
+  };
+  for (; !fitting.empty() && !serves(); Spread()) turn_ = (turn_ + 1) % slots_;
+}
+
 Policy::Limits FreshStatic::BeginRound(const ClusterState& state, Micros now) {
   Greedy::BeginRound(state, now);
   const bool nodes = NoteNodes(state);
   if (std::exchange(batch_changed_, false) || nodes) Split(state);
   if (!refused_.empty()) AvoidRefusals(state);
+  AvoidFullNodes(state);
   return std::exchange(limits_changed_, false) ? Limits::kChanged : Limits::kSame;
+}
+
+std::vector<Victim> FreshStatic::Preempt(const ClusterState& state, Micros) {
+  if (!ReducesMayStall(state)) return {};
+  return TakeSlotForMap(state, JobsWithMaps(state));
 }
 
 std::optional<Decision> FreshStatic::Next(const ClusterState& state, Micros now) {

@@ -20,7 +20,8 @@
 // slot uses it for both kinds.
 //
 // If every node with slots of a kind is refused to a job (too many of its attempts failed there), the slots that do not
-// divide evenly go to other nodes.
+// divide evenly go to other nodes. They do, too, when no map runs and none that may run fits on a node with map slots.
+// Where a slot serves both kinds, a reduce gives it to a map that it waits for (stalled_reduces.h).
 //
 // Thread rule: one thread. It costs what `fair` costs; a new split costs O(jobs log jobs + nodes).
 #pragma once
@@ -50,6 +51,7 @@ class FreshStatic : public GreedyOver<FreshFairOrder> {
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
   // Makes the split, if it is due.
   Limits BeginRound(const ClusterState& state, Micros now) override;
+  std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
@@ -66,6 +68,10 @@ class FreshStatic : public GreedyOver<FreshFairOrder> {
   void Spread();
   // Turns the split until no job has every node with slots of a kind refused, as far as that can be had.
   void AvoidRefusals(const ClusterState& state);
+  // Turns the split until some map fits on a node with map slots, if that can be had.
+  void AvoidFullNodes(const ClusterState& state);
+  // Returns the jobs with a map that may run.
+  [[nodiscard]] std::vector<JobId> JobsWithMaps(const ClusterState& state) const;
   [[nodiscard]] bool RefusedEverywhere(const ClusterState& state, TaskKind kind, JobId job) const;
 
   const std::uint32_t k_;

@@ -58,7 +58,8 @@ void PhaseAdmission::OnJobEnded(JobId job) {
   JobPhase& known = jobs_[job.value];
   Line(known.phase).erase(known.place);
   known.phase = Phase::kNone;
-  room_came_free_ = true;
+  if (places_) places_->Give(job);
+  waiting_changed_ = true;
 }
 
 void PhaseAdmission::OnJobChanged(JobId job) { NoteChanged(job); }
@@ -67,28 +68,57 @@ void PhaseAdmission::Advance(const ClusterState& state, const JobState& job) {
   const Phase phase = PhaseOf(job.progress.job);
   if (job.held) {
     if (phase != Phase::kWaiting) EnterWaiting(state, job);
-  } else if (MapsDone(job) && (phase == Phase::kWaiting || phase == Phase::kMap)) {
+  } else if (MapsDone(job) && (phase == Phase::kMap || (phase == Phase::kWaiting && TakePlace(job)))) {
     Enter(job, Phase::kReady, {!ReducesBegan(job), JohnsonKey(PhaseProfile()), turns_++, job.key});
   }
 }
 
-void PhaseAdmission::AdmitWaiting(const ClusterState& state, Phase from, Phase to) {
-  for (auto at = Line(from).begin(); at != Line(from).end() && HasRoom(to);) {
+bool PhaseAdmission::TakePlace(const JobState& job) {
+  if (!places_) return true;
+  if (!places_->MayTake(job)) return false;
+  places_->Take(job);
+  return true;
+}
+
+void PhaseAdmission::AdmitWaiting(const ClusterState& state) {
+  const auto& waiting = Line(Phase::kWaiting);
+  // Behind those that M has no room for, pools may have some.
+  for (auto at = waiting.begin(); at != waiting.end() && (places_ || HasRoom(Phase::kMap));) {
     const LinePlace place = *at++;
     const JobState& job = *state.FindJob(place.key.job);
-    if (job.held || (to == Phase::kReduce && !MapsDone(job))) continue;
-    Enter(job, to, {false, JohnsonKey(PhaseProfile()), turns_++, place.key});
+    if (job.held || !TakePlace(job)) continue;
+    Advance(state, job);
+    if (PhaseOf(place.key.job) != Phase::kWaiting || !HasRoom(Phase::kMap)) continue;
+    Enter(job, Phase::kMap, {false, JohnsonKey(PhaseProfile()), turns_++, place.key});
+  }
+}
+
+void PhaseAdmission::AdmitReady(const ClusterState& state) {
+  const auto& ready = Line(Phase::kReady);
+  for (auto at = ready.begin(); at != ready.end() && HasRoom(Phase::kReduce);) {
+    const LinePlace place = *at++;
+    const JobState& job = *state.FindJob(place.key.job);
+    if (job.held || !MapsDone(job)) continue;
+    Enter(job, Phase::kReduce, {false, JohnsonKey(PhaseProfile()), turns_++, place.key});
   }
 }
 
 const std::vector<JobId>& PhaseAdmission::ApplyChanges(const ClusterState& state) {
   reported_.clear();
-  if (changed_.empty() && !std::exchange(room_came_free_, false)) return reported_;
-  for (std::size_t i = 0; i < changed_.size(); ++i) {
-    if (PhaseOf(changed_[i]) != Phase::kNone) Advance(state, *state.FindJob(changed_[i]));
+  if (changed_.empty() && !waiting_changed_) return reported_;
+  // What has begun goes on: it takes its places before others do.
+  for (const JobId id : changed_) {
+    if (places_ && PhaseOf(id) != Phase::kNone && state.FindJob(id)->started) places_->Take(*state.FindJob(id));
   }
-  AdmitWaiting(state, Phase::kWaiting, Phase::kMap);
-  AdmitWaiting(state, Phase::kReady, Phase::kReduce);
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    const Phase before = PhaseOf(changed_[i]);
+    if (before == Phase::kNone) continue;
+    Advance(state, *state.FindJob(changed_[i]));
+    // A job that has left M, or R, gives others its room there.
+    waiting_changed_ |= PhaseOf(changed_[i]) == Phase::kWaiting || PhaseOf(changed_[i]) != before;
+  }
+  if (std::exchange(waiting_changed_, false)) AdmitWaiting(state);
+  AdmitReady(state);
   for (const JobId job : changed_) {
     jobs_[job.value].changed = false;
     if (PhaseOf(job) != Phase::kNone) reported_.push_back(job);
@@ -132,6 +162,10 @@ std::vector<WaitView> PhaseAdmission::Waits(const ClusterState& state) const {
       if (!known.runnable[kind] || MayRun(state, kind, job)) continue;
       if (kind == TaskKind::kReduce && !MapsDone(known)) {
         waits.emplace_back(job, kind, WaitCause::kMapsFirst, known.progress.maps_done, known.progress.maps);
+        continue;
+      }
+      if (places_ && PhaseOf(job) == Phase::kWaiting && !places_->MayTake(known)) {
+        waits.push_back(places_->WhyNot(known, kind));
         continue;
       }
       const Phase phase = kind == TaskKind::kMap ? Phase::kMap : Phase::kReduce;

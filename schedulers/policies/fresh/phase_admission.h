@@ -2,6 +2,7 @@
 //
 // The rule, as code, whenever jobs have changed; |M| and |R| are bounded by k, and k = 0 is no bound:
 //
+//   for each job that waits, in order: if its pool has room, it takes a place there             // pool_places.h
 //   for each changed job: if all its maps are done and it waits or is in M, it goes to the end of R'
 //   while |M| < k and a job waits:                          the first that waits goes to M
 //   while |R| < k and a job of R' has all its maps done:    the first such goes to R
@@ -11,6 +12,8 @@
 // restarted master with what it had let in; then by priority and submit order or, with `order = johnson`, by Johnson's
 // rule (slot_split.h) on what was estimated of the jobs when they came. R' is first come first served, after the jobs
 // whose reduces have begun already.
+//
+// A job that waits without a place in its pool is passed over: it goes neither to M nor to R'.
 //
 // What the paper does not have: a job whose map outputs are lost keeps its place in R or R', its maps may run again
 // beside the k of M (repair: its reduces hold slots and wait for them), and it starts no reduce until they are done; in
@@ -31,12 +34,14 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/ids/ids.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy_view.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
+#include "schedulers/policies/fresh/pool_places.h"
 #include "schedulers/policies/fresh/slot_split.h"
 
 namespace millrace::sched {
@@ -51,7 +56,9 @@ class PhaseAdmission {
  public:
   enum class Phase : std::uint8_t { kNone, kWaiting, kMap, kReady, kReduce };
 
-  explicit PhaseAdmission(const FreshSettings& settings) : settings_(settings) {}
+  // Without `places` pools do not limit how many of their jobs run.
+  explicit PhaseAdmission(const FreshSettings& settings, std::optional<PoolPlaces> places = {})
+      : settings_(settings), places_(std::move(places)) {}
 
   // Call these as a Policy is told (policy.h). No job changes its phase before ApplyChanges().
   void OnJobSubmitted(const ClusterState& state, JobId job);
@@ -99,18 +106,23 @@ class PhaseAdmission {
   void EnterWaiting(const ClusterState& state, const JobState& job);
   // Moves the job to the phase that its own state asks for: R' when its maps are done, back when it was evicted.
   void Advance(const ClusterState& state, const JobState& job);
-  // Lets jobs in from one line to the next, as many as k allows.
-  void AdmitWaiting(const ClusterState& state, Phase from, Phase to);
+  // Lets jobs in, as many as k and their pools allow, from those that wait, and from R' to R.
+  void AdmitWaiting(const ClusterState& state);
+  void AdmitReady(const ClusterState& state);
+  // Gives the job a place in its pool, if it has none. Returns false if the pool has no room.
+  bool TakePlace(const JobState& job);
   [[nodiscard]] std::set<LinePlace>& Line(Phase phase) { return lines_[static_cast<std::size_t>(phase)]; }
   [[nodiscard]] const std::set<LinePlace>& Line(Phase phase) const { return lines_[static_cast<std::size_t>(phase)]; }
   [[nodiscard]] bool HasRoom(Phase phase) const { return settings_.k == 0 || Count(phase) < settings_.k; }
 
   FreshSettings settings_;
+  std::optional<PoolPlaces> places_;
   std::vector<JobPhase> jobs_;  // by job id
   std::set<LinePlace> lines_[kPhases];
   std::uint64_t turns_ = 0;
   std::vector<JobId> changed_, reported_;
-  bool room_came_free_ = false;  // since the last ApplyChanges
+  // Since the last ApplyChanges: a job that waits came, changed or has been given room.
+  bool waiting_changed_ = false;
 };
 
 }  // namespace millrace::sched

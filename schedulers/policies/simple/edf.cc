@@ -68,6 +68,10 @@ void EdfOrder::OnJobChanged(const ClusterState& state, JobId id) {
   if (at == jobs_.end()) return;
   OrderedJob& ordered = at->second;
   const JobState& job = *state.FindJob(id);
+  if (job.started && waiting_.erase(ordered.key) > 0) {
+    admitted_.insert(ordered.key);
+    let_in_ = true;
+  }
   for (const SlotKind kind : kSlotKinds) {
     if (std::exchange(ordered.listed[kind], job.runnable[kind]) == job.runnable[kind]) continue;
     if (job.runnable[kind]) {
@@ -85,9 +89,10 @@ bool EdfOrder::Wanted(const ClusterState& state) const {
 
 // `edf.exclusive` lets the next jobs in as long as all that are in are half done.
 PerSlot<bool> EdfOrder::BeginRound(const ClusterState& state, Micros now) {
-  if (!exclusive_ || !Wanted(state)) return {};
+  if (!exclusive_) return {};
+  bool any = std::exchange(let_in_, false);
+  if (!Wanted(state)) return {any, any, any};
   const auto half_done = [&](const Key& key) { return HalfDone(state, *state.FindJob(std::get<JobId>(key)), now); };
-  bool any = false;
   for (; !waiting_.empty() && std::all_of(admitted_.begin(), admitted_.end(), half_done); any = true) {
     admitted_.insert(waiting_.extract(waiting_.begin()));
   }

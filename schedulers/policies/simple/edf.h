@@ -10,7 +10,8 @@
 //     for job in all jobs, by deadline, then submit order:
 //       admit the job, unless one that was admitted before it is not yet half done
 //   half done: all maps are done, and half of the reduces' work by what they report or by their run time against the
-//   estimate, whichever is more. A job that was admitted stays so.
+//   estimate, whichever is more. A job that was admitted stays so, and one that has begun under another policy is
+//   admitted: its reduces may hold the slots that others wait for.
 //
 // As in `fifo`, later jobs use what earlier ones leave.
 //
@@ -57,6 +58,7 @@ class EdfOrder : public JobOrder {
   PerSlot<std::set<Key>> runnable_;
   // Exclusive: the jobs that live, by whether they may run.
   std::set<Key> waiting_, admitted_;
+  bool let_in_ = false;  // since the last round began: a job that has begun
 };
 
 }  // namespace millrace::sched

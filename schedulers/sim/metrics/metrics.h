@@ -116,6 +116,7 @@ struct SimResult {
   // If the run ended because nothing ran and nothing was to come by which a task would run: the jobs that had not
   // ended.
   std::vector<StuckJob> stuck;
+  std::vector<StuckJob> given_up;  // jobs that failed since an output of their maps fitted nowhere
   double decision_seconds = 0;  // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
 };
 

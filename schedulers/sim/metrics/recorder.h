@@ -26,6 +26,7 @@ class Recorder {
   void OnSubmit(std::uint32_t job, Micros now);
   // The job gave way for lack of room for map outputs.
   void OnEvicted(std::uint32_t job) { ++result_.jobs[job].evicted; }
+  void OnGivenUp(std::uint32_t job, const std::string& why) { result_.given_up.push_back({job, why}); }
   void OnJobEnded(std::uint32_t job, sched::JobOutcome outcome, Micros now);
   // Gives the row of the attempt for the calls below.
   std::uint32_t OnLaunch(const AttemptId& attempt, NodeId node, Locality locality, bool speculative, Micros now);

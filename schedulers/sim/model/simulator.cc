@@ -207,6 +207,8 @@ void Simulator::Carry(const sched::Effect& effect) {
     Stop(preempt->attempt, AttemptEnd::kPreempted);
   } else if (const auto* evict = std::get_if<sched::Evict>(&effect)) {
     state_.recorder.OnEvicted(evict->job.value);
+  } else if (const auto* gives_up = std::get_if<sched::GiveUp>(&effect)) {
+    state_.recorder.OnGivenUp(gives_up->job.value, gives_up->reason);
   } else if (const auto* blame = std::get_if<sched::Blame>(&effect)) {
     Journal(sched::NodeBlamed{blame->node, blame->by, blame->until});
   } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {

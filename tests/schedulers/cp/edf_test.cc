@@ -125,5 +125,33 @@ TEST(EdfTest, ExclusiveHalfOfTheReducesByWhatTheyReport) {
   )");
 }
 
+// Of job1, which comes after job2 by deadline, two reduces hold the slots that job2 will need: it has begun under
+// another policy, so it goes on.
+TEST(EdfTest, ExclusiveLetsInWhatHasBegunAlready) {
+  Engine engine({.make_policy = [](const SchedulerSet&) { return Edf(true); }}, Edf(false));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1 reduces=2
+    1 JobSubmitted job=job1 maps=1:;1: reduces=2 slow_start=0 deadline=900
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.r.0.0 n1
+    -> launch job1.r.1.0 n1
+    2 JobSubmitted job=job2 maps=1: reduces=1 deadline=500
+    2 JobSubmitted job=job3 maps=1: deadline=400
+    3 SchedulerSet name=edf
+    3 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    3 decide
+    -> launch job1.m.1.0 n1 off
+    4 AttemptSucceeded attempt=job1.m.1.0
+    -> ready job1.m.1.0 n1
+    4 decide
+    5 ReduceComputing attempt=job1.r.0.0
+    6 AttemptSucceeded attempt=job1.r.0.0
+    6 decide
+    -> launch job3.m.0.0 n1 off
+  )");
+}
+
 }  // namespace
 }  // namespace millrace::sched

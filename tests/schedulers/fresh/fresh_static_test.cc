@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <random>
@@ -9,7 +10,9 @@
 #include <vector>
 
 #include "schedulers/core/engine.h"
+#include "schedulers/core/policy_view.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/script.h"
@@ -211,6 +214,128 @@ TEST(FreshStaticTest, AnyHistoryKeepsToKAndTheSplitsOfTheNodesSumUp) {
     history.FinishAll();
     ASSERT_FALSE(HasFailure());
   }
+}
+
+// All map slots lie on n1, which is lost with the outputs; n2 is full of reduces that copy them.
+TEST(FreshStaticTest, LostMapsRunAgainBesideTheReducesThatWaitForThem) {
+  Engine engine({}, Fresh(0));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 NodeJoined node=n2 maps=2 reduces=2
+    1 JobSubmitted job=job1 maps=1: reduces=9 map_time=1 reduce_time=9
+    1 decide
+    -> launch job1.m.0.0 n2 off
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n2
+    2 decide
+    -> launch job1.r.0.0 n1
+    -> launch job1.r.1.0 n2
+    -> launch job1.r.2.0 n1
+    -> launch job1.r.3.0 n2
+    -> launch job1.r.4.0 n2
+    3 NodeLost node=n2
+    -> gone job1.m.0.0 n2
+    3 decide
+    -> launch job1.m.0.1 n1 off
+  )");
+}
+
+// One slot serves both kinds. The reduce in it waits for a map whose output was lost.
+TEST(FreshStaticTest, InAnOnlySlotAReduceGivesWayToTheMapThatItWaitsFor) {
+  Engine engine({}, Fresh(0));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=1: reduces=1
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    2 decide
+    -> launch job1.r.0.0 n1
+    3 AttemptLost attempt=job1.m.0.0
+    -> gone job1.m.0.0 n1
+    3 decide
+    -> preempt job1.r.0.0 n1: a map that the reduces wait for needs a slot
+    -> launch job1.m.0.1 n1 off
+  )");
+}
+
+// The only map slot goes to n1 at first, which is full.
+TEST(FreshStaticTest, MapSlotsGoWhereThereIsRoomForOutputs) {
+  Engine engine({}, Fresh(0));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 NodeJoined node=n2 maps=1 reduces=1
+    0 NodeSpace node=n1 free_bytes=1000
+    0 NodeSpace node=n2 free_bytes=5
+    1 JobSubmitted job=job1 maps=10: reduces=9 map_time=1 reduce_time=9 profile_runs=1 profile_ratio=1
+    1 decide
+    -> launch job1.m.0.0 n1 off
+  )");
+}
+
+Engine WithPools(std::uint32_t k) {
+  Settings settings;
+  settings.Of<FreshSettings>().k = k;
+  settings.Named<PoolSettings>()["p"].max_running_jobs = 1;
+  settings.Named<PoolSettings>()["closed"].max_maps = 0;
+  std::string why;
+  return Engine({}, MakePolicy("fresh-static", settings, &why));
+}
+
+// job2 has no maps and would enter R at once, where it would wait for its pool, which waits for job1, which would wait
+// for R.
+TEST(FreshStaticTest, AJobThatItsPoolDoesNotLetRunHoldsNoPlaceOfK) {
+  Engine engine = WithPools(1);
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=2 reduces=2
+    1 JobSubmitted job=job1 pool=p maps=1: reduces=1
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    2 JobSubmitted job=job2 pool=p maps= reduces=1
+    2 decide
+  )");
+  const PolicyView view = engine.View(2);
+  const auto wait = std::find_if(view.waits.begin(), view.waits.end(),
+                                 [](const WaitView& one) { return one.job == JobId{2}; });
+  ASSERT_NE(wait, view.waits.end());
+  EXPECT_EQ(InWords(*wait, engine.state(), 2), "pool p runs 1 of at most 1 job");
+  EXPECT_PLAYS(&engine, R"(
+    3 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    3 decide
+    -> launch job1.r.0.0 n1
+    4 AttemptSucceeded attempt=job1.r.0.0
+    -> ended job1 succeeded
+    4 decide
+    -> launch job2.r.0.0 n1
+  )");
+}
+
+// job2 waits for its pool, so job3 enters M in its place; job4 may never run, and keeps nobody.
+TEST(FreshStaticTest, OthersPassAJobThatItsPoolHoldsBack) {
+  Engine engine = WithPools(1);
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=2 reduces=2
+    1 JobSubmitted job=job1 pool=p maps=1: reduces=1
+    1 JobSubmitted job=job4 pool=closed maps=1: priority=VERY_HIGH
+    1 JobSubmitted job=job2 pool=p maps=1:
+    1 JobSubmitted job=job3 pool=q maps=1:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    2 decide
+    -> launch job3.m.0.0 n1 off
+    -> launch job1.r.0.0 n1
+    3 AttemptSucceeded attempt=job3.m.0.0
+    -> ended job3 succeeded
+    3 decide
+    4 AttemptSucceeded attempt=job1.r.0.0
+    -> ended job1 succeeded
+    4 decide
+    -> launch job2.m.0.0 n1 off
+  )");
 }
 
 }  // namespace

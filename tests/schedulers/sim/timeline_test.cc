@@ -192,7 +192,8 @@ TEST(Timeline, JobsThatNothingCanRunAreStuck) {
 }
 
 // The clocks of starving pools are renewed forever, though nothing runs that could be preempted.
-TEST(Timeline, StuckAlsoUnderASchedulerThatAsksToBeWoken) {
+// Nothing that they would write fits anywhere, so they fail, one after the other, and say why.
+TEST(Timeline, JobsThatFitNowhereFailAlsoUnderASchedulerThatAsksToBeWoken) {
   ClusterSpec cluster = MakeCluster(3, 1, 1, {2, 1});
   for (NodeSpec& node : cluster.nodes) node.space = 1000;
   Workload workload = Of({});
@@ -206,8 +207,13 @@ TEST(Timeline, StuckAlsoUnderASchedulerThatAsksToBeWoken) {
   for (const char* scheduler : {"fair+preempt", "fair+delay+preempt", "fifo+delay"}) {
     SCOPED_TRACE(scheduler);
     const SimResult result = MustSimulate(cluster, workload, scheduler);
-    EXPECT_EQ(result.summary.unfinished, 3U);
-    EXPECT_EQ(result.stuck.size(), 3U);
+    EXPECT_EQ(result.summary.unfinished, 0U);
+    EXPECT_TRUE(result.stuck.empty());
+    ASSERT_EQ(result.given_up.size(), 3U);
+    EXPECT_EQ(result.given_up[0].job, 0U);
+    EXPECT_TRUE(result.given_up[0].why.starts_with("its map outputs do not fit: map 0 is expected to write 97.7 KiB, "
+                                                   "and of 3 workers that take maps worker 0 has most room, 1000 B"))
+        << result.given_up[0].why;
   }
 }
 

@@ -6,7 +6,7 @@
 namespace millrace::sched {
 
 std::uint32_t IdleSlots::FreeMapSlots(const NodeState& node) {
-  return std::min(node.limits.maps - node.used.maps, node.limits.total - node.used.maps - node.used.reduces);
+  return node.FreeSlots(TaskKind::kMap);
 }
 
 IdleSlots::IdleSlots(const ClusterState& state, bool divide, Assignment* problem)

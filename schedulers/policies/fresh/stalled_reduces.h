@@ -1,0 +1,26 @@
+// Stalled reduces: where a slot has no type until it is filled, reduces that wait for a map which has to run again can
+// hold all of them. Then nothing ever moves, unless one of them gives its slot to the map.
+//
+// The rule, as code:
+//
+//   if reduces run, none of them has all its input, no map runs, and none of the maps that may run fits in a free slot:
+//     kill the reduce that was launched last on a node where one of these maps may run
+//
+// A reduce that computes has all its input and is never taken. Thread rule: free functions over what they are given.
+#pragma once
+
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "schedulers/cluster/cluster_state.h"
+#include "schedulers/core/policy.h"
+
+namespace millrace::sched {
+
+// Returns false if TakeSlotForMap takes nothing, whatever the jobs. O(1).
+[[nodiscard]] bool ReducesMayStall(const ClusterState& state);
+
+// Returns the reduce to kill, or none. `jobs` have maps that the policy would launch.
+[[nodiscard]] std::vector<Victim> TakeSlotForMap(const ClusterState& state, const std::vector<JobId>& jobs);
+
+}  // namespace millrace::sched
