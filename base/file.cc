@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/remove_tree.h"
+
 namespace millrace {
 namespace fs = std::filesystem;
 
@@ -112,10 +114,7 @@ Status MakeDirectories(const std::string& path) {
 }
 
 Status RemoveTree(const std::string& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (error) return FromErrno(error.value(), "remove " + path);
-  return Status::Ok();
+  return RemoveTreeAt(AT_FDCWD, path, path);
 }
 
 Result<std::vector<std::string>> ListDirectory(const std::string& path) {
@@ -170,9 +169,7 @@ Result<TempDir> TempDir::Make(std::string_view name_prefix) {
 }
 
 TempDir::~TempDir() {
-  if (path_.empty()) return;
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  if (!path_.empty()) (void)RemoveTree(path_);
 }
 
 }  // namespace millrace

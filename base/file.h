@@ -51,7 +51,7 @@ class Fd {
 
 // Makes the directory and its parents, as `mkdir -p` does. An existing directory is no failure.
 [[nodiscard]] Status MakeDirectories(const std::string& path);
-// Removes the path and all below it, as `rm -rf` does. A path that does not exist is no failure.
+// Removes the path and all below it (base/remove_tree.h). A path that does not exist is no failure.
 [[nodiscard]] Status RemoveTree(const std::string& path);
 // Returns the names in a directory, sorted, without . and ..
 [[nodiscard]] Result<std::vector<std::string>> ListDirectory(const std::string& path);
