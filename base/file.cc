@@ -96,14 +96,56 @@ Status SyncDirectory(const std::string& directory) {
   return Status::Ok();
 }
 
+Status SyncData(int fd, std::string_view path) {
+  return ::fdatasync(fd) == 0 ? Status::Ok() : FromErrno(errno, "sync " + std::string(path));
+}
+
+// After EINTR the descriptor is closed, too.
+Status CloseFile(Fd fd, std::string_view path) {
+  if (::close(fd.Release()) == 0 || errno == EINTR) return Status::Ok();
+  return FromErrno(errno, "close " + std::string(path));
+}
+
+Status RenameFile(const std::string& from, const std::string& to) {
+  return ::rename(from.c_str(), to.c_str()) == 0 ? Status::Ok() : FromErrno(errno, "rename " + from + " to " + to);
+}
+
+namespace {
+
+Status WriteNewFile(const std::string& path, std::string_view data) {
+  MILLRACE_ASSIGN(Fd fd, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL));
+  MILLRACE_TRY(WriteAll(fd.get(), data, path));
+  if (::fsync(fd.get()) != 0) return FromErrno(errno, "sync " + path);
+  return CloseFile(std::move(fd), path);
+}
+
+}  // namespace
+
+// What an earlier try left beside the path may have failed to reach the disk, so it is not written over.
 Status WriteFileDurably(const std::string& path, std::string_view data) {
   const std::string aside = path + ".tmp";
-  MILLRACE_ASSIGN(Fd fd, OpenFile(aside, O_WRONLY | O_CREAT | O_TRUNC));
-  MILLRACE_TRY(WriteAll(fd.get(), data, aside));
-  if (::fsync(fd.get()) != 0) return FromErrno(errno, "sync " + aside);
-  fd.Close();
-  if (::rename(aside.c_str(), path.c_str()) != 0) return FromErrno(errno, "rename " + aside + " to " + path);
+  ::unlink(aside.c_str());
+  Status written = WriteNewFile(aside, data);
+  if (written.ok()) written = RenameFile(aside, path);
+  if (!written.ok()) {
+    ::unlink(aside.c_str());
+    return written;
+  }
   return SyncDirectory(fs::path(path).parent_path().string());
+}
+
+Status SyncTree(const std::string& directory) {
+  MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(directory));
+  for (const std::string& name : names) {
+    const std::string path = directory + "/" + name;
+    if (fs::is_directory(fs::symlink_status(path))) {
+      MILLRACE_TRY(SyncTree(path));
+    } else {
+      MILLRACE_ASSIGN(const Fd fd, OpenFile(path, O_RDONLY | O_NOFOLLOW));
+      if (::fsync(fd.get()) != 0) return FromErrno(errno, "sync " + path);
+    }
+  }
+  return SyncDirectory(directory);
 }
 
 Status MakeDirectories(const std::string& path) {
@@ -158,6 +200,18 @@ Result<MappedFile> MappedFile::Map(int fd, std::uint64_t offset, std::uint64_t s
   }
   file.base_ = static_cast<char*>(base);
   return file;
+}
+
+Status MappedFile::Fetch(std::size_t at, std::size_t size, std::string_view path) const {
+#ifdef MADV_POPULATE_READ
+  static const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  if (at >= size_ || size == 0) return Status::Ok();
+  const std::size_t from = (skip_ + at) / page * page, to = skip_ + at + std::min(size, size_ - at);
+  if (::madvise(base_ + from, to - from, MADV_POPULATE_READ) == 0) return Status::Ok();
+  // This is how it says that a look at them would have been a signal.
+  if (errno == EFAULT || errno == EHWPOISON || errno == EIO) return FromErrno(EIO, "read " + std::string(path));
+#endif
+  return Status::Ok();
 }
 
 Result<TempDir> TempDir::Make(std::string_view name_prefix) {

@@ -48,6 +48,15 @@ class Fd {
 // there is the old file or the new one.
 [[nodiscard]] Status WriteFileDurably(const std::string& path, std::string_view data);
 [[nodiscard]] Status SyncDirectory(const std::string& directory);
+// Brings every file below a directory to the disk, and the directory. Requires: only regular files and directories.
+[[nodiscard]] Status SyncTree(const std::string& directory);
+// Brings the bytes of an open file to the disk, and what is needed to read them (fdatasync). After a failure nobody
+// knows what the disk has, and another sync of the same file would say nothing about it: what was written is to be
+// written anew, to another file.
+[[nodiscard]] Status SyncData(int fd, std::string_view path);
+// Closes the file. On some file systems this is where a failed write shows.
+[[nodiscard]] Status CloseFile(Fd fd, std::string_view path);
+[[nodiscard]] Status RenameFile(const std::string& from, const std::string& to);
 
 // Makes the directory and its parents, as `mkdir -p` does. An existing directory is no failure.
 [[nodiscard]] Status MakeDirectories(const std::string& path);
@@ -71,6 +80,10 @@ class MappedFile {
   // Maps [offset, offset + size) of `fd`, which may be closed afterwards. Returns kCorrupt if the file is shorter.
   static Result<MappedFile> Map(int fd, std::uint64_t offset, std::uint64_t size, std::string_view path);
   [[nodiscard]] std::string_view bytes() const { return {base_ + skip_, size_}; }
+  // Reads the bytes [at, at + size) of bytes() from the disk, as far as memory lacks them. Returns kIo if the disk
+  // cannot read them: without this call, that would be a signal (SIGBUS) to whoever looks at them first. Does nothing
+  // on kernels before Linux 5.14.
+  [[nodiscard]] Status Fetch(std::size_t at, std::size_t size, std::string_view path) const;
 
  private:
   char* base_ = nullptr;    // page aligned

@@ -66,6 +66,10 @@ Status FromErrno(int error, std::string_view what) {
       return NotFound(std::move(message));
     case EEXIST:
       return Exists(std::move(message));
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return Busy(std::move(message));
     default:
       return Status(StatusCode::kIo, std::move(message));
   }

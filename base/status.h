@@ -20,7 +20,7 @@ enum class StatusCode : int {
   kInvalid = 1,      // the request itself is wrong: repeating it fails again
   kNotFound = 2,     // the named thing does not exist
   kExists = 3,       // the named thing exists already
-  kBusy = 4,         // another holds it, or too many calls are in flight: a later call may work
+  kBusy = 4,         // another holds it, or calls, descriptors or memory are used up: a later call may work
   kUnavailable = 5,  // the peer cannot be reached or went away
   kTimeout = 6,      // no answer within the deadline
   kCorrupt = 7,      // bytes that fail their checksum or their format
@@ -67,8 +67,8 @@ class [[nodiscard]] Status {
 [[nodiscard]] Status Internal(std::string message);
 [[nodiscard]] Status Denied(std::string message);
 
-// Returns a failure that says "what: strerror(error)". ENOSPC and EDQUOT, ENOENT, and EEXIST have codes of their own;
-// every other error is kIo.
+// Returns a failure that says "what: strerror(error)". ENOSPC and EDQUOT, ENOENT, EEXIST, and a lack of descriptors or
+// memory (kBusy, since it says nothing of the thing itself) have codes of their own; every other error is kIo.
 [[nodiscard]] Status FromErrno(int error, std::string_view what);
 
 // A value or the Status (never OK) that says why there is none.

@@ -72,6 +72,7 @@ Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply,
     if (!seen.ok()) return seen;
     return facts;
   }
+  MILLRACE_TRY(SyncTree(copy));  // what opening it did not write anew is a plain copy
   MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), facts.operations));
   MILLRACE_ASSIGN(facts.aside, rocks::MoveAside(directory));
   if (::rename(copy.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + copy);

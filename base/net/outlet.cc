@@ -17,6 +17,12 @@ Status FileEnds(std::string_view what, std::uint64_t at) {
   return Corrupt("send " + std::string(what) + ": its file ends at byte " + std::to_string(at));
 }
 
+// What the disk cannot read is as bad as what it reads wrongly; a socket never fails with EIO.
+Status ReadFailure(int error, const std::string& what) {
+  const Status why = FromErrno(error, what);
+  return error == EIO ? Corrupt(why.message()) : why;
+}
+
 }  // namespace
 
 Result<std::size_t> SocketOutlet::Send(std::string_view bytes, bool more) {
@@ -35,7 +41,7 @@ Result<std::size_t> SocketOutlet::SendFile(int file, std::uint64_t offset, std::
     if (n > 0) return static_cast<std::size_t>(n);
     if (n == 0) return FileEnds(what, offset);
     if (errno == EAGAIN) return std::size_t{0};
-    if (errno != EINTR) return FromErrno(errno, "send " + std::string(what));
+    if (errno != EINTR) return ReadFailure(errno, "send " + std::string(what));
   }
 }
 
@@ -77,7 +83,7 @@ Result<std::size_t> TlsOutlet::SendFile(int file, std::uint64_t offset, std::uin
   ssize_t n = -1;
   while (n < 0) {
     n = ::pread(file, buffer_.get(), std::min<std::uint64_t>(size, kPieceBytes), static_cast<off_t>(offset));
-    if (n < 0 && errno != EINTR) return FromErrno(errno, "read " + std::string(what));
+    if (n < 0 && errno != EINTR) return ReadFailure(errno, "read " + std::string(what));
   }
   if (n == 0) return FileEnds(what, offset);
   MILLRACE_TRY(Take({buffer_.get(), static_cast<std::size_t>(n)}));

@@ -75,7 +75,7 @@ std::string FileNameOf(const std::string& job_name) {
 
 Status FetchExecutable(dfs::DfsClient& files, const job::StoredExecutable& stored, const std::string& path) {
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::FileReader> reader, files.Open(stored.path));
-  MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL));
+  MILLRACE_ASSIGN(Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL));
   std::uint32_t crc = 0;
   Status written;
   MILLRACE_TRY(reader->Stream(0, reader->info().length, [&](std::string_view piece) {
@@ -86,7 +86,8 @@ Status FetchExecutable(dfs::DfsClient& files, const job::StoredExecutable& store
   MILLRACE_TRY(written);
   if (reader->info().length != stored.bytes || crc != stored.crc)
     return Corrupt("the job's executable " + Quote(stored.path) + " is not as it was stored");
-  return ::fchmod(file.get(), 0700) == 0 ? Status::Ok() : FromErrno(errno, "make " + Quote(path) + " executable");
+  if (::fchmod(file.get(), 0700) != 0) return FromErrno(errno, "make " + Quote(path) + " executable");
+  return CloseFile(std::move(file), path);
 }
 
 // Returns the words that run the attempt. The files that they name lie in `directory`.

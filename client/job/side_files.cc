@@ -144,12 +144,15 @@ Result<MappedFile> SideFiles::Fetch(const std::string& path, const std::vector<I
                    ", where " + FormatBytes(free) + " are free and " + FormatBytes(space_.reserved_bytes) +
                    " are to stay free; make room there");
   }
-  MILLRACE_ASSIGN(const Fd file, OpenFile(part, O_WRONLY | O_CREAT | O_TRUNC));
+  ::unlink(part.c_str());
+  MILLRACE_ASSIGN(Fd file, OpenFile(part, O_WRONLY | O_CREAT | O_EXCL));
   MILLRACE_TRY(StreamAll(files_, files, [&](std::string_view piece) {
     if (counts.copied_bytes != nullptr) counts.copied_bytes->Add(static_cast<std::int64_t>(piece.size()));
     return WriteAll(file.get(), piece, part);
   }));
-  if (std::rename(part.c_str(), bytes.c_str()) != 0) return FromErrno(errno, "rename " + Quote(part));
+  MILLRACE_TRY(SyncData(file.get(), part));  // what the disk did not take would be read as something else, later
+  MILLRACE_TRY(CloseFile(std::move(file), part));
+  MILLRACE_TRY(RenameFile(part, bytes));
   return MapCopy(bytes, length);
 }
 

@@ -12,6 +12,12 @@ namespace {
 class LocalOutput {
  public:
   explicit LocalOutput(std::string path) : path_(std::move(path)) {}
+  // The file is on the disk when this returns OK, so that _SUCCESS says so rightly.
+  Status Close() {
+    MILLRACE_TRY(Write({}));
+    MILLRACE_TRY(SyncData(file_.get(), path_));
+    return CloseFile(std::move(file_), path_);
+  }
   Status Write(std::string_view bytes) {
     if (!file_.valid()) {
       MILLRACE_ASSIGN(file_, OpenFile(path_, O_WRONLY | O_CREAT | O_EXCL));
@@ -29,7 +35,7 @@ class LocalOutput {
 std::unique_ptr<OutputFile> MakeLocalOutput(std::string path) {
   const auto file = std::make_shared<LocalOutput>(std::move(path));
   return std::make_unique<OutputFile>([file](std::string_view bytes) { return file->Write(bytes); },
-                                      [file] { return file->Write({}); });
+                                      [file] { return file->Close(); });
 }
 
 }  // namespace millrace::solo

@@ -38,6 +38,12 @@ Result<LocalReplica> OpenLocal(const LocatedBlock& block, const ReplicaHost& pla
   return replica;
 }
 
+// Returns kCorrupt if the disk cannot read these mapped bytes of the replica.
+Status Fetched(const MappedFile& file, std::size_t at, std::size_t size, const LocatedBlock& block) {
+  const Status read = file.Fetch(at, size, BlockName(block));
+  return read.ok() ? read : Corrupt(read.message());
+}
+
 // Serves one call of ReadBlock. It keeps how much has been handed over and what has been learnt of the replicas.
 class Reading {
  public:
@@ -107,6 +113,7 @@ Status Reading::ReadLocal(const ReplicaHost& place) {
   for (std::size_t i = 0; i < bytes.size(); i += kPacketBytes) {
     const std::string_view piece = bytes.substr(i, kPacketBytes);
     const std::uint64_t chunk = (from + i) / kChunkBytes;
+    MILLRACE_TRY(Fetched(*file, i, piece.size(), block_));
     MILLRACE_TRY(CheckChunks(piece, crcs.subspan(chunk, ChunkCount(piece.size())), block_.id, chunk));
     MILLRACE_TRY(HandOver(from + i, piece));
   }
@@ -173,7 +180,8 @@ Result<MappedFile> MapLocalBlock(const LocatedBlock& block, const BadReplica& ba
     if (!replica.ok() && replica.status().code() != StatusCode::kCorrupt) continue;
     if (replica.ok()) {
       Result<MappedFile> file = MappedFile::Map(replica->data.get(), 0, block.length, BlockName(block));
-      if (file.ok() && CheckChunks(file->bytes(), replica->chunk_crcs, block.id, 0).ok()) return file;
+      const bool read = file.ok() && Fetched(*file, 0, block.length, block).ok();
+      if (read && CheckChunks(file->bytes(), replica->chunk_crcs, block.id, 0).ok()) return file;
       if (!file.ok() && file.status().code() != StatusCode::kCorrupt) continue;
     }
     if (bad_replica) bad_replica(block.id, place.node);

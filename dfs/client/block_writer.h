@@ -42,8 +42,9 @@ class BlockWriter {
   // Closes the block at the last byte that all nodes had acknowledged, on the nodes that still answer. (If all bytes
   // had been sent and the nodes that answer have them all, they keep them all.) Returns the short block, with length 0
   // and no nodes if nothing could be saved. *unacknowledged is given the bytes that Write took and the block lacks, to
-  // be written to a new block; *failed_nodes is given the nodes to leave out. Returns kUnavailable if acknowledged
-  // bytes are lost because no node of the pipeline answers any more. Requires: a Write or Finish has failed.
+  // be written to a new block; *failed_nodes is given the nodes to leave out, those whose disk refused the block among
+  // them. Returns kUnavailable if acknowledged bytes are lost because no node of the pipeline answers any more or has
+  // kept them. Requires: a Write or Finish has failed.
   virtual Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<NodeId>* failed_nodes) = 0;
 };
 

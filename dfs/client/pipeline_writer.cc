@@ -148,6 +148,7 @@ Status PipelineWriter::SendPending(bool last) {
 Status PipelineWriter::SendPacket(const Packet& packet, std::string_view data) {
   if (file_.valid()) {
     const Status put = WriteAllAt(file_.get(), data, packet.offset, "into the node's file");
+    if (put.code() == StatusCode::kIo) first_spoiled_ = put;
     if (!put.ok()) return Fail(put.Within("node " + std::to_string(first().node.value)), {first().node});
     data = {};
   }
@@ -192,8 +193,13 @@ Result<WrittenBlock> PipelineWriter::Finish() {
 // ---- unfinished blocks ----
 
 // Closes the block on the node at `length` bytes, or discards it if `length` is 0. Returns kCorrupt if what the node
-// closed is not what was sent. Such a replica is not counted, and the master will find it bad.
+// closed is not what was sent. Such a replica is not counted, and the master will find it bad. A node whose disk
+// refused what this writer put into its file itself does not know of that, so it is told to discard the block.
 Status PipelineWriter::FinishAt(const ReplicaHost& place, std::uint64_t length, Micros stall) {
+  if (length > 0 && place.node == first().node && !first_spoiled_.ok()) {
+    MILLRACE_TRY(FinishAt(place, 0, stall));
+    return first_spoiled_;
+  }
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall, credentials_));
   MILLRACE_ASSIGN(const std::string reply,
                   stream.Call(Operation::kFinishBlockAt, Encode(FinishRequest{block_, length})));
@@ -216,9 +222,10 @@ Micros PipelineWriter::StallOf(const ReplicaHost& place) const {
 
 void PipelineWriter::NoteAnswer(const ReplicaHost& place, const Status& status) {
   const StatusCode code = status.code();
-  if (code == StatusCode::kUnavailable || code == StatusCode::kTimeout || code == StatusCode::kCorrupt) {
-    AddFailed(place.node);
-  }
+  const bool silent = code == StatusCode::kUnavailable || code == StatusCode::kTimeout;
+  const bool bad = code == StatusCode::kCorrupt || code == StatusCode::kIo || code == StatusCode::kNoSpace;
+  if (silent || bad) AddFailed(place.node);
+  if (bad) refusals_ += (refusals_.empty() ? "" : "; ") + status.message();
 }
 
 // Call it before nodes are told to close the block, which must not grow from then on.
@@ -228,7 +235,8 @@ void PipelineWriter::HangUp() {
 }
 
 // Nodes forward data before they store it, and finish from the last one to the first. So if a node has all bytes, all
-// nodes before it have them too; and if the last node that answers lacks some, no node has finished.
+// nodes before it have them too, unless their disk refused them; and if the last node that answers and whose disk did
+// not refuse lacks some, no node has finished.
 std::uint64_t PipelineWriter::SalvageableLength() {
   if (!sent_last_) return acked_bytes_;
   for (auto place = pipeline_.rbegin(); place != pipeline_.rend(); ++place) {
@@ -272,8 +280,10 @@ Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::v
   }
   *failed_nodes = failed_nodes_;
   if (length > 0 && written.nodes.empty()) {
-    return Unavailable("close " + BlockName(block_) + " at byte " + std::to_string(length) +
-                       ": none of its nodes answers any more; last failure: " + failure_.message());
+    const std::string why =
+        refusals_.empty() ? "none of its nodes answers any more" : "none of its nodes has kept it (" + refusals_ + ")";
+    return Unavailable("close " + BlockName(block_) + " at byte " + std::to_string(length) + ": " + why +
+                       "; last failure: " + failure_.message());
   }
   unacknowledged->clear();
   AppendFrom(written.length, unacknowledged);

@@ -79,7 +79,9 @@ class PipelineWriter final : public BlockWriter {
   std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;
   bool sent_last_ = false, finished_ = false, closed_ = false;
   Status failure_;
+  Status first_spoiled_;  // how the first node's disk refused what this writer put into the node's file; else OK
   std::vector<NodeId> failed_nodes_;
+  std::string refusals_;  // why nodes that answer have not kept the block
 };
 
 }  // namespace millrace::dfs

@@ -209,10 +209,11 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Repli
   for (std::uint64_t at = 0; at < open.length; at += bytes.size()) {
     if (stopping) return Cancelled(what + ": this node is stopping");
     bytes.resize(std::min<std::uint64_t>(kPacketBytes, open.length - at));
-    MILLRACE_TRY(ReadExactlyAt(open.data.get(), bytes.data(), bytes.size(), at, BlockName(block.id)));
     const std::uint64_t first = at / kChunkBytes;
     const auto crcs = std::span(open.chunk_crcs).subspan(first, ChunkCount(bytes.size()));
-    if (Status sound = CheckChunks(bytes, crcs, block.id, first); !sound.ok()) {
+    Status sound = ReadExactlyAt(open.data.get(), bytes.data(), bytes.size(), at, BlockName(block.id));
+    if (sound.ok()) sound = CheckChunks(bytes, crcs, block.id, first);
+    if (!sound.ok()) {
       shared->Corrupt(block.id, sound);
       return sound;
     }

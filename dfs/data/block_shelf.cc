@@ -44,7 +44,9 @@ Status BlockShelf::LoadDirectory(const std::string& path) {
 
 Status BlockShelf::LoadBlock(std::uint64_t id) {
   damaged.insert(id);
-  MILLRACE_ASSIGN(const std::optional<BlockContent> content, FinishedContent(id, DataPath(id), CrcPath(id)));
+  const Result<std::optional<BlockContent>> found = FinishedContent(id, DataPath(id), CrcPath(id));
+  if (found.status().code() == StatusCode::kIo) return Status::Ok();  // the disk cannot read it
+  MILLRACE_ASSIGN(const std::optional<BlockContent> content, found);
   if (!content.has_value()) return Status::Ok();
   damaged.erase(id);
   finished[id] = *content;
@@ -62,49 +64,67 @@ BlockStore::Space BlockShelf::Space() const {
   return space;
 }
 
-bool BlockShelf::HasRoom(std::uint64_t size) const {
+Result<bool> BlockShelf::HasRoom(std::uint64_t size) const {
   struct statvfs disk;
-  const bool known = ::statvfs(directory_.c_str(), &disk) == 0;
-  const std::uint64_t available = known ? std::uint64_t{disk.f_bavail} * disk.f_frsize : 0;
+  if (::statvfs(directory_.c_str(), &disk) != 0) return FromErrno(errno, "look how full " + directory_ + " is");
+  const std::uint64_t available = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   return available >= reserved_ && available - reserved_ >= size;
 }
 
 Status BlockShelf::CheckRoom(std::uint64_t id, std::uint64_t size) {
   BlockStore::Swept swept;
-  bool room = HasRoom(size);
-  while (!room && trash.RemoveOldest(std::numeric_limits<Micros>::max(), &swept)) room = HasRoom(size);
+  Result<bool> room = HasRoom(size);
+  while (room.ok() && !*room && trash.RemoveOldest(std::numeric_limits<Micros>::max(), &swept)) room = HasRoom(size);
   if (swept.blocks > 0) yielded_(swept);
-  if (room) return Status::Ok();
+  if (!room.ok()) return room.status().Within("write " + BlockName(id));
+  if (*room) return Status::Ok();
   return NoSpace("write " + BlockName(id) + " in " + directory_ + ": less than " + std::to_string(reserved_) +
                  " reserved bytes would stay free; remove files or give the node more disk");
 }
 
 Status BlockShelf::Publish(std::uint64_t id, Unfinished& block) {
-  const Status published = MoveToBlocks(id, block);
-  if (!published.ok()) ::unlink((WritingPath(id) + ".crc").c_str());  // the data stays, to be tried again or discarded
-  return published;
-}
-
-// The checksums are moved first: after a crash, data without checksums would be a damaged block, while checksums
-// without data are ignored.
-Status BlockShelf::MoveToBlocks(std::uint64_t id, Unfinished& block) {
-  const std::string data = WritingPath(id);
-  if (::fdatasync(block.fd.get()) != 0) return FromErrno(errno, "sync " + data);
-  const std::string crcs = data + ".crc";
-  {
-    MILLRACE_ASSIGN(const Fd fd, OpenFile(crcs, O_WRONLY | O_CREAT | O_TRUNC));
-    MILLRACE_TRY(WriteAll(fd.get(), EncodeChecksums(block.length, block.chunk_crcs), crcs));
-    if (::fdatasync(fd.get()) != 0) return FromErrno(errno, "sync " + crcs);
+  MILLRACE_TRY(block.fate.Usable());
+  Status published = WriteDown(id, block);
+  if (published.ok()) published = MoveToBlocks(id, block);
+  if (!published.ok()) {
+    ::unlink((WritingPath(id) + ".crc").c_str());
+    return published;
   }
-  if (::rename(crcs.c_str(), CrcPath(id).c_str()) != 0) return FromErrno(errno, "rename " + crcs);
-  if (::rename(data.c_str(), DataPath(id).c_str()) != 0) return FromErrno(errno, "rename " + data);
-  MILLRACE_TRY(SyncDirectory(Directory(id)));
   const std::lock_guard lock(mutex);
   broken.erase(id);
   damaged.erase(id);
   finished[id] = {block.length, BlockCrc(block.chunk_crcs)};
   used += block.length;
   return Status::Ok();
+}
+
+// A failed append may have left some of its bytes, and another process may have written more than was adopted.
+Status BlockShelf::WriteDown(std::uint64_t id, Unfinished& block) {
+  const std::string data = WritingPath(id), crcs = data + ".crc";
+  WriteFate& fate = block.fate;
+  const bool cut = ::ftruncate(block.fd.get(), static_cast<off_t>(block.length)) == 0;
+  MILLRACE_TRY(fate.Take(WriteStep::kWrite, cut ? Status::Ok() : FromErrno(errno, "truncate " + data)));
+  MILLRACE_TRY(fate.Take(WriteStep::kSync, SyncData(block.fd.get(), data)));
+  ::unlink(crcs.c_str());  // what an earlier try left is not written over, in case its sync failed
+  MILLRACE_ASSIGN(Fd fd, OpenFile(crcs, O_WRONLY | O_CREAT | O_EXCL));
+  MILLRACE_TRY(fate.Take(WriteStep::kWrite, WriteAll(fd.get(), EncodeChecksums(block.length, block.chunk_crcs), crcs)));
+  MILLRACE_TRY(fate.Take(WriteStep::kSync, SyncData(fd.get(), crcs)));
+  return fate.Take(WriteStep::kSync, CloseFile(std::move(fd), crcs));
+}
+
+// The checksums are moved first: after a crash, data without checksums would be a damaged block, while checksums
+// without data are ignored. If a step fails, nobody knows what a crash would leave, so the block is taken back.
+Status BlockShelf::MoveToBlocks(std::uint64_t id, Unfinished& block) {
+  const std::string data = WritingPath(id);
+  MILLRACE_TRY(block.fate.Take(WriteStep::kRename, RenameFile(data + ".crc", CrcPath(id))));
+  Status moved = block.fate.Take(WriteStep::kRename, RenameFile(data, DataPath(id)));
+  if (moved.ok()) moved = block.fate.Take(WriteStep::kSync, SyncDirectory(Directory(id)));
+  if (moved.ok()) return moved;
+  ::unlink(DataPath(id).c_str());
+  ::unlink(CrcPath(id).c_str());
+  const std::lock_guard lock(mutex);
+  damaged.erase(id);  // what stood there is gone, too
+  return moved;
 }
 
 }  // namespace millrace::dfs

@@ -20,6 +20,7 @@
 #include "dfs/data/block_checksums.h"
 #include "dfs/data/block_store.h"
 #include "dfs/data/block_trash.h"
+#include "dfs/data/write_fate.h"
 
 namespace millrace::dfs {
 
@@ -28,6 +29,7 @@ struct Unfinished {
   Fd fd;
   std::uint64_t length = 0;
   std::vector<std::uint32_t> chunk_crcs;
+  WriteFate fate;              // of its data and of its checksums
   std::optional<Micros> left;  // when a sweep found that its writer had left it
 };
 
@@ -52,7 +54,8 @@ class BlockShelf {
   // and tells what that removed (`yielded`).
   [[nodiscard]] Status CheckRoom(std::uint64_t id, std::uint64_t size);
   [[nodiscard]] BlockStore::Space Space() const;
-  // Syncs and renames. The block is listed when this returns OK; after a failure there is only its data under writing/.
+  // Cuts the data at the block's length, syncs and renames. The block is listed when this returns OK. After a failure
+  // there is only its data under writing/, which may be published again unless the block is spoiled.
   Status Publish(std::uint64_t id, Unfinished& block);
 
   std::mutex mutex;
@@ -66,7 +69,8 @@ class BlockShelf {
  private:
   Status LoadDirectory(const std::string& path);
   Status LoadBlock(std::uint64_t id);
-  [[nodiscard]] bool HasRoom(std::uint64_t size) const;
+  [[nodiscard]] Result<bool> HasRoom(std::uint64_t size) const;
+  Status WriteDown(std::uint64_t id, Unfinished& block);
   Status MoveToBlocks(std::uint64_t id, Unfinished& block);
 
   const std::string directory_;

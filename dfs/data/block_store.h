@@ -9,6 +9,9 @@
 // removed, written anew, or mended and taken back. block_trash.h describes the trash. The checksums' file is u64 magic,
 // u64 length of the data, a u32 crc32c for each chunk, u32 crc32c of all that.
 //
+// A block is spoiled when the disk refuses a step of writing it (write_fate.h): it is never finished, listed or
+// believed after a second try. What is left of it goes with FinishAt, Discard, Remove or the next sweep.
+//
 // A writer of this machine may be given the unfinished data file itself (BlockFile::Share). One that keeps its
 // descriptor could change the block later; readers notice by the checksums, as they do when a disk goes bad.
 //
@@ -27,6 +30,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "dfs/data/write_fate.h"
 #include "dfs/wire/chunks.h"
 
 namespace millrace::dfs {
@@ -45,7 +49,8 @@ class BlockFile {
  public:
   virtual ~BlockFile() = default;
   // Appends `data`. `chunk_crcs` are the checksums of `data` cut at kChunkBytes. Returns kCorrupt if they do not match
-  // (every hop checks), and kNoSpace if the disk is full. Requires: every append but the last is a whole number of
+  // (every hop checks), kNoSpace if the disk is full, and kIo, here and below, if the disk refuses or the block is
+  // spoiled. Requires: every append but the last is a whole number of
   // chunks.
   virtual Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
 
@@ -85,8 +90,8 @@ class BlockStore {
   [[nodiscard]] virtual Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) = 0;
   // Closes a block whose writer lost its pipeline: cuts it back to `length` and finishes it. `length` must be at most
   // what was appended, and a whole number of chunks or exactly all of it; else kInvalid. A block that is finished
-  // already is OK at this length and kInvalid at another. Returns kBusy while its BlockFile exists, and kNotFound if
-  // there is no such block.
+  // already is OK at this length and kInvalid at another. Returns kBusy while its BlockFile exists, kNotFound if there
+  // is no such block, and kIo, after it has removed what is left, if the block is spoiled or this spoils it.
   virtual Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) = 0;
   // Forgets an unfinished block. It is no failure if there is none.
   virtual void Discard(std::uint64_t id) = 0;
@@ -97,10 +102,10 @@ class BlockStore {
   // found abandoned already. Requires: `now` never goes back.
   virtual Swept SweepUnfinished(Micros now, Micros retention) = 0;
   // Opens a block for reading. Returns kNotFound if it is not here, and kCorrupt if the checksums' file does not fit
-  // the data's length.
+  // the data's length, or the disk cannot read it.
   [[nodiscard]] virtual Result<OpenBlock> Open(std::uint64_t id) const = 0;
   // Returns bytes [offset, offset+size), checked against the checksums (of all chunks that they touch), or kCorrupt,
-  // naming the block and the chunk.
+  // naming the block and the chunk, or that the disk cannot read them.
   [[nodiscard]] virtual Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const = 0;
   // Checks bytes as Read does, for scans that look for rot: it reads what the disk holds, not what memory has cached of
   // it. Returns kCorrupt also if the disk cannot read the bytes, and kNotFound if the data are gone: the block is then
@@ -111,6 +116,8 @@ class BlockStore {
   // Removes the block, also what is left of an unfinished one that nobody is writing. It is no failure if there is
   // none.
   virtual Status Remove(std::uint64_t id) = 0;
+  // Returns true if the block is spoiled, is still here, and nobody is writing it.
+  [[nodiscard]] virtual bool Spoiled(std::uint64_t id) const = 0;
   // Returns true if the block is finished, damaged, unfinished, or being written here.
   [[nodiscard]] virtual bool Has(std::uint64_t id) const = 0;
   [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;       // finished ones, by rising id
@@ -145,7 +152,10 @@ class BlockStore {
 [[nodiscard]] Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(
     const std::string& directory, std::uint64_t reserved_bytes,
     std::function<void(const BlockStore::Swept&)> yielded = [](const BlockStore::Swept&) {});
-// Returns a store in memory with a capacity of `capacity` bytes. Its Open() gives a memory file (memfd).
-[[nodiscard]] std::unique_ptr<BlockStore> MakeMemoryBlockStore(std::uint64_t capacity);
+// Returns a store in memory with a capacity of `capacity` bytes. Its Open() gives a memory file (memfd). `refuses` is
+// asked before each step of writing a block, and returns OK or how the step fails. What was not synced when a sync
+// failed reads as zeros from then on, as a kernel may have it.
+[[nodiscard]] std::unique_ptr<BlockStore> MakeMemoryBlockStore(
+    std::uint64_t capacity, std::function<Status(WriteStep)> refuses = [](WriteStep) { return Status::Ok(); });
 
 }  // namespace millrace::dfs

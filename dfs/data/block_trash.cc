@@ -16,10 +16,6 @@ constexpr std::size_t kDigits = 16;  // in a file name, of a block's id and of a
 
 bool Present(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-Status Rename(const std::string& from, const std::string& to) {
-  return ::rename(from.c_str(), to.c_str()) == 0 ? Status::Ok() : FromErrno(errno, "rename " + from);
-}
-
 void RemoveBoth(const std::string& data) {
   ::unlink(data.c_str());
   ::unlink((data + ".crc").c_str());
@@ -31,7 +27,10 @@ Result<std::optional<BlockContent>> FinishedContent(std::uint64_t id, const std:
                                                     const std::string& crcs) {
   using Content = std::optional<BlockContent>;
   struct stat data_info, crcs_info;
-  if (::stat(data.c_str(), &data_info) != 0 || ::stat(crcs.c_str(), &crcs_info) != 0) return Content();
+  for (const auto& [path, info] : {std::pair(&data, &data_info), std::pair(&crcs, &crcs_info)}) {
+    if (::stat(path->c_str(), info) == 0) continue;
+    return errno == ENOENT ? Result<Content>(Content()) : FromErrno(errno, "look at " + *path);
+  }
   const auto length = static_cast<std::uint64_t>(data_info.st_size);
   if (static_cast<std::uint64_t>(crcs_info.st_size) != ChecksumsFileBytes(length)) return Content();
   MILLRACE_ASSIGN(const std::string checksums, ReadWholeFile(crcs));
@@ -61,7 +60,9 @@ Status BlockTrash::Load() {
 Status BlockTrash::LoadEntry(std::uint64_t id, Micros when) {
   MILLRACE_TRY(CompleteEntry(id, when));
   const std::string data = PathOf(id, when);
-  MILLRACE_ASSIGN(const std::optional<BlockContent> content, FinishedContent(id, data, data + ".crc"));
+  const Result<std::optional<BlockContent>> found = FinishedContent(id, data, data + ".crc");
+  if (found.status().code() == StatusCode::kIo) return Status::Ok();  // perhaps the disk can read it at the next start
+  MILLRACE_ASSIGN(const std::optional<BlockContent> content, found);
   if (content.has_value()) {
     Add(id, {*content, when});
   } else {
@@ -77,7 +78,7 @@ Status BlockTrash::CompleteEntry(std::uint64_t id, Micros when) {
   for (const auto& [half, other] : {std::pair("", ".crc"), std::pair(".crc", "")}) {
     const bool split =
         Present(trashed + other) && !Present(trashed + half) && Present(block + half) && !Present(block + other);
-    if (split) MILLRACE_TRY(Rename(block + half, trashed + half));
+    if (split) MILLRACE_TRY(RenameFile(block + half, trashed + half));
   }
   return Status::Ok();
 }
@@ -85,8 +86,8 @@ Status BlockTrash::CompleteEntry(std::uint64_t id, Micros when) {
 // Nothing is synced. If a crash undoes the move, the block is reported and put into the trash again.
 Status BlockTrash::Put(std::uint64_t id, const BlockContent& content, Micros when) {
   const std::string data = PathOf(id, when);
-  MILLRACE_TRY(Rename(data_path_(id), data));
-  MILLRACE_TRY(Rename(data_path_(id) + ".crc", data + ".crc"));
+  MILLRACE_TRY(RenameFile(data_path_(id), data));
+  MILLRACE_TRY(RenameFile(data_path_(id) + ".crc", data + ".crc"));
   Add(id, {content, when});
   return Status::Ok();
 }
@@ -120,14 +121,14 @@ Result<BlockContent> BlockTrash::Take(std::uint64_t id) {
     entry = Drop(it);
   }
   const std::string trashed = PathOf(id, entry.when), data = data_path_(id);
-  Status moved = Rename(trashed + ".crc", data + ".crc");
-  if (moved.ok()) moved = Rename(trashed, data);
+  Status moved = RenameFile(trashed + ".crc", data + ".crc");
+  if (moved.ok()) moved = RenameFile(trashed, data);
   if (moved.ok()) moved = SyncDirectory(data.substr(0, data.rfind('/')));
   if (moved.ok()) return entry.content;
-  if (Present(trashed)) {
-    (void)Rename(data + ".crc", trashed + ".crc");
-    Add(id, entry);
-  }
+  // It goes back where it was, as far as the disk does anything. The next start finds out what it did.
+  if (!Present(trashed)) (void)RenameFile(data, trashed);
+  (void)RenameFile(data + ".crc", trashed + ".crc");
+  if (Present(trashed)) Add(id, entry);
   return moved;
 }
 

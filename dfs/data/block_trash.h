@@ -60,7 +60,8 @@ class BlockTrash {
   std::uint64_t bytes_ = 0;
 };
 
-// Returns the content of a finished block by its two files, or nothing if they do not fit each other.
+// Returns the content of a finished block by its two files, or nothing if they do not fit each other, and kIo if the
+// disk cannot read them.
 [[nodiscard]] Result<std::optional<BlockContent>> FinishedContent(std::uint64_t id, const std::string& data,
                                                                   const std::string& crcs);
 

@@ -32,11 +32,12 @@ class DiskBlockFile final : public BlockFile {
 
   Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) override {
     MILLRACE_CHECK(!finished_ && length() % kChunkBytes == 0, BlockName(id_) + " is finished or ends within a chunk");
+    MILLRACE_TRY(block_->fate.Usable());
     MILLRACE_TRY(CheckChunks(data, chunk_crcs, id_, length() / kChunkBytes));
     MILLRACE_TRY(shelf_.CheckRoom(id_, data.size()));
-    MILLRACE_TRY(WriteAllAt(block_->fd.get(), data, block_->length, shelf_.WritingPath(id_)));
-    Grow(data.size(), chunk_crcs);
-    return Status::Ok();
+    MILLRACE_TRY(block_->fate.Take(WriteStep::kWrite,
+                                   WriteAllAt(block_->fd.get(), data, block_->length, shelf_.WritingPath(id_))));
+    return Grow(data.size(), chunk_crcs);
   }
 
   // The other process gets a file description of its own, which it cannot read from and whose flags are not ours.
@@ -51,22 +52,18 @@ class DiskBlockFile final : public BlockFile {
 
   Status Adopt(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) override {
     MILLRACE_CHECK(!finished_ && length() % kChunkBytes == 0, BlockName(id_) + " is finished or ends within a chunk");
+    MILLRACE_TRY(block_->fate.Usable());
     MILLRACE_TRY(shelf_.CheckRoom(id_, 0));
-    Grow(data.size(), chunk_crcs);
-    return Status::Ok();
+    return Grow(data.size(), chunk_crcs);
   }
 
   Status Sync() override {
-    if (::fdatasync(block_->fd.get()) != 0) return FromErrno(errno, "sync " + shelf_.WritingPath(id_));
-    return Status::Ok();
+    MILLRACE_TRY(block_->fate.Usable());
+    return block_->fate.Take(WriteStep::kSync, SyncData(block_->fd.get(), shelf_.WritingPath(id_)));
   }
 
   Status Finish() override {
     MILLRACE_CHECK(!finished_, BlockName(id_) + " is finished");
-    // A failed append may have left some of its bytes, and another process may have written more than was adopted.
-    if (::ftruncate(block_->fd.get(), static_cast<off_t>(block_->length)) != 0) {
-      return FromErrno(errno, "truncate " + shelf_.WritingPath(id_));
-    }
     MILLRACE_TRY(shelf_.Publish(id_, *block_));
     finished_ = true;
     return Status::Ok();
@@ -76,14 +73,16 @@ class DiskBlockFile final : public BlockFile {
   [[nodiscard]] std::uint32_t crc() const override { return BlockCrc(block_->chunk_crcs); }
 
  private:
-  void Grow(std::uint64_t size, const std::vector<std::uint32_t>& chunk_crcs) {
+  Status Grow(std::uint64_t size, const std::vector<std::uint32_t>& chunk_crcs) {
     block_->length += size;
     block_->chunk_crcs.insert(block_->chunk_crcs.end(), chunk_crcs.begin(), chunk_crcs.end());
-    if (block_->length - flushed_ < kFlushBytes) return;
-    // This only starts the writeback early. A failure shows again at the sync.
-    ::sync_file_range(block_->fd.get(), static_cast<off_t>(flushed_), static_cast<off_t>(block_->length - flushed_),
-                      SYNC_FILE_RANGE_WRITE);
+    if (block_->length - flushed_ < kFlushBytes) return Status::Ok();
+    const auto from = static_cast<off_t>(flushed_), size_of_it = static_cast<off_t>(block_->length - flushed_);
     flushed_ = block_->length;
+    // This only starts the writeback early, and not every file system can. But what it did not write is lost.
+    if (::sync_file_range(block_->fd.get(), from, size_of_it, SYNC_FILE_RANGE_WRITE) == 0) return Status::Ok();
+    if (errno != EIO && errno != ENOSPC && errno != EDQUOT) return Status::Ok();
+    return block_->fate.Take(WriteStep::kSync, FromErrno(errno, "write back " + shelf_.WritingPath(id_)));
   }
 
   BlockShelf& shelf_;
@@ -108,6 +107,7 @@ class DiskBlockStore final : public BlockStore {
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
   Status Relist(std::uint64_t id) override;
   Status Remove(std::uint64_t id) override;
+  bool Spoiled(std::uint64_t id) const override;
   bool Has(std::uint64_t id) const override;
   std::vector<StoredBlock> List() const override;
   std::vector<std::uint64_t> Damaged() const override;
@@ -131,6 +131,11 @@ class DiskBlockStore final : public BlockStore {
 
   mutable BlockShelf shelf_;
 };
+
+// A disk that cannot read a block has lost it, whatever else it can read.
+Status Unreadable(std::uint64_t id, const Status& why) {
+  return why.code() == StatusCode::kIo ? Corrupt(BlockName(id) + " cannot be read: " + why.message()) : why;
+}
 
 bool DiskBlockStore::Claim(std::uint64_t id) {
   const std::lock_guard lock(shelf_.mutex);
@@ -174,20 +179,26 @@ Result<StoredBlock> DiskBlockStore::FinishAt(std::uint64_t id, std::uint64_t len
     const auto found = shelf_.broken.find(id);
     if (found == shelf_.broken.end()) return NotFound("finish " + BlockName(id) + ": it is not here");
     if (found->second == nullptr) return Busy("finish " + BlockName(id) + ": it is being written");
-    MILLRACE_TRY(CheckCut(id, found->second->length, length));
-    block = std::move(found->second);
+    if (!found->second->fate.spoiled()) MILLRACE_TRY(CheckCut(id, found->second->length, length));
+    block = std::move(found->second);  // as after Claim
   }
-  block->length = length;
-  block->chunk_crcs.resize(ChunkCount(length));
-  Status status;
-  if (::ftruncate(block->fd.get(), static_cast<off_t>(length)) != 0) {
-    status = FromErrno(errno, "truncate " + shelf_.WritingPath(id));
-  } else {
-    status = shelf_.Publish(id, *block);
+  if (!block->fate.spoiled()) {
+    block->length = length;
+    block->chunk_crcs.resize(ChunkCount(length));
   }
+  Status status = shelf_.Publish(id, *block);
   if (status.ok()) return StoredBlock{id, length, BlockCrc(block->chunk_crcs)};
+  const bool spoiled = block->fate.spoiled();
+  if (spoiled) {
+    status = block->fate.Usable().Within("finish " + BlockName(id));
+    ::unlink(shelf_.WritingPath(id).c_str());
+  }
   const std::lock_guard lock(shelf_.mutex);
-  shelf_.broken[id] = std::move(block);
+  if (spoiled) {
+    shelf_.broken.erase(id);
+  } else {
+    shelf_.broken[id] = std::move(block);
+  }
   return status;
 }
 
@@ -229,12 +240,12 @@ Result<OpenBlock> DiskBlockStore::Open(std::uint64_t id) const {
   OpenBlock open;
   Result<Fd> data = OpenFile(shelf_.DataPath(id), O_RDONLY);
   if (!data.ok() && data.status().code() == StatusCode::kNotFound) return NotFound(BlockName(id) + " is not here");
-  if (!data.ok()) return data.status();
+  if (!data.ok()) return Unreadable(id, data.status());
   open.data = std::move(*data);
   MILLRACE_ASSIGN(open.length, FileSize(open.data.get(), shelf_.DataPath(id)));
   Result<std::string> crcs = ReadWholeFile(shelf_.CrcPath(id));
   if (!crcs.ok() && crcs.status().code() == StatusCode::kNotFound) return Corrupt(BlockName(id) + " has no checksums");
-  if (!crcs.ok()) return crcs.status();
+  if (!crcs.ok()) return Unreadable(id, crcs.status());
   MILLRACE_ASSIGN(open.chunk_crcs, DecodeChecksums(*crcs, open.length, id));
   return open;
 }
@@ -253,7 +264,8 @@ Result<std::string> DiskBlockStore::ReadChunks(const OpenBlock& block, std::uint
   const std::uint64_t from = first * kChunkBytes;
   const std::uint64_t to = std::min(block.length, ChunkCount(offset + size) * kChunkBytes);
   std::string bytes(to - from, '\0');
-  MILLRACE_TRY(ReadExactlyAt(block.data.get(), bytes.data(), bytes.size(), from, shelf_.DataPath(id)));
+  const Status read = ReadExactlyAt(block.data.get(), bytes.data(), bytes.size(), from, shelf_.DataPath(id));
+  MILLRACE_TRY(Unreadable(id, read));
   const std::span crcs(block.chunk_crcs);
   MILLRACE_TRY(CheckChunks(bytes, crcs.subspan(first, ChunkCount(bytes.size())), id, first));
   return bytes;
@@ -262,12 +274,9 @@ Result<std::string> DiskBlockStore::ReadChunks(const OpenBlock& block, std::uint
 // The file's pages are dropped from the page cache before, so that the disk is read, and after, so that they do not
 // push out pages that readers need.
 Status DiskBlockStore::Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) {
-  const auto unreadable = [id](const Status& why) {
-    return why.code() == StatusCode::kIo ? Corrupt(BlockName(id) + " cannot be read: " + why.message()) : why;
-  };
   const Result<OpenBlock> block = Open(id);
   if (block.status().code() == StatusCode::kNotFound) Forget(id);
-  if (!block.ok()) return unreadable(block.status());
+  if (!block.ok()) return block.status();
   MILLRACE_TRY(CheckRange(id, block->length, offset, size));
   if (size == 0) return Status::Ok();
   const auto drop = [&] {
@@ -276,7 +285,7 @@ Status DiskBlockStore::Verify(std::uint64_t id, std::uint64_t offset, std::uint6
   drop();
   const Status read = ReadChunks(*block, id, offset, size).status();
   drop();
-  return unreadable(read);
+  return read;
 }
 
 // The file may have been published since it was found missing, so this looks again under the mutex.
@@ -361,6 +370,12 @@ BlockStore::Swept DiskBlockStore::SweepTrash(Micros before, std::uint64_t least_
   while (short_of_room() && shelf_.trash.RemoveOldest(std::numeric_limits<Micros>::max(), &swept)) {
   }
   return swept;
+}
+
+bool DiskBlockStore::Spoiled(std::uint64_t id) const {
+  const std::lock_guard lock(shelf_.mutex);
+  const auto found = shelf_.broken.find(id);
+  return found != shelf_.broken.end() && found->second != nullptr && found->second->fate.spoiled();
 }
 
 bool DiskBlockStore::Has(std::uint64_t id) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -27,6 +28,8 @@ struct TrashedBlock {
 struct BlockBytes {
   std::string data;
   std::vector<std::uint32_t> chunk_crcs;
+  WriteFate fate;
+  std::uint64_t synced = 0;    // bytes
   std::optional<Micros> left;  // when a sweep first found that its writer had left it unfinished
   [[nodiscard]] StoredBlock Stored(std::uint64_t id) const { return {id, data.size(), BlockCrc(chunk_crcs)}; }
 };
@@ -46,6 +49,29 @@ struct BlocksInMemory {
     return true;
   }
 
+  // Does what brings a block to the disk. Requires: the caller holds the mutex.
+  Status Sync(BlockBytes& bytes) {
+    MILLRACE_TRY(bytes.fate.Usable());
+    const Status synced = bytes.fate.Take(WriteStep::kSync, refuses(WriteStep::kSync));
+    if (!synced.ok()) std::fill(bytes.data.begin() + static_cast<std::ptrdiff_t>(bytes.synced), bytes.data.end(), '\0');
+    bytes.synced = bytes.data.size();
+    return synced;
+  }
+  // Does so, and finishes the block. Requires: the caller holds the mutex.
+  Status Publish(std::uint64_t id, std::unique_ptr<BlockBytes>& bytes) {
+    using enum WriteStep;
+    MILLRACE_TRY(bytes->fate.Usable());
+    MILLRACE_TRY(bytes->fate.Take(kWrite, refuses(kWrite)));  // it is cut
+    MILLRACE_TRY(Sync(*bytes));
+    for (const WriteStep step : {kWrite, kSync, kRename, kRename, kSync}) {  // the checksums; the directory
+      MILLRACE_TRY(bytes->fate.Take(step, refuses(step)));
+    }
+    finished[id] = std::move(bytes);
+    broken.erase(id);
+    return Status::Ok();
+  }
+
+  std::function<Status(WriteStep)> refuses;
   std::mutex mutex;
   std::uint64_t capacity = 0, used = 0;  // `used` counts unfinished blocks too
   std::map<std::uint64_t, std::shared_ptr<const BlockBytes>> finished;
@@ -85,6 +111,8 @@ class MemoryBlockFile final : public BlockFile {
     MILLRACE_CHECK(bytes_ != nullptr && length() % kChunkBytes == 0,
                    BlockName(id_) + " is finished or ends in a chunk");
     const std::lock_guard lock(state_.mutex);
+    MILLRACE_TRY(bytes_->fate.Usable());
+    MILLRACE_TRY(bytes_->fate.Take(WriteStep::kWrite, state_.refuses(WriteStep::kWrite)));
     BlockStore::Swept swept;
     while (data.size() > state_.capacity - state_.used && state_.RemoveOldest(kForEver, &swept)) {
     }
@@ -98,15 +126,17 @@ class MemoryBlockFile final : public BlockFile {
     return Status::Ok();
   }
 
-  Status Sync() override { return Status::Ok(); }
+  Status Sync() override {
+    MILLRACE_CHECK(bytes_ != nullptr, BlockName(id_) + " is finished");
+    const std::lock_guard lock(state_.mutex);
+    return state_.Sync(*bytes_);
+  }
 
   Status Finish() override {
     MILLRACE_CHECK(bytes_ != nullptr, BlockName(id_) + " is finished");
     const std::lock_guard lock(state_.mutex);
-    state_.broken.erase(id_);
     finished_ = bytes_->Stored(id_);
-    state_.finished[id_] = std::move(bytes_);
-    return Status::Ok();
+    return state_.Publish(id_, bytes_);
   }
 
   [[nodiscard]] std::uint64_t length() const override {
@@ -126,7 +156,10 @@ class MemoryBlockFile final : public BlockFile {
 
 class MemoryBlockStore final : public BlockStore {
  public:
-  explicit MemoryBlockStore(std::uint64_t capacity) { state_.capacity = capacity; }
+  MemoryBlockStore(std::uint64_t capacity, std::function<Status(WriteStep)> refuses) {
+    state_.capacity = capacity;
+    state_.refuses = std::move(refuses);
+  }
 
   Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) override {
     const std::lock_guard lock(state_.mutex);
@@ -147,14 +180,20 @@ class MemoryBlockStore final : public BlockStore {
     if (found == state_.broken.end()) return NotFound("finish " + BlockName(id) + ": it is not here");
     if (found->second == nullptr) return Busy("finish " + BlockName(id) + ": it is being written");
     BlockBytes& bytes = *found->second;
-    MILLRACE_TRY(CheckCut(id, bytes.data.size(), length));
-    state_.used -= bytes.data.size() - length;
-    bytes.data.resize(length);
-    bytes.chunk_crcs.resize(ChunkCount(length));
+    if (!bytes.fate.spoiled()) {
+      MILLRACE_TRY(CheckCut(id, bytes.data.size(), length));
+      state_.used -= bytes.data.size() - length;
+      bytes.data.resize(length);
+      bytes.chunk_crcs.resize(ChunkCount(length));
+    }
     const StoredBlock stored = bytes.Stored(id);
-    state_.finished[id] = std::move(found->second);
+    const Status published = state_.Publish(id, found->second);
+    if (published.ok()) return stored;
+    if (!bytes.fate.spoiled()) return published;
+    const Status spoiled = bytes.fate.Usable().Within("finish " + BlockName(id));
+    state_.used -= bytes.data.size();
     state_.broken.erase(found);
-    return stored;
+    return spoiled;
   }
 
   void Discard(std::uint64_t id) override {
@@ -218,6 +257,12 @@ class MemoryBlockStore final : public BlockStore {
     state_.used -= found->second->data.size();
     state_.finished.erase(found);
     return Status::Ok();
+  }
+
+  bool Spoiled(std::uint64_t id) const override {
+    const std::lock_guard lock(state_.mutex);
+    const auto found = state_.broken.find(id);
+    return found != state_.broken.end() && found->second != nullptr && found->second->fate.spoiled();
   }
 
   bool Has(std::uint64_t id) const override {
@@ -312,8 +357,8 @@ class MemoryBlockStore final : public BlockStore {
 
 }  // namespace
 
-std::unique_ptr<BlockStore> MakeMemoryBlockStore(std::uint64_t capacity) {
-  return std::make_unique<MemoryBlockStore>(capacity);
+std::unique_ptr<BlockStore> MakeMemoryBlockStore(std::uint64_t capacity, std::function<Status(WriteStep)> refuses) {
+  return std::make_unique<MemoryBlockStore>(capacity, std::move(refuses));
 }
 
 }  // namespace millrace::dfs

@@ -47,7 +47,7 @@ class SpreadBlockStore::File final : public BlockFile {
   ~File() override { --disk_.writers; }
 
   Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) override {
-    return Judged([&] { return file_->Append(data, chunk_crcs); });
+    return Judged(Reaches::kMemory, [&] { return file_->Append(data, chunk_crcs); });
   }
   Result<Fd> Share() override {
     MILLRACE_TRY(disk_.Usable());
@@ -59,34 +59,33 @@ class SpreadBlockStore::File final : public BlockFile {
     return file_->ReadShared(offset, size, chunk_crcs, out);
   }
   Status Adopt(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) override {
-    MILLRACE_TRY(disk_.Usable());
-    return file_->Adopt(data, chunk_crcs);
+    return Judged(Reaches::kMemory, [&] { return file_->Adopt(data, chunk_crcs); });
   }
   Status Sync() override {
-    return Judged([&] { return file_->Sync(); });
+    return Judged(Reaches::kDisk, [&] { return file_->Sync(); });
   }
-  // A failure here does not count against the disk: Finish opens files, and a lack of descriptors says nothing about
-  // the disk. A failing disk has shown at the Sync before.
   Status Finish() override {
-    MILLRACE_TRY(disk_.Usable());
-    MILLRACE_TRY(file_->Finish());
+    MILLRACE_TRY(Judged(Reaches::kDisk, [&] { return file_->Finish(); }));
     return disk_.Usable();  // if the disk has failed meanwhile, the block does not count as stored
   }
   [[nodiscard]] std::uint64_t length() const override { return file_->length(); }
   [[nodiscard]] std::uint32_t crc() const override { return file_->crc(); }
 
  private:
+  enum class Reaches { kMemory, kDisk };
   template <class Write>
-  Status Judged(const Write& write) {
+  Status Judged(Reaches reaches, const Write& write) {
     MILLRACE_TRY(disk_.Usable());
     const Status written = write();
-    store_.Judge(disk_, written);
+    if (written.ok() && reaches == Reaches::kDisk) disk_.strikes = 0;
+    if (written.code() == StatusCode::kIo && !std::exchange(refused_, true)) store_.Refused(disk_, written);
     return written;
   }
 
   SpreadBlockStore& store_;
   Spindle& disk_;
   const std::unique_ptr<BlockFile> file_;
+  bool refused_ = false;  // the block is spoiled, and that was counted
 };
 
 // While a Claim is taken, nobody else creates or restores this block on any disk.
@@ -111,20 +110,19 @@ class SpreadBlockStore::Claim {
   bool taken_ = false;
 };
 
-SpreadBlockStore::SpreadBlockStore(std::vector<Disk> disks, std::function<void(std::size_t, const Status&)> failing)
+SpreadBlockStore::SpreadBlockStore(std::vector<Disk> disks, Events events)
     : disks_([&disks] {
         std::vector<std::unique_ptr<Spindle>> spindles;
         for (Disk& disk : disks) spindles.push_back(std::make_unique<Spindle>(spindles.size(), std::move(disk)));
         return spindles;
       }()),
-      failing_(std::move(failing)) {}
+      events_(std::move(events)) {}
 
 SpreadBlockStore::~SpreadBlockStore() = default;
 
-Result<std::unique_ptr<SpreadBlockStore>> SpreadBlockStore::Over(
-    std::vector<Disk> disks, Micros now, std::function<void(std::size_t disk, const Status&)> failing) {
+Result<std::unique_ptr<SpreadBlockStore>> SpreadBlockStore::Over(std::vector<Disk> disks, Micros now, Events events) {
   MILLRACE_CHECK(!disks.empty(), "a store needs a disk");
-  std::unique_ptr<SpreadBlockStore> store(new SpreadBlockStore(std::move(disks), std::move(failing)));
+  std::unique_ptr<SpreadBlockStore> store(new SpreadBlockStore(std::move(disks), std::move(events)));
   MILLRACE_TRY(store->PartCopies(now));
   return store;
 }
@@ -176,10 +174,10 @@ std::vector<std::uint64_t> SpreadBlockStore::Fail(std::size_t number) {
   return lost;
 }
 
-void SpreadBlockStore::Judge(Spindle& disk, const Status& written) {
-  if (written.ok()) disk.strikes = 0;
-  if (written.code() != StatusCode::kIo) return;
-  if (++disk.strikes == kMostStrikes) failing_(disk.number, written);
+void SpreadBlockStore::Refused(Spindle& disk, const Status& why) {
+  const int strikes = ++disk.strikes;
+  if (events_.refused) events_.refused(disk.number, strikes, why);
+  if (strikes == kMostStrikes) events_.failing(disk.number, why);
 }
 
 SpreadBlockStore::Spindle& SpreadBlockStore::Choose(std::span<Spindle* const> disks) {
@@ -219,9 +217,16 @@ Result<std::unique_ptr<BlockFile>> SpreadBlockStore::Create(std::uint64_t id) {
 Result<StoredBlock> SpreadBlockStore::FinishAt(std::uint64_t id, std::uint64_t length) {
   Spindle* const home = Home(id);
   if (home == nullptr) return NotFound("finish " + BlockName(id) + ": it is not here");
-  MILLRACE_ASSIGN(const StoredBlock block, home->store->FinishAt(id, length));
+  const bool counted = home->store->Spoiled(id);
+  Result<StoredBlock> block = home->store->FinishAt(id, length);
+  if (block.status().code() == StatusCode::kIo && !counted) Refused(*home, block.status());
   MILLRACE_TRY(home->Usable());
   return block;
+}
+
+bool SpreadBlockStore::Spoiled(std::uint64_t id) const {
+  const Spindle* const home = Home(id);
+  return home != nullptr && home->store->Spoiled(id);
 }
 
 void SpreadBlockStore::Discard(std::uint64_t id) {

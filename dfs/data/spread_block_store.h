@@ -3,10 +3,12 @@
 // (ChooseDisk). Counts of bytes are sums over the disks. The trash is kept disk by disk, and `least_free` of SweepTrash
 // holds for each disk.
 //
-// A disk fails once and for good. Code outside that notices it calls Fail. The store itself notices kMostStrikes writes
-// in a row that the disk refused by I/O errors, and tells the owner (`failing`). A failed disk is not used any more:
-// its blocks are not here, and what is being written on it fails. Thread rule: that of BlockStore; Fail from any
-// thread, too.
+// A disk fails once and for good. Code outside that notices it calls Fail. The store itself counts what the disk
+// refuses by I/O errors, tells the owner each time (`refused`), and after kMostStrikes in a row that the disk is
+// failing
+// (`failing`). Only a sync that succeeds ends the row, since an append gets no further than memory. A failed disk is
+// not used any more: its blocks are not here, and what is being written on it fails. Thread rule: that of BlockStore;
+// Fail from any thread, too.
 #pragma once
 
 #include <atomic>
@@ -42,15 +44,19 @@ class SpreadBlockStore final : public BlockStore {
     std::string name;  // for messages
     std::unique_ptr<BlockStore> store;
   };
-  // A disk counts as failing after this number of appends and syncs in a row that ended with kIo.
+  // A disk counts as failing after this number of refusals in a row: appends, syncs and finishes that ended with kIo.
+  // What is done to a block that is spoiled already does not count.
   static constexpr int kMostStrikes = 3;
+  // Both are called from any thread.
+  struct Events {
+    std::function<void(std::size_t disk, const Status&)> failing;  // it is up to the callee to call Fail
+    std::function<void(std::size_t disk, int strikes, const Status&)> refused = {};  // may be empty
+  };
 
   // Makes a store over the disks. A block that is on two disks (one of them had failed, the block was copied anew, and
-  // the disk is back) stays on the first, and the other copy goes to that disk's trash at `now`. `failing` is called,
-  // from any thread, when writes to a disk fail (see above); it is up to the callee to call Fail. Requires: there is at
+  // the disk is back) stays on the first, and the other copy goes to that disk's trash at `now`. Requires: there is at
   // least one disk.
-  static Result<std::unique_ptr<SpreadBlockStore>> Over(std::vector<Disk> disks, Micros now,
-                                                        std::function<void(std::size_t disk, const Status&)> failing);
+  static Result<std::unique_ptr<SpreadBlockStore>> Over(std::vector<Disk> disks, Micros now, Events events);
   ~SpreadBlockStore() override;
 
   // Takes a failed disk out of use. Returns the blocks that were on it, damaged ones too, by rising id; none the second
@@ -66,6 +72,7 @@ class SpreadBlockStore final : public BlockStore {
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
   Status Relist(std::uint64_t id) override;
   Status Remove(std::uint64_t id) override;
+  [[nodiscard]] bool Spoiled(std::uint64_t id) const override;
   [[nodiscard]] bool Has(std::uint64_t id) const override { return Home(id) != nullptr; }
   std::vector<StoredBlock> List() const override;
   std::vector<std::uint64_t> Damaged() const override;
@@ -81,16 +88,16 @@ class SpreadBlockStore final : public BlockStore {
   struct Spindle;  // a disk and what is known of it
   class File;
   class Claim;
-  SpreadBlockStore(std::vector<Disk> disks, std::function<void(std::size_t, const Status&)> failing);
+  SpreadBlockStore(std::vector<Disk> disks, Events events);
   Status PartCopies(Micros now);
   [[nodiscard]] Spindle* Home(std::uint64_t id) const;  // null if no disk that works has it
   [[nodiscard]] std::vector<Spindle*> Working() const;
   Result<std::unique_ptr<BlockFile>> CreateOn(Spindle& disk, std::uint64_t id);
   [[nodiscard]] Spindle& Choose(std::span<Spindle* const> disks);
-  void Judge(Spindle& disk, const Status& written);  // takes how an append or a sync ended
+  void Refused(Spindle& disk, const Status& why);
 
   const std::vector<std::unique_ptr<Spindle>> disks_;
-  const std::function<void(std::size_t, const Status&)> failing_;
+  const Events events_;
   std::mutex mutex_;
   std::set<std::uint64_t> claimed_;  // being created or restored
   std::uint64_t choices_ = 0;

@@ -61,8 +61,10 @@ StagedFile::~StagedFile() {
 }
 
 Status StagedFile::Commit(bool overwrite) {
-  // A full disk or a file server may report its error as late as here.
-  if (::close(fd_.Release()) != 0) return FromErrno(errno, "write " + Quote(path_));
+  // What replaces a file is on the disk before that file goes. Else a full disk or a file server may report its error
+  // as late as at the close.
+  if (overwrite) MILLRACE_TRY(SyncData(fd_.get(), path_));
+  MILLRACE_TRY(CloseFile(std::move(fd_), path_));
   MILLRACE_TRY(Rename(staged_, path_, overwrite));
   staged_.clear();
   return Status::Ok();

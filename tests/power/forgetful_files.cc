@@ -31,12 +31,15 @@ struct ForgetfulFiles::State {
   std::map<Inode, std::string> bytes;                     // of files, as synced
   std::map<Inode, std::map<std::uint64_t, Names>> names;  // of directories, after each call since the last sync
   std::set<Inode> synced_directories;
-  std::map<Inode, std::string> forgotten;  // of files unlinked or replaced that may come back
+  std::map<Inode, std::string> forgotten;                      // of files unlinked or replaced that may come back
+  std::map<Inode, std::map<std::uint64_t, std::string>> lost;  // pages that a failed sync lost, as they were then
+  std::function<int(Call, const std::string&)> error;
   std::uint64_t calls = 0;
-  bool lies = false;
+  bool lies = false, evicts = false;
 
   void Before();
   void Synced(int fd);
+  void Lost(int fd);
   void Gone(const std::string& path);
   void Named(const std::string& path);
   void MakeImage(Inode from, std::uint64_t time, const std::string& path, const std::string& image, Random& random);
@@ -81,6 +84,18 @@ Names Entries(const std::string& path) {
   return entries;
 }
 
+constexpr std::uint64_t kPage = 4096;
+
+std::string PageOf(const std::string& bytes, std::uint64_t page) {
+  return page * kPage < bytes.size() ? bytes.substr(page * kPage, kPage) : std::string();
+}
+
+// The file's length stays: it is not in the page.
+void PutPage(std::string& bytes, std::uint64_t page, std::string content) {
+  content.resize(PageOf(bytes, page).size(), '\0');
+  bytes.replace(page * kPage, content.size(), content);
+}
+
 std::string Canonical(const std::string& path) {
   std::error_code error;
   return fs::weakly_canonical(path, error).string();
@@ -101,9 +116,38 @@ void ForgetfulFiles::State::Synced(int fd) {
   if (S_ISDIR(info.st_mode)) {
     names[info.st_ino] = {{calls, Entries(link)}};
     synced_directories.insert(info.st_ino);
-  } else {
-    bytes[info.st_ino] = Contents(link);
+    return;
   }
+  std::string now = Contents(link);
+  std::string& synced = bytes[info.st_ino];
+  for (const auto& [page, then] :
+       lost[info.st_ino]) {  // what was not written again since is clean, and not brought back
+    if (PageOf(now, page) == then) PutPage(now, page, PageOf(synced, page));
+  }
+  synced = std::move(now);
+}
+
+// The file's pages are clean from now on, and not on the disk.
+void ForgetfulFiles::State::Lost(int fd) {
+  struct stat info = {};
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  if (::fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) return;
+  const std::string now = Contents(link), synced = bytes[info.st_ino];
+  std::string left = now;
+  for (std::uint64_t page = 0; page * kPage < now.size(); ++page) {
+    if (PageOf(now, page) == PageOf(synced, page)) continue;
+    lost[info.st_ino][page] = PageOf(now, page);
+    PutPage(left, page, PageOf(synced, page));
+  }
+  if (!evicts) return;
+  lost.erase(info.st_ino);
+  const int file = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, link.c_str(), O_WRONLY | O_CLOEXEC, 0));
+  for (std::size_t at = 0; at < left.size();) {
+    const auto n = ::syscall(SYS_pwrite64, file, left.data() + at, left.size() - at, static_cast<off_t>(at));
+    if (n <= 0) break;
+    at += static_cast<std::size_t>(n);
+  }
+  ::syscall(SYS_close, file);
 }
 
 // The inode's number may be given out again: what it held is kept under a number of its own.
@@ -122,7 +166,10 @@ void ForgetfulFiles::State::Gone(const std::string& path) {
   }
   if (wanted) forgotten[kept] = bytes.contains(inode) ? bytes.at(inode) : std::string();
   struct stat info = {};
-  if (::stat(path.c_str(), &info) == 0 && info.st_nlink <= 1) bytes.erase(inode);
+  if (::stat(path.c_str(), &info) == 0 && info.st_nlink <= 1) {
+    bytes.erase(inode);
+    lost.erase(inode);
+  }
 }
 
 // Something was made, removed or renamed at this path.
@@ -208,6 +255,12 @@ void ForgetfulFiles::Lie() {
   state_->lies = true;
 }
 
+void ForgetfulFiles::Refuse(std::function<int(Call, const std::string&)> error, bool evicts) {
+  const std::lock_guard lock(mutex);
+  state_->error = std::move(error);
+  state_->evicts = evicts;
+}
+
 std::uint64_t ForgetfulFiles::calls() const {
   const std::lock_guard lock(mutex);
   return state_->calls;
@@ -236,6 +289,12 @@ class Hold {
     if (held_) inside = false;
   }
   [[nodiscard]] bool held() const { return held_; }
+  // Returns true, and sets errno, if the call is to fail.
+  [[nodiscard]] bool Refuses(ForgetfulFiles::Call call) const {
+    const int error = held_ && current->error ? current->error(call, path_) : 0;
+    if (error != 0) errno = error;
+    return error != 0;
+  }
 
  private:
   void Take(const std::string& path) {
@@ -248,9 +307,11 @@ class Hold {
       return;
     }
     held_ = true;
+    path_ = path;
     current->Before();
   }
   std::unique_lock<std::recursive_mutex> lock_;
+  std::string path_;
   bool held_ = false;
 };
 
@@ -272,8 +333,25 @@ int Change(const std::string& path, bool removes, const Call& call) {
   return done;
 }
 
+// Reading changes nothing, so it is no call at which the power may go.
+bool FailsToRead(int fd) {
+  if (inside || current == nullptr) return false;
+  const std::lock_guard lock(mutex);
+  if (current == nullptr || !current->error) return false;
+  const Inside us;
+  const std::string path = PathOf(fd);
+  const int error = Ours(path) ? current->error(ForgetfulFiles::Call::kRead, path) : 0;
+  if (error != 0) errno = error;
+  return error != 0;
+}
+
 int Sync(int fd, long call) {
   const Hold hold(fd);
+  if (hold.Refuses(ForgetfulFiles::Call::kSync)) {
+    const KeepError keep;
+    current->Lost(fd);
+    return -1;
+  }
   const int done = static_cast<int>(::syscall(call, fd));
   if (done == 0 && hold.held()) current->Synced(fd);
   return done;
@@ -303,17 +381,29 @@ extern "C" {
 MILLRACE_OPEN(open)
 MILLRACE_OPEN(open64)
 
+ssize_t pread(int fd, void* data, size_t size, off_t offset) {
+  if (FailsToRead(fd)) return -1;
+  return ::syscall(SYS_pread64, fd, data, size, offset);
+}
+ssize_t pread64(int fd, void* data, size_t size, off64_t offset) { return pread(fd, data, size, offset); }
+ssize_t read(int fd, void* data, size_t size) {
+  if (FailsToRead(fd)) return -1;
+  return ::syscall(SYS_read, fd, data, size);
+}
 ssize_t write(int fd, const void* data, size_t size) {
   const Hold hold(fd);
+  if (hold.Refuses(ForgetfulFiles::Call::kWrite)) return -1;
   return ::syscall(SYS_write, fd, data, size);
 }
 ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) {
   const Hold hold(fd);
+  if (hold.Refuses(ForgetfulFiles::Call::kWrite)) return -1;
   return ::syscall(SYS_pwrite64, fd, data, size, offset);
 }
 ssize_t pwrite64(int fd, const void* data, size_t size, off64_t offset) { return pwrite(fd, data, size, offset); }
 int ftruncate(int fd, off_t length) {
   const Hold hold(fd);
+  if (hold.Refuses(ForgetfulFiles::Call::kWrite)) return -1;
   return static_cast<int>(::syscall(SYS_ftruncate, fd, length));
 }
 int ftruncate64(int fd, off64_t length) { return ftruncate(fd, length); }
@@ -321,6 +411,7 @@ int fsync(int fd) { return Sync(fd, SYS_fsync); }
 int fdatasync(int fd) { return Sync(fd, SYS_fdatasync); }
 int rename(const char* from, const char* to) {
   const Hold hold{std::string(to)};
+  if (hold.Refuses(ForgetfulFiles::Call::kRename)) return -1;
   if (hold.held()) current->Gone(to);
   const int done = static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
   if (hold.held()) {

@@ -99,6 +99,79 @@ TEST(PowerTest, ADatabaseKeepsWhatItAcknowledged) {
   EXPECT_GT(most, 50u);
 }
 
+// A disk that refuses one call in `one_in`, and loses what a failed sync was to bring to it. Requires: the test ends
+// before this does.
+class RefusingDisk {
+ public:
+  RefusingDisk(power::ForgetfulFiles& files, std::uint64_t seed, std::uint64_t one_in) : random_(seed) {
+    using Call = power::ForgetfulFiles::Call;
+    const bool evicts = random_.Below(2) == 0;
+    files.Refuse(
+        [this, one_in](Call call, const std::string&) {
+          if (call == Call::kRead || !on || random_.Below(one_in) != 0) return 0;
+          ++refused;
+          return random_.Below(4) == 0 ? ENOSPC : EIO;
+        },
+        evicts);
+  }
+  std::atomic<bool> on = true;
+  std::atomic<std::uint64_t> refused = 0;
+
+ private:
+  Random random_;  // guarded by the files' lock
+};
+
+// Opens it as who starts a daemon anew until that works.
+template <class Open>
+auto OpenAtLast(RefusingDisk& disk, const Open& open) {
+  for (int tries = 0; tries < 3; ++tries) {
+    auto opened = open();
+    if (opened.ok()) return opened;
+  }
+  disk.on = false;
+  auto opened = open();
+  disk.on = true;
+  return opened;
+}
+
+// As the master does it: the first write that fails is the end, and the database is opened anew.
+TEST(PowerTest, ADatabaseKeepsWhatItAcknowledgedOnADiskThatRefuses) {
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Cuts<std::uint64_t> cuts(seed);
+  RefusingDisk disk(cuts.files(), seed + 2, 40);
+  Random random(seed + 1);
+  const std::string path = cuts.directory() + "/database";
+  while (!cuts.Done()) {
+    {
+      const auto opened = OpenAtLast(disk, [&] { return OpenRocksStore(path); });
+      ASSERT_TRUE(opened.ok()) << opened.status().message();
+    }
+    disk.on = false;
+    const auto count = CountNumbers(path);
+    disk.on = true;
+    ASSERT_TRUE(count.ok()) << count.status().message();
+    ASSERT_GE(*count, cuts.acknowledged);
+    const auto store = OpenAtLast(disk, [&] { return OpenRocksStore(path); });
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    std::uint64_t n = *count;
+    for (std::uint64_t left = 1 + random.Below(60); left > 0; --left, ++n) {
+      WriteBatch batch;
+      batch.Put(KeyNumber(n), std::string(random.Below(3000), static_cast<char>('a' + n % 26)));
+      const bool synced = random.Below(3) == 0;
+      if (!(*store)->Write(batch, synced ? Durability::kSynced : Durability::kBuffered).ok()) break;
+      if (synced) cuts.acknowledged = n + 1;
+    }
+  }
+  cuts.Stop();
+  for (const auto& [image, acknowledged] : cuts.images()) {
+    const auto count = CountNumbers(image + "/database");
+    ASSERT_TRUE(count.ok()) << image << " after " << acknowledged << ": " << count.status().message();
+    ASSERT_GE(*count, acknowledged) << image;
+  }
+  EXPECT_GT(disk.refused, 0u);
+}
+
 // Tests the check itself: on a disk that ignores syncs, what was acknowledged is lost, or the database is refused.
 TEST(PowerTest, ADiskThatLiesIsFoundOut) {
   const std::uint64_t seed = SeedFromSystem();
@@ -160,6 +233,61 @@ TEST(PowerTest, ABlockStoreKeepsWhatItAcknowledged) {
       EXPECT_TRUE((*store)->Verify(block.id, 0, block.length).ok()) << image << " lists a bad block " << block.id;
     }
   }
+}
+
+// As writers do it: what failed is closed at what was appended, and believed if that succeeds.
+TEST(PowerTest, ABlockStoreKeepsWhatItAcknowledgedOnADiskThatRefuses) {
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  using Blocks = std::map<std::uint64_t, std::string>;
+  Cuts<Blocks> cuts(seed);
+  RefusingDisk disk(cuts.files(), seed + 2, 8);
+  Random random(seed + 1);
+  std::uint64_t id = 0;
+  while (!cuts.Done()) {
+    const auto opened = OpenAtLast(disk, [&] { return dfs::OpenDiskBlockStore(cuts.directory(), 0); });
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    dfs::BlockStore& store = **opened;
+    for (std::uint64_t left = 1 + random.Below(30); left > 0 && !cuts.Done(); --left) {
+      const std::string data(1 + random.Below(200'000), static_cast<char>('a' + ++id % 26));
+      auto file = store.Create(id);
+      if (!file.ok()) continue;
+      std::size_t appended = 0;
+      Status written;
+      while (written.ok() && appended < data.size()) {
+        const std::string_view piece = std::string_view(data).substr(appended, dfs::kPacketBytes);
+        written = (*file)->Append(piece, dfs::ChunkCrcs(piece));
+        if (written.ok()) appended += piece.size();
+      }
+      if (written.ok() && random.Below(2) == 0) written = (*file)->Sync();
+      if (written.ok()) written = (*file)->Finish();
+      file->reset();
+      for (int tries = 0; !written.ok() && tries < 3 && appended > 0; ++tries) {
+        written = store.FinishAt(id, appended).status();
+      }
+      if (!written.ok()) {
+        store.Discard(id);
+        continue;
+      }
+      cuts.acknowledged[id] = data.substr(0, appended);
+      const auto read = store.Read(id, 0, appended);
+      ASSERT_TRUE(read.ok()) << read.status().message();
+    }
+  }
+  cuts.Stop();
+  for (const auto& [image, acknowledged] : cuts.images()) {
+    const auto store = dfs::OpenDiskBlockStore(image, 0);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    for (const auto& [block, data] : acknowledged) {
+      const auto read = (*store)->Read(block, 0, data.size());
+      ASSERT_TRUE(read.ok()) << image << ": " << read.status().message();
+      ASSERT_EQ(*read, data) << image;
+    }
+    for (const dfs::StoredBlock& block : (*store)->List()) {
+      EXPECT_TRUE((*store)->Verify(block.id, 0, block.length).ok()) << image << " lists a bad block " << block.id;
+    }
+  }
+  EXPECT_GT(disk.refused, 0u);
 }
 
 }  // namespace

@@ -204,12 +204,17 @@ Result<std::unique_ptr<dfs::SpreadBlockStore>> OpenBlocks(const WorkerConfig& co
                                                           const std::vector<std::string>& directories, Micros now,
                                                           std::function<void(std::size_t, const Status&)> failing,
                                                           const Log& log) {
+  const auto refused = [directories, log](std::size_t disk, int strikes, const Status& why) {
+    log->error(
+        "the disk of {} refused a write ({} in a row, at {} it counts as failed), and the block is written anew: {}",
+        directories[disk], strikes, dfs::SpreadBlockStore::kMostStrikes, why.message());
+  };
   std::vector<dfs::SpreadBlockStore::Disk> disks;
   for (const std::string& directory : directories) {
     MILLRACE_ASSIGN(auto disk, dfs::OpenDiskBlockStore(directory, config.reserved_bytes, TellOfYieldingTrash(log)));
     disks.push_back({directory, std::move(disk)});
   }
-  return dfs::SpreadBlockStore::Over(std::move(disks), now, std::move(failing));
+  return dfs::SpreadBlockStore::Over(std::move(disks), now, {std::move(failing), refused});
 }
 
 // A directory that is probed on a thread of its own, so that a slow disk does not delay the checks of another.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,7 +24,12 @@ class BlockStoreTest : public testing::TestWithParam<Twin> {
   BlockStoreTest() : directory_(std::move(*TempDir::Make("blocks"))) {
     const bool on_disk = GetParam() == Twin::kDisk || GetParam() == Twin::kSpreadDisk;
     const auto make = [&](const std::string& name) {
-      return on_disk ? std::move(*OpenDiskBlockStore(directory_.path() + name, 0)) : MakeMemoryBlockStore(1 << 30);
+      const auto refuses = [this](WriteStep step) {
+        const int error = refuse ? refuse(step) : 0;
+        return error == 0 ? Status::Ok() : FromErrno(error, "the test's disk");
+      };
+      return on_disk ? std::move(*OpenDiskBlockStore(directory_.path() + name, 0))
+                     : MakeMemoryBlockStore(1 << 30, refuses);
     };
     if (GetParam() == Twin::kDisk || GetParam() == Twin::kMemory) {
       store_ = make("");
@@ -31,7 +37,7 @@ class BlockStoreTest : public testing::TestWithParam<Twin> {
     }
     std::vector<SpreadBlockStore::Disk> disks;
     for (const std::string name : {"/one", "/two"}) disks.push_back({name, make(name)});
-    store_ = std::move(*SpreadBlockStore::Over(std::move(disks), 0, [](std::size_t, const Status&) {}));
+    store_ = std::move(*SpreadBlockStore::Over(std::move(disks), 0, {[](std::size_t, const Status&) {}}));
   }
 
   // Appends all of `data` in packets.
@@ -46,6 +52,8 @@ class BlockStoreTest : public testing::TestWithParam<Twin> {
   }
   void Store(std::uint64_t id, std::string_view data) { ASSERT_TRUE(Write(id, data)->Finish().ok()); }
 
+  // Is asked before each step of writing a block, if the store is in memory; returns the error with which it fails.
+  std::function<int(WriteStep)> refuse;
   TempDir directory_;
   std::unique_ptr<BlockStore> store_;
 };

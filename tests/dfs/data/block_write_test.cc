@@ -157,6 +157,48 @@ TEST_P(BlockWriteTest, AFullDiskNamesItsNode) {
   }
 }
 
+// Each node would finish the block when it is asked again, with other bytes.
+TEST_P(BlockWriteTest, ANodeWhoseSyncFailedHasNoReplica) {
+  for (std::size_t victim = 0; victim < 3; ++victim) {
+    SCOPED_TRACE(victim);
+    nodes_.clear();
+    std::vector<std::shared_ptr<std::atomic<bool>>> refuse;
+    for (int i = 0; i < 3; ++i) AddFailingNode(refuse.emplace_back(std::make_shared<std::atomic<bool>>(false)));
+    const std::string data = RandomBytes(20 * kPacketBytes + 99, victim);
+    const auto writer = OpenWriter(1, Pipeline());
+    *refuse[victim] = true;
+    EXPECT_FALSE(WriteAll(*writer, data).ok());
+    std::string rest;
+    std::vector<NodeId> failed;
+    const auto saved = writer->Salvage(&rest, &failed);
+    ASSERT_TRUE(saved.ok()) << saved.status().message();
+    EXPECT_THAT(failed, ElementsAre(NodeId{static_cast<std::uint32_t>(victim) + 1}));
+    ASSERT_EQ(saved->nodes.size(), 2u);
+    for (const NodeId node : saved->nodes) {
+      EXPECT_NE(node.value, victim + 1);
+      EXPECT_EQ(*nodes_[node.value - 1]->store->Read(1, 0, saved->length) + rest, data);
+    }
+    EXPECT_FALSE(nodes_[victim]->store->Has(1));
+  }
+}
+
+TEST_P(BlockWriteTest, WhenEverySyncFailedTheWriterIsToldWhy) {
+  for (const int nodes : {1, 2}) {
+    SCOPED_TRACE(nodes);
+    nodes_.clear();
+    for (int i = 0; i < nodes; ++i) AddFailingNode(std::make_shared<std::atomic<bool>>(true));
+    const auto writer = OpenWriter(1, Pipeline());
+    EXPECT_FALSE(WriteAll(*writer, RandomBytes(20 * kPacketBytes, 1)).ok());
+    std::string rest;
+    std::vector<NodeId> failed;
+    const Status saved = writer->Salvage(&rest, &failed).status();
+    EXPECT_EQ(saved.code(), StatusCode::kUnavailable);
+    EXPECT_THAT(saved.message(), HasSubstr("none of its nodes has kept it"));
+    EXPECT_THAT(saved.message(), HasSubstr("Input/output error"));
+    for (const auto& node : nodes_) EXPECT_FALSE(node->store->Has(1));
+  }
+}
+
 TEST_P(BlockWriteTest, ADeadNodeIsNamedWhenThePipelineIsMade) {
   for (int i = 0; i < 3; ++i) AddNode();
   for (std::uint32_t dead : {2u, 0u}) {

@@ -47,6 +47,7 @@ class WatchedStore final : public BlockStore {
   }
   Status Relist(std::uint64_t id) override { return store_->Relist(id); }
   Status Remove(std::uint64_t id) override { return store_->Remove(id); }
+  bool Spoiled(std::uint64_t id) const override { return store_->Spoiled(id); }
   bool Has(std::uint64_t id) const override { return store_->Has(id); }
   void RemoveTrashed(std::uint64_t id) override { store_->RemoveTrashed(id); }
   std::vector<StoredBlock> List() const override { return store_->List(); }

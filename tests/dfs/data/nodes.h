@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -92,6 +93,15 @@ class NodesTest : public testing::Test {
   // Adds a node. Nodes are numbered from 1.
   Node& AddNode(std::uint64_t capacity = std::uint64_t{1} << 30, Micros idle = 60 * kSecond) {
     nodes_.push_back(std::make_unique<Node>(NextId(), MakeMemoryBlockStore(capacity), idle));
+    return *nodes_.back();
+  }
+  // Adds a node whose disk refuses the next sync after *refuses was set, and loses what that was to bring to it.
+  Node& AddFailingNode(std::shared_ptr<std::atomic<bool>> refuses) {
+    const auto disk = [refuses = std::move(refuses)](WriteStep step) {
+      const bool fails = step == WriteStep::kSync && refuses->exchange(false);
+      return fails ? Status(StatusCode::kIo, "Input/output error") : Status::Ok();
+    };
+    nodes_.push_back(std::make_unique<Node>(NextId(), MakeMemoryBlockStore(1 << 30, disk), 60 * kSecond));
     return *nodes_.back();
   }
   Node& AddDiskNode() {

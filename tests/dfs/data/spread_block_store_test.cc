@@ -59,6 +59,7 @@ class FaultyStore final : public BlockStore {
   }
   Status Relist(std::uint64_t id) override { return store_->Relist(id); }
   Status Remove(std::uint64_t id) override { return store_->Remove(id); }
+  bool Spoiled(std::uint64_t id) const override { return store_->Spoiled(id); }
   bool Has(std::uint64_t id) const override { return store_->Has(id); }
   std::vector<StoredBlock> List() const override { return store_->List(); }
   std::vector<std::uint64_t> Damaged() const override { return store_->Damaged(); }
@@ -110,9 +111,14 @@ class SpreadTest : public testing::Test {
       below_.push_back(store.get());
       disks.push_back({"disk" + std::to_string(i), std::make_unique<FaultyStore>(faults_[i], std::move(store))});
     }
-    store_ = std::move(*SpreadBlockStore::Over(std::move(disks), 0, [this](std::size_t disk, const Status& why) {
-      failing_.push_back(std::to_string(disk) + " " + why.message());
-    }));
+    store_ = std::move(*SpreadBlockStore::Over(std::move(disks), 0, Told()));
+  }
+  SpreadBlockStore::Events Told() {
+    return {
+        [this](std::size_t disk, const Status& why) { failing_.push_back(std::to_string(disk) + " " + why.message()); },
+        [this](std::size_t disk, int strikes, const Status&) {
+          refused_.push_back(std::to_string(disk) + ": " + std::to_string(strikes));
+        }};
   }
   std::unique_ptr<BlockFile> Begin(std::uint64_t id) { return std::move(*store_->Create(id)); }
   void Store(std::uint64_t id, std::size_t size = 1) {
@@ -130,9 +136,11 @@ class SpreadTest : public testing::Test {
 
   Status faults_[3];
   std::vector<BlockStore*> below_;
-  std::vector<std::string> failing_;
+  std::vector<std::string> failing_, refused_;
   std::unique_ptr<SpreadBlockStore> store_;
 };
+
+const Status kRefused(StatusCode::kIo, "Input/output error");
 
 TEST_F(SpreadTest, SmallBlocksDoNotFloodADiskThatIsAlmostFull) {
   Open({10, 1000});
@@ -178,21 +186,62 @@ TEST_F(SpreadTest, AWriteUnderWayOnAFailedDiskFails) {
   Store(2);
 }
 
-TEST_F(SpreadTest, WritesThatTheDiskRefusesInARowAreToldOnce) {
-  const auto a = Begin(1), b = Begin(2);
-  const std::size_t disk = below_[1]->Has(1) ? 1 : 0;
-  faults_[disk] = Status(StatusCode::kIo, "Input/output error");
-  EXPECT_EQ(Write(*a).code(), StatusCode::kIo);
-  EXPECT_EQ(a->Sync().code(), StatusCode::kIo);
+TEST_F(SpreadTest, BlocksThatADiskRefusesInARowAreTold) {
+  Open({1000});
+  const auto refuse = [this](std::uint64_t id, bool at_the_sync) {
+    const auto file = Begin(id);
+    if (!at_the_sync) faults_[0] = kRefused;
+    EXPECT_EQ(Write(*file).ok(), at_the_sync);
+    faults_[0] = kRefused;
+    for (int i = 0; i < 4; ++i) EXPECT_FALSE(file->Sync().ok());  // a block is refused once
+    faults_[0] = Status::Ok();
+  };
+  refuse(1, true);
+  refuse(2, false);
   EXPECT_THAT(failing_, IsEmpty());
-  faults_[disk] = Status::Ok();
-  EXPECT_TRUE(Write(*a).ok());
-  faults_[disk] = Status(StatusCode::kIo, "Input/output error");
-  for (int i = 0; i < 2; ++i) EXPECT_FALSE(a->Sync().ok());
-  EXPECT_TRUE(b->Sync().ok()) << "of another disk";
+  const auto sound = Begin(3);
+  ASSERT_TRUE(Write(*sound).ok() && sound->Sync().ok());
+  refuse(4, true);
+  ASSERT_TRUE(Write(*Begin(5)).ok()) << "it gets no further than memory, and ends no row";
+  refuse(6, false);
   EXPECT_THAT(failing_, IsEmpty());
-  for (int i = 0; i < 5; ++i) EXPECT_FALSE(a->Sync().ok());
-  EXPECT_THAT(failing_, ElementsAre(std::to_string(disk) + " Input/output error"));
+  refuse(7, true);
+  refuse(8, true);
+  EXPECT_THAT(failing_, ElementsAre("0 Input/output error"));
+  EXPECT_THAT(refused_, ElementsAre("0: 1", "0: 2", "0: 1", "0: 2", "0: 3", "0: 4"));
+}
+
+TEST_F(SpreadTest, TheDisksDoNotShareTheirRows) {
+  std::vector<std::unique_ptr<BlockFile>> files;
+  for (std::uint64_t id = 1; id <= 4; ++id) files.push_back(Begin(id));
+  faults_[0] = faults_[1] = kRefused;
+  for (const auto& file : files) EXPECT_FALSE(Write(*file).ok());
+  EXPECT_THAT(failing_, IsEmpty()) << "two of each";
+  EXPECT_THAT(refused_, SizeIs(4));
+}
+
+TEST_F(SpreadTest, WhatFailsWhenABlockIsFinishedCounts) {
+  Status fault;
+  const auto refuses = [&fault](WriteStep) { return fault; };
+  std::vector<SpreadBlockStore::Disk> disks;
+  disks.push_back({"disk", MakeMemoryBlockStore(1000, refuses)});
+  store_ = std::move(*SpreadBlockStore::Over(std::move(disks), 0, Told()));
+  auto finished = Begin(1), left = Begin(2), spoiled = Begin(3), lacks = Begin(4);
+  for (const auto* file : {&finished, &left, &spoiled, &lacks}) ASSERT_TRUE(Write(**file).ok());
+  fault = Busy("Too many open files");
+  EXPECT_FALSE(lacks->Finish().ok());
+  EXPECT_THAT(refused_, IsEmpty()) << "it says nothing about the disk";
+  fault = kRefused;
+  EXPECT_FALSE(spoiled->Sync().ok());
+  fault = Status::Ok();
+  for (auto* file : {&left, &spoiled}) file->reset();
+  EXPECT_EQ(store_->FinishAt(3, 1).status().code(), StatusCode::kIo);
+  EXPECT_THAT(refused_, ElementsAre("0: 1")) << "it was counted at the sync";
+  fault = kRefused;
+  EXPECT_EQ(store_->FinishAt(2, 1).status().code(), StatusCode::kIo);
+  EXPECT_EQ(finished->Finish().code(), StatusCode::kIo);
+  EXPECT_THAT(refused_, ElementsAre("0: 1", "0: 2", "0: 3"));
+  EXPECT_THAT(failing_, SizeIs(1));
 }
 
 TEST_F(SpreadTest, AFullDiskIsNotAFailingOne) {
@@ -226,7 +275,7 @@ class SpreadDiskTest : public testing::Test {
   std::unique_ptr<SpreadBlockStore> Open() {
     std::vector<SpreadBlockStore::Disk> disks;
     for (int i = 0; i < 2; ++i) disks.push_back({Path(i), std::move(*OpenDiskBlockStore(Path(i), 0))});
-    return std::move(*SpreadBlockStore::Over(std::move(disks), 100, [](std::size_t, const Status&) {}));
+    return std::move(*SpreadBlockStore::Over(std::move(disks), 100, {[](std::size_t, const Status&) {}}));
   }
   TempDir directory_ = std::move(*TempDir::Make("disks"));
 };

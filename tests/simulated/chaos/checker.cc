@@ -26,14 +26,20 @@ Counts& Counts::operator+=(const Counts& other) {
   given_up += other.given_up;
   drains += other.drains;
   full += other.full;
+  refused += other.refused;
+  disks_over += other.disks_over;
+  logs_refused += other.logs_refused;
   return *this;
 }
 
 std::string Counts::Describe() const {
   return fmt::format(
       "{} notices, {} machines taken ({} with no sole replica), copies from leaving machines: {} of sole replicas, {} "
-      "of others; {} outputs moved, {} attempts given up, {} decommissions, {} looks at full nodes",
-      notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, drains, full);
+      "of others; {} outputs moved, {} attempts given up, {} decommissions, {} looks at full nodes; {} blocks refused "
+      "by "
+      "disks, {} workers ended by that, {} masters ended by their disk",
+      notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, drains, full,
+      refused, disks_over, logs_refused);
 }
 
 void Checker::Accepted(JobId job, const std::string& token) { live_jobs_[job] = token; }
@@ -196,7 +202,7 @@ std::string FirstDifference(const std::string& a, const std::string& b) {
 
 void Checker::CheckReplay() {
   master::Control* control = cluster_.master().control();
-  if (control == nullptr || cluster_.master().misled()) return;
+  if (control == nullptr || cluster_.master().misled() || cluster_.master().store().failed()) return;
   const std::unique_ptr<LosingStore> store = cluster_.master().StoreAsOfNow();
   master::FileSystem files(Random(1), [numbers = Random(1)]() mutable { return numbers.Next(); });
   master::NodeTable nodes;

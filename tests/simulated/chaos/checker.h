@@ -26,9 +26,12 @@ struct Counts {
   std::uint64_t sole_copied = 0;                  // copies from machines with a notice, of blocks that they had alone
   std::uint64_t others_copied = 0;                // and of other blocks
   std::uint64_t outputs_moved = 0;
-  std::uint64_t given_up = 0;  // attempts that would not have ended before their machine was taken
-  std::uint64_t drains = 0;    // decommissions that were asked for
-  std::uint64_t full = 0;      // looks, about one a second and node, at nodes that were too full for attempts
+  std::uint64_t given_up = 0;      // attempts that would not have ended before their machine was taken
+  std::uint64_t drains = 0;        // decommissions that were asked for
+  std::uint64_t full = 0;          // looks, about one a second and node, at nodes that were too full for attempts
+  std::uint64_t refused = 0;       // blocks that a disk refused
+  std::uint64_t disks_over = 0;    // disks that refused too many in a row
+  std::uint64_t logs_refused = 0;  // ends of a master by its disk
 
   Counts& operator+=(const Counts& other);
   [[nodiscard]] std::string Describe() const;

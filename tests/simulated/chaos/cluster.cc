@@ -39,11 +39,13 @@ void Cluster::Heal() {
     master_->GiveDirectoryBack();
   }
   master_->process().Continue();
+  master_->ObeyLog();
   master_->Start();
   for (const auto& worker : workers_) {
     worker->process().Continue();
     worker->SetSlowness(1);
     worker->SetFull(false);
+    worker->disk().Obey();
     if (!worker->gone()) worker->Start();
   }
 }

@@ -182,8 +182,7 @@ Status DataPlane::CopyRun(kj::WaitScope& scope, const shuffle::Source& source, s
     (void)Await(machine_.process().MayReceive(), scope);
     output.push_back(*value);
   }
-  files_.WriteRun(source.map, std::move(output));
-  return Status::Ok();
+  return files_.WriteRun(source.map, std::move(output));
 }
 
 void DataPlane::RemoveMapOutputs(JobId job) {

@@ -11,6 +11,7 @@ namespace millrace::simulated {
 // ---- the master's database ----
 
 Status LosingStore::Write(const WriteBatch& batch, Durability durability) {
+  if (failed_) return Status(StatusCode::kIo, "the database has failed");
   Undo undo;
   for (const WriteBatch::Change& change : batch.changes()) {
     const auto old = map_.find(change.key);
@@ -22,8 +23,20 @@ Status LosingStore::Write(const WriteBatch& batch, Durability durability) {
     }
   }
   unsynced_.push_back(std::move(undo));
+  if (refusing_) {
+    failed_ = true;
+    LosePower(*refusing_);
+    return Status(StatusCode::kIo, "write to the database: Input/output error");
+  }
   if (durability == Durability::kSynced) unsynced_.clear();
   return Status::Ok();
+}
+
+// What can be read of the log is written to the disk anew.
+void LosingStore::Reopen() {
+  if (failed_) unsynced_.clear();
+  failed_ = false;
+  refusing_.reset();
 }
 
 Result<std::optional<std::string>> LosingStore::Get(std::string_view key) const {
@@ -67,8 +80,14 @@ std::unique_ptr<LosingStore> LosingStore::Copy() const {
 
 // ---- group commit ----
 
-DrivenCommitLog::DrivenCommitLog(World& world, kj::Timer& timer, KeyValueStore& store, Times times)
-    : world_(world), timer_(timer), store_(store), times_(times), random_(world.Fork()) {}
+DrivenCommitLog::DrivenCommitLog(World& world, kj::Timer& timer, KeyValueStore& store, Times times,
+                                 std::function<void(const Status&)> on_failure)
+    : world_(world),
+      timer_(timer),
+      store_(store),
+      times_(times),
+      on_failure_(std::move(on_failure)),
+      random_(world.Fork()) {}
 
 DrivenCommitLog::~DrivenCommitLog() noexcept = default;
 
@@ -116,10 +135,12 @@ kj::Promise<void> DrivenCommitLog::WriteGroups() {
   }
   const auto half = static_cast<std::int64_t>(time * 5e5) * kj::MICROSECONDS;
   return timer_.afterDelay(half)
-      .then([this, durability, half, then = std::move(then)] {
-        (void)store_.Write(std::exchange(group_, {}), durability);
+      .then([this, durability, half, then = std::move(then)]() -> kj::Promise<void> {
+        const Status written = store_.Write(std::exchange(group_, {}), durability);
         if (then) world_.Do(0, then);
-        return timer_.afterDelay(half);
+        if (written.ok()) return timer_.afterDelay(half);
+        on_failure_(written);
+        return kj::NEVER_DONE;
       })
       .then([this, number] {
         for (; !waiters_.empty() && waiters_.front().number <= number; waiters_.pop_front())
@@ -136,6 +157,14 @@ WriteBatch DrivenCommitLog::Pending() const {
 }
 
 // ---- blocks ----
+
+Status BlockDisk::Do(dfs::WriteStep step) {
+  const auto found = refusals_.find(step);
+  if (found == refusals_.end()) return Status::Ok();
+  const Status how = found->second.how;
+  if (--found->second.times == 0) refusals_.erase(found);
+  return how;
+}
 
 bool BlockDisk::File::good() const { return whole() && dfs::CheckChunks(data, crcs, 0, 0).ok(); }
 
@@ -155,24 +184,25 @@ class DiskBlocks::Writing final : public dfs::BlockFile {
     return Invalid("a simulated block has no file");
   }
   Status Adopt(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) override {
+    MILLRACE_TRY(fate().Usable());
+    MILLRACE_TRY(fate().Take(dfs::WriteStep::kWrite, blocks_.disk_.Do(dfs::WriteStep::kWrite)));
     BlockDisk::File& file = blocks_.disk_.unfinished[id_];
     file.data.append(data);
     file.crcs.insert(file.crcs.end(), chunk_crcs.begin(), chunk_crcs.end());
     file.length = file.data.size();
     return Status::Ok();
   }
-  Status Sync() override { return Status::Ok(); }
+  Status Sync() override { return blocks_.Sync(id_); }
   Status Finish() override {
     content_ = blocks_.disk_.unfinished[id_].content();
-    blocks_.disk_.finished[id_] = std::move(blocks_.disk_.unfinished[id_]);
-    blocks_.disk_.unfinished.erase(id_);
-    blocks_.known_[id_] = content_;
-    return Status::Ok();
+    return blocks_.Publish(id_);
   }
   [[nodiscard]] std::uint64_t length() const override { return content_.length; }
   [[nodiscard]] std::uint32_t crc() const override { return content_.crc; }
 
  private:
+  dfs::WriteFate& fate() { return blocks_.fates_[id_]; }
+
   std::weak_ptr<DiskBlocks*> owner_;
   DiskBlocks& blocks_;
   std::uint64_t id_;
@@ -195,12 +225,54 @@ Result<std::unique_ptr<dfs::BlockFile>> DiskBlocks::Create(std::uint64_t id) {
   return std::unique_ptr<dfs::BlockFile>(std::make_unique<Writing>(*this, id));
 }
 
-Result<dfs::StoredBlock> DiskBlocks::FinishAt(std::uint64_t id, std::uint64_t) {
-  return NotFound("finish " + dfs::BlockName(id) + ": it is not here");
+// What was not synced is gone after a failed sync, and counts as synced.
+Status DiskBlocks::Sync(std::uint64_t id) {
+  dfs::WriteFate& fate = fates_[id];
+  MILLRACE_TRY(fate.Usable());
+  const Status synced = fate.Take(dfs::WriteStep::kSync, disk_.Do(dfs::WriteStep::kSync));
+  BlockDisk::File& file = disk_.unfinished[id];
+  if (!synced.ok()) std::fill(file.data.begin() + static_cast<std::ptrdiff_t>(file.synced), file.data.end(), '\0');
+  file.synced = file.data.size();
+  return synced;
+}
+
+Status DiskBlocks::Publish(std::uint64_t id) {
+  using enum dfs::WriteStep;
+  MILLRACE_TRY(Sync(id));
+  dfs::WriteFate& fate = fates_[id];
+  for (const dfs::WriteStep step : {kWrite, kSync, kRename, kRename, kSync})
+    MILLRACE_TRY(fate.Take(step, disk_.Do(step)));
+  known_[id] = disk_.unfinished[id].content();
+  disk_.finished[id] = std::move(disk_.unfinished[id]);
+  DropUnfinished(id);
+  return Status::Ok();
+}
+
+void DiskBlocks::DropUnfinished(std::uint64_t id) {
+  disk_.unfinished.erase(id);
+  fates_.erase(id);
+}
+
+Result<dfs::StoredBlock> DiskBlocks::FinishAt(std::uint64_t id, std::uint64_t length) {
+  if (const auto known = known_.find(id); known != known_.end()) {
+    if (known->second.length == length) return dfs::StoredBlock{id, length, known->second.crc};
+    return Invalid("finish " + dfs::BlockName(id) + ": it was finished at another length");
+  }
+  if (open_.contains(id)) return Busy("finish " + dfs::BlockName(id) + ": it is being written");
+  const auto found = disk_.unfinished.find(id);
+  if (found == disk_.unfinished.end()) return NotFound("finish " + dfs::BlockName(id) + ": it is not here");
+  if (!fates_[id].spoiled()) MILLRACE_TRY(dfs::CheckCut(id, found->second.length, length));
+  const dfs::BlockContent content = found->second.content();
+  const Status published = Publish(id);
+  if (published.ok()) return dfs::StoredBlock{id, length, content.crc};
+  if (!fates_[id].spoiled()) return published;
+  const Status spoiled = fates_[id].Usable();
+  DropUnfinished(id);
+  return spoiled;
 }
 
 void DiskBlocks::Discard(std::uint64_t id) {
-  if (!open_.contains(id)) disk_.unfinished.erase(id);
+  if (!open_.contains(id)) DropUnfinished(id);
 }
 
 Result<dfs::OpenBlock> DiskBlocks::Open(std::uint64_t id) const {
@@ -208,7 +280,7 @@ Result<dfs::OpenBlock> DiskBlocks::Open(std::uint64_t id) const {
   if (known == known_.end()) return NotFound("open " + dfs::BlockName(id) + ": it is not here");
   const auto file = disk_.finished.find(id);
   if (file == disk_.finished.end()) return NotFound("open " + dfs::BlockName(id) + ": its file is gone");
-  if (!file->second.whole()) return Corrupt("open " + dfs::BlockName(id) + ": its file is too short");
+  if (!file->second.whole()) return Corrupt("open " + dfs::BlockName(id) + ": its file is too short or cannot be read");
   dfs::OpenBlock open;
   open.length = file->second.length;
   open.chunk_crcs = file->second.crcs;
@@ -244,6 +316,11 @@ std::vector<std::uint64_t> DiskBlocks::Damaged() const {
     if (!known_.contains(id)) damaged.push_back(id);
   }
   return damaged;
+}
+
+bool DiskBlocks::Spoiled(std::uint64_t id) const {
+  const auto found = fates_.find(id);
+  return found != fates_.end() && found->second.spoiled() && !open_.contains(id);
 }
 
 bool DiskBlocks::Has(std::uint64_t id) const {

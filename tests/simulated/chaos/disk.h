@@ -1,5 +1,6 @@
 // Disks that lose data. What a process wrote survives its death; what was not synced may be lost when the machine loses
-// power. Thread rule: one thread.
+// power. A disk may refuse a call; what a failed sync was to bring to it is lost, and the next sync succeeds. Thread
+// rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,14 @@
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
 #include "dfs/data/block_store.h"
+#include "dfs/data/write_fate.h"
 #include "tests/simulated/chaos/world.h"
 
 namespace millrace::simulated {
 
 // The twin of a database that keeps a log. Batches apply in order and as a whole. A loss of power takes back a random
-// number of the newest batches since the last synced one.
+// number of the newest batches since the last synced one, and so does a write that the disk refuses; after that,
+// nothing is written before the database is opened again.
 class LosingStore final : public KeyValueStore {
  public:
   Status Write(const WriteBatch& batch, Durability durability) override;
@@ -31,6 +34,11 @@ class LosingStore final : public KeyValueStore {
                             const std::function<bool(std::string_view, std::string_view)>& visit) const override;
 
   void LosePower(Random& random);
+  // The next write fails.
+  void Refuse(Random random) { refusing_ = std::move(random); }
+  void Obey() { refusing_.reset(); }
+  void Reopen();
+  [[nodiscard]] bool failed() const { return failed_; }
   // Returns what it holds now, as another store.
   [[nodiscard]] std::unique_ptr<LosingStore> Copy() const;
   [[nodiscard]] bool empty() const { return map_.empty(); }
@@ -39,6 +47,8 @@ class LosingStore final : public KeyValueStore {
   using Undo = std::vector<WriteBatch::Change>;  // what stood there before, newest change last
   std::map<std::string, std::string, std::less<>> map_;
   std::vector<Undo> unsynced_;
+  std::optional<Random> refusing_;
+  bool failed_ = false;
 };
 
 // Group commit in driven time: what gathers while a group is being written is the next group. Time passes between the
@@ -50,7 +60,9 @@ class DrivenCommitLog final : public rpc::CommitLog {
     double stalls = 0, stall = 1;         // the share of groups that take `stall` seconds
   };
   ~DrivenCommitLog() noexcept override;
-  DrivenCommitLog(World& world, kj::Timer& timer, KeyValueStore& store, Times times);
+  // `on_failure` is called in the place where the real log calls it.
+  DrivenCommitLog(World& world, kj::Timer& timer, KeyValueStore& store, Times times,
+                  std::function<void(const Status&)> on_failure);
   [[nodiscard]] kj::Promise<void> Commit(WriteBatch batch) override;
   void CommitLazily(WriteBatch batch) override { Hand(std::move(batch), Durability::kBuffered); }
 
@@ -83,6 +95,7 @@ class DrivenCommitLog final : public rpc::CommitLog {
   kj::Timer& timer_;
   KeyValueStore& store_;
   Times times_;
+  std::function<void(const Status&)> on_failure_;
   Random random_;
   WriteBatch batch_, group_;
   Durability durability_ = Durability::kBuffered;
@@ -101,7 +114,9 @@ class BlockDisk {
     std::string data;
     std::vector<std::uint32_t> crcs;  // of what was written
     std::uint64_t length = 0;         // likewise
-    [[nodiscard]] bool whole() const { return data.size() == length; }
+    std::uint64_t synced = 0;         // bytes
+    bool readable = true;
+    [[nodiscard]] bool whole() const { return data.size() == length && readable; }
     [[nodiscard]] bool good() const;
     [[nodiscard]] dfs::BlockContent content() const { return {length, dfs::BlockCrc(crcs)}; }
   };
@@ -109,11 +124,26 @@ class BlockDisk {
     File file;
     Micros when = 0;
   };
+  // Returns how such a step ends now.
+  Status Do(dfs::WriteStep step);
+  // Refuses such steps `times` times, or until Obey.
+  void Refuse(dfs::WriteStep step, std::uint32_t times, Status how) { refusals_[step] = {times, std::move(how)}; }
+  void Obey() { refusals_.clear(); }
+  [[nodiscard]] bool refuses() const { return !refusals_.empty(); }
+
   std::map<std::uint64_t, File> finished, unfinished;
   std::map<std::uint64_t, Trashed> trash;
+
+ private:
+  struct Refusal {
+    std::uint32_t times = 0;
+    Status how;
+  };
+  std::map<dfs::WriteStep, Refusal> refusals_;
 };
 
-// A worker's process's view of its disk: it reads the list of blocks at its start and keeps it in memory.
+// A worker's process's view of its disk: it reads the list of blocks at its start and keeps it in memory. Whether what
+// was written can be believed is decided by the code of the real store (dfs/data/write_fate.h).
 class DiskBlocks final : public dfs::BlockStore {
  public:
   // `removing` is told of a finished block before it goes to the trash or goes for good.
@@ -129,6 +159,7 @@ class DiskBlocks final : public dfs::BlockStore {
   [[nodiscard]] std::vector<std::uint64_t> Damaged() const override;
   [[nodiscard]] std::optional<std::uint64_t> Length(std::uint64_t id) const override;
   Status Remove(std::uint64_t id) override;
+  [[nodiscard]] bool Spoiled(std::uint64_t id) const override;
   [[nodiscard]] bool Has(std::uint64_t id) const override;
   void RemoveTrashed(std::uint64_t id) override { disk_.trash.erase(id); }
   [[nodiscard]] std::vector<dfs::StoredBlock> List() const override;
@@ -141,10 +172,15 @@ class DiskBlocks final : public dfs::BlockStore {
 
  private:
   class Writing;
+  Status Sync(std::uint64_t id);
+  Status Publish(std::uint64_t id);
+  void DropUnfinished(std::uint64_t id);
+
   BlockDisk& disk_;
   std::function<void(std::uint64_t)> removing_;
   std::map<std::uint64_t, dfs::BlockContent> known_;  // finished
   std::set<std::uint64_t> open_;                      // being written
+  std::map<std::uint64_t, dfs::WriteFate> fates_;     // of unfinished ones
   std::shared_ptr<DiskBlocks*> self_;                 // files that outlive the process find it gone
 };
 

@@ -109,6 +109,12 @@ void FaultActor::Inject(Fault fault) {
       return GiveNotices();
     case Fault::kDrain:
       return Decommission(AnyWorker(), 3 * Duration());
+    case Fault::kDiskRefuses:
+      return RefuseWrites(AnyWorker(), 3 * Duration());
+    case Fault::kReadFails:
+      return RefuseReads(AnyWorker(), 3 * Duration());
+    case Fault::kLogRefused:
+      return RefuseLog();
     default:
       return HitWorker(fault);
   }
@@ -490,6 +496,73 @@ void FaultActor::FillDisk(WorkerMachine& worker, double seconds) {
   Later(seconds, [this, &worker] {
     world_.Note("the disk of " + worker.name() + " has room");
     worker.SetFull(false);
+  });
+}
+
+// Once, as a bad sector does, often enough that the disk counts as failed, or all the time. Only one disk is so at a
+// time, since else nobody could write.
+void FaultActor::RefuseWrites(WorkerMachine& worker, double seconds) {
+  const auto refuses = [](const auto& other) { return other->disk().refuses(); };
+  if (worker.stranger() || std::any_of(cluster_.workers().begin(), cluster_.workers().end(), refuses)) return;
+  constexpr dfs::WriteStep kSteps[] = {dfs::WriteStep::kWrite, dfs::WriteStep::kSync, dfs::WriteStep::kSync,
+                                       dfs::WriteStep::kRename};
+  constexpr const char* kNames[] = {"write", "sync", "rename"};
+  constexpr std::uint32_t kTimes[] = {1, 1, 4, 1'000'000};
+  const dfs::WriteStep step = kSteps[random_.Below(std::size(kSteps))];
+  const std::uint32_t times = kTimes[random_.Below(std::size(kTimes))];
+  const bool full = random_.Below(4) == 0;
+  const Status how = full ? NoSpace("No space left on device") : Status(StatusCode::kIo, "Input/output error");
+  Note(fmt::format("the disk of {} refuses to {}, up to {} times in {:.2f} s: {}", worker.name(),
+                   kNames[static_cast<std::size_t>(step)], times, seconds, how.message()));
+  worker.disk().Refuse(step, times, how);
+  Later(seconds, [this, &worker] {
+    world_.Note("the disk of " + worker.name() + " refuses nothing");
+    worker.disk().Obey();
+  });
+}
+
+// As with other damage, another replica is good.
+void FaultActor::RefuseReads(WorkerMachine& worker, double seconds) {
+  auto& files = worker.disk().finished;
+  if (worker.stranger() || files.empty()) return;
+  auto file = files.begin();
+  std::advance(file, static_cast<std::ptrdiff_t>(random_.Below(files.size())));
+  const std::uint64_t block = file->first;
+  if (!cluster_.checker().MayBeDamaged(worker, block)) return;
+  Note(fmt::format("block {} of {} cannot be read for {:.2f} s", block, worker.name(), seconds));
+  cluster_.checker().Hurt(block);
+  file->second.readable = false;
+  Later(seconds, [this, &worker, block] {
+    world_.Note(fmt::format("block {} of {} can be read", block, worker.name()));
+    const auto found = worker.disk().finished.find(block);
+    if (found != worker.disk().finished.end()) found->second.readable = true;
+  });
+}
+
+void FaultActor::StorageGone(WorkerMachine& worker, const Status& why) {
+  Note(fmt::format("the daemon of {} ends: {}", worker.name(), why.message()));
+  ++cluster_.checker().count().disks_over;
+  TakeAway(worker, DownTime(), random_.Below(2) == 0 ? Death::kDelivered : Death::kLost);
+}
+
+void FaultActor::RefuseLog() {
+  MasterMachine& master = cluster_.master();
+  if (master.control() == nullptr || master.process().stopped() || master.misled()) return;
+  Note("the disk of the master refuses the next write");
+  cluster_.checker().CheckReplay();
+  master.RefuseLog();
+}
+
+void FaultActor::LogFailed(const Status& why) {
+  MasterMachine& master = cluster_.master();
+  world_.Note("the master ends: " + why.message());
+  ++cluster_.checker().count().logs_refused;
+  Begin(master.host());
+  master.Kill(random_.Below(2) == 0 ? Death::kDelivered : Death::kLost);
+  Later(Duration(), [this, &master] {
+    world_.Note("the master starts");
+    End(master.host());
+    master.Start();
   });
 }
 

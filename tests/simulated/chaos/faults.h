@@ -37,6 +37,10 @@ class FaultActor {
   [[nodiscard]] bool WriterGoes();
   // Is told that the master has accepted the worker.
   void Registered(WorkerMachine& worker);
+  // Is told that a worker's daemon ends, since its disk refused too much.
+  void StorageGone(WorkerMachine& worker, const Status& why);
+  // Is told that the master ends, since its disk refused what its database was to write.
+  void LogFailed(const Status& why);
   // Is told that a worker serves this output from now on.
   void Serving(WorkerMachine& worker, const AttemptId& map);
 
@@ -66,6 +70,9 @@ class FaultActor {
   void Withdraw(WorkerMachine& worker);
   void TakeNoticed(WorkerMachine& worker);
   void FillDisk(WorkerMachine& worker, double seconds);
+  void RefuseWrites(WorkerMachine& worker, double seconds);
+  void RefuseReads(WorkerMachine& worker, double seconds);
+  void RefuseLog();
   void Decommission(WorkerMachine& worker, double seconds);
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);

@@ -1,5 +1,6 @@
 #include "tests/simulated/chaos/files.h"
 
+#include <fmt/format.h>
 #include <kj/debug.h>
 
 #include <algorithm>
@@ -44,16 +45,29 @@ Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const
   if (worker == nullptr) return gone;
   WorkerMachine* machine = cluster.FindWorker(host);
   const std::uint64_t incarnation = machine->process().incarnation();
-  worker->blocks().Discard(id);
-  auto created = worker->blocks().Create(id);
+  const auto dead = [&] { return machine->running() == nullptr || machine->process().incarnation() != incarnation; };
+  const std::shared_ptr<dfs::BlockStore> blocks = worker->shared_blocks();  // for as long as there is a file of it
+  blocks->Discard(id);
+  auto created = blocks->Create(id);
   if (!created.ok()) return created.status();
   std::unique_ptr<dfs::BlockFile> file = *std::move(created);
   const Status arrived = Await(cluster.network().Transfer(writer, machine->host(), data.size(), kStall), scope);
-  if (machine->running() == nullptr || machine->process().incarnation() != incarnation) return gone;
+  if (dead()) return gone;
   MILLRACE_TRY(arrived);
-  MILLRACE_TRY(file->Append(data, dfs::ChunkCrcs(data)));
-  MILLRACE_TRY(file->Finish());
-  worker->plane().Received({id, data.size(), file->crc()});
+  Status stored = file->Append(data, dfs::ChunkCrcs(data));
+  if (stored.ok()) stored = file->Sync();
+  if (stored.ok()) stored = file->Finish();
+  file.reset();
+  if (!stored.ok()) {  // as PipelineWriter salvages: the node is asked to close the block at what it was sent
+    cluster.world().Note(fmt::format("{} refuses block {}: {}", host, id, stored.message()));
+    for (const auto& [from, to] : {std::pair(machine->host(), writer), std::pair(writer, machine->host())}) {
+      if (!Await(cluster.network().Transfer(from, to, 64, kStall), scope).ok() || dead()) return gone;
+    }
+    const Result<dfs::StoredBlock> closed = blocks->FinishAt(id, data.size());
+    if (!closed.ok()) blocks->Discard(id);
+    MILLRACE_TRY(closed.status());
+  }
+  worker->plane().Received({id, data.size(), dfs::BlockCrc(dfs::ChunkCrcs(data))});
   if (!Await(cluster.network().Transfer(machine->host(), writer, 64, kStall), scope).ok()) return gone;
   return Status::Ok();
 }

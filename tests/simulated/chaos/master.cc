@@ -7,6 +7,7 @@
 #include "master/service/master_service.h"
 #include "tests/simulated/chaos/caller.h"
 #include "tests/simulated/chaos/checker.h"
+#include "tests/simulated/chaos/faults.h"
 
 namespace millrace::simulated {
 
@@ -45,7 +46,13 @@ void MasterMachine::Start() {
   if (control_ != nullptr) return;
   World& world = cluster_.world();
   process_.Start();
-  commit_log_ = std::make_unique<DrivenCommitLog>(world, process_.timer(), *store_, cluster_.plan().commit);
+  store_->Reopen();
+  const auto failed = [this, incarnation = process_.incarnation()](const Status& why) {
+    cluster_.world().Do(0, [this, incarnation, why] {
+      if (control_ != nullptr && process_.incarnation() == incarnation) cluster_.faults().LogFailed(why);
+    });
+  };
+  commit_log_ = std::make_unique<DrivenCommitLog>(world, process_.timer(), *store_, cluster_.plan().commit, failed);
   if (!misled()) {
     commit_log_->Observe([&checker = cluster_.checker()](const WriteBatch& batch) { checker.Journaled(batch); });
   }

@@ -30,6 +30,9 @@ class MasterMachine {
   void LosePower();
   // What its machine's wall clock is ahead, through deaths of the process.
   void SetClock(double seconds) { clock_.Move(seconds); }
+  // Its disk refuses the next group.
+  void RefuseLog() { store_->Refuse(Random(random_.Next())); }
+  void ObeyLog() { store_->Obey(); }
   void AtWrite(DrivenCommitLog::Moment moment) { commit_log_->AtWrite(std::move(moment)); }
   // It runs on a directory of a new cluster from its next start on, or on its own again.
   void HideDirectory();

@@ -41,8 +41,11 @@ enum class Fault : std::uint8_t {
   kNotice,       // a worker is told that its machine will be taken away
   kDiskFull,     // a worker's disk has no room for the files of attempts
   kDrain,        // a worker is decommissioned, perhaps stopped then, and taken back into use
+  kDiskRefuses,  // a worker's disk refuses to write, to sync or to rename, once or for a while
+  kReadFails,    // a worker's disk cannot read a block for a while
+  kLogRefused,   // the master's disk refuses what its database is to write
 };
-inline constexpr std::size_t kFaults = 27;
+inline constexpr std::size_t kFaults = 30;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();

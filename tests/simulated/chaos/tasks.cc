@@ -128,8 +128,7 @@ void TaskRunner::RunMap(worker::OwnedMessage<task::wire::RunMap> launch) {
     if (job.reduces == 0) return WriteOutput(scope, id, OutputText(MapValue(bytes, 0)), done);
     MapOutput output;
     for (std::uint32_t reduce = 0; reduce < job.reduces; ++reduce) output.push_back(MapValue(bytes, reduce));
-    files_.WriteRun(id, std::move(output));
-    return Status::Ok();
+    return files_.WriteRun(id, std::move(output));
   });
 }
 

@@ -30,6 +30,12 @@ Status TaskFiles::Prepare(const AttemptId& attempt) {
 void TaskFiles::RemoveScratch(const AttemptId& attempt) { scratch_.erase(attempt); }
 void TaskFiles::RemoveRun(const AttemptId& attempt) { runs_.erase(attempt); }
 
+Status TaskFiles::WriteRun(const AttemptId& map, MapOutput output) {
+  MILLRACE_TRY(machine_.disk().Do(dfs::WriteStep::kWrite));
+  if (machine_.disk().Do(dfs::WriteStep::kSync).ok()) runs_[map] = std::move(output);
+  return Status::Ok();
+}
+
 void TaskFiles::RemoveJob(JobId job) {
   std::erase_if(runs_, [&](const auto& run) { return run.first.task.job == job; });
   std::erase_if(scratch_, [&](const AttemptId& attempt) { return attempt.task.job == job; });
@@ -60,11 +66,31 @@ void DiskBackground::Run(std::function<void()> work, std::function<void()> then)
 
 // ---- one incarnation ----
 
+namespace {
+
+std::shared_ptr<dfs::SpreadBlockStore> OpenBlocks(Cluster& cluster, WorkerMachine& machine) {
+  const auto removing = [&cluster, &machine](std::uint64_t id) { cluster.checker().Removing(machine, id); };
+  std::vector<dfs::SpreadBlockStore::Disk> disks;
+  disks.push_back({"/data", std::make_unique<DiskBlocks>(machine.disk(), removing)});
+  dfs::SpreadBlockStore::Events events;
+  events.failing = [&cluster, &machine, incarnation = machine.process().incarnation()](std::size_t disk,
+                                                                                       const Status& why) {
+    cluster.world().Do(0, [&machine, incarnation, disk, why] {
+      const bool same = machine.running() != nullptr && machine.process().incarnation() == incarnation;
+      if (same) machine.running()->disks().Failed(disk, why);
+    });
+  };
+  events.refused = [&cluster](std::size_t, int, const Status&) { ++cluster.checker().count().refused; };
+  return std::move(*dfs::SpreadBlockStore::Over(std::move(disks), cluster.world().clock().Now(), std::move(events)));
+}
+
+}  // namespace
+
 WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
     : dialer_(cluster.network(), machine.host(), machine.process()),
       background_(cluster.world(), machine.process().timer()),
       checks_(cluster.world(), machine.process().timer()),
-      blocks_(machine.disk(), [&cluster, &machine](std::uint64_t id) { cluster.checker().Removing(machine, id); }),
+      blocks_(OpenBlocks(cluster, machine)),
       files_(machine),
       plane_(cluster, machine, files_),
       runner_(cluster, machine, files_),
@@ -78,7 +104,7 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
   config.map_slots = cluster.plan().map_slots;
   config.reduce_slots = cluster.plan().reduce_slots;
   agent_ = std::make_unique<worker::WorkerAgent>(
-      worker::AgentParts{machine.process().timer(), dialer_, runner_, blocks_, plane_, files_, executables_,
+      worker::AgentParts{machine.process().timer(), dialer_, runner_, *blocks_, plane_, files_, executables_,
                          background_, checks_, cluster.world().clock()},
       config,
       worker::WorkerIdentity{machine.storage(), 1, "", machine.joined(),
@@ -87,6 +113,12 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
                                return Status::Ok();
                              }},
       cluster.world().Fork(), cluster.world().MakeLogOf(machine.name()));
+  // As the daemon does it: a disk that refuses too much, and was the only one, is the end.
+  const auto lost = [this](const std::vector<std::uint64_t>& ids) { agent_->LostBlocks(ids); };
+  const auto over = [&cluster, &machine](const Status& why) { cluster.faults().StorageGone(machine, why); };
+  disks_ = std::make_unique<worker::BlockDisks>(*blocks_, std::vector<std::string>{"/data"}, "/data", -1,
+                                                worker::BlockDisks::Events{lost, over},
+                                                cluster.world().MakeLogOf(machine.name()));
   agent_->OnRegistered([this, &cluster, &machine](NodeId) {
     registered_at_ = cluster.master().process().incarnation();
     cluster.world().Do(0, [&cluster] { cluster.checker().CheckAgreement(); });

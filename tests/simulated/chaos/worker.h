@@ -13,11 +13,13 @@
 #include <vector>
 
 #include "base/rpc/link.h"
+#include "dfs/data/spread_block_store.h"
 #include "tests/simulated/chaos/caller.h"
 #include "tests/simulated/chaos/cluster.h"
 #include "tests/simulated/chaos/disk.h"
 #include "worker/daemon/agent/agent.h"
 #include "worker/daemon/agent/synthetic.h"
+#include "worker/daemon/storage/block_disks.h"
 
 namespace millrace::simulated {
 
@@ -29,7 +31,7 @@ using MapOutput = std::vector<std::uint64_t>;
 // The files of attempts, in memory: they go with the daemon, as its start removes what it finds.
 class TaskFiles final : public worker::AttemptFiles {
  public:
-  explicit TaskFiles(const WorkerMachine& machine) : machine_(machine) {}
+  explicit TaskFiles(WorkerMachine& machine) : machine_(machine) {}
   [[nodiscard]] worker::AttemptPaths Paths(const AttemptId& attempt) const override;
   [[nodiscard]] std::string SharedDirectory(JobId) const override { return {}; }
   Status Prepare(const AttemptId& attempt) override;
@@ -41,7 +43,9 @@ class TaskFiles final : public worker::AttemptFiles {
   }
   [[nodiscard]] bool HasRoom() override;
 
-  void WriteRun(const AttemptId& map, MapOutput output) { runs_[map] = std::move(output); }
+  // Fails if the disk refuses to write it. If it is the write-back that the disk refuses, nobody hears of that, and the
+  // file makes no sense to whoever reads it.
+  Status WriteRun(const AttemptId& map, MapOutput output);
   void LoseRun(const AttemptId& map) { runs_.erase(map); }
   // Until it has ended, the directories of an attempt are there.
   [[nodiscard]] bool HasScratch(const AttemptId& attempt) const { return scratch_.contains(attempt); }
@@ -49,7 +53,7 @@ class TaskFiles final : public worker::AttemptFiles {
   [[nodiscard]] std::string Leftovers() const;  // empty: there are none
 
  private:
-  const WorkerMachine& machine_;
+  WorkerMachine& machine_;
   std::map<AttemptId, MapOutput> runs_;
   std::set<AttemptId> scratch_;
 };
@@ -145,7 +149,9 @@ class TaskRunner final : public worker::TaskRunner {
 class WorkerProcess {
  public:
   WorkerProcess(Cluster& cluster, WorkerMachine& machine);
-  [[nodiscard]] DiskBlocks& blocks() { return blocks_; }
+  [[nodiscard]] dfs::BlockStore& blocks() { return *blocks_; }
+  [[nodiscard]] std::shared_ptr<dfs::BlockStore> shared_blocks() { return blocks_; }
+  [[nodiscard]] worker::BlockDisks& disks() { return *disks_; }
   [[nodiscard]] DataPlane& plane() { return plane_; }
   [[nodiscard]] TaskFiles& files() { return files_; }
   [[nodiscard]] const TaskRunner& runner() const { return runner_; }
@@ -157,7 +163,8 @@ class WorkerProcess {
  private:
   Network::Dialer dialer_;
   DiskBackground background_, checks_;
-  DiskBlocks blocks_;
+  std::shared_ptr<dfs::SpreadBlockStore> blocks_;
+  std::unique_ptr<worker::BlockDisks> disks_;
   TaskFiles files_;
   DataPlane plane_;
   TaskRunner runner_;

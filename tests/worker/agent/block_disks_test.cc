@@ -118,7 +118,7 @@ class BlockDisksTest : public testing::Test {
     std::vector<dfs::SpreadBlockStore::Disk> disks;
     const std::vector<std::string> names = {"/a", "/b", "/c"};
     for (const std::string& name : names) disks.push_back({name, dfs::MakeMemoryBlockStore(1000)});
-    store_ = std::move(*dfs::SpreadBlockStore::Over(std::move(disks), 0, [](std::size_t, const Status&) {}));
+    store_ = std::move(*dfs::SpreadBlockStore::Over(std::move(disks), 0, {[](std::size_t, const Status&) {}}));
     for (std::uint64_t id = 1; id <= 3; ++id) ASSERT_TRUE((*store_->Create(id))->Finish().ok());  // they take turns
     const BlockDisks::Events events{[this](const std::vector<std::uint64_t>& ids) {
                                       for (const std::uint64_t id : ids) told_.push_back("lost " + std::to_string(id));

@@ -48,7 +48,8 @@ Status FetchTo(const std::string& path, const ExecutableId& id, const FetchFile&
   if (IsIntact(path, id)) return Status::Ok();
   const std::string aside = path + ".new";
   {
-    MILLRACE_ASSIGN(const Fd file, OpenFile(aside, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    ::unlink(aside.c_str());
+    MILLRACE_ASSIGN(Fd file, OpenFile(aside, O_WRONLY | O_CREAT | O_EXCL, 0600));
     std::uint64_t bytes = 0;
     std::uint32_t crc = 0;
     tls::Sha256 digest;
@@ -65,6 +66,7 @@ Status FetchTo(const std::string& path, const ExecutableId& id, const FetchFile&
     MILLRACE_TRY(CheckFetched(id, bytes, crc));
     MILLRACE_TRY(CheckName(id, digest.Hex()));
     if (fchmod(file.get(), 0755) != 0) return FromErrno(errno, "cannot make executable " + aside);
+    MILLRACE_TRY(CloseFile(std::move(file), aside));
   }
   if (rename(aside.c_str(), path.c_str()) != 0) return FromErrno(errno, "cannot rename " + aside);
   return Status::Ok();

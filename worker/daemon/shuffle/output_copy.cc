@@ -46,6 +46,7 @@ class OutputCopier {
   Result<std::uint64_t> Finish() {
     const std::string index = run::EncodeRunIndex(segments_, at_);
     MILLRACE_TRY(WriteAllAt(file_.get(), index, at_, path_));
+    MILLRACE_TRY(CloseFile(std::move(file_), path_));
     return at_ + index.size();
   }
 
@@ -66,7 +67,7 @@ class OutputCopier {
 
   const Source& source_;
   net::BlockingStream stream_;
-  const Fd file_;
+  Fd file_;
   const std::string path_;
   const OutputCopyOptions& options_;
   const std::unique_ptr<char[]> buffer_;

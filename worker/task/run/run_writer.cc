@@ -231,8 +231,7 @@ Status RunWriter::Finish() {
   MILLRACE_CHECK(!impl_->open, impl_->path);
   MILLRACE_TRY(impl_->Store(EncodeRunIndex(impl_->segments, bytes())));
   MILLRACE_TRY(impl_->Flush());
-  impl_->fd.Close();
-  return Status::Ok();
+  return CloseFile(std::move(impl_->fd), impl_->path);
 }
 
 std::uint64_t RunWriter::bytes() const { return impl_->flushed + impl_->used; }
