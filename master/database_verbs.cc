@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <optional>
 
 #include "base/daemon/arguments.h"
@@ -12,6 +13,7 @@
 #include "base/options.h"
 #include "base/units.h"
 #include "dfs/name/namespace.h"
+#include "master/cluster/doubt.h"
 #include "master/control/master_config.h"
 
 namespace millrace::master {
@@ -23,6 +25,14 @@ int Fail(const std::string& verb, const Status& why, int status = 1) {
 }
 
 std::string DatabaseOf(const MasterConfig& config) { return config.directory + "/database"; }
+
+// The next master on this database is to know that it may be older than what clients were told.
+Status Announce(const std::string& database, DoubtCause cause) {
+  MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenRocksStore(database));
+  WriteBatch batch;
+  Doubt::Announce(cause, &batch);
+  return store->Write(batch, Durability::kSynced);
+}
 
 struct Holdings {
   dfs::Namespace::Usage usage;
@@ -84,6 +94,7 @@ int RunRestore(const std::vector<std::string>& args) {
   if (const Status made = MakeDirectories(config.directory); !made.ok()) return Fail(verb, made);
   const Result<std::uint64_t> end = RestoreRocksStore(args[0], database);
   if (!end.ok()) return Fail(verb, end.status());
+  if (const Status announced = Announce(database, DoubtCause::kRestored); !announced.ok()) return Fail(verb, announced);
   std::cout << database << " is restored up to operation " << *end << "\n";
   return 0;
 }
@@ -107,6 +118,10 @@ int RunRepair(const std::vector<std::string>& args) {
   if (facts->problem.empty()) {
     std::cout << database << " is sound: " << InWords(holdings) << "\n";
     return 0;
+  }
+  if (apply) {
+    if (const Status announced = Announce(database, DoubtCause::kRepaired); !announced.ok())
+      return Fail(verb, announced);
   }
   Tell(database, *facts, holdings);
   return apply ? 0 : 1;

@@ -122,6 +122,7 @@ CallRights::CallRights() {
       {"forgetPrograms", kClient, Besides::kAdministrator},
       {"status", kClient},
       {"whoAmI", kClient},
+      {"mayGo", kClient, Besides::kAdministrator},
   });
   table.Add<dfs::wire::NameService>({
       {"stat", kReaders, Besides::kPath},

@@ -40,6 +40,24 @@ interface Master extends(N.NameProvider) {
   # with how many records there were. Jobs that were submitted before keep what they were given.
   status @14 () -> (status :ClusterStatus);
   whoAmI @15 () -> (caller :CallerRights);
+  mayGo @16 (nodes :List(UInt32)) -> (answers :List(GoAnswer), others :UInt32, away :UInt32);
+  # Says of each of these nodes whether it may be taken away for good (master/cluster/clearance.h). `yes` stays true until somebody
+  # takes the node back into use, also for a master that starts anew. `others` counts the nodes in use, and `away` those that
+  # would be if they were not lost.
+}
+
+enum GoState { unknown @0; lost @1; inUse @2; held @3; blocks @4; tasks @5; outputs @6; yes @7; }
+
+struct GoAnswer {
+  node @0 :UInt32;
+  state @1 :GoState;
+  blocks @2 :UInt64;           # that have too few replicas elsewhere, or are being written there; the next are among them
+  damaged @3 :UInt64;          # those that are damaged and have no good replica
+  tasks @4 :UInt32;            # that run there
+  outputs @5 :UInt64;          # of maps, that reduces may need and no other node has
+  lostBlocks @6 :UInt64;       # of a lost node: those that no other node has
+  lostKnown @7 :Bool;          # the master has seen these there; otherwise they are all that are missing, wherever they may be
+  lostFiles @8 :List(Data);    # some of the files that they belong to
 }
 
 # Who somebody is to the master, and what he may do as things are.
@@ -196,6 +214,14 @@ struct WorkerInfo {
   protocol @16 :UInt32;
   sandbox @17 :Text;           # the parts of the sandbox of its tasks (worker/sandbox/sandbox.h): "user, mounts"; "none"; empty: not told
   leaving @18 :Leaving;        # absent: its machine stays
+  told @19 :Moment;            # the last that a master of this cluster told it of; absent: none
+}
+
+# How far the master's database had come (base/moment.h). A database that has not gone through a moment that a worker was told of is
+# older than what the worker knows.
+struct Moment {
+  life @0 :UInt64;             # drawn when the master started
+  number @1 :UInt64;           # rises with what is stored, from life to life
 }
 
 # The machine of a worker will be taken away.
@@ -211,6 +237,8 @@ struct WorkerSettings {
   forgotten @3 :List(UInt32);          # jobs whose files are to be deleted
   settled @4 :List(Task.Attempt);      # attempts whose end the master knows; their reports need not be repeated
   tokenKey @5 :Data;           # by which tokens of readers are checked (base/tls/token.h); empty without TLS
+  moment @6 :Moment;           # absent: nothing can be stored now
+  older @7 :Bool;              # the master's database is older than `told`
 }
 
 struct WorkerStats {
@@ -223,7 +251,8 @@ struct WorkerStats {
 }
 
 interface WorkerSession {
-  heartbeat @0 (stats :WorkerStats, progress :List(Task.Progress)) -> ();
+  heartbeat @0 (stats :WorkerStats, progress :List(Task.Progress)) -> (moment :Moment);
+  # Returns the last moment that is on disk.
   reportBlocks @1 (blocks :List(T.Block), first :Bool, last :Bool) -> stream;
   # The report is made once in a session, at its beginning. The worker lists its blocks after it has made each removal that an
   # earlier session ordered, so that what it lists stays until this session orders otherwise.
@@ -253,7 +282,7 @@ struct NodeStatus {
   info @1 :WorkerInfo;
   alive @2 :Bool;
   draining @3 :Bool;
-  drained @4 :Bool;            # every block on it has its replicas elsewhere
+  drained @4 :Bool;            # it may go
   stats @5 :WorkerStats;
   mapsRunning @6 :UInt32;
   reducesRunning @7 :UInt32;
@@ -266,6 +295,7 @@ struct NodeStatus {
   blocksLeft @14 :UInt64;      # of a draining or leaving node: how many of its blocks have too few replicas elsewhere
   leaving @15 :Leaving;        # absent: its machine stays, as far as is known. It is drained without being asked to
   outputsLeft @16 :UInt64;     # of a draining or leaving node: map outputs there that reduces may need and no other node has
+  mayGo @17 :GoState;          # as Master.mayGo says
 }
 
 # ---- Jobs ----

@@ -9,24 +9,79 @@
 #include "base/text.h"
 
 namespace millrace::cli {
+namespace {
 
-DrainProgress DrainProgressOf(const std::vector<job::Node>& all, const std::vector<NodeId>& nodes) {
-  DrainProgress progress;
-  progress.done = true;
-  progress.nobody_else = std::ranges::none_of(all, [](const job::Node& node) { return node.alive && !node.Drains(); });
-  for (const NodeId number : nodes) {
-    const auto node = std::ranges::find(all, number, &job::Node::node);
-    if (node == all.end() || !node->alive) continue;
-    if (!node->draining) {
-      progress.failure = Cancelled("node " + std::to_string(number.value) + " was put back into use");
-      return progress;
-    }
-    progress.blocks_left += node->blocks_left;
-    progress.outputs_left += node->outputs_left;
-    progress.tasks += node->maps_running + node->reduces_running;
-    if (!node->drained) progress.done = false;
+using job::GoState;
+using Answer = job::MayGo::Answer;
+
+std::string Count(std::uint64_t count, const char* one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
+
+std::string NodeName(const Answer& answer) { return "node " + std::to_string(answer.node.value); }
+
+Status Lost(const Answer& answer) {
+  std::string why = NodeName(answer) + " is lost: ";
+  if (answer.lost_blocks == 0) {
+    why += answer.lost_known ? "no block that it had is missing" : "no block is missing";
+    return Unavailable(why + "; if its machine does not come back, `millrace node forget` takes it off the list");
   }
-  if (progress.outputs_left + progress.tasks > 0) progress.done = false;
+  why += Count(answer.lost_blocks, "block") +
+         (answer.lost_known ? " that it had and no other node has"
+                            : " of all files, which it may have since the master has not seen it since its start");
+  why += answer.lost_blocks == 1 ? " is missing" : " are missing";
+  std::string files;
+  for (const std::string& file : answer.lost_files) files += (files.empty() ? " (" : ", ") + Quote(file);
+  return Unavailable(why + (files.empty() ? "" : files + ")") +
+                     "; start its worker again; `millrace fs fsck` lists the files");
+}
+
+Status FailureOf(const Answer& answer) {
+  switch (answer.state) {
+    case GoState::kLost:
+      return Lost(answer);
+    case GoState::kInUse:
+      return Cancelled(NodeName(answer) + " was put back into use");
+    case GoState::kHeld:
+      return Invalid(NodeName(answer) +
+                     " has blocks that no file has, too many to be right: `millrace node list` says what to do about "
+                     "them before it may go");
+    default:
+      return Status::Ok();
+  }
+}
+
+}  // namespace
+
+DrainProgress DrainProgressOf(const job::MayGo& answer) {
+  DrainProgress progress;
+  progress.done = std::ranges::all_of(answer.answers, [](const Answer& a) { return a.state == GoState::kYes; });
+  if (progress.done) return progress;
+  std::uint64_t blocks = 0, damaged = 0, outputs = 0, tasks = 0;
+  bool unknown = false;
+  for (const Answer& node : answer.answers) {
+    progress.failure = FailureOf(node);
+    if (!progress.failure.ok()) return progress;
+    unknown = unknown || node.state == GoState::kUnknown;
+    blocks += node.blocks;
+    damaged += node.damaged;
+    outputs += node.outputs;
+    tasks += node.tasks;
+  }
+  const std::string what = Count(blocks, "block") + " and " + Count(outputs, "map output");
+  if (!unknown && answer.others + answer.away == 0 && blocks + outputs > 0) {
+    progress.failure = Invalid("no other node is in use that could take " + what +
+                               ", which would be lost; add a node, or take one back (`millrace node recommission`)");
+    return progress;
+  }
+  progress.waiting = what + " to copy, " + Count(tasks, "task") + " to end";
+  if (damaged > 0) {
+    progress.waiting += "; " + Count(damaged, "block") +
+                        " cannot be copied, since each replica is damaged (`millrace fs fsck` lists the files)";
+  }
+  if (unknown) progress.waiting = "the master has not heard yet what workers have";
+  if (!unknown && answer.others == 0 && blocks + outputs > 0)
+    progress.waiting += "; no other node is here to take them";
   return progress;
 }
 
@@ -38,20 +93,22 @@ Status AwaitDrained(const Invocation& invocation, job::JobClient& client, const 
   console::StatusLine line(invocation.console);
   Clock::time_point said = Clock::now() - kSayEvery;
   while (true) {
-    MILLRACE_ASSIGN(const std::vector<job::Node> all, client.Nodes());
-    const DrainProgress progress = DrainProgressOf(all, nodes);
+    const Result<job::MayGo> answer = client.AskMayGo(nodes);
+    const StatusCode code = answer.status().code();
+    const bool unheard = code == StatusCode::kUnavailable || code == StatusCode::kTimeout || code == StatusCode::kBusy;
+    DrainProgress progress;
+    if (answer.ok()) {
+      progress = DrainProgressOf(*answer);
+    } else if (unheard) {
+      progress.waiting = "the master cannot be reached: " + answer.status().message();
+    } else {
+      progress.failure = answer.status();
+    }
     if (progress.done || !progress.failure.ok()) {
       line.Clear();
       return progress.failure;
     }
-    if (progress.nobody_else) {
-      line.Clear();
-      console::SayLine(invocation.console, "decommission: no other node is in use that could take the blocks");
-      return Status::Ok();
-    }
-    const std::string text = "decommission: " + std::to_string(progress.blocks_left) + " blocks and " +
-                             std::to_string(progress.outputs_left) + " map outputs to copy, " +
-                             std::to_string(progress.tasks) + " tasks to end; Ctrl-C leaves it to the master";
+    const std::string text = "decommission: " + progress.waiting + "; Ctrl-C leaves it to the master";
     if (terminal) {
       line.Show(text);
     } else if (Clock::now() - said >= kSayEvery) {

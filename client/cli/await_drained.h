@@ -1,7 +1,6 @@
 // Waits for nodes that are being decommissioned. Thread rule: main.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,20 +11,18 @@ namespace millrace::cli {
 
 // How far the draining of some nodes has got.
 struct DrainProgress {
-  std::uint64_t blocks_left = 0;   // that have too few replicas elsewhere
-  std::uint64_t outputs_left = 0;  // of maps, that reduces may need and no other node has
-  std::uint32_t tasks = 0;         // that still run there
-  bool done = false;               // nothing is left of these
-  bool nobody_else = false;        // no other node is in use that could take the blocks
-  Status failure;                  // why it will not be done: somebody put a node back into use
+  bool done = false;    // all of them may go
+  std::string waiting;  // a line: what is waited for; empty if nothing is
+  Status failure;       // why it will not be done
 };
 
-// Pure. Blocks of a node that is lost meanwhile are not on it any more, so it is done.
-[[nodiscard]] DrainProgress DrainProgressOf(const std::vector<job::Node>& all, const std::vector<NodeId>& nodes);
+// Says what the master's answer means for who waits. A node that is lost, was put back into use, or has blocks of which
+// somebody must first say what is to become of them, is a failure; so are things to copy with nobody to copy them to,
+// now or when lost nodes are back. Pure.
+[[nodiscard]] DrainProgress DrainProgressOf(const job::MayGo& answer);
 
-// Waits until the nodes have no tasks and no map outputs that are needed, and their blocks enough replicas elsewhere,
-// and shows on standard error how far that has got. It does not wait where no other node is in use, and says so.
-// kCancelled if somebody puts one back into use meanwhile.
+// Waits until the master says that all of these nodes may go, and shows on standard error how far that has got. It goes
+// on while the master cannot be reached, or has just started. Returns the failures of DrainProgressOf.
 [[nodiscard]] Status AwaitDrained(const Invocation& invocation, job::JobClient& client,
                                   const std::vector<NodeId>& nodes);
 

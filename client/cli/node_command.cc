@@ -24,7 +24,7 @@ constexpr std::size_t kMostNodes = 10000;  // in one command
 std::string StateWord(const job::Node& node) {
   if (!node.alive) return node.awaited ? "awaited" : "lost";
   if (node.leaving_in) return "leaving";
-  if (node.drained) return "decommissioned";
+  if (node.may_go == job::GoState::kYes) return "decommissioned";
   if (node.draining) return "decommissioning";
   return node.avoided_for > 0 ? "avoided" : "alive";
 }
@@ -44,11 +44,16 @@ std::string AvoidedLine(const job::Node& node) {
 }
 
 std::string LeavingLine(const job::Node& node) {
-  const std::string line = "node " + std::to_string(node.node.value) + ": its machine will be taken away in " +
-                           std::to_string(*node.leaving_in / kSecond) + " s (" + node.leaving_reason + "); ";
-  if (node.drained && node.outputs_left == 0) return line + "everything on it is elsewhere too";
-  return line + std::to_string(node.blocks_left) + " blocks and " + std::to_string(node.outputs_left) +
-         " map outputs are still to be copied";
+  std::string line = "node " + std::to_string(node.node.value) + ": its machine will be taken away in " +
+                     std::to_string(*node.leaving_in / kSecond) + " s (" + node.leaving_reason + "); ";
+  using job::GoState;
+  if (node.may_go == GoState::kUnknown) return line + "what is elsewhere too is not known yet";
+  const bool copied = node.may_go == GoState::kYes || (node.may_go == GoState::kTasks && node.outputs_left == 0);
+  line += copied ? "everything on it is elsewhere too"
+                 : std::to_string(node.blocks_left) + " blocks and " + std::to_string(node.outputs_left) +
+                       " map outputs are still to be copied";
+  const std::uint32_t tasks = node.maps_running + node.reduces_running;
+  return tasks == 0 ? line : line + "; " + std::to_string(tasks) + " tasks are to end";
 }
 
 // "all", "part", "off", or "-" where the worker has not told.
@@ -74,6 +79,7 @@ Json ToJson(const job::Node& node) {
   console::SetBytes(json, "host", node.host);
   json["port"] = node.port;
   json["state"] = StateWord(node);
+  json["may_go"] = job::InWords(node.may_go);
   console::SetBytes(json, "rack", node.rack);
   console::SetBytes(json, "datacenter", node.datacenter);
   json["sandbox"] = SandboxParts(node);
@@ -234,8 +240,9 @@ int Decommission(const Invocation& invocation, const Words& args) {
   const std::string verb = "node decommission";
   Arguments arguments(
       verb, "NODE...",
-      "Gives nodes no new tasks, copies their blocks and map outputs elsewhere and waits until that is done "
-      "and their tasks have ended. NODE is a number, a name, HOST:PORT or HOST.");
+      "Gives nodes no new tasks, copies their blocks and map outputs elsewhere and waits until the master says that "
+      "they "
+      "may be taken away for good. It fails if one of them is lost. NODE is a number, a name, HOST:PORT or HOST.");
   arguments.Example("10.0.0.7");
   arguments.Example("--no-wait 3 4");
   bool force = false, no_wait = false;

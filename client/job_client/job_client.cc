@@ -286,6 +286,22 @@ Status JobClient::DrainNodes(const std::vector<NodeId>& nodes, bool drained, boo
   });
 }
 
+Result<MayGo> JobClient::AskMayGo(const std::vector<NodeId>& nodes) {
+  MayGo answer;
+  MILLRACE_TRY(Ask("ask whether nodes may go", [&](Master::Client master) {
+    auto call = master.mayGoRequest();
+    auto numbers = call.initNodes(static_cast<unsigned>(nodes.size()));
+    for (unsigned i = 0; i < numbers.size(); ++i) numbers.set(i, nodes[i].value);
+    return call.send().then([&answer](capnp::Response<Master::MayGoResults>&& results) {
+      answer = {};
+      for (const auto in : results.getAnswers()) answer.answers.push_back(Read(in));
+      answer.others = results.getOthers();
+      answer.away = results.getAway();
+    });
+  }));
+  return answer;
+}
+
 Status JobClient::ForgetNodes(const std::vector<NodeId>& nodes, bool force) {
   return Ask("forget nodes", [&](Master::Client master) {
     auto call = master.forgetNodesRequest();

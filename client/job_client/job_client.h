@@ -42,6 +42,8 @@ class JobClient {
   Result<ClusterStatus> GetClusterStatus();
   Result<CallerRights> WhoAmI();
   Result<std::vector<Node>> Nodes();
+  // Asks whether these nodes may be taken away for good.
+  [[nodiscard]] Result<MayGo> AskMayGo(const std::vector<NodeId>& nodes);
   // Drains the nodes: they get no new tasks, and their blocks are copied elsewhere. `drained` false takes them back.
   // All or none of them change. `force` drains them even when no other node is left to take the blocks.
   Status DrainNodes(const std::vector<NodeId>& nodes, bool drained, bool force);

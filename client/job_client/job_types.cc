@@ -53,6 +53,28 @@ std::string_view ToString(AttemptState state) {
   return "unknown";
 }
 
+std::string_view InWords(GoState state) {
+  switch (state) {
+    case GoState::kUnknown:
+      return "unknown";
+    case GoState::kLost:
+      return "lost";
+    case GoState::kInUse:
+      return "in use";
+    case GoState::kHeld:
+      return "held";
+    case GoState::kBlocks:
+      return "blocks";
+    case GoState::kTasks:
+      return "tasks";
+    case GoState::kOutputs:
+      return "outputs";
+    case GoState::kYes:
+      return "yes";
+  }
+  return "unknown";
+}
+
 std::string PriorityName(std::uint8_t priority) {
   return priority < kPriorities.size() ? std::string(kPriorities[priority]) : std::to_string(priority);
 }

@@ -121,6 +121,25 @@ struct Counter {
   std::int64_t value = 0;
 };
 
+// Whether a node may be taken away for good, as GoState in master.capnp says.
+enum class GoState : std::uint8_t { kUnknown, kLost, kInUse, kHeld, kBlocks, kTasks, kOutputs, kYes };
+// Returns "unknown", "lost", "in use", "held", "blocks", "tasks", "outputs" or "yes".
+[[nodiscard]] std::string_view InWords(GoState state);
+
+// The master's answer to whether nodes may go, as Master.mayGo in master.capnp says.
+struct MayGo {
+  struct Answer {
+    NodeId node;
+    GoState state = GoState::kUnknown;
+    std::uint64_t blocks = 0, damaged = 0, outputs = 0, lost_blocks = 0;
+    std::uint32_t tasks = 0;
+    bool lost_known = false;
+    std::vector<std::string> lost_files;
+  };
+  std::vector<Answer> answers;
+  std::uint32_t others = 0, away = 0;
+};
+
 struct Node {
   NodeId node;
   std::string name;  // worker.name; empty: it has none
@@ -129,7 +148,8 @@ struct Node {
   std::string rack, datacenter;
   std::string sandbox;  // the parts of the sandbox of its tasks, "user, mounts"; "none"; empty: it did not tell
   std::uint32_t map_slots = 0, reduce_slots = 0, maps_running = 0, reduces_running = 0;
-  bool alive = false, draining = false, drained = false;
+  bool alive = false, draining = false;
+  GoState may_go = GoState::kUnknown;
   bool awaited = false;  // a master that has just started awaits it: it may still come, or has not listed its blocks
   std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;
   std::uint64_t unknown_blocks = 0;  // blocks on it that no file has

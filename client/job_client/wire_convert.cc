@@ -68,6 +68,24 @@ AttemptStatus Read(master::wire::AttemptStatus::Reader in) {
           in.getReason()};
 }
 
+GoState Read(master::wire::GoState state) {
+  return Known(static_cast<unsigned>(state), GoState::kYes, GoState::kUnknown);
+}
+
+MayGo::Answer Read(master::wire::GoAnswer::Reader in) {
+  MayGo::Answer out;
+  out.node = NodeId{in.getNode()};
+  out.state = Read(in.getState());
+  out.blocks = in.getBlocks();
+  out.damaged = in.getDamaged();
+  out.outputs = in.getOutputs();
+  out.tasks = in.getTasks();
+  out.lost_blocks = in.getLostBlocks();
+  out.lost_known = in.getLostKnown();
+  for (const auto path : in.getLostFiles()) out.lost_files.emplace_back(path.asChars().begin(), path.size());
+  return out;
+}
+
 Node Read(master::wire::NodeStatus::Reader in) {
   const auto info = in.getInfo();
   const auto stats = in.getStats();
@@ -87,7 +105,7 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.reduces_running = in.getReducesRunning();
   out.alive = in.getAlive();
   out.draining = in.getDraining();
-  out.drained = in.getDrained();
+  out.may_go = Read(in.getMayGo());
   out.awaited = in.getAwaited();
   out.avoided_for = static_cast<Micros>(in.getAvoidedMillis()) * kMillisecond;
   for (const std::uint32_t job : in.getAvoidedBy()) out.avoided_by.push_back(JobId{job});

@@ -12,6 +12,8 @@ namespace millrace::job {
 [[nodiscard]] JobStatus Read(master::wire::JobStatus::Reader in);
 [[nodiscard]] AttemptStatus Read(master::wire::AttemptStatus::Reader in);
 [[nodiscard]] Node Read(master::wire::NodeStatus::Reader in);
+[[nodiscard]] GoState Read(master::wire::GoState state);
+[[nodiscard]] MayGo::Answer Read(master::wire::GoAnswer::Reader in);
 [[nodiscard]] ClusterStatus Read(master::wire::ClusterStatus::Reader in);
 [[nodiscard]] CallerRights Read(master::wire::CallerRights::Reader in);
 [[nodiscard]] SchedulerView Read(master::wire::SchedulerView::Reader in);

@@ -48,6 +48,13 @@ void BlockManager::Impl::CancelCopiesAt(NodeId node) {
   }
 }
 
+void BlockManager::Impl::CancelCopiesTo(NodeId node) {
+  for (auto it = copies.begin(); it != copies.end();) {
+    const auto copy = it++;
+    if (copy->first.second == node) EndCopy(copy);
+  }
+}
+
 // Chooses the copies of one call.
 class BlockManager::Impl::Copier {
  public:

@@ -1,6 +1,7 @@
 #include "dfs/name/block_manager.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "dfs/name/block_manager_impl.h"
@@ -177,6 +178,34 @@ void BlockManager::Unwant(BlockId block) {
   impl_->CancelCopiesOf(block, nullptr);
 }
 
+void BlockManager::Disown(BlockId block) {
+  impl_->disowned.insert(block);
+  impl_->removed.erase(block);
+  std::vector<std::pair<NodeId, std::uint64_t>> holders;  // with the length that each has
+  if (const auto it = impl_->blocks.find(block); it != impl_->blocks.end()) {
+    const std::uint64_t length = it->second.length;
+    for (const NodeId id : it->second.holders) holders.emplace_back(id, length);
+    if (const auto bad = impl_->bad_at.find(block); bad != impl_->bad_at.end()) {
+      for (const NodeId id : bad->second) holders.emplace_back(id, length);
+    }
+    for (const NodeId id : it->second.holders) impl_->nodes.at(id).held_bytes -= length;
+    impl_->Account(it->second, false);
+    impl_->blocks.erase(it);
+  }
+  if (const auto it = impl_->expected.find(block); it != impl_->expected.end()) {
+    for (const ExpectedReplica& replica : it->second) holders.emplace_back(replica.node, replica.reported.length);
+    impl_->expected.erase(it);
+  }
+  for (const auto& [id, length] : holders) {
+    NodeState& node = impl_->nodes.at(id);
+    impl_->UnmarkBad(id, &node, block);
+    if (node.up) impl_->BecomeUnknown(&node, {block, length, 0});
+  }
+  impl_->CancelCopiesOf(block, nullptr);
+}
+
+void BlockManager::SetDoubt(bool doubt) { impl_->doubt = doubt; }
+
 void BlockManager::Expect(BlockId block) {
   if (!impl_->blocks.contains(block)) impl_->expected.try_emplace(block);
 }
@@ -213,7 +242,41 @@ std::optional<std::uint64_t> BlockManager::LeftToDrain(NodeId node) const {
     const bool written = block != impl_->blocks.end();  // otherwise it is still being written
     if (!written || impl_->Live(block->second) < std::min<std::uint32_t>(block->second.wanted, places)) ++left;
   }
-  return left;
+  return left + DamagedAlone(node);
+}
+
+std::uint64_t BlockManager::DamagedAlone(NodeId id) const {
+  const NodeState* node = impl_->UpNode(id);
+  if (node == nullptr) return 0;
+  return static_cast<std::uint64_t>(std::ranges::count_if(node->bad, [this](const auto& replica) {
+    const auto block = impl_->blocks.find(replica.first);
+    return block != impl_->blocks.end() && block->second.holders.empty();
+  }));
+}
+
+bool BlockManager::ExpectedElsewhere(NodeId id, BlockId block) const {
+  const auto open = impl_->expected.find(block);
+  return open != impl_->expected.end() && std::ranges::any_of(open->second, [&](const ExpectedReplica& replica) {
+           return replica.node != id && replica.reported.length != kDamagedLength &&
+                  !impl_->draining.contains(replica.node);
+         });
+}
+
+std::optional<std::uint64_t> BlockManager::LostWith(NodeId id, const std::function<bool(BlockId)>& visit) const {
+  const auto node = impl_->nodes.find(id);
+  if (node == impl_->nodes.end() || !node->second.last_held) return std::nullopt;
+  std::vector<BlockId> lost;
+  for (const BlockId id_of : *node->second.last_held) {
+    const auto block = impl_->blocks.find(id_of);
+    const auto open = impl_->expected.find(id_of);
+    const bool missing = block != impl_->blocks.end() ? block->second.holders.empty()
+                                                      : open != impl_->expected.end() && open->second.empty();
+    if (missing) lost.push_back(id_of);
+  }
+  std::ranges::sort(lost);
+  for (std::size_t i = 0; visit && i < lost.size() && visit(lost[i]); ++i) {
+  }
+  return lost.size();
 }
 
 std::uint32_t BlockManager::MostWanted() const { return impl_->counts.MostWanted(); }

@@ -14,6 +14,9 @@
 // (DiscardUnknown), since then it is rather the master that lacks something: its database is too old, or of another
 // cluster. Which nodes are held back is not stored: the next report shows it again.
 //
+// While what is wanted may be older than what was promised (SetDoubt), surplus replicas and those of another length
+// than the wanted one are put aside, too. Only replicas whose bytes are bad are deleted as ever.
+//
 // Thread rule: one thread. Costs: a report of n blocks O(n) with small constants (300,000 blocks well under 100 ms);
 // NextWork O(work given out), and a few milliseconds at most.
 #pragma once
@@ -45,7 +48,7 @@ struct DeleteWork {
 struct BlockWork {
   std::vector<ReplicateWork> replicate;
   std::vector<DeleteWork> remove;  // at most one entry for each node
-  std::vector<DeleteWork> aside;   // unknown blocks, to be put into the trash; likewise
+  std::vector<DeleteWork> aside;   // to be put into the trash: unknown blocks, and in doubt others; likewise
 };
 
 // Counts over all wanted blocks. Under-replicated are those with fewer replicas than their file wants and than there
@@ -64,9 +67,10 @@ struct UnknownBlocks {
   bool held = false;  // they are too many: they stay until DiscardUnknown
 };
 
-// Returns true if the unknown blocks are more than a handful, and more than a tenth of what the node reported.
-[[nodiscard]] constexpr bool TooManyUnknown(std::uint64_t unknown, std::uint64_t reported) {
-  return unknown > 10 && unknown > reported / 10;
+// Returns true if the unknown blocks are more than a tenth of what the node has, however few these are.
+[[nodiscard]] constexpr bool TooManyUnknown(std::uint64_t unknown, std::uint64_t blocks) {
+  return unknown >
+         blocks / 10;  // the quotient without its fraction: a whole number is above a tenth if it is above that
 }
 
 enum class BalanceState : std::uint8_t {
@@ -104,6 +108,11 @@ class BlockManager {
   // the master was started anew.
   static constexpr std::size_t kRemembered = std::size_t{1} << 18;
   void Unwant(BlockId block);
+  // Records that no file has the block any more, though that may be an error of what is known: its replicas are unknown
+  // from now on, wherever they are or turn up, and held back if they are too many. It also takes Unwant back.
+  void Disown(BlockId block);
+  // Says whether what is wanted may be older than what was promised.
+  void SetDoubt(bool doubt);
   // Records that the block was given out to a writer: replicas that turn up are neither copied nor deleted until Want
   // or Unwant.
   void Expect(BlockId block);
@@ -118,17 +127,26 @@ class BlockManager {
   // Sets the free space and the capacity of a node. Until the first call no space of it is known to be free. A capacity
   // of 0 means that it is not known: balancing waits for it. Requires: the node is up.
   void NodeSpace(NodeId node, std::uint64_t free_bytes, std::uint64_t capacity_bytes = 0);
-  // A draining node's replicas are good for reading and do not count towards replication.
+  // A draining node's replicas are good for reading and do not count towards replication. Copies that are on their way
+  // to it when it begins to drain are given out again to others.
   void SetDraining(NodeId node, bool draining);
   // A leaving node will be gone soon, and its replicas with it. Blocks that have no other replica are copied before any
   // other block; for the rest its replicas count for nothing. More copies than usual may be under way from it
   // (NextWork). Requires: the caller sets it to drain as well.
   void SetLeaving(NodeId node, bool leaving);
   // Returns how many blocks on a draining node do not have their replicas elsewhere yet (as many as there are nodes
-  // left to hold them), those that are being written included; nothing for a node that is not draining or whose report
-  // is not complete. O(blocks of the node)
+  // left to hold them), those that are being written and the damaged ones that have no good replica included; nothing
+  // for a node that is not draining or whose report is not complete. O(blocks of the node)
   [[nodiscard]] std::optional<std::uint64_t> LeftToDrain(NodeId node) const;
   [[nodiscard]] bool Drained(NodeId node) const { return LeftToDrain(node) == 0; }
+  // Returns how many of these are damaged, and have no good replica anywhere: they cannot be copied.
+  [[nodiscard]] std::uint64_t DamagedAlone(NodeId node) const;
+  // Returns true if a node that is up, not draining and another one says that it has this expected block.
+  [[nodiscard]] bool ExpectedElsewhere(NodeId node, BlockId block) const;
+  // Returns how many of the blocks that a node had when it went down have no good replica now; nothing if the node is
+  // up or has not been up. Calls `visit` for them, by rising id, until it returns false. O(blocks that it had)
+  [[nodiscard]] std::optional<std::uint64_t> LostWith(NodeId node,
+                                                      const std::function<bool(BlockId)>& visit = {}) const;
   // Returns the most replicas that any block wants; 0 without blocks.
   [[nodiscard]] std::uint32_t MostWanted() const;
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -72,6 +73,8 @@ struct NodeState {
   std::map<BlockId, std::uint64_t> unknown;  // length by id; until the node says that they are gone
   std::deque<BlockId> to_aside;              // of `unknown`; checked again likewise
   std::uint64_t named_blocks = 0;            // in the report under way, or the last
+  // What it held when it went down; nothing if it has not been up, or is up.
+  std::optional<boost::unordered_flat_set<BlockId>> last_held;
   bool unknown_held = false;
 
   [[nodiscard]] bool Ready() const { return up && reported && !reporting; }
@@ -125,6 +128,8 @@ struct BlockManager::Impl {
   std::vector<Candidate> candidates;  // nodes that are up and not draining, by node
   std::size_t nodes_up = 0;
   std::map<BlockId, std::vector<NodeId>> bad_at;
+  bool doubt = false;
+  boost::unordered_flat_set<BlockId> disowned;
   boost::unordered_flat_set<BlockId> removed;  // the last ones that Unwant named
   std::deque<BlockId> removed_order;
   // The entries are hints. The code that takes one checks whether it still holds, and puts it at the end if its time
@@ -155,6 +160,7 @@ struct BlockManager::Impl {
   NodeState* UpNode(NodeId id);  // null if it is not up
   void Hold(NodeId id, NodeState* node, const Block& reported, bool fresh);
   void HoldUnknown(NodeState* node, const Block& reported);
+  void BecomeUnknown(NodeState* node, const Block& reported);  // it was held, or found bad
   void HoldExpected(NodeId id, NodeState* node, const Block& reported, std::vector<ExpectedReplica>* replicas);
   void MarkBad(NodeId id, NodeState* node, BlockId block, ReplicaFlaw flaw);
   void UnmarkBad(NodeId id, NodeState* node, BlockId block);
@@ -175,6 +181,7 @@ struct BlockManager::Impl {
   void EndMove(BlockId block, bool made);       // if there is one
   void CancelCopiesOf(BlockId block, const NodeId* from_only);
   void CancelCopiesAt(NodeId node);
+  void CancelCopiesTo(NodeId node);
   void EndCopy(std::map<std::pair<BlockId, NodeId>, BlockCopy>::iterator copy);
 };
 

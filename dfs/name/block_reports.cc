@@ -46,6 +46,15 @@ void BlockManager::Impl::HoldUnknown(NodeState* node, const Block& reported) {
   if (node->unknown.emplace(reported.id, reported.length).second) node->to_aside.push_back(reported.id);
 }
 
+// The question is asked at once, and not only when the node reports next.
+void BlockManager::Impl::BecomeUnknown(NodeState* node, const Block& reported) {
+  node->blocks.erase(reported.id);
+  node->unconfirmed.erase(reported.id);
+  HoldUnknown(node, reported);
+  const std::uint64_t all = node->blocks.size() + node->unconfirmed.size() + node->bad.size() + node->unknown.size();
+  if (TooManyUnknown(node->unknown.size(), all)) node->unknown_held = true;
+}
+
 void BlockManager::Impl::HoldExpected(NodeId id, NodeState* node, const Block& reported,
                                       std::vector<ExpectedReplica>* replicas) {
   node->unconfirmed.erase(reported.id);
@@ -91,6 +100,7 @@ void BlockManager::NodeUp(NodeId id, const Location& where) {
   // otherwise.
   impl_->CancelCopiesAt(id);
   node.up = true;
+  node.last_held.reset();
   node.where = where;
   node.reported = node.reporting = false;
   node.to_delete.clear();
@@ -107,6 +117,8 @@ void BlockManager::NodeDown(NodeId id) {
   for (const auto* held : {&node->blocks, &node->unconfirmed}) {
     for (const BlockId block : *held) impl_->Lose(id, block);
   }
+  node->last_held = std::move(node->blocks);
+  node->last_held->insert(node->unconfirmed.begin(), node->unconfirmed.end());
   node->blocks = {};
   node->unconfirmed = {};
   node->named = {};
@@ -159,6 +171,7 @@ void BlockManager::SetDraining(NodeId id, bool draining) {
     impl_->Account(*block, true);
     impl_->Enqueue(block_id, block);
   });
+  if (draining) impl_->CancelCopiesTo(id);  // they would count for nothing, so they go to others
   impl_->UpdateCandidate(id);
 }
 
@@ -234,8 +247,9 @@ void BlockManager::Received(NodeId id, const Block& block) {
 }
 
 void BlockManager::Written(NodeId id, const Block& block) {
-  NodeState* node = impl_->UpNode(id);
-  if (node != nullptr) impl_->Hold(id, node, block, false);
+  if (NodeState* node = impl_->UpNode(id)) return impl_->Hold(id, node, block, false);
+  const auto down = impl_->nodes.find(id);
+  if (down != impl_->nodes.end() && down->second.last_held) down->second.last_held->insert(block.id);
 }
 
 void BlockManager::Deleted(NodeId id, BlockId block) {

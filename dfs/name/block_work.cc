@@ -20,16 +20,23 @@ class BlockManager::Impl::Remover {
     for (auto& [id, node] : impl_.nodes) {
       if (!node.Ready()) continue;
       RunNode(id, &node);
-      if (!node.unknown_held) RunUnknown(id, &node, &work->aside);
+      if (!node.unknown_held) RunUnknown(id, &node);
     }
-    for (auto& [id, lot] : chosen_) {
-      std::sort(lot.begin(), lot.end());
-      lot.erase(std::unique(lot.begin(), lot.end()), lot.end());
-      work->remove.push_back({id, std::move(lot)});
-    }
+    GiveOut(&chosen_, &work->remove);
+    GiveOut(&aside_, &work->aside);
   }
 
  private:
+  using Chosen = std::map<NodeId, std::vector<BlockId>>;
+
+  static void GiveOut(Chosen* chosen, std::vector<DeleteWork>* work) {
+    for (auto& [id, lot] : *chosen) {
+      std::sort(lot.begin(), lot.end());
+      lot.erase(std::unique(lot.begin(), lot.end()), lot.end());
+      work->push_back({id, std::move(lot)});
+    }
+  }
+
   void RunSurplus() {
     std::size_t left = std::min<std::size_t>(impl_.surplus.size(), kMaxAttempts);
     for (; left > 0; --left) {
@@ -52,7 +59,7 @@ class BlockManager::Impl::Remover {
       const std::optional<NodeId> loser = Loser(id, *block);
       if (!loser.has_value() || IsFull(*loser)) return;
       impl_.nodes.at(*loser).blocks.erase(id);
-      Order(*loser, id);
+      Order(*loser, id, false);
       impl_.RemoveHolder(id, block, *loser);
       if (const auto move = impl_.moves_to_end.find(id); move != impl_.moves_to_end.end()) {
         impl_.EndMove(id, move->second.from == *loser);
@@ -60,9 +67,10 @@ class BlockManager::Impl::Remover {
     }
   }
 
-  // Gives the order, unless one is on its way.
-  void Order(NodeId id, BlockId block) {
-    if (impl_.nodes.at(id).ordered.insert(block).second) chosen_[id].push_back(block);
+  // Gives the order, unless one is on its way. What may be wanted after all is put aside.
+  void Order(NodeId id, BlockId block, bool of_no_use) {
+    Chosen& chosen = impl_.doubt && !of_no_use ? aside_ : chosen_;
+    if (impl_.nodes.at(id).ordered.insert(block).second) chosen[id].push_back(block);
   }
 
   // Returns the node that gives up its replica. Returns none while a holder's report is under way, or while no replica
@@ -111,10 +119,10 @@ class BlockManager::Impl::Remover {
       node->to_delete.pop_front();
       const auto wanted = impl_.blocks.find(block);
       if (wanted == impl_.blocks.end()) {
-        if (!impl_.expected.contains(block)) chosen_[id].push_back(block);
-      } else if (node->bad.contains(block)) {
+        if (!impl_.expected.contains(block) && !impl_.disowned.contains(block)) chosen_[id].push_back(block);
+      } else if (const auto bad = node->bad.find(block); bad != node->bad.end()) {
         if (HasSureReplica(block, wanted->second)) {
-          Order(id, block);
+          Order(id, block, bad->second == ReplicaFlaw::kBytes);
         } else {
           node->to_delete.push_back(block);
         }
@@ -122,15 +130,13 @@ class BlockManager::Impl::Remover {
     }
   }
 
-  void RunUnknown(NodeId id, NodeState* node, std::vector<DeleteWork>* aside) {
-    DeleteWork work{id, {}};
-    while (!node->to_aside.empty() && work.blocks.size() < kMaxDeletesPerNode) {
+  void RunUnknown(NodeId id, NodeState* node) {
+    while (!node->to_aside.empty() && !IsFull(aside_, id)) {
       const BlockId block = node->to_aside.front();
       node->to_aside.pop_front();
       const bool meant = impl_.blocks.contains(block) || impl_.expected.contains(block);
-      if (!meant && node->unknown.contains(block)) work.blocks.push_back(block);
+      if (!meant && node->unknown.contains(block)) aside_[id].push_back(block);
     }
-    if (!work.blocks.empty()) aside->push_back(std::move(work));
   }
 
   [[nodiscard]] bool HasSureReplica(BlockId id, const BlockState& block) const {
@@ -140,13 +146,15 @@ class BlockManager::Impl::Remover {
     });
   }
 
-  [[nodiscard]] bool IsFull(NodeId id) const {
-    const auto it = chosen_.find(id);
-    return it != chosen_.end() && it->second.size() >= kMaxDeletesPerNode;
+  [[nodiscard]] static bool IsFull(const Chosen& chosen, NodeId id) {
+    const auto it = chosen.find(id);
+    return it != chosen.end() && it->second.size() >= kMaxDeletesPerNode;
   }
+  [[nodiscard]] bool IsFull(NodeId id) const { return IsFull(chosen_, id) || IsFull(aside_, id); }
 
   Impl& impl_;
-  std::map<NodeId, std::vector<BlockId>> chosen_;
+  Chosen chosen_;  // to be deleted
+  Chosen aside_;   // to be put into the trash
 };
 
 BlockWork BlockManager::NextWork(Micros now, std::uint32_t max_copies_per_node, Micros copy_timeout) {

@@ -30,6 +30,7 @@ Status FileSystem::Load(const KeyValueStore& store) {
   }));
   for (const dfs::FileId file : names_.OpenFiles()) {
     const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+    loaded_open_.insert(file);
     std::set<dfs::BlockId> unfinished(open->blocks.begin(), open->blocks.end());
     for (const dfs::Block& block : open->synced) {
       blocks_.Want(block, open->options.replication);
@@ -109,6 +110,7 @@ Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optiona
   }
   MILLRACE_ASSIGN(const dfs::BlockId id, names_.AddBlock(file, batch));
   blocks_.Expect(id);
+  if (doubt_) young_.insert(id);
   EndWrites(file);
   for (const NodeId node : targets) blocks_.WritesUnderWay(node, 1);
   given_out_[file][id] = targets;
@@ -161,6 +163,7 @@ Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::
   MILLRACE_TRY(names_.CompleteAs(file, ready.path, ready.blocks, now, batch, &freed));
   EndWrites(file);
   given_out_.erase(file);
+  loaded_open_.erase(file);
   AdoptBlocks(written, ready.open.synced.size(), ready.open.options.replication);
   Free(freed, batch);
   return Status::Ok();
@@ -218,13 +221,48 @@ Result<dfs::Namespace::Abandoned> FileSystem::Abandon(dfs::FileId file, Micros n
                                                       const dfs::Principal& writer) {
   std::vector<dfs::BlockId> freed;
   MILLRACE_ASSIGN(dfs::Namespace::Abandoned abandoned, names_.Abandon(file, now, batch, &freed, writer));
-  if (const auto it = pipelines_.find(file); it != pipelines_.end()) {
-    for (const NodeId node : it->second.targets) leftovers_.push_back({node, {it->second.id}});
+  const auto pipeline = pipelines_.find(file);
+  if (pipeline != pipelines_.end() && !Doubts(pipeline->second.id)) {
+    for (const NodeId node : pipeline->second.targets) leftovers_.push_back({node, {pipeline->second.id}});
   }
   EndWrites(file);
   given_out_.erase(file);
-  Free(freed, batch);
+  const std::uint64_t removal = Free(freed, batch);
+  if (loaded_open_.erase(file) > 0 && removal != 0) given_up_.push_back({removal, std::move(freed)});
   return abandoned;
+}
+
+void FileSystem::SetDoubt(bool doubt, WriteBatch* batch) {
+  doubt_ = doubt;
+  blocks_.SetDoubt(doubt);
+  if (!doubt) return young_.clear();
+  for (const GivenUp& file : given_up_) {
+    removed_.TakeBack(file.removal, batch);
+    for (const dfs::BlockId block : file.blocks) blocks_.Disown(block);
+  }
+  given_up_.clear();
+}
+
+std::uint64_t FileSystem::WritesTo(NodeId node) const {
+  std::uint64_t writes = 0;
+  for (const dfs::FileId file : names_.OpenFiles()) {
+    const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+    const auto given_out = given_out_.find(file);
+    const auto pipeline = pipelines_.find(file);
+    for (const dfs::BlockId block : open->blocks) {
+      if (std::ranges::find(open->synced, block, &dfs::Block::id) != open->synced.end()) continue;
+      const std::vector<NodeId>* targets = nullptr;
+      if (given_out != given_out_.end()) {
+        const auto of_block = given_out->second.find(block);
+        if (of_block != given_out->second.end()) targets = &of_block->second;
+      }
+      if (targets != nullptr && std::ranges::find(*targets, node) == targets->end()) continue;
+      const bool under_way = targets != nullptr && pipeline != pipelines_.end() && pipeline->second.id == block;
+      // Those that it has said to have are among BlockManager::LeftToDrain.
+      if (!blocks_.Holds(node, block) && (under_way || !blocks_.ExpectedElsewhere(node, block))) ++writes;
+    }
+  }
+  return writes;
 }
 
 Status FileSystem::Touch(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch) {
@@ -247,9 +285,18 @@ Result<std::vector<FileSystem::Located>> FileSystem::Locate(std::string_view pat
   return located;
 }
 
-void FileSystem::Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch) {
-  removed_.Add(freed, batch);
-  for (const dfs::BlockId block : freed) blocks_.Unwant(block);
+std::uint64_t FileSystem::Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch) {
+  std::vector<dfs::BlockId> removed;
+  for (const dfs::BlockId block : freed) {
+    if (Doubts(block)) {
+      blocks_.Disown(block);
+    } else {
+      removed.push_back(block);
+      blocks_.Unwant(block);
+      young_.erase(block);
+    }
+  }
+  return removed_.Add(removed, batch);
 }
 
 void FileSystem::EndWrites(dfs::FileId file) {

@@ -3,6 +3,7 @@
 // or takes one from it goes through here, so that the two cannot disagree. Thread rule: control thread.
 #pragma once
 
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -31,6 +32,11 @@ class FileSystem {
 
   [[nodiscard]] const dfs::Namespace& names() const { return names_; }
   [[nodiscard]] dfs::BlockManager& blocks() { return blocks_; }
+
+  // Says whether what is known may be older than what clients were told (doubt.h). Then blocks that lose their file,
+  // but for those that were given out since, are taken for unknown and not for removed; the same holds afterwards, as
+  // far as it can still be done, of files that were open when this was loaded and were given up since.
+  void SetDoubt(bool doubt, WriteBatch* batch);
 
   // These do what dfs::Namespace's do; paths may have any form. They ask for no rights: names().Check comes first.
   Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch,
@@ -76,6 +82,10 @@ class FileSystem {
   // Returns, once, the blocks that writers who were given up may have left unfinished on their nodes; no report of
   // blocks names them.
   [[nodiscard]] std::vector<dfs::DeleteWork> TakeLeftovers() { return std::exchange(leftovers_, {}); }
+  // Returns how many blocks of open files the node may be getting, or have got without having said so, that no node
+  // that stays has: those whose pipeline goes through it, and those that were given out before this master started,
+  // since nobody knows to whom. O(blocks of open files that are not synced)
+  [[nodiscard]] std::uint64_t WritesTo(NodeId node) const;
   // Makes an empty file, visible at once.
   Status Touch(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
 
@@ -89,7 +99,9 @@ class FileSystem {
   [[nodiscard]] Result<std::vector<Located>> Locate(std::string_view path, std::size_t first, std::size_t limit) const;
 
  private:
-  void Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
+  // Returns the number under which RemovedBlocks has the blocks; 0: it has none of them.
+  std::uint64_t Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
+  [[nodiscard]] bool Doubts(dfs::BlockId block) const { return doubt_ && !young_.contains(block); }
   void EndWrites(dfs::FileId file);
   // Makes the blocks of `written` from index `from` on blocks of a file, with these replicas.
   void AdoptBlocks(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication);
@@ -110,6 +122,14 @@ class FileSystem {
       pipelines_;  // for each open file, the block being written and the nodes through which it goes
   std::map<dfs::FileId, std::map<dfs::BlockId, std::vector<NodeId>>> given_out_;  // since this master started
   std::vector<dfs::DeleteWork> leftovers_;
+  bool doubt_ = false;
+  boost::unordered_flat_set<dfs::BlockId> young_;  // given out since there was doubt
+  std::set<dfs::FileId> loaded_open_;              // files that were open when this was loaded, and are still
+  struct GivenUp {
+    std::uint64_t removal = 0;
+    std::vector<dfs::BlockId> blocks;
+  };
+  std::vector<GivenUp> given_up_;  // of such files, while there was no doubt
 };
 
 }  // namespace millrace::master

@@ -31,7 +31,7 @@ void CountNodes(Control& control, ClusterSummary* summary) {
     if (node.leaving) {
       summary->leaving.push_back({number, node.facts.host, node.leaving->reason,
                                   std::max<Micros>(0, node.leaving->at - control.Awake()),
-                                  control.files().blocks().LeftToDrain(number), control.jobs().OutputsLeftOn(number)});
+                                  control.workers().StandOf(node)});
     }
     if (control.jobs().cluster().Avoids(number)) ++summary->avoided;
     if (node.full || node.no_room) summary->full.push_back(NameOf(node));
@@ -74,10 +74,17 @@ std::string Count(std::uint64_t count, const char* one, const char* more) {
 std::string LeavingLine(const ClusterSummary::LeavingNode& node) {
   std::string line =
       fmt::format("node {} ({}) is leaving in {} s ({})", node.node.value, node.host, node.in / kSecond, node.reason);
-  if (!node.blocks_left) return line + ": it has not listed its blocks yet";
-  if (*node.blocks_left == 0 && node.outputs_left == 0) return line + ": everything on it is elsewhere too";
-  return line + ": " + Count(*node.blocks_left, "block", "blocks") + " and " +
-         Count(node.outputs_left, "map output", "map outputs") + " are still to be copied";
+  const NodeStand& stand = node.stand;
+  const Clearance clearance = ClearanceOf(stand);
+  if (!stand.blocks_left) return line + ": it has not listed its blocks yet";
+  if (clearance == Clearance::kUnknown) return line + ": what is elsewhere too is not known yet";
+  if (clearance == Clearance::kHeld)
+    return line + ": it has too many blocks that no file has; `millrace node list` says more";
+  const bool copied = clearance == Clearance::kYes || (clearance == Clearance::kTasks && stand.outputs == 0);
+  line += copied ? ": everything on it is elsewhere too"
+                 : ": " + Count(*stand.blocks_left + stand.writes, "block", "blocks") + " and " +
+                       Count(stand.outputs, "map output", "map outputs") + " are still to be copied";
+  return stand.tasks == 0 ? line : line + ", " + Count(stand.tasks, "task is", "tasks are") + " to end";
 }
 
 }  // namespace
@@ -96,6 +103,7 @@ ClusterSummary Summarize(Control& control) {
   summary.access_problem = control.access_file().problem();
   summary.audit_problem = control.audit().problem();
   summary.read_only = control.CheckChange().message();
+  summary.doubt = control.doubt().Line(control.Now());
   return summary;
 }
 
@@ -129,6 +137,7 @@ std::vector<std::string> WarningsOf(const ClusterSummary& summary) {
                        summary.access_problem);
   }
   if (!summary.audit_problem.empty()) warnings.push_back(summary.audit_problem);
+  if (!summary.doubt.empty()) warnings.push_back(summary.doubt);
   if (summary.lost > 0) {
     warnings.push_back(Count(summary.lost, "node is", "nodes are") +
                        " lost: bring them back, or take them off the list with `millrace node forget`");

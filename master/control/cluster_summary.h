@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "base/release.h"
 #include "dfs/name/block_manager.h"
 #include "dfs/name/namespace.h"
+#include "master/cluster/clearance.h"
 #include "master/cluster/node_table.h"
 
 namespace millrace::master {
@@ -37,8 +37,7 @@ struct ClusterSummary {
     NodeId node;
     std::string host, reason;
     Micros in = 0;
-    std::optional<std::uint64_t> blocks_left;  // as BlockManager::LeftToDrain says
-    std::uint64_t outputs_left = 0;            // map outputs that reduces may need and only it has
+    NodeStand stand;
   };
   std::vector<LeavingNode> leaving;  // live nodes that will be taken away, the first first
 
@@ -47,6 +46,7 @@ struct ClusterSummary {
   std::uint32_t jobs_running = 0, jobs_waiting = 0;  // waiting: nothing was launched yet
   std::string access_problem, audit_problem;         // AccessFile's and AuditLog's; empty: none
   std::string awaiting, read_only;                   // as NameService.health says (name.capnp)
+  std::string doubt;                                 // Doubt's line; empty: none
 };
 
 // O(nodes + live jobs)

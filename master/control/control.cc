@@ -1,6 +1,7 @@
 #include "master/control/control.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/rpc/status_codec.h"
@@ -108,12 +109,20 @@ Status Control::Load() {
   started_ = Awake();
   LookAtRoom();
   MILLRACE_ASSIGN(cluster_, ReadClusterId(seams_.store));
+  MILLRACE_TRY(lineage_.Load(seams_.store));
+  MILLRACE_TRY(doubt_.Load(seams_.store));
   MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(nodes_.Load(seams_.store));
   for (const auto& [number, node] : nodes_.all()) files_.blocks().NodeExists(number);
   MILLRACE_TRY(jobs_.Load(nodes_));
   time_ = SchedulerTime(jobs_.last_time(), ShownByClocks());
   Step step = Begin();
+  lineage_.Begin(std::max<std::uint64_t>(1, seams_.random.Next()), &step.batch);
+  if (const auto cause = doubt_.announced()) {
+    BeginDoubt(*cause, &step);
+  } else if (doubt_.there_is()) {
+    files_.SetDoubt(true, &step.batch);
+  }
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(UseFirstScheduler(&step));
   KeepDirectories(&step);
@@ -153,6 +162,7 @@ void Control::Send(Step& step) {
 kj::Promise<void> Control::Finish(Step step) {
   Send(step);
   if (step.batch.empty()) return kj::READY_NOW;
+  advances_ = true;
   auto committed = commits_.Commit(std::move(step.batch)).fork();
   if (!step.ended.empty()) TellEnded(committed.addBranch(), std::move(step.ended));
   return committed.addBranch();
@@ -160,11 +170,36 @@ kj::Promise<void> Control::Finish(Step step) {
 
 void Control::FinishLazily(Step step) {
   Send(step);
+  advances_ = advances_ || !step.batch.empty();
   if (!step.ended.empty()) {
     TellEnded(commits_.Commit(std::move(step.batch)), std::move(step.ended));
   } else if (!step.batch.empty()) {
     commits_.CommitLazily(std::move(step.batch));
   }
+}
+
+// A worker that was told of a moment knows that what was stored before it was there.
+void Control::AdvanceMoment() {
+  if (!std::exchange(advances_, false)) return;
+  WriteBatch batch;
+  lineage_.Advance(&batch);
+  tasks_.add(commits_.Commit(std::move(batch)).then([this, moment = lineage_.now()]() { kept_ = moment; }));
+}
+
+void Control::BeginDoubt(DoubtCause cause, Step* step) {
+  const bool new_doubt = !doubt_.there_is();
+  doubt_.Begin(cause, step->now, config_.doubt, &step->batch);
+  files_.SetDoubt(true, &step->batch);
+  if (new_doubt) seams_.log->error("{}", doubt_.Line(step->now));
+}
+
+void Control::EndDoubt() {
+  if (!doubt_.there_is()) return;
+  Step step = Begin();
+  if (!doubt_.EndIfOver(step.now, &step.batch)) return;
+  files_.SetDoubt(false, &step.batch);
+  seams_.log->info("the database is no longer held to be older than what clients were told (master.doubt)");
+  FinishLazily(std::move(step));
 }
 
 kj::Promise<void> Control::FinishReserved(Step step) {
@@ -279,6 +314,8 @@ void Control::Tick(Micros late) {
   ExpireLeases();
   ScheduleBlockWork();
   if (Held()) return;
+  AdvanceMoment();
+  EndDoubt();
   workers_.GiveUpLate();
   workers_.MoveOutputs();
   workers_.ForgetOld();

@@ -28,7 +28,9 @@
 #include "base/rpc/transport.h"
 #include "master/access/audit_log.h"
 #include "master/access/caller.h"
+#include "master/cluster/doubt.h"
 #include "master/cluster/file_system.h"
+#include "master/cluster/lineage.h"
 #include "master/cluster/node_table.h"
 #include "master/cluster/room_watch.h"
 #include "master/control/access_file.h"
@@ -139,6 +141,14 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // Requires: it is awaited before anybody is told how the job stands.
   [[nodiscard]] kj::Promise<void> EndKept(JobId job);
 
+  // ---- how old the database is (base/moment.h, doubt.h) ----
+  // Returns the last moment that is on disk; none before there is one, and while nothing can be written.
+  [[nodiscard]] Moment KeptMoment() const { return Held() ? Moment() : kept_; }
+  [[nodiscard]] const Lineage& lineage() const { return lineage_; }
+  // Takes in that a worker was told of more than the database holds.
+  void DoubtDatabase(Step* step) { BeginDoubt(DoubtCause::kSetBack, step); }
+  [[nodiscard]] const Doubt& doubt() const { return doubt_; }
+
   // ---- a full disk (room_watch.h) ----
   // Checks a change that somebody asks for: kNoSpace, with a line that says all, while the master is read-only.
   [[nodiscard]] Status CheckChange() const;
@@ -203,6 +213,9 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void FollowSchedulerFile();
   void SweepExecutables();
   void KeepDirectories(Step* step);
+  void BeginDoubt(DoubtCause cause, Step* step);
+  void EndDoubt();
+  void AdvanceMoment();
   kj::Promise<void> WatchRoom();
   void LookAtRoom();
   void GoOn();
@@ -235,6 +248,10 @@ class Control final : private kj::TaskSet::ErrorHandler {
   std::uint64_t ids_on_disk_ = 0;      // it is on disk that the ids below are taken
   std::uint64_t numbers_on_disk_ = 0;  // the same of job numbers
   std::set<JobId> ending_;             // they ended, which is not on disk yet
+  Lineage lineage_;
+  Moment kept_;           // on disk
+  bool advances_ = true;  // something was stored since the last moment began
+  Doubt doubt_;
   SchedulerTime time_{0, {}};
   std::set<AttemptId> refused_failures_;
   Leases leases_;

@@ -35,6 +35,9 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
                "a worker that has been lost for this long is forgotten, unless blocks are missing; 0: never");
   set.Duration("master.executable_retention", &config->executable_retention, 24 * kHour, 0, 100000 * kHour,
                "an executable that no job has needed for this long is removed from the file system; 0: never");
+  set.Duration("master.doubt", &config->doubt, 24 * kHour, 0, 100000 * kHour,
+               "for how long blocks that lose their file go to the workers' trash after the database was restored or "
+               "repaired, or workers knew more than it held");
   set.Duration("dfs.lease_grace", &config->lease_grace, 10 * kSecond, 0, kHour,
                "a file whose writer has gone away is given up after this time");
   set.Duration("dfs.lease_limit", &config->lease_limit, 300 * kSecond, kSecond, 24 * kHour,

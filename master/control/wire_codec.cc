@@ -282,7 +282,7 @@ std::size_t BytesOf(const dfs::FileStatus& status) {
 
 std::size_t BytesOf(const NodeRecord& node) {
   const WorkerFacts& facts = node.facts;
-  std::size_t bytes = 288;
+  std::size_t bytes = 304;
   for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack,
                                   &facts.datacenter, &facts.name, &facts.release.version})
     bytes += FieldBytes(*text);

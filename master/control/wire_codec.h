@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ids/ids.h"
+#include "base/moment.h"
 #include "base/protocol/attempt_wire.h"
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/master.capnp.h"
@@ -49,6 +50,11 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
 // kInvalid for a host, socket, rack or slot count that cannot be.
 [[nodiscard]] Result<WorkerFacts> Read(wire::WorkerInfo::Reader in);
 void Write(const NodeRecord& node, wire::WorkerInfo::Builder out);
+[[nodiscard]] inline Moment Read(wire::Moment::Reader in) { return {in.getLife(), in.getNumber()}; }
+inline void Write(const Moment& moment, wire::Moment::Builder out) {
+  out.setLife(moment.life);
+  out.setNumber(moment.number);
+}
 [[nodiscard]] Leaving Read(wire::Leaving::Reader in, Micros now);
 // Returns what a registration, or a call, says of the machine.
 template <class Said>

@@ -30,15 +30,23 @@ void Workers::LoseSilent() {
 // ---- registration ----
 
 Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                                const Claims& claims, std::optional<Leaving> leaving) {
+                                                const Claims& claims, std::optional<Leaving> leaving,
+                                                const Moment& told) {
   LoseOthersAt(facts);
   Step step = control_.Begin();
+  const bool older = told.life != 0 && !control_.lineage().Has(told);
+  if (older) {
+    control_.log()->error("the worker at {}:{} was told of more than the database holds: it was set back", facts.host,
+                          facts.port);
+    control_.DoubtDatabase(&step);
+  }
   NodeRecord& node = control_.nodes().Admit(facts, &step.batch);
   node.alive = true;
   node.last_heard = control_.Awake();
   node.leaving = std::move(leaving);
   Registration registration;
   registration.node = node.number;
+  registration.older = older;
   const bool settled = !control_.Held();
   registration.epoch = sessions_.Register(node.number, control_.Awake() + control_.config().lost_after, settled);
   dfs::BlockManager& blocks = control_.files().blocks();
@@ -275,6 +283,28 @@ void Workers::Lose(NodeId node) {
   control_.FinishLazily(std::move(step));
 }
 
+// ---- whether a node may go ----
+
+NodeStand Workers::StandOf(const NodeRecord& node) const {
+  NodeStand stand;
+  stand.complete = !AwaitingReports() && !control_.Held();
+  stand.alive = node.alive;
+  stand.drains = node.Drains();
+  stand.unknown_held = control_.files().blocks().UnknownOn(node.number).held;
+  stand.blocks_left = control_.files().blocks().LeftToDrain(node.number);
+  if (node.Drains()) stand.writes = control_.files().WritesTo(node.number);
+  const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
+  stand.tasks = maps + reduces;
+  stand.outputs = control_.jobs().OutputsLeftOn(node.number);
+  return stand;
+}
+
+Workers::Loss Workers::LossOf(NodeId node) const {
+  const dfs::BlockManager& blocks = control_.files().blocks();
+  if (const auto lost = blocks.LostWith(node)) return {*lost, true};
+  return {blocks.Health().missing, false};
+}
+
 // ---- forgetting ----
 
 Status Workers::CheckForget(NodeId number, bool force) const {
@@ -288,9 +318,11 @@ Status Workers::CheckForget(NodeId number, bool force) const {
   }
   if (force) return Status::Ok();
   const dfs::BlockHealth health = control_.files().blocks().Health();
-  if (health.missing > 0) {
-    return Invalid(what + std::to_string(health.missing) +
-                   " blocks are missing and it may have them; start its worker again, or use --force");
+  if (const Loss loss = LossOf(number); loss.blocks > 0) {
+    return Invalid(
+        what + std::to_string(loss.blocks) +
+        (loss.known ? " blocks were there and have no replica now" : " blocks are missing and it may have them") +
+        "; start its worker again, or use --force");
   }
   // Blocks that are short of nodes have all the replicas that the nodes in use can hold: waiting would bring no more.
   if (node->Drains() && health.under_replicated > 0) {

@@ -13,8 +13,10 @@
 #include <set>
 #include <string>
 
+#include "base/moment.h"
 #include "base/rpc/transport.h"
 #include "base/status.h"
+#include "master/cluster/clearance.h"
 #include "master/cluster/node_table.h"
 #include "master/control/dispatcher.h"
 #include "master/control/worker_sessions.h"
@@ -46,6 +48,7 @@ class Workers {
     NodeId node;
     std::uint64_t epoch = 0;
     JobTracker::Reconciled reconciled;
+    bool older = false;                     // the worker was told of more than the database holds
     kj::Promise<void> committed = nullptr;  // the worker acts on the rest when this has resolved
   };
   // kInvalid, with both clusters named, for a worker that belongs to another cluster than this one.
@@ -63,8 +66,9 @@ class Workers {
   // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored. While nothing can
   // be written the worker is known for its blocks alone: nothing is settled, and when there is room its session ends,
   // so that it registers again.
+  // `told`: the last moment that the worker was told of.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                const Claims& claims, std::optional<Leaving> leaving);
+                                const Claims& claims, std::optional<Leaving> leaving, const Moment& told);
   // Takes in that the worker's machine will be taken away, or with nothing that it stays after all. A node that leaves
   // is drained, whoever asked for what, and what only it has is had elsewhere before anything else.
   void Foretell(NodeId node, std::optional<Leaving> leaving);
@@ -91,6 +95,17 @@ class Workers {
   Status ForgetNodes(const std::set<NodeId>& nodes, bool force, Step* step);
   // Notes that the worker says that its storage is gone: the worker is lost now.
   void Leave(NodeId node, std::uint64_t epoch, const std::string& reason);
+
+  // ---- whether a node may go ----
+  // Returns what the master knows of the node. What ClearanceOf says of it may be told once everything that was
+  // finished before is on disk (Control::Kept): a master that started anew might know otherwise.
+  [[nodiscard]] NodeStand StandOf(const NodeRecord& node) const;
+  // What a lost node takes with it.
+  struct Loss {
+    std::uint64_t blocks = 0;
+    bool known = false;  // the blocks were seen there; otherwise all blocks that are missing may be there
+  };
+  [[nodiscard]] Loss LossOf(NodeId node) const;
 
   // ---- waiting for workers after a start ----
   // Returns true while a missing replica or missing room may only be a worker that has not come back, or not reported,

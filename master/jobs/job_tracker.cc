@@ -248,7 +248,10 @@ void JobTracker::MoveOutputs(const std::set<NodeId>& leaving, Step* step) {
 
 void JobTracker::OutputCopied(const OutputCopyOrder& copy, const Status& status, Step* step) {
   moves_.End(copy, status.ok());
-  if (!status.ok()) {
+  const sched::NodeState* to = engine_.state().FindNode(copy.to);
+  if (status.ok() && to != nullptr && to->drained) {
+    step->kills.push_back({copy.to, copy.map, "its node drains by now, and the output goes elsewhere"});
+  } else if (!status.ok()) {
     log_->warn("worker {}: the output of {} is not copied there from worker {}: {}", copy.to.value, ToText(copy.map),
                copy.from.value, status.message());
   } else if (!Apply(sched::OutputMoved{copy.map, copy.to}, copy.map.task.job, step)) {

@@ -25,6 +25,28 @@ namespace {
 
 constexpr std::size_t kMostNodes = 2000;
 
+constexpr wire::GoState ToWire(Clearance clearance) {
+  switch (clearance) {
+    case Clearance::kUnknown:
+      return wire::GoState::UNKNOWN;
+    case Clearance::kLost:
+      return wire::GoState::LOST;
+    case Clearance::kInUse:
+      return wire::GoState::IN_USE;
+    case Clearance::kHeld:
+      return wire::GoState::HELD;
+    case Clearance::kBlocks:
+      return wire::GoState::BLOCKS;
+    case Clearance::kTasks:
+      return wire::GoState::TASKS;
+    case Clearance::kOutputs:
+      return wire::GoState::OUTPUTS;
+    case Clearance::kYes:
+      return wire::GoState::YES;
+  }
+  return wire::GoState::UNKNOWN;
+}
+
 // "nodes 1, 2", for the audit log.
 std::string NodesText(const std::vector<NodeId>& nodes) {
   std::string text;
@@ -81,7 +103,7 @@ class MasterServiceImpl final : public wire::Master::Server {
         Require(control_.workers().Register(facts, params.getControl(),
                                             {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
                                              ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())},
-                                            ReadLeaving(worker, control_.Awake())));
+                                            ReadLeaving(worker, control_.Awake()), Read(worker.getTold())));
     auto results = context.getResults();
     results.setNode(registration.node.value);
     results.setSession(MakeWorkerSession(control_, registration.node, registration.epoch));
@@ -89,6 +111,8 @@ class MasterServiceImpl final : public wire::Master::Server {
     settings.setHeartbeatMillis(static_cast<std::uint32_t>(control_.config().heartbeat / kMillisecond));
     settings.setLostAfterMillis(static_cast<std::uint32_t>(control_.config().lost_after / kMillisecond));
     if (control_.token_key()) settings.setTokenKey(ToData(control_.token_key()->bytes()));
+    settings.setOlder(registration.older);
+    if (!control_.Held()) Write(control_.lineage().now(), settings.initMoment());
     const auto& reconciled = registration.reconciled;
     Write(reconciled.killed, settings.initKilled(static_cast<unsigned>(reconciled.killed.size())));
     Write(reconciled.settled, settings.initSettled(static_cast<unsigned>(reconciled.settled.size())));
@@ -108,7 +132,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     auto node = begin;
     for (unsigned i = 0; i < count; ++i, ++node) WriteNode(node->second, out[i]);
     context.getResults().setMore(node != all.end());
-    return kj::READY_NOW;
+    return AsKept();
   }
 
   kj::Promise<void> drainNode(DrainNodeContext context) override {
@@ -145,6 +169,21 @@ class MasterServiceImpl final : public wire::Master::Server {
       Require(control_.workers().ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
       return control_.Finish(std::move(step));
     });
+  }
+
+  kj::Promise<void> mayGo(MayGoContext context) override {
+    const std::vector<NodeId> nodes = ReadNodes(context.getParams().getNodes());
+    for (const NodeId node : nodes) {
+      if (control_.nodes().Find(node) == nullptr) Require(NoSuchNode(node));
+    }
+    auto results = context.getResults();
+    auto answers = results.initAnswers(static_cast<unsigned>(nodes.size()));
+    for (unsigned i = 0; i < answers.size(); ++i) WriteGoAnswer(*control_.nodes().Find(nodes[i]), answers[i]);
+    for (const auto& [number, node] : control_.nodes().all()) {
+      if (node.Drains()) continue;
+      node.alive ? results.setOthers(results.getOthers() + 1) : results.setAway(results.getAway() + 1);
+    }
+    return AsKept();
   }
 
   kj::Promise<void> backUp(BackUpContext context) override {
@@ -243,6 +282,38 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
  private:
+  // What is told of nodes that leave is acted on, so it must be what a master that starts anew knows, too. While
+  // nothing can be written it is told of none that it may go.
+  kj::Promise<void> AsKept() {
+    const auto drains = [](const auto& node) { return node.second.Drains(); };
+    if (control_.Held() || std::ranges::none_of(control_.nodes().all(), drains)) return kj::READY_NOW;
+    return control_.Kept();
+  }
+
+  void WriteGoAnswer(const NodeRecord& node, wire::GoAnswer::Builder out) {
+    const NodeStand stand = control_.workers().StandOf(node);
+    const Clearance clearance = ClearanceOf(stand);
+    out.setNode(node.number.value);
+    out.setState(ToWire(clearance));
+    out.setBlocks(stand.blocks_left.value_or(0) + stand.writes);
+    out.setDamaged(control_.files().blocks().DamagedAlone(node.number));
+    out.setTasks(stand.tasks);
+    out.setOutputs(stand.outputs);
+    if (clearance != Clearance::kLost) return;
+    const Workers::Loss loss = control_.workers().LossOf(node.number);
+    out.setLostBlocks(loss.blocks);
+    out.setLostKnown(loss.known);
+    constexpr std::size_t kMostFiles = 5;
+    std::vector<std::string> files;
+    (void)control_.files().blocks().LostWith(node.number, [&](dfs::BlockId block) {
+      const auto owner = control_.files().names().OwnerOf(block);
+      if (owner && std::ranges::find(files, owner->path) == files.end()) files.push_back(owner->path);
+      return files.size() < kMostFiles;
+    });
+    auto list = out.initLostFiles(static_cast<unsigned>(files.size()));
+    for (unsigned i = 0; i < list.size(); ++i) list.set(i, ToData(files[i]));
+  }
+
   void WriteAvoided(NodeId node, wire::NodeStatus::Builder out) {
     constexpr std::size_t kMostJobs = 8;
     const sched::ClusterState& cluster = control_.jobs().cluster();
@@ -260,11 +331,13 @@ class MasterServiceImpl final : public wire::Master::Server {
     Write(node, out.initInfo());
     out.setAlive(node.alive);
     out.setDraining(node.draining);
-    const std::optional<std::uint64_t> left = control_.files().blocks().LeftToDrain(node.number);
-    out.setDrained(node.Drains() && left == 0);
+    const NodeStand stand = control_.workers().StandOf(node);
+    const Clearance clearance = ClearanceOf(stand);
+    out.setMayGo(ToWire(clearance));
+    out.setDrained(clearance == Clearance::kYes);
     if (node.alive && node.leaving) Write(*node.leaving, control_.Awake(), out.initLeaving());
-    if (node.alive && node.Drains()) out.setOutputsLeft(control_.jobs().OutputsLeftOn(node.number));
-    out.setBlocksLeft(left.value_or(node.space.blocks));
+    if (node.alive && node.Drains()) out.setOutputsLeft(stand.outputs);
+    out.setBlocksLeft(stand.blocks_left.value_or(node.space.blocks));
     auto stats = out.initStats();
     stats.setCapacity(node.space.capacity);
     stats.setFree(node.space.free);

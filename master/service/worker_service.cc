@@ -52,6 +52,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
         node_, {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks(), stats.getTrashed()},
         stats.getNoRoom());
     control_.files().blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
+    if (const Moment moment = control_.KeptMoment(); moment.life != 0) Write(moment, context.getResults().initMoment());
     if (control_.Held()) return kj::READY_NOW;
     Step step = control_.Begin();
     if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // 0: it is not known

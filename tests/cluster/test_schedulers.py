@@ -197,7 +197,7 @@ class SchedulersTest(unittest.TestCase):
 
     def test_a_waiting_job_says_why(self):
         nodes = [str(node["node"]) for node in json.loads(self.ask("node", "list", "--json"))]
-        self.ask("node", "decommission", "--force", *nodes)
+        self.ask("node", "decommission", "--force", "--no-wait", *nodes)  # nobody is left who could take their blocks
         run = self.cluster.start("run", "wordcount", "/in/text", "-o", "/out/waits", "--name", "waits")
         self.assertIn(b"submitted", run.stderr.readline())
         shown = json.loads(self.ask("scheduler", "show", "--json"))

@@ -152,6 +152,112 @@ TEST_F(FileSystemTest, WhatWasRemovedIsDeletedAfterARestart) {
   EXPECT_EQ(work.remove.front().blocks.size(), held.size());
 }
 
+class DoubtfulFileSystemTest : public FileSystemTest {
+ protected:
+  static constexpr dfs::BlockId kOthers = 1'000'000;  // from there on: blocks of a file that stays
+  // Lets node 1 hold these blocks, and so many of the file that stays that a few unknown ones are not too many.
+  void Report(std::vector<dfs::Block> held) {
+    dfs::BlockManager& blocks = files_->blocks();
+    for (dfs::BlockId id = kOthers; id < kOthers + 100; ++id) {
+      blocks.Want({id, 10, 1}, 1);
+      held.push_back({id, 10, 1});
+    }
+    blocks.NodeUp(1_n, {"/rack", "/dc"});
+    blocks.ReportBegin(1_n);
+    blocks.ReportPart(1_n, held);
+    blocks.ReportEnd(1_n);
+  }
+  // Returns what node 1 is to delete, and what it is to put aside.
+  std::pair<std::vector<dfs::BlockId>, std::vector<dfs::BlockId>> Orders() {
+    const dfs::BlockWork work = files_->blocks().NextWork(3, 2, kSecond);
+    const auto of_one = [](const std::vector<dfs::DeleteWork>& works) {
+      for (const dfs::DeleteWork& of_node : works) {
+        if (of_node.node == 1_n) return of_node.blocks;
+      }
+      return std::vector<dfs::BlockId>();
+    };
+    return {of_one(work.remove), of_one(work.aside)};
+  }
+};
+
+TEST_F(DoubtfulFileSystemTest, WhatAFileThatIsGivenUpHadIsNotDeleted) {
+  for (const bool doubt : {false, true}) {
+    SCOPED_TRACE(doubt);
+    Restart();
+    if (doubt) files_->SetDoubt(true, &batch_);
+    Report({{block_.id, 10, 99}});
+    ASSERT_TRUE(files_->Abandon(file_, 2, &batch_).ok());
+    const auto [removed, aside] = Orders();
+    EXPECT_EQ(removed.size(), doubt ? 0u : 1u);
+    EXPECT_EQ(aside.size(), doubt ? 1u : 0u);
+    EXPECT_EQ(files_->TakeLeftovers().size(), 0u);
+    batch_ = {};  // the file is open again at the next start
+  }
+}
+
+TEST_F(DoubtfulFileSystemTest, FilesThatWereRemovedOrReplacedAreNotDeletedAndLaterOnesAre) {
+  ASSERT_TRUE(Complete(block_.targets).ok());
+  const dfs::FileId other = *files_->Create("/other", {.replication = 1}, 1, &batch_);
+  const dfs::BlockId replaced = files_->AddBlock(other, 1_n, {}, &batch_)->id;
+  ASSERT_TRUE(files_->Complete(other, {}, {{replaced, 10, {1_n}, 99}}, 2, &batch_).ok());
+  files_->SetDoubt(true, &batch_);
+  const dfs::FileId late = *files_->Create("/other", {.replication = 1, .overwrite = true}, 3, &batch_);
+  const dfs::BlockId young = files_->AddBlock(late, 1_n, {}, &batch_)->id;
+  ASSERT_TRUE(files_->Complete(late, {}, {{young, 10, {1_n}, 99}}, 3, &batch_).ok());
+  Report({{block_.id, 10, 99}, {replaced, 10, 99}, {young, 10, 99}});
+  ASSERT_TRUE(files_->Remove("/f", false, &batch_).ok());
+  ASSERT_TRUE(files_->Remove("/other", false, &batch_).ok());
+  const auto [removed, aside] = Orders();
+  EXPECT_THAT(removed, ElementsAre(young)) << "nobody was promised it before";
+  EXPECT_THAT(aside, testing::UnorderedElementsAre(block_.id, replaced));
+  files_->SetDoubt(false, &batch_);
+}
+
+// The first worker that knows more may come when files were given up already, and the one that has their blocks later.
+TEST_F(DoubtfulFileSystemTest, WhatWasGivenUpBeforeThereWasDoubtIsNotDeletedFromThenOn) {
+  Restart();
+  ASSERT_TRUE(files_->Abandon(file_, 2, &batch_).ok());
+  files_->SetDoubt(true, &batch_);
+  Report({{block_.id, 10, 99}});
+  const auto [removed, aside] = Orders();
+  EXPECT_THAT(removed, testing::IsEmpty());
+  EXPECT_THAT(aside, ElementsAre(block_.id));
+  Restart();
+  Report({{block_.id, 10, 99}});
+  EXPECT_THAT(Orders().first, testing::IsEmpty()) << "it is not among the removed blocks that are stored";
+}
+
+// A node may be getting blocks that it has not said to have.
+TEST_F(FileSystemTest, ABlockThatIsBeingWrittenIsOnTheNodesOfItsPipelineUntilItsFileEnds) {
+  const NodeId target = block_.targets[0];
+  EXPECT_EQ(files_->WritesTo(target), 1u);
+  EXPECT_EQ(files_->WritesTo(other_), 0u);
+  files_->blocks().ReportBegin(target);
+  files_->blocks().ReportEnd(target);
+  files_->blocks().Received(target, {block_.id, 10, 99});
+  EXPECT_EQ(files_->WritesTo(target), 0u) << "it has said so: it is among those to copy";
+  EXPECT_EQ(files_->WritesTo(block_.targets[1]), 1u) << "the pipeline goes through it";
+  ASSERT_TRUE(Complete(block_.targets).ok());
+  EXPECT_EQ(files_->WritesTo(block_.targets[1]), 0u);
+}
+
+TEST_F(FileSystemTest, NobodyKnowsWhereABlockOfAnEarlierLifeIsWrittenUntilANodeSaysToHaveIt) {
+  Restart();
+  for (const NodeId node : {1_n, 2_n, 3_n}) EXPECT_EQ(files_->WritesTo(node), 1u);
+  for (const NodeId node : {1_n, 2_n, 3_n}) {
+    files_->blocks().NodeUp(node, {"/rack", "/dc"});
+    files_->blocks().ReportBegin(node);
+    files_->blocks().ReportEnd(node);
+  }
+  EXPECT_EQ(files_->WritesTo(1_n), 1u);
+  files_->blocks().Received(2_n, {block_.id, 10, 99});
+  EXPECT_EQ(files_->WritesTo(1_n), 0u) << "what it may have is elsewhere, too";
+  files_->blocks().SetDraining(2_n, true);
+  EXPECT_EQ(files_->WritesTo(1_n), 1u) << "both may leave";
+  ASSERT_TRUE(files_->Abandon(file_, 2, &batch_).ok());
+  EXPECT_EQ(files_->WritesTo(1_n), 0u);
+}
+
 // The block is treated like that of a complete file: it is copied, and it is known after a restart.
 TEST_F(FileSystemTest, ASyncedBlockIsABlockOfAFile) {
   const dfs::WrittenBlock written{block_.id, 10, {block_.targets[0]}, 99};

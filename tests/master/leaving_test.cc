@@ -201,6 +201,28 @@ TEST_F(LeavingTest, ACopyThatNobodyNeedsAnyMoreIsDropped) {
   EXPECT_EQ(kills[0].attempt, copies[0].map);
 }
 
+// Otherwise the output would be counted on there when both nodes are gone.
+TEST_F(LeavingTest, AnOutputThatArrivesWhereNothingStaysAnyMoreStaysWhereItWas) {
+  const NodeId a = AddWorker("a", 1, 0), b = AddWorker("b", 0, 1);
+  AddFile("/in/text", 1, {a});
+  Submit(Request("/out", 1));
+  Done(Take());
+  Foretell(a);
+  const auto copies = Move({a});
+  ASSERT_THAT(copies, SizeIs(1));
+  ASSERT_EQ(copies[0].to, b);
+  const NodeId c = AddWorker("c", 0, 1);
+  Foretell(b);
+  kills.clear();
+  Copied(copies[0], Status::Ok());
+  EXPECT_EQ(jobs->OutputsLeftOn(a), 1u);
+  EXPECT_EQ(jobs->OutputsLeftOn(b), 0u);
+  EXPECT_THAT(kills, SizeIs(1)) << "the copy is dropped";
+  const auto again = Move({a, b});
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].to, c);
+}
+
 // The end of such a copy may never be told, and must not be waited for.
 TEST_F(LeavingTest, ACopyOfAnOutputThatAnotherAttemptHasMadeSinceTakesNoPlace) {
   const NodeId a = AddWorker("a", 2, 0), b = AddWorker("b", 0, 1);

@@ -128,6 +128,7 @@ const std::map<std::string, Ask>& Asks() {
       {"Master.forgetPrograms", nothing},
       {"Master.status", nothing},
       {"Master.whoAmI", nothing},
+      {"Master.mayGo", nothing},
       {"NameService.stat", path("/private/file")},
       {"NameService.list", path("/private")},
       {"NameService.locate", path("/private/file")},

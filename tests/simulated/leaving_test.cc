@@ -145,6 +145,70 @@ TEST(LeavingTest, WhatOnlyItHasIsCopiedAndWhenItHasLeftItIsForgotten) {
   EXPECT_EQ(cluster.control().files().blocks().Health().missing, 0u);
 }
 
+master::Clearance ClearanceOf(SimulatedCluster& cluster, std::uint32_t worker) {
+  return master::ClearanceOf(cluster.control().workers().StandOf(NodeOf(cluster, worker)));
+}
+
+TEST(LeavingTest, ANodeMayGoOnlyWhenAMasterHasHeardOfWhatItHas) {
+  using master::Clearance;
+  SimulatedCluster cluster({.workers = 3, .racks = 1});
+  const dfs::BlockId block = cluster.StoreFile("/only");
+  cluster.Advance(30);
+  EXPECT_EQ(ClearanceOf(cluster, 0), Clearance::kInUse);
+  Decommission(cluster, 0);
+  EXPECT_EQ(ClearanceOf(cluster, 0), Clearance::kBlocks);
+  for (int times = 0; times < 3; ++times) {
+    cluster.RestartMaster();
+    EXPECT_EQ(ClearanceOf(cluster, 0), Clearance::kUnknown) << "nobody is here";
+    for (int tenth = 0; tenth < 50; ++tenth) {
+      cluster.Advance(0.1);
+      EXPECT_NE(ClearanceOf(cluster, 0), Clearance::kYes);
+    }
+    EXPECT_EQ(ClearanceOf(cluster, 0), Clearance::kBlocks);
+  }
+  // The worker that is to go is here, and another one that may have replicas is not.
+  cluster.Cut(2);
+  cluster.RestartMaster();
+  cluster.Advance(5);
+  EXPECT_EQ(ClearanceOf(cluster, 0), Clearance::kUnknown);
+  cluster.Advance(15);
+  EXPECT_EQ(ClearanceOf(cluster, 0), Clearance::kBlocks) << "the grace is over";
+  const auto found = cluster.control().files().blocks().Find(block);
+  cluster.control().files().blocks().Received(NodeOf(cluster, 1).number, *found);
+  EXPECT_EQ(ClearanceOf(cluster, 0), Clearance::kYes);
+}
+
+TEST(LeavingTest, ALostNodeIsNotDoneAndWhatItHadIsCounted) {
+  SimulatedCluster cluster({.workers = 3, .racks = 1});
+  (void)cluster.StoreFile("/only");
+  cluster.Advance(30);
+  Decommission(cluster, 0);
+  Die(cluster, 0);
+  cluster.Advance(20);
+  EXPECT_EQ(ClearanceOf(cluster, 0), master::Clearance::kLost);
+  const NodeId node = NodeOf(cluster, 0).number;
+  EXPECT_EQ(cluster.control().workers().LossOf(node).blocks, 1u);
+  EXPECT_TRUE(cluster.control().workers().LossOf(node).known);
+  cluster.RestartMaster();
+  cluster.Advance(30);
+  EXPECT_EQ(ClearanceOf(cluster, 0), master::Clearance::kLost);
+  EXPECT_EQ(cluster.control().workers().LossOf(node).blocks, 1u) << "it may be there";
+  EXPECT_FALSE(cluster.control().workers().LossOf(node).known);
+}
+
+TEST(LeavingTest, WhileNothingCanBeStoredNobodyIsToldThatANodeMayGo) {
+  SimulatedCluster cluster({.workers = 3, .racks = 1});
+  cluster.Advance(30);
+  Decommission(cluster, 0);
+  EXPECT_EQ(ClearanceOf(cluster, 0), master::Clearance::kYes);
+  cluster.SetFree(0);
+  cluster.Advance(2);
+  EXPECT_EQ(ClearanceOf(cluster, 0), master::Clearance::kUnknown);
+  cluster.SetFree(std::uint64_t{1} << 40);
+  cluster.Advance(5);
+  EXPECT_EQ(ClearanceOf(cluster, 0), master::Clearance::kYes);
+}
+
 TEST(LeavingTest, AttemptsThatCannotEndInTimeRunElsewhereBeforeTheNodeIsGone) {
   SimulatedOptions options = WithoutSpeculation(2);
   options.times = {.map_least = 400 * kj::SECONDS, .map_most = 400 * kj::SECONDS};

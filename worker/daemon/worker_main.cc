@@ -362,7 +362,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   auto agent = std::make_unique<WorkerAgent>(
       AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock}, config,
       WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
-                     confiner == nullptr ? "none" : ToText(confiner->parts())},
+                     confiner == nullptr ? "none" : ToText(confiner->parts()), storage.told(),
+                     [&config](const Moment& told) { return StoreTold(config.directory, told); }},
       Random(random.Next()), log);
   agent->OnRegistered([&config, &log, &manager](NodeId node) {
     manager.Say("node " + std::to_string(node.value) + " of the master at " + config.master);

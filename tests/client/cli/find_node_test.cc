@@ -1,9 +1,8 @@
-// Which node a word names, and how far draining has got.
+// Which node a word names.
 #include "client/cli/find_node.h"
 
 #include <gmock/gmock.h>
 
-#include "client/cli/await_drained.h"
 #include "tests/node_ids.h"
 
 namespace millrace::cli {
@@ -43,53 +42,6 @@ TEST(FindNodeTest, WhatNamesSeveralIsRefusedAndTheyAreNamed) {
   EXPECT_THAT(refused.message(), HasSubstr("2 (b:7701), 3 (b:7702)"));
   EXPECT_EQ(FindNode(kNodes, "").status().code(), StatusCode::kNotFound) << "nodes without a name are not called \"\"";
   EXPECT_EQ(FindNode(kNodes, "d").status().code(), StatusCode::kNotFound);
-}
-
-class DrainProgressTest : public testing::Test {
- protected:
-  DrainProgressTest() : nodes_(kNodes) {
-    nodes_[0].draining = nodes_[1].draining = true;
-    nodes_[0].drained = nodes_[1].drained = true;
-  }
-  [[nodiscard]] DrainProgress Of() const { return DrainProgressOf(nodes_, {1_n, 2_n}); }
-  std::vector<job::Node> nodes_;
-};
-
-TEST_F(DrainProgressTest, ItIsDoneWithoutBlocksTasksAndOutputs) {
-  EXPECT_TRUE(Of().done);
-  nodes_[1].drained = false;
-  nodes_[1].blocks_left = 7;
-  nodes_[0].reduces_running = 2;
-  EXPECT_FALSE(Of().done);
-  EXPECT_EQ(Of().blocks_left, 7u);
-  EXPECT_EQ(Of().tasks, 2u);
-  nodes_[1].drained = true;
-  EXPECT_FALSE(Of().done) << "tasks run";
-  nodes_[0].reduces_running = 0;
-  nodes_[0].outputs_left = 3;
-  EXPECT_FALSE(Of().done) << "maps would run again";
-  EXPECT_EQ(Of().outputs_left, 3u);
-  nodes_[0].outputs_left = 0;
-  EXPECT_TRUE(Of().done);
-}
-
-TEST_F(DrainProgressTest, NodesThatAreLostOrForgottenAreDone) {
-  nodes_[1].drained = false;
-  nodes_[1].alive = false;
-  EXPECT_TRUE(Of().done);
-  nodes_.erase(nodes_.begin() + 1);
-  EXPECT_TRUE(Of().done);
-}
-
-TEST_F(DrainProgressTest, OneThatIsPutBackEndsTheWaiting) {
-  nodes_[0].draining = nodes_[0].drained = false;
-  EXPECT_EQ(Of().failure.code(), StatusCode::kCancelled);
-}
-
-TEST_F(DrainProgressTest, NobodyIsWaitedForWithoutANodeInUse) {
-  EXPECT_FALSE(Of().nobody_else);
-  for (job::Node& node : nodes_) node.draining = true;
-  EXPECT_TRUE(Of().nobody_else);
 }
 
 }  // namespace

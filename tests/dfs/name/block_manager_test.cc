@@ -207,7 +207,12 @@ TEST_F(BlockManagerTest, NothingIsToldToANodeWhoseReportIsNotComplete) {
   blocks_.NodeUp(0_n, {"r", "d"});
   blocks_.NodeSpace(0_n, 1'000'000);
   blocks_.ReportBegin(0_n);
-  blocks_.ReportPart(0_n, {{1, kLength}, {66, 5}});
+  std::vector<Block> held = {{1, kLength}, {66, 5}};
+  for (BlockId id = 101; id <= 110; ++id) {  // so that one unknown block is not too many
+    blocks_.Want({id, kLength}, 1);
+    held.push_back({id, kLength});
+  }
+  blocks_.ReportPart(0_n, held);
   Up(1_n);
   ExpectIdle();  // neither copied from 0 nor 66 put aside there
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n));
@@ -216,6 +221,67 @@ TEST_F(BlockManagerTest, NothingIsToldToANodeWhoseReportIsNotComplete) {
   EXPECT_THAT(work.replicate, SizeIs(1));
   ASSERT_THAT(work.aside, SizeIs(1));
   EXPECT_THAT(work.aside[0].blocks, ElementsAre(66));
+}
+
+// ---- what a node takes with it ----
+
+TEST_F(BlockManagerTest, WhatIsLostWithANodeIsWhatItHadAndNobodyHasNow) {
+  for (const BlockId id : {1, 2, 3, 4}) blocks_.Want({id, kLength}, 2);
+  blocks_.Expect(9);
+  Up(0_n, {{1, kLength}, {2, kLength}, {9, kLength}});
+  Up(1_n, {{2, kLength}, {3, kLength}});
+  EXPECT_EQ(blocks_.LostWith(0_n), std::nullopt) << "it is here";
+  EXPECT_EQ(blocks_.LostWith(7_n), std::nullopt) << "it was never here";
+  blocks_.NodeDown(0_n);
+  std::vector<BlockId> lost;
+  EXPECT_EQ(blocks_.LostWith(0_n,
+                             [&](BlockId id) {
+                               lost.push_back(id);
+                               return true;
+                             }),
+            2u);
+  EXPECT_THAT(lost, ElementsAre(1, 9));
+  blocks_.Written(0_n, {4, kLength});  // a writer says so when the node is gone already
+  EXPECT_EQ(blocks_.LostWith(0_n), 3u);
+  blocks_.Unwant(1);
+  blocks_.Received(1_n, {4, kLength});
+  EXPECT_EQ(blocks_.LostWith(0_n), 1u);
+  blocks_.NodeDown(1_n);
+  EXPECT_EQ(blocks_.LostWith(0_n), 3u) << "2 and 4 as well, of which the other replica is gone";
+  Up(0_n, {{2, kLength}});
+  EXPECT_EQ(blocks_.LostWith(0_n), std::nullopt);
+  EXPECT_EQ(blocks_.LostWith(1_n), 2u);
+}
+
+// Going away would take the last bytes that may be left of it.
+TEST_F(BlockManagerTest, ADamagedReplicaWithoutAGoodOneKeepsItsNode) {
+  blocks_.Want({1, kLength}, 1);
+  Up(0_n, {{1, kLength}});
+  Up(1_n);
+  blocks_.SetDraining(0_n, true);
+  blocks_.Corrupt(0_n, 1);
+  EXPECT_EQ(blocks_.LeftToDrain(0_n), 1u);
+  EXPECT_EQ(blocks_.DamagedAlone(0_n), 1u);
+  blocks_.Received(1_n, {1, kLength});
+  EXPECT_EQ(blocks_.LeftToDrain(0_n), 0u);
+  EXPECT_EQ(blocks_.DamagedAlone(0_n), 0u);
+}
+
+TEST_F(BlockManagerTest, ACopyToANodeThatBeginsToDrainGoesToAnother) {
+  blocks_.Want({1, kLength}, 2);
+  Up(0_n, {{1, kLength}});
+  Up(1_n);
+  const BlockWork first = Work();
+  ASSERT_THAT(first.replicate, SizeIs(1));
+  EXPECT_THAT(first.replicate[0].to, ElementsAre(1_n));
+  Up(2_n);
+  ExpectIdle();
+  blocks_.SetDraining(1_n, true);
+  const BlockWork second = Work();
+  ASSERT_THAT(second.replicate, SizeIs(1));
+  EXPECT_THAT(second.replicate[0].to, ElementsAre(2_n));
+  blocks_.Received(1_n, {1, kLength});  // it arrives all the same, and counts for nothing
+  EXPECT_EQ(blocks_.LiveReplicas(1), 1u);
 }
 
 TEST_F(BlockManagerTest, AReportRemovesWhatItDoesNotName) {

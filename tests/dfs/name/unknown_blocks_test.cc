@@ -1,4 +1,6 @@
 // Tests replicas that belong to no file: which are put aside, and which are held until somebody confirms.
+#include <algorithm>
+
 #include "tests/dfs/name/block_manager_fixture.h"
 
 namespace millrace::dfs {
@@ -87,13 +89,95 @@ TEST_F(UnknownBlocksTest, ANodeThatHasNotReportedIsNotActedOn) {
   EXPECT_EQ(blocks_.DiscardUnknown(0_n).status().code(), StatusCode::kBusy);
 }
 
-TEST_F(UnknownBlocksTest, AHandfulOrATenthIsNotTooMany) {
-  EXPECT_FALSE(TooManyUnknown(10, 10));
-  EXPECT_TRUE(TooManyUnknown(11, 11));
-  EXPECT_FALSE(TooManyUnknown(100, 1000));
-  EXPECT_TRUE(TooManyUnknown(101, 1000));
-  UpWithUnknown(0, 10);
-  EXPECT_EQ(PutAside(), 10u);
+// The guard says what its page says, for few blocks as for many: above a tenth.
+TEST_F(UnknownBlocksTest, AboveATenthIsTooManyHoweverFewBlocksThereAre) {
+  for (const std::uint64_t blocks :
+       {1u, 2u, 3u, 9u, 10u, 11u, 12u, 19u, 20u, 21u, 99u, 100u, 101u, 1000u, 3'000'000u}) {
+    for (std::uint64_t unknown = 0; unknown <= std::min<std::uint64_t>(blocks, 200); ++unknown)
+      EXPECT_EQ(TooManyUnknown(unknown, blocks), 10 * unknown > blocks) << unknown << " of " << blocks;
+  }
+  EXPECT_FALSE(TooManyUnknown(300'000, 3'000'000));
+  EXPECT_TRUE(TooManyUnknown(300'001, 3'000'000));
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  EXPECT_TRUE(TooManyUnknown(kMost, kMost)) << "no product overflows";
+}
+
+TEST_F(UnknownBlocksTest, OneUnknownBlockOfOneIsAskedAbout) {
+  UpWithUnknown(0, 1);
+  EXPECT_TRUE(blocks_.UnknownOn(0_n).held);
+  EXPECT_EQ(PutAside(), 0u);
+}
+
+TEST_F(UnknownBlocksTest, OneUnknownBlockOfTenIsPutAside) {
+  UpWithUnknown(9, 1);
+  EXPECT_EQ(PutAside(), 1u);
+}
+
+// What a master that may be older than its promises gives up is not deleted, and is asked about as if it had been
+// reported so.
+TEST_F(UnknownBlocksTest, DisownedBlocksArePutAsideOrHeldIfTheyAreTooMany) {
+  std::vector<Block> held;
+  for (BlockId id = 1; id <= 30; ++id) {
+    held.push_back({id, kLength});
+    id <= 20 ? blocks_.Want(held.back(), 1) : blocks_.Expect(id);
+  }
+  Up(0_n, held);
+  for (const BlockId id : {1, 2, 30}) blocks_.Disown(id);
+  EXPECT_EQ(blocks_.UnknownOn(0_n).count, 3u);
+  EXPECT_FALSE(blocks_.UnknownOn(0_n).held) << "a tenth";
+  const BlockWork work = Work();
+  EXPECT_THAT(work.remove, IsEmpty());
+  ASSERT_THAT(work.aside, SizeIs(1));
+  EXPECT_THAT(work.aside[0].blocks, ElementsAre(1, 2, 30));
+  blocks_.Disown(3);
+  EXPECT_TRUE(blocks_.UnknownOn(0_n).held);
+  ExpectIdle();
+  EXPECT_FALSE(blocks_.Find(3));
+}
+
+TEST_F(UnknownBlocksTest, DisowningTakesARemovalBackEvenIfTheNodeComesOnlyThen) {
+  blocks_.Want({1, kLength}, 1);
+  for (BlockId id = 101; id <= 120; ++id) blocks_.Want({id, kLength}, 1);
+  blocks_.Unwant(1);
+  blocks_.Disown(1);
+  std::vector<Block> held = {{1, kLength}};
+  for (BlockId id = 101; id <= 120; ++id) held.push_back({id, kLength});
+  Up(0_n, held);
+  const BlockWork work = Work();
+  EXPECT_THAT(work.remove, IsEmpty());
+  EXPECT_THAT(work.aside, SizeIs(1));
+}
+
+// The hint of an order that was waiting for a good copy is left behind.
+TEST_F(UnknownBlocksTest, ABadReplicaOfADisownedBlockIsNotDeletedEither) {
+  blocks_.Want({1, kLength}, 1);
+  for (BlockId id = 101; id <= 120; ++id) blocks_.Want({id, kLength}, 1);
+  std::vector<Block> held = {{1, kLength}};
+  for (BlockId id = 101; id <= 120; ++id) held.push_back({id, kLength});
+  Up(0_n, held);
+  blocks_.Corrupt(0_n, 1);
+  blocks_.Disown(1);
+  const BlockWork work = Work();
+  EXPECT_THAT(work.remove, IsEmpty());
+  ASSERT_THAT(work.aside, SizeIs(1));
+  EXPECT_THAT(work.aside[0].blocks, ElementsAre(1));
+}
+
+// Surplus replicas, which includes the sources of moves, and those of another length may be wanted by what was
+// promised.
+TEST_F(UnknownBlocksTest, InDoubtSurplusAndStaleReplicasArePutAsideAndBadBytesDeleted) {
+  for (const BlockId id : {1, 2, 3}) blocks_.Want({id, kLength}, 1);
+  Up(0_n, {{1, kLength}, {2, kLength}, {3, kLength}});
+  blocks_.SetDoubt(true);
+  Up(1_n, {{1, kLength}, {2, kLength - 1}, {3, kLength}});
+  blocks_.Corrupt(1_n, 3);
+  const BlockWork work = Work();
+  std::size_t aside = 0;
+  for (const DeleteWork& of_node : work.aside) aside += of_node.blocks.size();
+  EXPECT_EQ(aside, 2u);
+  ASSERT_THAT(work.remove, SizeIs(1));
+  EXPECT_EQ(work.remove[0].node, 1_n);
+  EXPECT_THAT(work.remove[0].blocks, ElementsAre(3));
 }
 
 TEST_F(UnknownBlocksTest, WhatANodeIsHeldForIsJudgedAnewByEachReport) {
@@ -102,7 +186,9 @@ TEST_F(UnknownBlocksTest, WhatANodeIsHeldForIsJudgedAnewByEachReport) {
   blocks_.NodeDown(0_n);
   EXPECT_EQ(blocks_.UnknownOn(0_n).count, 0u);
   EXPECT_EQ(blocks_.Health().nodes_held, 0u);
-  Up(0_n, {{1, kLength}, {1001, kLength}});
+  std::vector<Block> held = {{1001, kLength}};
+  for (BlockId id = 1; id <= 9; ++id) held.push_back({id, kLength});
+  Up(0_n, held);
   EXPECT_FALSE(blocks_.UnknownOn(0_n).held);
   EXPECT_EQ(PutAside(), 1u);
 }

@@ -48,6 +48,7 @@ void Checker::CheckAgreement() {
     }
   }
   differ_ = std::move(differ);
+  CheckTaken();
 }
 
 void Checker::CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* differ) {

@@ -25,6 +25,7 @@ Counts& Counts::operator+=(const Counts& other) {
   outputs_moved += other.outputs_moved;
   given_up += other.given_up;
   drains += other.drains;
+  removed += other.removed;
   full += other.full;
   refused += other.refused;
   disks_over += other.disks_over;
@@ -35,11 +36,10 @@ Counts& Counts::operator+=(const Counts& other) {
 std::string Counts::Describe() const {
   return fmt::format(
       "{} notices, {} machines taken ({} with no sole replica), copies from leaving machines: {} of sole replicas, {} "
-      "of others; {} outputs moved, {} attempts given up, {} decommissions, {} looks at full nodes; {} blocks refused "
-      "by "
-      "disks, {} workers ended by that, {} masters ended by their disk",
-      notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, drains, full,
-      refused, disks_over, logs_refused);
+      "of others; {} outputs moved, {} attempts given up, {} decommissions ({} with the machine taken), {} looks at "
+      "full nodes; {} blocks refused by disks, {} workers ended by that, {} masters ended by their disk",
+      notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, drains, removed,
+      full, refused, disks_over, logs_refused);
 }
 
 void Checker::Accepted(JobId job, const std::string& token) { live_jobs_[job] = token; }
@@ -130,7 +130,60 @@ bool Checker::HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) c
   return false;
 }
 
-void Checker::Removing(WorkerMachine& machine, std::uint64_t block) {
+bool Checker::HasSoleReplica(WorkerMachine& machine, std::uint64_t block) const {
+  const auto acked = blocks_.find(block);
+  if (acked == blocks_.end()) return false;
+  const auto good = [&](WorkerMachine& worker) {
+    const auto file = worker.disk().finished.find(block);
+    return file != worker.disk().finished.end() && file->second.good() && file->second.data == acked->second.data;
+  };
+  return good(machine) && std::ranges::none_of(cluster_.workers(), [&](const auto& worker) {
+           return worker.get() != &machine && !worker->stranger() && good(*worker);
+         });
+}
+
+bool Checker::MayBeTaken(WorkerMachine& machine) const {
+  return std::ranges::none_of(machine.disk().finished, [&](const auto& file) {
+    return hurt_.contains(file.first) && HasSoleReplica(machine, file.first);
+  });
+}
+
+void Checker::TakenForGood(WorkerMachine& machine, NodeId node) {
+  counts_.removed += 1;
+  for (const auto& [block, file] : machine.disk().finished) {
+    if (!HasSoleReplica(machine, block)) continue;
+    cluster_.world().Fail("decommission",
+                          fmt::format("the master says that {} may go, and it has the only replica of block {} of {}",
+                                      machine.name(), block, blocks_.at(block).path));
+  }
+  taken_.insert(node);
+  CheckTaken();
+}
+
+void Checker::CheckTaken() const {
+  master::Control* control = cluster_.master().control();
+  if (control == nullptr || cluster_.master().misled()) return;
+  for (const NodeId node : taken_) {
+    const auto [maps, reduces] = control->jobs().RunningOn(node);
+    const std::size_t outputs = control->jobs().OutputsLeftOn(node);
+    if (maps + reduces + outputs == 0) continue;
+    cluster_.world().Fail("decommission",
+                          fmt::format("{} was taken away at the master's word, and {} attempts and {} outputs are "
+                                      "counted on there",
+                                      ToText(node), maps + reduces, outputs));
+  }
+}
+
+void Checker::Acknowledge(std::uint64_t block, AckedBlock what) {
+  blocks_[block] = std::move(what);
+  last_acknowledged_ = cluster_.world().seconds();
+}
+
+// Orders of a master that was set back may be on their way when the right one is there again. What they put into the
+// trash comes back.
+void Checker::Removing(WorkerMachine& machine, std::uint64_t block, bool trash) {
+  if (trash && cluster_.plan().Has(Fault::kOldMaster) && cluster_.master().misled_times() > 0)
+    return cluster_.world().Note(fmt::format("{} puts block {} into its trash", machine.name(), block));
   const auto acked = blocks_.find(block);
   if (acked == blocks_.end()) return cluster_.world().Note(fmt::format("{} removes block {}", machine.name(), block));
   const BlockDisk::File& file = machine.disk().finished.at(block);

@@ -28,6 +28,7 @@ struct Counts {
   std::uint64_t outputs_moved = 0;
   std::uint64_t given_up = 0;      // attempts that would not have ended before their machine was taken
   std::uint64_t drains = 0;        // decommissions that were asked for
+  std::uint64_t removed = 0;       // of these, that ended with the machine's being taken away at the master's word
   std::uint64_t full = 0;          // looks, about one a second and node, at nodes that were too full for attempts
   std::uint64_t refused = 0;       // blocks that a disk refused
   std::uint64_t disks_over = 0;    // disks that refused too many in a row
@@ -47,7 +48,8 @@ class Checker {
     std::uint32_t wanted = 1;
     std::string path;
   };
-  void Acknowledge(std::uint64_t block, AckedBlock what) { blocks_[block] = std::move(what); }
+  void Acknowledge(std::uint64_t block, AckedBlock what);
+  [[nodiscard]] double last_acknowledged() const { return last_acknowledged_; }  // in seconds
   // From now on the file may disappear.
   void Release(std::uint64_t block) { blocks_.erase(block); }
   void SetWanted(std::uint64_t block, std::uint32_t wanted);
@@ -61,7 +63,8 @@ class Checker {
 
   // ---- what happens ----
   [[nodiscard]] Counts& count() { return counts_; }
-  void Removing(WorkerMachine& machine, std::uint64_t block);
+  // The block goes to the trash, or for good.
+  void Removing(WorkerMachine& machine, std::uint64_t block, bool trash);
   void Started(const AttemptId& attempt, WorkerMachine& machine);
   void MasterStarted() { master_started_ = cluster_.world().seconds(); }
   void Hurt(std::uint64_t block) { hurt_.insert(block); }  // a fault of a disk met a replica of it
@@ -72,6 +75,13 @@ class Checker {
   // Damage that nobody knows of yet loses nothing there.
   [[nodiscard]] bool MayBeDamaged(WorkerMachine& machine, std::uint64_t block) const;
   [[nodiscard]] std::uint32_t GoodReplicas(std::uint64_t block) const;
+
+  // Returns false if the machine has the only good replica of a block of which a fault of a disk met another one: that
+  // is not the master's fault.
+  [[nodiscard]] bool MayBeTaken(WorkerMachine& machine) const;
+  // Notes that the machine is taken away for good, at the master's word: it must have nothing that no other has, from
+  // now on.
+  void TakenForGood(WorkerMachine& machine, NodeId node);
 
   // Bad replicas that their workers believe to be good.
   [[nodiscard]] std::uint32_t Unnoticed(std::uint64_t block) const;
@@ -103,6 +113,9 @@ class Checker {
   using Differences = std::map<std::pair<std::string, std::string>, double>;  // whose and what -> since when
   void CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* differ);
   void Differ(WorkerMachine& worker, const std::string& what, Differences* differ);
+  // Checks that nothing is counted on that was on machines that were taken away for good.
+  void CheckTaken() const;
+  [[nodiscard]] bool HasSoleReplica(WorkerMachine& machine, std::uint64_t block) const;
   [[nodiscard]] std::map<std::uint64_t, std::string> Journal() const;
   [[nodiscard]] std::string UntidyWorkers() const;
   [[nodiscard]] std::string UntidyMaster() const;
@@ -116,8 +129,9 @@ class Checker {
   std::map<std::uint64_t, double> changed_;  // when fewer or more did
   std::map<JobId, std::string> live_jobs_;
   std::uint32_t actors_ = 0;
-  double master_started_ = 0;
+  double master_started_ = 0, last_acknowledged_ = 0;
   std::map<AttemptId, double> started_;
+  std::set<NodeId> taken_;  // for good
   Differences differ_;
   Counts counts_;
 };

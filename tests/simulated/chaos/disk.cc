@@ -209,7 +209,7 @@ class DiskBlocks::Writing final : public dfs::BlockFile {
   dfs::BlockContent content_;  // once it is finished
 };
 
-DiskBlocks::DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t)> removing)
+DiskBlocks::DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t, bool)> removing)
     : disk_(disk), removing_(std::move(removing)), self_(std::make_shared<DiskBlocks*>(this)) {
   disk_.unfinished.clear();
   for (const auto& [id, file] : disk_.finished) {
@@ -334,7 +334,7 @@ std::optional<std::uint64_t> DiskBlocks::Length(std::uint64_t id) const {
 
 Status DiskBlocks::Remove(std::uint64_t id) {
   Discard(id);
-  if (disk_.finished.contains(id)) removing_(id);
+  if (disk_.finished.contains(id)) removing_(id, false);
   disk_.finished.erase(id);
   known_.erase(id);
   return Status::Ok();
@@ -350,7 +350,7 @@ Status DiskBlocks::Trash(std::uint64_t id, Micros now) {
   Discard(id);
   const auto found = disk_.finished.find(id);
   if (found == disk_.finished.end()) return Status::Ok();
-  removing_(id);  // nobody can read it there
+  removing_(id, true);  // nobody can read it there
   disk_.trash[id] = {std::move(found->second), now};
   disk_.finished.erase(found);
   known_.erase(id);

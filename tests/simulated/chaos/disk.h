@@ -146,8 +146,8 @@ class BlockDisk {
 // was written can be believed is decided by the code of the real store (dfs/data/write_fate.h).
 class DiskBlocks final : public dfs::BlockStore {
  public:
-  // `removing` is told of a finished block before it goes to the trash or goes for good.
-  DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t id)> removing);
+  // `removing` is told of a finished block before it goes to the trash (true) or goes for good.
+  DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t id, bool trash)> removing);
 
   [[nodiscard]] Result<std::unique_ptr<dfs::BlockFile>> Create(std::uint64_t id) override;
   [[nodiscard]] Result<dfs::StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) override;
@@ -177,7 +177,7 @@ class DiskBlocks final : public dfs::BlockStore {
   void DropUnfinished(std::uint64_t id);
 
   BlockDisk& disk_;
-  std::function<void(std::uint64_t)> removing_;
+  std::function<void(std::uint64_t, bool)> removing_;
   std::map<std::uint64_t, dfs::BlockContent> known_;  // finished
   std::set<std::uint64_t> open_;                      // being written
   std::map<std::uint64_t, dfs::WriteFate> fates_;     // of unfinished ones

@@ -90,6 +90,8 @@ void FaultActor::Inject(Fault fault) {
     case Fault::kMasterPause:
     case Fault::kEmptyMaster:
       return HitMaster(fault);
+    case Fault::kOldMaster:
+      return SetBack(Duration());
     case Fault::kClockJump:
       return MoveClock(Duration());
     case Fault::kLinkReset:
@@ -204,6 +206,36 @@ void FaultActor::Mislead(double seconds) {
   master.HideDirectory();
   master.Start();
   Later(20 + seconds, [this, &master] {
+    world_.Note("the master is started on its own directory");
+    End(master.host());
+    master.Kill(Death::kLost);
+    master.GiveDirectoryBack();
+    master.Start();
+  });
+}
+
+// First an image is made, and at the next time the master runs on it, long enough to give up the files that were open.
+void FaultActor::SetBack(double seconds) {
+  MasterMachine& master = cluster_.master();
+  if (master.control() == nullptr || master.process().stopped() || master.misled()) return;
+  if (!master.has_image()) {
+    Note("an image is made of the master's disk");
+    master.TakeImage();
+    return Later(2 + 8 * random_.Unit(), [this, seconds] { SetBack(seconds); });
+  }
+  // A worker learns only with its next heartbeat how far the database has come.
+  constexpr double kUntilTold = 5;
+  const bool restored = random_.Below(2) == 0;
+  if (!restored && world_.seconds() < cluster_.checker().last_acknowledged() + kUntilTold)
+    return Later(1, [this, seconds] { SetBack(seconds); });
+  cluster_.checker().CheckReplay();
+  Note(restored ? "the master is started on a backup" : "the master is started on an old image of its disk");
+  Begin(master.host());
+  master.Kill(Death::kLost);
+  master.SetBack(restored);
+  master.Start();
+  Later(45 + seconds, [this, &master] {
+    if (!master.misled()) return;
     world_.Note("the master is started on its own directory");
     End(master.host());
     master.Kill(Death::kLost);
@@ -479,7 +511,8 @@ void FaultActor::Withdraw(WorkerMachine& worker) {
 void FaultActor::TakeNoticed(WorkerMachine& worker) {
   if (worker.running() == nullptr || worker.gone()) return Withdraw(worker);
   const bool left = HoldsNothingAlone(worker);
-  const bool empty = left && !cluster_.plan().Has(Fault::kEmptyMaster) && random_.Below(2) == 0;
+  const bool stays = cluster_.plan().Has(Fault::kEmptyMaster) || cluster_.plan().Has(Fault::kOldMaster);
+  const bool empty = left && !stays && random_.Below(2) == 0;
   cluster_.checker().count().taken += 1;
   if (left) cluster_.checker().count().taken_without_sole_replicas += 1;
   Note(worker.name() + " is taken away" + (empty ? ", with its directory" : ""));
@@ -572,6 +605,10 @@ void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
   if (control == nullptr || cluster_.master().misled() || worker.stranger()) return;
   const master::NodeRecord* node = control->nodes().FindByStorage(worker.storage());
   if (node == nullptr) return;
+  // A worker without a directory would join whoever is the master then.
+  const Plan& plan = cluster_.plan();
+  if (random_.Below(2) == 0 && !plan.Has(Fault::kEmptyMaster) && !plan.Has(Fault::kOldMaster))
+    return Remove(worker, node->number);
   Note(fmt::format("{} is decommissioned for {:.2f} s", worker.name(), seconds));
   cluster_.checker().count().drains += 1;
   ++pending_;
@@ -582,6 +619,55 @@ void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
     Note(worker.name() + " is stopped");
     TakeAway(worker, Duration(), Death::kDelivered);
   });
+}
+
+// The machine goes for good as soon as the master says that it may, whatever has happened meanwhile.
+void FaultActor::Remove(WorkerMachine& worker, NodeId node) {
+  constexpr double kPatience = 60;
+  Note(worker.name() + " is decommissioned, to be taken away for good");
+  cluster_.checker().count().drains += 1;
+  ++pending_;
+  operator_->Remove(
+      node, kPatience, [this, &worker, node] { return TakeForGood(worker, node); }, [this] { --pending_; });
+  for (std::uint64_t disturbances = random_.Below(4); disturbances > 0; --disturbances)
+    Later(8 * random_.Unit(), [this, &worker] { Disturb(worker); });
+}
+
+// What happens to somebody who decommissions, at the worst moment.
+void FaultActor::Disturb(WorkerMachine& worker) {
+  MasterMachine& master = cluster_.master();
+  switch (random_.Below(4)) {
+    case 0:
+    case 1:
+      if (master.control() == nullptr || master.process().stopped() || master.misled()) return;
+      cluster_.checker().CheckReplay();
+      return EndMaster(random_.Below(2) == 0 ? Fault::kMasterKill : Fault::kMasterPower, Duration());
+    case 2:
+      return Cut(Fault::kLinkCut, worker.host(), master.host(), worker.name() + " and the master");
+    default:
+      if (worker.running() == nullptr || worker.process().stopped() || worker.gone()) return;
+      Note(worker.name() + " is killed");
+      return TakeAway(worker, Duration(), random_.Below(2) == 0 ? Death::kDelivered : Death::kSilent);
+  }
+}
+
+// Another machine comes in its place, with an empty disk.
+bool FaultActor::TakeForGood(WorkerMachine& worker, NodeId node) {
+  if (!cluster_.whole() || worker.departure() || !cluster_.checker().MayBeTaken(worker)) return false;
+  Note(worker.name() + " is taken away for good");
+  cluster_.checker().TakenForGood(worker, node);
+  Begin(worker.host());
+  Later(0, [this, &worker] {
+    worker.process().Continue();
+    worker.Kill(random_.Below(2) == 0 ? Death::kSilent : Death::kLost);
+    worker.LoseDirectory();
+    Later(Duration(), [this, &worker] {
+      world_.Note("another machine is " + worker.name() + " now");
+      End(worker.host());
+      worker.Start();
+    });
+  });
+  return true;
 }
 
 TaskFate FaultActor::FateOf(const AttemptId& attempt, WorkerMachine& machine) {

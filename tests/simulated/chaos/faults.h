@@ -51,6 +51,7 @@ class FaultActor {
   void EndMaster(Fault fault, double seconds);
   void MoveClock(double seconds);
   void Mislead(double seconds);  // on an empty directory
+  void SetBack(double seconds);
   void HitWorker(Fault fault);
   void TakeAway(WorkerMachine& worker, double seconds, Death death);
   void TakeForLong(WorkerMachine& worker);
@@ -74,6 +75,9 @@ class FaultActor {
   void RefuseReads(WorkerMachine& worker, double seconds);
   void RefuseLog();
   void Decommission(WorkerMachine& worker, double seconds);
+  void Remove(WorkerMachine& worker, NodeId node);
+  [[nodiscard]] bool TakeForGood(WorkerMachine& worker, NodeId node);
+  void Disturb(WorkerMachine& worker);
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);
   // Note that something is wrong with the host from now on, and that it no longer is.

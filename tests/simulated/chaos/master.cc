@@ -99,6 +99,16 @@ void MasterMachine::HideDirectory() {
   ++misled_times_;
 }
 
+void MasterMachine::SetBack(bool restored) {
+  hidden_ = std::exchange(store_, std::move(image_));
+  if (restored) {
+    WriteBatch batch;
+    master::Doubt::Announce(master::DoubtCause::kRestored, &batch);
+    (void)store_->Write(batch, Durability::kSynced);
+  }
+  ++misled_times_;
+}
+
 void MasterMachine::GiveDirectoryBack() {
   if (hidden_ != nullptr) store_ = std::move(hidden_);
 }

@@ -37,6 +37,11 @@ class MasterMachine {
   // It runs on a directory of a new cluster from its next start on, or on its own again.
   void HideDirectory();
   void GiveDirectoryBack();
+  // Notes its directory as it is now. From its next start after SetBack on it runs on that; `restored` says that it was
+  // put there as a backup is, and otherwise nobody has said so. GiveDirectoryBack ends that, too.
+  void TakeImage() { image_ = store_->Copy(); }
+  [[nodiscard]] bool has_image() const { return image_ != nullptr; }
+  void SetBack(bool restored);
   [[nodiscard]] bool misled() const { return hidden_ != nullptr; }
   [[nodiscard]] std::uint64_t misled_times() const { return misled_times_; }
 
@@ -61,6 +66,7 @@ class MasterMachine {
   master::MasterConfig config_;
   std::unique_ptr<LosingStore> store_ = std::make_unique<LosingStore>();
   std::unique_ptr<LosingStore> hidden_;
+  std::unique_ptr<LosingStore> image_;
   std::uint64_t misled_times_ = 0;
   std::unique_ptr<DrivenCommitLog> commit_log_;
   std::unique_ptr<master::Control> control_;

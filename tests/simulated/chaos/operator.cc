@@ -22,15 +22,69 @@ void Operator::Decommission(NodeId node, double seconds, std::function<void()> t
     const Status asked = Drain(scope, caller, node, true, force);
     if (asked.ok() || asked.code() == StatusCode::kCancelled) {
       (void)Await(world_.Sleep(seconds), scope);
-      while (true) {
-        const Status back = Drain(scope, caller, node, false, false);
-        if (back.ok() || back.code() == StatusCode::kNotFound) break;
-        (void)Await(world_.Sleep(1), scope);
-      }
-      world_.Note(ToText(node) + " is taken back into use");
+      TakeBack(scope, caller, node);
     }
     then();
   });
+}
+
+void Operator::Remove(NodeId node, double seconds, std::function<bool()> cleared, std::function<void()> then) {
+  const double pause = 0.1 + 1.5 * random_.Unit();
+  world_.Run([=, this, cleared = std::move(cleared), then = std::move(then)](kj::WaitScope& scope) {
+    MasterCaller caller(world_, cluster_.network(), host_, process_);
+    const double until = world_.seconds() + seconds;
+    const Status asked = Drain(scope, caller, node, true, false);
+    bool gone = false;
+    if (asked.ok() || asked.code() == StatusCode::kCancelled) {
+      while (!gone && world_.seconds() < until && !world_.failure()) {
+        if (MayGo(scope, caller, node) == master::wire::GoState::YES) {
+          gone = cleared();
+          break;
+        }
+        (void)Await(world_.Sleep(pause), scope);
+      }
+      gone ? Forget(scope, caller, node) : TakeBack(scope, caller, node);
+    }
+    then();
+  });
+}
+
+void Operator::TakeBack(kj::WaitScope& scope, MasterCaller& caller, NodeId node) {
+  while (!world_.failure()) {
+    const Status back = Drain(scope, caller, node, false, false);
+    if (back.ok() || back.code() == StatusCode::kNotFound) break;
+    (void)Await(world_.Sleep(1), scope);
+  }
+  world_.Note(ToText(node) + " is taken back into use");
+}
+
+void Operator::Forget(kj::WaitScope& scope, MasterCaller& caller, NodeId node) {
+  constexpr int kMostTries = 60;
+  using Answer = master::wire::Master::ForgetNodesResults;
+  for (int tries = 0; tries < kMostTries && !world_.failure(); ++tries) {
+    (void)Await(world_.Sleep(2), scope);
+    const auto answer = caller.Call<Answer>(scope, "forget a node", [&](master::wire::Master::Client client) {
+      auto request = client.forgetNodesRequest();
+      request.initNodes(1).set(0, node.value);
+      return request.send().then([](auto&& response) { return kj::mv(response); });
+    });
+    if (answer.ok() || answer.status().code() == StatusCode::kNotFound) return;
+  }
+}
+
+master::wire::GoState Operator::MayGo(kj::WaitScope& scope, MasterCaller& caller, NodeId node) {
+  const MasterMachine& master = cluster_.master();
+  const std::uint64_t misled = master.misled_times();
+  const bool wrong = master.misled();
+  using Answer = master::wire::Master::MayGoResults;
+  const auto answer = caller.Call<Answer>(scope, "ask whether a node may go", [&](master::wire::Master::Client client) {
+    auto request = client.mayGoRequest();
+    request.initNodes(1).set(0, node.value);
+    return request.send().then([](auto&& response) { return kj::mv(response); });
+  });
+  if (wrong || master.misled() || master.misled_times() != misled) return master::wire::GoState::UNKNOWN;
+  if (!answer.ok() || answer->getAnswers().size() != 1) return master::wire::GoState::UNKNOWN;
+  return answer->getAnswers()[0].getState();
 }
 
 Status Operator::Drain(kj::WaitScope& scope, MasterCaller& caller, NodeId node, bool drained, bool force) {

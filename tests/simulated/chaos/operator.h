@@ -1,5 +1,5 @@
-// Operator: decommissions workers and takes them back into use, by calls to the master as `millrace node` makes them.
-// Thread rule: one thread.
+// Operator: decommissions workers, and takes them back into use or takes their machines at the master's word, by calls
+// to the master as `millrace node` makes them. Thread rule: one thread.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,18 @@ class Operator {
   // Drains the node if the master lets it, takes it back after so many seconds, and calls `then` when the master has
   // acknowledged that, or has no such node any more.
   void Decommission(NodeId node, double seconds, std::function<void()> then);
+  // Drains the node and asks the master until it says that the node may go, for at most so many seconds. Calls
+  // `cleared` at once then, which may have the machine be gone for good; the node is taken off the list, unless
+  // `cleared` returns false. Otherwise, or if the answer is another one for good, takes the node back into use. Calls
+  // `then` in the end.
+  void Remove(NodeId node, double seconds, std::function<bool()> cleared, std::function<void()> then);
 
  private:
+  // Returns what the master says; kUnknown if there is no answer that can be trusted.
+  [[nodiscard]] master::wire::GoState MayGo(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
+  // Until the master has forgotten it, or will not within a while.
+  void Forget(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
+  void TakeBack(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
   // Returns the master's answer, or kCancelled if nobody can say what has become of the call.
   [[nodiscard]] Status Drain(kj::WaitScope& scope, MasterCaller& caller, NodeId node, bool drained, bool force);
 

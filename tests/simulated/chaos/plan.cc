@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, kFaults> kNames = {
     "worker-slow", "worker-gone",  "link-reset",   "link-cut",     "link-one-way", "task-fail",
     "task-hang",   "task-kill",    "poison",       "rot",          "truncate",     "vanish",
     "output-lost", "disk-lost",    "empty-master", "foreign",      "writer-gone",  "clock-jump",
-    "notice",      "disk-full",    "drain",        "disk-refuses", "read-fails",   "log-refused"};
+    "notice",      "disk-full",    "drain",        "disk-refuses", "read-fails",   "log-refused",  "old-master"};
 
 constexpr std::array<const char*, 12> kSchedulers = {
     "fifo",   "fifo+ccs", "fair",      "fair+delay", "fair+delay+ccs", "fair+delay+ccs+preempt",
@@ -110,6 +110,8 @@ Plan DrawPlan(std::uint64_t seed, const std::set<Fault>& allowed) {
   plan.balances = coin();
   // A worker without a directory joins whoever is the master then, and nobody mends that but its operator.
   if (plan.Has(Fault::kEmptyMaster)) plan.faults.erase(Fault::kDiskLost);
+  // Blocks may lie in the trash alone meanwhile, of which the faults of disks and machines do not know.
+  if (plan.Has(Fault::kOldMaster)) plan.faults.erase(Fault::kDiskLost);
   return plan;
 }
 

@@ -40,12 +40,13 @@ enum class Fault : std::uint8_t {
   kClockJump,    // the wall clock of the master's machine is set to another time
   kNotice,       // a worker is told that its machine will be taken away
   kDiskFull,     // a worker's disk has no room for the files of attempts
-  kDrain,        // a worker is decommissioned, perhaps stopped then, and taken back into use
+  kDrain,  // a worker is decommissioned, perhaps stopped then, and taken back into use, or away at the master's word
   kDiskRefuses,  // a worker's disk refuses to write, to sync or to rename, once or for a while
   kReadFails,    // a worker's disk cannot read a block for a while
   kLogRefused,   // the master's disk refuses what its database is to write
+  kOldMaster,  // the master runs for a while on its database as it was earlier: a backup, or an old image of its disk
 };
-inline constexpr std::size_t kFaults = 30;
+inline constexpr std::size_t kFaults = 31;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();

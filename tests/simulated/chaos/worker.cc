@@ -69,7 +69,9 @@ void DiskBackground::Run(std::function<void()> work, std::function<void()> then)
 namespace {
 
 std::shared_ptr<dfs::SpreadBlockStore> OpenBlocks(Cluster& cluster, WorkerMachine& machine) {
-  const auto removing = [&cluster, &machine](std::uint64_t id) { cluster.checker().Removing(machine, id); };
+  const auto removing = [&cluster, &machine](std::uint64_t id, bool trash) {
+    cluster.checker().Removing(machine, id, trash);
+  };
   std::vector<dfs::SpreadBlockStore::Disk> disks;
   disks.push_back({"/data", std::make_unique<DiskBlocks>(machine.disk(), removing)});
   dfs::SpreadBlockStore::Events events;
@@ -110,6 +112,11 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
       worker::WorkerIdentity{machine.storage(), 1, "", machine.joined(),
                              [&machine](const std::string& id) {
                                machine.joined() = id;
+                               return Status::Ok();
+                             },
+                             "", machine.told(),
+                             [&machine](const Moment& told) {
+                               machine.told() = told;
                                return Status::Ok();
                              }},
       cluster.world().Fork(), cluster.world().MakeLogOf(machine.name()));
@@ -182,6 +189,7 @@ void WorkerMachine::Kill(Death death) {
 void WorkerMachine::LoseDirectory() {
   disk_ = {};
   joined_.clear();
+  told_ = {};
   storage_ = fmt::format("storage{}.{}", number_, ++directories_);
 }
 

@@ -182,6 +182,7 @@ class WorkerMachine {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& storage() const { return storage_; }
   [[nodiscard]] std::string& joined() { return joined_; }  // the cluster's id, as its directory has it
+  [[nodiscard]] Moment& told() { return told_; }           // likewise
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] Process& process() { return process_; }
   [[nodiscard]] Process& tasks() { return tasks_; }  // their processes are never stopped with the daemon
@@ -216,6 +217,7 @@ class WorkerMachine {
   HostId host_;
   std::uint32_t number_;
   std::string name_, storage_, joined_;
+  Moment told_;
   std::uint32_t directories_ = 0;
   double slowness_ = 1;
   bool stranger_ = false, gone_ = false, full_ = false;

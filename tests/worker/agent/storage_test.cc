@@ -65,6 +65,16 @@ TEST_F(StorageTest, TheClusterOfADirectoryIsKept) {
   EXPECT_EQ(StorageLock::Acquire(directory_.path(), random_)->cluster(), cluster);
 }
 
+TEST_F(StorageTest, WhatAMasterToldIsKeptAndWhatMakesNoSenseIsNothing) {
+  EXPECT_EQ(StorageLock::Acquire(directory_.path(), random_)->told(), Moment());
+  ASSERT_TRUE(StoreTold(directory_.path(), {5, 6}).ok());
+  EXPECT_EQ(StorageLock::Acquire(directory_.path(), random_)->told(), (Moment{5, 6}));
+  Write(directory_.path() + "/told", "something else\n");
+  const auto lock = StorageLock::Acquire(directory_.path(), random_);
+  ASSERT_TRUE(lock.ok()) << "it is no reason not to start";
+  EXPECT_EQ(lock->told(), Moment());
+}
+
 TEST_F(StorageTest, ABrokenClusterIsNotTakenForNone) {
   for (const std::string text : {"", "something else\n", "0123456789ABCDEF0123456789ABCDEF\n"}) {
     Write(directory_.path() + "/cluster_id", text);

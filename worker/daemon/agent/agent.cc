@@ -18,6 +18,7 @@ namespace millrace::worker {
 namespace {
 
 constexpr kj::Duration kSweepPeriod = 1 * kj::MINUTES;
+constexpr kj::Duration kKeepToldEvery = 10 * kj::SECONDS;
 // The trash gives up its oldest blocks when less than this is free (or less than a twentieth of a small disk).
 constexpr std::uint64_t kTrashYieldsBelow = std::uint64_t{1} << 30;
 
@@ -233,6 +234,10 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   info.setVersion(release.version);
   info.setProtocol(release.protocol);
   if (departure_) Write(*departure_, info.initLeaving());
+  if (identity_.told.life != 0) {
+    info.initTold().setLife(identity_.told.life);
+    info.getTold().setNumber(identity_.told.number);
+  }
   const std::set<AttemptId> running = attempts_.Ids();
   std::set<AttemptId> served;
   for (const auto& [id, job] : jobs_) served.insert(job->held.begin(), job->held.end());
@@ -274,7 +279,34 @@ void WorkerAgent::Registered(NodeId node, master::wire::WorkerSettings::Reader s
   for (const std::uint32_t job : settings.getForgotten()) ForgetJob(JobId{job});
   if (const auto key = settings.getTokenKey().asChars(); key.size() == tls::TokenKey::kBytes)
     parts_.plane.UseTokenKey({key.begin(), key.size()});
+  if (settings.getOlder()) {
+    log_->error(
+        "the master's database is older than what this worker was told: it was set back; for a while the master has "
+        "nothing deleted for good");
+  }
+  if (settings.hasMoment()) NoteTold(settings.getMoment());
   if (on_registered_) on_registered_(node);
+}
+
+void WorkerAgent::HeartbeatAnswered(master::wire::WorkerSession::HeartbeatResults::Reader answer) {
+  if (answer.hasMoment()) NoteTold(answer.getMoment());
+}
+
+// A master that is set back leaves this process as it is, so what is on disk may be a little older than what is told.
+void WorkerAgent::NoteTold(master::wire::Moment::Reader moment) {
+  const Moment told{moment.getLife(), moment.getNumber()};
+  if (told == identity_.told) return;
+  const bool other_life = told.life != identity_.told.life;
+  identity_.told = told;
+  const kj::TimePoint now = parts_.timer.now();
+  if (!identity_.keep_told || (!other_life && told_kept_ && now - *told_kept_ < kKeepToldEvery)) return;
+  told_kept_ = now;
+  parts_.background.Run(
+      [told, keep = identity_.keep_told, log = log_] {
+        const Status kept = keep(told);
+        if (!kept.ok()) log->warn("how far the master's database has come is not stored: {}", kept.message());
+      },
+      [] {});
 }
 
 void WorkerAgent::DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) {
@@ -317,7 +349,8 @@ void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
 }
 
 void WorkerAgent::TrashBlocks(std::vector<std::uint64_t> ids) {
-  log_->warn("{} blocks that no file has go to the trash, for {}", ids.size(), FormatDuration(config_.trash_retention));
+  log_->warn("{} blocks go to the trash, as the master asks, for {}", ids.size(),
+             FormatDuration(config_.trash_retention));
   RemoveBlocks(std::move(ids),
                [&blocks = parts_.blocks, now = parts_.clock.Now()](std::uint64_t id) { return blocks.Trash(id, now); });
 }

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/moment.h"
 #include "base/protocol/worker.capnp.h"
 #include "base/random.h"
 #include "base/rpc/task_group.h"
@@ -39,6 +40,9 @@ struct WorkerIdentity {
   // Stores the cluster's id with the directory. It is called at most once at a time, on the background.
   std::function<Status(const std::string& cluster)> join;
   std::string sandbox = {};  // the parts of the sandbox of its tasks (worker/sandbox/sandbox.h)
+  Moment told = {};          // the last that a master told this worker of, as the directory has it
+  // Stores a moment with the directory. It is called on the background. Empty: moments are kept in memory alone.
+  std::function<Status(const Moment& told)> keep_told = {};
 };
 
 // The machine of the worker will be taken away.
@@ -75,7 +79,7 @@ class WorkerAgent final : private SessionOwner {
   void ForgetJob(JobId job);
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets);
   void DeleteBlocks(std::vector<std::uint64_t> ids);
-  void TrashBlocks(std::vector<std::uint64_t> ids);  // of no file
+  void TrashBlocks(std::vector<std::uint64_t> ids);
   // Reads the block from the disk and tells the master what it is (Found). While a block is being read, further callers
   // share that reading.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> VerifyBlock(std::uint64_t id);
@@ -109,6 +113,8 @@ class WorkerAgent final : private SessionOwner {
   wire::WorkerControl::Client Control() override;
   void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) override;
   void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) override;
+  void HeartbeatAnswered(master::wire::WorkerSession::HeartbeatResults::Reader answer) override;
+  void NoteTold(master::wire::Moment::Reader moment);
   kj::Promise<void> RemovalsMade() override;
   std::vector<dfs::StoredBlock> Blocks() override;
   std::vector<dfs::StoredBlock> Trash() override { return parts_.blocks.ListTrash(); }
@@ -121,7 +127,8 @@ class WorkerAgent final : private SessionOwner {
   Log log_;
   NodeId node_;
   std::optional<Departure> departure_;
-  std::uint64_t claims_ = 0;  // how often a master was told what this worker has
+  std::uint64_t claims_ = 0;                // how often a master was told what this worker has
+  std::optional<kj::TimePoint> told_kept_;  // when identity_.told was stored last
   std::function<void(NodeId)> on_registered_;
   std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   WorkerJobs jobs_;

@@ -169,8 +169,11 @@ void MasterSession::ListBlocks(master::wire::WorkerSession::Client session) {
 kj::Promise<void> MasterSession::Beat(kj::TimePoint due) {
   auto request = KJ_ASSERT_NONNULL(session_).heartbeatRequest();
   owner_.DescribeHeartbeat(request);
-  auto call = rpc::WithDeadline(timer_, limit_, "send a heartbeat to the master", request.send().ignoreResult());
-  return call.then([this, due] {
+  using Answer = capnp::Response<master::wire::WorkerSession::HeartbeatResults>;
+  kj::Promise<Answer> sent = request.send();
+  auto call = rpc::WithDeadline(timer_, limit_, "send a heartbeat to the master", kj::mv(sent));
+  return call.then([this, due](Answer answer) {
+    owner_.HeartbeatAnswered(answer);
     reports_.Pump();
     const kj::TimePoint next = std::max(due + period_, timer_.now());
     return timer_.atTime(next).then([this, next] { return Beat(next); });

@@ -40,6 +40,7 @@ class SessionOwner {
   virtual wire::WorkerControl::Client Control() = 0;
   virtual void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) = 0;
   virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
+  virtual void HeartbeatAnswered(master::wire::WorkerSession::HeartbeatResults::Reader answer) = 0;
   // Resolves when the blocks that earlier sessions ordered to delete or to put aside are off the disk.
   virtual kj::Promise<void> RemovalsMade() = 0;
   virtual std::vector<dfs::StoredBlock> Blocks() = 0;

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "base/cluster_id.h"
@@ -40,7 +41,16 @@ Result<StorageLock> StorageLock::Acquire(const std::string& directory, Random& r
     id = MakeUuid(random);
     MILLRACE_TRY(WriteFileDurably(directory + "/storage_id", id + "\n"));
   }
-  return StorageLock(std::move(lock), std::move(id), cluster);
+  // Without it a worker is as one that was told of nothing, so it is no reason not to start.
+  const auto text = ReadWholeFile(directory + "/told");
+  const auto told = text.ok() && text->ends_with('\n')
+                        ? ParseMoment(std::string_view(*text).substr(0, text->size() - 1))
+                        : std::nullopt;
+  return StorageLock(std::move(lock), std::move(id), cluster, told.value_or(Moment()));
+}
+
+Status StoreTold(const std::string& directory, const Moment& told) {
+  return WriteFileDurably(directory + "/told", FormatMoment(told) + "\n");
 }
 
 Result<std::string> ReadClusterOf(const std::string& directory) {

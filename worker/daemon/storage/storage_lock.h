@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/moment.h"
 #include "base/random.h"
 #include "base/status.h"
 
@@ -22,13 +23,19 @@ class StorageLock {
   [[nodiscard]] const std::string& id() const { return id_; }
   // Returns the id in `<directory>/cluster_id` (base/cluster_id.h); empty before the worker was taken into a cluster.
   [[nodiscard]] const std::string& cluster() const { return cluster_; }
+  // Returns the moment in `<directory>/told` (base/moment.h); none if there is none that makes sense.
+  [[nodiscard]] const Moment& told() const { return told_; }
 
  private:
-  StorageLock(Fd lock, std::string id, std::string cluster)
-      : lock_(std::move(lock)), id_(std::move(id)), cluster_(std::move(cluster)) {}
+  StorageLock(Fd lock, std::string id, std::string cluster, const Moment& told)
+      : lock_(std::move(lock)), id_(std::move(id)), cluster_(std::move(cluster)), told_(told) {}
   Fd lock_;
   std::string id_, cluster_;
+  Moment told_;
 };
+
+// Stores the last moment that a master told this worker of; that is on disk when this returns. Any thread.
+Status StoreTold(const std::string& directory, const Moment& told);
 
 // Makes the worker's directory belong to this cluster from now on; that is on disk when this returns.
 Status StoreClusterOf(const std::string& directory, const std::string& cluster);

@@ -1,0 +1,51 @@
+// Clearance: whether a node may be taken away for good, with its disks. `node decommission`, the playbook that shrinks
+// a cluster, `node list` and `node forget` all ask for this one answer (Workers::StandOf says what it is made of).
+// Pure. Thread rule: any.
+//
+// kYes stays true until somebody takes the node back into use: a node that drains gets no tasks, is no target of
+// writes, copies and moves of outputs, and its replicas justify the deletion of no other. What was given to it before,
+// and may still arrive, keeps it from being cleared.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace millrace::master {
+
+// They are in the order in which they are looked at, and each says that none before it holds.
+enum class Clearance : std::uint8_t {
+  kUnknown,  // workers that may have replicas are awaited, the node has not listed its blocks, or nothing can be stored
+  kLost,     // it is not here; what only it had is missing
+  kInUse,    // nobody wants it to go
+  kHeld,     // it has too many blocks that no file has, and nobody has said what is to become of them
+  kBlocks,   // it has blocks, or may be getting some, that have too few replicas elsewhere
+  kTasks,    // tasks run there
+  kOutputs,  // reduces may need map outputs that it alone has
+  kYes,
+};
+
+// What the master knows of a node.
+struct NodeStand {
+  bool complete = false;  // no worker is awaited that may change the rest, and what is known is stored or will be
+  bool alive = false;
+  bool drains = false;
+  bool unknown_held = false;                 // as UnknownBlocks::held
+  std::optional<std::uint64_t> blocks_left;  // without their replicas elsewhere; none: it has not listed its blocks
+  std::uint64_t writes = 0;                  // blocks of open files that it may be getting, and nobody else has
+  std::uint32_t tasks = 0;
+  std::uint64_t outputs = 0;
+};
+
+[[nodiscard]] constexpr Clearance ClearanceOf(const NodeStand& stand) {
+  if (!stand.complete) return Clearance::kUnknown;
+  if (!stand.alive) return Clearance::kLost;
+  if (!stand.drains) return Clearance::kInUse;
+  if (!stand.blocks_left) return Clearance::kUnknown;
+  if (stand.unknown_held) return Clearance::kHeld;
+  if (*stand.blocks_left + stand.writes > 0) return Clearance::kBlocks;
+  if (stand.tasks > 0) return Clearance::kTasks;
+  return stand.outputs > 0 ? Clearance::kOutputs : Clearance::kYes;
+}
+
+}  // namespace millrace::master

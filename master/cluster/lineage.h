@@ -1,0 +1,38 @@
+// Lineage: the moments (base/moment.h) that the master's database has gone through, as stored in it: by them a master
+// finds that its database is older than what a worker was told. Pure. Thread rule: control thread.
+//
+// The lives of the master, each with the number that it ended with, are stored under "lives", and the number of the
+// present one under "moment". The last kMostLives are kept: a worker that was away for more starts of the master than
+// that is taken for one that knows more, whose price is that removed blocks go to the trash for a while.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "base/kv/key_value_store.h"
+#include "base/moment.h"
+#include "base/status.h"
+
+namespace millrace::master {
+
+class Lineage {
+ public:
+  static constexpr std::size_t kMostLives = 1000;
+
+  // Requires: this is new.
+  [[nodiscard]] Status Load(const KeyValueStore& store);
+  // Begins a life. Requires: Load came before, and `life` is not 0.
+  void Begin(std::uint64_t life, WriteBatch* batch);
+  // Begins the next moment: what was changed before this belongs to earlier ones. Requires: Begin came before.
+  void Advance(WriteBatch* batch);
+  [[nodiscard]] const Moment& now() const { return now_; }  // perhaps not on disk yet
+  // Returns true if the database has gone through the moment.
+  [[nodiscard]] bool Has(const Moment& moment) const;
+
+ private:
+  std::deque<Moment> ended_;  // the last moment of each life, in order
+  Moment now_;
+};
+
+}  // namespace millrace::master
