@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "base/cluster_id.h"
@@ -71,6 +72,13 @@ Result<tls::TokenKey> KeepTokenKey(const std::string& directory) {
   return made;
 }
 
+// Returns the size of the spare log, for what makes room on a full disk.
+std::uint64_t SpareBytes(const MasterConfig& config) {
+  constexpr std::uint64_t kMost = std::uint64_t{16} << 20, kLeast = std::uint64_t{256} << 10;
+  const std::uint64_t bytes = std::min(config.reserved_bytes / 4, kMost);
+  return bytes < kLeast ? 0 : bytes;
+}
+
 Status Serve(const MasterConfig& config, const Log& log) {
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   // This comes before any thread is started, those of the database included: threads inherit the signal mask, so that
@@ -83,7 +91,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   if (credentials == nullptr && !config.access_file.empty()) {
     log->warn("access.file {} is without effect: there is no TLS, and everybody may do everything", config.access_file);
   }
-  MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenCluster(config.directory));
+  MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenCluster(config.directory, SpareBytes(config)));
   auto io = kj::setupAsyncIo();
   auto paf = kj::newPromiseAndFulfiller<void>();
   Status disk;
@@ -113,7 +121,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                         return Room{free, store->room_needed()};
                                       },
                                       &dialer, SystemMeters(), ThisRelease(), std::move(token_key),
-                                      config.access_file.empty() ? nullptr : WatchFile(config.access_file)}));
+                                      config.access_file.empty() ? nullptr : WatchFile(config.access_file), store.get()}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });

@@ -67,6 +67,8 @@ Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::st
   // The directory may hold files of a damaged database. They may be the only data that is newer than the backup, and a
   // repair could still read them, so they are moved aside.
   if (std::filesystem::exists(directory)) MILLRACE_TRY(rocks::MoveAside(directory).status());
+  if (std::filesystem::exists(rocks::SparePath(directory)))
+    MILLRACE_TRY(rocks::MoveAside(rocks::SparePath(directory)).status());
   if (::rename(aside.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + aside);
   MILLRACE_TRY(SyncDirectory(rocks::Parent(directory)));
   return end;

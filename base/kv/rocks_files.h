@@ -4,6 +4,7 @@
 #include <rocksdb/db.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/file.h"
@@ -15,6 +16,10 @@ namespace millrace::rocks {
 [[nodiscard]] Status FromRocks(const rocksdb::Status& status, const std::string& what);
 [[nodiscard]] rocksdb::Options MakeOptions();
 [[nodiscard]] inline std::string MarkPath(const std::string& directory) { return directory + ".committed"; }
+[[nodiscard]] inline std::string SparePath(const std::string& directory) { return directory + ".spare"; }
+// Returns the spare log, or nothing if there is none. kCorrupt if it does not continue a database that ends at
+// operation `end`, as after one of the two was exchanged.
+[[nodiscard]] Result<std::optional<SpareLog>> OpenSpare(const std::string& directory, std::uint64_t end);
 [[nodiscard]] std::string Parent(const std::string& path);  // returns the directory above; "." for a bare name
 [[nodiscard]] bool HoldsDatabase(const std::string& directory);
 // Locks the file `<directory>/OWNER`, and makes it if need be. The lock is in addition to that of RocksDB, since only

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -46,30 +47,48 @@ class StoreOnDisk final : public RocksStore {
 
   // Says that the database was opened for reading only. The first write that finds `needed` bytes free opens it for
   // writing.
-  void AwaitRoom(std::uint64_t needed, RoomProbe free) {
-    room_needed_ = needed;
-    free_ = std::move(free);
-  }
+  void AwaitRoom(std::uint64_t needed) { room_needed_ = needed; }
   std::uint64_t room_needed() const override { return room_needed_; }
+
+  // Takes the spare log over, or that one of so many bytes is to be made. What is in it goes into the database at once
+  // if that is open for writing.
+  Status TakeSpare(std::optional<SpareLog> spare, std::uint64_t bytes, RoomProbe free) {
+    spare_ = std::move(spare);
+    spare_bytes_ = bytes;
+    free_ = std::move(free);
+    if (spare_) {
+      for (const WriteBatch& batch : spare_->batches()) LayOver(batch);
+    }
+    if (room_needed_ == 0) MILLRACE_TRY(TakeIn());
+    MakeSpare();
+    return Status::Ok();
+  }
+  void UseSpare(bool use) override { use_spare_ = use; }
+  std::uint64_t spare_left() const override { return spare_left_; }
 
   // Writes one batch at a time, so that the last operation after a sync is one that was synced. The commit log has only
   // one writer anyway.
   Status Write(const WriteBatch& batch, Durability durability) override {
     const std::lock_guard lock(write_mutex_);
+    if (use_spare_ && spare_ && SpareLog::BytesOf(batch) <= spare_->left()) return WriteToSpare(batch, durability);
     if (room_needed_ > 0) MILLRACE_TRY(OpenForWriting());
+    MILLRACE_TRY(TakeIn());
+    if (!use_spare_) MakeSpare();
     MILLRACE_TRY(WriteDown(batch, durability));
     if (durability != Durability::kSynced || !mark_) return Status::Ok();
     return mark_->Raise(db_->GetLatestSequenceNumber());
   }
 
   Result<BackupFacts> BackUp(const std::string& directory) override {
-    const std::shared_lock lock(db_mutex_);
-    if (room_needed_ == 0) return rocks::BackUp(*db_, directory);
+    const std::shared_lock lock(db_mutex_), over_lock(over_mutex_);
+    if (room_needed_ == 0 && laid_over_.empty()) return rocks::BackUp(*db_, directory);
     return NoSpace("back up database " + directory_ + ": its disk is full and it is open to be read only; make room");
   }
 
   Result<std::optional<std::string>> Get(std::string_view key) const override {
     const std::shared_lock lock(db_mutex_);
+    const std::shared_lock over_lock(over_mutex_);
+    if (const auto over = laid_over_.find(key); over != laid_over_.end()) return over->second;
     std::string value;
     const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), ToSlice(key), &value);
     if (status.IsNotFound()) return std::optional<std::string>();
@@ -81,10 +100,20 @@ class StoreOnDisk final : public RocksStore {
               const std::function<bool(std::string_view, std::string_view)>& visit) const override {
     MILLRACE_CHECK(from.empty() || from.starts_with(prefix), "Scan from outside of the prefix");
     const std::shared_lock lock(db_mutex_);
-    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(rocksdb::ReadOptions()));
-    for (it->Seek(ToSlice(from.empty() ? prefix : from)); it->Valid(); it->Next()) {
-      const std::string_view key = ToView(it->key());
-      if (!key.starts_with(prefix) || !visit(key, ToView(it->value()))) break;
+    LaidOver over;
+    const std::unique_ptr<rocksdb::Iterator> it = Iterate(prefix, from, &over);
+    auto above = over.begin();
+    for (it->Seek(ToSlice(from.empty() ? prefix : from));;) {
+      const bool is_below = it->Valid() && it->key().starts_with(ToSlice(prefix));
+      if (!is_below && above == over.end()) break;
+      if (is_below && (above == over.end() || ToView(it->key()) < above->first)) {
+        if (!visit(ToView(it->key()), ToView(it->value()))) break;
+        it->Next();
+        continue;
+      }
+      if (is_below && ToView(it->key()) == above->first) it->Next();
+      if (above->second && !visit(above->first, *above->second)) break;
+      ++above;
     }
     return FromRocks(it->status(), "read from database " + directory_);
   }
@@ -100,6 +129,62 @@ class StoreOnDisk final : public RocksStore {
     db_.swap(db);
     room_needed_ = 0;
     return Status::Ok();
+  }
+
+  using LaidOver = std::map<std::string, std::optional<std::string>, std::less<>>;
+
+  // Returns what the database has now, and in *over what lies over that, from `from` on.
+  std::unique_ptr<rocksdb::Iterator> Iterate(std::string_view prefix, std::string_view from, LaidOver* over) const {
+    const std::shared_lock lock(over_mutex_);
+    for (auto it = laid_over_.lower_bound(from.empty() ? prefix : from);
+         it != laid_over_.end() && std::string_view(it->first).starts_with(prefix); ++it) {
+      over->insert(over->end(), *it);
+    }
+    return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(rocksdb::ReadOptions()));
+  }
+
+  // What has been written before is in the database, and synced when this batch is.
+  Status WriteToSpare(const WriteBatch& batch, Durability durability) {
+    if (!batch.empty()) {
+      MILLRACE_TRY(spare_->Append(batch, db_->GetLatestSequenceNumber()));
+      LayOver(batch);
+    }
+    if (durability != Durability::kSynced) return Status::Ok();
+    if (room_needed_ == 0) MILLRACE_TRY(WriteDown({}, durability));
+    if (!mark_) return Status::Ok();
+    return mark_->Raise(spare_->empty() ? db_->GetLatestSequenceNumber() : spare_->after() + spare_->operations());
+  }
+
+  void LayOver(const WriteBatch& batch) {
+    const std::unique_lock lock(over_mutex_);
+    for (const WriteBatch::Change& change : batch.changes()) laid_over_.insert_or_assign(change.key, change.value);
+    spare_left_ = spare_->left();
+  }
+
+  // Puts what is in the spare log into the database. If that is broken off, it is done again at the next start, with
+  // the same outcome, as nothing is written in between.
+  Status TakeIn() {
+    if (!spare_ || spare_->empty()) return Status::Ok();
+    WriteBatch all;
+    for (WriteBatch batch : spare_->batches()) all.Append(std::move(batch));
+    const std::unique_lock lock(over_mutex_);
+    MILLRACE_TRY(WriteDown(all, Durability::kSynced));
+    MILLRACE_TRY(spare_->Clear());
+    laid_over_.clear();
+    spare_left_ = spare_->left();
+    return Status::Ok();
+  }
+
+  // A spare log that cannot be made is one that is not there, which spare_left() tells.
+  void MakeSpare() {
+    if (spare_ || spare_bytes_ == 0) return;
+    const std::string path = rocks::SparePath(directory_);
+    const Result<std::uint64_t> available = free_(directory_), needed = rocks::RoomToOpen(directory_);
+    constexpr std::uint64_t kPlenty = 4;
+    if (!available.ok() || !needed.ok() || *available < *needed + kPlenty * spare_bytes_) return;
+    if (!SpareLog::Make(path, spare_bytes_).ok()) return;
+    if (Result<SpareLog> made = SpareLog::Open(path); made.ok()) spare_ = *std::move(made);
+    if (spare_) spare_left_ = spare_->left();
   }
 
   Status WriteDown(const WriteBatch& batch, Durability durability) {
@@ -122,8 +207,14 @@ class StoreOnDisk final : public RocksStore {
   std::mutex write_mutex_;
   std::optional<CommittedMark> mark_;
   RoomProbe free_;
+  std::optional<SpareLog> spare_;
+  std::uint64_t spare_bytes_ = 0;  // of the one that is to be made
+  std::atomic<bool> use_spare_ = false;
+  std::atomic<std::uint64_t> spare_left_ = 0;
   std::atomic<std::uint64_t> room_needed_ = 0;
-  mutable std::shared_mutex db_mutex_;  // shared by readers; exclusive while db_ is exchanged
+  mutable std::shared_mutex over_mutex_;  // guards laid_over_, and that the database has none or all of it
+  LaidOver laid_over_;                    // what the spare log has
+  mutable std::shared_mutex db_mutex_;    // shared by readers; exclusive while db_ is exchanged
   std::unique_ptr<rocksdb::DB> db_;
 };
 
@@ -227,6 +318,17 @@ Result<std::uint64_t> RoomToOpen(const std::string& directory) {
   return needed;
 }
 
+Result<std::optional<SpareLog>> OpenSpare(const std::string& directory, std::uint64_t end) {
+  Result<SpareLog> spare = SpareLog::Open(SparePath(directory));
+  if (spare.status().code() == StatusCode::kNotFound) return std::optional<SpareLog>();
+  if (!spare.ok()) return spare.status();
+  if (!spare->empty() && spare->after() > end) {
+    return Corrupt(SparePath(directory) + " continues the database from operation " + std::to_string(spare->after()) +
+                   " on, and the database ends at " + std::to_string(end) + ": one of them is an older copy");
+  }
+  return std::optional<SpareLog>(*std::move(spare));
+}
+
 // Opens the database for reading only, so that missing files can still be put back: opening it for writing would make
 // its present end final.
 Status CheckEnd(const std::string& directory) {
@@ -243,6 +345,8 @@ Status CheckEnd(const std::string& directory) {
   if (here) {
     MILLRACE_ASSIGN(const std::unique_ptr<rocksdb::DB> db, OpenDatabaseToRead(directory));
     end = db->GetLatestSequenceNumber();
+    if (const auto spare = OpenSpare(directory, end); spare.ok() && *spare && !(*spare)->empty())
+      end = std::max(end, (*spare)->after() + (*spare)->operations());
   }
   if (end >= mark->number()) return Status::Ok();
   return Corrupt(what + ": the database ends at operation " + std::to_string(end) + " but " +
@@ -256,7 +360,8 @@ std::unique_ptr<KeyValueStore> WrapDatabase(std::string directory, std::unique_p
 
 }  // namespace rocks
 
-Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory, RoomProbe free) {
+Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory, RoomProbe free,
+                                                   std::uint64_t spare_bytes) {
   MILLRACE_TRY(MakeDirectories(directory).Within("open database " + directory));
   MILLRACE_ASSIGN(Fd lock, rocks::LockDirectory(directory));
   const std::string mark_path = rocks::MarkPath(directory);
@@ -274,8 +379,10 @@ Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory,
   } else {
     return NoRoom(directory, available, needed);
   }
+  MILLRACE_ASSIGN(std::optional<SpareLog> spare, rocks::OpenSpare(directory, db->GetLatestSequenceNumber()));
   auto store = std::make_unique<StoreOnDisk>(directory, std::move(lock), std::move(mark), std::move(db));
-  if (available < needed) store->AwaitRoom(needed, std::move(free));
+  if (available < needed) store->AwaitRoom(needed);
+  MILLRACE_TRY(store->TakeSpare(std::move(spare), spare_bytes, std::move(free)));
   return std::unique_ptr<RocksStore>(std::move(store));
 }
 

@@ -2,7 +2,9 @@
 //
 // Beside a database in `<directory>` lies the file `<directory>.committed` (committed_mark.h), the mark: it holds the
 // last acknowledged operation. A database that ends before the mark is refused; RestoreRocksStore and RepairRocksStore
-// set the mark anew, on purpose. Thread rule: any thread for a store; one process at a time for a directory.
+// set the mark anew, on purpose. `<directory>.spare` takes what is written while the disk is full (spare_log.h). What
+// is in it counts as written: it is read, it is acknowledged, and it goes into the database when there is room. Thread
+// rule: any thread for a store; one process at a time for a directory.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +14,7 @@
 
 #include "base/free_bytes.h"
 #include "base/kv/key_value_store.h"
+#include "base/kv/spare_log.h"
 #include "base/status.h"
 
 namespace millrace {
@@ -21,7 +24,7 @@ struct BackupFacts {
   std::uint64_t bytes = 0;       // of the backup, including what it shares with earlier ones
 };
 
-class RocksStore : public KeyValueStore {
+class RocksStore : public KeyValueStore, public SpareRoom {
  public:
   // Adds a backup of all that was written to `directory`, which is made if need be. The directory may hold earlier
   // backups; what they have is not copied again. The backup is on disk when this returns. Reads and writes go on
@@ -38,10 +41,14 @@ class RocksStore : public KeyValueStore {
 // table is found when the table is read. Returns kBusy if another process (or object) has the database open.
 //
 // If the disk, by what `free` returns, has no room for what opening writes, an existing database is opened for reading
-// only, and a new one is kNoSpace. The first Write then opens the database for writing; while there is no room, it
-// returns kNoSpace and has no effect.
+// only, and a new one is kNoSpace. The first Write that does not go into the spare log then opens the database for
+// writing; while there is no room, it returns kNoSpace and has no effect.
+//
+// `spare_bytes`: the size of the spare log. It is made as soon as there is plenty of room for it, here or at a later
+// Write; with 0 none is made.
 [[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory,
-                                                                 RoomProbe free = FreeBytes);
+                                                                 RoomProbe free = FreeBytes,
+                                                                 std::uint64_t spare_bytes = 0);
 
 // Makes a database in `directory` from the latest of the backups. Returns the last operation that it has, or kExists if
 // there is a database already. A mark that another database left there is replaced.

@@ -69,11 +69,11 @@ Status InitCluster(const std::string& directory, const std::string& id) {
                 "; start it without --init, or give another directory");
 }
 
-Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory) {
+Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory, std::uint64_t spare_bytes) {
   MILLRACE_ASSIGN(const Found found, LookFor(directory));
   if (found == Found::kRemains) return Damaged(directory);
   if (found == Found::kNothing) return NoCluster(directory);
-  Result<std::unique_ptr<RocksStore>> opened = OpenRocksStore(DatabaseIn(directory));
+  Result<std::unique_ptr<RocksStore>> opened = OpenRocksStore(DatabaseIn(directory), FreeBytes, spare_bytes);
   if (opened.status().code() == StatusCode::kCorrupt) return Corrupt(std::string(opened.status().message()) + kWayOut);
   MILLRACE_ASSIGN(std::unique_ptr<RocksStore> store, std::move(opened));
   const Result<std::string> id = ReadClusterId(*store);

@@ -21,7 +21,8 @@ Status StoreClusterId(const std::string& id, KeyValueStore* store);
 // there are remains of a database.
 Status InitCluster(const std::string& directory, const std::string& id);
 // Opens the database in `directory`. kNotFound, with what to do, when there is no cluster; kCorrupt, with what to do,
-// when the database is damaged or only remains of it are there.
-[[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory);
+// when the database is damaged or only remains of it are there. `spare_bytes` as in OpenRocksStore.
+[[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory,
+                                                              std::uint64_t spare_bytes = 0);
 
 }  // namespace millrace::master

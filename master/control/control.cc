@@ -61,7 +61,8 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
              .history_jobs = static_cast<std::size_t>(config.history_jobs),
              .nanoseconds = seams_.meters.nanoseconds},
             seams_.log),
-      watchers_(seams_.timer, jobs_, tasks_),
+      watchers_(
+          seams_.timer, jobs_, [this] { return Kept(); }, tasks_),
       dispatcher_(
           seams_.timer, files_, nodes_, jobs_,
           [this](const JobRecord& record) { return GrantTo(record.request.owner); }, tasks_,
@@ -126,7 +127,11 @@ Status Control::Load() {
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(UseFirstScheduler(&step));
   KeepDirectories(&step);
-  commits_.CommitLazily(std::move(step.batch));
+  if (Held()) {
+    commits_.CommitUnnumbered(std::move(step.batch));  // reads are answered all the same
+  } else {
+    commits_.CommitLazily(std::move(step.batch));
+  }
   workers_.Start();
   for (const dfs::FileId file : files_.names().OpenFiles()) {
     leases_.Await(file, std::max(config_.startup_grace, config_.lease_grace));
@@ -161,7 +166,7 @@ void Control::Send(Step& step) {
 
 kj::Promise<void> Control::Finish(Step step) {
   Send(step);
-  if (step.batch.empty()) return kj::READY_NOW;
+  if (step.batch.empty()) return Kept();
   advances_ = true;
   auto committed = commits_.Commit(std::move(step.batch)).fork();
   if (!step.ended.empty()) TellEnded(committed.addBranch(), std::move(step.ended));
@@ -231,7 +236,12 @@ void Control::TellEnded(kj::Promise<void> committed, std::set<JobId> ended) {
 
 kj::Promise<void> Control::EndKept(JobId job) {
   if (!ending_.contains(job)) return kj::READY_NOW;
-  return commits_.Commit({});
+  return Kept();
+}
+
+kj::Promise<void> Control::Shown(std::uint64_t step) {
+  if (commits_.HoldsBack(step)) return rpc::ToException(Busy(room_.Line()));
+  return commits_.Kept(step);
 }
 
 // A policy may wait, for locality or for a window. It is then asked again at that time even if nothing has happened.
@@ -311,11 +321,11 @@ void Control::Tick(Micros late) {
   }
   access_file_.Poll();
   workers_.LoseSilent();
-  ExpireLeases();
   ScheduleBlockWork();
   if (Held()) return;
   AdvanceMoment();
   EndDoubt();
+  ExpireLeases();
   workers_.GiveUpLate();
   workers_.MoveOutputs();
   workers_.ForgetOld();
@@ -371,7 +381,7 @@ void Control::ScheduleBlockWork() {
   work.remove.insert(work.remove.end(), leftovers.begin(), leftovers.end());
   if (work.remove.empty() && work.aside.empty()) return;
   // Until the removal of a file is on disk, a restart would bring the file back. Its blocks stay until then.
-  tasks_.add(commits_.Commit({}).then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
+  tasks_.add(Kept().then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
 }
 
 // ---- balancing ----
@@ -414,6 +424,13 @@ void Control::NoticeBalanceEnd() {
 
 Status Control::CheckChange() const { return room_.writing() == Writing::kAll ? Status::Ok() : NoSpace(room_.Line()); }
 
+Status Control::CheckMakesRoom(std::uint64_t bytes) const {
+  if (room_.writing() == Writing::kAll) return Status::Ok();
+  if (Held() ? commits_.CanSpend(bytes) : bytes <= room_.left()) return Status::Ok();
+  return NoSpace(room_.Line() + "; this takes about " + FormatBytes(bytes) + " there, and no more than " +
+                 FormatBytes(Held() ? commits_.spendable() : room_.left()) + " are left for what makes room");
+}
+
 Status Control::CheckGoingOn() const { return Held() ? Busy(room_.Line()) : Status::Ok(); }
 
 kj::Promise<void> Control::WatchRoom() {
@@ -431,7 +448,7 @@ void Control::LookAtRoom() {
   const Writing before = room_.writing();
   const Writing now = room_.Look(*room);
   if (now == before) return;
-  if (now == Writing::kNothing) commits_.Hold();
+  if (now == Writing::kNothing) HoldCommits();
   if (now == Writing::kAll) {
     seams_.log->info("the master's disk has room again: changes are taken");
   } else {
@@ -440,8 +457,18 @@ void Control::LookAtRoom() {
   if (before == Writing::kNothing) GoOn();
 }
 
+// The spare log continues what the database has.
+void Control::HoldCommits() {
+  tasks_.add(commits_.Hold().then([this, time = ++times_held_] {
+    if (!Held() || time != times_held_ || seams_.spare == nullptr) return;
+    seams_.spare->UseSpare(true);
+    commits_.Spend(seams_.spare->spare_left());
+  }));
+}
+
 // Workers that registered while the disk was full register again, and this time their attempts are settled.
 void Control::GoOn() {
+  if (seams_.spare != nullptr) seams_.spare->UseSpare(false);
   commits_.Release();
   workers_.SettleAgain();
   FinishLazily(Begin());

@@ -3,8 +3,10 @@
 // It is the only place where wall time becomes scheduler time.
 //
 // Rule of durability: a call changes memory and journals in one Step; Finish commits the step. Work goes out to workers
-// at once; what a client is told (a reply, the end of a job) waits until the step is on disk. Thread rule: the control
-// thread. Everything it needs is passed in, so that a whole cluster runs in one thread under driven time.
+// at once; what a client is told waits until every step that it may stem from is on disk: the step of the call itself,
+// and those of others that it has seen (Shown; master/service/after_commits.h sees to that for every call). Thread
+// rule: the control thread. Everything it needs is passed in, so that a whole cluster runs in one thread under driven
+// time.
 #pragma once
 
 #include <kj/async.h>
@@ -68,6 +70,8 @@ struct ControlDependencies {
   // By which workers know what readers may read. Without it, as without TLS, readers are given no tokens.
   std::optional<tls::TokenKey> token_key = {};
   std::unique_ptr<WatchedFile> access_file = nullptr;  // none: the rules of an empty one
+  // The store's spare log, which takes what makes room while the disk has none. Without it that is refused.
+  SpareRoom* spare = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -121,7 +125,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Micros Now() const { return time_.Now(ShownByClocks()); }  // scheduler time
   // Returns the time that the master was awake, since some moment: all deadlines are told in it.
   [[nodiscard]] Micros Awake() const;
-  // Lets the policy decide, sends the orders and commits the step. The promise resolves when the step is on disk.
+  // Lets the policy decide, sends the orders and commits the step. The promise resolves when the step, and all before
+  // it, are on disk; so also for a step that has changed nothing, since the caller has seen the earlier ones.
   kj::Promise<void> Finish(Step step);
   // Does the same, but nobody waits for the disk.
   void FinishLazily(Step step);
@@ -135,10 +140,14 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // resolves when they are on disk; other jobs may have taken them all by then.
   [[nodiscard]] bool NumberIsKept() const { return jobs_.next_number() < numbers_on_disk_; }
   [[nodiscard]] kj::Promise<void> KeepNumber();
-  // Resolves when everything that was finished before is on disk.
-  [[nodiscard]] kj::Promise<void> Kept() { return commits_.Commit({}); }
-  // Resolves when the job's end, if it has ended, is on disk: until then the job may be running again after a restart.
-  // Requires: it is awaited before anybody is told how the job stands.
+  // Resolves when everything that was finished before is on disk; at once if it is.
+  [[nodiscard]] kj::Promise<void> Kept() { return commits_.Kept(); }
+  // Returns the number of the last step that has changed anything.
+  [[nodiscard]] std::uint64_t last_step() const { return commits_.last(); }
+  // Resolves when an answer that was made after step `step` may be sent: when that step, and all before it, are on
+  // disk. Does not resolve if they never will be. Rejects with kBusy if they wait for room on the master's disk.
+  [[nodiscard]] kj::Promise<void> Shown(std::uint64_t step);
+  // Resolves when the job's end, if it has ended, is on disk.
   [[nodiscard]] kj::Promise<void> EndKept(JobId job);
 
   // ---- how old the database is (base/moment.h, doubt.h) ----
@@ -152,8 +161,11 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // ---- a full disk (room_watch.h) ----
   // Checks a change that somebody asks for: kNoSpace, with a line that says all, while the master is read-only.
   [[nodiscard]] Status CheckChange() const;
-  // Checks work that had begun before (a file being written, a job's attempt), or the end of a job, which makes room:
-  // kBusy with that line while nothing is written. The caller that gets it asks again.
+  // Checks a change that makes room, of about so many bytes in the database: what makes room needs none, as it goes
+  // into the spare log. kNoSpace with that line if even that is used up, or too small for it.
+  [[nodiscard]] Status CheckMakesRoom(std::uint64_t bytes) const;
+  // Checks work that had begun before (a file being written, a job's attempt): kBusy with that line while nothing is
+  // written. The caller that gets it asks again.
   [[nodiscard]] Status CheckGoingOn() const;
   [[nodiscard]] bool Held() const { return room_.writing() == Writing::kNothing; }
   // Notes a failure that is not taken in because nothing is written. When it is reported again it is known that the
@@ -218,6 +230,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void AdvanceMoment();
   kj::Promise<void> WatchRoom();
   void LookAtRoom();
+  void HoldCommits();
   void GoOn();
   [[nodiscard]] Status UseFirstScheduler(Step* step);
   [[nodiscard]] Status UseScheduler(const std::string& name, const sched::Settings& settings, Step* step);
@@ -260,6 +273,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   bool balancing_ = false;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> balance_waiters_;
   std::optional<Micros> wake_;  // scheduler time for which a wake is armed
+  std::uint64_t times_held_ = 0;
   kj::TaskSet tasks_;
 };
 

@@ -13,7 +13,7 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Text("master.directory", &config->directory, "",
            "directory of the master's database; required; `millrace master --init` makes it");
   set.Bytes("master.reserved_bytes", &config->reserved_bytes, std::uint64_t{64} << 20, 0, std::uint64_t{1} << 50,
-            "bytes to keep free on the master's disk for running work; below that, the master is read-only");
+            "bytes to keep free on the master's disk for running work; below that, only changes that make room are taken");
   set.Text("master.address_file", &config->address_file, "",
            "file to write the bound HOST:PORT to once the master is serving");
   set.Text("master.scheduler", &config->scheduler, "fifo",

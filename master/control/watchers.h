@@ -1,12 +1,15 @@
 // Watchers: clients that are told when a job changes. Changes are gathered for kPause so that a busy job costs a
-// message per pause and watcher; the end of a job is told at once. Thread rule: the control thread.
+// message per pause and watcher; the end of a job is told at once. What is told is on disk. Thread rule: the control
+// thread.
 #pragma once
 
 #include <kj/async.h>
 #include <kj/timer.h>
 
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/protocol/master.capnp.h"
 #include "master/jobs/job_tracker.h"
@@ -17,7 +20,9 @@ class Watchers {
  public:
   static constexpr kj::Duration kPause = 100 * kj::MILLISECONDS;
 
-  Watchers(kj::Timer& timer, const JobTracker& jobs, kj::TaskSet& tasks) : timer_(timer), jobs_(jobs), tasks_(tasks) {}
+  // `kept` resolves when all that `jobs` says now is on disk.
+  Watchers(kj::Timer& timer, const JobTracker& jobs, std::function<kj::Promise<void>()> kept, kj::TaskSet& tasks)
+      : timer_(timer), jobs_(jobs), kept_(std::move(kept)), tasks_(tasks) {}
 
   // Tells the watcher until the subscription is dropped. Requires: this outlives every subscription's connection.
   [[nodiscard]] wire::Subscription::Client Add(JobId job, wire::JobWatcher::Client watcher);
@@ -38,6 +43,7 @@ class Watchers {
 
   kj::Timer& timer_;
   const JobTracker& jobs_;
+  const std::function<kj::Promise<void>()> kept_;
   kj::TaskSet& tasks_;
   std::map<JobId, std::map<std::uint64_t, Watcher>> watchers_;
   std::set<JobId> changed_;

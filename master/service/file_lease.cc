@@ -6,12 +6,13 @@
 #include "base/text.h"
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
+#include "master/service/after_commits.h"
 #include "master/service/service_support.h"
 
 namespace millrace::master {
 namespace {
 
-class FileLeaseImpl final : public dfs::wire::FileLease::Server {
+class FileLeaseImpl : public dfs::wire::FileLease::Server {
  public:
   FileLeaseImpl(Control& control, dfs::FileId file, std::shared_ptr<const Caller> caller)
       : control_(control),
@@ -121,7 +122,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
 }  // namespace
 
 dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file, std::shared_ptr<const Caller> caller) {
-  return kj::heap<FileLeaseImpl>(control, file, std::move(caller));
+  return kj::heap<AfterCommits<FileLeaseImpl>>(control, file, std::move(caller));
 }
 
 const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker) {

@@ -14,6 +14,7 @@
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
+#include "master/service/after_commits.h"
 #include "master/service/service_support.h"
 
 namespace millrace::master {
@@ -27,7 +28,7 @@ constexpr std::size_t kMostCounters = 5000;
 constexpr std::size_t kMostLaunchBytes = std::size_t{960} << 10;  // a larger message breaks the connection
 constexpr std::size_t kAttemptBytes = 96;                         // an AttemptStatus without its texts
 
-class JobServiceImpl final : public wire::JobService::Server {
+class JobServiceImpl : public wire::JobService::Server {
  public:
   JobServiceImpl(Control& control, std::shared_ptr<const Caller> caller)
       : control_(control), caller_(std::move(caller)), user_(caller_->user()) {}
@@ -76,9 +77,8 @@ class JobServiceImpl final : public wire::JobService::Server {
   }
 
   kj::Promise<void> status(StatusContext context) override {
-    const JobId job = Job(context);
-    Write(Require(control_.jobs().View(job)), context.getResults().initStatus());
-    return control_.EndKept(job);
+    Write(Require(control_.jobs().View(Job(context))), context.getResults().initStatus());
+    return kj::READY_NOW;
   }
 
   kj::Promise<void> list(ListContext context) override {
@@ -98,11 +98,12 @@ class JobServiceImpl final : public wire::JobService::Server {
     const JobId job = Job(context);
     Write(Require(control_.jobs().View(job)), context.getResults().initStatus());
     context.getResults().setSubscription(control_.watchers().Add(job, context.getParams().getWatcher()));
-    return control_.EndKept(job);
+    return kj::READY_NOW;
   }
 
   kj::Promise<void> kill(KillContext context) override {
-    Require(control_.CheckGoingOn());
+    constexpr std::uint64_t kBytesOfAnEnd = std::uint64_t{64} << 10;
+    Require(control_.CheckMakesRoom(kBytesOfAnEnd));
     const JobId job = Job(context);
     std::string reason = ToString(context.getParams().getReason());
     Require(CheckLength("kill a job: the reason", reason, kLongestReason));
@@ -289,7 +290,7 @@ class JobServiceImpl final : public wire::JobService::Server {
 }  // namespace
 
 wire::JobService::Client MakeJobService(Control& control, std::shared_ptr<const Caller> caller) {
-  return kj::heap<JobServiceImpl>(control, std::move(caller));
+  return kj::heap<AfterCommits<JobServiceImpl>>(control, std::move(caller));
 }
 
 }  // namespace millrace::master

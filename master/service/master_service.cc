@@ -11,6 +11,7 @@
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
+#include "master/service/after_commits.h"
 #include "master/service/caller_rights.h"
 #include "master/service/cluster_status.h"
 #include "master/service/job_service.h"
@@ -24,6 +25,7 @@ namespace millrace::master {
 namespace {
 
 constexpr std::size_t kMostNodes = 2000;
+constexpr std::uint64_t kBytesOfRecords = std::uint64_t{256} << 10;  // that are removed from the database
 
 constexpr wire::GoState ToWire(Clearance clearance) {
   switch (clearance) {
@@ -54,7 +56,7 @@ std::string NodesText(const std::vector<NodeId>& nodes) {
   return (nodes.size() == 1 ? "node " : "nodes ") + text;
 }
 
-class MasterServiceImpl final : public wire::Master::Server {
+class MasterServiceImpl : public wire::Master::Server {
  public:
   MasterServiceImpl(Control& control, std::shared_ptr<const Caller> caller)
       : control_(control),
@@ -164,7 +166,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     const auto params = context.getParams();
     const std::vector<NodeId> nodes = ReadNodes(params.getNodes());
     return Audited(*caller_, "forgetNodes", NodesText(nodes), [&] {
-      Require(control_.CheckChange());
+      Require(control_.CheckMakesRoom(kBytesOfRecords));
       Step step = control_.Begin();
       Require(control_.workers().ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
       return control_.Finish(std::move(step));
@@ -225,7 +227,6 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> discardUnknown(DiscardUnknownContext context) override {
     const NodeId node{context.getParams().getNode()};
     const std::uint64_t blocks = Audited(*caller_, "discardUnknown", NodesText({node}), [&] {
-      Require(control_.CheckChange());
       Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
       return Require(control_.files().blocks().DiscardUnknown(node));
     });
@@ -243,7 +244,7 @@ class MasterServiceImpl final : public wire::Master::Server {
 
   kj::Promise<void> forgetPrograms(ForgetProgramsContext context) override {
     return Audited(*caller_, "forgetPrograms", "", [&] {
-      Require(control_.CheckChange());
+      Require(control_.CheckMakesRoom(kBytesOfRecords));
       Step step = control_.Begin();
       context.getResults().setPrograms(static_cast<std::uint32_t>(control_.jobs().ForgetPrograms(&step)));
       return control_.Finish(std::move(step));
@@ -375,7 +376,7 @@ CallJudge JudgeOf(const std::shared_ptr<const Caller>& caller) {
 rpc::Server::BootstrapFor MakeMasterServices(Control& control) {
   return [&control, rights = std::make_shared<const CallRights>()](const rpc::Peer& peer) -> capnp::Capability::Client {
     const std::shared_ptr<const Caller> caller = control.MakeCaller(peer);
-    return Guarded(kj::heap<MasterServiceImpl>(control, caller), peer.identity, rights, JudgeOf(caller));
+    return Guarded(kj::heap<AfterCommits<MasterServiceImpl>>(control, caller), peer.identity, rights, JudgeOf(caller));
   };
 }
 

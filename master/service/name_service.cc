@@ -12,6 +12,7 @@
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"
+#include "master/service/after_commits.h"
 #include "master/service/file_lease.h"
 #include "master/service/service_support.h"
 
@@ -22,7 +23,7 @@ constexpr std::size_t kMostEntries = 4096;
 constexpr std::size_t kMostBlocks = 500;
 constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its path
 
-class NameServiceImpl final : public dfs::wire::NameService::Server {
+class NameServiceImpl : public dfs::wire::NameService::Server {
  public:
   NameServiceImpl(Control& control, std::shared_ptr<const Caller> caller)
       : control_(control),
@@ -93,10 +94,18 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> remove(RemoveContext context) override {
     const bool recursive = context.getParams().getRecursive();
-    return Change("remove", context.getParams().getPath(), "", [&](const std::string& path, Step* step) {
-      Require(names().Check(dfs::Wish::kRemove, path, Who()));
-      Require(files().Remove(path, recursive, &step->batch));
-    });
+    return Change(
+        "remove", context.getParams().getPath(), "",
+        [&](const std::string& path, Step* step) {
+          Require(names().Check(dfs::Wish::kRemove, path, Who()));
+          Require(files().Remove(path, recursive, &step->batch));
+        },
+        [this](const std::string& path) {
+          constexpr std::uint64_t kBytesOfAnEntry = 96;
+          const Result<dfs::Namespace::Usage> there = names().Measure(path);
+          const std::uint64_t entries = there.ok() ? there->files + there->directories : 0;
+          return control_.CheckMakesRoom(kBytesOfAnEntry * entries);
+        });
   }
 
   kj::Promise<void> rename(RenameContext context) override {
@@ -111,11 +120,18 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> setReplication(SetReplicationContext context) override {
     const std::uint32_t replication = context.getParams().getReplication();
-    return Change("setReplication", context.getParams().getPath(), "to " + std::to_string(replication),
-                  [&](const std::string& path, Step* step) {
-                    Require(names().Check(dfs::Wish::kChange, path, Who()));
-                    Require(files().SetReplication(path, replication, &step->batch));
-                  });
+    return Change(
+        "setReplication", context.getParams().getPath(), "to " + std::to_string(replication),
+        [&](const std::string& path, Step* step) {
+          Require(names().Check(dfs::Wish::kChange, path, Who()));
+          Require(files().SetReplication(path, replication, &step->batch));
+        },
+        [this, replication](const std::string& path) {
+          constexpr std::uint64_t kBytesOfAFile = std::uint64_t{64} << 10;
+          const Result<dfs::FileStatus> there = names().Stat(path);
+          const bool lower = there.ok() && replication < there->replication;
+          return lower ? control_.CheckMakesRoom(kBytesOfAFile) : control_.CheckChange();
+        });
   }
 
   kj::Promise<void> setMode(SetModeContext context) override {
@@ -399,16 +415,23 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     Require(caller_->AuditedLook(call, canonical, names().Check(wish, canonical, Who())));
     return canonical;
   }
-  // Makes a change that begins now, and writes to the audit log how that went. `how` ends its line.
-  template <class Make>
-  kj::Promise<void> Change(std::string_view call, capnp::Data::Reader at, const std::string& how, Make&& make) {
+  // Makes a change that begins now, and writes to the audit log how that went. `how` ends its line. `room` says whether
+  // there is room for it.
+  template <class Make, class Room>
+  kj::Promise<void> Change(std::string_view call, capnp::Data::Reader at, const std::string& how, Make&& make,
+                           Room&& room) {
     const std::string path = Canonical(at);
     return Audited(*caller_, call, AuditedPath(path) + (how.empty() ? "" : " " + how), [&] {
-      Require(control_.CheckChange());
+      Require(room(path));
       Step step = control_.Begin();
       make(path, &step);
       return control_.Finish(std::move(step));
     });
+  }
+  template <class Make>
+  kj::Promise<void> Change(std::string_view call, capnp::Data::Reader at, const std::string& how, Make&& make) {
+    return Change(call, at, how, std::forward<Make>(make),
+                  [this](const std::string&) { return control_.CheckChange(); });
   }
   // A user or group that files are given to. Without TLS users are named as the system names them.
   [[nodiscard]] static Status CheckGiven(const std::string& name) {
@@ -433,7 +456,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 }  // namespace
 
 dfs::wire::NameService::Client MakeNameService(Control& control, std::shared_ptr<const Caller> caller) {
-  return kj::heap<NameServiceImpl>(control, std::move(caller));
+  return kj::heap<AfterCommits<NameServiceImpl>>(control, std::move(caller));
 }
 
 }  // namespace millrace::master

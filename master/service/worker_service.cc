@@ -9,6 +9,7 @@
 #include "dfs/wire/block_name.h"
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
+#include "master/service/after_commits.h"
 #include "master/service/service_support.h"
 
 namespace millrace::master {
@@ -37,7 +38,7 @@ std::vector<AttemptOutput> OutputsOf(task::wire::Done::Reader done) {
   return outputs;
 }
 
-class WorkerSessionImpl final : public wire::WorkerSession::Server {
+class WorkerSessionImpl : public wire::WorkerSession::Server {
  public:
   WorkerSessionImpl(Control& control, NodeId node, std::uint64_t epoch)
       : control_(control), self_(control.self()), node_(node), epoch_(epoch) {}
@@ -207,7 +208,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
 }  // namespace
 
 wire::WorkerSession::Client MakeWorkerSession(Control& control, NodeId node, std::uint64_t epoch) {
-  return kj::heap<WorkerSessionImpl>(control, node, epoch);
+  return kj::heap<AfterCommits<WorkerSessionImpl>>(control, node, epoch);
 }
 
 }  // namespace millrace::master

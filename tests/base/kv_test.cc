@@ -1,6 +1,8 @@
-// Tests the contract of KeyValueStore on both implementations.
+// Tests the contract of KeyValueStore on both implementations, and on RocksDB's while its spare log takes the writes,
+// all of them or some.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <thread>
 
@@ -13,15 +15,48 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-class KeyValueStoreTest : public testing::TestWithParam<bool> {
+enum class Kind : std::uint8_t { kMemory, kRocks, kSpare, kSometimesSpare };
+
+std::string NameOf(Kind kind) {
+  constexpr std::array kNames = {"Memory", "Rocks", "Spare", "SometimesSpare"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+// Exchanges the database and its spare log before every third write.
+class SometimesSpare final : public KeyValueStore {
+ public:
+  explicit SometimesSpare(std::unique_ptr<RocksStore> store) : store_(std::move(store)) {}
+  Status Write(const WriteBatch& batch, Durability durability) override {
+    store_->UseSpare(++writes_ % 6 < 3);
+    return store_->Write(batch, durability);
+  }
+  Result<std::optional<std::string>> Get(std::string_view key) const override { return store_->Get(key); }
+  Status Scan(std::string_view prefix, std::string_view from,
+              const std::function<bool(std::string_view, std::string_view)>& visit) const override {
+    return store_->Scan(prefix, from, visit);
+  }
+
+ private:
+  std::unique_ptr<RocksStore> store_;
+  int writes_ = 0;
+};
+
+class KeyValueStoreTest : public testing::TestWithParam<Kind> {
  protected:
   KeyValueStoreTest() {
-    if (GetParam()) {
-      auto opened = OpenRocksStore(directory_->path() + "/db");
-      EXPECT_TRUE(opened.ok()) << opened.status().message();
-      store_ = std::move(*opened);
-    } else {
+    if (GetParam() == Kind::kMemory) {
       store_ = MakeMemoryStore();
+      return;
+    }
+    constexpr std::uint64_t kSpareBytes = std::uint64_t{8} << 20;
+    auto opened = OpenRocksStore(directory_->path() + "/db", FreeBytes, GetParam() == Kind::kRocks ? 0 : kSpareBytes);
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    EXPECT_EQ((*opened)->spare_left(), GetParam() == Kind::kRocks ? 0 : kSpareBytes);
+    if (GetParam() == Kind::kSpare) (*opened)->UseSpare(true);
+    if (GetParam() == Kind::kSometimesSpare) {
+      store_ = std::make_unique<SometimesSpare>(std::move(*opened));
+    } else {
+      store_ = std::move(*opened);
     }
   }
 
@@ -149,8 +184,9 @@ TEST_P(KeyValueStoreTest, ABatchIsNeverSeenInPart) {
   writer.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, KeyValueStoreTest, testing::Bool(),
-                         [](const auto& store) { return store.param ? "Rocks" : "Memory"; });
+INSTANTIATE_TEST_SUITE_P(Stores, KeyValueStoreTest,
+                         testing::Values(Kind::kMemory, Kind::kRocks, Kind::kSpare, Kind::kSometimesSpare),
+                         [](const auto& store) { return NameOf(store.param); });
 
 TEST(KeyNumberTest, OrderOfBytesIsOrderOfNumbers) {
   const std::uint64_t rising[] = {0, 1, 255, 256, 65535, 1u << 31, std::uint64_t{1} << 40, ~std::uint64_t{0}};

@@ -219,6 +219,130 @@ TEST_F(RocksStoreTest, OnAFullDiskNoDatabaseIsMade) {
   EXPECT_FALSE(rocks::HoldsDatabase(path_));
 }
 
+// ---- the spare log ----
+
+constexpr std::uint64_t kSpare = std::uint64_t{1} << 20;
+
+class SpareLogTest : public RocksStoreTest {
+ protected:
+  std::unique_ptr<RocksStore> OpenWithSpare() {
+    auto opened = OpenRocksStore(
+        path_, [this](const std::string&) -> Result<std::uint64_t> { return free_; }, kSpare);
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened.ok() ? std::move(*opened) : nullptr;
+  }
+  std::uint64_t free_ = std::uint64_t{1} << 30;
+};
+
+TEST_F(SpareLogTest, TakesWritesOnAFullDiskWithoutTakingSpaceAlsoOverAStart) {
+  auto store = OpenWithSpare();
+  EXPECT_EQ(store->spare_left(), kSpare);
+  Put(*store, "first", "1", Durability::kSynced);
+  Put(*store, "gone", "1", Durability::kSynced);
+  store->UseSpare(true);
+  free_ = 0;
+  const auto before = ListDirectory(path_);
+  const auto size = std::filesystem::file_size(NewestLog());
+  WriteBatch batch;
+  batch.Remove("gone");
+  batch.Put("second", "2");
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+  EXPECT_EQ(*ListDirectory(path_), *before);
+  EXPECT_EQ(std::filesystem::file_size(NewestLog()), size);
+  EXPECT_EQ(std::filesystem::file_size(path_ + ".spare"), kSpare);
+  EXPECT_LT(store->spare_left(), kSpare);
+  EXPECT_EQ(store->BackUp(path_ + ".backup").status().code(), StatusCode::kNoSpace);
+
+  store.reset();
+  store = OpenWithSpare();  // to be read
+  EXPECT_GT(store->room_needed(), 0u);
+  EXPECT_EQ(*store->Get("first"), "1");
+  EXPECT_EQ(*store->Get("gone"), std::nullopt);
+  EXPECT_EQ(*store->Get("second"), "2");
+  store->UseSpare(true);
+  Put(*store, "third", "3", Durability::kSynced);
+
+  store.reset();
+  free_ = std::uint64_t{1} << 30;
+  store = OpenWithSpare();
+  EXPECT_EQ(store->spare_left(), kSpare) << "all of it is in the database";
+  EXPECT_EQ(*store->Get("second"), "2");
+  EXPECT_EQ(*store->Get("third"), "3");
+  store.reset();
+  std::filesystem::remove(path_ + ".spare");
+  EXPECT_EQ(*Open()->Get("third"), "3");
+}
+
+TEST_F(SpareLogTest, GoesIntoTheDatabaseWhenThereIsRoom) {
+  auto store = OpenWithSpare();
+  store->UseSpare(true);
+  Put(*store, "first", "1", Durability::kSynced);
+  store->UseSpare(false);
+  Put(*store, "first", "2", Durability::kSynced);
+  EXPECT_EQ(store->spare_left(), kSpare);
+  EXPECT_EQ(*store->Get("first"), "2");
+  store.reset();
+  EXPECT_EQ(*OpenWithSpare()->Get("first"), "2") << "nothing old is taken in again";
+}
+
+TEST_F(SpareLogTest, WhatDoesNotFitGoesIntoTheDatabase) {
+  auto store = OpenWithSpare();
+  store->UseSpare(true);
+  Put(*store, "first", "1", Durability::kSynced);
+  Put(*store, "large", std::string(kSpare, 'x'), Durability::kSynced);
+  EXPECT_EQ(store->spare_left(), kSpare) << "after what came before";
+  EXPECT_EQ(*store->Get("first"), "1");
+}
+
+TEST_F(SpareLogTest, ThatIsLostOrDamagedIsMissed) {
+  auto store = OpenWithSpare();
+  store->UseSpare(true);
+  for (int i = 0; i < 5; ++i) Put(*store, "key" + std::to_string(i), "1", Durability::kSynced);
+  store.reset();
+  const auto whole = ReadWholeFile(path_ + ".spare");
+  std::filesystem::remove(path_ + ".spare");
+  EXPECT_NE(Refusal().find("was acknowledged"), std::string::npos) << Refusal();
+  std::string damaged = *whole;
+  damaged[100] ^= 1;
+  ASSERT_TRUE(WriteFileDurably(path_ + ".spare", damaged).ok());
+  EXPECT_NE(Refusal().find("was acknowledged"), std::string::npos) << Refusal();
+  ASSERT_TRUE(WriteFileDurably(path_ + ".spare", *whole).ok());
+  EXPECT_EQ(*Open()->Get("key4"), "1");
+}
+
+// It may have been written in part when the power was lost, over what an earlier full disk left.
+TEST_F(SpareLogTest, RemainsOfEarlierTimesAreNotTakenIn) {
+  auto store = OpenWithSpare();
+  store->UseSpare(true);
+  for (int i = 0; i < 3; ++i) Put(*store, "old" + std::to_string(i), "1", Durability::kSynced);
+  store->UseSpare(false);
+  WriteBatch gone;
+  for (int i = 0; i < 3; ++i) gone.Remove("old" + std::to_string(i));
+  ASSERT_TRUE(store->Write(gone, Durability::kSynced).ok());
+  store->UseSpare(true);
+  Put(*store, "new0", "1", Durability::kSynced);  // as long as the first of the old ones
+  store.reset();
+  store = OpenWithSpare();
+  EXPECT_EQ(*store->Get("new0"), "1");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*store->Get("old" + std::to_string(i)), std::nullopt) << i;
+}
+
+TEST_F(SpareLogTest, IsNotTakenForThatOfAnOlderDatabase) {
+  auto store = OpenWithSpare();
+  Put(*store, "first", "1", Durability::kSynced);
+  ASSERT_TRUE(store->BackUp(path_ + ".backup").ok());
+  Put(*store, "second", "1", Durability::kSynced);
+  store->UseSpare(true);
+  Put(*store, "third", "1", Durability::kSynced);
+  store.reset();
+  std::filesystem::rename(path_, path_ + ".lost");
+  ASSERT_TRUE(RestoreRocksStore(path_ + ".backup", path_).ok());
+  EXPECT_TRUE(std::filesystem::exists(path_ + ".spare.damaged-1"));
+  store = OpenWithSpare();
+  EXPECT_EQ(*store->Get("first"), "1");
+  EXPECT_EQ(*store->Get("third"), std::nullopt);
+}
+
 TEST_F(RocksStoreTest, ADatabaseWithoutItsMarkIsRefused) {
   auto store = Open();
   Put(*store, "first", "1", Durability::kSynced);

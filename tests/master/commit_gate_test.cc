@@ -20,6 +20,7 @@ class CommitGateTest : public testing::Test {
  protected:
   ~CommitGateTest() noexcept override = default;  // KJ's may throw
   std::optional<std::string> Stored(const std::string& key) { return *store_->Get(key); }
+  void Hold() { EXPECT_TRUE(gate_->Hold().poll(scope_)); }
 
   kj::EventLoop loop_;
   kj::WaitScope scope_{loop_};
@@ -37,7 +38,7 @@ TEST_F(CommitGateTest, AnOpenGateIsTheLog) {
 }
 
 TEST_F(CommitGateTest, WhatComesWhileItHoldsIsWrittenInOrderWhenItIsReleased) {
-  gate_->Hold();
+  Hold();
   auto first = gate_->Commit(Batch("a", "1"));
   gate_->CommitLazily(Batch("a", "2"));
   auto last = gate_->Commit(Batch("b", "1"));
@@ -55,17 +56,17 @@ TEST_F(CommitGateTest, WhatComesWhileItHoldsIsWrittenInOrderWhenItIsReleased) {
 
 TEST_F(CommitGateTest, ABarrierWaitsTooAndAnOpenGateIsReleasedWithoutEffect) {
   gate_->Release();
-  gate_->Hold();
+  Hold();
   auto barrier = gate_->Commit({});
   EXPECT_FALSE(barrier.poll(scope_));
   gate_->Release();
   EXPECT_TRUE(barrier.poll(scope_));
-  gate_->Hold();
+  Hold();
   EXPECT_TRUE(gate_->holds());
 }
 
 TEST_F(CommitGateTest, WhatWaitsWhenItIsDestroyedIsNeitherWrittenNorAcknowledged) {
-  gate_->Hold();
+  Hold();
   auto lost = gate_->Commit(Batch("a", "1"));
   gate_.reset();
   log_.reset();
@@ -73,6 +74,80 @@ TEST_F(CommitGateTest, WhatWaitsWhenItIsDestroyedIsNeitherWrittenNorAcknowledged
   bool rejected = false;
   lost.catch_([&rejected](kj::Exception&&) { rejected = true; }).wait(scope_);
   EXPECT_TRUE(rejected);
+}
+
+// ---- the numbers of steps ----
+
+TEST_F(CommitGateTest, AStepIsKeptOnceACommitAfterItIsOnDisk) {
+  EXPECT_EQ(gate_->last(), 0u);
+  EXPECT_TRUE(gate_->Kept().poll(scope_));
+  gate_->CommitLazily(Batch("a", "1"));
+  EXPECT_EQ(gate_->last(), 1u);
+  auto empty = gate_->Commit({});
+  EXPECT_EQ(gate_->last(), 1u) << "nothing was changed";
+  EXPECT_TRUE(empty.poll(scope_));
+  EXPECT_TRUE(gate_->Kept(1).poll(scope_));
+}
+
+TEST_F(CommitGateTest, AHeldStepIsKeptWhenItIsReleased) {
+  auto first = gate_->Commit(Batch("a", "1"));
+  EXPECT_TRUE(first.poll(scope_));
+  Hold();
+  EXPECT_FALSE(gate_->HoldsBack(gate_->last()));
+  gate_->CommitUnnumbered(Batch("u", "1"));
+  EXPECT_FALSE(gate_->HoldsBack(gate_->last())) << "what every start makes anew";
+  EXPECT_TRUE(gate_->Kept().poll(scope_));
+  gate_->CommitLazily(Batch("b", "1"));
+  EXPECT_TRUE(gate_->HoldsBack(2));
+  EXPECT_FALSE(gate_->HoldsBack(1));
+  auto kept = gate_->Kept(2);
+  EXPECT_FALSE(kept.poll(scope_));
+  gate_->Release();
+  EXPECT_TRUE(kept.poll(scope_));
+  EXPECT_FALSE(gate_->HoldsBack(2));
+}
+
+// ---- what may be spent ----
+
+TEST_F(CommitGateTest, WhatFitsIsLetThroughInOrder) {
+  Hold();
+  EXPECT_FALSE(gate_->CanSpend(0));
+  auto before = gate_->Commit(Batch("a", "1"));
+  EXPECT_FALSE(before.poll(scope_));
+  gate_->Spend(1000);
+  EXPECT_TRUE(before.poll(scope_)) << "it fits";
+  EXPECT_EQ(Stored("a"), "1");
+  const std::uint64_t left = gate_->spendable();
+  EXPECT_LT(left, 1000u);
+  EXPECT_TRUE(gate_->CanSpend(100));
+  EXPECT_FALSE(gate_->CanSpend(left));
+
+  gate_->CommitLazily(Batch("b", std::string(600, 'x')));  // more than its half
+  EXPECT_EQ(Stored("b"), std::nullopt);
+  auto urgent = gate_->Commit(Batch("b", "2"));
+  EXPECT_TRUE(urgent.poll(scope_)) << "it takes along what waits before it";
+  EXPECT_EQ(Stored("b"), "2");
+
+  auto large = gate_->Commit(Batch("c", std::string(600, 'x')));
+  auto small = gate_->Commit(Batch("d", "1"));
+  EXPECT_FALSE(large.poll(scope_));
+  EXPECT_FALSE(small.poll(scope_)) << "what comes later does not overtake";
+  EXPECT_TRUE(gate_->HoldsBack(gate_->last()));
+  gate_->Release();
+  EXPECT_TRUE(large.poll(scope_));
+  EXPECT_TRUE(small.poll(scope_));
+  Hold();
+  EXPECT_FALSE(gate_->CanSpend(0)) << "it is given anew";
+}
+
+TEST_F(CommitGateTest, WhatNobodyWaitsForTakesHalf) {
+  Hold();
+  gate_->Spend(1000);
+  for (int i = 0; i < 20; ++i) gate_->CommitLazily(Batch("k" + std::to_string(i), "1"));
+  EXPECT_EQ(Stored("k0"), "1");
+  EXPECT_EQ(Stored("k19"), std::nullopt);
+  EXPECT_GT(gate_->spendable(), 450u);
+  EXPECT_LT(gate_->spendable(), 600u);
 }
 
 }  // namespace

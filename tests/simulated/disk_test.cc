@@ -1,7 +1,11 @@
 // What is told once it is on the disk, and a disk that is full.
 #include <gmock/gmock.h>
 
+#include "base/rpc/status_codec.h"
 #include "dfs/data/block_store.h"
+#include "master/control/wire_codec.h"
+#include "master/service/job_service.h"
+#include "master/service/name_service.h"
 #include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {
@@ -9,6 +13,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -176,5 +181,104 @@ TEST(FullDiskTest, AnAttemptThatFailsWhileNothingIsWrittenWasNotAtFault) {
   EXPECT_TRUE(cluster.RunUntilIdle(600));
   EXPECT_THAT(attempts(), SizeIs(5)) << "four of its own fault";
 }
+
+// What makes room needs none.
+class FullestDiskTest : public testing::Test {
+ protected:
+  FullestDiskTest() {
+    cluster_.SetSpare(std::uint64_t{1} << 20);
+    cluster_.AddFile("/in", 40);
+    cluster_.AddFile("/old", 2);
+    cluster_.Submit("/in", "/out", 2);
+    cluster_.Advance(20);
+    cluster_.SetFree(0);
+    cluster_.Advance(1);
+    EXPECT_TRUE(cluster_.control().Held());
+    names_ = master::MakeNameService(cluster_.control(), cluster_.control().MakeCaller());
+    jobs_ = master::MakeJobService(cluster_.control(), cluster_.control().MakeCaller());
+  }
+  ~FullestDiskTest() noexcept override {
+    names_ = nullptr;
+    jobs_ = nullptr;
+  }
+  template <class Promise>
+  Status Outcome(Promise&& promise) {
+    Status status = Internal("not answered");
+    auto done = promise
+                    .then([&status](auto&&) { status = Status::Ok(); },
+                          [&status](kj::Exception&& why) { status = rpc::FromException(why); })
+                    .eagerlyEvaluate(nullptr);
+    cluster_.Advance(1);
+    return status;
+  }
+  Status Kill() {
+    auto request = jobs_.killRequest();
+    request.setJob(1);
+    return Outcome(request.send());
+  }
+  Status Remove(const std::string& path) {
+    auto request = names_.removeRequest();
+    request.setPath(master::ToData(path));
+    return Outcome(request.send());
+  }
+  Status Replicate(const std::string& path, std::uint32_t replication) {
+    auto request = names_.setReplicationRequest();
+    request.setPath(master::ToData(path));
+    request.setReplication(replication);
+    return Outcome(request.send());
+  }
+  Status Stat(const std::string& path) {
+    auto request = names_.statRequest();
+    request.setPath(master::ToData(path));
+    return Outcome(request.send());
+  }
+
+  SimulatedCluster cluster_{{.workers = 4}};
+  dfs::wire::NameService::Client names_ = nullptr;
+  master::wire::JobService::Client jobs_ = nullptr;
+};
+
+TEST_F(FullestDiskTest, WhatMakesRoomIsTakenAndOnDisk) {
+  EXPECT_EQ(Replicate("/old", 3).code(), StatusCode::kNoSpace);
+  EXPECT_EQ(Replicate("/old", 1).message(), "");
+  EXPECT_EQ(Remove("/old").message(), "");
+  EXPECT_EQ(Kill().message(), "");
+  EXPECT_EQ(cluster_.control().jobs().View(JobId{1})->state, master::JobState::kKilled);
+  for (std::uint32_t worker = 0; worker < 4; ++worker) {
+    EXPECT_THAT(cluster_.Served(worker), IsEmpty()) << "its map outputs are gone";
+  }
+  names_ = nullptr;
+  jobs_ = nullptr;
+  cluster_.RestartMaster();
+  EXPECT_EQ(cluster_.control().jobs().View(JobId{1})->state, master::JobState::kKilled);
+  EXPECT_FALSE(cluster_.control().files().names().Stat("/old").ok());
+}
+
+TEST_F(FullestDiskTest, ReadsAreAnsweredWhileWorkersComeAndGo) {
+  cluster_.Cut(0);
+  cluster_.Advance(60);
+  EXPECT_EQ(Stat("/in").message(), "");
+  cluster_.Mend(0);
+  cluster_.Advance(10);
+  EXPECT_EQ(Stat("/in").message(), "");
+}
+
+// So that what is answered is on disk.
+TEST_F(FullestDiskTest, WhenEvenThatIsUsedUpTheyAreRefused) {
+  names_ = nullptr;
+  jobs_ = nullptr;
+  cluster_.SetSpare(10);
+  cluster_.RestartMaster();
+  cluster_.Advance(10);
+  names_ = master::MakeNameService(cluster_.control(), cluster_.control().MakeCaller());
+  jobs_ = master::MakeJobService(cluster_.control(), cluster_.control().MakeCaller());
+  EXPECT_THAT(Kill().message(), HasSubstr("the master's disk is full"));
+  EXPECT_THAT(Remove("/old").message(), HasSubstr("are left for what makes room"));
+  EXPECT_TRUE(cluster_.control().files().names().Stat("/old").ok());
+  cluster_.SetFree(1000 * kMiB);
+  cluster_.Advance(1);
+  EXPECT_EQ(Remove("/old").message(), "");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -165,7 +165,10 @@ void SimulatedCluster::StartMaster() {
                                            },
                                            ports_.get(),
                                            {},
-                                           options_.master});
+                                           options_.master,
+                                           {},
+                                           nullptr,
+                                           &spare_});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));

@@ -75,6 +75,8 @@ class SimulatedCluster {
   void SetPort(std::uint32_t worker, Port port);
   // So many bytes are free on the master's disk from now on; until then it has room.
   void SetFree(std::uint64_t bytes) { free_ = bytes; }
+  // The spare log of the master's store has so many bytes the next time that it is used; at first it has none.
+  void SetSpare(std::uint64_t bytes) { spare_.left = bytes; }
   // How often a submission was put off with kBusy.
   [[nodiscard]] int put_off() const { return put_off_; }
   // The master process dies, with all that it holds in memory, and starts again.
@@ -136,6 +138,13 @@ class SimulatedCluster {
   std::unique_ptr<rpc::Link> client_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::uint64_t free_ = std::uint64_t{1} << 40;
+  struct Spare final : SpareRoom {
+    void UseSpare(bool use) override { in_use = use; }
+    [[nodiscard]] std::uint64_t spare_left() const override { return left; }
+    std::uint64_t left = 0;
+    bool in_use = false;
+  };
+  Spare spare_;
   int put_off_ = 0;
   std::vector<master::wire::WorkerSession::Client> strangers_;  // that stay
   std::vector<kj::Promise<void>> unanswered_;

@@ -99,8 +99,9 @@ void BulkPlane::CopyMapOutput(const shuffle::Source& source, std::uint32_t parti
   const auto copied = std::make_shared<Status>();
   const auto credentials = server_.threads().credentials;
   copies_.Run(
-      [=, stop = stop_] {
-        const shuffle::OutputCopyOptions options{.credentials = credentials, .stop = stop.get()};
+      [=, stop = stop_, reserved_bytes = copy_.reserved_bytes] {
+        const shuffle::OutputCopyOptions options{
+            .credentials = credentials, .stop = stop.get(), .reserved_bytes = reserved_bytes};
         *copied = shuffle::CopyOutput(source, partitions, path, options).status();
       },
       [=, this, stop = stop_, then = std::move(then)] {

@@ -350,7 +350,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
       scrubbing(mailbox, "agent-scrub"), outputs(mailbox, "agent-outputs");
   net::BulkServer server(ServerOptions(config, storage.id(), descriptors, credentials), log);
   const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
-                                  .stall = config.copy_stall};
+                                  .stall = config.copy_stall,
+                                  .reserved_bytes = config.reserved_bytes};
   BulkPlane plane(server, *blocks, mailbox, disk, outputs, copy, log);
   MILLRACE_TRY(server.Start());
   MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,

@@ -30,6 +30,7 @@ Counts& Counts::operator+=(const Counts& other) {
   refused += other.refused;
   disks_over += other.disks_over;
   logs_refused += other.logs_refused;
+  answers += other.answers;
   return *this;
 }
 
@@ -37,9 +38,10 @@ std::string Counts::Describe() const {
   return fmt::format(
       "{} notices, {} machines taken ({} with no sole replica), copies from leaving machines: {} of sole replicas, {} "
       "of others; {} outputs moved, {} attempts given up, {} decommissions ({} with the machine taken), {} looks at "
-      "full nodes; {} blocks refused by disks, {} workers ended by that, {} masters ended by their disk",
+      "full nodes; {} blocks refused by disks, {} workers ended by that, {} masters ended by their disk; {} answers "
+      "about shared names",
       notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, drains, removed,
-      full, refused, disks_over, logs_refused);
+      full, refused, disks_over, logs_refused, answers);
 }
 
 void Checker::Accepted(JobId job, const std::string& token) { live_jobs_[job] = token; }

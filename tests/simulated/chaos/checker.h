@@ -33,6 +33,7 @@ struct Counts {
   std::uint64_t refused = 0;       // blocks that a disk refused
   std::uint64_t disks_over = 0;    // disks that refused too many in a row
   std::uint64_t logs_refused = 0;  // ends of a master by its disk
+  std::uint64_t answers = 0;       // about names that several clients change (shared_names.h)
 
   Counts& operator+=(const Counts& other);
   [[nodiscard]] std::string Describe() const;

@@ -69,7 +69,8 @@ struct Plan {
   double map_time = 1, reduce_time = 1;  // seconds at most
   double copy_time = 0;                  // of a block from worker to worker, likewise
   bool file_work = true;
-  bool balances = false;  // somebody balances the workers now and then
+  bool balances = false;        // somebody balances the workers now and then
+  std::uint32_t onlookers = 0;  // who change and look at the same few names (shared_names.h)
   // its faults
   std::set<Fault> faults;
   std::uint32_t most_faults = 20;

@@ -5,6 +5,7 @@
 #include "tests/simulated/chaos/cluster.h"
 #include "tests/simulated/chaos/faults.h"
 #include "tests/simulated/chaos/master.h"
+#include "tests/simulated/chaos/shared_names.h"
 #include "tests/simulated/chaos/worker.h"
 #include "tests/simulated/chaos/world.h"
 
@@ -79,6 +80,7 @@ Verdict Simulate(std::uint64_t seed, const std::set<Fault>& allowed, bool log) {
   Cluster& cluster = *new Cluster(world, plan);
   world.Advance(1);
   for (std::uint32_t n = 0; n < plan.clients; ++n) (new Client(cluster, n))->Start();
+  if (plan.onlookers > 0) (new SharedNames(cluster, plan.onlookers))->Start();
   cluster.faults().Start();
   LookNowAndThen(cluster);
   CheckNowAndThen(cluster);

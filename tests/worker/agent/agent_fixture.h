@@ -310,7 +310,7 @@ class AgentTest : public testing::Test {
   ~AgentTest() noexcept override = default;
 
   void StartAgent() {
-    files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), reserved_));
+    files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), reserved_, std::nullopt, free_));
     agent_ = kj::heap<WorkerAgent>(AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_,
                                               background_, background_, clock_},
                                    config_,
@@ -436,6 +436,7 @@ class AgentTest : public testing::Test {
   SyntheticExecutables executables_{background_};
   std::unique_ptr<dfs::BlockStore> blocks_ = dfs::MakeMemoryBlockStore(std::uint64_t{1} << 30);
   std::uint64_t reserved_ = 0;  // bytes of the disk that attempts may not use
+  RoomProbe free_ = FreeBytes;
   std::unique_ptr<AttemptFiles> files_;
   std::string cluster_ = MasterRecord::kCluster;  // of the worker's directory
   std::vector<std::string> joined_;               // that were stored with it

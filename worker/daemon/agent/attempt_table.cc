@@ -329,6 +329,45 @@ kj::Promise<void> AttemptTable::Watch() {
   });
 }
 
+// Between two looks a fast disk takes some hundred megabytes.
+kj::Promise<void> AttemptTable::WatchRoom() {
+  constexpr kj::Duration kLookAtRoom = 100 * kj::MILLISECONDS;
+  return parts_.timer.afterDelay(kLookAtRoom).then([this] {
+    FailLargest();
+    return WatchRoom();
+  });
+}
+
+// One after the other, as the room that one gives may be enough; all of them when hardly any is left. Attempts that
+// wrote nothing are not to blame.
+void AttemptTable::FailLargest() {
+  if (attempts_.empty()) return;
+  const std::optional<AttemptFiles::Shortage> shortage = parts_.files.FindShortage();
+  if (!shortage) return;
+  const bool urgent = shortage->free < shortage->reserved / 2;
+  if (!giving_room_.empty() && !urgent) return;
+  constexpr std::uint64_t kNoteworthy = std::uint64_t{1} << 20;
+  std::vector<std::pair<std::uint64_t, AttemptPtr>> by_size;
+  for (const auto& [id, attempt] : attempts_) {
+    if (const std::uint64_t bytes = parts_.files.BytesOf(id); bytes >= kNoteworthy)
+      by_size.emplace_back(bytes, attempt);
+  }
+  std::ranges::stable_sort(by_size, std::ranges::greater(), [](const auto& sized) { return sized.first; });
+  if (!urgent && by_size.size() > 1) by_size.resize(1);
+  for (const auto& [bytes, attempt] : by_size) {
+    ReportFailed(attempt->id,
+                 {fmt::format("stopped, so that the disk of its worker does not fill up: {} are free there, less than "
+                              "worker.reserved_bytes = {}, and the attempt had written {}; make room there, or let the "
+                              "job put out less at a time",
+                              FormatBytes(shortage->free), FormatBytes(shortage->reserved), FormatBytes(bytes)),
+                  {},
+                  {}},
+                 false);
+    giving_room_.insert(attempt->id);
+    Stop(*attempt);
+  }
+}
+
 void AttemptTable::Moved(Attempt& attempt, std::uint64_t mark) const {
   attempt.mark = mark;
   attempt.moved_at = parts_.timer.now();
@@ -503,7 +542,9 @@ void AttemptTable::RemoveFiles(const AttemptId& id, bool run_too) {
         files.RemoveScratch(id);
         if (run_too) files.RemoveRun(id);
       },
-      [] {});
+      [self = self_, id] {
+        if (*self != nullptr) (*self)->giving_room_.erase(id);
+      });
 }
 
 void AttemptTable::JobFetched(const WorkerJob& job) {

@@ -3,7 +3,8 @@
 // A map attempt: directories, executable, process; then its run file is served, then the master is told.
 // A reduce attempt: directories, copy phase (no process yet), then past the compute gate, for which it may have to ask
 // the master (compute_gate.h), process; then the master is told. Reports are repeated until answered (report_queue.h).
-// An attempt whose reports do not change for task.timeout has failed. Thread rule: the control thread.
+// An attempt whose reports do not change for task.timeout has failed. So has one that wrote the most when the disk has
+// fewer than the reserved bytes free: what attempts write never fills it. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -68,8 +69,11 @@ class AttemptTable final : private TaskObserver {
                std::function<void(const std::shared_ptr<WorkerJob>&)> fetch, Log log);
   ~AttemptTable() noexcept override;
 
-  // Begins to watch whether attempts make progress.
-  void Start() { tasks_.Add(Watch()); }
+  // Begins to watch whether attempts make progress, and what they leave of the disk.
+  void Start() {
+    tasks_.Add(Watch());
+    tasks_.Add(WatchRoom());
+  }
 
   // ---- what the master asks for (worker.capnp) ----
   void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing,
@@ -142,6 +146,8 @@ class AttemptTable final : private TaskObserver {
   void TaskProgress(const AttemptId& id, OwnedMessage<task::wire::Progress> progress) override;
   kj::Promise<void> Watch();
   void FailStalled();
+  kj::Promise<void> WatchRoom();
+  void FailLargest();
   [[nodiscard]] bool Stalled(Attempt& attempt) const;
   void Moved(Attempt& attempt, std::uint64_t mark) const;
 
@@ -167,6 +173,7 @@ class AttemptTable final : private TaskObserver {
   ComputeGate gate_;
   std::map<AttemptId, AttemptPtr> attempts_;
   std::optional<std::set<AttemptId>> asked_since_claims_;
+  std::set<AttemptId> giving_room_;      // were stopped for want of room; their files are still there
   std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find this null
   rpc::TaskGroup tasks_;
 };

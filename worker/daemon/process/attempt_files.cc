@@ -4,10 +4,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -17,16 +17,20 @@
 
 namespace millrace::worker {
 
+namespace fs = std::filesystem;
+
 DiskAttemptFiles::DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes,
-                                   std::optional<sandbox::UserRange> users)
-    : directory_(std::move(directory)), reserved_bytes_(reserved_bytes), users_(users) {}
+                                   std::optional<sandbox::UserRange> users, RoomProbe free)
+    : directory_(std::move(directory)), reserved_bytes_(reserved_bytes), free_(std::move(free)), users_(users) {}
 
 Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string directory, std::uint64_t reserved_bytes,
-                                                                 std::optional<sandbox::UserRange> users) {
+                                                                 std::optional<sandbox::UserRange> users,
+                                                                 RoomProbe free) {
   MILLRACE_TRY(RemoveTree(directory + "/jobs"));
   MILLRACE_TRY(MakeDirectories(directory + "/jobs"));
   MILLRACE_TRY(MakeDirectories(directory + "/logs"));
-  return std::unique_ptr<DiskAttemptFiles>(new DiskAttemptFiles(std::move(directory), reserved_bytes, users));
+  return std::unique_ptr<DiskAttemptFiles>(
+      new DiskAttemptFiles(std::move(directory), reserved_bytes, users, std::move(free)));
 }
 
 std::string DiskAttemptFiles::JobDirectory(JobId job) const { return fmt::format("{}/jobs/{}", directory_, job.value); }
@@ -45,18 +49,38 @@ AttemptPaths DiskAttemptFiles::Paths(const AttemptId& attempt) const {
   return paths;
 }
 
-Result<std::uint64_t> DiskAttemptFiles::Free() const {
-  struct statvfs disk = {};
-  if (statvfs(directory_.c_str(), &disk) != 0)
-    return FromErrno(errno, "cannot ask for the space left in " + directory_);
-  return std::uint64_t{disk.f_bavail} * disk.f_frsize;
-}
+Result<std::uint64_t> DiskAttemptFiles::Free() const { return free_(directory_); }
 
 bool DiskAttemptFiles::HasRoom() {
   const Result<std::uint64_t> free = Free();
   if (!free.ok()) return true;  // that is not for want of space, and Prepare says it
   had_room_ = *free >= reserved_bytes_ + (had_room_ ? 0 : reserved_bytes_ / 16);
   return had_room_;
+}
+
+std::optional<AttemptFiles::Shortage> DiskAttemptFiles::FindShortage() const {
+  const Result<std::uint64_t> free = Free();
+  if (!free.ok() || *free >= reserved_bytes_) return std::nullopt;
+  return Shortage{*free, reserved_bytes_};
+}
+
+std::uint64_t DiskAttemptFiles::BytesOf(const AttemptId& attempt) const {
+  constexpr int kMostLookedAt = 1000;  // files of a scratch directory
+  constexpr std::uint64_t kBlock = 512;
+  std::uint64_t bytes = 0;
+  const auto add = [&bytes](const std::string& path) {
+    struct stat info = {};
+    if (!path.empty() && lstat(path.c_str(), &info) == 0) bytes += static_cast<std::uint64_t>(info.st_blocks) * kBlock;
+  };
+  const AttemptPaths paths = Paths(attempt);
+  for (const std::string& path : {paths.run_file, paths.copy_file, paths.stdout_file, paths.stderr_file}) add(path);
+  std::error_code error;
+  int looked_at = 0;
+  for (fs::recursive_directory_iterator at(paths.scratch, fs::directory_options::skip_permission_denied, error), end;
+       !error && at != end && ++looked_at <= kMostLookedAt; at.increment(error)) {
+    add(at->path());
+  }
+  return bytes;
 }
 
 Status DiskAttemptFiles::Prepare(const AttemptId& attempt) {

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/free_bytes.h"
 #include "base/protocol/attempt_wire.h"
 #include "base/status.h"
 #include "worker/sandbox/sandbox.h"
@@ -48,6 +49,15 @@ class AttemptFiles {
   // Returns false if Prepare has too little space, until there is a sixteenth of the reserved bytes more than it needs.
   // Thread rule: the control thread.
   [[nodiscard]] virtual bool HasRoom() { return true; }
+  // What attempts write must leave the reserved bytes free. Returns how many bytes are free if they are fewer, and how
+  // many should be.
+  struct Shortage {
+    std::uint64_t free = 0, reserved = 0;
+  };
+  [[nodiscard]] virtual std::optional<Shortage> FindShortage() const { return std::nullopt; }
+  // Returns how many bytes the attempt's files take on the disk; those in its scratch directory, as far as they can be
+  // looked at in a moment.
+  [[nodiscard]] virtual std::uint64_t BytesOf(const AttemptId&) const { return 0; }
   virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
   virtual void RemoveRun(const AttemptId& attempt) = 0;      // wherever the attempt ran
   virtual void RemoveJob(JobId job) = 0;                     // all but the logs
@@ -63,12 +73,15 @@ class AttemptFiles {
 class DiskAttemptFiles final : public AttemptFiles {
  public:
   static Result<std::unique_ptr<DiskAttemptFiles>> Open(std::string directory, std::uint64_t reserved_bytes,
-                                                        std::optional<sandbox::UserRange> users = std::nullopt);
+                                                        std::optional<sandbox::UserRange> users = std::nullopt,
+                                                        RoomProbe free = FreeBytes);
 
   [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override;
   [[nodiscard]] std::string SharedDirectory(JobId job) const override { return JobDirectory(job) + "/shared"; }
   Status Prepare(const AttemptId& attempt) override;
   [[nodiscard]] bool HasRoom() override;
+  [[nodiscard]] std::optional<Shortage> FindShortage() const override;
+  [[nodiscard]] std::uint64_t BytesOf(const AttemptId& attempt) const override;
   void RemoveScratch(const AttemptId& attempt) override;
   void RemoveRun(const AttemptId& attempt) override;
   void RemoveJob(JobId job) override;
@@ -82,8 +95,9 @@ class DiskAttemptFiles final : public AttemptFiles {
   [[nodiscard]] std::string logs_directory() const { return directory_ + "/logs"; }
 
  private:
+  DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes, std::optional<sandbox::UserRange> users,
+                   RoomProbe free);
   [[nodiscard]] Result<std::uint64_t> Free() const;  // bytes
-  DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes, std::optional<sandbox::UserRange> users);
   [[nodiscard]] std::string JobDirectory(JobId job) const;
 
   // Makes a directory that the job's tasks write to, or one that they read only. What is above it exists.
@@ -92,6 +106,7 @@ class DiskAttemptFiles final : public AttemptFiles {
 
   std::string directory_;
   std::uint64_t reserved_bytes_;
+  RoomProbe free_;
   bool had_room_ = true;  // as HasRoom said last
   std::optional<sandbox::UserRange> users_;
 };

@@ -10,6 +10,7 @@
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/net/blocking_stream.h"
+#include "base/units.h"
 #include "worker/daemon/shuffle/fetch_wire.h"
 
 namespace millrace::shuffle {
@@ -59,10 +60,19 @@ class OutputCopier {
       MILLRACE_TRY(stream_.Receive(buffer_.get(), size));
       const std::string_view piece(buffer_.get(), size);
       crc = Crc32c(piece, crc);
+      MILLRACE_TRY(CheckRoom(size));
       MILLRACE_TRY(WriteAllAt(file_.get(), piece, at_ + done, path_));
       done += size;
     }
     return crc == segment.crc ? Status::Ok() : Corrupt("its bytes fail their checksum");
+  }
+
+  [[nodiscard]] Status CheckRoom(std::size_t size) const {
+    if (options_.reserved_bytes == 0) return Status::Ok();
+    MILLRACE_ASSIGN(const std::uint64_t free, options_.free(path_));
+    if (free >= options_.reserved_bytes + size) return Status::Ok();
+    return NoSpace("copy a map output to " + path_ + ": its disk has " + FormatBytes(free) + " free, and " +
+                   FormatBytes(options_.reserved_bytes) + " stay free (worker.reserved_bytes)");
   }
 
   const Source& source_;

@@ -48,6 +48,7 @@ struct CopyOptions {
   Micros stall = 20 * kSecond;
   FetchMeter* meter =
       nullptr;  // told of all that comes, if given; requires: it outlives the copy and its server's threads
+  std::uint64_t reserved_bytes = 0;  // stay free on the disk of an output that is copied whole (output_copy.h)
 };
 
 struct CopyCallbacks {

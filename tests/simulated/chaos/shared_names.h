@@ -1,0 +1,36 @@
+// SharedNames: clients who make, move and remove the same few directories, and look at them, while masters die. In the
+// end what each of them was told about a path must have an order (linearizable.h): a change that somebody has seen has
+// happened, for everybody and for good. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/simulated/chaos/caller.h"
+#include "tests/simulated/chaos/cluster.h"
+#include "tests/simulated/chaos/linearizable.h"
+
+namespace millrace::simulated {
+
+class SharedNames {
+ public:
+  SharedNames(Cluster& cluster, std::uint32_t clients);
+  ~SharedNames();
+  // Begins. The checker is told when all have ended and what they saw has been checked.
+  void Start();
+
+ private:
+  class Onlooker;
+  void Ended();  // by one of them
+
+  Cluster& cluster_;
+  std::vector<std::unique_ptr<Onlooker>> clients_;
+  std::uint64_t moment_ = 0;
+  std::size_t at_work_ = 0;
+  std::map<std::string, std::vector<PathOp>> history_;  // by path
+};
+
+}  // namespace millrace::simulated

@@ -1,0 +1,87 @@
+// Tests that what attempts write leaves the reserved bytes of the disk free.
+#include <gmock/gmock.h>
+
+#include "tests/worker/agent/agent_fixture.h"
+
+namespace millrace::worker {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+class RoomTest : public AgentTest {
+ protected:
+  RoomTest() {
+    reserved_ = 100 * kMiB;
+    free_ = [this](const std::string&) -> Result<std::uint64_t> { return room_; };
+    StartAgent();
+    SetUpJob();
+  }
+  // The attempt's map writes this much into its scratch directory.
+  void WriteScratch(const AttemptId& map, std::uint64_t bytes) {
+    ASSERT_TRUE(WriteFileDurably(files_->Paths(map).scratch + "/data", std::string(bytes, 'x')).ok());
+  }
+  void WriteRun(const AttemptId& map, std::uint64_t bytes) {
+    ASSERT_TRUE(WriteFileDurably(files_->Paths(map).run_file, std::string(bytes, 'x')).ok());
+  }
+
+  std::uint64_t room_ = 1000 * kMiB;
+};
+
+TEST_F(RoomTest, TheAttemptThatWroteMostIsStoppedBeforeTheReserveIsGone) {
+  const AttemptId small = LaunchMap(0), large = LaunchMap(1), idle = LaunchMap(2);
+  WriteScratch(small, 2 * kMiB);
+  WriteRun(large, 5 * kMiB);
+  Advance(1 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, IsEmpty());
+  room_ = 99 * kMiB;
+  Advance(200 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(large));
+  EXPECT_THAT(record_.log,
+              Contains(AllOf(HasSubstr("failed job3.m.1.0: stopped, so that the disk of its worker does not fill up"),
+                             HasSubstr("worker.reserved_bytes = 100"), HasSubstr("had written 5"))));
+  EXPECT_EQ(files_->BytesOf(large), 0u) << "which makes room";
+  room_ = 104 * kMiB;
+  Advance(5 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(large)) << "the others go on";
+  (void)idle;
+}
+
+TEST_F(RoomTest, WhoWroteNothingIsNotToBlame) {
+  (void)LaunchMap(0);
+  room_ = 0;
+  Advance(10 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, IsEmpty());
+}
+
+TEST_F(RoomTest, WhenHardlyAnyIsLeftAllThatWriteAreStopped) {
+  const AttemptId first = LaunchMap(0), second = LaunchMap(1), idle = LaunchMap(2);
+  WriteRun(first, 3 * kMiB);
+  WriteScratch(second, 2 * kMiB);
+  room_ = 10 * kMiB;
+  Advance(200 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, UnorderedElementsAre(first, second));
+  EXPECT_THAT(runner_.killed, Each(Not(idle)));
+}
+
+TEST_F(RoomTest, TheNextOneIsStoppedOnceTheFirstHasGivenItsRoomAndThatIsNotEnough) {
+  const AttemptId first = LaunchMap(0), second = LaunchMap(1);
+  WriteRun(first, 3 * kMiB);
+  WriteRun(second, 2 * kMiB);
+  room_ = 90 * kMiB;
+  Advance(100 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(first));
+  Advance(1 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(first, second));
+}
+
+}  // namespace
+}  // namespace millrace::worker
