@@ -13,7 +13,8 @@
 
 namespace millrace {
 
-inline constexpr std::uint32_t kProtocolLevel = 1;
+inline constexpr std::uint32_t kProtocolLevel = 2;
+inline constexpr std::uint32_t kWriteTokensSince = 2;  // blocks are written by tokens (dfs/wire/write_order.h)
 
 struct Release {
   std::string version;         // base/version.h; empty: from before programs told it

@@ -62,7 +62,7 @@ Status TellAddress(const std::string& path, const std::string& text) {
   return there.ok() && *there == text ? Status::Ok() : WriteFileDurably(path, text);
 }
 
-// Returns the key of tokens, which is kept in the directory, so that tokens outlive a restart.
+// Returns the key of tokens, which is kept in the directory, so that tokens outlive a restart: a write goes on over it.
 Result<tls::TokenKey> KeepTokenKey(const std::string& directory) {
   const std::string file = directory + "/token-key";
   const Result<std::string> kept = ReadWholeFile(file);
@@ -106,10 +106,12 @@ Status Serve(const MasterConfig& config, const Log& log) {
   kj::Timer& timer = io.provider->getTimer();
   rpc::TcpDialer dialer(io.provider->getNetwork());
   BackupRunner backups(*store);
-  std::optional<tls::TokenKey> token_key;
-  if (credentials != nullptr) {
-    MILLRACE_ASSIGN(token_key, KeepTokenKey(config.directory));
-  }
+  // A disk that is full keeps no new key, and must not keep the master from starting.
+  Result<tls::TokenKey> kept = KeepTokenKey(config.directory);
+  if (!kept.ok() && kept.status().code() != StatusCode::kNoSpace) return kept.status();
+  if (!kept.ok()) log->warn("the key of tokens is not kept: {}", kept.status().message());
+  const tls::TokenKey write_key = kept.ok() ? *kept : tls::TokenKey(tls::TokenKey::MakeRandom());
+  const std::optional<tls::TokenKey> token_key = credentials == nullptr ? std::nullopt : std::optional(write_key);
   MILLRACE_ASSIGN(
       const std::unique_ptr<Control> control,
       Control::Make(
@@ -120,8 +122,9 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                         MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
                                         return Room{free, store->room_needed()};
                                       },
-                                      &dialer, SystemMeters(), ThisRelease(), std::move(token_key),
-                                      config.access_file.empty() ? nullptr : WatchFile(config.access_file), store.get()}));
+                                      &dialer, SystemMeters(), ThisRelease(), token_key,
+                                      config.access_file.empty() ? nullptr : WatchFile(config.access_file), write_key,
+                                      store.get()}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });

@@ -1,5 +1,6 @@
-// Which role may ask what of a worker's bulk server over TCP. Without TLS everybody is anyone, and may ask everything;
-// so may the daemon's own user over the local socket. Thread rule: a free function, any thread.
+// Who may ask what of a worker's bulk server, by TCP and on the local socket. The local socket serves what passes a
+// descriptor and nothing else; tasks reach it by the worker itself, so that it says nothing of who asks. Without TLS
+// everybody is anyone on TCP, and may ask all that is served there. Thread rule: a free function, any thread.
 #pragma once
 
 #include "base/net/frame.h"
@@ -7,21 +8,20 @@
 
 namespace millrace::net {
 
-// Returns false for an operation that does not exist, too. What is read must be allowed by a token besides
-// (base/tls/token.h).
-[[nodiscard]] constexpr bool MayAsk(tls::Role role, Operation operation) {
+// Returns false for an operation that does not exist, too. What is read or written must be allowed by a token besides
+// (base/tls/token.h, dfs/wire/write_order.h).
+[[nodiscard]] constexpr bool MayAsk(tls::Role role, bool local, Operation operation) {
   using tls::Role;
-  if (role == Role::kAnyone) return true;
   switch (operation) {
     case Operation::kWriteBlock:
     case Operation::kReadBlock:
     case Operation::kFinishBlockAt:
-      return role == Role::kClient || role == Role::kTask || role == Role::kWorker;
-    case Operation::kFetchRuns:
-      return role == Role::kWorker;  // tasks get segments from their own worker
+      return !local && role != Role::kMaster;
+    case Operation::kFetchRuns:  // tasks get segments by the channel of their own worker
+      return !local && (role == Role::kWorker || role == Role::kAnyone);
     case Operation::kOpenLocalBlock:
     case Operation::kWriteLocalBlock:
-      return false;
+      return local;
   }
   return false;
 }

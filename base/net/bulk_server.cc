@@ -308,9 +308,9 @@ Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Admitted pla
       admission.Spoke(place.id);
     }
     const auto found = handlers.find(*operation);
-    if (!MayAsk(wire->identity().role, *operation)) {
+    if (!MayAsk(wire->identity().role, place.local, *operation)) {
       Status denied = Denied("operation " + std::to_string(static_cast<int>(*operation)) + " is refused to " +
-                             ToText(wire->identity()));
+                             (place.local ? "everybody on the local socket" : ToText(wire->identity()) + " by TCP"));
       Refused(denied.Within(wire->peer()));
       more = (co_await wire->WriteFailure(std::move(denied))).ok();
     } else if (found == handlers.end()) {

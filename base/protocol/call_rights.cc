@@ -199,6 +199,7 @@ CallRights::CallRights() {
       {"ping", kMaster},
       {"compute", kMaster},
       {"copyOutput", kMaster},
+      {"allowWrite", kMaster},
   });
   table.Add<master::wire::JobWatcher>({{"changed", kMaster}});
 }

@@ -239,6 +239,7 @@ struct WorkerSettings {
   tokenKey @5 :Data;           # by which tokens of readers are checked (base/tls/token.h); empty without TLS
   moment @6 :Moment;           # absent: nothing can be stored now
   older @7 :Bool;              # the master's database is older than `told`
+  writeKey @8 :Data;           # by which those of writers are (dfs/wire/write_order.h); there with and without TLS
 }
 
 struct WorkerStats {

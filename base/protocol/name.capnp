@@ -39,7 +39,7 @@ interface NameService {
   # `awaiting` is not empty while the master has just started, and blocks without a replica do not count as missing yet: it is a
   # line that says whom the master waits for. `readOnly` says why no change is accepted; it is empty if changes are accepted.
   unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
-  # Returns them by rising block id; without its path where the caller may not look a file up.
+  # Returns them by rising block id, as far as they are of files that the caller may read.
   verify @13 (path :Data, firstBlock :UInt32, wait :Bool, again :List(ReplicaName)) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool) $Calls.allowCancellation;
   # Has every replica of some blocks of a file, from `firstBlock` on, read by its holder. With `wait` the answer comes when they
   # have been read; a replica that takes too long is then `unknown`. `again` names the replicas to read, as far as they still
@@ -102,7 +102,9 @@ struct UnhealthyBlock {
 interface FileLease {
   # The right to write one open file. If the last reference is dropped without `complete`, `abandon` or `handOver`, the file is
   # given up after `dfs.lease_grace`.
-  addBlock @0 (asker :Asker, excluded :List(UInt32)) -> (id :UInt64, targets :List(T.ReplicaHost));
+  addBlock @0 (asker :Asker, excluded :List(UInt32), showsToken :Bool) -> (id :UInt64, targets :List(T.ReplicaHost), token :Data);
+  # The writer shows `token` to each target (dfs/wire/write_order.h). For one that does not know that, the master tells the
+  # targets itself that the block may be written (W.WorkerControl.allowWrite), and `token` is empty.
   dropBlock @1 (id :UInt64) -> ();
   complete @2 (blocks :List(T.WrittenBlock)) -> ();
   abandon @3 () -> ();

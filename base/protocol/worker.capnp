@@ -23,8 +23,9 @@ interface WorkerControl {
   forgetJob @5 (job :UInt32) -> ();
   # The job has ended. Its task processes are stopped, and its map outputs and copies deleted; its logs stay for
   # `worker.log_retention`.
-  replicate @6 (block :T.Block, targets :List(T.ReplicaHost)) -> ();
-  # Returns when the copy has begun. The targets' blocksReceived tells that it has arrived.
+  replicate @6 (block :T.Block, targets :List(T.ReplicaHost), token :Data) -> ();
+  # Returns when the copy has begun. The targets' blocksReceived tells that it has arrived. The worker shows `token` to each of
+  # them; it is empty if they have been told by `allowWrite`.
   deleteBlocks @7 (blocks :List(UInt64), unknown :Bool) -> ();
   # `unknown` says that no file has these blocks and nobody removed them, so that they go to the trash
   # (dfs/data/block_store.h).
@@ -39,6 +40,8 @@ interface WorkerControl {
   copyOutput @12 (output :MapOutput) -> ();
   # Copies the whole output of a map from the worker that has it, keeps it as if the map had run here, and serves it. Returns when it
   # is served. Comes after setUpJob of its job.
+  allowWrite @13 (block :UInt64, token :Data) -> ();
+  # Somebody who knows no tokens, since his program is of protocol level 1, will write this block as the token says.
 }
 
 enum LogStream { stdout @0; stderr @1; }

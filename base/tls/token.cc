@@ -15,6 +15,16 @@ constexpr std::size_t kMacBytes = 32;
 
 }  // namespace
 
+// A token is used soon after it was made, and is good for much longer: who meets one that has ended has kept it for
+// long, or his clock and the master's differ.
+Status CheckNotEnded(const TokenSays& token, Micros now) {
+  const auto second = static_cast<std::uint64_t>(now / kSecond);
+  if (second < token.until) return Status::Ok();
+  return Invalid("the token has ended, " + std::to_string(second - token.until) +
+                 " s ago by the clock of this worker; look the block up again, and if that does not help: do the clocks "
+                 "of the master and the worker agree?");
+}
+
 std::string SubjectOf(const PeerIdentity& peer) {
   return peer.user().empty() ? ToText(peer) : std::string(peer.user());
 }
@@ -26,9 +36,9 @@ std::string TokenKey::MakeRandom() {
   return key;
 }
 
-std::string TokenKey::Sign(std::string_view said, std::uint64_t block) const {
+std::string TokenKey::Sign(std::string_view said, std::uint64_t block, TokenUse use) const {
   Encoder signed_bytes;
-  signed_bytes.Text("millrace read");
+  signed_bytes.Text(use == TokenUse::kRead ? "millrace read" : "millrace write");
   signed_bytes.U64(block);
   signed_bytes.Text(said);
   const std::string& text = signed_bytes.bytes();
@@ -41,32 +51,41 @@ std::string TokenKey::Sign(std::string_view said, std::uint64_t block) const {
   return mac;
 }
 
-std::string TokenKey::MakeToken(std::uint64_t block, std::string_view subject, Micros until) const {
+std::string TokenKey::MakeToken(std::uint64_t block, std::string_view subject, Micros until, TokenUse use,
+                                std::string_view terms) const {
   Encoder said;
   said.U8(kVersion);
   said.U64(static_cast<std::uint64_t>(until / kSecond));
   said.Text(subject);
-  return said.bytes() + Sign(said.bytes(), block);
+  const std::string text = said.Take() + std::string(terms);
+  return text + Sign(text, block, use);
 }
 
-Status TokenKey::Check(std::string_view token, std::uint64_t block, std::string_view subject, Micros now) const {
+Result<TokenSays> TokenKey::Open(std::string_view token, std::uint64_t block, TokenUse use) const {
   if (token.empty()) return Invalid("it takes a token of the master, and none was shown");
   const std::size_t size = token.size() < kMacBytes ? 0 : token.size() - kMacBytes;
   const std::string_view said = token.substr(0, size);
-  const std::string mac = Sign(said, block);
+  const std::string mac = Sign(said, block, use);
   const std::string_view shown = token.substr(size);
-  if (shown.size() != kMacBytes || CRYPTO_memcmp(mac.data(), shown.data(), kMacBytes) != 0)
-    return Invalid("the token is not one that the master has made for this block");
+  if (shown.size() != kMacBytes || CRYPTO_memcmp(mac.data(), shown.data(), kMacBytes) != 0) {
+    return Invalid(std::string("the token is not one that the master has made for ") +
+                   (use == TokenUse::kRead ? "this block" : "writing this block"));
+  }
   Decoder in(said);
   const std::uint8_t version = in.U8();
-  const std::uint64_t until = in.U64();
-  const std::string_view holder = in.Text();
-  MILLRACE_TRY(in.Finish("a token"));
-  if (version != kVersion) return Invalid("the token is of another version");
-  if (!subject.empty() && holder != subject) return Invalid("the token is for " + std::string(holder));
-  if (static_cast<std::uint64_t>(now / kSecond) >= until)
-    return Invalid("the token has ended; look the block up again");
-  return Status::Ok();
+  TokenSays says;
+  says.until = in.U64();
+  says.subject = std::string(in.Text());
+  says.terms = std::string(said.substr(said.size() - in.left()));
+  if (in.failed() || version != kVersion) return Invalid("the token is of another version");
+  return says;
+}
+
+Status TokenKey::Check(std::string_view token, std::uint64_t block, std::string_view subject, Micros now) const {
+  MILLRACE_ASSIGN(const TokenSays says, Open(token, block, TokenUse::kRead));
+  if (!says.terms.empty()) return Invalid("the token is of another version");
+  if (!subject.empty() && says.subject != subject) return Invalid("the token is for " + says.subject);
+  return CheckNotEnded(says, now);
 }
 
 }  // namespace millrace::tls

@@ -43,7 +43,7 @@ Status BlockFileWriter::OpenBlock() {
     MILLRACE_ASSIGN(const Lease::NewBlock block, AddBlock());
     std::vector<NodeId> failed_nodes;
     Result<std::unique_ptr<BlockWriter>> opened =
-        BlockWriter::Open(block.id, block.targets, stall_, &failed_nodes, {}, credentials_);
+        BlockWriter::Open(block.id, block.targets, stall_, &failed_nodes, {}, credentials_, block.token);
     if (opened.ok()) {
       block_ = *std::move(opened);
       block_id_ = block.id;

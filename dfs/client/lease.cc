@@ -106,12 +106,15 @@ Result<Lease::NewBlock> Lease::AddBlock(const std::vector<NodeId>& excluded) {
   MILLRACE_TRY(Call("write", [&](wire::FileLease::Client lease) {
     auto request = lease.addBlockRequest();
     WriteAsker(options_, request.initAsker());
+    request.setShowsToken(true);
     auto nodes = request.initExcluded(static_cast<unsigned>(excluded.size()));
     for (unsigned i = 0; i < nodes.size(); ++i) nodes.set(i, excluded[i].value);
     return request.send().then([&block](capnp::Response<wire::FileLease::AddBlockResults>&& response) {
       block.id = response.getId();
       block.targets.clear();
       for (const auto target : response.getTargets()) block.targets.push_back(Read(target));
+      const auto token = response.getToken().asChars();
+      block.token.assign(token.begin(), token.size());
     });
   }));
   return block;

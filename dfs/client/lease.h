@@ -28,6 +28,7 @@ class Lease {
   struct NewBlock {
     std::uint64_t id = 0;
     std::vector<ReplicaHost> targets;
+    std::string token;  // by which the targets take it; empty from a master that gives none
   };
   Result<NewBlock> AddBlock(const std::vector<NodeId>& excluded);
   Status DropBlock(std::uint64_t id);

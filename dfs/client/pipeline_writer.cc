@@ -21,12 +21,13 @@ constexpr Micros kFailedStall = 2 * kSecond;
 
 PipelineWriter::PipelineWriter(std::uint64_t block, std::vector<ReplicaHost> pipeline, Micros stall,
                                std::optional<BlockContent> expected, std::function<TimePoint()> now,
-                               std::shared_ptr<tls::Credentials> credentials)
+                               std::shared_ptr<tls::Credentials> credentials, std::string token)
     : block_(block),
       pipeline_(std::move(pipeline)),
       stall_(stall),
       expected_(expected),
       credentials_(std::move(credentials)),
+      token_(std::move(token)),
       silence_(std::min(stall, kSilence)),
       now_(std::move(now)) {
   pending_.reserve(kPacketBytes);
@@ -40,7 +41,7 @@ PipelineWriter::~PipelineWriter() {
 
 Status PipelineWriter::Begin() {
   const std::string request =
-      Encode(WriteRequest{block_, first().node, {pipeline_.begin() + 1, pipeline_.end()}, expected_});
+      Encode(WriteRequest{block_, first().node, {pipeline_.begin() + 1, pipeline_.end()}, expected_, token_});
   MILLRACE_ASSIGN(const bool local, BeginLocal(request));
   if (!local) MILLRACE_TRY(BeginTcp(request));
   stream_->SetStall(StandingLimit(pipeline_.size() - 1, silence_));
@@ -202,7 +203,7 @@ Status PipelineWriter::FinishAt(const ReplicaHost& place, std::uint64_t length, 
   }
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall, credentials_));
   MILLRACE_ASSIGN(const std::string reply,
-                  stream.Call(Operation::kFinishBlockAt, Encode(FinishRequest{block_, length})));
+                  stream.Call(Operation::kFinishBlockAt, Encode(FinishRequest{block_, length, token_})));
   if (length == 0) return Status::Ok();
   MILLRACE_ASSIGN(const std::uint32_t crc, DecodeCrc(reply));
   return CheckContent(block_, SentUpTo(length), {length, crc}).Within("node " + std::to_string(place.node.value));

@@ -26,7 +26,7 @@ class PipelineWriter final : public BlockWriter {
   // after kSilence (dfs/wire/transfer.h); the other nodes are watched by their neighbours.
   PipelineWriter(std::uint64_t block, std::vector<ReplicaHost> pipeline, Micros stall,
                  std::optional<BlockContent> expected, std::function<TimePoint()> now = std::chrono::steady_clock::now,
-                 std::shared_ptr<tls::Credentials> credentials = nullptr);
+                 std::shared_ptr<tls::Credentials> credentials = nullptr, std::string token = {});
   ~PipelineWriter() override;
 
   // Connects the pipeline. After a failure only failed_nodes() and KeepNothing() are of use. Requires: it is the first
@@ -67,6 +67,7 @@ class PipelineWriter final : public BlockWriter {
   const Micros stall_;
   const std::optional<BlockContent> expected_;
   const std::shared_ptr<tls::Credentials> credentials_;
+  const std::string token_;
   const Micros silence_;
   const std::function<TimePoint()> now_;
   TimePoint got_on_;  // when bytes were last acknowledged, or the first of them sent

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
+#include <deque>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -16,6 +19,7 @@
 #include "dfs/data/block_checksums.h"
 #include "dfs/data/packet_pump.h"
 #include "dfs/data/write_session.h"
+#include "dfs/wire/write_order.h"
 
 namespace millrace::dfs {
 
@@ -28,6 +32,13 @@ namespace {
 
 constexpr unsigned kReplicators = 2;  // copies at a time, enough to keep a disk busy without slowing down readers
 constexpr Micros kReplicationStall = 20 * kSecond;
+
+constexpr std::size_t kMostAllowed = 10'000;
+
+struct Keys {
+  NodeId node;
+  std::optional<tls::TokenKey> read, write;
+};
 
 // What the block server shares with its handlers, which belong to the bulk server and may outlive it.
 struct HandlerContext {
@@ -43,23 +54,61 @@ struct HandlerContext {
     const std::lock_guard lock(mutex);
     if (observer.corrupt) observer.corrupt(id);
   }
-  void UseTokenKey(std::string bytes) {
-    auto made = std::make_shared<const tls::TokenKey>(std::move(bytes));
+  void UseKeys(BlockKeys told) {
+    auto made = std::make_shared<Keys>();
+    made->node = told.node;
+    if (!told.read.empty()) made->read.emplace(std::move(told.read));
+    if (!told.write.empty()) made->write.emplace(std::move(told.write));
+    std::shared_ptr<const Keys> now = std::move(made);
     const std::lock_guard lock(mutex);
-    key.swap(made);
+    keys.swap(now);
+  }
+  void AllowWrite(std::uint64_t block, std::string token) {
+    const std::lock_guard lock(mutex);
+    if (!allowed.insert_or_assign(block, std::move(token)).second) return;
+    allowed_order.push_back(block);
+    if (allowed_order.size() <= kMostAllowed) return;
+    allowed.erase(allowed_order.front());
+    allowed_order.pop_front();
+  }
+  Result<std::shared_ptr<const Keys>> KeysOf(const std::string& what) {
+    const std::lock_guard lock(mutex);
+    if (keys == nullptr) return Unavailable(what + ": this worker has not registered with its master yet");
+    return keys;
   }
   // Returns OK if whoever is at the other end may read the block by this token.
-  Status CheckToken(const Wire& wire, std::uint64_t block, const std::string& token) {
+  Status CheckRead(const Wire& wire, std::uint64_t block, const std::string& token) {
     if (wire.threads().credentials == nullptr) return Status::Ok();
-    std::shared_ptr<const tls::TokenKey> with;
-    {
-      const std::lock_guard lock(mutex);
-      with = key;
-    }
     const std::string what = "read " + BlockName(block);
-    if (with == nullptr) return Unavailable(what + ": this worker has not registered with its master yet");
+    MILLRACE_ASSIGN(const std::shared_ptr<const Keys> by, KeysOf(what));
+    if (!by->read.has_value()) return Unavailable(what + ": the master of this worker has given it no key of tokens");
     const std::string subject = wire.local() ? std::string() : tls::SubjectOf(wire.identity());
-    return with->Check(token, block, subject, SystemClock().Now()).Within(what);
+    return by->read->Check(token, block, subject, SystemClock().Now()).Within(what);
+  }
+  // Returns the order by which whoever is at the other end may write the block; nothing where everybody may.
+  Result<std::optional<WriteOrder>> CheckWrite(const Wire& wire, std::uint64_t block, std::string token, bool begins) {
+    const std::string what = "write " + BlockName(block);
+    MILLRACE_ASSIGN(const std::shared_ptr<const Keys> by, KeysOf(what));
+    if (!by->write.has_value()) return std::optional<WriteOrder>();
+    if (token.empty()) {
+      const std::lock_guard lock(mutex);
+      if (const auto known = allowed.find(block); known != allowed.end()) token = known->second;
+    }
+    const std::optional<Micros> at = begins ? std::optional(SystemClock().Now()) : std::nullopt;
+    Result<WriteOrder> order =
+        CheckWriteToken(*by->write, token, block, {wire.identity(), wire.local(), by->node}, at);
+    if (!order.ok()) return order.status().Within(what);
+    return std::optional(*std::move(order));
+  }
+  // Checks a request to write, which is then about what the master has ordered, and nothing else.
+  Status CheckWrite(const Wire& wire, WriteRequest* request) {
+    MILLRACE_ASSIGN(const std::optional<WriteOrder> order, CheckWrite(wire, request->block, request->token, true));
+    if (!order.has_value()) return Status::Ok();
+    MILLRACE_ASSIGN(const std::shared_ptr<const Keys> by, KeysOf("write"));
+    MILLRACE_TRY(CheckRest(*order, by->node, request->rest).Within("write " + BlockName(request->block)));
+    request->node = by->node;
+    if (order->copy_of.has_value()) request->expected = order->copy_of;
+    return Status::Ok();
   }
   // Opens the block. If its checksums do not fit, it is reported as corrupt.
   Result<OpenBlock> Open(std::uint64_t id) {
@@ -72,8 +121,10 @@ struct HandlerContext {
   const Log log;
   ActiveWrites active;
   std::mutex mutex;
-  std::shared_ptr<const tls::TokenKey> key;  // null before the master has told it
-  BlockObserver observer;                    // empty once the block server is gone
+  std::shared_ptr<const Keys> keys;  // null before the master has told them
+  std::map<std::uint64_t, std::string> allowed;
+  std::deque<std::uint64_t> allowed_order;
+  BlockObserver observer;  // empty once the block server is gone
 };
 
 class Handler : public net::BulkHandler {
@@ -84,10 +135,6 @@ class Handler : public net::BulkHandler {
   const std::shared_ptr<HandlerContext> shared_;
 };
 
-Status CheckLocal(const Wire& wire) {
-  return wire.local() ? Status::Ok() : Invalid("descriptors are passed on the local socket only");
-}
-
 class WriteHandler final : public Handler {
  public:
   WriteHandler(std::shared_ptr<HandlerContext> shared, DataFrom data_from)
@@ -95,7 +142,7 @@ class WriteHandler final : public Handler {
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
     Result<WriteRequest> request = DecodeWriteRequest(header);
     Status status = request.status();
-    if (status.ok() && data_from_ == DataFrom::kSharedFile) status = CheckLocal(*wire);
+    if (status.ok()) status = shared_->CheckWrite(*wire, &*request);
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     auto finished = [shared = shared_](const StoredBlock& block) { shared->Received(block); };
     const auto session = std::make_shared<WriteSession>(shared_->store, shared_->active, std::move(*request),
@@ -113,7 +160,7 @@ class ReadHandler final : public Handler {
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
     const Result<ReadRequest> request = DecodeReadRequest(header);
     if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
-    Status status = shared_->CheckToken(*wire, request->block, request->token);
+    Status status = shared_->CheckRead(*wire, request->block, request->token);
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     auto open = [this, &request] { return shared_->Open(request->block); };
     Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
@@ -137,6 +184,8 @@ class FinishAtHandler final : public Handler {
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
     const Result<FinishRequest> request = DecodeFinishRequest(header);
     if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
+    const Status may = shared_->CheckWrite(*wire, request->block, request->token, false).status();
+    if (!may.ok()) co_return (co_await wire->WriteFailure(may)).ok();
     co_await shared_->active.End(request->block);
     auto finish = [this, &request]() -> Result<StoredBlock> {
       if (request->length > 0) return shared_->store.FinishAt(request->block, request->length);
@@ -158,8 +207,7 @@ class OpenLocalHandler final : public Handler {
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
     const Result<OpenRequest> request = DecodeOpenRequest(header);
     Status status = request.status();
-    if (status.ok()) status = CheckLocal(*wire);
-    if (status.ok()) status = shared_->CheckToken(*wire, request->block, request->token);
+    if (status.ok()) status = shared_->CheckRead(*wire, request->block, request->token);
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     auto open = [this, &request] { return shared_->Open(request->block); };
     const Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
@@ -182,7 +230,7 @@ struct BlockServer::Impl {
         shared(std::make_shared<HandlerContext>(store, std::move(observer), std::move(log))),
         replicators(kReplicators) {}
 
-  Status Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets);
+  Status Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets, const std::string& token);
 
   const std::shared_ptr<tls::Credentials> credentials;
   std::shared_ptr<HandlerContext> shared;
@@ -190,7 +238,8 @@ struct BlockServer::Impl {
   asio::thread_pool replicators;
 };
 
-Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets) {
+Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets,
+                               const std::string& token) {
   const std::string what = "replicate " + BlockName(block.id);
   if (targets.empty() || targets.size() > kMaxPipeline) return Invalid(what + ": give 1 to 16 targets");
   const Result<OpenBlock> opened = shared->Open(block.id);
@@ -204,7 +253,7 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Repli
   }
   std::vector<NodeId> failed;
   MILLRACE_ASSIGN(const auto writer,
-                  BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content(), credentials));
+                  BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content(), credentials, token));
   std::string bytes;
   for (std::uint64_t at = 0; at < open.length; at += bytes.size()) {
     if (stopping) return Cancelled(what + ": this node is stopping");
@@ -239,14 +288,19 @@ BlockServer::~BlockServer() {
   impl_->shared->observer = {};
 }
 
-void BlockServer::UseTokenKey(std::string key) { impl_->shared->UseTokenKey(std::move(key)); }
+void BlockServer::UseKeys(BlockKeys keys) { impl_->shared->UseKeys(std::move(keys)); }
 
-void BlockServer::Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets,
+void BlockServer::AllowWrite(std::uint64_t block, std::string token) {
+  impl_->shared->AllowWrite(block, std::move(token));
+}
+
+void BlockServer::Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets, std::string token,
                             std::function<void(const Status&)> done) {
-  asio::post(impl_->replicators, [impl = impl_.get(), block, to = std::move(targets), told = std::move(done)] {
+  asio::post(impl_->replicators, [impl = impl_.get(), block, to = std::move(targets), by = std::move(token),
+                                  told = std::move(done)] {
     NameThread("replicate");
     told(impl->stopping ? Cancelled("replicate " + BlockName(block.id) + ": this node is stopping")
-                        : impl->Copy(block, to));
+                        : impl->Copy(block, to, by));
   });
 }
 

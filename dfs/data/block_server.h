@@ -10,7 +10,11 @@
 // timeouts); a write that ends without a byte leaves nothing. A writer on the first node's machine puts the data into
 // the unfinished file itself and sends the packets' headers; the node reads what it finds there and treats it from then
 // on as if it had come with the headers. Checksums are checked on every hop of a write and by every reader; this side
-// notices damage when it replicates or when a checksums' file does not fit. Thread rule: it is made and destroyed on
+// notices damage when it replicates or when a checksums' file does not fit.
+//
+// What is read is allowed by a token of the master where there is TLS, and what is written by one in any case
+// (dfs/wire/write_order.h): the node takes no block that the master did not order for it, and connects to nobody but the
+// node after it in the pipeline that the master gave out. Thread rule: it is made and destroyed on
 // one thread. Observers are called on the server's threads and must not wait.
 #pragma once
 
@@ -23,6 +27,7 @@
 #include "base/log.h"
 #include "base/net/bulk_server.h"
 #include "base/status.h"
+#include "dfs/data/block_keys.h"
 #include "dfs/data/block_store.h"
 #include "dfs/wire/replica_host.h"
 
@@ -42,14 +47,18 @@ class BlockServer {
   // Waits for copies, which give up at the next packet. No observer is called any more when it returns.
   ~BlockServer();
 
-  // Copies one of this node's blocks to `targets` as a pipeline, on threads of its own, two blocks at a time. It calls
+  // Copies one of this node's blocks to `targets` as a pipeline, by the token of the order (empty if the targets know it
+  // by AllowWrite), on threads of its own, two blocks at a time. It calls
   // `done` there, once: with kExists if a target has the block already; with kNotFound if this node has no replica, and
   // with kCorrupt if that is damaged or is not what `block` says (`corrupt` was called), or with kCorrupt if a target
   // received something else, and dropped it.
-  void Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets, std::function<void(const Status&)> done);
-  // Checks the tokens of readers by this key from now on. With TLS nothing is read before the first call. Requires: it
-  // has tls::TokenKey::kBytes.
-  void UseTokenKey(std::string key);
+  void Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets, std::string token,
+                 std::function<void(const Status&)> done);
+  // Checks tokens by these keys from now on. Nothing is written before the first call, nor, with TLS, read.
+  void UseKeys(BlockKeys keys);
+  // Lets the block be written by somebody who shows no token, as if this one had been shown: programs of protocol level
+  // 1 know no tokens for writing. The last 10,000 of them are kept.
+  void AllowWrite(std::uint64_t block, std::string token);
 
  private:
   struct Impl;

@@ -104,7 +104,7 @@ Awaitable<void> WriteSession::ConnectNext() {
   }
   next_ = std::move(*next);
   if (aborted_) next_->Abort();
-  WriteRequest onward{request_.block, place.node, {}, request_.expected};
+  WriteRequest onward{request_.block, place.node, {}, request_.expected, request_.token};
   onward.rest.assign(request_.rest.begin() + 1, request_.rest.end());
   const std::string request = EncodeRequest(net::Operation::kWriteBlock, Encode(onward));
   Status status = co_await next_->Write(request);

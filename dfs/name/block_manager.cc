@@ -1,6 +1,7 @@
 #include "dfs/name/block_manager.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "base/check.h"
@@ -134,9 +135,15 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   impl_->Account(state, true);
   const auto expected = impl_->expected.find(block.id);
   if (expected == impl_->expected.end()) return;
-  const std::vector<ExpectedReplica> replicas = std::move(expected->second);
+  const std::vector<ExpectedReplica> replicas = std::move(expected->second.replicas);
   impl_->expected.erase(expected);
   for (const ExpectedReplica& replica : replicas) {
+    if (!replica.ordered) {
+      const auto node = impl_->nodes.find(replica.node);
+      if (node == impl_->nodes.end() || !node->second.up) continue;
+      impl_->MarkBad(replica.node, &node->second, block.id, ReplicaFlaw::kUnordered);
+      continue;
+    }
     impl_->AddHolder(block.id, &state, replica.node);
     if (state.Is(replica.reported)) continue;
     const bool damaged = replica.reported.length == kDamagedLength;
@@ -161,7 +168,9 @@ void BlockManager::Unwant(BlockId block) {
     impl_->blocks.erase(it);
   }
   if (const auto it = impl_->expected.find(block); it != impl_->expected.end()) {
-    for (const ExpectedReplica& replica : it->second) holders.push_back(replica.node);
+    for (const ExpectedReplica& replica : it->second.replicas) {
+      if (impl_->nodes.contains(replica.node)) holders.push_back(replica.node);
+    }
     impl_->expected.erase(it);
   }
   if (const auto it = impl_->bad_at.find(block); it != impl_->bad_at.end()) {
@@ -193,7 +202,7 @@ void BlockManager::Disown(BlockId block) {
     impl_->blocks.erase(it);
   }
   if (const auto it = impl_->expected.find(block); it != impl_->expected.end()) {
-    for (const ExpectedReplica& replica : it->second) holders.emplace_back(replica.node, replica.reported.length);
+    for (const ExpectedReplica& replica : it->second.replicas) holders.emplace_back(replica.node, replica.reported.length);
     impl_->expected.erase(it);
   }
   for (const auto& [id, length] : holders) {
@@ -206,8 +215,8 @@ void BlockManager::Disown(BlockId block) {
 
 void BlockManager::SetDoubt(bool doubt) { impl_->doubt = doubt; }
 
-void BlockManager::Expect(BlockId block) {
-  if (!impl_->blocks.contains(block)) impl_->expected.try_emplace(block);
+void BlockManager::Expect(BlockId block, std::vector<NodeId> at) {
+  if (!impl_->blocks.contains(block)) impl_->expected.try_emplace(block, ExpectedBlock{std::move(at), {}});
 }
 
 void BlockManager::Watch(BlockId block) {
@@ -256,8 +265,8 @@ std::uint64_t BlockManager::DamagedAlone(NodeId id) const {
 
 bool BlockManager::ExpectedElsewhere(NodeId id, BlockId block) const {
   const auto open = impl_->expected.find(block);
-  return open != impl_->expected.end() && std::ranges::any_of(open->second, [&](const ExpectedReplica& replica) {
-           return replica.node != id && replica.reported.length != kDamagedLength &&
+  return open != impl_->expected.end() && std::ranges::any_of(open->second.replicas, [&](const ExpectedReplica& replica) {
+           return replica.ordered && replica.node != id && replica.reported.length != kDamagedLength &&
                   !impl_->draining.contains(replica.node);
          });
 }
@@ -270,7 +279,8 @@ std::optional<std::uint64_t> BlockManager::LostWith(NodeId id, const std::functi
     const auto block = impl_->blocks.find(id_of);
     const auto open = impl_->expected.find(id_of);
     const bool missing = block != impl_->blocks.end() ? block->second.holders.empty()
-                                                      : open != impl_->expected.end() && open->second.empty();
+                                                      : open != impl_->expected.end() &&
+                                                            std::ranges::none_of(open->second.replicas, &ExpectedReplica::ordered);
     if (missing) lost.push_back(id_of);
   }
   std::ranges::sort(lost);
@@ -307,11 +317,13 @@ Result<std::uint64_t> BlockManager::DiscardUnknown(NodeId id) {
   return std::uint64_t{node->unknown.size()};
 }
 
-bool BlockManager::WantsBack(NodeId id, const Block& trashed) const {
-  const NodeState* node = impl_->UpNode(id);
+bool BlockManager::Recall(NodeId id, const Block& trashed) {
+  NodeState* node = impl_->UpNode(id);
   const auto block = impl_->blocks.find(trashed.id);
-  return node != nullptr && block != impl_->blocks.end() && block->second.Is(trashed) &&
-         !node->blocks.contains(trashed.id) && !node->unconfirmed.contains(trashed.id);
+  const bool wanted = node != nullptr && block != impl_->blocks.end() && block->second.Is(trashed) &&
+                      !node->blocks.contains(trashed.id) && !node->unconfirmed.contains(trashed.id);
+  if (wanted) node->asked.insert(trashed.id);
+  return wanted;
 }
 
 std::vector<NodeId> BlockManager::ChooseTargets(const PlacementRequest& request) {
@@ -347,7 +359,8 @@ std::vector<NodeId> BlockManager::AllReplicas(BlockId block) const {
   if (bad == impl_->bad_at.end()) return nodes;
   const std::size_t good = nodes.size();
   for (const NodeId node : bad->second) {
-    if (impl_->nodes.at(node).up) nodes.push_back(node);
+    const NodeState& holder = impl_->nodes.at(node);
+    if (holder.up && holder.bad.at(block) != ReplicaFlaw::kUnordered) nodes.push_back(node);
   }
   std::sort(nodes.begin() + static_cast<std::ptrdiff_t>(good), nodes.end());
   return nodes;
@@ -370,8 +383,10 @@ BlockHealth BlockManager::Health() const {
   health.pending = impl_->copies.size();
   for (const auto& [id, node] : impl_->nodes) {
     if (!node.up) continue;
-    health.corrupt_replicas += node.bad.size();
-    health.unknown += node.unknown.size();
+    const auto unordered = static_cast<std::uint64_t>(
+        std::ranges::count(node.bad | std::views::values, ReplicaFlaw::kUnordered));
+    health.corrupt_replicas += node.bad.size() - unordered;
+    health.unknown += node.unknown.size() + unordered;
     health.nodes_held += node.unknown_held ? 1 : 0;
   }
   return health;

@@ -17,6 +17,12 @@
 // While what is wanted may be older than what was promised (SetDoubt), surplus replicas and those of another length
 // than the wanted one are put aside, too. Only replicas whose bytes are bad are deleted as ever.
 //
+// A replica counts if it is there by an order of this master (a copy, a block that a writer was given for this node, one
+// that came back from the trash), or if the node's full report names it: nothing gets onto a worker's disk that some
+// master did not order (dfs/wire/write_order.h). One of which a node tells on its own, and which nobody asked it for, may
+// have anybody's bytes, whatever its checksum: it never counts, is no source and no reader's, and is deleted once a
+// replica that counts is sure to stay.
+//
 // Thread rule: one thread. Costs: a report of n blocks O(n) with small constants (300,000 blocks well under 100 ms);
 // NextWork O(work given out), and a few milliseconds at most.
 #pragma once
@@ -58,7 +64,8 @@ struct BlockWork {
 struct BlockHealth {
   std::uint64_t blocks = 0, missing = 0, under_replicated = 0, over_replicated = 0, corrupt_replicas = 0, pending = 0;
   std::uint64_t short_of_nodes = 0;
-  std::uint64_t unknown = 0, nodes_held = 0;  // unknown replicas on live nodes; live nodes with too many of them
+  // Replicas on live nodes that no file has or nobody ordered; live nodes with too many of the former.
+  std::uint64_t unknown = 0, nodes_held = 0;
 };
 
 // The unknown blocks of one node.
@@ -113,9 +120,10 @@ class BlockManager {
   void Disown(BlockId block);
   // Says whether what is wanted may be older than what was promised.
   void SetDoubt(bool doubt);
-  // Records that the block was given out to a writer: replicas that turn up are neither copied nor deleted until Want
-  // or Unwant.
-  void Expect(BlockId block);
+  // Records that the block was given out to a writer, for these nodes (for any, if none is named, as for a block that
+  // was given out before the master was started anew): replicas that turn up are neither copied nor deleted until Want
+  // or Unwant. One on another node does not count then.
+  void Expect(BlockId block, std::vector<NodeId> at = {});
 
   // ---- nodes ----
   void NodeExists(NodeId node);  // it was up before the master was started anew
@@ -159,6 +167,7 @@ class BlockManager {
   void ReportBegin(NodeId node);
   void ReportPart(NodeId node, const std::vector<Block>& blocks);
   void ReportEnd(NodeId node);
+  // Records that the node says, on its own, that it has this replica.
   void Received(NodeId node, const Block& block);
   // Records that a writer says that the node has the block. It is believed unless the node has found its replica bad.
   void Written(NodeId node, const Block& block);
@@ -176,8 +185,8 @@ class BlockManager {
   // while the node's report is not complete, since nobody knows yet which they are.
   [[nodiscard]] Result<std::uint64_t> DiscardUnknown(NodeId node);
   // Returns true if a block from the node's trash should come back: a file has it, with this length and checksum, and
-  // the node has no replica.
-  [[nodiscard]] bool WantsBack(NodeId node, const Block& trashed) const;
+  // the node has no replica. The node is taken to be asked for it.
+  [[nodiscard]] bool Recall(NodeId node, const Block& trashed);
 
   // ---- blocks that are watched ----
 
@@ -220,7 +229,7 @@ class BlockManager {
   [[nodiscard]] bool Holds(NodeId node, BlockId block) const;    // by its reports; a wanted or expected block
   // Returns the nodes with good replicas of a wanted block, draining ones last, otherwise by node id.
   [[nodiscard]] std::vector<NodeId> Replicas(BlockId block) const;
-  // Returns the same and after them, by node id, the nodes whose replicas were found bad.
+  // Returns the same and after them, by node id, the nodes whose replicas were found bad; none that nobody ordered.
   [[nodiscard]] std::vector<NodeId> AllReplicas(BlockId block) const;
   [[nodiscard]] std::uint32_t LiveReplicas(BlockId block) const;  // those that count towards replication
   [[nodiscard]] BlockHealth Health() const;

@@ -24,6 +24,14 @@ namespace millrace::dfs {
 enum class ReplicaFlaw : std::uint8_t {
   kOther,  // its length or checksum is not the block's: a later report of the right ones clears it
   kBytes,  // found corrupt: only a fresh copy clears it
+  kUnordered,  // it turned up unasked, so nobody knows whose bytes it has: only a copy that was ordered clears it
+};
+
+// Who says that a node has a replica.
+enum class ToldBy : std::uint8_t {
+  kReport,  // the node, of all that it has: it is taken at its word
+  kNode,    // the node, of this one: that it has arrived, has come back, or was read
+  kWriter,
 };
 
 enum class Watched : std::uint8_t {
@@ -47,6 +55,11 @@ struct BlockState {  // of a wanted block; millions of them
 struct ExpectedReplica {
   NodeId node;
   Block reported;
+  bool ordered = true;
+};
+struct ExpectedBlock {
+  std::vector<NodeId> at;  // the nodes that it was given out for; none: they are not known any more
+  std::vector<ExpectedReplica> replicas;
 };
 
 struct NodeState {
@@ -62,6 +75,9 @@ struct NodeState {
   bool reporting = false;                          // a report is under way
   boost::unordered_flat_set<BlockId> blocks;       // held: good or expected
   boost::unordered_flat_set<BlockId> unconfirmed;  // held, but not named so far by the report under way
+  // Blocks that the node was asked to copy or to bring back, and has not said to have. A copy may arrive long after it
+  // was given up.
+  boost::unordered_flat_set<BlockId> asked;
   // These two outlive the node's going down, as the replicas do.
   std::map<BlockId, ReplicaFlaw> bad;
   // Replicas of wanted blocks whose deletion was given out; neither did the node say that they are gone, nor has it
@@ -77,7 +93,8 @@ struct NodeState {
   std::optional<boost::unordered_flat_set<BlockId>> last_held;
   bool unknown_held = false;
 
-  [[nodiscard]] bool Ready() const { return up && reported && !reporting; }
+  [[nodiscard]] bool Listed() const { return reported && !reporting; }
+  [[nodiscard]] bool Ready() const { return up && Listed(); }
 };
 
 struct BlockCopy {
@@ -121,7 +138,7 @@ struct BlockManager::Impl {
 
   Random random;
   boost::unordered_flat_map<BlockId, BlockState> blocks;  // wanted
-  std::map<BlockId, std::vector<ExpectedReplica>> expected;
+  std::map<BlockId, ExpectedBlock> expected;
   std::map<NodeId, NodeState> nodes;
   std::set<NodeId> draining;
   std::set<NodeId> leaving;
@@ -158,10 +175,11 @@ struct BlockManager::Impl {
 
   // ---- what nodes hold (block_reports.cc) ----
   NodeState* UpNode(NodeId id);  // null if it is not up
-  void Hold(NodeId id, NodeState* node, const Block& reported, bool fresh);
+  void Hold(NodeId id, NodeState* node, const Block& reported, ToldBy told);
+  bool TakeOrder(NodeState* node, BlockId block);  // returns whether it is there by an order, which is then carried out
   void HoldUnknown(NodeState* node, const Block& reported);
   void BecomeUnknown(NodeState* node, const Block& reported);  // it was held, or found bad
-  void HoldExpected(NodeId id, NodeState* node, const Block& reported, std::vector<ExpectedReplica>* replicas);
+  void HoldExpected(NodeId id, NodeState* node, const Block& reported, ToldBy told, ExpectedBlock* block);
   void MarkBad(NodeId id, NodeState* node, BlockId block, ReplicaFlaw flaw);
   void UnmarkBad(NodeId id, NodeState* node, BlockId block);
   void Lose(NodeId id, BlockId block);  // a replica that was held is gone

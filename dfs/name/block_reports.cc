@@ -13,16 +13,19 @@ NodeState* BlockManager::Impl::UpNode(NodeId id) {
   return it == nodes.end() || !it->second.up ? nullptr : &it->second;
 }
 
-void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported, bool fresh) {
+void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported, ToldBy told) {
   const auto it = blocks.find(reported.id);
   if (it == blocks.end()) {
     const auto open = expected.find(reported.id);
-    if (open != expected.end()) return HoldExpected(id, node, reported, &open->second);
+    if (open != expected.end()) return HoldExpected(id, node, reported, told, &open->second);
     if (removed.contains(reported.id)) return node->to_delete.push_back(reported.id);
     return HoldUnknown(node, reported);
   }
+  const bool ordered = TakeOrder(node, reported.id);
   const std::optional<NodeId> giver = copies.empty() ? std::nullopt : FinishCopy(reported.id, id);
   if (node->reporting && node->bad.contains(reported.id)) node->named.insert(reported.id);
+  if (told == ToldBy::kNode && !ordered && !node->bad.contains(reported.id))
+    return MarkBad(id, node, reported.id, ReplicaFlaw::kUnordered);
   BlockState& block = it->second;
   if (!block.Is(reported)) {
     MarkBad(id, node, reported.id, ReplicaFlaw::kOther);
@@ -30,7 +33,10 @@ void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported,
     return;
   }
   if (const auto bad = node->bad.find(reported.id); bad != node->bad.end()) {
-    if (bad->second == ReplicaFlaw::kBytes && !fresh) {
+    const bool cleared = bad->second == ReplicaFlaw::kOther ||
+                         (bad->second == ReplicaFlaw::kBytes && told == ToldBy::kNode) ||
+                         (bad->second == ReplicaFlaw::kUnordered && ordered && told == ToldBy::kNode);
+    if (!cleared) {
       node->to_delete.push_back(reported.id);
       return;
     }
@@ -55,23 +61,36 @@ void BlockManager::Impl::BecomeUnknown(NodeState* node, const Block& reported) {
   if (TooManyUnknown(node->unknown.size(), all)) node->unknown_held = true;
 }
 
-void BlockManager::Impl::HoldExpected(NodeId id, NodeState* node, const Block& reported,
-                                      std::vector<ExpectedReplica>* replicas) {
+void BlockManager::Impl::HoldExpected(NodeId id, NodeState* node, const Block& reported, ToldBy told,
+                                      ExpectedBlock* block) {
+  const bool ordered = told != ToldBy::kNode || !node->Listed() || block->at.empty() ||
+                       std::ranges::find(block->at, id) != block->at.end();
+  const auto known = std::ranges::find(block->replicas, id, &ExpectedReplica::node);
+  if (!ordered) {
+    if (known == block->replicas.end()) block->replicas.push_back({id, reported, false});
+    return;
+  }
   node->unconfirmed.erase(reported.id);
   node->blocks.insert(reported.id);
-  const auto known = std::find_if(replicas->begin(), replicas->end(), [id](const auto& r) { return r.node == id; });
-  if (known != replicas->end()) {
-    known->reported = reported;
+  if (known != block->replicas.end()) {
+    *known = {id, reported};
   } else {
-    replicas->push_back({id, reported});
+    block->replicas.push_back({id, reported});
   }
+}
+
+// What a node says while it lists its blocks belongs to the list. A replica that was ordered away counted before.
+bool BlockManager::Impl::TakeOrder(NodeState* node, BlockId block) {
+  const bool asked = node->asked.erase(block) > 0;
+  if (asked || node->blocks.contains(block) || node->unconfirmed.contains(block)) return true;
+  return !node->bad.contains(block) && (!node->Listed() || node->ordered.contains(block));
 }
 
 void BlockManager::Impl::MarkBad(NodeId id, NodeState* node, BlockId block, ReplicaFlaw flaw) {
   const bool was_unconfirmed = node->unconfirmed.erase(block) > 0;
   node->blocks.erase(block);
   const auto [mark, fresh] = node->bad.try_emplace(block, flaw);
-  if (flaw == ReplicaFlaw::kBytes) mark->second = flaw;
+  if (flaw == ReplicaFlaw::kBytes && mark->second == ReplicaFlaw::kOther) mark->second = flaw;
   if (fresh) bad_at[block].push_back(id);
   if (node->reporting && !was_unconfirmed) node->named.insert(block);
   node->to_delete.push_back(block);
@@ -89,7 +108,7 @@ void BlockManager::Impl::UnmarkBad(NodeId id, NodeState* node, BlockId block) {
 void BlockManager::Impl::Lose(NodeId id, BlockId block) {
   if (const auto it = blocks.find(block); it != blocks.end()) return RemoveHolder(block, &it->second, id);
   if (const auto it = expected.find(block); it != expected.end()) {
-    std::erase_if(it->second, [id](const ExpectedReplica& r) { return r.node == id; });
+    std::erase_if(it->second.replicas, [id](const ExpectedReplica& r) { return r.node == id; });
   }
 }
 
@@ -220,7 +239,7 @@ void BlockManager::ReportPart(NodeId id, const std::vector<Block>& blocks) {
   NodeState* node = impl_->UpNode(id);
   if (node == nullptr || !node->reporting) return;
   node->named_blocks += blocks.size();
-  for (const Block& block : blocks) impl_->Hold(id, node, block, false);
+  for (const Block& block : blocks) impl_->Hold(id, node, block, ToldBy::kReport);
 }
 
 void BlockManager::ReportEnd(NodeId id) {
@@ -234,6 +253,7 @@ void BlockManager::ReportEnd(NodeId id) {
     if (!node->named.contains(block)) cured.push_back(block);
   }
   for (const BlockId block : cured) impl_->UnmarkBad(id, node, block);
+  boost::unordered::erase_if(node->asked, [&](BlockId block) { return !impl_->blocks.contains(block); });
   node->ordered = {};  // they are made, or will never be
   node->named = {};
   node->reporting = false;
@@ -243,11 +263,11 @@ void BlockManager::ReportEnd(NodeId id) {
 
 void BlockManager::Received(NodeId id, const Block& block) {
   NodeState* node = impl_->UpNode(id);
-  if (node != nullptr) impl_->Hold(id, node, block, true);
+  if (node != nullptr) impl_->Hold(id, node, block, ToldBy::kNode);
 }
 
 void BlockManager::Written(NodeId id, const Block& block) {
-  if (NodeState* node = impl_->UpNode(id)) return impl_->Hold(id, node, block, false);
+  if (NodeState* node = impl_->UpNode(id)) return impl_->Hold(id, node, block, ToldBy::kWriter);
   const auto down = impl_->nodes.find(id);
   if (down != impl_->nodes.end() && down->second.last_held) down->second.last_held->insert(block.id);
 }
@@ -272,7 +292,7 @@ void BlockManager::Corrupt(NodeId id, BlockId block) {
     return;
   }
   if (!held) return;
-  impl_->HoldExpected(id, node, {block, kDamagedLength, 0}, &impl_->expected.at(block));
+  impl_->HoldExpected(id, node, {block, kDamagedLength, 0}, ToldBy::kReport, &impl_->expected.at(block));
 }
 
 }  // namespace millrace::dfs

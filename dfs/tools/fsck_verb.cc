@@ -36,8 +36,7 @@ void Show(const UnhealthyBlock& block, bool awaiting, Printer& out) {
                                                   : "over      ";
   out << state << BlockName(block.block) << ", " << FormatBytes(block.length) << ", " << std::to_string(block.live)
       << " of " << std::to_string(block.wanted)
-      << " replicas: " << (block.path.empty() ? "a file that you may not see" : Quote(block.path, block.path.size()))
-      << "\n";
+      << " replicas: " << Quote(block.path, block.path.size()) << "\n";
 }
 
 void Show(const Health& health, Printer& out) {

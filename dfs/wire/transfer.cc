@@ -64,6 +64,7 @@ std::string Encode(const WriteRequest& request) {
     out.U64(request.expected->length);
     out.U32(request.expected->crc);
   }
+  if (!request.token.empty()) out.Text(request.token);
   return out.Take();
 }
 
@@ -88,7 +89,7 @@ Result<WriteRequest> DecodeWriteRequest(std::string_view bytes) {
     const std::uint64_t length = in.U64();
     request.expected = BlockContent{length, in.U32()};
   }
-  MILLRACE_TRY(in.Finish("a request to write"));
+  MILLRACE_ASSIGN(request.token, FinishWithToken(in, "a request to write"));
   return request;
 }
 
@@ -146,6 +147,7 @@ std::string Encode(const FinishRequest& request) {
   Encoder out;
   out.U64(request.block);
   out.U64(request.length);
+  if (!request.token.empty()) out.Text(request.token);
   return out.Take();
 }
 
@@ -154,7 +156,7 @@ Result<FinishRequest> DecodeFinishRequest(std::string_view bytes) {
   FinishRequest request;
   request.block = in.U64();
   request.length = in.U64();
-  MILLRACE_TRY(in.Finish("a request to finish a block"));
+  MILLRACE_ASSIGN(request.token, FinishWithToken(in, "a request to finish a block"));
   return request;
 }
 

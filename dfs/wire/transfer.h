@@ -69,6 +69,7 @@ struct WriteRequest {
   std::vector<ReplicaHost> rest;  // the rest of the pipeline: node, host and port only
   // For a copy: the content that it must have at its end, or else it is not finished. A first writer cannot know it.
   std::optional<BlockContent> expected = {};
+  std::string token = {};  // by which it may be written (write_order.h); it stands at the end, and may be absent
 };
 [[nodiscard]] std::string Encode(const WriteRequest& request);
 [[nodiscard]] Result<WriteRequest> DecodeWriteRequest(std::string_view bytes);
@@ -95,6 +96,7 @@ struct ReadRequest {
 
 struct FinishRequest {
   std::uint64_t block = 0, length = 0;
+  std::string token = {};  // as in WriteRequest
 };
 [[nodiscard]] std::string Encode(const FinishRequest& request);
 [[nodiscard]] Result<FinishRequest> DecodeFinishRequest(std::string_view bytes);

@@ -109,7 +109,7 @@ Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optiona
                        std::to_string(open->options.block_size) + " bytes");
   }
   MILLRACE_ASSIGN(const dfs::BlockId id, names_.AddBlock(file, batch));
-  blocks_.Expect(id);
+  blocks_.Expect(id, targets);
   if (doubt_) young_.insert(id);
   EndWrites(file);
   for (const NodeId node : targets) blocks_.WritesUnderWay(node, 1);

@@ -63,8 +63,9 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
             seams_.log),
       watchers_(
           seams_.timer, jobs_, [this] { return Kept(); }, tasks_),
+      write_orders_(seams_.write_key, seams_.clock, nodes_),
       dispatcher_(
-          seams_.timer, files_, nodes_, jobs_,
+          seams_.timer, files_, nodes_, jobs_, write_orders_,
           [this](const JobRecord& record) { return GrantTo(record.request.owner); }, tasks_,
           [this](NodeId node, const AttemptId& attempt, const std::string& reason) {
             Step step = Begin();

@@ -45,6 +45,7 @@
 #include "master/control/scheduler_time.h"
 #include "master/control/watchers.h"
 #include "master/control/workers.h"
+#include "master/control/write_orders.h"
 #include "master/jobs/job_tracker.h"
 #include "master/jobs/unused_executables.h"
 
@@ -70,6 +71,8 @@ struct ControlDependencies {
   // By which workers know what readers may read. Without it, as without TLS, readers are given no tokens.
   std::optional<tls::TokenKey> token_key = {};
   std::unique_ptr<WatchedFile> access_file = nullptr;  // none: the rules of an empty one
+  // By which workers know what writers may write, with and without TLS. Without it everybody may write.
+  std::optional<tls::TokenKey> write_key = {};
   // The store's spare log, which takes what makes room while the disk has none. Without it that is refused.
   SpareRoom* spare = nullptr;
 };
@@ -99,6 +102,12 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // Returns what the user, or worker, may read blocks by that the caller has found to be open to it.
   [[nodiscard]] tls::Grant GrantTo(std::string subject) const;
   [[nodiscard]] const std::optional<tls::TokenKey>& token_key() const { return seams_.token_key; }
+  [[nodiscard]] const WriteOrders& write_orders() const { return write_orders_; }
+  // Does what Dispatcher's does.
+  [[nodiscard]] kj::Promise<void> AllowWrite(const std::vector<NodeId>& nodes, dfs::BlockId block,
+                                             const std::string& token) {
+    return dispatcher_.AllowWrite(nodes, block, token);
+  }
   [[nodiscard]] FileSystem& files() { return files_; }
   [[nodiscard]] NodeTable& nodes() { return nodes_; }
   [[nodiscard]] JobTracker& jobs() { return jobs_; }
@@ -254,6 +263,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   NodeTable nodes_;
   JobTracker jobs_;
   Watchers watchers_;
+  WriteOrders write_orders_;
   Dispatcher dispatcher_;
   Workers workers_;
   Micros started_ = 0;                 // as Awake tells it

@@ -12,6 +12,7 @@ namespace millrace::master {
 namespace {
 
 constexpr kj::Duration kCallLimit = 30 * kj::SECONDS;
+constexpr kj::Duration kAllowLimit = 5 * kj::SECONDS;   // less than a writer waits for its call
 constexpr kj::Duration kCheckLimit = 30 * kj::MINUTES;  // long, since whole blocks are read one after the other
 constexpr kj::Duration kOutputLimit = 2 * kj::MINUTES;  // a node that leaves has no longer
 constexpr std::size_t kOutputsPerMessage = 2000;
@@ -184,19 +185,42 @@ void Dispatcher::Tell(const OutputsOrder& order) {
 }
 
 void Dispatcher::Send(const dfs::BlockWork& work) {
-  for (const dfs::ReplicateWork& copy : work.replicate) {
-    const auto it = peers_.find(copy.from);
-    if (it == peers_.end()) continue;
-    auto request = it->second.control.replicateRequest();
-    Write(copy.block, request.initBlock());
-    auto targets = request.initTargets(static_cast<unsigned>(copy.to.size()));
-    for (unsigned i = 0; i < targets.size(); ++i) {
-      if (const NodeRecord* node = nodes_.Find(copy.to[i])) Write(*node, targets[i]);
-    }
-    Detach("copy a block", copy.from, request.send().ignoreResult());
-  }
+  for (const dfs::ReplicateWork& copy : work.replicate) Copy(copy);
   for (const dfs::DeleteWork& removal : work.remove) Remove(removal, false);
   for (const dfs::DeleteWork& removal : work.aside) Remove(removal, true);
+}
+
+void Dispatcher::Copy(const dfs::ReplicateWork& copy) {
+  const auto it = peers_.find(copy.from);
+  if (it == peers_.end()) return;
+  auto request = it->second.control.replicateRequest();
+  Write(copy.block, request.initBlock());
+  auto targets = request.initTargets(static_cast<unsigned>(copy.to.size()));
+  for (unsigned i = 0; i < targets.size(); ++i) {
+    if (const NodeRecord* node = nodes_.Find(copy.to[i])) Write(*node, targets[i]);
+  }
+  const std::string token = write_orders_.TokenFor(copy);
+  if (write_orders_.TakesTokens(copy.from) && write_orders_.TakeTokens(copy.to)) {
+    request.setToken(ToData(token));
+    return Detach("copy a block", copy.from, request.send().ignoreResult());
+  }
+  auto told = AllowWrite(copy.to, copy.block.id, token);
+  Detach("copy a block", copy.from,
+         told.then([request = kj::mv(request)]() mutable { return request.send().ignoreResult(); }));
+}
+
+kj::Promise<void> Dispatcher::AllowWrite(const std::vector<NodeId>& nodes, dfs::BlockId block,
+                                         const std::string& token) {
+  kj::Vector<kj::Promise<void>> calls;
+  for (const NodeId node : nodes) {
+    const auto it = peers_.find(node);
+    if (token.empty() || it == peers_.end() || !write_orders_.TakesTokens(node)) continue;
+    auto request = it->second.control.allowWriteRequest();
+    request.setBlock(block);
+    request.setToken(ToData(token));
+    calls.add(request.send().ignoreResult().catch_([](kj::Exception&&) {}));
+  }
+  return kj::joinPromises(calls.releaseAsArray()).exclusiveJoin(timer_.afterDelay(kAllowLimit));
 }
 
 void Dispatcher::Remove(const dfs::DeleteWork& removal, bool unknown) {

@@ -18,6 +18,7 @@
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/control/announcements.h"
+#include "master/control/write_orders.h"
 #include "master/jobs/job_tracker.h"
 
 namespace millrace::master {
@@ -29,7 +30,7 @@ class Dispatcher {
   using GrantFor = std::function<tls::Grant(const JobRecord& record)>;
   using OutputCopied = std::function<void(const OutputCopyOrder& copy, const Status& status)>;
   Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
-             GrantFor grant_for, kj::TaskSet& tasks, Refused refused, OutputCopied output_copied, Log log);
+             const WriteOrders& write_orders, GrantFor grant_for, kj::TaskSet& tasks, Refused refused, OutputCopied output_copied, Log log);
 
   void Connect(NodeId node, worker::wire::WorkerControl::Client control);
   void Disconnect(NodeId node);
@@ -39,12 +40,17 @@ class Dispatcher {
   // Sends kills, which make room, then forgets, launches, computes, copies and places of map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
+  // Tells those of the nodes that take tokens that somebody who has none may write the block as the token says. Resolves
+  // when they know it, or after a few seconds; never rejects.
+  [[nodiscard]] kj::Promise<void> AllowWrite(const std::vector<NodeId>& nodes, dfs::BlockId block,
+                                             const std::string& token);
   // Resolves to whether the node answers within `limit`; at once to false while it is not connected. Never rejects.
   [[nodiscard]] kj::Promise<bool> Answers(NodeId node, kj::Duration limit);
   // Asks the node to read the replica. Never rejects.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> Verify(NodeId node, dfs::BlockId block);
 
  private:
+  void Copy(const dfs::ReplicateWork& copy);
   void Remove(const dfs::DeleteWork& removal, bool unknown);
   struct Peer {
     worker::wire::WorkerControl::Client control;
@@ -61,6 +67,7 @@ class Dispatcher {
   const FileSystem& files_;
   const NodeTable& nodes_;
   const JobTracker& jobs_;
+  const WriteOrders& write_orders_;
   GrantFor grant_for_;
   kj::TaskSet& tasks_;
   Refused refused_;

@@ -47,6 +47,11 @@ class FileLeaseImpl : public dfs::wire::FileLease::Server {
     for (unsigned i = 0; i < targets.size(); ++i) {
       if (const NodeRecord* node = control_.nodes().Find(block->targets[i])) Write(*node, targets[i]);
     }
+    const WriteOrders& orders = control_.write_orders();
+    const std::string token = orders.TokenFor(block->id, block->targets, tls::SubjectOf(caller_->peer().identity));
+    if (!params.getShowsToken() || !orders.TakeTokens(block->targets))
+      return control_.AllowWrite(block->targets, block->id, token);
+    results.setToken(ToData(token));
     return kj::READY_NOW;
   }
 

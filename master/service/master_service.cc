@@ -115,6 +115,7 @@ class MasterServiceImpl : public wire::Master::Server {
     if (control_.token_key()) settings.setTokenKey(ToData(control_.token_key()->bytes()));
     settings.setOlder(registration.older);
     if (!control_.Held()) Write(control_.lineage().now(), settings.initMoment());
+    settings.setWriteKey(ToData(control_.write_orders().key()));
     const auto& reconciled = registration.reconciled;
     Write(reconciled.killed, settings.initKilled(static_cast<unsigned>(reconciled.killed.size())));
     Write(reconciled.settled, settings.initSettled(static_cast<unsigned>(reconciled.settled.size())));

@@ -270,21 +270,23 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     });
     const std::size_t asked = context.getParams().getLimit();
     AnswerBudget budget(std::min(asked == 0 ? kMostBlocks : asked, kMostBlocks));
-    std::size_t count = 0;
-    for (; count < found.size(); ++count) {
-      if (const auto owner = names().OwnerOf(found[count].block.id);
-          owner && names().Check(dfs::Wish::kLook, owner->path, who).ok()) {
-        found[count].path = owner->path;
-      }
-      if (!budget.Take(kUnhealthyBytes + FieldBytes(found[count].path))) break;
+    std::vector<UnhealthyBlock> told;
+    bool more = false;
+    for (UnhealthyBlock& block : found) {
+      const auto owner = names().OwnerOf(block.block.id);
+      if (!owner || !names().Check(dfs::Wish::kRead, owner->path, who).ok()) continue;
+      block.path = owner->path;
+      more = !budget.Take(kUnhealthyBytes + FieldBytes(block.path));
+      if (more) break;
+      told.push_back(std::move(block));
     }
-    context.getResults().setMore(count < found.size());
-    auto out = context.getResults().initBlocks(static_cast<unsigned>(count));
+    context.getResults().setMore(more);
+    auto out = context.getResults().initBlocks(static_cast<unsigned>(told.size()));
     for (unsigned i = 0; i < out.size(); ++i) {
-      out[i].setPath(ToData(found[i].path));
-      Write(found[i].block, out[i].initBlock());
-      out[i].setLive(found[i].live);
-      out[i].setWanted(found[i].wanted);
+      out[i].setPath(ToData(told[i].path));
+      Write(told[i].block, out[i].initBlock());
+      out[i].setLive(told[i].live);
+      out[i].setWanted(told[i].wanted);
     }
     return kj::READY_NOW;
   }

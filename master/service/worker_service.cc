@@ -83,7 +83,7 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
     Listen();
     std::vector<dfs::BlockId> wanted;
     for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks())) {
-      if (control_.files().blocks().WantsBack(node_, block)) wanted.push_back(block.id);
+      if (control_.files().blocks().Recall(node_, block)) wanted.push_back(block.id);
     }
     if (!wanted.empty())
       control_.log()->info("worker {}: {} blocks come back from its trash", node_.value, wanted.size());

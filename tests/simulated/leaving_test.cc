@@ -133,7 +133,7 @@ TEST(LeavingTest, WhatOnlyItHasIsCopiedAndWhenItHasLeftItIsForgotten) {
   EXPECT_GT(cluster.control().files().blocks().Health().pending, 0u) << "the copy is under way";
   // The planes of this cluster carry no blocks, so that the copy is said to have arrived.
   const auto found = cluster.control().files().blocks().Find(block);
-  cluster.control().files().blocks().Received(NodeOf(cluster, 1).number, *found);
+  cluster.control().files().blocks().Written(NodeOf(cluster, 1).number, *found);
   EXPECT_EQ(cluster.control().files().blocks().LeftToDrain(node), 0u);
   cluster.Advance(50);
   Die(cluster, 0);

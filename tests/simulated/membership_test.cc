@@ -283,7 +283,7 @@ TEST(MembershipTest, AWorkerThatMayHaveMissingBlocksIsForgottenByForceOnly) {
   auto& control = cluster.control();
   const auto number = control.nodes().FindByStorage("storage1")->number;
   control.files().blocks().Want({77, 100}, 1);
-  control.files().blocks().Received(number, {77, 100});
+  control.files().blocks().Written(number, {77, 100});
   const auto forget = [&](NodeId node, bool force) {
     master::Step step = control.Begin();
     const Status status = control.workers().ForgetNodes({node}, force, &step);
@@ -310,7 +310,7 @@ TEST(MembershipTest, ANodeThatWasDecommissionedIsForgottenThoughFilesWantMoreRep
   dfs::BlockManager& blocks = control.files().blocks();
   const NodeId leaves = control.nodes().FindByStorage("storage2")->number;
   blocks.Want({77, 100}, 3);
-  for (const auto& [number, node] : control.nodes().all()) blocks.Received(number, {77, 100});
+  for (const auto& [number, node] : control.nodes().all()) blocks.Written(number, {77, 100});
   cluster.Advance(30);
   const auto forget = [&] {
     master::Step step = control.Begin();
@@ -329,7 +329,7 @@ TEST(MembershipTest, ANodeThatWasDecommissionedIsForgottenThoughFilesWantMoreRep
   cluster.Advance(60);
 
   blocks.Want({78, 100}, 2);
-  blocks.Received(control.nodes().FindByStorage("storage0")->number, {78, 100});
+  blocks.Written(control.nodes().FindByStorage("storage0")->number, {78, 100});
   const Status early = forget();
   EXPECT_EQ(early.code(), StatusCode::kInvalid);
   EXPECT_THAT(early.message(), HasSubstr("1 blocks have fewer replicas than the nodes in use can hold"));

@@ -128,8 +128,8 @@ shuffle::FetchMeter::Figures BulkPlane::FetchFigures(JobId job) const {
   return meter_.FiguresOf(job, std::chrono::steady_clock::now());
 }
 
-void BulkPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) {
-  blocks_.Replicate(block, std::move(targets), [log = log_, id = block.id](const Status& status) {
+void BulkPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) {
+  blocks_.Replicate(block, std::move(targets), std::move(token), [log = log_, id = block.id](const Status& status) {
     if (!status.ok()) log->warn("cannot replicate {}: {}", dfs::BlockName(id), status.message());
   });
 }

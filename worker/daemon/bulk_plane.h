@@ -35,8 +35,9 @@ class BulkPlane final : public DataPlane {
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId job) const override;
-  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
-  void UseTokenKey(std::string key) override { blocks_.UseTokenKey(std::move(key)); }
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) override;
+  void UseKeys(dfs::BlockKeys keys) override { blocks_.UseKeys(std::move(keys)); }
+  void AllowWrite(std::uint64_t block, std::string token) override { blocks_.AllowWrite(block, std::move(token)); }
 
  private:
   net::BulkServer& server_;

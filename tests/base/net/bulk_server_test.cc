@@ -55,6 +55,7 @@ class BulkServerTest : public testing::Test {
     options_ = options;
     server_ = std::make_unique<BulkServer>(options, MakeSilentLog());
     server_->Register(Operation::kReadBlock, echo_);
+    server_->Register(Operation::kOpenLocalBlock, echo_);
     const Status started = server_->Start();
     EXPECT_TRUE(started.ok()) << started.message();
   }
@@ -108,7 +109,7 @@ TEST_F(BulkServerTest, AHostileRequestEndsItsOwnConnectionOnly) {
 TEST_F(BulkServerTest, PassesADescriptorOverTheLocalSocket) {
   auto stream = BlockingStream::ConnectLocal(options_.local_socket, kStall);
   ASSERT_TRUE(stream.ok()) << stream.status().message();
-  ASSERT_TRUE(stream->Call(Operation::kReadBlock, "descriptor").ok());
+  ASSERT_TRUE(stream->Call(Operation::kOpenLocalBlock, "descriptor").ok());
   const auto fd = stream->ReceiveDescriptor();
   ASSERT_TRUE(fd.ok()) << fd.status().message();
   std::string bytes(6, '\0');
@@ -187,7 +188,7 @@ TEST_F(FewConnectionsTest, SilentOnesMakeRoomAndTheLocalSocketIsCountedApart) {
     auto local = BlockingStream::ConnectLocal(options_.local_socket, kStall);
     ASSERT_TRUE(local.ok());
     silent.push_back(std::move(*local));
-    EXPECT_EQ(*silent.back().Call(Operation::kReadBlock, "task"), "task");
+    EXPECT_EQ(*silent.back().Call(Operation::kOpenLocalBlock, "task"), "task");
   }
   EXPECT_EQ(*first.Call(Operation::kReadBlock, "y"), "y");
 }

@@ -24,6 +24,21 @@ TEST(Token, IsGoodForOneBlockOneSubjectAndOneTime) {
   EXPECT_THAT(key.Check("", 17, "ann", kNow).message(), HasSubstr("none was shown"));
 }
 
+TEST(Token, IsGoodForOneUse) {
+  const TokenKey key(TokenKey::MakeRandom());
+  const std::string read = key.MakeToken(17, "ann", kNow + kHour);
+  const std::string write = key.MakeToken(17, "ann", kNow + kHour, TokenUse::kWrite, "terms");
+  EXPECT_FALSE(key.Check(write, 17, "ann", kNow).ok());
+  EXPECT_FALSE(key.Check(key.MakeToken(17, "ann", kNow + kHour, TokenUse::kWrite), 17, "ann", kNow).ok());
+  EXPECT_THAT(key.Open(read, 17, TokenUse::kWrite).status().message(), HasSubstr("for writing this block"));
+  const TokenSays says = key.Open(write, 17, TokenUse::kWrite).value();
+  EXPECT_EQ(says.subject, "ann");
+  EXPECT_EQ(says.terms, "terms");
+  EXPECT_TRUE(CheckNotEnded(says, kNow).ok());
+  EXPECT_THAT(CheckNotEnded(says, kNow + 2 * kHour).message(), HasSubstr("3600 s ago by the clock of this worker"));
+  EXPECT_THAT(CheckNotEnded(says, kNow + 2 * kHour).message(), HasSubstr("do the clocks"));
+}
+
 TEST(Token, IsSpoiltByAnyChange) {
   const TokenKey key(TokenKey::MakeRandom());
   const std::string token = key.MakeToken(17, "ann", kNow + kHour);

@@ -92,7 +92,7 @@ TEST_F(BlockReadTest, DescriptorsArePassedLocallyOnly) {
   WriteBlock(1, Pipeline(), "abc");
   auto stream = net::BlockingStream::ConnectTcp("127.0.0.1", nodes_[0]->place.port, kStall);
   EXPECT_EQ(stream->Call(net::Operation::kOpenLocalBlock, Encode(OpenRequest{1})).status().code(),
-            StatusCode::kInvalid);
+            StatusCode::kDenied);
 }
 
 TEST_F(BlockReadTest, ADamagedReplicaIsReportedAndTheNextOneGoesOn) {
@@ -245,7 +245,7 @@ class ReplicateTest : public BlockReadTest {
  protected:
   Status Replicate(Node& from, const StoredBlock& block, const std::vector<ReplicaHost>& to) {
     std::promise<Status> done;
-    from.block_server->Replicate(block, to, [&](const Status& status) { done.set_value(status); });
+    from.block_server->Replicate(block, to, {}, [&](const Status& status) { done.set_value(status); });
     return done.get_future().get();
   }
 };

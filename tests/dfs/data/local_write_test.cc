@@ -55,7 +55,7 @@ TEST_F(LocalWriteTest, OverTcpItIsRefused) {
   AddNode();
   auto stream = RawWriter::Connect(nodes_[0]->place);
   const std::string request = Encode(WriteRequest{1, 1, {}});
-  EXPECT_EQ(stream->Call(net::Operation::kWriteLocalBlock, request).status().code(), StatusCode::kInvalid);
+  EXPECT_EQ(stream->Call(net::Operation::kWriteLocalBlock, request).status().code(), StatusCode::kDenied);
   WriteBlock(1, Through(1), "nothing of it is left");
 }
 
@@ -151,7 +151,7 @@ TEST_F(LocalWriteTest, ACopyToANodeOfThisMachine) {
   ReplicaHost target = nodes_[1]->Local();
   target.port = 1;
   std::promise<Status> done;
-  nodes_[0]->block_server->Replicate(StoredAs(1, data), {target, nodes_[2]->Local()},
+  nodes_[0]->block_server->Replicate(StoredAs(1, data), {target, nodes_[2]->Local()}, {},
                                      [&](const Status& status) { done.set_value(status); });
   const Status copied = done.get_future().get();
   ASSERT_TRUE(copied.ok()) << copied.message();

@@ -70,6 +70,7 @@ struct Node {
     place.host = "127.0.0.1";
     place.port = server->port();
     local_socket = options.local_socket;
+    if (options.credentials == nullptr) block_server->UseKeys({id, {}, {}});
   }
   ~Node() { server->Stop(); }
 

@@ -4,6 +4,7 @@
 #include "base/net/blocking_stream.h"
 #include "base/tls/token.h"
 #include "dfs/wire/transfer.h"
+#include "dfs/wire/write_order.h"
 #include "tests/base/tls/tls_fixture.h"
 #include "tests/dfs/data/nodes.h"
 
@@ -22,13 +23,16 @@ class SecuredTransferTest : public NodesTest {
   }
 
   void TellKey() {
-    for (const auto& node : nodes_) node->block_server->UseTokenKey(key_.bytes());
+    for (const auto& node : nodes_) Tell(*node);
+  }
+  void Tell(Node& node) const {
+    node.block_server->UseKeys({node.place.node, key_.bytes(), key_.bytes()});
   }
 
   // Writes the block through both nodes.
   Status Write(const std::shared_ptr<tls::Credentials>& credentials) {
     std::vector<NodeId> failed;
-    const auto writer = BlockWriter::Open(kBlock, Pipeline(), kStall, &failed, {}, credentials);
+    const auto writer = BlockWriter::Open(kBlock, Pipeline(), kStall, &failed, {}, credentials, WriteToken());
     if (!writer.ok()) return writer.status();
     MILLRACE_TRY((*writer)->Write(data_));
     MILLRACE_ASSIGN(written_, (*writer)->Finish());
@@ -47,6 +51,10 @@ class SecuredTransferTest : public NodesTest {
     return got == data_ ? Status::Ok() : Corrupt("other bytes");
   }
 
+  // Returns what lets ann write the block through all nodes.
+  [[nodiscard]] std::string WriteToken() const {
+    return MakeWriteToken(key_, kBlock, {Pipeline(), "ann"}, SystemClock().Now() + kHour);
+  }
   [[nodiscard]] std::string TokenFor(const std::string& subject, std::uint64_t block = kBlock) const {
     return key_.MakeToken(block, subject, SystemClock().Now() + kHour);
   }
@@ -59,8 +67,8 @@ class SecuredTransferTest : public NodesTest {
 };
 
 TEST_F(SecuredTransferTest, IsReadByWhomTheTokenIsFor) {
-  ASSERT_EQ(Write(authority_.Of("client:ann")).message(), "");
   TellKey();
+  ASSERT_EQ(Write(authority_.Of("client:ann")).message(), "");
   const auto ann = authority_.Of("client:ann");
   EXPECT_EQ(Read(ann, TokenFor("ann")).message(), "");
   EXPECT_EQ(Read(authority_.Of("worker:w3"), TokenFor("worker:w3")).message(), "");
@@ -73,11 +81,11 @@ TEST_F(SecuredTransferTest, IsReadByWhomTheTokenIsFor) {
 }
 
 TEST_F(SecuredTransferTest, IsReadByNobodyBeforeTheWorkerKnowsTheKey) {
-  ASSERT_EQ(Write(authority_.Of("client:ann")).message(), "");
   EXPECT_THAT(Read(authority_.Of("client:ann"), TokenFor("ann")).message(), HasSubstr("has not registered"));
 }
 
 TEST_F(SecuredTransferTest, IsNotWrittenWithoutACertificate) {
+  TellKey();
   EXPECT_FALSE(Write(nullptr).ok());
   EXPECT_THAT(Write(authority_.Of("master")).message(), HasSubstr("is refused to master"));
 }
@@ -91,11 +99,16 @@ TEST_F(SecuredTransferTest, MapOutputsAreForWorkers) {
 }
 
 TEST_F(SecuredTransferTest, AWorkerCopiesABlockToAnother) {
+  TellKey();
   ASSERT_EQ(Write(authority_.Of("client:ann")).message(), "");
   nodes_.push_back(std::make_unique<Node>(NextId(), MakeMemoryBlockStore(std::uint64_t{1} << 30), 60 * kSecond,
                                           authority_.Of("worker:w3")));
   Node& third = *nodes_.back();
-  nodes_[0]->block_server->Replicate({kBlock, data_.size(), written_.crc}, {third.place},
+  Tell(third);
+  const BlockContent content{data_.size(), written_.crc};
+  const std::string order =
+      MakeWriteToken(key_, kBlock, {{third.place}, {}, content}, SystemClock().Now() + kHour);
+  nodes_[0]->block_server->Replicate({kBlock, data_.size(), written_.crc}, {third.place}, order,
                                      [](const Status& done) { EXPECT_EQ(done.message(), ""); });
   EXPECT_EQ(third.told.Received().crc, written_.crc);
 }

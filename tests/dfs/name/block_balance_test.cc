@@ -330,8 +330,8 @@ TEST_F(BlockBalanceTest, ABlockWithASurplusOrADoubtStays) {
   Up(1_n, 0, 0);
   blocks_.Expect(50);
   Up(2_n, 0, 0);
-  for (BlockId id = 1; id < 11; ++id) blocks_.Received(2_n, {id, kLength});  // surplus now
-  blocks_.ReportBegin(2_n);                                                  // and it is not known whether it has them
+  for (BlockId id = 1; id < 11; ++id) blocks_.Written(2_n, {id, kLength});  // surplus now
+  blocks_.ReportBegin(2_n);                                                 // and it is not known whether it has them
   blocks_.StartBalance(0.1);
   EXPECT_THAT(Work().replicate, IsEmpty());
   EXPECT_EQ(State(), BalanceState::kMoving) << "what is not known yet is waited for";

@@ -1,6 +1,7 @@
 // A simulated cluster carries out what BlockManager says late or not at all. Meanwhile nodes die, come back, and lose
-// or spoil replicas, files come and go, and nodes are balanced. No block may be lost by deletion. When the failures
-// stop, every block reaches its replication, and no unwanted replica remains.
+// or spoil replicas, files come and go, nodes are balanced, and replicas that nobody ordered turn up, with bytes of
+// somebody's own and the right checksum. No block may be lost by deletion, and nothing is copied from what nobody
+// ordered. When the failures stop, every block reaches its replication, and no unwanted replica remains.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ class Cluster {
 
   void Disturb() {
     const NodeId n{static_cast<std::uint32_t>(random_.Below(kNodes))};
-    switch (random_.Below(14)) {
+    switch (random_.Below(16)) {
       case 0:
         return up_[n] && UpCount() > kNodes / 2 ? Stop(n) : up_[n] ? Report(n) : Start(n);
       case 1:
@@ -51,6 +52,9 @@ class Cluster {
         return random_.Below(8) == 0 ? manager_.StopBalance() : manager_.StartBalance(0.01);
       case 8:
         return CheckOne(n);
+      case 9:
+      case 10:
+        return Forge(n);
       default:
         return WriteFile();
     }
@@ -65,6 +69,7 @@ class Cluster {
       for (const NodeId to : copy.to) {
         EXPECT_TRUE(up_[to] && !draining_[to]);
         EXPECT_TRUE(told.emplace(to, copy.block.id).second);
+        asked_.emplace(to, copy.block.id);
         orders_.push_back({to, copy.block.id, copy.from});
       }
     }
@@ -109,6 +114,7 @@ class Cluster {
       for (const auto& [id, good] : disk) {
         EXPECT_TRUE(wanted_.contains(id)) << "unwanted block " << id << " on " << ToText(n);
         EXPECT_TRUE(good) << "corrupt block " << id << " on " << ToText(n);
+        EXPECT_FALSE(forged_.contains({n, id})) << "forged block " << id << " on " << ToText(n);
       }
     }
     const BlockHealth health = manager_.Health();
@@ -133,7 +139,7 @@ class Cluster {
   std::set<NodeId> GoodCopies(BlockId id) {
     std::set<NodeId> nodes;
     for (const auto& [n, disk] : disks_) {
-      if (const auto at = disk.find(id); at != disk.end() && at->second) nodes.insert(n);
+      if (const auto at = disk.find(id); at != disk.end() && at->second && !forged_.contains({n, id})) nodes.insert(n);
     }
     return nodes;
   }
@@ -183,6 +189,7 @@ class Cluster {
   void SpoilOne(NodeId n) {
     if (!up_[n] || disks_[n].empty()) return;
     auto it = std::next(disks_[n].begin(), static_cast<std::ptrdiff_t>(random_.Below(disks_[n].size())));
+    if (forged_.contains({n, it->first})) return;
     // A block that failures alone can lose proves nothing. So failures leave one good copy that no late order will
     // delete.
     std::set<NodeId> safe = GoodCopies(it->first);
@@ -195,6 +202,16 @@ class Cluster {
     manager_.Corrupt(n, it->first);
   }
 
+  // Somebody gets bytes of his own to a node that was never asked for the block; their checksum is right.
+  void Forge(NodeId n) {
+    if (!up_[n] || wanted_.empty()) return;
+    const BlockId id = Some();
+    if (disks_[n].contains(id) || asked_.contains({n, id})) return;
+    disks_[n][id] = true;
+    forged_.emplace(n, id);
+    manager_.Received(n, {id, kLength});
+  }
+
   // The node reads a block, and tells what it found.
   void Check(NodeId n, BlockId id, bool good) { good ? manager_.Received(n, {id, kLength}) : manager_.Corrupt(n, id); }
   void CheckOne(NodeId n) {
@@ -205,16 +222,26 @@ class Cluster {
 
   void WriteFile() {
     const BlockId id = next_++;
-    manager_.Expect(id);
     const auto replication = static_cast<std::uint32_t>(1 + random_.Below(3));
     const std::vector<NodeId> targets = manager_.ChooseTargets({.replicas = replication, .block_size = kLength});
+    manager_.Expect(id, targets);
+    for (const NodeId n : targets) asked_.emplace(n, id);
+    const NodeId other{static_cast<std::uint32_t>(random_.Below(kNodes))};
+    if (!targets.empty() && up_[other] && !asked_.contains({other, id}) && random_.Below(4) == 0) {
+      disks_[other][id] = true;
+      forged_.emplace(other, id);
+      manager_.Received(other, {id, kLength});
+    }
     for (const NodeId n : targets) {
       disks_[n][id] = true;
       if (random_.Below(2) == 0) manager_.Received(n, {id, kLength});
     }
     if (targets.empty() || random_.Below(5) == 0) return manager_.Unwant(id);
     manager_.Want({id, kLength}, replication);
-    for (const NodeId n : targets) manager_.Received(n, {id, kLength});
+    for (const NodeId n : targets) {
+      manager_.Written(n, {id, kLength});
+      if (random_.Below(2) == 0) manager_.Received(n, {id, kLength});
+    }
     wanted_[id] = replication;
   }
 
@@ -239,12 +266,15 @@ class Cluster {
       const bool was_last = wanted_.contains(order.block) && GoodCopies(order.block) == std::set<NodeId>{order.node};
       EXPECT_FALSE(was_last) << "the last copy of block " << order.block << " was deleted";
       disk.erase(order.block);
+      forged_.erase({order.node, order.block});
       manager_.Deleted(order.node, order.block);
       return;
     }
     auto& source = disks_[*order.copy_from];
     if (!up_[*order.copy_from] || !source.contains(order.block)) return;
     if (!source[order.block]) return manager_.Corrupt(*order.copy_from, order.block);
+    if (disk.contains(order.block) && forged_.contains({order.node, order.block})) return;  // it is there already
+    EXPECT_FALSE(forged_.contains({*order.copy_from, order.block})) << "block " << order.block << " was copied from there";
     disk[order.block] = true;
     manager_.Received(order.node, {order.block, kLength});
   }
@@ -255,6 +285,8 @@ class Cluster {
   BlockId next_ = 1;
   std::map<NodeId, bool> up_, draining_;
   std::map<NodeId, std::map<BlockId, bool>> disks_;  // whether the bytes are good
+  std::set<std::pair<NodeId, BlockId>> forged_;      // of these, the ones that are somebody's own
+  std::set<std::pair<NodeId, BlockId>> asked_;       // who was ever asked for what
   std::map<BlockId, std::uint32_t> wanted_;
   std::deque<Order> orders_;
 };

@@ -158,7 +158,7 @@ TEST_F(BlockManagerTest, TellsOfTheWatchedBlocksWhoseReplicasMovedOnceEach) {
   EXPECT_THAT(blocks_.TakeMoved(2), IsEmpty());
   blocks_.NodeDown(0_n);
   EXPECT_THAT(blocks_.TakeMoved(9), UnorderedElementsAre(1, 4));
-  blocks_.Received(2_n, {1, kLength});
+  blocks_.Written(2_n, {1, kLength});
   blocks_.Corrupt(2_n, 2);
   blocks_.Unwatch(2);
   blocks_.Deleted(1_n, 4);

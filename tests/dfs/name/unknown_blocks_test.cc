@@ -209,11 +209,11 @@ TEST_F(UnknownBlocksTest, ABlockOfAFileIsWantedBackFromTheTrash) {
   blocks_.Want({1, kLength}, 1);
   blocks_.Want({2, kLength}, 1);
   Up(0_n, {{2, kLength}});
-  EXPECT_TRUE(blocks_.WantsBack(0_n, {1, kLength}));
-  EXPECT_FALSE(blocks_.WantsBack(0_n, {1, kLength - 1})) << "of another length";
-  EXPECT_FALSE(blocks_.WantsBack(0_n, {2, kLength})) << "the node has it";
-  EXPECT_FALSE(blocks_.WantsBack(0_n, {3, kLength})) << "no file has it";
-  EXPECT_FALSE(blocks_.WantsBack(7_n, {1, kLength})) << "no such node";
+  EXPECT_TRUE(blocks_.Recall(0_n, {1, kLength}));
+  EXPECT_FALSE(blocks_.Recall(0_n, {1, kLength - 1})) << "of another length";
+  EXPECT_FALSE(blocks_.Recall(0_n, {2, kLength})) << "the node has it";
+  EXPECT_FALSE(blocks_.Recall(0_n, {3, kLength})) << "no file has it";
+  EXPECT_FALSE(blocks_.Recall(7_n, {1, kLength})) << "no such node";
 }
 
 }  // namespace

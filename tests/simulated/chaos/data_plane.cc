@@ -204,7 +204,7 @@ void DataPlane::Received(const dfs::StoredBlock& block) {
   if (events_.received) events_.received(block);
 }
 
-void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) {
+void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string /*token*/) {
   tasks_.Add(cluster_.world().Spawn([this, block, targets = std::move(targets)](kj::WaitScope& scope) {
     const Result<std::string> data = machine_.running()->blocks().Read(block.id, 0, block.length);
     if (!data.ok()) {

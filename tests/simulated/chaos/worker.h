@@ -86,7 +86,7 @@ class DataPlane final : public worker::DataPlane {
                                                                 std::string file,
                                                                 shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId) const override { return {}; }
-  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) override;
 
   void Received(const dfs::StoredBlock& block);
   // The map's number for this reduce; nothing: it is not served here.

@@ -31,6 +31,12 @@ unsigned UseRoom(std::size_t wanted, std::size_t* room) {
   return static_cast<unsigned>(used);
 }
 
+// Returns the key of tokens that the master gives, or none.
+std::string KeyOf(capnp::Data::Reader told) {
+  const auto key = told.asChars();
+  return key.size() == tls::TokenKey::kBytes ? std::string(key.begin(), key.size()) : std::string();
+}
+
 template <class Attempts>
 void WriteAttempts(capnp::List<task::wire::Attempt>::Builder wire, const Attempts& attempts) {
   unsigned i = 0;
@@ -277,8 +283,7 @@ void WorkerAgent::Registered(NodeId node, master::wire::WorkerSettings::Reader s
     if (const AttemptId id = FromWire(attempt); meant(id)) session_.reports().Drop(id);
   }
   for (const std::uint32_t job : settings.getForgotten()) ForgetJob(JobId{job});
-  if (const auto key = settings.getTokenKey().asChars(); key.size() == tls::TokenKey::kBytes)
-    parts_.plane.UseTokenKey({key.begin(), key.size()});
+  parts_.plane.UseKeys({node, KeyOf(settings.getTokenKey()), KeyOf(settings.getWriteKey())});
   if (settings.getOlder()) {
     log_->error(
         "the master's database is older than what this worker was told: it was set back; for a while the master has "
@@ -325,8 +330,8 @@ void WorkerAgent::DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams
 
 // ---- blocks ----
 
-void WorkerAgent::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) {
-  parts_.plane.Replicate(block, std::move(targets));
+void WorkerAgent::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) {
+  parts_.plane.Replicate(block, std::move(targets), std::move(token));
 }
 
 void WorkerAgent::RemoveBlocks(std::vector<std::uint64_t> ids, std::function<Status(std::uint64_t)> remove) {

@@ -77,7 +77,8 @@ class WorkerAgent final : private SessionOwner {
   }
   [[nodiscard]] kj::Promise<void> CopyOutput(const AnnouncedOutput& output);
   void ForgetJob(JobId job);
-  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets);
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token);
+  void AllowWrite(std::uint64_t block, std::string token) { parts_.plane.AllowWrite(block, std::move(token)); }
   void DeleteBlocks(std::vector<std::uint64_t> ids);
   void TrashBlocks(std::vector<std::uint64_t> ids);
   // Reads the block from the disk and tells the master what it is (Found). While a block is being read, further callers

@@ -83,7 +83,14 @@ kj::Promise<void> ControlServer::replicate(ReplicateContext context) {
     targets.push_back({NodeId{place.getNode()}, place.getHost(), place.getPort(), place.getLocalSocket(),
                        place.getRack(), place.getDatacenter()});
   }
-  agent().Replicate(Read(params.getBlock()), std::move(targets));
+  const auto token = params.getToken().asChars();
+  agent().Replicate(Read(params.getBlock()), std::move(targets), {token.begin(), token.size()});
+  return kj::READY_NOW;
+}
+
+kj::Promise<void> ControlServer::allowWrite(AllowWriteContext context) {
+  const auto token = context.getParams().getToken().asChars();
+  agent().AllowWrite(context.getParams().getBlock(), {token.begin(), token.size()});
   return kj::READY_NOW;
 }
 

@@ -20,6 +20,7 @@ class ControlServer final : public wire::WorkerControl::Server {
   kj::Promise<void> launchReduce(LaunchReduceContext context) override;
   kj::Promise<void> compute(ComputeContext context) override;
   kj::Promise<void> copyOutput(CopyOutputContext context) override;
+  kj::Promise<void> allowWrite(AllowWriteContext context) override;
   kj::Promise<void> mapOutputs(MapOutputsContext context) override;
   kj::Promise<void> kill(KillContext context) override;
   kj::Promise<void> forgetJob(ForgetJobContext context) override;

@@ -11,6 +11,7 @@
 
 #include "base/protocol/attempt_wire.h"
 #include "base/status.h"
+#include "dfs/data/block_keys.h"
 #include "dfs/data/block_store.h"
 #include "dfs/wire/replica_host.h"
 #include "worker/daemon/shuffle/reduce_copy.h"
@@ -52,10 +53,11 @@ class DataPlane {
                                                                 std::string file, shuffle::CopyCallbacks callbacks) = 0;
   // Returns what the copies of the job, or else those of all jobs, have measured of the network (shuffle::FetchMeter).
   [[nodiscard]] virtual shuffle::FetchMeter::Figures FetchFigures(JobId job) const = 0;
-  virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) = 0;
-  // Has readers of blocks show tokens by this key from now on (base/tls/token.h). Nothing is read before the first call
-  // of a worker with TLS; without TLS it is never made.
-  virtual void UseTokenKey(std::string /*key*/) {}
+  // Copies the block by the token of the master's order (dfs/wire/write_order.h).
+  virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) = 0;
+  // These do what BlockServer's do.
+  virtual void UseKeys(dfs::BlockKeys /*keys*/) {}
+  virtual void AllowWrite(std::uint64_t /*block*/, std::string /*token*/) {}
 };
 
 }  // namespace millrace::worker

@@ -125,7 +125,8 @@ std::unique_ptr<ReduceCopier> SyntheticPlane::StartCopy(const AttemptId&, std::u
   return std::make_unique<SyntheticCopier>(maps, std::move(callbacks), tasks_);
 }
 
-void SyntheticPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) {
+void SyntheticPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets,
+                               std::string /*token*/) {
   replications_.push_back({block, std::move(targets)});
 }
 

@@ -78,7 +78,7 @@ class SyntheticPlane final : public DataPlane {
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId) const override { return figures_; }
-  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) override;
 
   // A test drives and looks at these.
   void HoldOutputCopies() { hold_output_copies_ = true; }

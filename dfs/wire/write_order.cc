@@ -1,0 +1,95 @@
+#include "dfs/wire/write_order.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "dfs/wire/transfer.h"
+
+namespace millrace::dfs {
+namespace {
+
+std::string EncodeTerms(const WriteOrder& order) {
+  Encoder out;
+  out.U8(order.copy_of.has_value() ? 1 : 0);
+  out.Varint(order.pipeline.size());
+  for (const ReplicaHost& place : order.pipeline) {
+    out.U32(place.node.value);
+    out.Text(place.host);
+    out.U32(place.port);
+  }
+  if (order.copy_of.has_value()) {
+    out.U64(order.copy_of->length);
+    out.U32(order.copy_of->crc);
+  }
+  return out.Take();
+}
+
+Result<WriteOrder> Decode(const tls::TokenSays& says) {
+  Decoder in(says.terms);
+  WriteOrder order;
+  order.subject = says.subject;
+  const bool copy = in.U8() != 0;
+  const std::uint64_t count = in.Varint();
+  if (count > kMaxPipeline) return Invalid("the token names a pipeline of " + std::to_string(count) + " nodes");
+  for (std::uint64_t i = 0; i < count; ++i) {
+    ReplicaHost place;
+    place.node = NodeId{in.U32()};
+    place.host = std::string(in.Text());
+    place.port = static_cast<std::uint16_t>(in.U32());
+    order.pipeline.push_back(std::move(place));
+  }
+  if (copy) {
+    const std::uint64_t length = in.U64();
+    order.copy_of = BlockContent{length, in.U32()};
+  }
+  if (!in.Finish("a token").ok()) return Invalid("the token is of another version");
+  return order;
+}
+
+auto PlaceOf(const WriteOrder& order, NodeId node) {
+  return std::ranges::find(order.pipeline, node, &ReplicaHost::node);
+}
+
+Status CheckPeer(const WriteOrder& order, const Shown& shown) {
+  const auto at = PlaceOf(order, shown.to);
+  if (at == order.pipeline.end())
+    return Invalid("the token is not for node " + std::to_string(shown.to.value) + ", which this is");
+  const tls::Role role = shown.peer.role;
+  if (order.copy_of.has_value()) {
+    const bool by_worker = role == tls::Role::kWorker || role == tls::Role::kAnyone;
+    return by_worker && !shown.local ? Status::Ok() : Invalid("the token is for a copy that a worker makes");
+  }
+  if (shown.local || role == tls::Role::kAnyone) return Status::Ok();
+  if (role == tls::Role::kWorker) {
+    return at != order.pipeline.begin() ? Status::Ok() : Invalid("the token is for " + order.subject);
+  }
+  return tls::SubjectOf(shown.peer) == order.subject ? Status::Ok() : Invalid("the token is for " + order.subject);
+}
+
+}  // namespace
+
+std::string MakeWriteToken(const tls::TokenKey& key, std::uint64_t block, const WriteOrder& order, Micros until) {
+  return key.MakeToken(block, order.subject, until, tls::TokenUse::kWrite, EncodeTerms(order));
+}
+
+Result<WriteOrder> CheckWriteToken(const tls::TokenKey& key, std::string_view token, std::uint64_t block,
+                                   const Shown& shown, std::optional<Micros> begins_at) {
+  MILLRACE_ASSIGN(const tls::TokenSays says, key.Open(token, block, tls::TokenUse::kWrite));
+  MILLRACE_ASSIGN(WriteOrder order, Decode(says));
+  MILLRACE_TRY(CheckPeer(order, shown));
+  if (begins_at.has_value()) MILLRACE_TRY(CheckNotEnded(says, *begins_at));
+  return order;
+}
+
+Status CheckRest(const WriteOrder& order, NodeId at, const std::vector<ReplicaHost>& rest) {
+  const auto same = [](const ReplicaHost& a, const ReplicaHost& b) {
+    return a.node == b.node && a.host == b.host && a.port == b.port;
+  };
+  const auto here = PlaceOf(order, at);
+  if (here != order.pipeline.end() && std::equal(here + 1, order.pipeline.end(), rest.begin(), rest.end(), same))
+    return Status::Ok();
+  return Invalid("the pipeline is not the one that the master gave out with the token; write to the nodes that it "
+                 "names, in their order");
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,41 @@
+// WriteOrders makes the tokens by which blocks may be written to workers (dfs/wire/write_order.h), of the nodes as the
+// master knows them. Programs of protocol level 1 know no such tokens; while one takes part in a write, the workers are
+// told of it instead. Thread rule: the control thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/tls/token.h"
+#include "dfs/name/block_manager.h"
+#include "master/cluster/node_table.h"
+
+namespace millrace::master {
+
+class WriteOrders {
+ public:
+  // Without a key there are no tokens, and everybody may write. Requires: `clock` and `nodes` outlive this.
+  WriteOrders(std::optional<tls::TokenKey> key, const Clock& clock, const NodeTable& nodes)
+      : key_(std::move(key)), clock_(clock), nodes_(nodes) {}
+
+  // Returns the key that workers check the tokens by; empty if there is none.
+  [[nodiscard]] std::string key() const { return key_ ? key_->bytes() : std::string(); }
+  // Return the token for a new block of `subject` (tls::SubjectOf), and that for a copy; empty without a key.
+  [[nodiscard]] std::string TokenFor(dfs::BlockId block, const std::vector<NodeId>& pipeline,
+                                     const std::string& subject) const;
+  [[nodiscard]] std::string TokenFor(const dfs::ReplicateWork& copy) const;
+  // Returns whether the worker's program takes tokens, and passes them on.
+  [[nodiscard]] bool TakesTokens(NodeId node) const;
+  [[nodiscard]] bool TakeTokens(const std::vector<NodeId>& nodes) const;
+
+ private:
+  [[nodiscard]] std::vector<dfs::ReplicaHost> PlacesOf(const std::vector<NodeId>& nodes) const;
+
+  const std::optional<tls::TokenKey> key_;
+  const Clock& clock_;
+  const NodeTable& nodes_;
+};
+
+}  // namespace millrace::master
