@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/master_address.h"
+#include "base/program.h"
 #include "client/cli/cli.h"
 #include "client/cli/known_clusters.h"
 #include "client/cli/master_command.h"
@@ -31,9 +32,7 @@ std::string OwnPath(const char* argv0) {
                                                                   : argv0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   using millrace::cli::Invocation;
   using millrace::cli::Words;
   const Invocation invocation{
@@ -66,4 +65,10 @@ int main(int argc, char** argv) {
        {}},
   };
   return millrace::cli::RunCli(invocation, Words(argv + 1, argv + argc), more);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return millrace::RunProgram("millrace", [&] { return Main(argc, argv); });
 }

@@ -65,7 +65,8 @@ Status TellAddress(const std::string& path, const std::string& text) {
 // Returns the key of tokens, which is kept in the directory, so that tokens outlive a restart: a write goes on over it.
 Result<tls::TokenKey> KeepTokenKey(const std::string& directory) {
   const std::string file = directory + "/token-key";
-  const Result<std::string> kept = ReadWholeFile(file);
+  const Result<std::string> kept = tls::ReadKeyFile(file);
+  if (kept.status().code() == StatusCode::kDenied) return kept.status();
   if (kept.ok() && kept->size() == tls::TokenKey::kBytes) return tls::TokenKey(*kept);
   tls::TokenKey made(tls::TokenKey::MakeRandom());
   MILLRACE_TRY(tls::PutFile(file, made.bytes(), tls::kForOwner, true));

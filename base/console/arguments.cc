@@ -77,7 +77,7 @@ std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const 
       return kWrongUsage;
     }
   } catch (const CLI::CallForHelp&) {
-    Printer(console.out) << app_.help();
+    Printer(console) << app_.help();
     return kDone;
   } catch (const CLI::ParseError& wrong) {
     SayError(console, verb_, Invalid(std::string(wrong.what()) + "; see millrace " + verb_ + " --help"));

@@ -61,6 +61,7 @@ Printer& Printer::operator<<(std::string_view text) {
 
 Status Printer::Flush() {
   if (failure_.ok() && !buffer_.empty()) failure_ = WriteOut(fd_, buffer_);
+  if (unwritten_->ok()) *unwritten_ = failure_;
   buffer_.clear();
   return failure_;
 }

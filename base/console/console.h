@@ -2,6 +2,7 @@
 // so that tests see what users see. Thread rule: values; a Printer belongs to one thread at a time.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kUnreachable = 3; 
 struct Console {
   int in = 0, out = 1, err = 2;
   bool in_is_terminal = false, out_is_terminal = false, err_is_terminal = false;
+  // The first failure of a Printer of this console or of a copy of it, which whoever runs commands makes their own
+  // (cli::RunCli): output that is not there is no success.
+  std::shared_ptr<Status> unwritten = std::make_shared<Status>();
 };
 [[nodiscard]] Console SystemConsole();
 
@@ -27,11 +31,11 @@ void SayLine(const Console& console, std::string_view line);
 // process ends by SIGPIPE and without a word, as tools in a pipe do.
 [[nodiscard]] Status WriteOut(int fd, std::string_view bytes);
 
-// Writes text to a descriptor in pieces of 64 KiB, as WriteOut does. Flush writes the rest; so does the destructor,
-// which ignores failures.
+// Writes text to standard output in pieces of 64 KiB, as WriteOut does. Flush writes the rest; so does the destructor.
+// The first failure is the console's.
 class Printer {
  public:
-  explicit Printer(int fd) : fd_(fd) {}
+  explicit Printer(const Console& console) : fd_(console.out), unwritten_(console.unwritten) {}
   Printer(const Printer&) = delete;
   Printer& operator=(const Printer&) = delete;
   ~Printer();
@@ -42,6 +46,7 @@ class Printer {
 
  private:
   int fd_;
+  std::shared_ptr<Status> unwritten_;
   std::string buffer_;
   Status failure_;
 };

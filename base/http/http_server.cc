@@ -11,6 +11,7 @@
 #include <charconv>
 #include <chrono>
 #include <exception>
+#include <list>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -57,21 +58,29 @@ struct HttpServer::Impl {
   void Accept();
 
   const Handler handler;
+  std::list<Session*> sessions;  // from the oldest; they end with `io`
   asio::io_context io{1};
   tcp::acceptor acceptor{io};
   asio::steady_timer pause{io};
   std::uint16_t port = 0;
-  unsigned connections = 0;
   std::thread thread;
 };
 
 // One connection. It lives as long as an operation of it is under way.
 class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(Impl& server, tcp::socket socket) : server_(server), stream_(std::move(socket)) { ++server_.connections; }
-  ~Session() { --server_.connections; }
+  Session(Impl& server, tcp::socket socket) : server_(server), stream_(std::move(socket)) {
+    place_ = server_.sessions.insert(server_.sessions.end(), this);
+  }
+  ~Session() { Leave(); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+
+  // Ends the connection: what it waits for fails. It has its place no more.
+  void Drop() {
+    Leave();
+    stream_.close();
+  }
 
   void Read() {
     parser_.emplace();
@@ -107,7 +116,13 @@ class HttpServer::Impl::Session : public std::enable_shared_from_this<Session> {
     }
   }
 
+  void Leave() {
+    if (std::exchange(here_, false)) server_.sessions.erase(place_);
+  }
+
   Impl& server_;
+  std::list<Session*>::iterator place_;
+  bool here_ = true;
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_{2 * kMostHeader};
   std::optional<wire::request_parser<wire::empty_body>> parser_;
@@ -123,7 +138,9 @@ void HttpServer::Impl::Accept() {
         if (!stopped) Accept();
       });
     }
-    if (connections < kMostConnections) std::make_shared<Session>(*this, std::move(socket))->Read();
+    // The newest has a place in any case: who holds connections without asking for anything keeps nobody out.
+    if (sessions.size() >= kMostConnections) sessions.front()->Drop();
+    std::make_shared<Session>(*this, std::move(socket))->Read();
     Accept();
   });
 }

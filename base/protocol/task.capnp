@@ -65,6 +65,7 @@ struct ToTask {
     map @1 :RunMap;
     reduce @2 :RunReduce;
     exit @3 :Void;
+    credentials @4 :Credentials;    # in place of those that it has, from the next connection on; also in mid-attempt
   }
 }
 

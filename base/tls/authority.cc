@@ -16,11 +16,29 @@ namespace {
 constexpr const char* kCertificate = "/ca.pem";
 constexpr const char* kKey = "/ca-key.pem";
 
+// Checks that nobody else can put files and links into a directory that keys are written to.
+Status CheckPrivate(const std::string& path, const struct stat& found) {
+  if (!S_ISDIR(found.st_mode)) return Invalid(path + " is no directory; remove it, or move it away");
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return Status::Ok();
+  return Denied(path + ": others than its owner may change this directory, to which keys are written; run `chmod 700 " +
+                path + "`");
+}
+
+// The directory may be named by a link: its user has chosen it.
 Status MakePrivateDirectory(const std::string& path) {
   struct stat found {};
-  if (::stat(path.c_str(), &found) == 0) return Status::Ok();
+  if (::stat(path.c_str(), &found) == 0) return CheckPrivate(path, found);
   MILLRACE_TRY(MakeDirectories(path));
   return ::chmod(path.c_str(), 0700) == 0 ? Status::Ok() : FromErrno(errno, "make " + Quote(path));
+}
+
+// One within the authority's. A link there has been laid by somebody else, and is not followed.
+Status MakeInnerDirectory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return Status::Ok();
+  if (errno != EEXIST) return FromErrno(errno, "make " + Quote(path));
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0) return FromErrno(errno, "look at " + Quote(path));
+  return CheckPrivate(path, found);
 }
 
 Result<IssuedFiles> FactsOf(std::string name, std::string directory, const std::string& certificate) {
@@ -44,7 +62,7 @@ Result<Authority> Authority::Init(const std::string& directory, const Validity& 
 
 Result<Authority> Authority::Open(const std::string& directory) {
   const auto read = [&directory](const char* name) -> Result<std::string> {
-    Result<std::string> text = ReadWholeFile(directory + name);
+    Result<std::string> text = name == kKey ? ReadKeyFile(directory + name) : ReadWholeFile(directory + name);
     if (text.status().code() == StatusCode::kNotFound)
       return NotFound(directory + " has no" + std::string(name).replace(0, 1, " ") +
                       "; make an authority by `millrace ca init " + directory + "`");
@@ -67,7 +85,8 @@ std::string Authority::DirectoryOf(const PeerIdentity& identity) const {
 Result<IssuedFiles> Authority::Put(const PeerIdentity& identity, const KeyPair& pair, bool with_key,
                                    bool replace) const {
   const std::string directory = DirectoryOf(identity);
-  MILLRACE_TRY(MakePrivateDirectory(directory));
+  MILLRACE_TRY(MakePrivateDirectory(directory_));
+  MILLRACE_TRY(MakeInnerDirectory(directory));
   MILLRACE_TRY(PutFile(directory + "/ca.pem", pair_.certificate, kForAll, replace));
   const std::string key_file = directory + "/key.pem";
   if (with_key) {
@@ -92,7 +111,7 @@ Result<IssuedFiles> Authority::Issue(const PeerIdentity& identity, const Validit
 
 Result<IssuedFiles> Authority::Renew(const PeerIdentity& identity, const Validity& validity, bool new_key) {
   const std::string directory = DirectoryOf(identity);
-  Result<std::string> key = ReadWholeFile(directory + "/key.pem");
+  Result<std::string> key = ReadKeyFile(directory + "/key.pem");
   if (key.status().code() == StatusCode::kNotFound)
     return NotFound(directory + " has no key.pem; `millrace ca issue` makes a certificate with a new key");
   MILLRACE_TRY(key.status());

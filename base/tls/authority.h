@@ -1,7 +1,8 @@
 // Authority: the directory from which a cluster's certificates come. It holds ca.pem and ca-key.pem, and for each that
 // was issued a directory ("master", "worker-w1", "client-ann") with ca.pem, cert.pem and key.pem, which is what the
 // process that shows it needs. Keys are for their owner alone (0600), files are written durably, and none is replaced
-// unless that is asked for. Thread rule: one thread at a time.
+// unless that is asked for. A link in its directory is not followed, and neither a directory that others may change nor
+// a key that they may read is used (kDenied). Thread rule: one thread at a time.
 #pragma once
 
 #include <string>

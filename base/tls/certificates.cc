@@ -116,11 +116,6 @@ Result<KeyPair> SignItself(const std::string& common_name, const Validity& valid
   return KeyPair{ToPem(made.get()), ToPem(key.get())};
 }
 
-Micros TimeOf(const ASN1_TIME* time) {
-  std::tm parts{};
-  return ASN1_TIME_to_tm(time, &parts) == 1 ? static_cast<Micros>(::timegm(&parts)) * kSecond : 0;
-}
-
 std::string RandomHex() {
   unsigned char bytes[4] = {};
   (void)RAND_bytes(bytes, sizeof bytes);
@@ -151,6 +146,19 @@ Result<KeyPair> IssueToTask(const KeyPair& worker, const std::string& user, cons
   MILLRACE_ASSIGN(KeyPair made, IssueShape(worker, ShapeOf(task), validity, {}));
   made.certificate += worker.certificate;
   return made;
+}
+
+std::string TimeText(Micros time) {
+  const std::time_t seconds = time / kSecond;
+  std::tm parts{};
+  char text[32];
+  ::gmtime_r(&seconds, &parts);
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+std::string TimesText(Micros from, Micros until) {
+  return "good from " + TimeText(from) + " until " + TimeText(until) + ", and here it is " +
+         TimeText(SystemClock().Now());
 }
 
 Result<CertificateFacts> ReadFacts(const std::string& pem, const std::string& what) {

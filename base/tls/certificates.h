@@ -41,6 +41,10 @@ struct CertificateFacts {
   std::string common_name;
   Micros from = 0, until = 0;  // since the epoch
 };
+// Returns a time as messages about certificates have it, "2026-01-31T12:00:05Z".
+[[nodiscard]] std::string TimeText(Micros time);
+// Returns "good from ... until ..., and here it is ...": what to say of a certificate that is refused for its time.
+[[nodiscard]] std::string TimesText(Micros from, Micros until);
 [[nodiscard]] Result<CertificateFacts> ReadFacts(const std::string& certificate, const std::string& what);
 
 }  // namespace millrace::tls

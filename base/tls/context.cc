@@ -21,8 +21,27 @@ bool MayBeIssued(const STACK_OF(X509) * chain) {
   return issuer.ok() && issuer->role == Role::kWorker;
 }
 
+// A certificate that is good only at another time: one of the two clocks may be wrong, so both times are told.
+void TellOfTimes(X509_STORE_CTX* store) {
+  const int error = X509_STORE_CTX_get_error(store);
+  const X509* const refused = X509_STORE_CTX_get_current_cert(store);
+  const auto* const ssl =
+      static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  if ((error != X509_V_ERR_CERT_NOT_YET_VALID && error != X509_V_ERR_CERT_HAS_EXPIRED) || refused == nullptr ||
+      ssl == nullptr) {
+    return;
+  }
+  auto* const told = static_cast<std::string*>(SSL_get_app_data(ssl));
+  if (told == nullptr) return;
+  *told = "it is " + TimesText(TimeOf(X509_get0_notBefore(refused)), TimeOf(X509_get0_notAfter(refused))) +
+          "; do the clocks agree?";
+}
+
 int Verify(X509_STORE_CTX* store, void*) {
-  if (X509_verify_cert(store) != 1) return 0;
+  if (X509_verify_cert(store) != 1) {
+    TellOfTimes(store);
+    return 0;
+  }
   if (MayBeIssued(X509_STORE_CTX_get0_chain(store))) return 1;
   X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION);
   return 0;

@@ -13,6 +13,8 @@ class Context {
  public:
   static Result<std::shared_ptr<const Context>> Make(CredentialTexts texts);
 
+  // Requires: the application's data of each SSL that is made of it is a std::string, or null. It gets why the peer's
+  // certificate was refused, where OpenSSL's own words do not tell.
   [[nodiscard]] SSL_CTX* get() const { return context_.get(); }
   [[nodiscard]] const CredentialTexts& texts() const { return texts_; }
   [[nodiscard]] const PeerIdentity& self() const { return self_; }

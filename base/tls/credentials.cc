@@ -10,11 +10,10 @@
 
 #include "base/file.h"
 #include "base/tls/context.h"
+#include "base/tls/put_file.h"
 
 namespace millrace::tls {
 namespace {
-
-constexpr Micros kTaskValidity = 365 * 24 * kHour;
 
 // What tells one state of a file from another.
 struct FileStamp {
@@ -27,7 +26,7 @@ using Stamps = std::array<FileStamp, 3>;
 FileStamp StampOf(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) return {};
-  return {found.st_mtim.tv_sec, found.st_mtim.tv_nsec, found.st_size, found.st_ino};
+  return {found.st_ctim.tv_sec, found.st_ctim.tv_nsec, found.st_size, found.st_ino};
 }
 
 Stamps StampsOf(const TlsFiles& files) { return {StampOf(files.ca), StampOf(files.certificate), StampOf(files.key)}; }
@@ -36,7 +35,7 @@ Result<std::shared_ptr<const Context>> Read(const TlsFiles& files) {
   CredentialTexts texts;
   MILLRACE_ASSIGN(texts.authorities, ReadWholeFile(files.ca));
   MILLRACE_ASSIGN(texts.own.certificate, ReadWholeFile(files.certificate));
-  MILLRACE_ASSIGN(texts.own.key, ReadWholeFile(files.key));
+  MILLRACE_ASSIGN(texts.own.key, ReadKeyFile(files.key));
   Result<std::shared_ptr<const Context>> made = Context::Make(std::move(texts));
   if (!made.ok()) return made.status().Within("TLS by " + files.ca + ", " + files.certificate + ", " + files.key);
   return made;
@@ -92,6 +91,14 @@ Result<std::shared_ptr<Credentials>> Credentials::From(const CredentialTexts& te
   MILLRACE_ASSIGN(auto context, Context::Make(texts));
   std::unique_ptr<Impl> impl(new Impl{{}, MakeSilentLog(), {}, {}, std::move(context)});
   return std::shared_ptr<Credentials>(new Credentials(std::move(impl)));
+}
+
+Status Credentials::Replace(const CredentialTexts& texts) {
+  MILLRACE_CHECK(!impl_->files.given(), "these come from files");
+  MILLRACE_ASSIGN(auto context, Context::Make(texts));
+  const std::lock_guard lock(impl_->mutex);
+  impl_->context = std::move(context);
+  return Status::Ok();
 }
 
 std::shared_ptr<const Context> Credentials::Current() { return impl_->Current(); }

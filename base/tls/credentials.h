@@ -28,6 +28,11 @@ struct CredentialTexts {
 
 class Context;  // session.h
 
+// How long a task's certificate is good. Its process is given another after half of that, for as long as it lives,
+// which is no longer than its job: so a certificate that a job has let out is good until the job's end and a day at
+// most.
+inline constexpr Micros kTaskValidity = 24 * kHour;
+
 class Credentials {
  public:
   // Reads the files. Returns kIo, kCorrupt or kInvalid, with the file, if they cannot be used.
@@ -35,11 +40,14 @@ class Credentials {
   static Result<std::shared_ptr<Credentials>> From(const CredentialTexts& texts);
   ~Credentials();
 
+  // Takes these in place of those that it has, from the next connection on. Requires: it was made by From.
+  Status Replace(const CredentialTexts& texts);
+
   // Returns what the next connection uses. It looks at the files, so it may wait for a disk, though seldom for long.
   [[nodiscard]] std::shared_ptr<const Context> Current();
   [[nodiscard]] PeerIdentity self();  // what our certificate says
-  // Returns the credentials for a task of this user, which last as long as ours, a year at most. Requires: ours are a
-  // worker's.
+  // Returns the credentials for a task of this user, which last kTaskValidity, but no longer than ours. Requires: ours
+  // are a worker's.
   [[nodiscard]] Result<CredentialTexts> ForTask(const std::string& user, Micros now);
 
  private:

@@ -2,6 +2,8 @@
 
 #include <openssl/pem.h>
 
+#include <ctime>
+
 namespace millrace::tls {
 namespace {
 
@@ -63,6 +65,11 @@ std::string ToPem(EVP_PKEY* key) {
   const OwnBio bio(BIO_new(BIO_s_secmem()));
   PEM_write_bio_PKCS8PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
   return TextOf(bio);
+}
+
+Micros TimeOf(const ASN1_TIME* time) {
+  std::tm parts{};
+  return ASN1_TIME_to_tm(time, &parts) == 1 ? static_cast<Micros>(::timegm(&parts)) * kSecond : 0;
 }
 
 std::string CommonNameOf(const X509* certificate) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/status.h"
 
 namespace millrace::tls {
@@ -42,6 +43,7 @@ using OwnContext = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
 [[nodiscard]] std::string ToPem(X509* certificate);
 [[nodiscard]] std::string ToPem(EVP_PKEY* key);
 // Returns the common name; empty if there is none or more than one.
+[[nodiscard]] Micros TimeOf(const ASN1_TIME* time);  // since the epoch; 0 if it is none
 [[nodiscard]] std::string CommonNameOf(const X509* certificate);
 
 }  // namespace millrace::tls

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -26,6 +27,19 @@ Status PutFile(const std::string& path, std::string_view text, int mode, bool re
     return FromErrno(error, "write " + Quote(path));
   }
   return SyncDirectory(path.substr(0, path.rfind('/')));
+}
+
+Result<std::string> ReadKeyFile(const std::string& path) {
+  MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_RDONLY));
+  struct stat found {};
+  if (::fstat(file.get(), &found) != 0) return FromErrno(errno, "read " + Quote(path));
+  if ((found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    char mode[8];
+    std::snprintf(mode, sizeof mode, "%03o", static_cast<unsigned>(found.st_mode & 0777));
+    return Denied(path + ": others than its owner may read or change this key (mode " + mode + "); run `chmod 600 " +
+                  path + "`, and make a new key if somebody may have read it");
+  }
+  return ReadWholeFile(path);
 }
 
 }  // namespace millrace::tls

@@ -1,4 +1,4 @@
-// Writes a key or a certificate. Thread rule: a free function, any thread.
+// Writes and reads keys and certificates. Thread rule: a free function, any thread.
 #pragma once
 
 #include <string>
@@ -13,6 +13,11 @@ inline constexpr int kForAll = 0644;    // certificates
 
 // Writes a file durably with this mode, whatever the umask is: after a crash there is the old file or the new one.
 // Returns kExists if there is one, unless `replace`.
+// A link that is at the path is replaced, and never followed.
 [[nodiscard]] Status PutFile(const std::string& path, std::string_view text, int mode, bool replace);
+
+// Reads a file that holds a key. Returns kDenied, with the command to run, if others than its owner may read or change
+// it, as ssh does: a key that others may have had is no proof of anything.
+[[nodiscard]] Result<std::string> ReadKeyFile(const std::string& path);
 
 }  // namespace millrace::tls

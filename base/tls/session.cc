@@ -21,12 +21,9 @@ const char* MeaningOfAlert(int reason) {
   switch (reason) {
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
       return "a certificate is required and none was shown";
-    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
-      return "our certificate is not valid now; renew it (millrace ca renew)";
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
       return "our certificate is of another authority than that of its cluster";
-    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
@@ -65,6 +62,7 @@ struct Session::Impl {
     output = BIO_new(BIO_s_mem());
     BIO_set_mem_eof_return(input, -1);  // no bytes are no end
     SSL_set_bio(ssl.get(), input, output);
+    SSL_set_app_data(ssl.get(), &why_refused);
     if (side == Side::kServer) {
       SSL_set_accept_state(ssl.get());
     } else {
@@ -80,6 +78,8 @@ struct Session::Impl {
     const unsigned long code = ERR_peek_last_error();
     const int reason = ERR_GET_LIB(code) == ERR_LIB_SSL ? ERR_GET_REASON(code) : 0;
     const std::string text = TakeOpensslError();
+    if (reason == SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED || reason == SSL_R_SSLV3_ALERT_BAD_CERTIFICATE)
+      return Invalid(peer + " refuses us: " + OwnTimes());
     if (const char* meaning = MeaningOfAlert(reason)) return Invalid(peer + " refuses us: " + meaning);
     if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE) return Invalid(peer + ": refused, it shows no certificate");
     if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) return Invalid(peer + ": refused: " + WhyNotBelieved());
@@ -91,11 +91,20 @@ struct Session::Impl {
     return Unavailable(peer + ": TLS failed: " + text);
   }
 
+  // The peer's clock decided, which we do not see.
+  [[nodiscard]] std::string OwnTimes() const {
+    const Result<CertificateFacts> facts = ReadFacts(context->texts().own.certificate, "the certificate");
+    if (!facts.ok()) return "our certificate is not good there now";
+    return "our certificate is not good there now: it is " + TimesText(facts->from, facts->until) +
+           "; renew it if it has ended (millrace ca renew), else: do the clocks agree?";
+  }
+
   [[nodiscard]] std::string WhyNotBelieved() const {
     const long verified = SSL_get_verify_result(ssl.get());
     if (verified == X509_V_ERR_APPLICATION_VERIFICATION)
       return "its certificate is not one of a role that this cluster knows, or not by whom it must be issued";
-    return std::string("its certificate is not good: ") + X509_verify_cert_error_string(verified);
+    return std::string("its certificate is not good: ") + X509_verify_cert_error_string(verified) +
+           (why_refused.empty() ? "" : "; " + why_refused);
   }
 
   Status Identify() {
@@ -141,6 +150,7 @@ struct Session::Impl {
   Side side;
   std::string peer;
   std::optional<Role> wanted;
+  std::string why_refused;  // Context::get
   OwnSsl ssl;
   BIO* input = nullptr;  // `ssl` owns both
   BIO* output = nullptr;

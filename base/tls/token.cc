@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/tls/certificates.h"
 
 namespace millrace::tls {
 namespace {
@@ -18,11 +19,11 @@ constexpr std::size_t kMacBytes = 32;
 // A token is used soon after it was made, and is good for much longer: who meets one that has ended has kept it for
 // long, or his clock and the master's differ.
 Status CheckNotEnded(const TokenSays& token, Micros now) {
-  const auto second = static_cast<std::uint64_t>(now / kSecond);
-  if (second < token.until) return Status::Ok();
-  return Invalid("the token has ended, " + std::to_string(second - token.until) +
-                 " s ago by the clock of this worker; look the block up again, and if that does not help: do the clocks "
-                 "of the master and the worker agree?");
+  if (static_cast<std::uint64_t>(now / kSecond) < token.until) return Status::Ok();
+  return Invalid("the token has ended: it was good until " + TimeText(static_cast<Micros>(token.until) * kSecond) +
+                 ", and here it is " + TimeText(now) +
+                 "; look the block up again, and if that does not help: do the clocks of the master and the worker "
+                 "agree?");
 }
 
 std::string SubjectOf(const PeerIdentity& peer) {

@@ -1,6 +1,5 @@
 #include "client/cli/ca_command.h"
 
-#include <ctime>
 #include <optional>
 #include <string>
 
@@ -20,14 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kAuthorityDays = 3650, kDays = 365, kMostDays = 36500;
 constexpr const char* kAuthority = "authority";
-
-std::string Date(Micros time) {
-  const std::time_t seconds = time / kSecond;
-  std::tm parts{};
-  char text[32];
-  ::gmtime_r(&seconds, &parts);
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
 
 tls::Validity ValidFor(std::int64_t days) { return {SystemClock().Now(), days * 24 * kHour}; }
 
@@ -54,16 +45,16 @@ std::string Advice(const IssuedFiles& issued) {
 
 int Tell(const Invocation& invocation, const std::string& verb, const std::vector<IssuedFiles>& all, bool json,
          bool with_advice) {
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   for (const IssuedFiles& issued : all) {
     if (json) {
       Json object{{"name", issued.name}};
       console::SetBytes(object, "directory", issued.directory);
-      object["valid_until"] = Date(issued.until);
+      object["valid_until"] = tls::TimeText(issued.until);
       out << console::Dump(object) << "\n";
       continue;
     }
-    out << issued.name << ": " << issued.directory << ", good until " << Date(issued.until) << "\n";
+    out << issued.name << ": " << issued.directory << ", good until " << tls::TimeText(issued.until) << "\n";
     if (with_advice) out << Advice(issued) << "\n";
   }
   const Status written = out.Flush();

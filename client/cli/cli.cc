@@ -104,7 +104,9 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
   return verbs;
 }
 
-int RunCli(Invocation defaults, const Words& words, const std::vector<Verb>& more) {
+namespace {
+
+int RunWords(Invocation defaults, const Words& words, const std::vector<Verb>& more) {
   const Result<Words> rest = ReadLeadingOptions(words, &defaults);
   if (!rest.ok()) return defaults.Fail("command line", rest.status(), kWrongUsage);
   if (const Status checked = CheckAddress(defaults.master); !checked.ok())
@@ -112,14 +114,23 @@ int RunCli(Invocation defaults, const Words& words, const std::vector<Verb>& mor
   if (const Status wait = ParseDuration(defaults.wait).status(); !wait.ok())
     return defaults.Fail("command line", wait.Within("--wait or MILLRACE_WAIT"), kWrongUsage);
   if (!rest->empty() && (*rest)[0] == "--version") {
-    console::Printer(defaults.console.out) << "millrace " << kVersion << "\n";
+    console::Printer(defaults.console) << "millrace " << kVersion << "\n";
     return kDone;
   }
   // Programs that commands start, such as jobs, find it there.
   if (!defaults.tls.empty()) ::setenv(tls::kTlsEnvironment, defaults.tls.c_str(), 1);
   const int status = RunVerb(defaults, "", AllVerbs(more), *rest);
-  if (!rest->empty() && AsksForHelp((*rest)[0])) console::Printer(defaults.console.out) << kGlobalOptions;
+  if (!rest->empty() && AsksForHelp((*rest)[0])) console::Printer(defaults.console) << kGlobalOptions;
   return status;
+}
+
+}  // namespace
+
+int RunCli(const Invocation& defaults, const Words& words, const std::vector<Verb>& more) {
+  const int status = RunWords(defaults, words, more);
+  const Status& unwritten = *defaults.console.unwritten;
+  return status != kDone || unwritten.ok() ? status
+                                           : defaults.Fail(words.empty() ? "command line" : words[0], unwritten);
 }
 
 }  // namespace millrace::cli

@@ -115,7 +115,7 @@ int ShowStatus(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("cluster status", files.status(), kUnreachable);
   const Result<job::ClusterStatus> status = job::JobClient(**files).GetClusterStatus();
   if (!status.ok()) return invocation.Fail("cluster status", status.status());
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   if (json) {
     out << console::Dump(ToJson(*status)) << "\n";
   } else {

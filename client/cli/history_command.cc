@@ -36,7 +36,7 @@ int ExportHistory(const Invocation& invocation, const Words& args) {
   }
   Status written = Status::Ok();
   if (output.empty()) {
-    console::Printer out(invocation.console.out);
+    console::Printer out(invocation.console);
     out << *text;
     written = out.Flush();
   } else {

@@ -92,7 +92,7 @@ int ShowStatus(const Invocation& invocation, const Words& args) {
   if (!status.ok()) return invocation.Fail("job status", status.status());
   const Result<Waits> waits = job::Ended(status->state) ? Result<Waits>(Waits()) : client.ExplainWaits(one.job);
   if (!waits.ok()) return invocation.Fail("job status", waits.status());
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   out << (json ? console::Dump(WithWaits(*status, *waits)) + "\n"
                : Details(*status) + WaitLines(*waits) +
                      (job::Ended(status->state) ? Summary(*status) : LeftOutLines(*status)));
@@ -171,7 +171,7 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
   const Result<std::vector<job::Counter>> counters = one.client().Counters(one.job);
   if (!counters.ok()) return invocation.Fail("job counters", counters.status());
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   if (json) {
     console::JsonList list(out);
     for (const job::Counter& counter : *counters) list.Add(ToJson(counter));
@@ -203,7 +203,7 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("job history", files.status(), kUnreachable);
   const Result<std::map<std::uint64_t, std::string>> lines = ReadJournal(job::JobClient(**files), only);
   if (!lines.ok()) return invocation.Fail("job history", lines.status());
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   console::JsonList list(out);
   for (const auto& [number, line] : *lines) {
     if (json) {

@@ -46,7 +46,7 @@ int ExplainJob(const Invocation& invocation, const std::string& job) {
   if (!executable.ok()) return invocation.Fail("run " + job, executable.status(), kWrongUsage);
   const Result<std::vector<job::JobOption>> options = job::OptionsOfJob(*executable, {});
   if (!options.ok()) return invocation.Fail("run " + job, options.status(), kWrongUsage);
-  console::Printer(invocation.console.out) << "\n" << OptionLines(job, *options);
+  console::Printer(invocation.console) << "\n" << OptionLines(job, *options);
   return kDone;
 }
 
@@ -67,7 +67,7 @@ int ListJobs(const Invocation& invocation) {
     rows.push_back({name, own});
   }
   std::sort(rows.begin() + 1, rows.end());
-  console::Printer(invocation.console.out)
+  console::Printer(invocation.console)
       << FormatTable(rows) << "`millrace run JOB --help` explains the options of one.\n";
   return kDone;
 }

@@ -29,7 +29,7 @@ std::string FirstWait(const job::JobStatus& status, const Waits& waits) {
 }
 
 int PrintList(const Invocation& invocation, const std::vector<job::JobStatus>& jobs, const Waits& waits, bool json) {
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   if (json) {
     console::JsonList list(out);
     for (const job::JobStatus& status : jobs) list.Add(WithWaits(status, waits));

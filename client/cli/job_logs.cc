@@ -149,7 +149,7 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("job logs", files.status(), kUnreachable);
   job::JobClient client(**files);
   const Wanted wanted{only_out || !only_err, only_err || !only_out, only_failed, last_lines};
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   if (operands.empty()) return PrintFailedOfAll(invocation, client, wanted, out);
   if (!one) return PrintAll(invocation, client, *job, wanted, out);
   const Status printed = follow ? FollowLogs(client, *one, wanted, out) : PrintLogs(client, *one, wanted, out);

@@ -89,7 +89,7 @@ int ListTasks(const Invocation& invocation, const Words& args) {
   if (!attempts.ok()) return invocation.Fail("job tasks", attempts.status());
   std::erase_if(*attempts,
                 [&](const job::AttemptStatus& attempt) { return !state.empty() && ToString(attempt.state) != state; });
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   const Status printed = Print(*std::move(attempts), json, slowest, out);
   return printed.ok() ? kDone : invocation.Fail("job tasks", printed);
 }

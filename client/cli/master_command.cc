@@ -26,7 +26,7 @@ int BackUpMaster(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("master backup", files.status(), kUnreachable);
   const Result<job::MasterBackup> backup = job::JobClient(**files).BackUpMaster(directory);
   if (!backup.ok()) return invocation.Fail("master backup", backup.status());
-  console::Printer out(invocation.console.out);
+  console::Printer out(invocation.console);
   out << directory << " has the database up to operation " << std::to_string(backup->operations) << ", "
       << FormatBytes(backup->bytes) << "\n";
   const Status written = out.Flush();

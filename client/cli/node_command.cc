@@ -175,7 +175,7 @@ int ListNodes(const Invocation& invocation, const Words& args) {
   if (!nodes.ok()) return invocation.Fail("node list", nodes.status());
   const Result<dfs::Health> health = (*files)->GetHealth();
   if (!health.ok()) return invocation.Fail("node list", health.status());
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   PrintNodes(*nodes, json, wide, out);
   for (const std::string& line : {health->awaiting, health->read_only}) {
     if (!json && !line.empty()) out << line << "\n";
@@ -213,7 +213,7 @@ int Unknown(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node unknown", files.status(), kUnreachable);
   job::JobClient client(**files);
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   const Status printed = PrintUnknown(client, arguments.operands()[0], json, out);
   return printed.ok() ? kDone : invocation.Fail("node unknown", printed);
 }
@@ -230,7 +230,7 @@ int DiscardUnknown(const Invocation& invocation, const Words& args) {
   const Result<NodeId> node = nodes.ok() ? FindNode(*nodes, arguments.operands()[0]) : nodes.status();
   const Result<std::uint64_t> blocks = node.ok() ? client.DiscardUnknown(*node) : node.status();
   if (!blocks.ok()) return invocation.Fail("node discard-unknown", blocks.status());
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   out << std::to_string(*blocks) << " blocks go to the trash of node " << std::to_string(node->value) << "\n";
   const Status written = out.Flush();
   return written.ok() ? kDone : invocation.Fail("node discard-unknown", written);

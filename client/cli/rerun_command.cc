@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/child_process.h"
 #include "base/console/arguments.h"
 #include "base/crc32c.h"
 #include "base/file.h"
@@ -120,25 +120,20 @@ Result<int> RunInForeground(const Words& words) {
   ::sigaction(SIGQUIT, &ignore, &quit);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
-  sigset_t defaults, none;
-  sigemptyset(&none);
-  sigemptyset(&defaults);
+  PlainSignals(&attributes);
+  sigset_t defaults;
+  ::posix_spawnattr_getsigdefault(&attributes, &defaults);
   sigaddset(&defaults, SIGINT);
   sigaddset(&defaults, SIGQUIT);
-  sigaddset(&defaults, SIGPIPE);
   ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t child = -1;
   const int failure = ::posix_spawnp(&child, argv[0], nullptr, &attributes, argv.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
-  int status = 0;
-  while (failure == 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const Result<int> status =
+      failure == 0 ? WaitForChild(child) : Result<int>(FromErrno(failure, "start " + Quote(words[0])));
   ::sigaction(SIGINT, &interrupt, nullptr);
   ::sigaction(SIGQUIT, &quit, nullptr);
-  if (failure != 0) return FromErrno(failure, "start " + Quote(words[0]));
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return status.ok() ? Result<int>(ExitStatusOf(*status)) : status;
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ int ListSchedulers(const Invocation& invocation, const Words& args) {
   bool json = false;
   arguments.Flag("--json", &json, "print one JSON array");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   console::JsonList list(out);
   std::vector<Words> rows{{"SCHEDULER", "PARTS", "WHAT IT DOES"}};
   for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
@@ -137,7 +137,7 @@ int ShowScheduler(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("scheduler show", files.status(), kUnreachable);
   const Result<View> view = job::JobClient(**files).ShowScheduler();
   if (!view.ok()) return invocation.Fail("scheduler show", view.status());
-  Printer(invocation.console.out) << (json ? console::Dump(ToJson(*view)) + "\n" : SchedulerText(*view));
+  Printer(invocation.console) << (json ? console::Dump(ToJson(*view)) + "\n" : SchedulerText(*view));
   return kDone;
 }
 
@@ -150,7 +150,7 @@ int SetScheduler(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("scheduler set", files.status(), kUnreachable);
   const Status set = job::JobClient(**files).SetScheduler(arguments.operands()[0]);
   if (!set.ok()) return invocation.Fail("scheduler set", set);
-  Printer(invocation.console.out) << "the scheduler is " << Printable(arguments.operands()[0]) << " from now on\n";
+  Printer(invocation.console) << "the scheduler is " << Printable(arguments.operands()[0]) << " from now on\n";
   return kDone;
 }
 
@@ -178,7 +178,7 @@ int ForgetPrograms(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("scheduler forget", files.status(), kUnreachable);
   const Result<std::uint32_t> programs = job::JobClient(**files).ForgetPrograms();
   if (!programs.ok()) return invocation.Fail("scheduler forget", programs.status());
-  Printer(invocation.console.out) << "forgotten: " << std::to_string(*programs)
+  Printer(invocation.console) << "forgotten: " << std::to_string(*programs)
                                   << (*programs == 1 ? " program\n" : " programs\n");
   return kDone;
 }

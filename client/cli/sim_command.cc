@@ -112,7 +112,7 @@ int Replay(const Invocation& invocation, const SimWords& words, const std::strin
                                            Quote(replayed->expected) + ", " + replayed->scheduler + " decides " +
                                            Quote(replayed->decided)));
   }
-  Printer(invocation.console.out) << "the same decisions: " << std::to_string(replayed->launches) << " launches in "
+  Printer(invocation.console) << "the same decisions: " << std::to_string(replayed->launches) << " launches in "
                                   << std::to_string(replayed->decisions) << " decisions over "
                                   << std::to_string(replayed->events) << " events under " << replayed->scheduler
                                   << "\n";
@@ -152,7 +152,7 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   if (!plan.ok()) return invocation.FailToStart(kVerb, plan.status());
   const Result<std::vector<sim::SimResult>> results = RunPlan(words, *plan);
   if (!results.ok()) return invocation.Fail(kVerb, results.status());
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   out << (words.json ? sim::ComparisonJson(*results) : FormatTable(sim::ComparisonTable(*results, words.wide)));
   const Status written = out.Flush();
   if (!written.ok()) return invocation.Fail(kVerb, written);

@@ -26,7 +26,7 @@ int RunVerb(const Invocation& invocation, const std::string& command, const std:
   if (AsksForHelp(args[0])) {
     std::size_t width = 0;
     for (const std::string& name : names) width = std::max(width, name.size());
-    console::Printer out(invocation.console.out);
+    console::Printer out(invocation.console);
     out << "Usage: " << shown << " COMMAND ...; see " << shown << " COMMAND --help for more\n\n";
     for (const Verb& verb : verbs) out << "  " << console::Left(verb.name, width) << "  " << verb.one_line << "\n";
     return kDone;

@@ -139,7 +139,7 @@ std::vector<job::Counter> CountersOf(const Invocation& invocation, dfs::DfsClien
 
 int Report(const Invocation& invocation, dfs::DfsClient& files, job::JobStatus status, const Reporting& reporting) {
   if (!reporting.shown_output.empty()) status.output = reporting.shown_output;
-  console::Printer out(invocation.console.out);
+  console::Printer out(invocation.console);
   if (reporting.json) {
     nlohmann::ordered_json json = ToJson(status);
     json["counters"] = nlohmann::ordered_json::array();

@@ -63,7 +63,7 @@ int WhoAmICommand(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("whoami", files.status(), kUnreachable);
   const Result<job::CallerRights> rights = job::JobClient(**files).WhoAmI();
   if (!rights.ok()) return invocation.Fail("whoami", rights.status());
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   if (json) {
     out << console::Dump(ToJson(*rights)) << "\n";
   } else {

@@ -6,13 +6,13 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <utility>
 
+#include "base/child_process.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -30,7 +30,7 @@ Result<std::pair<Fd, Fd>> MakePipe() {
   return std::pair<Fd, Fd>(Fd(ends[0]), Fd(ends[1]));
 }
 
-// Starts the child in a process group of its own, with no signal blocked.
+// Starts the child in a process group of its own.
 Result<pid_t> Spawn(const std::vector<std::string>& argv, int out, int err) {
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -42,11 +42,8 @@ Result<pid_t> Spawn(const std::vector<std::string>& argv, int out, int err) {
   ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
-  sigset_t none;
-  sigemptyset(&none);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  PlainSignals(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t child = -1;
   const int failure = ::posix_spawn(&child, argv[0].c_str(), &files, &attributes, arguments.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
@@ -54,13 +51,6 @@ Result<pid_t> Spawn(const std::vector<std::string>& argv, int out, int err) {
   if (failure == ENOEXEC) return Invalid("start " + Quote(argv[0]) + ": it is not a program that this machine can run");
   if (failure != 0) return FromErrno(failure, "start " + Quote(argv[0]));
   return child;
-}
-
-int Reap(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 int MillisecondsUntil(SteadyTime end) {
@@ -117,8 +107,10 @@ Result<Captured> RunCaptured(const std::vector<std::string>& argv, const Capture
     collected = Timeout(Quote(argv[0]) + " did not end within " + FormatDuration(limits.timeout));
   }
   ::kill(-child, SIGKILL);
-  captured.exit_status = Reap(child);
+  const Result<int> status = WaitForChild(child);
   MILLRACE_TRY(collected);
+  MILLRACE_TRY(status.status());
+  captured.exit_status = ExitStatusOf(*status);
   return captured;
 }
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
+#include <vector>
 
 namespace millrace::local {
 namespace {
@@ -55,11 +55,14 @@ bool Stopped(pid_t command) {
 
 }  // namespace
 
-int WaitInForeground(Process& command, Signals& signals) {
+Result<int> WaitInForeground(Process& command, Signals& signals, LocalCluster& cluster,
+                             const std::function<void(const std::string&)>& tell) {
   const Terminal terminal(command.pid());
+  Status lost;
   int patience = -1;
   while (true) {
-    std::array<pollfd, 2> waited{pollfd{command.fd(), POLLIN, 0}, pollfd{signals.fd(), POLLIN, 0}};
+    std::vector<pollfd> waited{{command.fd(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
+    for (const int fd : lost.ok() ? cluster.DaemonFds() : std::vector<int>()) waited.push_back({fd, POLLIN, 0});
     const int ready = ::poll(waited.data(), waited.size(), patience);
     if (ready < 0 && errno == EINTR) continue;
     if (waited[0].revents != 0) break;
@@ -72,9 +75,20 @@ int WaitInForeground(Process& command, Signals& signals) {
       command.SignalGroup(signal);
       if (signal != SIGINT) patience = kEndPatienceMs;
     }
+    if (!lost.ok()) continue;
+    const Result<std::vector<std::string>> losses = cluster.TakeLosses();
+    if (losses.ok()) {
+      for (const std::string& line : *losses) tell(line);
+      continue;
+    }
+    lost = losses.status();
+    command.SignalGroup(SIGTERM);
+    patience = kEndPatienceMs;
   }
   command.SignalGroup(SIGKILL);  // kills what the command left behind
-  return command.Reap();
+  const Result<int> status = command.Reap();
+  MILLRACE_TRY(lost);
+  return status;
 }
 
 }  // namespace millrace::local

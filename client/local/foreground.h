@@ -5,6 +5,9 @@
 
 #include <sys/types.h>
 
+#include <functional>
+#include <string>
+
 #include "client/local/local_cluster.h"
 #include "client/local/process.h"
 
@@ -12,6 +15,9 @@ namespace millrace::local {
 
 // Waits for the command's end and returns its exit status. Signals that come to this process meanwhile are passed on to
 // the command's group. If it has not ended 5 s after SIGTERM or SIGHUP, it is killed.
-[[nodiscard]] int WaitInForeground(Process& command, Signals& signals);
+// The command may be waiting for the cluster, so that is watched, too: `tell` gets a line about each daemon that ends.
+// When the cluster is no more (LocalCluster::TakeLosses), the command is ended as by SIGTERM, and that is the failure.
+[[nodiscard]] Result<int> WaitInForeground(Process& command, Signals& signals, LocalCluster& cluster,
+                                           const std::function<void(const std::string&)>& tell);
 
 }  // namespace millrace::local

@@ -1,10 +1,12 @@
 #include "client/local/local_cluster.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +21,7 @@ namespace millrace::local {
 namespace {
 
 constexpr std::chrono::seconds kStopPatience{5};
+constexpr std::chrono::seconds kStartPatience{60};  // for one daemon more to be ready
 constexpr int kWrongUsage = 2;
 
 std::vector<std::string> MasterSettings(const ClusterOptions& options, const std::string& directory) {
@@ -34,6 +37,26 @@ sigset_t Handled() {
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
   return set;
+}
+
+// The daemons talk over 127.0.0.1, which a new network namespace has, but down: every connection would be tried for
+// ever.
+Status CheckLoopback() {
+  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) return FromErrno(errno, "make a socket");
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  const Fd dialer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!dialer.valid()) return FromErrno(errno, "make a socket");
+  const bool reached = ::bind(socket.get(), any, size) == 0 && ::listen(socket.get(), 1) == 0 &&
+                       ::getsockname(socket.get(), any, &size) == 0 &&
+                       (::connect(dialer.get(), any, size) == 0 || errno == EINPROGRESS);
+  if (reached) return Status::Ok();
+  const Status why = FromErrno(errno, "reach 127.0.0.1, over which its daemons talk");
+  return Unavailable(why.message() + "; is the loopback interface up (ip link set lo up)?");
 }
 
 }  // namespace
@@ -124,8 +147,8 @@ Result<Process> LocalCluster::Spawn(std::vector<std::string> argv, const std::ve
 
 Status LocalCluster::InitMaster(const std::string& program, const std::vector<std::string>& settings) {
   MILLRACE_ASSIGN(Process process, Spawn({program, "master", "--init"}, settings, "master.log"));
-  const int status = process.Reap();
-  return status == 0 ? Status::Ok() : Ended("master", status);
+  const Result<int> status = process.Reap();
+  return status.ok() && *status == 0 ? Status::Ok() : Ended("master", status);
 }
 
 Status LocalCluster::StartDaemon(const std::string& program, const std::string& name,
@@ -135,21 +158,34 @@ Status LocalCluster::StartDaemon(const std::string& program, const std::string& 
   return Status::Ok();
 }
 
-Status LocalCluster::Ended(const std::string& name, int status) const {
+std::string LocalCluster::LastLine(const std::string& name) const {
   std::string log = ReadWholeFile(In(name + ".log")).ok() ? ReadWholeFile(In(name + ".log")).value() : "";
   while (!log.empty() && log.back() == '\n') log.pop_back();
-  std::string last = log.substr(log.rfind('\n') + 1);
-  const std::string said = last.starts_with("millrace: ") ? last.substr(10) : last;
-  const std::string message =
-      "the " + name + " ended with exit status " + std::to_string(status) + (said.empty() ? "" : ": " + said);
-  return status == kWrongUsage ? Invalid(message) : Unavailable(message);
+  const std::string last = log.substr(log.rfind('\n') + 1);
+  return last.starts_with("millrace: ") ? last.substr(10) : last;
 }
 
-Status LocalCluster::AwaitFile(const std::string& name, Signals& signals) {
+Status LocalCluster::Ended(const std::string& name, const Result<int>& status) const {
+  if (!status.ok()) return status.status().Within("the " + name);
+  const std::string said = LastLine(name);
+  const std::string message =
+      "the " + name + " ended with exit status " + std::to_string(*status) + (said.empty() ? "" : ": " + said);
+  return *status == kWrongUsage ? Invalid(message) : Unavailable(message);
+}
+
+Status LocalCluster::AwaitFile(const std::string& name, const std::string& daemon, Signals& signals) {
+  using std::chrono::steady_clock;
+  const auto end = steady_clock::now() + kStartPatience;
   while (::access(In(name).c_str(), F_OK) != 0) {
     std::vector<pollfd> waited{{changes_.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
-    for (const Daemon& daemon : daemons_) waited.push_back({daemon.process.fd(), POLLIN, 0});
-    if (::poll(waited.data(), waited.size(), -1) < 0 && errno != EINTR)
+    for (const Daemon& each : daemons_) waited.push_back({each.process.fd(), POLLIN, 0});
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now()).count();
+    if (left <= 0) {
+      const std::string said = LastLine(daemon);
+      return Timeout("the " + daemon + " was not ready within " + std::to_string(kStartPatience.count()) + " s" +
+                     (said.empty() ? "" : "; the last that it said: " + said));
+    }
+    if (::poll(waited.data(), waited.size(), static_cast<int>(left)) < 0 && errno != EINTR)
       return FromErrno(errno, "wait for " + Quote(In(name)));
     for (std::size_t i = 0; i < daemons_.size(); ++i) {
       if (waited[i + 2].revents != 0) return Ended(daemons_[i].name, daemons_[i].process.Reap());
@@ -163,6 +199,30 @@ Status LocalCluster::AwaitFile(const std::string& name, Signals& signals) {
   return Status::Ok();
 }
 
+std::vector<int> LocalCluster::DaemonFds() const {
+  std::vector<int> fds;
+  for (const Daemon& daemon : daemons_) {
+    if (daemon.process.running()) fds.push_back(daemon.process.fd());
+  }
+  return fds;
+}
+
+Result<std::vector<std::string>> LocalCluster::TakeLosses() {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < daemons_.size(); ++i) {
+    Daemon& daemon = daemons_[i];
+    pollfd ended{daemon.process.fd(), POLLIN, 0};
+    if (!daemon.process.running() || ::poll(&ended, 1, 0) != 1) continue;
+    const Status how = Ended(daemon.name, daemon.process.Reap());
+    const auto left = std::count_if(daemons_.begin() + 1, daemons_.end(),
+                                    [](const Daemon& worker) { return worker.process.running(); });
+    if (i == 0) return Unavailable(how.message());
+    if (left == 0) return Unavailable(how.message() + "; no worker is left");
+    lines.push_back(how.message() + "; " + std::to_string(left) + (left == 1 ? " worker goes on" : " workers go on"));
+  }
+  return lines;
+}
+
 Result<LocalCluster> LocalCluster::Start(const std::string& program, const ClusterOptions& options, Signals& signals) {
   LocalCluster cluster;
   MILLRACE_TRY(cluster.MakeDirectory(options));
@@ -173,10 +233,11 @@ Result<LocalCluster> LocalCluster::Start(const std::string& program, const Clust
       ::inotify_add_watch(cluster.changes_.get(), cluster.directory_.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE) < 0) {
     return FromErrno(errno, "watch " + Quote(cluster.directory_));
   }
+  MILLRACE_TRY(CheckLoopback());
   const std::vector<std::string> master = MasterSettings(options, cluster.directory_);
   if (!options.again) MILLRACE_TRY(cluster.InitMaster(program, master));
   MILLRACE_TRY(cluster.StartDaemon(program, "master", master));
-  MILLRACE_TRY(cluster.AwaitFile("address", signals));
+  MILLRACE_TRY(cluster.AwaitFile("address", "master", signals));
   MILLRACE_ASSIGN(cluster.address_, ReadWholeFile(cluster.In("address")));
   cluster.address_.erase(cluster.address_.find_last_not_of('\n') + 1);
   for (std::int64_t n = 0; n < options.workers; ++n) {
@@ -184,7 +245,7 @@ Result<LocalCluster> LocalCluster::Start(const std::string& program, const Clust
                                      WorkerSettings(options, n, cluster.directory_, cluster.address_)));
   }
   for (std::size_t i = 1; i < cluster.daemons_.size(); ++i) {
-    MILLRACE_TRY(cluster.AwaitFile(cluster.daemons_[i].name + ".ready", signals));
+    MILLRACE_TRY(cluster.AwaitFile(cluster.daemons_[i].name + ".ready", cluster.daemons_[i].name, signals));
   }
   return cluster;
 }
@@ -201,7 +262,7 @@ void LocalCluster::Stop() {
       if (::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) >= 0 || errno != EINTR) break;
     }
     daemon.process.SignalGroup(SIGKILL);  // also what is left of its group
-    daemon.process.Reap();
+    (void)daemon.process.Reap();
   }
   daemons_.clear();
 }

@@ -51,12 +51,18 @@ class Signals {
 class LocalCluster {
  public:
   // Starts the cluster and returns when all workers have joined. `program` is the daemons' program. If a daemon ended:
-  // kInvalid if it was told something wrong (exit status 2), else kUnavailable, with the last line of its log. After a
-  // signal: kCancelled.
+  // kInvalid if it was told something wrong (exit status 2), else kUnavailable, with the last line of its log.
+  // kTimeout, likewise, if for a minute no further daemon was ready. After a signal: kCancelled.
   static Result<LocalCluster> Start(const std::string& program, const ClusterOptions& options, Signals& signals);
   LocalCluster(LocalCluster&&) = default;
   LocalCluster& operator=(LocalCluster&&) = delete;
   ~LocalCluster();  // stops the daemons and removes the directory
+
+  // Takes note of daemons that have ended since the last call. Returns a line about each of them that the cluster can
+  // do without. kUnavailable, with the last line of its log, once that was the master or the last worker: then nothing
+  // that waits for the cluster comes to an end by itself.
+  [[nodiscard]] Result<std::vector<std::string>> TakeLosses();
+  [[nodiscard]] std::vector<int> DaemonFds() const;  // one of them is readable when TakeLosses has news
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] int registry() const { return guardian_->registry(); }
@@ -72,8 +78,10 @@ class LocalCluster {
                                       const std::string& log) const;
   Status InitMaster(const std::string& program, const std::vector<std::string>& settings);
   Status StartDaemon(const std::string& program, const std::string& name, const std::vector<std::string>& settings);
-  Status AwaitFile(const std::string& name, Signals& signals);
-  [[nodiscard]] Status Ended(const std::string& name, int status) const;
+  // Waits for a file that `daemon` writes once it is ready.
+  Status AwaitFile(const std::string& name, const std::string& daemon, Signals& signals);
+  [[nodiscard]] std::string LastLine(const std::string& name) const;  // of its log
+  [[nodiscard]] Status Ended(const std::string& name, const Result<int>& status) const;
   [[nodiscard]] std::string In(const std::string& name) const { return directory_ + "/" + name; }
   void Stop();
 

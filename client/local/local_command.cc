@@ -159,7 +159,12 @@ class Session {
         .without_input = without_input};
     Result<Process> command = Process::Start(spec, cluster_.registry());
     if (!command.ok()) return invocation_.Fail("local", command.status(), kNotStarted);
-    return WaitInForeground(*command, signals_);
+    const Result<int> status = WaitInForeground(*command, signals_, cluster_, [this](const std::string& line) {
+      console::SayLine(invocation_.console, "millrace: local: " + line);
+    });
+    if (status.ok()) return *status;
+    cluster_lost_ = true;
+    return invocation_.Fail("local", status.status());
   }
 
   // Runs this program once for each step, so that a step prints what its command prints.
@@ -180,7 +185,7 @@ class Session {
     }
     // Without input, Ctrl-C leads to no question: the job ends with its cluster.
     if (const int status = Run(job, true); status != 0) {
-      KeepLogs(run.output);
+      if (!cluster_lost_) KeepLogs(run.output);
       return status;
     }
     return Run({invocation_.self, "fs", "get", "--progress", Style(), "--", kOutput, run.output}, false);
@@ -232,6 +237,7 @@ class Session {
   const Invocation& invocation_;
   Signals& signals_;
   LocalCluster& cluster_;
+  bool cluster_lost_ = false;
 };
 
 }  // namespace

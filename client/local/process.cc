@@ -5,9 +5,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <utility>
+
+#include "base/child_process.h"
 #include "base/text.h"
 
 namespace millrace::local {
@@ -34,9 +36,7 @@ bool Redirect(const ProcessSpec& spec) {
     std::vector<char*> argv;
     for (const std::string& word : spec.argv) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
-    sigset_t none;
-    sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    PlainSignals();
     ::execvp(argv[0], argv.data());
   }
   const int error = errno;
@@ -61,13 +61,13 @@ Result<Process> Process::Start(const ProcessSpec& spec, int registry) {
   process.handle_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid_, 0)));
   int error = 0;
   if (::read(reader.get(), &error, sizeof error) == sizeof error) {
-    process.Reap();
+    (void)process.Reap();
     return FromErrno(error, "start " + Quote(spec.argv[0]));
   }
   if (!process.handle_.valid()) {
     const int failure = errno;
     process.SignalGroup(SIGKILL);
-    process.Reap();
+    (void)process.Reap();
     return FromErrno(failure, "watch " + Quote(spec.argv[0]));
   }
   return process;
@@ -77,12 +77,9 @@ void Process::SignalGroup(int signal) const {
   if (running()) ::kill(-pid_, signal);
 }
 
-int Process::Reap() {
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+Result<int> Process::Reap() {
+  const Result<int> status = WaitForChild(std::exchange(pid_, -1));
+  return status.ok() ? Result<int>(ExitStatusOf(*status)) : status;
 }
 
 }  // namespace millrace::local

@@ -32,9 +32,9 @@ class Process {
   [[nodiscard]] int fd() const { return handle_.get(); }  // readable once it has ended
   [[nodiscard]] bool running() const { return pid_ > 0; }
   void SignalGroup(int signal) const;  // while running
-  // Waits for its end and returns the exit status, or 128 + signal if a signal ended it. It is not running any more
-  // then.
-  int Reap();
+  // Waits for its end and returns the exit status, or 128 + signal if a signal ended it. A failure says that the status
+  // is not known. It is not running any more then.
+  [[nodiscard]] Result<int> Reap();
 
  private:
   pid_t pid_ = -1;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/program.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -91,7 +92,7 @@ int DriveOnCluster(const PipelineBinding& binding, int argc, char** argv) {
   if (!driven.ok()) return Fail(run->name, driven, kFailed);
   if (!run->json)
     std::printf("%s succeeded: %zu jobs; output in %s\n", run->name.c_str(), steps.jobs().size(), shown.c_str());
-  return std::fflush(stdout) == 0 ? 0 : kFailed;
+  return 0;
 }
 
 int DriveSolo(const PipelineBinding& binding, int argc, char** argv) {
@@ -166,7 +167,9 @@ Status DriveSteps(const PipelineBinding& binding, PipelineBase::Facts facts, con
   return Status(driven.code(), driven.message() + "; what its steps left is in " + temporary);
 }
 
-int RunPipelineProgram(PipelineBinding binding, int argc, char** argv) {
+namespace {
+
+int DoAsAsked(PipelineBinding& binding, int argc, char** argv) {
   for (JobBinding& job : binding.jobs) job = OfPipeline(std::move(job), binding.jobs.size());
   if (const std::optional<int> status = RunOneOf(binding.jobs, argc, argv)) return *status;
   const std::string_view mode = argc > 1 ? argv[1] : "";
@@ -174,6 +177,12 @@ int RunPipelineProgram(PipelineBinding binding, int argc, char** argv) {
   if (mode == "--millrace-pipeline") return DriveOnCluster(binding, argc, argv);
   if (mode == "--millrace-solo") return DriveSolo(binding, argc, argv);
   return BecomeClient(argc, argv);
+}
+
+}  // namespace
+
+int RunPipelineProgram(PipelineBinding binding, int argc, char** argv) {
+  return RunProgram(BaseName(argv[0]), [&] { return DoAsAsked(binding, argc, argv); });
 }
 
 }  // namespace millrace::internal

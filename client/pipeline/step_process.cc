@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child_process.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -57,6 +58,7 @@ Result<pid_t> Spawn(const std::vector<std::string>& argv, int output) {
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawnattr_init(&attributes);
   ::posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
+  PlainSignals(&attributes);
   pid_t child = -1;
   const int failure = ::posix_spawn(&child, argv[0].c_str(), &files, &attributes, arguments.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
@@ -85,14 +87,12 @@ Result<StepEnd> RunStep(const std::vector<std::string>& argv) {
     if (size > 0) end.output.append(buffer, static_cast<std::size_t>(size));
     more = size > 0 || (size < 0 && errno == EINTR);
   }
-  int status = 0;
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }
   child_pid = 0;  // before it is reaped: its number may then be another's
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  end.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  MILLRACE_ASSIGN(const int status, WaitForChild(child));
+  end.exit_status = ExitStatusOf(status);
   end.interrupted = signal_that_came != 0 && end.exit_status != 0;
   return end;
 }

@@ -18,10 +18,11 @@
 namespace millrace {
 
 ProgressReporter::ProgressReporter(task::Channel& channel, TaskContext& context, std::chrono::milliseconds interval,
-                                   const std::function<void()>& daemon_gone)
+                                   const std::function<void()>& order, const std::function<void()>& daemon_gone)
     : channel_(channel),
       context_(context),
       interval_(interval),
+      order_(order),
       daemon_gone_(daemon_gone),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
   MILLRACE_CHECK(stop_.valid(), std::string("eventfd: ") + std::strerror(errno));
@@ -37,13 +38,17 @@ ProgressReporter::~ProgressReporter() {
 void ProgressReporter::ReportUntilStopped() {
   NameThread("progress");
   while (true) {
-    pollfd fds[] = {{stop_.get(), POLLIN, 0}, {channel_.fd(), POLLRDHUP, 0}};
+    pollfd fds[] = {{stop_.get(), POLLIN, 0}, {channel_.fd(), POLLIN | POLLRDHUP, 0}};
     const int ready = ::poll(fds, 2, static_cast<int>(interval_.count()));
     if (ready < 0 && errno == EINTR) continue;
     if (fds[0].revents != 0) return;
-    if (fds[1].revents != 0) {
+    if ((fds[1].revents & ~POLLIN) != 0) {
       daemon_gone_();
       return;
+    }
+    if (fds[1].revents != 0) {
+      order_();
+      continue;
     }
     Report();
   }

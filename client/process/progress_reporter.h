@@ -1,5 +1,5 @@
 // ProgressReporter: a thread that tells the daemon how an attempt gets on while the task's thread works, and that
-// notices when the daemon is gone.
+// notices when the daemon is gone or says something.
 // Thread rule: it is made and destroyed on the task's thread.
 #pragma once
 
@@ -15,10 +15,11 @@ namespace millrace {
 
 class ProgressReporter {
  public:
-  // Reports every `interval`. Calls daemon_gone on its thread, once, when the peer closed its end. Requires: all
-  // arguments outlive this.
+  // Reports every `interval`. Calls, on its thread, `order` when there is a message to read, which it does not read
+  // itself, and daemon_gone, once, when the peer closed its end. Requires: all arguments outlive this, and nobody else
+  // reads the channel meanwhile.
   ProgressReporter(task::Channel& channel, TaskContext& context, std::chrono::milliseconds interval,
-                   const std::function<void()>& daemon_gone);
+                   const std::function<void()>& order, const std::function<void()>& daemon_gone);
   ProgressReporter(const ProgressReporter&) = delete;
   ProgressReporter& operator=(const ProgressReporter&) = delete;
   // Ends the reports: none comes afterwards.
@@ -31,6 +32,7 @@ class ProgressReporter {
   task::Channel& channel_;
   TaskContext& context_;
   const std::chrono::milliseconds interval_;
+  const std::function<void()>& order_;
   const std::function<void()>& daemon_gone_;
   Fd stop_;  // an eventfd
   std::thread thread_;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/program.h"
 #include "base/random.h"
 #include "base/units.h"
 #include "client/process/crash_frames.h"
@@ -97,7 +98,7 @@ int Report(const std::string& name, const Result<std::vector<CounterValue>>& cou
   }
   for (const CounterValue& counter : *counters)
     std::printf("%s %s %lld\n", counter.group.c_str(), counter.name.c_str(), static_cast<long long>(counter.value));
-  return std::fflush(stdout) == 0 ? 0 : kFailed;
+  return 0;
 }
 
 int Solo(const JobBinding& binding, int argc, char** argv) {
@@ -149,8 +150,8 @@ int Answer(const char* job, const Result<std::string>& line, int when_refused) {
     std::fprintf(stderr, "%s: %s\n", BaseName(job).c_str(), line.status().message().c_str());
     return when_refused;
   }
-  const bool written = std::printf("%s\n", line->c_str()) >= 0 && std::fflush(stdout) == 0;
-  return written ? 0 : kFailed;
+  std::printf("%s\n", line->c_str());
+  return 0;
 }
 
 int BecomeClient(int argc, char** argv) {
@@ -183,7 +184,9 @@ std::optional<int> RunOneOf(std::span<const JobBinding> jobs, int argc, char** a
   return std::nullopt;
 }
 
-int RunJob(const JobBinding& binding, int argc, char** argv) {
+namespace {
+
+int DoAsAsked(const JobBinding& binding, int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "--millrace-describe") return Describe(binding, argc, argv);
   if (mode == "--millrace-prepare" && argc >= 7) return Prepare(binding, argc, argv);
@@ -192,6 +195,12 @@ int RunJob(const JobBinding& binding, int argc, char** argv) {
   if (mode == "--millrace-rerun" && (argc == 3 || argc == 4)) return Rerun({&binding, 1}, argc, argv);
   if (mode == "--millrace-solo") return Solo(binding, argc, argv);
   return BecomeClient(argc, argv);
+}
+
+}  // namespace
+
+int RunJob(const JobBinding& binding, int argc, char** argv) {
+  return RunProgram(BaseName(argv[0]), [&] { return DoAsAsked(binding, argc, argv); });
 }
 
 }  // namespace millrace::internal

@@ -32,6 +32,7 @@
 
 namespace millrace::internal {
 
+// Requires: the process has done nothing else yet (base/program.h).
 [[nodiscard]] int RunJob(const JobBinding& binding, int argc, char** argv);
 
 // Does the same for a program of several jobs (client/pipeline), if the arguments ask for one of them: a task does, and

@@ -53,6 +53,7 @@ class TaskLoop {
       if (std::holds_alternative<Exit>(order)) return Status::Ok();
       if (const auto* set_up = std::get_if<SetUp>(&order)) MILLRACE_TRY(Prepare(*set_up));
       if (const auto* map = std::get_if<MapLaunch>(&order)) MILLRACE_TRY(Run(*map, &AttemptRunner::Map));
+      if (const auto* credentials = std::get_if<tls::CredentialTexts>(&order)) MILLRACE_TRY(Renew(*credentials));
       if (const auto* reduce = std::get_if<ReduceLaunch>(&order)) MILLRACE_TRY(Run(*reduce, &AttemptRunner::Reduce));
     }
   }
@@ -61,6 +62,7 @@ class TaskLoop {
   struct Prepared {
     SetUp set_up;
     JobOptions options;
+    std::shared_ptr<tls::Credentials> credentials;  // null without TLS
     std::optional<Storage> storage;
     std::optional<DfsInput> files;
     std::optional<AttemptRunner> runner;
@@ -76,6 +78,7 @@ class TaskLoop {
     dfs::ClientOptions client;
     if (status.ok()) status = TakeCredentials(set_up.credentials, &client);
     client.master = set_up.master;
+    prepared_->credentials = client.credentials;
     client.cluster = set_up.cluster;
     client.cluster_advice = "it is that of this task's worker";
     client.node = set_up.node;
@@ -94,6 +97,23 @@ class TaskLoop {
     if (texts.authorities.empty()) return Status::Ok();
     MILLRACE_ASSIGN(client->credentials, tls::Credentials::From(texts));
     return Status::Ok();
+  }
+
+  Status Renew(const tls::CredentialTexts& texts) {
+    return prepared_ == nullptr || prepared_->credentials == nullptr ? Status::Ok()
+                                                                     : prepared_->credentials->Replace(texts);
+  }
+
+  // Takes what the daemon says in mid-attempt, on the reporter's thread. Only one thing can be said then.
+  void TakeOrder() {
+    const Status taken = [&]() -> Status {
+      MILLRACE_ASSIGN(const std::optional<task::Message> message, channel_.Read());
+      if (!message) return Unavailable("the daemon is gone");
+      MILLRACE_ASSIGN(const ToTask order, DecodeToTask(*message));
+      const auto* credentials = std::get_if<tls::CredentialTexts>(&order);
+      return credentials != nullptr ? Renew(*credentials) : Corrupt("an order came while another was carried out");
+    }();
+    if (!taken.ok()) options_.daemon_gone();
   }
 
   Status SetOptions() {
@@ -119,7 +139,8 @@ class TaskLoop {
     const Result<std::vector<TaskOutput>> result = [&]() -> Result<std::vector<TaskOutput>> {
       MILLRACE_TRY(Redirect(STDOUT_FILENO, launch.stdout_path));
       MILLRACE_TRY(Redirect(STDERR_FILENO, launch.stderr_path));
-      const ProgressReporter reporter(channel_, context, options_.progress_interval, options_.daemon_gone);
+      const std::function<void()> order = [this] { TakeOrder(); };
+      const ProgressReporter reporter(channel_, context, options_.progress_interval, order, options_.daemon_gone);
       return (*prepared_->runner.*run)(launch, context);
     }();
     FlushOutput();

@@ -39,6 +39,10 @@ InputPiece Decode(wire::InputPiece::Reader in) {
   return piece;
 }
 
+tls::CredentialTexts Decode(wire::Credentials::Reader in) {
+  return {Str(in.getAuthorities()), {Str(in.getCertificate()), Str(in.getKey())}};
+}
+
 SetUp Decode(wire::SetUp::Reader in) {
   const auto job = in.getJob();
   SetUp out;
@@ -60,8 +64,7 @@ SetUp Decode(wire::SetUp::Reader in) {
   out.shared_directory = Str(in.getSharedDirectory());
   out.reserved_bytes = in.getReservedBytes();
   out.memory_limit = in.getMemoryLimit();
-  const auto credentials = in.getCredentials();
-  out.credentials = {Str(credentials.getAuthorities()), {Str(credentials.getCertificate()), Str(credentials.getKey())}};
+  out.credentials = Decode(in.getCredentials());
   return out;
 }
 
@@ -158,6 +161,8 @@ Result<ToTask> DecodeToTask(const task::Message& message) {
         return ToTask(Decode(root.getReduce()));
       case wire::ToTask::EXIT:
         return ToTask(Exit{});
+      case wire::ToTask::CREDENTIALS:
+        return ToTask(Decode(root.getCredentials()));
     }
   } catch (const kj::Exception& e) {
     return Corrupt(std::string("task channel: malformed message: ") + e.getDescription().cStr());

@@ -70,7 +70,7 @@ struct ReduceLaunch : Launch {
 
 struct Exit {};
 
-using ToTask = std::variant<SetUp, MapLaunch, ReduceLaunch, Exit>;
+using ToTask = std::variant<SetUp, MapLaunch, ReduceLaunch, Exit, tls::CredentialTexts>;
 
 // Decodes a message. kCorrupt when it is malformed or says nothing that this program knows.
 [[nodiscard]] Result<ToTask> DecodeToTask(const task::Message& message);

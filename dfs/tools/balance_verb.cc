@@ -132,7 +132,7 @@ Status Wait(DfsClient& client, Micros limit, const FsContext& context, Printer& 
 
 Status Balance(DfsClient& client, const BalanceOptions& options, double threshold, Micros limit,
                const FsContext& context) {
-  Printer out(context.console.out);
+  Printer out(context.console);
   if (options.status) {
     MILLRACE_ASSIGN(const BalanceStatus status, client.GetBalance(0));
     return PrintStatus(status, options.json, out);

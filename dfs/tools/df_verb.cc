@@ -36,7 +36,7 @@ int RunDf(const Args& args, const FsContext& context) {
   if (const auto status = arguments.Parse(args, context.console, 0, 0)) return *status;
   return WithClient(context, "df", [&](DfsClient& client) -> Status {
     MILLRACE_ASSIGN(const Health health, client.GetHealth());
-    console::Printer out(context.console.out);
+    console::Printer out(context.console);
     return Show(health, json, bytes, out);
   });
 }

@@ -45,7 +45,7 @@ int RunFsCommand(const std::vector<std::string>& args, const FsContext& context)
     return console::kWrongUsage;
   }
   if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
-    Printer out(context.console.out);
+    Printer out(context.console);
     out << "Usage: millrace fs COMMAND [OPTIONS] ...; see millrace fs COMMAND --help for more\n\n";
     for (const FsVerb& verb : FsVerbs()) out << "  " + console::Left(verb.name, 10) + verb.one_line + "\n";
     return console::kDone;

@@ -112,7 +112,7 @@ int RunFsck(const Args& args, const FsContext& context) {
   return WithClient(context, "fsck", [&](DfsClient& client) -> Status {
     MILLRACE_ASSIGN(const std::string below,
                     CanonicalPath(arguments.operands().empty() ? "/" : arguments.operands()[0]));
-    Printer out(context.console.out);
+    Printer out(context.console);
     return Check(client, below, json, out);
   });
 }

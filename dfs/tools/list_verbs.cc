@@ -45,6 +45,7 @@ std::string Size(std::uint64_t bytes, bool human) { return human ? FormatBytes(b
 struct ListOptions {
   bool recursive = false;
   bool names = false;  // paths alone
+  bool null = false;   // the same, as they are, each ended by a NUL
   bool human = false;  // sizes as people read them
 };
 
@@ -76,6 +77,10 @@ class Lister {
   void Show(const FileInfo& info) {
     if (json_ != nullptr) {
       json_->Add(ToJson(info));
+      return;
+    }
+    if (options_.null) {
+      out_ << info.path << (info.directory ? std::string_view("/\0", 2) : std::string_view("\0", 1));
       return;
     }
     if (options_.names) {
@@ -187,7 +192,7 @@ Status Stat(DfsClient& client, const std::string& path, const console::Console& 
 // Runs a listing over paths. In JSON the closing bracket is written only if the listing is complete.
 int Listing(const FsContext& context, const std::string& verb, const Args& paths, bool as_json,
             const std::function<Status(DfsClient&, const std::string&, Printer&, JsonList*)>& list) {
-  Printer out(context.console.out);
+  Printer out(context.console);
   JsonList json(out);
   const int status = ForEachMatch(context, verb, paths, [&](DfsClient& client, const std::string& path) {
     return list(client, path, out, as_json ? &json : nullptr);
@@ -211,6 +216,7 @@ int RunLs(const Args& args, const FsContext& context) {
   arguments.Example("-H /in/*.log");
   arguments.Flag("-R,--recursive", &options.recursive, "list everything below");
   arguments.Flag("-1,--names", &options.names, "show paths only, those of directories with / at the end");
+  arguments.Flag("-0,--null", &options.null, "as --names, each path ended by a NUL byte, for `xargs -0`");
   arguments.Flag("-H,--human", &options.human, "show sizes as in 1.5 MiB");
   arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, args.size())) return *status;

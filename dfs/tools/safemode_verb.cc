@@ -11,7 +11,7 @@ using console::Printer;
 
 Status Tell(DfsClient& client, bool json, const FsContext& context) {
   MILLRACE_ASSIGN(const Health health, client.GetHealth());
-  Printer out(context.console.out);
+  Printer out(context.console);
   if (json) {
     out << console::Dump({{"awaiting", health.awaiting}, {"read_only", health.read_only}}) << "\n";
     return out.Flush();

@@ -95,7 +95,7 @@ int RunVerify(const Args& args, const FsContext& context) {
       MILLRACE_ASSIGN(const std::string checked, CanonicalPath(path));
       MILLRACE_TRY(AddFiles(client, checked, &files));
     }
-    Printer out(context.console.out);
+    Printer out(context.console);
     Counts counts;
     std::mutex mutex;
     MILLRACE_TRY(RunParallel(files.size(), kFilesAtOnce, [&](std::size_t i) {

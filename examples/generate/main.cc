@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <iostream>
 #include <thread>
 
 #include "base/file.h"
+#include "base/program.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "examples/generate/generator.h"
@@ -60,10 +60,7 @@ Status Write(const generate::Generator& generator, const Request& request) {
   return written;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);
+int Main(int argc, char** argv) {
   Request request;
   CLI::App app("Writes seeded data: Zipf text, movie ratings, DNA, points, edges, tuples, terasort records.");
   Declare(app, request);
@@ -79,4 +76,10 @@ int main(int argc, char** argv) {
   if (!generator.ok()) return Fail(generator.status(), 2);
   const Status written = Write(**generator, request);
   return written.ok() ? 0 : Fail(written, 1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return RunProgram("millrace-generate", [&] { return Main(argc, argv); });
 }

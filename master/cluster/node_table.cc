@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::string_view kPrefix = "w/";
 constexpr std::string_view kNext = "w";
-constexpr std::uint8_t kVersion = 3;
-constexpr std::uint8_t kNameless = 2;  // has no name and no release, and is read still
+constexpr std::uint8_t kVersion = 4;
+constexpr std::uint8_t kUncertified = 3;  // has no certificate, and is read still
+constexpr std::uint8_t kNameless = 2;     // has no name and no release either
 
 NodeId After(NodeId node) { return NodeId{node.value + 1}; }
 
@@ -28,6 +29,7 @@ std::string Encode(const NodeRecord& record) {
   out.Text(f.name);
   out.Text(f.release.version);
   out.Varint(f.release.protocol);
+  out.Text(f.certificate);
   return out.Take();
 }
 
@@ -36,8 +38,7 @@ Result<NodeRecord> Decode(std::string_view key, std::string_view value) {
   const auto number = ParseKeyNumber(key.substr(kPrefix.size()));
   Decoder in(value);
   const std::uint8_t version = in.U8();
-  if (!number || (version != kVersion && version != kNameless))
-    return Corrupt(what + ": key or version not understood");
+  if (!number || version < kNameless || version > kVersion) return Corrupt(what + ": key or version not understood");
   NodeRecord record;
   record.number = NodeId{static_cast<std::uint32_t>(*number)};
   WorkerFacts& f = record.facts;
@@ -48,11 +49,12 @@ Result<NodeRecord> Decode(std::string_view key, std::string_view value) {
   f.incarnation = in.Varint();
   record.draining = in.Varint() != 0;
   record.lost_at = static_cast<Micros>(in.Varint());
-  if (version != kNameless) {
+  if (version >= kUncertified) {
     f.name = in.Text();
     f.release.version = in.Text();
     f.release.protocol = static_cast<std::uint32_t>(in.Varint());
   }
+  if (version >= kVersion) f.certificate = in.Text();
   MILLRACE_TRY(in.Finish(what));
   return record;
 }
@@ -76,6 +78,31 @@ Status NodeTable::Load(const KeyValueStore& store) {
     return true;
   }));
   return bad;
+}
+
+Status NodeTable::CheckCertificate(const WorkerFacts& facts) const {
+  if (facts.certificate.empty()) return Status::Ok();
+  const auto at = [](const NodeRecord& node) {
+    return "node " + std::to_string(node.number.value) + " (" + node.facts.host + ":" +
+           std::to_string(node.facts.port) + ")";
+  };
+  const std::string what =
+      "register the worker at " + facts.host + ":" + std::to_string(facts.port) + " as " + facts.certificate + ": ";
+  const NodeRecord* known = FindByStorage(facts.storage);
+  if (known != nullptr && !known->facts.certificate.empty()) {
+    if (known->facts.certificate == facts.certificate) return Status::Ok();
+    return Denied(what + "its storage is that of " + at(*known) + ", which registered as " + known->facts.certificate +
+                  "; give it that certificate, or an empty directory");
+  }
+  for (const auto& [number, node] : nodes_) {
+    if (&node == known || node.facts.certificate != facts.certificate) continue;
+    return Denied(
+        what + "that certificate belongs to the storage of " + at(node) +
+        "; each worker needs a certificate of its own (millrace ca issue DIR worker:NAME). If that storage is "
+        "gone for good, `millrace node forget " +
+        std::to_string(number.value) + "` frees it");
+  }
+  return Status::Ok();
 }
 
 NodeRecord& NodeTable::Admit(const WorkerFacts& facts, WriteBatch* batch) {

@@ -32,7 +32,8 @@ struct WorkerFacts {
   bool remote = false;    // it came from another machine than the master's; not stored
   std::string name = {};  // worker.name; empty: it has none
   Release release = {};
-  std::string sandbox = {};  // of its tasks, as it says when it registers; not kept on disk
+  std::string sandbox = {};      // of its tasks, as it says when it registers; not kept on disk
+  std::string certificate = {};  // "worker:w1", whose certificate it shows; empty without TLS
 };
 
 struct WorkerSpace {
@@ -68,6 +69,9 @@ class NodeTable {
  public:
   // Reads the nodes back. Numbers are given from 1.
   [[nodiscard]] Status Load(const KeyValueStore& store);
+  // A worker's certificate belongs to the storage with which it registers first, until that node is forgotten. Returns
+  // kDenied, with what frees it, if the certificate belongs to another storage, or the storage to another certificate.
+  [[nodiscard]] Status CheckCertificate(const WorkerFacts& facts) const;
   // Returns the record of this storage, new or known, with these facts. Stores it through the batch when anything
   // changed.
   NodeRecord& Admit(const WorkerFacts& facts, WriteBatch* batch);

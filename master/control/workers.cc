@@ -155,6 +155,12 @@ Status Workers::CheckRelease(const std::string& host, const Release& release) co
   return checked;
 }
 
+Status Workers::CheckCertificate(const WorkerFacts& facts) const {
+  Status checked = control_.nodes().CheckCertificate(facts);
+  if (!checked.ok()) control_.log()->warn("refused: {}", checked.message());
+  return checked;
+}
+
 kj::Promise<void> Workers::DialBack(const WorkerFacts& facts) {
   if (dialer_ == nullptr) return kj::READY_NOW;
   return master::DialBack(*dialer_, control_.timer(), facts.host, facts.port);

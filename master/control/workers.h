@@ -57,6 +57,8 @@ class Workers {
   [[nodiscard]] Status CheckRelease(const std::string& host, const Release& release) const;
   // Rejects with kUnavailable, and what to set, unless the worker's port takes a connection.
   [[nodiscard]] kj::Promise<void> DialBack(const WorkerFacts& facts);
+  // kDenied for a worker that shows the certificate of another one (NodeTable::CheckCertificate).
+  [[nodiscard]] Status CheckCertificate(const WorkerFacts& facts) const;
   // Makes a worker wait that registers with a storage whose session stands, or at an address where another one's does,
   // while that session's holder is asked for a sign of life. Rejects with kBusy, naming the holder, if the holder
   // answers. It does not wait for a holder whose connection broke. If a holder does not answer, it waits for a

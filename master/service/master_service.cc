@@ -85,10 +85,12 @@ class MasterServiceImpl : public wire::Master::Server {
   kj::Promise<void> register_(RegisterContext context) override {
     WorkerFacts facts = Require(Read(context.getParams().getWorker()));
     facts.host = Require(HostOfWorker(facts.host, peer_));
+    if (peer_.identity.role == tls::Role::kWorker) facts.certificate = ToText(peer_.identity);
     facts.remote = !peer_.address.empty() && !peer_.loopback;
     Require(CheckReach(facts, control_.nodes()));
     Require(control_.workers().CheckRelease(facts.host, facts.release));
     Require(control_.workers().CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
+    Require(control_.workers().CheckCertificate(facts));
     rpc::AllowCancellation(context);  // a worker that has hung up meanwhile, and may be back already, is not admitted
     return control_.workers()
         .DialBack(facts)
@@ -97,6 +99,7 @@ class MasterServiceImpl : public wire::Master::Server {
   }
 
   kj::Promise<void> Admit(const WorkerFacts& facts, RegisterContext context) {
+    Require(control_.workers().CheckCertificate(facts));  // another may have come meanwhile
     const std::string hidden = OutOfReach(facts, control_.nodes());
     if (!hidden.empty()) control_.log()->warn("{}", hidden);
     const auto params = context.getParams();

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/toml_value.h"
 #include "schedulers/events/limits.h"
 #include "schedulers/sim/job_classes.h"
 #include "schedulers/sim/toml_section.h"
@@ -205,13 +206,7 @@ namespace {
 
 Result<SimulationFile> Parse(std::string_view text, const std::string& file_name, const Overrides& overrides,
                              const ReadFile& read_file) {
-  toml::table table;
-  try {
-    table = toml::parse(text, file_name);
-  } catch (const toml::parse_error& wrong) {
-    return Invalid(file_name + ":" + std::to_string(wrong.source().begin.line) + ": " +
-                   std::string(wrong.description()));
-  }
+  MILLRACE_ASSIGN(toml::table table, ParseToml(text, file_name));
   Status failure;
   TomlSection root(table, "", file_name, &failure);
   SimulationFile file;

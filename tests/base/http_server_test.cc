@@ -9,6 +9,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "base/file.h"
 
@@ -96,6 +97,15 @@ TEST_F(HttpServerTest, ManyConnectionsDoNotKeepOthersFromTheEnd) {
   std::string answer;
   for (int i = 0; i < 1000 && answer.empty(); ++i) answer = Say(std::string("GET /a") + kClose);
   EXPECT_THAT(answer, HasSubstr("you asked for /a"));
+}
+
+TEST_F(HttpServerTest, WhoHoldsConnectionsAndAsksForNothingKeepsNobodyOut) {
+  std::vector<Fd> held;
+  for (int i = 0; i < 200; ++i) {
+    held.push_back(Connect());
+    EXPECT_EQ(::send(held.back().get(), "GET /", 5, MSG_NOSIGNAL), 5);
+    if (i % 20 == 19) EXPECT_THAT(Say(std::string("GET /probe") + kClose), HasSubstr("you asked for /probe")) << i;
+  }
 }
 
 TEST_F(HttpServerTest, AddressesThatCannotBe) {

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include "base/kv/rocks_store.h"
+#include "base/program.h"
 
 int main(int, char** arguments) {
+  millrace::SetInheritedRight();
   auto store = millrace::OpenRocksStore(arguments[1]);
   if (!store.ok()) return 1;
   for (std::uint64_t n = 0;; ++n) {

@@ -1,6 +1,7 @@
 // Prints docs/scheduler-settings.md from the table of keys.
 #include <iostream>
 
+#include "base/program.h"
 #include "schedulers/config/settings_keys.h"
 #include "schedulers/policies/catalog.h"
 
@@ -21,6 +22,7 @@ void Print(const SettingSection& section) {
 }  // namespace
 
 int main() {
+  millrace::SetInheritedRight();
   std::cout << R"(# The scheduler file
 
 Printed from the table of keys (`schedulers/config/settings_keys.cc`); `tests/config/check_settings` holds this page against it.

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <string>
 
+#include "base/program.h"
 #include "client/job/engine_options.h"
 #include "master/control/master_config.h"
 #include "worker/daemon/agent/worker_config.h"
@@ -19,6 +20,7 @@ void PrintSection(const std::string& title, const std::string& text, const millr
 }  // namespace
 
 int main() {
+  millrace::SetInheritedRight();
   millrace::master::MasterConfig master;
   millrace::worker::WorkerConfig worker;
   millrace::EngineOptions engine;

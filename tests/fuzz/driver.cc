@@ -17,6 +17,7 @@
 #include <iterator>
 
 #include "base/file.h"
+#include "base/program.h"
 #include "base/random.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/mutate.h"
@@ -104,4 +105,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace millrace::fuzz
 
-int main(int argc, char** argv) { return millrace::fuzz::Main(argc, argv); }
+int main(int argc, char** argv) {
+  millrace::SetInheritedRight();
+  return millrace::fuzz::Main(argc, argv);
+}

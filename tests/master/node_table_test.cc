@@ -51,6 +51,41 @@ TEST(NodeTableTest, AForgottenNodeIsGoneAndItsNumberIsNotGivenAgain) {
   EXPECT_EQ(again.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &more).number, 3_n);
 }
 
+WorkerFacts Showing(const std::string& certificate, const std::string& storage) {
+  WorkerFacts facts{storage, "host-of-" + storage, 1, "", "r", "d", 1, 1, 1};
+  facts.certificate = certificate;
+  return facts;
+}
+
+TEST(NodeTableTest, ACertificateBelongsToTheStorageThatItFirstCameWith) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  NodeTable first;
+  WriteBatch batch;
+  ASSERT_TRUE(first.CheckCertificate(Showing("worker:w1", "s1")).ok());
+  first.Admit(Showing("worker:w1", "s1"), &batch);
+  first.Admit(Showing("worker:w2", "s2"), &batch);
+  first.Admit(Showing("", "s3"), &batch);  // from before there was TLS
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+
+  NodeTable table;
+  ASSERT_TRUE(table.Load(*store).ok());
+  EXPECT_TRUE(table.CheckCertificate(Showing("worker:w1", "s1")).ok());
+  EXPECT_TRUE(table.CheckCertificate(Showing("", "s4")).ok()) << "there is no TLS";
+  EXPECT_TRUE(table.CheckCertificate(Showing("worker:w3", "s3")).ok());
+  const Status other_storage = table.CheckCertificate(Showing("worker:w1", "s2"));
+  EXPECT_EQ(other_storage.code(), StatusCode::kDenied);
+  EXPECT_THAT(other_storage.message(),
+              testing::HasSubstr("its storage is that of node 2 (host-of-s2:1), which registered as worker:w2"));
+  const Status twice = table.CheckCertificate(Showing("worker:w1", "s4"));
+  EXPECT_EQ(twice.code(), StatusCode::kDenied);
+  EXPECT_THAT(twice.message(), testing::HasSubstr("belongs to the storage of node 1 (host-of-s1:1)"));
+  EXPECT_THAT(twice.message(), testing::HasSubstr("`millrace node forget 1` frees it"));
+  EXPECT_EQ(table.CheckCertificate(Showing("worker:w1", "s3")).code(), StatusCode::kDenied);
+  WriteBatch more;
+  ASSERT_TRUE(table.Forget(1_n, &more).ok());
+  EXPECT_TRUE(table.CheckCertificate(Showing("worker:w1", "s4")).ok());
+}
+
 TEST(NodeTableTest, OnlyLiveNodesAreFoundByHost) {
   NodeTable table;
   WriteBatch batch;

@@ -191,7 +191,7 @@ int Advise(const Invocation& invocation, const AdviseWords& words, Prepared& pre
     if (written.ok()) written = WriteAllForms(directory, material);
     if (!written.ok()) return invocation.Fail(kVerb, written);
   }
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   out << (words.json ? console::Dump(AdviceJson(advice, material, prepared.history)) + "\n"
                      : AdviceText(advice, material, prepared.history));
   if (!words.json && !words.directory.empty())
@@ -204,7 +204,7 @@ int Advise(const Invocation& invocation, const AdviseWords& words, Prepared& pre
 
 int SayTooLittle(const Invocation& invocation, const AdviseWords& words, std::size_t jobs) {
   const Advice advice = TooLittle(jobs);
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   out << (words.json ? console::Dump(AdviceJson(advice)) : advice.why) << "\n";
   const Status written = out.Flush();
   return written.ok() ? kDone : invocation.Fail(kVerb, written);

@@ -1,11 +1,11 @@
 #include "client/compare/beside/calibrated_file.h"
 
-#include <toml++/toml.h>
-
 #include <cstdio>
 #include <map>
 #include <set>
 #include <vector>
+
+#include "base/toml_value.h"
 
 namespace millrace::compare {
 namespace {
@@ -65,20 +65,11 @@ std::string Apply(const Edits& edits, std::string_view text) {
   return edited;
 }
 
-Result<toml::table> Parse(std::string_view text, const std::string& file_name) {
-  try {
-    return toml::parse(text, file_name);
-  } catch (const toml::parse_error& wrong) {
-    return Invalid(file_name + ":" + std::to_string(wrong.source().begin.line) + ": " +
-                   std::string(wrong.description()));
-  }
-}
-
 }  // namespace
 
 Result<std::string> WithMeasuredTimes(std::string_view text, const std::string& file_name, const Costs& costs,
                                       const std::string& comment) {
-  MILLRACE_ASSIGN(const toml::table root, Parse(text, file_name));
+  MILLRACE_ASSIGN(const toml::table root, ParseToml(text, file_name));
   const toml::array* classes = root["jobs"].as_array();
   if (classes == nullptr) return Invalid(file_name + ": it has no [[jobs]]");
   const double time_factor = root["time_factor"].value_or(1.0);

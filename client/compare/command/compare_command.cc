@@ -283,7 +283,7 @@ Status Tell(const Invocation& invocation, const CompareWords& words, Prepared& p
     material.simulated = BesideJson(*beside);
   }
   MILLRACE_TRY(WriteAllForms(words.directory, material, beside));
-  Printer out(invocation.console.out);
+  Printer out(invocation.console);
   out << (words.json ? console::Dump(FindingsOf(material)) + "\n" : TextForPeople(words, material, beside));
   MILLRACE_TRY(out.Flush());
   for (const std::string& warning : WarningsOf(material))
@@ -336,7 +336,7 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
   Declare(arguments, &words);
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
   if (words.columns) {
-    Printer(invocation.console.out) << cli::FormatTable(MetricsTable());
+    Printer(invocation.console) << cli::FormatTable(MetricsTable());
     return kDone;
   }
   const auto missing = [&](const std::string& what) {
@@ -346,7 +346,7 @@ int CompareCommand(const Invocation& invocation, const Words& args) {
   if (!words.calibrate.empty()) {
     const Result<std::string> told = CalibrateInstead(invocation, words, arguments.operands()[0]);
     if (!told.ok()) return invocation.FailToStart(kVerb, told.status());
-    Printer(invocation.console.out) << *told;
+    Printer(invocation.console) << *told;
     return kDone;
   }
   if (words.schedulers.schedulers.empty()) return missing("--scheduler");

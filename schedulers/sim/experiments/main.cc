@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/program.h"
 #include "schedulers/sim/experiments/experiment.h"
 #include "schedulers/sim/experiments/page.h"
 #include "schedulers/sim/experiments/report.h"
@@ -136,4 +137,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace millrace::sim::experiments
 
-int main(int argc, char** argv) { return millrace::sim::experiments::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return millrace::RunProgram("millrace-experiments", [&] { return millrace::sim::experiments::Main(argc, argv); });
+}

@@ -1,6 +1,7 @@
 // Writes rows of jobs, attempts and moments as CSV.
 #include <charconv>
 #include <cstdio>
+#include <string_view>
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
@@ -25,9 +26,11 @@ std::string Seconds(Micros time) {
 }
 
 std::string Field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+  const std::string shown = (formula ? "'" : "") + text;
+  if (shown.find_first_of(",\"\r\n") == std::string::npos) return shown;
   std::string quoted = "\"";
-  for (const char c : text) (quoted += c == '"' ? "\"" : "") += c;
+  for (const char c : shown) (quoted += c == '"' ? "\"" : "") += c;
   return quoted + '"';
 }
 

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -9,6 +11,7 @@
 #include "base/file.h"
 #include "base/tls/authority.h"
 #include "base/tls/context.h"
+#include "base/tls/put_file.h"
 #include "tests/base/tls/tls_fixture.h"
 
 namespace millrace::tls {
@@ -21,7 +24,7 @@ struct Files {
   void Put(const CredentialTexts& texts) const {
     ASSERT_TRUE(WriteFileDurably(files.ca, texts.authorities).ok());
     ASSERT_TRUE(WriteFileDurably(files.certificate, texts.own.certificate).ok());
-    ASSERT_TRUE(WriteFileDurably(files.key, texts.own.key).ok());
+    ASSERT_TRUE(PutFile(files.key, texts.own.key, kForOwner, true).ok());
   }
   TempDir directory;
   TlsFiles files;
@@ -49,7 +52,7 @@ TEST(Credentials, StayInForceWhileTheNewOnesAreBroken) {
   const CredentialTexts next = authority.TextsOf("worker:new");
   ASSERT_TRUE(WriteFileDurably(at.files.certificate, next.own.certificate).ok());  // its key is still to come
   EXPECT_EQ(ToText(credentials->self()), "worker:old");
-  ASSERT_TRUE(WriteFileDurably(at.files.key, next.own.key).ok());
+  ASSERT_TRUE(PutFile(at.files.key, next.own.key, kForOwner, true).ok());
   EXPECT_EQ(ToText(credentials->self()), "worker:new");
 }
 
@@ -96,6 +99,93 @@ TEST(Credentials, AreRefusedWhenTheyCannotBeUsed) {
   CredentialTexts nothing_believed = authority.TextsOf("master");
   nothing_believed.authorities.clear();
   EXPECT_FALSE(Credentials::From(nothing_believed).ok());
+}
+
+TEST(Credentials, AKeyThatOthersMayReadIsRefusedAndTakenOnceItIsPrivate) {
+  const TestAuthority authority;
+  const Files at;
+  at.Put(authority.TextsOf("client:ann"));
+  for (const int mode : {0640, 0604, 0660, 0666, 0610}) {
+    ASSERT_EQ(::chmod(at.files.key.c_str(), static_cast<mode_t>(mode)), 0);
+    const Status refused = Credentials::Load(at.files, MakeSilentLog()).status();
+    EXPECT_EQ(refused.code(), StatusCode::kDenied) << mode;
+    EXPECT_THAT(refused.message(), HasSubstr("run `chmod 600 " + at.files.key + "`"));
+  }
+  for (const int mode : {0600, 0400}) {
+    ASSERT_EQ(::chmod(at.files.key.c_str(), static_cast<mode_t>(mode)), 0);
+    EXPECT_TRUE(Credentials::Load(at.files, MakeSilentLog()).ok()) << mode;
+  }
+  // In a renewal that forgot it the old one stays in force, and a chmod alone is enough.
+  const auto credentials = Credentials::Load(at.files, MakeSilentLog()).value();
+  at.Put(authority.TextsOf("client:bob"));
+  ASSERT_EQ(::chmod(at.files.key.c_str(), 0644), 0);
+  EXPECT_EQ(ToText(credentials->self()), "client:ann");
+  ASSERT_EQ(::chmod(at.files.key.c_str(), 0600), 0);
+  EXPECT_EQ(ToText(credentials->self()), "client:bob");
+}
+
+TEST(Credentials, OfTasksLastADayAndNoLongerThanTheirWorkers) {
+  const TestAuthority authority;
+  const auto until = [&](Micros age) {
+    const Micros now = SystemClock().Now();
+    const KeyPair task = authority.Of("worker:w1", age)->ForTask("ann", now).value().own;
+    return ReadFacts(task.certificate, "task")->until - now;
+  };
+  EXPECT_NEAR(static_cast<double>(until(0)), static_cast<double>(24 * kHour), 2.0 * kSecond);
+  EXPECT_NEAR(static_cast<double>(until(20 * kHour)), static_cast<double>(4 * kHour), 2.0 * kSecond);
+}
+
+TEST(Credentials, FromTextsAreReplacedByOthers) {
+  const TestAuthority authority;
+  const auto credentials = authority.Of("client:ann");
+  EXPECT_TRUE(credentials->Replace(authority.TextsOf("client:bob")).ok());
+  EXPECT_EQ(ToText(credentials->self()), "client:bob");
+  EXPECT_FALSE(credentials->Replace({"no", {"such", "texts"}}).ok());
+  EXPECT_EQ(ToText(credentials->self()), "client:bob");
+}
+
+class AuthorityTest : public ::testing::Test {
+ protected:
+  Status IssueToAnn() {
+    Result<Authority> authority = Authority::Open(path_);
+    return authority.ok() ? authority->Issue(ann_, now_, true).status() : authority.status();
+  }
+
+  const TempDir directory_ = TempDir::Make("millrace-ca").value();
+  const std::string path_ = directory_.path() + "/ca";
+  const PeerIdentity ann_{Role::kClient, "ann"};
+  const Validity now_{SystemClock().Now(), kHour};
+  const Result<Authority> made_ = Authority::Init(path_, now_);
+};
+
+TEST_F(AuthorityTest, ALinkInItsDirectoryIsNotFollowed) {
+  ASSERT_TRUE(made_.ok());
+  const std::string elsewhere = directory_.path() + "/elsewhere";
+  ASSERT_EQ(::mkdir(elsewhere.c_str(), 0700), 0);
+  ASSERT_EQ(::symlink(elsewhere.c_str(), (path_ + "/client-ann").c_str()), 0);
+  EXPECT_THAT(IssueToAnn().message(), HasSubstr("client-ann is no directory"));
+  EXPECT_TRUE(ListDirectory(elsewhere)->empty());
+  ASSERT_EQ(::unlink((path_ + "/client-ann").c_str()), 0);
+  // A link in the place of a file is replaced.
+  ASSERT_EQ(::mkdir((path_ + "/client-ann").c_str(), 0700), 0);
+  ASSERT_TRUE(WriteFileDurably(elsewhere + "/precious", "mine").ok());
+  for (const char* name : {"key.pem", "cert.pem", "ca.pem"})
+    ASSERT_EQ(::symlink((elsewhere + "/precious").c_str(), (path_ + "/client-ann/" + name).c_str()), 0);
+  EXPECT_TRUE(IssueToAnn().ok());
+  EXPECT_EQ(ReadWholeFile(elsewhere + "/precious").value(), "mine");
+}
+
+TEST_F(AuthorityTest, ADirectoryThatOthersMayChangeAndAKeyThatTheyMayReadAreRefused) {
+  ASSERT_TRUE(made_.ok());
+  ASSERT_EQ(::chmod(path_.c_str(), 0770), 0);
+  EXPECT_THAT(IssueToAnn().message(), HasSubstr("run `chmod 700 " + path_ + "`"));
+  ASSERT_EQ(::chmod(path_.c_str(), 0755), 0);
+  EXPECT_TRUE(IssueToAnn().ok());
+  ASSERT_EQ(::chmod((path_ + "/client-ann").c_str(), 0777), 0);
+  EXPECT_EQ(IssueToAnn().code(), StatusCode::kDenied);
+  ASSERT_EQ(::chmod((path_ + "/client-ann").c_str(), 0700), 0);
+  ASSERT_EQ(::chmod((path_ + "/ca-key.pem").c_str(), 0640), 0);
+  EXPECT_THAT(IssueToAnn().message(), HasSubstr("run `chmod 600 " + path_ + "/ca-key.pem`"));
 }
 
 TEST(Certificates, EndWithTheirAuthorityAtTheLatest) {

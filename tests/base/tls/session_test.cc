@@ -87,6 +87,23 @@ TEST(Session, AnExpiredCertificateIsRefusedAndBothLearnWhy) {
   ExpectRefused(joined.client_done, "renew it");
 }
 
+TEST(Session, ACertificateOfAnotherTimeIsRefusedWithBothTimes) {
+  const TestAuthority authority;
+  for (const Micros age : {30 * kHour, -3 * kHour}) {
+    JoinedSessions joined(authority.Of("client:ann", age), authority.Of("master"));
+    joined.Handshake();
+    const CertificateFacts facts = ReadFacts(authority.TextsOf("client:ann", age).own.certificate, "ann").value();
+    const std::string day = TimeText(facts.until).substr(0, 13);
+    for (const Result<bool>* refused : {&joined.server_done, &joined.client_done}) {
+      ASSERT_FALSE(refused->ok());
+      EXPECT_THAT(refused->status().message(), HasSubstr(" until " + day));
+      EXPECT_THAT(refused->status().message(),
+                  HasSubstr(", and here it is " + TimeText(SystemClock().Now()).substr(0, 13)));
+      EXPECT_THAT(refused->status().message(), HasSubstr("do the clocks agree?"));
+    }
+  }
+}
+
 TEST(Session, AClientDoesNotTalkToAPeerOfAnotherRole) {
   const TestAuthority authority;
   JoinedSessions joined(authority.Of("client:ann"), authority.Of("worker:w1"), Role::kMaster);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/program.h"
 #include "master/access/access_rules.h"
 #include "master/access/audit_log.h"
 #include "master/access/caller.h"
@@ -57,6 +58,7 @@ int Run(const std::string& directory, std::uint64_t lines) {
 }  // namespace millrace::master
 
 int main(int argc, char** argv) {
+  millrace::SetInheritedRight();
   if (argc < 2) return std::fprintf(stderr, "audit_cost DIRECTORY [LINES]\n"), 2;
   return millrace::master::Run(argv[1], argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 200'000);
 }

@@ -16,6 +16,7 @@
 
 #include "base/daemon/descriptors.h"
 #include "base/options.h"
+#include "base/program.h"
 #include "base/protocol/master.capnp.h"
 #include "base/rpc/connection.h"
 #include "base/rpc/link.h"
@@ -178,4 +179,7 @@ int Main(const std::vector<std::string>& args) {
 }  // namespace
 }  // namespace millrace::bench
 
-int main(int argc, char** argv) { return millrace::bench::Main({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  millrace::SetInheritedRight();
+  return millrace::bench::Main({argv + 1, argv + argc});
+}

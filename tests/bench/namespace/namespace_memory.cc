@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/program.h"
 #include "dfs/name/block_manager.h"
 #include "dfs/name/namespace.h"
 
@@ -65,6 +66,7 @@ int Run(std::uint64_t files, std::uint64_t blocks, std::uint32_t replicas) {
 }  // namespace millrace::dfs
 
 int main(int argc, char** argv) {
+  millrace::SetInheritedRight();
   if (argc < 2 || argc > 4) return std::fprintf(stderr, "usage: namespace_memory FILES [BLOCKS [REPLICAS]]\n"), 2;
   const auto number = [&](int i, std::uint64_t otherwise) {
     return i < argc ? std::strtoull(argv[i], nullptr, 10) : otherwise;

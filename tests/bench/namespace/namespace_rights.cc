@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/program.h"
 #include "base/random.h"
 #include "dfs/name/namespace.h"
 
@@ -88,4 +89,7 @@ int Run(int files) {
 }  // namespace
 }  // namespace millrace::dfs
 
-int main(int argc, char** argv) { return millrace::dfs::Run(argc > 1 ? std::atoi(argv[1]) : 100'000); }
+int main(int argc, char** argv) {
+  millrace::SetInheritedRight();
+  return millrace::dfs::Run(argc > 1 ? std::atoi(argv[1]) : 100'000);
+}

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/program.h"
 #include "client/format/line_reader.h"
 #include "client/format/opened_source.h"
 
@@ -49,6 +50,7 @@ Status Count(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  millrace::SetInheritedRight();
   if (argc != 2) return 2;
   const Status status = Count(argv[1]);
   if (status.ok()) return 0;

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/program.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
@@ -187,6 +188,7 @@ void Register(const std::string& scheduler) {
 }  // namespace millrace::sched
 
 int main(int argc, char** argv) {
+  millrace::SetInheritedRight();
   std::string schedulers =
       "fifo,fifo+delay,fifo+ccs,fair,fair+delay,fair+ccs,fair+preempt,fair+delay+ccs+preempt,"
       "edf,edf+delay,sjf,sjf+delay,mlq,capacity";

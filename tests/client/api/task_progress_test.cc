@@ -94,10 +94,43 @@ TEST(TaskProgressTest, ADaemonThatGoesAwayIsNoticedWhileAnAttemptRuns) {
   TaskContext context(facts, options, side_files);
   task::Channel channel{Fd(fds[0])};
   const std::function<void()> gone = [&] { Open(gate); };
-  const ProgressReporter reporter(channel, context, std::chrono::hours(1), gone);
+  const std::function<void()> order = [] { ADD_FAILURE() << "nothing was said"; };
+  const ProgressReporter reporter(channel, context, std::chrono::hours(1), order, gone);
   Fd(fds[1]).Close();
   std::unique_lock lock(gate.mutex);
   gate.changed.wait(lock, [&] { return gate.open; });
+}
+
+TEST(TaskProgressTest, WhatTheDaemonSaysWhileAnAttemptRunsIsHeard) {
+  Gate gate;
+  int fds[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+  const TempDir directory = *TempDir::Make("task");
+  TaskContext::Facts facts;
+  const JobOptions options;
+  MemoryInput input;
+  SideFiles side_files(input, {});
+  TaskContext context(facts, options, side_files);
+  task::Channel channel{Fd(fds[0])}, daemon{Fd(fds[1])};
+  std::string certificate;
+  const std::function<void()> order = [&] {
+    const auto message = channel.Read();
+    ASSERT_TRUE(message.ok() && *message);
+    const Result<ToTask> decoded = DecodeToTask(**message);
+    ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+    certificate = std::get<tls::CredentialTexts>(*decoded).own.certificate;
+    Open(gate);
+  };
+  const std::function<void()> gone = [] { ADD_FAILURE() << "the daemon is there"; };
+  {
+    const ProgressReporter reporter(channel, context, std::chrono::hours(1), order, gone);
+    capnp::MallocMessageBuilder message;
+    message.initRoot<task::wire::ToTask>().initCredentials().setCertificate("another");
+    ASSERT_TRUE(daemon.Write(message).ok());
+    std::unique_lock lock(gate.mutex);
+    gate.changed.wait(lock, [&] { return gate.open; });
+  }
+  EXPECT_EQ(certificate, "another");
 }
 
 // Emits very many records of one, then waits until the test has seen a report.

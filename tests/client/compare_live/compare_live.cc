@@ -9,10 +9,12 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/program.h"
 #include "client/compare/live/live_arena.h"
 #include "schedulers/sim/metrics/report.h"
 
 int main(int argc, char** argv) {
+  millrace::SetInheritedRight();
   using namespace millrace;
   if (argc < 6) return 2;
   compare::LiveOptions options;

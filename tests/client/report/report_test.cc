@@ -57,9 +57,17 @@ std::string Unpacked(std::string_view packed) {
   return out;
 }
 
+// The word by which the page's policy tells its own scripts from others.
+std::string NonceOf(std::string_view page) {
+  const std::string_view kBefore = "script-src 'nonce-";
+  const std::size_t begin = page.find(kBefore) + kBefore.size();
+  return std::string(page.substr(begin, page.find('\'', begin) - begin));
+}
+
 // The text of the element in which a report holds its document.
 std::string DocumentOf(std::string_view page) {
-  const std::string_view kBefore = "<script id=\"document\" type=\"application/json+gzip\" nonce=\"millrace\">\n";
+  const std::string kBefore =
+      "<script id=\"document\" type=\"application/json+gzip\" nonce=\"" + NonceOf(page) + "\">\n";
   const std::size_t from = page.find(kBefore);
   EXPECT_NE(from, std::string_view::npos);
   const std::size_t begin = from + kBefore.size();
@@ -89,6 +97,20 @@ TEST(ReportTest, HoldsTheDocumentAsItIs) {
     EXPECT_THAT(page.value(), Not(HasSubstr("alert(1)")));
     EXPECT_THAT(page.value(), Not(HasSubstr("@DOCUMENT@")));
   }
+}
+
+TEST(ReportTest, WhoeverWroteAPartOfTheDocumentCannotNameItsOwnScriptsAsThePages) {
+  const std::string one = NonceOf(Page(R"({"jobs": ["a"]})").value());
+  EXPECT_EQ(one.size(), 32);
+  EXPECT_EQ(one, NonceOf(Page(R"({"jobs": ["a"]})").value()));
+  EXPECT_NE(one, NonceOf(Page(R"({"jobs": ["b"]})").value()));
+  const std::string page = Page("{}").value();
+  const std::string nonce = " nonce=\"" + NonceOf(page) + "\"";
+  for (std::size_t at = page.find("<script"), end = page.find("</html>"); at < end; at = page.find("<script", at + 1)) {
+    const std::string element = page.substr(at, page.find('>', at) - at);
+    if (element.find("nonce") != std::string::npos) EXPECT_THAT(element, HasSubstr(nonce));
+  }
+  EXPECT_THAT(page, Not(HasSubstr("@NONCE@")));
 }
 
 TEST(ReportTest, IsOneFileThatAsksForNoOther) {

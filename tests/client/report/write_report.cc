@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/program.h"
 #include "client/report/report.h"
 
 namespace {
@@ -22,6 +23,7 @@ millrace::Status Write(const std::string& from, const std::string& to) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  millrace::SetInheritedRight();
   if (argc != 3) {
     std::cerr << "write_report: it takes two arguments: DOCUMENT.json (or -) and REPORT.html\n";
     return 2;

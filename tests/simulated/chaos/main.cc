@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "base/program.h"
 #include "tests/simulated/chaos/simulation.h"
 
 namespace {
@@ -134,6 +135,7 @@ Sweep RunAll(const Arguments& arguments, const std::set<Fault>& faults) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  millrace::SetInheritedRight();
   Arguments arguments;
   if (!Parse(argc, argv, &arguments)) {
     std::fputs(kUsage, stderr);

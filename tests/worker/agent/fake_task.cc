@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/program.h"
 #include "base/protocol/task.capnp.h"
 #include "worker/task/channel/channel.h"
 #include "worker/task/channel/record_note.h"
@@ -123,6 +124,8 @@ std::string Environment() {
   return all;
 }
 
+std::string certificate;  // the newest that it was given
+
 void RunMap(task::Channel& channel, task::wire::RunMap::Reader map) {
   const auto path = map.getInputs()[0].getPath().asChars();
   const std::string order(path.begin(), path.size());
@@ -159,6 +162,7 @@ void RunMap(task::Channel& channel, task::wire::RunMap::Reader map) {
   if (order == "an orphan kills its parent") HangWithAnOrphanThatKillsItsParent();
   if (order == "family") HangWithChild(channel, map);
   if (order == "runaways") HangWithRunaways(channel, map);
+  if (order == "certificate") SayProgress(channel, map.getAttempt(), certificate);
   if (order == "environment") SayProgress(channel, map.getAttempt(), Environment());
   if (order == "close") {
     close(channel.fd());
@@ -176,6 +180,7 @@ void RunMap(task::Channel& channel, task::wire::RunMap::Reader map) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  millrace::SetInheritedRight();
   if (count != 2 || std::string(arguments[1]) != "--millrace-task") return 2;
   if (fcntl(4, F_GETFD) >= 0 || fcntl(0, F_GETFD) < 0) return 5;  // nothing of the daemon is held but 0 to 3
   task::Channel channel{Fd(3)};
@@ -185,11 +190,13 @@ int main(int count, char** arguments) {
     const auto message = (*received)->Root<task::wire::ToTask>();
     if (message.isSetUp()) {
       const std::string name = message.getSetUp().getJob().getName();
+      certificate = message.getSetUp().getCredentials().getCertificate();
       if (name == "silent") Hang();
       SayReady(channel, name == "refused" ? "unknown option wordcount.x" : "");
     }
     if (message.isMap()) RunMap(channel, message.getMap());
     if (message.isReduce()) SayDone(channel, message.getReduce().getAttempt());
     if (message.isExit()) return 0;
+    if (message.isCredentials()) certificate = message.getCredentials().getCertificate();
   }
 }

@@ -321,6 +321,32 @@ TEST_F(ProcessRunnerTest, AProcessThatDoesNotBecomeReadyInTimeFailsItsAttempt) {
   runner_ = nullptr;
 }
 
+TEST_F(ProcessRunnerTest, AProcessIsGivenAnotherCertificateForAsLongAsItLives) {
+  kj::TimerImpl timer(kj::origin<kj::TimePoint>());
+  ProcessLimits limits;
+  int given = 0;
+  limits.credentials = [&given](const std::string& user) {
+    return tls::CredentialTexts{"authority", {user + std::to_string(++given), "key"}};
+  };
+  limits.renew_credentials = 50 * kj::SECONDS;
+  MakeRunner(limits, "plain", &timer);
+  const auto shown = [&](std::uint32_t map) {
+    StartMap(map, "certificate");
+    Next();
+    Next();
+    return seen_.statuses.back();
+  };
+  EXPECT_EQ(shown(0), "1");
+  EXPECT_EQ(shown(1), "1");
+  for (int i = 2; i < 5; ++i) {
+    timer.advanceTo(timer.now() + 51 * kj::SECONDS);
+    io_.waitScope.poll();
+    EXPECT_EQ(shown(static_cast<std::uint32_t>(i)), std::to_string(i));
+  }
+  EXPECT_EQ(seen_.pids.front(), seen_.pids.back());
+  runner_ = nullptr;
+}
+
 TEST_F(ProcessRunnerTest, AnIdleProcessIsAskedToEndAfterItsTime) {
   kj::TimerImpl timer(kj::origin<kj::TimePoint>());
   MakeRunner({}, "plain", &timer);

@@ -1,14 +1,13 @@
 #include "worker/daemon/process/confiner.h"
 
-#include <errno.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/child_process.h"
 #include "worker/sandbox/call_filter.h"
 
 namespace millrace::worker {
@@ -119,11 +118,9 @@ Result<std::string> Confiner::Try() {
     return "namespaces: " + spawned.status().message();
   }
   sandbox::SocketGate gate(std::move(spawned->report), confined->user, confined->peers);
-  int status = 0;
-  while (waitpid(spawned->pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  MILLRACE_ASSIGN(const int status, WaitForChild(spawned->pid));
   std::string failed = gate.Failure();
-  if (!failed.empty() || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return failed;
+  if (!failed.empty() || ExitStatusOf(status) == 0) return failed;
   if (settings_.parts.Has(Part::kNetwork)) return "network: sockets cannot be handed over: " + DescribeExit(status);
   return "the probe " + DescribeExit(status);
 }

@@ -80,7 +80,11 @@ void ProcessRunner::Start(Work work) {
   process.work = std::move(work);
   OwnedMessage<task::wire::ToTask> hello;
   hello.builder().setSetUp(found->second.set_up.reader());
-  const Status given = GiveCredentials(hello.builder().getSetUp());
+  Status given;
+  if (limits_.credentials) {
+    const auto set_up = hello.builder().getSetUp();
+    given = GiveCredentials(set_up.getJob().getOwner().cStr(), set_up.initCredentials());
+  }
   auto started = given.ok() ? StartProcess(found->second, process) : Result<kj::Own<TaskProcess>>(given);
   if (!started.ok()) {
     process.state = ProcessState::kEnding;
@@ -89,20 +93,35 @@ void ProcessRunner::Start(Work work) {
   }
   process.process = std::move(*started);
   process.process->Send(std::move(hello));
+  if (limits_.credentials) RenewCredentials(serial);
   After(limits_.start_timeout, serial, [](Process& late) {
     if (late.state == ProcessState::kStarting)
       late.process->Kill("the task process was not ready within task.start_timeout");
   });
 }
 
-Status ProcessRunner::GiveCredentials(task::wire::SetUp::Builder set_up) const {
-  if (!limits_.credentials) return Status::Ok();
-  MILLRACE_ASSIGN(const tls::CredentialTexts texts, limits_.credentials(set_up.getJob().getOwner().cStr()));
-  auto credentials = set_up.initCredentials();
-  credentials.setAuthorities(texts.authorities);
-  credentials.setCertificate(texts.own.certificate);
-  credentials.setKey(texts.own.key);
+Status ProcessRunner::GiveCredentials(const std::string& user, task::wire::Credentials::Builder out) const {
+  MILLRACE_ASSIGN(const tls::CredentialTexts texts, limits_.credentials(user));
+  out.setAuthorities(texts.authorities);
+  out.setCertificate(texts.own.certificate);
+  out.setKey(texts.own.key);
   return Status::Ok();
+}
+
+void ProcessRunner::RenewCredentials(std::uint64_t serial) {
+  After(limits_.renew_credentials, serial, [this](Process& process) {
+    const auto job = jobs_.find(process.job);
+    if (job == jobs_.end() || process.state == ProcessState::kEnding) return;
+    OwnedMessage<task::wire::ToTask> message;
+    const Status given =
+        GiveCredentials(job->second.set_up.reader().getJob().getOwner().cStr(), message.builder().initCredentials());
+    if (given.ok()) {
+      process.process->Send(std::move(message));
+    } else {
+      log_->error("a task process of job {} keeps its certificate: {}", process.job.value, given.message());
+    }
+    RenewCredentials(process.serial);
+  });
 }
 
 Result<kj::Own<TaskProcess>> ProcessRunner::StartProcess(const Job& job, Process& process) {

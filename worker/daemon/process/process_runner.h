@@ -32,7 +32,8 @@ struct ProcessLimits {
   std::uint64_t memory_limit = 0;                 // RLIMIT_DATA; 0: none
   // Returns what a process is given to act for a user; null without TLS.
   std::function<Result<tls::CredentialTexts>(const std::string& user)> credentials = {};
-  std::string jobs_directory;    // of a job: <jobs>/<job>
+  kj::Duration renew_credentials = tls::kTaskValidity / 2 * kj::MICROSECONDS;  // it is given others after this time
+  std::string jobs_directory;                                                  // of a job: <jobs>/<job>
   Confiner* confiner = nullptr;  // null: processes are not confined; it outlives the runner
 };
 
@@ -79,7 +80,9 @@ class ProcessRunner final : public TaskRunner {
   void Run(Work work);
   void Start(Work work);
   // Gives it credentials of its own, since those of an earlier process may end before it does.
-  Status GiveCredentials(task::wire::SetUp::Builder set_up) const;
+  Status GiveCredentials(const std::string& user, task::wire::Credentials::Builder out) const;
+  // Gives it others again and again, for as long as it lives.
+  void RenewCredentials(std::uint64_t serial);
   // Starts the process, confined where that is asked for.
   Result<kj::Own<TaskProcess>> StartProcess(const Job& job, Process& process);
   Process* Find(std::uint64_t serial);

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/child_process.h"
 #include "base/rpc/status_codec.h"
 
 namespace millrace::worker {
@@ -14,6 +15,8 @@ namespace {
 // process may close its channel and go on, and a descendant that left the group may hold it open, so after this time
 // nobody waits for the other end.
 constexpr kj::Duration kDrain = 1 * kj::SECONDS;
+
+constexpr int kUnknown = -1;  // no status of waitpid: how the process ended was not to be learnt
 
 constexpr unsigned kOwned = kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
                             kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
@@ -88,10 +91,9 @@ Status TaskProcess::Deliver(std::size_t bytes) {
 }
 
 void TaskProcess::Exited() {
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  status_ = status;
+  const Result<int> status = WaitForChild(pid_);
+  if (!status.ok() && cause_.empty()) cause_ = status.status().message();
+  status_ = status.ok() ? *status : kUnknown;
   if (!silent_) tasks_.Add(timer_.afterDelay(kDrain).then([this] { Silent(); }));
   EndIfOver();
 }
@@ -106,7 +108,8 @@ void TaskProcess::Silent() {
 
 void TaskProcess::EndIfOver() {
   if (!status_ || !silent_ || !events_.ended) return;
-  const bool by_us = !cause_.empty() && WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL;
+  const bool by_us =
+      !cause_.empty() && (*status_ == kUnknown || (WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL));
   auto ended = std::exchange(events_.ended, nullptr);
   ended(by_us ? cause_ : DescribeExit(*status_));
 }
