@@ -26,8 +26,9 @@ Status PeerGone(const std::string& peer, int error) {
   return Unavailable(peer + ": " + (error == 0 ? "the peer closed the connection" : std::strerror(error)));
 }
 
-// Returns OK if one of `events`, or an error that the next call will name, comes before `stall` has passed.
-Status WaitFor(int fd, short events, Micros stall, const std::string& peer) {
+// Returns OK if one of `events`, or an error that the next call will name, comes before `stall` has passed; otherwise
+// kTimeout, with what did not happen in `what`.
+Status WaitFor(int fd, short events, Micros stall, const std::string& peer, const char* what = ": silent for ") {
   const auto end = SteadyClock::now() + std::chrono::microseconds(stall);
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now()).count();
@@ -36,7 +37,7 @@ Status WaitFor(int fd, short events, Micros stall, const std::string& peer) {
     if (ready > 0) return Status::Ok();
     if (ready < 0 && errno != EINTR) return FromErrno(errno, "wait for " + peer);
     if (ready == 0 && SteadyClock::now() >= end) {
-      return Timeout(peer + ": silent for " + std::to_string(stall / kMillisecond) + " ms");
+      return Timeout(peer + what + std::to_string(stall / kMillisecond) + " ms");
     }
   }
 }
@@ -46,7 +47,7 @@ Result<Fd> ConnectAddress(const sockaddr* address, socklen_t size, int family, c
   if (!fd.valid()) return FromErrno(errno, "make a socket");
   if (::connect(fd.get(), address, size) != 0) {
     if (errno != EINPROGRESS) return PeerGone(peer, errno);
-    MILLRACE_TRY(WaitFor(fd.get(), POLLOUT, stall, peer));
+    MILLRACE_TRY(WaitFor(fd.get(), POLLOUT, std::min(stall, kConnectLimit), peer, ": no connection within "));
     int error = 0;
     socklen_t error_size = sizeof error;
     if (::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &error_size) != 0) error = errno;

@@ -20,7 +20,8 @@ namespace millrace::net {
 
 class BlockingStream {
  public:
-  // Connects. `stall` is how long the peer may make no progress, also while connecting, before a call returns kTimeout.
+  // Connects, within kConnectLimit (frame.h). `stall` is how long the peer may make no progress, also while connecting,
+  // before a call returns kTimeout.
   // Returns kUnavailable if there is no connection. With credentials it speaks TLS, and only with workers; kInvalid if
   // the two refuse each other.
   static Result<BlockingStream> ConnectTcp(const std::string& host, std::uint16_t port, Micros stall,

@@ -63,6 +63,10 @@ struct BulkServer::Threads {
   [[nodiscard]] Executor MakeStrand() { return asio::make_strand(io); }
   // Starts `work` on `executor`; Stop waits for it. After Stop it does nothing and returns false. Any thread.
   bool Spawn(const Executor& executor, Awaitable<void> work);
+  // Tells whoever wants to know that there was no connection to this peer. Any thread.
+  void TellUnreached(const std::string& host, std::uint16_t port) const {
+    if (unreached_) unreached_(host, port);
+  }
 
   const Micros idle_timeout;
   const std::shared_ptr<tls::Credentials> credentials;  // null: no TLS
@@ -70,6 +74,7 @@ struct BulkServer::Threads {
 
  private:
   friend class Wire;
+  friend class BulkServer;
   void Add(const std::shared_ptr<Wire>& wire);
   void Remove(const Wire* wire);
   void Ended();
@@ -80,6 +85,7 @@ struct BulkServer::Threads {
   std::unordered_map<const Wire*, std::weak_ptr<Wire>> wires_;
   std::size_t work_ = 0;
   bool stopping_ = false;
+  std::function<void(const std::string&, std::uint16_t)> unreached_;
 
  public:
   asio::io_context io;
@@ -123,8 +129,8 @@ class Wire : public std::enable_shared_from_this<Wire> {
   using Socket = asio::generic::stream_protocol::socket;
 
   static std::shared_ptr<Wire> Accepted(BulkServer::Threads& threads, Socket socket, std::string peer, bool local);
-  // Connects on the caller's strand, on which the wire then lives; with TLS, if the threads have credentials, and then
-  // only to a worker. Returns kInvalid if the two refuse each other.
+  // Connects on the caller's strand, on which the wire then lives, within kConnectLimit (frame.h); with TLS, if the
+  // threads have credentials, and then only to a worker. Returns kInvalid if the two refuse each other.
   static Awaitable<Result<std::shared_ptr<Wire>>> Connect(BulkServer::Threads& threads, std::string host,
                                                           std::uint16_t port, Micros silence);
   ~Wire();
@@ -175,6 +181,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   Awaitable<Status> PumpSocket(std::function<Result<bool>(int socket)> step);
   void Watch();
   void AbortHere();
+  [[nodiscard]] std::chrono::microseconds connect_limit() const;
   [[nodiscard]] Status Why(const boost::system::error_code& error) const;
 
   BulkServer::Threads& threads_;
@@ -184,7 +191,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   const bool local_;
   const std::chrono::microseconds silence_;
   Time read_until_ = Time::max(), write_until_ = Time::max();
-  bool watching_ = false, aborted_ = false, silent_ = false;
+  bool watching_ = false, connected_ = false, aborted_ = false, silent_ = false;
   std::optional<tls::Session> tls_;
   std::unique_ptr<char[]> received_;  // what the session is fed with
 };

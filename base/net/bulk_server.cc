@@ -326,6 +326,10 @@ Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Admitted pla
 BulkServer::BulkServer(BulkServerOptions options, Log log) : impl_(std::make_unique<Impl>(std::move(options), log)) {}
 BulkServer::~BulkServer() { Stop(); }
 
+void BulkServer::OnUnreached(std::function<void(const std::string& host, std::uint16_t port)> unreached) {
+  threads().unreached_ = std::move(unreached);
+}
+
 void BulkServer::Register(Operation operation, std::shared_ptr<BulkHandler> handler) {
   MILLRACE_CHECK(!impl_->started, "operations are registered before Start");
   MILLRACE_CHECK(impl_->handlers.emplace(operation, std::move(handler)).second, "registered twice");

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -47,6 +48,9 @@ class BulkServer {
   ~BulkServer();  // Stop
 
   void Register(Operation operation, std::shared_ptr<BulkHandler> handler);
+  // Calls `unreached`, on any of the server's threads, when a handler or fetcher has tried in vain to connect to a
+  // peer. Requires: the server is not started yet.
+  void OnUnreached(std::function<void(const std::string& host, std::uint16_t port)> unreached);
   // Listens; port() is then the port that it got. Returns kBusy if the port or the local socket is taken. Requires: it
   // was not called before.
   Status Start();

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/ids/time.h"
 #include "base/status.h"
 
 namespace millrace::net {
@@ -20,6 +21,10 @@ enum class Operation : std::uint8_t {
   kFetchRuns = 5,
   kWriteLocalBlock = 6,
 };
+
+// How long a connection may take to come about: a kernel that gets no answer asks again after 1 s and after 3 s. A live
+// machine answers at once even if its processes stand still.
+inline constexpr Micros kConnectLimit = 4 * kSecond;
 
 inline constexpr std::size_t kFrameBytes = 12;                // what precedes the payload
 inline constexpr std::uint32_t kMaxRequestBytes = 64u << 10;  // a request's header

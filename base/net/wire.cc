@@ -55,8 +55,8 @@ Awaitable<void> Signal::Wait() {
 // Sets a deadline for as long as an operation is under way.
 class Wire::Until {
  public:
-  Until(Wire& wire, Time Wire::*which, std::chrono::microseconds silence) : at_(wire.*which) {
-    at_ = std::chrono::steady_clock::now() + std::max(silence, wire.silence_);
+  Until(Wire& wire, Time Wire::*which, std::chrono::microseconds limit) : at_(wire.*which) {
+    at_ = std::chrono::steady_clock::now() + limit;
     if (!wire.watching_) wire.Watch();
   }
   ~Until() { at_ = Time::max(); }
@@ -83,6 +83,7 @@ std::shared_ptr<Wire> Wire::Accepted(BulkServer::Threads& threads, Socket socket
   socket.native_non_blocking(true, ignored);
   auto wire =
       std::make_shared<Wire>(Private(), threads, std::move(socket), std::move(peer), local, threads.idle_timeout);
+  wire->connected_ = true;
   threads.Add(wire);
   return wire;
 }
@@ -93,7 +94,9 @@ Awaitable<Result<std::shared_ptr<Wire>>> Wire::Connect(BulkServer::Threads& thre
   std::string peer = host + ":" + std::to_string(port);
   auto wire = std::make_shared<Wire>(Private(), threads, Socket(executor), std::move(peer), false, silence);
   threads.Add(wire);
-  Status reached = co_await wire->Reach(std::move(host), port);
+  Status reached = co_await wire->Reach(host, port);
+  if (reached.code() == StatusCode::kTimeout || reached.code() == StatusCode::kUnavailable)
+    threads.TellUnreached(host, port);
   if (reached.ok() && threads.credentials != nullptr)
     reached = co_await wire->Handshake(tls::Side::kClient, tls::Role::kWorker);
   if (!reached.ok()) co_return reached;
@@ -114,18 +117,25 @@ Awaitable<Status> Wire::Reach(std::string host, std::uint16_t port) {
     error_code ignored;
     socket_.close(ignored);
     if (aborted_) break;
-    const Until until(*this, &Wire::write_until_, silence_);
+    const Until until(*this, &Wire::write_until_, connect_limit());
     co_await socket_.async_connect(endpoint, asio::redirect_error(asio::use_awaitable, error));
     if (error) continue;
     TuneTcp(socket_.native_handle());
     socket_.native_non_blocking(true, ignored);
+    connected_ = true;
     co_return aborted_ ? Why(error) : Status::Ok();
   }
   co_return Why(error);
 }
 
+std::chrono::microseconds Wire::connect_limit() const {
+  return std::min(silence_, std::chrono::microseconds(kConnectLimit));
+}
+
 Status Wire::Why(const error_code& error) const {
-  if (silent_) return Timeout(peer_ + ": silent for " + std::to_string(silence_.count() / kMillisecond) + " ms");
+  const auto after = [](std::chrono::microseconds time) { return std::to_string(time.count() / kMillisecond) + " ms"; };
+  if (silent_ && !connected_) return Timeout(peer_ + ": no connection within " + after(connect_limit()));
+  if (silent_) return Timeout(peer_ + ": silent for " + after(silence_));
   if (aborted_) return Cancelled(peer_ + ": the connection was given up");
   if (error == asio::error::eof) return Unavailable(peer_ + ": the peer closed the connection");
   return Unavailable(peer_ + ": " + error.message());
@@ -174,7 +184,7 @@ Awaitable<Status> Wire::ReadSecured(char* out, std::size_t size) {
 Awaitable<Status> Wire::Read(char* out, std::size_t size, Micros silence) {
   error_code error;
   if (!aborted_) {
-    const Until until(*this, &Wire::read_until_, std::chrono::microseconds(silence));
+    const Until until(*this, &Wire::read_until_, std::max(silence_, std::chrono::microseconds(silence)));
     if (tls_) co_return co_await ReadSecured(out, size);
     co_await asio::async_read(socket_, asio::buffer(out, size), asio::redirect_error(asio::use_awaitable, error));
     if (!error) co_return Status::Ok();
@@ -313,8 +323,8 @@ void Wire::AbortHere() {
   watchdog_.cancel();
 }
 
-// Wakes at the next deadline, or after one `silence` at the latest. No deadline is set for sooner than that, so none
-// that is set in the meantime can pass unnoticed.
+// Wakes at the next deadline, or after one `silence` at the latest. Only the deadlines of connecting are set for sooner
+// than that, and they come first, so none that is set in the meantime can pass unnoticed.
 void Wire::Watch() {
   watching_ = true;
   const Time now = std::chrono::steady_clock::now();

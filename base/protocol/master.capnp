@@ -111,6 +111,7 @@ struct ClusterStatus {
   jobsRunning @28 :UInt32;
   jobsWaiting @29 :UInt32;     # nothing of them runs
   full @30 :UInt32;            # live nodes whose disk is full
+  ailing @31 :UInt32;          # live nodes with a slow disk, or that others cannot reach
 
   struct WorkerRelease {       # base/release.h
     version @0 :Text;
@@ -249,11 +250,34 @@ struct WorkerStats {
   blocks @3 :UInt64;
   trashed @4 :UInt64;          # bytes of `used` that lie in the worker's trash
   noRoom @5 :Bool;             # attempts cannot start there, since the disk for their files is full
+  disks @6 :List(DiskSyncs);   # those of which something is known
+}
+
+# How long the recent syncs of a disk took (dfs/data/sync_meter.h).
+struct DiskSyncs {
+  disk @0 :Text;               # its directory
+  syncs @1 :UInt32;
+  medianMicros @2 :UInt64;
+  worstMicros @3 :UInt64;
+}
+
+# Where a worker's bulk server is.
+struct PeerAddress {
+  host @0 :Text;
+  port @1 :UInt16;
+}
+
+# A peer that a worker has looked at, and did not reach the last time; or to which a transfer could not connect.
+struct UnreachedPeer {
+  peer @0 :PeerAddress;
+  failures @1 :UInt32;         # of looks, in a row; 0: it has not looked yet
+  forMillis @2 :UInt64;        # since the first of them, or the transfer
 }
 
 interface WorkerSession {
-  heartbeat @0 (stats :WorkerStats, progress :List(Task.Progress)) -> (moment :Moment);
-  # Returns the last moment that is on disk.
+  heartbeat @0 (stats :WorkerStats, progress :List(Task.Progress), unreached :List(UnreachedPeer)) -> (moment :Moment, look :List(PeerAddress));
+  # Returns the last moment that is on disk. The worker should look whether it reaches the peers in `look` now, and say of whom it
+  # does not from then on.
   reportBlocks @1 (blocks :List(T.Block), first :Bool, last :Bool) -> stream;
   # The report is made once in a session, at its beginning. The worker lists its blocks after it has made each removal that an
   # earlier session ordered, so that what it lists stays until this session orders otherwise.
@@ -297,6 +321,8 @@ struct NodeStatus {
   leaving @15 :Leaving;        # absent: its machine stays, as far as is known. It is drained without being asked to
   outputsLeft @16 :UInt64;     # of a draining or leaving node: map outputs there that reduces may need and no other node has
   mayGo @17 :GoState;          # as Master.mayGo says
+  ailing @18 :Text;            # why it gets no tasks and no blocks although it is alive (master/cluster/node_judge.h); empty: it is well
+  ailingMillis @19 :UInt64;    # for how long it has been ailing
 }
 
 # ---- Jobs ----

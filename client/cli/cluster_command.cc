@@ -38,6 +38,7 @@ Json ToJson(const job::ClusterStatus& status) {
             {"draining", status.draining},
             {"avoided", status.avoided},
             {"full", status.full},
+            {"ailing", status.ailing},
             {"lost", status.lost},
             {"awaited", status.awaited}}},
           {"slots",
@@ -64,6 +65,7 @@ std::string NodesText(const job::ClusterStatus& status) {
   add(status.draining, "of them being decommissioned or decommissioned");
   add(status.avoided, "of them avoided");
   add(status.full, "of them full");
+  add(status.ailing, "of them ailing");
   add(status.lost, "lost");
   add(status.awaited, "awaited");
   return text;

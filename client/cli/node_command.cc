@@ -26,6 +26,7 @@ std::string StateWord(const job::Node& node) {
   if (node.leaving_in) return "leaving";
   if (node.may_go == job::GoState::kYes) return "decommissioned";
   if (node.draining) return "decommissioning";
+  if (!node.ailing.empty()) return "ailing";
   return node.avoided_for > 0 ? "avoided" : "alive";
 }
 
@@ -41,6 +42,11 @@ std::string AvoidedLine(const job::Node& node) {
          FormatDuration(node.avoided_for) + ", because too many tasks of " + jobs +
          " failed there; `millrace node recommission " + std::to_string(node.node.value) +
          "` puts it back into use at once";
+}
+
+std::string AilingLine(const job::Node& node) {
+  return "node " + std::to_string(node.node.value) + ": " + node.ailing +
+         "; no tasks and no blocks have gone to it for " + FormatDuration(node.ailing_for) + ", until it is well";
 }
 
 std::string LeavingLine(const job::Node& node) {
@@ -102,6 +108,8 @@ Json ToJson(const job::Node& node) {
   json["outputs_left"] = node.outputs_left;
   json["avoided_ms"] = node.avoided_for / kMillisecond;
   json["avoided_by"] = JobNumbers(node.avoided_by);
+  json["ailing"] = node.ailing.empty() ? Json() : Json(node.ailing);
+  json["sync_us"] = node.sync ? Json(*node.sync) : Json();
   json["since_heartbeat_ms"] = node.since_heartbeat / kMillisecond;
   return json;
 }
@@ -154,6 +162,7 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, bool wide, Print
       out << "node " << std::to_string(node.node.value)
           << ": its disk is full: no blocks go to it until something is removed there\n";
     }
+    if (!node.ailing.empty()) out << AilingLine(node) << "\n";
     if (node.avoided_for > 0) out << AvoidedLine(node) << "\n";
     if (!node.unknown_held) continue;
     const std::string number = std::to_string(node.node.value);

@@ -157,6 +157,11 @@ struct Node {
   // For how long no tasks go there, since too many attempts of these jobs (or more) failed there; 0: it is not avoided.
   Micros avoided_for = 0;
   std::vector<JobId> avoided_by;
+  // Why it gets no tasks and no blocks although it is alive: its disk is slow, or others cannot reach it; empty: it is
+  // well.
+  std::string ailing;
+  Micros ailing_for = 0;
+  std::optional<Micros> sync;  // the median of the recent syncs of its slowest disk; nothing: it is not known
   Micros since_heartbeat = 0;
   Release release;                // of the worker
   std::uint64_t blocks_left = 0;  // of a draining or leaving node: its blocks that have too few replicas elsewhere
@@ -187,7 +192,7 @@ struct ClusterStatus {
   Release master;
   Micros up = 0;
   std::vector<std::string> faults, warnings;
-  std::uint32_t live = 0, draining = 0, avoided = 0, full = 0, lost = 0, awaited = 0;
+  std::uint32_t live = 0, draining = 0, avoided = 0, ailing = 0, full = 0, lost = 0, awaited = 0;
   std::uint32_t map_slots = 0, maps_running = 0, reduce_slots = 0, reduces_running = 0;
   std::uint64_t capacity = 0, used = 0, free = 0;
   struct WorkerRelease {

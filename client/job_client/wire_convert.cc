@@ -109,6 +109,9 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.awaited = in.getAwaited();
   out.avoided_for = static_cast<Micros>(in.getAvoidedMillis()) * kMillisecond;
   for (const std::uint32_t job : in.getAvoidedBy()) out.avoided_by.push_back(JobId{job});
+  out.ailing = in.getAiling();
+  out.ailing_for = static_cast<Micros>(in.getAilingMillis()) * kMillisecond;
+  if (stats.getDisks().size() > 0) out.sync = static_cast<Micros>(stats.getDisks()[0].getMedianMicros());
   out.capacity = stats.getCapacity();
   out.free = stats.getFree();
   out.used = stats.getUsed();
@@ -137,6 +140,7 @@ ClusterStatus Read(master::wire::ClusterStatus::Reader in) {
   out.draining = in.getDraining();
   out.avoided = in.getAvoided();
   out.full = in.getFull();
+  out.ailing = in.getAiling();
   out.lost = in.getLost();
   out.awaited = in.getAwaited();
   out.map_slots = in.getMapSlots();

@@ -225,14 +225,14 @@ class OpenLocalHandler final : public Handler {
 }  // namespace
 
 struct BlockServer::Impl {
-  Impl(BlockStore& store, BlockObserver observer, Log log, std::shared_ptr<tls::Credentials> ours)
-      : credentials(std::move(ours)),
+  Impl(BlockStore& store, BlockObserver observer, Log log, const net::BulkServer::Threads& of)
+      : threads(of),
         shared(std::make_shared<HandlerContext>(store, std::move(observer), std::move(log))),
         replicators(kReplicators) {}
 
   Status Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets, const std::string& token);
 
-  const std::shared_ptr<tls::Credentials> credentials;
+  const net::BulkServer::Threads& threads;
   std::shared_ptr<HandlerContext> shared;
   std::atomic<bool> stopping{false};
   asio::thread_pool replicators;
@@ -252,8 +252,11 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Repli
     return same;
   }
   std::vector<NodeId> failed;
-  MILLRACE_ASSIGN(const auto writer,
-                  BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content(), credentials, token));
+  auto opened_there =
+      BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content(), threads.credentials, token);
+  if (!opened_there.ok() && std::ranges::count(failed, targets.front().node) > 0)
+    threads.TellUnreached(targets.front().host, targets.front().port);
+  MILLRACE_ASSIGN(const auto writer, std::move(opened_there));
   std::string bytes;
   for (std::uint64_t at = 0; at < open.length; at += bytes.size()) {
     if (stopping) return Cancelled(what + ": this node is stopping");
@@ -272,7 +275,7 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Repli
 }
 
 BlockServer::BlockServer(net::BulkServer& server, BlockStore& store, BlockObserver observer, Log log)
-    : impl_(std::make_unique<Impl>(store, std::move(observer), std::move(log), server.threads().credentials)) {
+    : impl_(std::make_unique<Impl>(store, std::move(observer), std::move(log), server.threads())) {
   const auto write = [this](DataFrom data_from) { return std::make_shared<WriteHandler>(impl_->shared, data_from); };
   server.Register(net::Operation::kWriteBlock, write(DataFrom::kPackets));
   server.Register(net::Operation::kWriteLocalBlock, write(DataFrom::kSharedFile));

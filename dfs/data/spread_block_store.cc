@@ -22,7 +22,7 @@ std::size_t ChooseDisk(std::span<const DiskLoad> disks) {
 
 struct SpreadBlockStore::Spindle {
   Spindle(std::size_t its_number, Disk disk)
-      : number(its_number), name(std::move(disk.name)), store(std::move(disk.store)) {}
+      : number(its_number), name(std::move(disk.name)), store(std::move(disk.store)), meter(disk.meter) {}
   // Returns kIo if the disk has failed.
   [[nodiscard]] Status Usable() const {
     if (!failed) return Status::Ok();
@@ -31,7 +31,14 @@ struct SpreadBlockStore::Spindle {
 
   const std::size_t number;
   const std::string name;
+  // Runs `sync`, which syncs up to `bytes` bytes on this disk, and takes its time.
+  template <class Sync>
+  auto Timed(std::uint64_t bytes, const Sync& sync) {
+    return meter == nullptr ? sync() : meter->Time(bytes, sync);
+  }
+
   const std::unique_ptr<BlockStore> store;  // kept after a failure, since its files may still be open
+  SyncMeter* const meter;
   std::atomic<bool> failed = false;
   std::atomic<int> strikes = 0;
   std::atomic<std::uint64_t> writers = 0;
@@ -62,10 +69,10 @@ class SpreadBlockStore::File final : public BlockFile {
     return Judged(Reaches::kMemory, [&] { return file_->Adopt(data, chunk_crcs); });
   }
   Status Sync() override {
-    return Judged(Reaches::kDisk, [&] { return file_->Sync(); });
+    return Judged(Reaches::kDisk, [&] { return disk_.Timed(file_->length(), [&] { return file_->Sync(); }); });
   }
   Status Finish() override {
-    MILLRACE_TRY(Judged(Reaches::kDisk, [&] { return file_->Finish(); }));
+    MILLRACE_TRY(Judged(Reaches::kDisk, [&] { return disk_.Timed(0, [&] { return file_->Finish(); }); }));
     return disk_.Usable();  // if the disk has failed meanwhile, the block does not count as stored
   }
   [[nodiscard]] std::uint64_t length() const override { return file_->length(); }
@@ -218,7 +225,7 @@ Result<StoredBlock> SpreadBlockStore::FinishAt(std::uint64_t id, std::uint64_t l
   Spindle* const home = Home(id);
   if (home == nullptr) return NotFound("finish " + BlockName(id) + ": it is not here");
   const bool counted = home->store->Spoiled(id);
-  Result<StoredBlock> block = home->store->FinishAt(id, length);
+  Result<StoredBlock> block = home->Timed(length, [&] { return home->store->FinishAt(id, length); });
   if (block.status().code() == StatusCode::kIo && !counted) Refused(*home, block.status());
   MILLRACE_TRY(home->Usable());
   return block;

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "dfs/data/block_store.h"
+#include "dfs/data/sync_meter.h"
 
 namespace millrace::dfs {
 
@@ -43,6 +44,7 @@ class SpreadBlockStore final : public BlockStore {
   struct Disk {
     std::string name;  // for messages
     std::unique_ptr<BlockStore> store;
+    SyncMeter* meter = nullptr;  // of its syncs; null: they are not measured. Requires: it outlives the store.
   };
   // A disk counts as failing after this number of refusals in a row: appends, syncs and finishes that ended with kIo.
   // What is done to a block that is spoiled already does not count.

@@ -110,12 +110,25 @@ void BlockManager::Impl::UpdateCandidate(NodeId id) {
   const NodeState& node = nodes.at(id);
   const auto at = FindCandidate(&candidates, id);
   const bool known = at != candidates.end() && at->node == id;
-  if (!node.up || node.draining) {
+  if (!node.up || node.draining || ailing.contains(id)) {
     if (known) candidates.erase(at);
     return;
   }
   Candidate& candidate = known ? *at : *candidates.insert(at, Candidate{});
-  candidate = {.node = id, .where = node.where, .free_bytes = node.free_bytes, .writes_under_way = node.writes};
+  candidate = CandidateOf(id);
+}
+
+Candidate BlockManager::Impl::CandidateOf(NodeId id) const {
+  const NodeState& node = nodes.at(id);
+  return {.node = id, .where = node.where, .free_bytes = node.free_bytes, .writes_under_way = node.writes};
+}
+
+std::vector<NodeId> BlockManager::Impl::AilingInUse() const {
+  std::vector<NodeId> in_use;
+  for (const NodeId id : ailing) {
+    if (nodes.at(id).up && !nodes.at(id).draining) in_use.push_back(id);
+  }
+  return in_use;
 }
 
 BlockManager::BlockManager(Random random) : impl_(std::make_unique<Impl>(random)) {}
@@ -244,7 +257,7 @@ std::vector<BlockId> BlockManager::TakeMoved(std::size_t most) {
 std::optional<std::uint64_t> BlockManager::LeftToDrain(NodeId node) const {
   const auto it = impl_->nodes.find(node);
   if (it == impl_->nodes.end() || !it->second.draining || !it->second.Ready()) return std::nullopt;
-  const auto places = static_cast<std::uint32_t>(std::max<std::size_t>(1, impl_->candidates.size()));
+  const auto places = static_cast<std::uint32_t>(std::max<std::size_t>(1, impl_->Places()));
   std::uint64_t left = 0;
   for (const BlockId id : it->second.blocks) {
     const auto block = impl_->blocks.find(id);
@@ -327,7 +340,12 @@ bool BlockManager::Recall(NodeId id, const Block& trashed) {
 }
 
 std::vector<NodeId> BlockManager::ChooseTargets(const PlacementRequest& request) {
-  return dfs::ChooseTargets(impl_->candidates, request, impl_->random);
+  std::vector<NodeId> targets = dfs::ChooseTargets(impl_->candidates, request, impl_->random);
+  if (!targets.empty() || impl_->ailing.empty()) return targets;
+  std::vector<Candidate> with_ailing = impl_->candidates;
+  for (const NodeId id : impl_->AilingInUse()) with_ailing.push_back(impl_->CandidateOf(id));
+  std::ranges::sort(with_ailing, {}, &Candidate::node);
+  return dfs::ChooseTargets(with_ailing, request, impl_->random);
 }
 
 std::vector<NodeId> BlockManager::Replicas(BlockId block) const {
@@ -335,6 +353,7 @@ std::vector<NodeId> BlockManager::Replicas(BlockId block) const {
   if (it == impl_->blocks.end()) return {};
   std::vector<NodeId> nodes(it->second.holders.begin(), it->second.holders.end());
   std::stable_partition(nodes.begin(), nodes.end(), [this](NodeId n) { return !impl_->draining.contains(n); });
+  std::stable_partition(nodes.begin(), nodes.end(), [this](NodeId n) { return !impl_->ailing.contains(n); });
   return nodes;
 }
 
@@ -373,7 +392,7 @@ std::uint32_t BlockManager::LiveReplicas(BlockId block) const {
 
 BlockHealth BlockManager::Health() const {
   const ReplicaCounts& counts = impl_->counts;
-  const std::size_t places = impl_->candidates.size();
+  const std::size_t places = impl_->Places();
   BlockHealth health;
   health.blocks = impl_->blocks.size();
   health.missing = counts.missing();
@@ -394,7 +413,7 @@ BlockHealth BlockManager::Health() const {
 
 void BlockManager::ForEachUnhealthy(
     const std::function<bool(const Block&, std::uint32_t live, std::uint32_t wanted)>& visit) const {
-  const auto places = static_cast<std::uint32_t>(std::max<std::size_t>(1, impl_->candidates.size()));
+  const auto places = static_cast<std::uint32_t>(std::max<std::size_t>(1, impl_->Places()));
   std::vector<BlockId> unhealthy;
   for (const auto& [id, block] : impl_->blocks) {
     if (block.holders.empty() || impl_->Live(block) < std::min<std::uint32_t>(block.wanted, places))

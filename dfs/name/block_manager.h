@@ -142,6 +142,10 @@ class BlockManager {
   // other block; for the rest its replicas count for nothing. More copies than usual may be under way from it
   // (NextWork). Requires: the caller sets it to drain as well.
   void SetLeaving(NodeId node, bool leaving);
+  // An ailing node is alive and its replicas count, but it is slow or others cannot reach it. It gets no blocks while
+  // another node has room, and reads, copies and surplus replicas are taken where it is spared: its replicas are read
+  // and copied last, and deleted first.
+  void SetAiling(NodeId node, bool ailing);
   // Returns how many blocks on a draining node do not have their replicas elsewhere yet (as many as there are nodes
   // left to hold them), those that are being written and the damaged ones that have no good replica included; nothing
   // for a node that is not draining or whose report is not complete. O(blocks of the node)
@@ -219,7 +223,8 @@ class BlockManager {
   void StopBalance();  // ends balancing if it is under way: no more moves begin
   [[nodiscard]] BalanceView Balance() const;
 
-  // Returns the targets for a new block; none if no live node has room.
+  // Returns the targets for a new block; none if no live node has room. Ailing nodes are among them only if no other
+  // has room.
   [[nodiscard]] std::vector<NodeId> ChooseTargets(const PlacementRequest& request);
   // Records that a writer began (+1) or ended (-1) a pipeline through the node.
   void WritesUnderWay(NodeId node, int change);
@@ -227,7 +232,8 @@ class BlockManager {
   [[nodiscard]] std::optional<Block> Find(BlockId block) const;  // nothing if it is not wanted
   [[nodiscard]] bool Knows(NodeId node) const;                   // it is or was up, or exists
   [[nodiscard]] bool Holds(NodeId node, BlockId block) const;    // by its reports; a wanted or expected block
-  // Returns the nodes with good replicas of a wanted block, draining ones last, otherwise by node id.
+  // Returns the nodes with good replicas of a wanted block, draining ones last and ailing ones after these, otherwise
+  // by node id.
   [[nodiscard]] std::vector<NodeId> Replicas(BlockId block) const;
   // Returns the same and after them, by node id, the nodes whose replicas were found bad; none that nobody ordered.
   [[nodiscard]] std::vector<NodeId> AllReplicas(BlockId block) const;

@@ -142,7 +142,8 @@ struct BlockManager::Impl {
   std::map<NodeId, NodeState> nodes;
   std::set<NodeId> draining;
   std::set<NodeId> leaving;
-  std::vector<Candidate> candidates;  // nodes that are up and not draining, by node
+  std::set<NodeId> ailing;
+  std::vector<Candidate> candidates;  // nodes that are up and neither draining nor ailing, by node
   std::size_t nodes_up = 0;
   std::map<BlockId, std::vector<NodeId>> bad_at;
   bool doubt = false;
@@ -172,6 +173,10 @@ struct BlockManager::Impl {
   void Remember(BlockId removed_block);
   void ChangeWanted(BlockId id, BlockState* block, std::uint32_t replication);
   void UpdateCandidate(NodeId id);
+  [[nodiscard]] Candidate CandidateOf(NodeId id) const;
+  [[nodiscard]] std::vector<NodeId> AilingInUse() const;  // up and not draining
+  // Returns how many nodes are there to hold replicas: an ailing one keeps those that it has.
+  [[nodiscard]] std::size_t Places() const { return candidates.size() + AilingInUse().size(); }
 
   // ---- what nodes hold (block_reports.cc) ----
   NodeState* UpNode(NodeId id);  // null if it is not up

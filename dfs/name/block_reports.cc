@@ -156,6 +156,7 @@ void BlockManager::ForgetNode(NodeId id) {
   while (!it->second.bad.empty()) impl_->UnmarkBad(id, &it->second, it->second.bad.begin()->first);
   impl_->draining.erase(id);
   impl_->leaving.erase(id);
+  impl_->ailing.erase(id);
   impl_->nodes.erase(it);
 }
 
@@ -208,6 +209,17 @@ void BlockManager::SetLeaving(NodeId id, bool leaving) {
       if (it != impl_->blocks.end()) impl_->Enqueue(block, &it->second);
     }
   }
+}
+
+void BlockManager::SetAiling(NodeId id, bool ailing) {
+  if (impl_->ailing.contains(id) == ailing) return;
+  impl_->nodes.try_emplace(id);
+  if (ailing) {
+    impl_->ailing.insert(id);
+  } else {
+    impl_->ailing.erase(id);
+  }
+  impl_->UpdateCandidate(id);
 }
 
 void BlockManager::WritesUnderWay(NodeId id, int change) {

@@ -15,6 +15,7 @@
 #include "base/kv/key_value_store.h"
 #include "base/release.h"
 #include "base/status.h"
+#include "master/cluster/node_judge.h"
 
 namespace millrace::master {
 
@@ -46,6 +47,12 @@ struct Leaving {
   std::string reason;  // "spot notice"
 };
 
+// What is wrong with a node that is alive.
+struct Ailing {
+  Diagnosis diagnosis;
+  Micros since = 0;  // as Control::Awake tells it
+};
+
 struct NodeRecord {
   NodeId number;
   WorkerFacts facts;
@@ -55,12 +62,14 @@ struct NodeRecord {
   std::optional<Leaving> leaving;  // not stored: the worker says it again whenever it registers
   bool full = false;               // it had no room for blocks, and has not had a hundredth of its disks free since
   bool no_room = false;            // attempts cannot start there, since the disk for their files is full
+  std::optional<Ailing> ailing;    // not stored: it is found again
+  DiskPace pace;                   // of its slowest disk, as it last said
   Micros last_heard = 0;
   Micros lost_at = 0;  // microseconds since the epoch; 0: it is not lost, or nobody has said so yet
 
   // It gets no tasks and no blocks, and those that it has go elsewhere.
   [[nodiscard]] bool Drains() const { return draining || leaving.has_value(); }
-  [[nodiscard]] bool TakesTasks() const { return !Drains() && !no_room; }
+  [[nodiscard]] bool TakesTasks() const { return !Drains() && !no_room && !ailing; }
 };
 
 [[nodiscard]] Status NoSuchNode(NodeId number);  // kNotFound

@@ -35,6 +35,7 @@ void CountNodes(Control& control, ClusterSummary* summary) {
     }
     if (control.jobs().cluster().Avoids(number)) ++summary->avoided;
     if (node.full || node.no_room) summary->full.push_back(NameOf(node));
+    if (node.ailing) summary->ailing.push_back(NameOf(node) + " (" + node.ailing->diagnosis.reason + ")");
     const auto [maps, reduces] = control.jobs().RunningOn(number);
     summary->map_slots += node.facts.map_slots;
     summary->reduce_slots += node.facts.reduce_slots;
@@ -150,6 +151,10 @@ std::vector<std::string> WarningsOf(const ClusterSummary& summary) {
   if (summary.avoided > 0) {
     warnings.push_back(Count(summary.avoided, "node is", "nodes are") +
                        " avoided, since too many tasks failed there; `millrace node list` says whose");
+  }
+  if (!summary.ailing.empty()) {
+    warnings.push_back(Count(summary.ailing.size(), "node is", "nodes are") + " ailing: " + Listed(summary.ailing) +
+                       "; no tasks and no blocks go there; look at the disk, or at the network between the machines");
   }
   if (!summary.full.empty()) {
     warnings.push_back(Count(summary.full.size(), "node is", "nodes are") + " full: " + Listed(summary.full) +

@@ -327,6 +327,7 @@ void Control::Tick(Micros late) {
   AdvanceMoment();
   EndDoubt();
   ExpireLeases();
+  workers_.watch().Judge();
   workers_.GiveUpLate();
   workers_.MoveOutputs();
   workers_.ForgetOld();

@@ -51,6 +51,10 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Bytes("dfs.block_size", &config->default_block_size, dfs::kDefaultBlockSize, dfs::kMinBlockSize,
             dfs::kMaxBlockSize, "block size of a file, unless its writer asks for another size");
   set.Integer("master.history_jobs", &config->history_jobs, 1000, 0, 1000000, "how many ended jobs to remember");
+  set.Bool(
+      "master.avoid_ailing", &config->avoid_ailing, true,
+      "give no tasks and no blocks to nodes whose disk has become slow or that others cannot reach, while they are a "
+      "third of the nodes at most");
   set.Integer("master.max_connections", &config->max_connections, 0, 0, 1'000'000,
               "connections at a time, of which other machines may take 7/8; 0: as many as the limit on file "
               "descriptors allows");

@@ -41,6 +41,7 @@ struct MasterConfig {
   std::int64_t default_replication = 0;
   std::uint64_t default_block_size = 0;
   std::int64_t history_jobs = 0;
+  bool avoid_ailing = false;
   std::int64_t max_connections = 0;
   std::int64_t max_connections_per_peer = 0;
   std::uint64_t message_memory = 0;

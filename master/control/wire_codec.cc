@@ -1,6 +1,7 @@
 #include "master/control/wire_codec.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "dfs/name/placement.h"
@@ -74,8 +75,9 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
       return dfs::DistanceBetween(asker->number, {asker->facts.rack, asker->facts.datacenter}, node->number,
                                   {node->facts.rack, node->facts.datacenter});
     };
-    std::stable_sort(holders.begin(), holders.end(),
-                     [&](const NodeRecord* a, const NodeRecord* b) { return distance(a) < distance(b); });
+    // What ails another node is in the way of its readers, but not of those on that node.
+    const auto rank = [&](const NodeRecord* node) { return std::pair(node->ailing && node != asker, distance(node)); };
+    std::ranges::stable_sort(holders, {}, rank);
   }
   Write(block.block, out.initBlock());
   out.setOffset(block.offset);
@@ -282,7 +284,8 @@ std::size_t BytesOf(const dfs::FileStatus& status) {
 
 std::size_t BytesOf(const NodeRecord& node) {
   const WorkerFacts& facts = node.facts;
-  std::size_t bytes = 304;
+  std::size_t bytes = 368 + FieldBytes(node.pace.disk);
+  if (node.ailing) bytes += FieldBytes(node.ailing->diagnosis.reason);
   for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack,
                                   &facts.datacenter, &facts.name, &facts.release.version})
     bytes += FieldBytes(*text);

@@ -44,6 +44,7 @@ Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker
   node.alive = true;
   node.last_heard = control_.Awake();
   node.leaving = std::move(leaving);
+  watch_.Forget(node.number);
   Registration registration;
   registration.node = node.number;
   registration.older = older;
@@ -71,6 +72,7 @@ Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker
 void Workers::DrainBlocks(const NodeRecord& node) {
   dfs::BlockManager& blocks = control_.files().blocks();
   blocks.SetLeaving(node.number, node.leaving.has_value());
+  blocks.SetAiling(node.number, node.ailing.has_value());
   blocks.SetDraining(node.number, node.Drains());
 }
 
@@ -281,7 +283,11 @@ void Workers::Lose(NodeId node) {
                        node.value);
   const bool died = sessions_.Lose(node);
   dispatcher_.Disconnect(node);
-  if (NodeRecord* record = control_.nodes().Find(node)) record->alive = false;
+  if (NodeRecord* record = control_.nodes().Find(node)) {
+    record->alive = false;
+    record->ailing.reset();
+  }
+  watch_.Forget(node);
   control_.files().blocks().NodeDown(node);
   Step step = control_.Begin();
   // A machine that is gone or cannot be reached is silent, whereas a connection ends with its process.

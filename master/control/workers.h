@@ -19,6 +19,7 @@
 #include "master/cluster/clearance.h"
 #include "master/cluster/node_table.h"
 #include "master/control/dispatcher.h"
+#include "master/control/node_watch.h"
 #include "master/control/worker_sessions.h"
 #include "master/jobs/job_tracker.h"
 
@@ -30,7 +31,7 @@ class Workers {
  public:
   // Requires: all outlive it. `dialer` reaches the workers' ports; without it workers are taken at their word.
   Workers(Control& control, Dispatcher& dispatcher, rpc::Dialer* dialer, kj::TaskSet& tasks)
-      : control_(control), dispatcher_(dispatcher), dialer_(dialer), tasks_(tasks) {}
+      : control_(control), dispatcher_(dispatcher), dialer_(dialer), tasks_(tasks), watch_(control) {}
 
   // The master starts now: the workers that jobs knew of may come for startup_grace.
   void Start();
@@ -76,6 +77,7 @@ class Workers {
   void Foretell(NodeId node, std::optional<Leaving> leaving);
   // Drains the node as its record says, or takes it back into use.
   void FollowDraining(const NodeRecord& node, Step* step);
+  [[nodiscard]] NodeWatch& watch() { return watch_; }
   // Lets attempts that will not have ended when their node leaves run elsewhere.
   void GiveUpLate();
   // Lets other nodes copy the map outputs that only drained nodes have.
@@ -147,6 +149,7 @@ class Workers {
   rpc::Dialer* const dialer_;
   kj::TaskSet& tasks_;
   WorkerSessions sessions_;
+  NodeWatch watch_;
   Micros started_ = 0;  // as Control::Awake tells it
   std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;
 };

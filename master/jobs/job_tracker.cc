@@ -239,6 +239,17 @@ void JobTracker::GiveUpLate(NodeId node, Micros left, Step* step) {
   }
 }
 
+void JobTracker::GiveUpOn(NodeId node, const std::string& reason, Step* step) {
+  for (const AttemptId& attempt : engine_.RunningOn(node)) {
+    step->kills.push_back({node, attempt, reason});
+    AttemptFailed(node, attempt, true, reason, step);
+  }
+  for (const AttemptId& map : OutputsOn(node, engine_.state())) {
+    step->kills.push_back({node, map, reason});
+    Apply(sched::AttemptLost{map, reason}, map.task.job, step);
+  }
+}
+
 void JobTracker::MoveOutputs(const std::set<NodeId>& leaving, Step* step) {
   for (const OutputCopyOrder& copy : moves_.Next(engine_.state(), leaving)) {
     jobs_.At(copy.map.task.job).nodes.insert(copy.to);  // it is told when the job ends

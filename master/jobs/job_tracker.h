@@ -124,6 +124,9 @@ class JobTracker {
   // Ends the attempts on this node that will not have ended when it leaves, which is in `left`, so that their tasks run
   // elsewhere. They are lost, which counts against nobody. O(running attempts)
   void GiveUpLate(NodeId node, Micros left, Step* step);
+  // Takes in that other nodes cannot reach this one, which lives: what runs there is lost, and so are the map outputs
+  // that reduces may need, so that all of it runs elsewhere. It counts against nobody. O(running attempts + outputs)
+  void GiveUpOn(NodeId node, const std::string& reason, Step* step);
   // Orders copies of map outputs that only these nodes, which leave, have (output_moves.h).
   void MoveOutputs(const std::set<NodeId>& leaving, Step* step);
   // Takes in that such a copy has ended, well or not. The output's place is the new one then.

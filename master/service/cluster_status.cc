@@ -39,6 +39,7 @@ void WriteClusterStatus(Control& control, wire::ClusterStatus::Builder out) {
   out.setDraining(summary.draining);
   out.setAvoided(summary.avoided);
   out.setFull(static_cast<std::uint32_t>(summary.full.size()));
+  out.setAiling(static_cast<std::uint32_t>(summary.ailing.size()));
   out.setLost(summary.lost);
   out.setAwaited(summary.awaited);
   out.setMapSlots(summary.map_slots);

@@ -32,9 +32,10 @@ class FileLeaseImpl : public dfs::wire::FileLease::Server {
     const auto params = context.getParams();
     const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
     Step step = control_.Begin();
-    const Result<FileSystem::NewBlock> block =
-        control_.files().AddBlock(file_, asker == nullptr ? std::nullopt : std::optional<NodeId>(asker->number),
-                                  ReadNodes(params.getExcluded()), &step.batch);
+    const std::vector<NodeId> excluded = ReadNodes(params.getExcluded());
+    for (const NodeId node : excluded) control_.workers().watch().Doubt(node);
+    const Result<FileSystem::NewBlock> block = control_.files().AddBlock(
+        file_, asker == nullptr ? std::nullopt : std::optional<NodeId>(asker->number), excluded, &step.batch);
     if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.workers().AwaitingReports()) {
       return control_.workers().NextReport(since).then(
           [this, context, since]() mutable { return AddBlock(context, since); });

@@ -349,6 +349,17 @@ class MasterServiceImpl : public wire::Master::Server {
     stats.setUsed(node.space.used);
     stats.setBlocks(node.space.blocks);
     stats.setTrashed(node.space.trashed);
+    if (node.pace.syncs > 0) {
+      auto disk = stats.initDisks(1)[0];
+      disk.setDisk(node.pace.disk);
+      disk.setSyncs(node.pace.syncs);
+      disk.setMedianMicros(static_cast<std::uint64_t>(node.pace.median));
+      disk.setWorstMicros(static_cast<std::uint64_t>(node.pace.worst));
+    }
+    if (node.alive && node.ailing) {
+      out.setAiling(node.ailing->diagnosis.reason);
+      out.setAilingMillis(static_cast<std::uint64_t>((control_.Awake() - node.ailing->since) / kMillisecond));
+    }
     const dfs::UnknownBlocks unknown = control_.files().blocks().UnknownOn(node.number);
     out.setUnknownBlocks(unknown.count);
     out.setUnknownHeld(unknown.held);

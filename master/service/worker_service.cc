@@ -1,11 +1,13 @@
 #include "master/service/worker_service.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "dfs/wire/block_name.h"
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
@@ -38,6 +40,25 @@ std::vector<AttemptOutput> OutputsOf(task::wire::Done::Reader done) {
   return outputs;
 }
 
+std::vector<DiskPace> ReadDisks(capnp::List<wire::DiskSyncs>::Reader in) {
+  constexpr std::uint64_t kLongest = std::uint64_t{24} * 3600 * 1'000'000;
+  constexpr std::size_t kLongestName = 255;
+  std::vector<DiskPace> disks;
+  for (const auto disk : in) {
+    disks.push_back({Printable(ToString(disk.getDisk()).substr(0, kLongestName)), disk.getSyncs(),
+                     static_cast<Micros>(std::min(disk.getMedianMicros(), kLongest)),
+                     static_cast<Micros>(std::min(disk.getWorstMicros(), kLongest))});
+  }
+  return disks;
+}
+
+std::vector<UnreachedPeer> ReadUnreached(capnp::List<wire::UnreachedPeer>::Reader in) {
+  std::vector<UnreachedPeer> peers;
+  for (const auto peer : in)
+    peers.push_back({ToString(peer.getPeer().getHost()), peer.getPeer().getPort(), peer.getFailures()});
+  return peers;
+}
+
 class WorkerSessionImpl : public wire::WorkerSession::Server {
  public:
   WorkerSessionImpl(Control& control, NodeId node, std::uint64_t epoch)
@@ -54,6 +75,9 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
         stats.getNoRoom());
     control_.files().blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
     if (const Moment moment = control_.KeptMoment(); moment.life != 0) Write(moment, context.getResults().initMoment());
+    control_.workers().watch().Heard(node_, ReadDisks(stats.getDisks()),
+                                     ReadUnreached(context.getParams().getUnreached()));
+    WritePeers(control_.workers().watch().ToLookAt(node_), context);
     if (control_.Held()) return kj::READY_NOW;
     Step step = control_.Begin();
     if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // 0: it is not known
@@ -193,6 +217,15 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
   }
 
  private:
+  void WritePeers(const std::vector<NodeId>& peers, HeartbeatContext& context) {
+    auto look = context.getResults().initLook(static_cast<unsigned>(peers.size()));
+    for (unsigned i = 0; i < look.size(); ++i) {
+      const WorkerFacts& facts = control_.nodes().Find(peers[i])->facts;
+      look[i].setHost(facts.host);
+      look[i].setPort(facts.port);
+    }
+  }
+
   void Listen() {
     if (!control_.workers().Heard(node_, epoch_))
       Require(Unavailable("worker " + std::to_string(node_.value) + ": this session has ended; register again"));

@@ -111,6 +111,32 @@ def cut_link(ground, rng):
     return Fault(f"link of worker {n} cut ({way}) for {seconds:.1f} s", seconds, lambda: change("del", ["root"]))
 
 
+def part_workers(ground, rng):
+    """A worker that its master reaches loses some of the other workers, or all."""
+    if not ground.private or ground.parted:
+        return None
+    n = rng.randrange(ground.worker_count)
+    others = [m for m in range(ground.worker_count) if m != n]
+    others = rng.sample(others, rng.choice([1, len(others), len(others)]))
+    seconds = rng.uniform(3, 25)
+    ground.parted = True
+    ground.links.part(n, others)
+
+    def heal():
+        ground.links.part(n, others, apart=False)
+        ground.parted = False
+
+    return Fault(f"worker {n} and workers {others} apart for {seconds:.1f} s", seconds, heal)
+
+
+def slow_disk(ground, rng):
+    if not ground.shim:
+        return None
+    name, delay, seconds = f"worker{rng.randrange(ground.worker_count)}", rng.choice([0.5, 2, 5, 15]), rng.uniform(3, 40)
+    ground.slow_syncs(name, delay)
+    return Fault(f"each sync of {name} takes {delay} s more for {seconds:.1f} s", seconds, lambda: ground.slow_syncs(name, 0))
+
+
 def jump_clock(ground, rng):
     if not ground.shim:
         return None
@@ -185,7 +211,7 @@ def kinds():
     """All kinds by name. A fresh Rot: what it remembers belongs to one ground."""
     return {"kill-master": kill_master, "kill-worker": kill_worker, "kill-task": kill_task, "stop-master": stop_master,
             "stop-worker": stop_worker, "stop-task": stop_task, "stop-client": stop_client, "full-disk": full_disk, "rot": Rot(),
-            "cut-link": cut_link, "jump-clock": jump_clock}
+            "cut-link": cut_link, "jump-clock": jump_clock, "part-workers": part_workers, "slow-disk": slow_disk}
 
 
-NEED_ROOT = ("full-disk", "cut-link")
+NEED_ROOT = ("full-disk", "cut-link", "part-workers")

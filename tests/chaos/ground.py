@@ -48,9 +48,10 @@ class Ground(cluster.Cluster):
         self.lock = threading.RLock()  # over starting and killing daemons
         self.clients = {}  # process id: words, of the commands that run
         self.clients_lock = threading.Lock()
-        self.shim = self._build_shim()
+        self.shim, self.sync_shim = self._build_shim("clock"), self._build_shim("sync")
         self._copy_programs()
         self.keep = False
+        self.parted = False  # two workers do not reach each other
 
     def _copy_programs(self):
         """A run uses the programs as they are when it begins: it goes on while others are built."""
@@ -58,12 +59,12 @@ class Ground(cluster.Cluster):
         shutil.copytree(cluster.BIN, programs)
         cluster.BIN, cluster.MILLRACE = programs, os.path.join(programs, "millrace")
 
-    def _build_shim(self):
+    def _build_shim(self, name):
         compiler = shutil.which("cc")
         if compiler is None:
             return None
-        target = self.path("clock_shim.so")
-        subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", target, os.path.join(HERE, "clock_shim.c"), "-ldl"], check=True)
+        target = self.path(f"{name}_shim.so")
+        subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", target, os.path.join(HERE, f"{name}_shim.c"), "-ldl"], check=True)
         return target
 
     def __enter__(self):
@@ -94,11 +95,12 @@ class Ground(cluster.Cluster):
     def _spawn(self, name, args, cgroup=None):
         environment = {**os.environ, MARK: self.mark}
         if self.shim:
-            clock = self.path(name + ".clock")
-            if not os.path.exists(clock):
-                with open(clock, "wb") as f:
-                    f.write(struct.pack("=q", 0))
-            environment |= {"LD_PRELOAD": self.shim, "CHAOS_CLOCK": clock}
+            numbers = {"CHAOS_CLOCK": self.path(name + ".clock"), "CHAOS_SYNC": self.path(name + ".sync")}
+            for path in numbers.values():
+                if not os.path.exists(path):
+                    with open(path, "wb") as f:
+                        f.write(struct.pack("=q", 0))
+            environment |= {"LD_PRELOAD": f"{self.shim} {self.sync_shim}", **numbers}
         command = [cluster.MILLRACE, *args]
         if self.private and name.startswith("worker"):
             n = int(name[len("worker"):])
@@ -108,7 +110,13 @@ class Ground(cluster.Cluster):
             return subprocess.Popen(cluster.cgroups.within(cgroup, command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
 
     def move_clock(self, name, seconds):
-        with open(self.path(name + ".clock"), "r+b") as f:
+        self._tell(name + ".clock", seconds)
+
+    def slow_syncs(self, name, seconds):
+        self._tell(name + ".sync", seconds)
+
+    def _tell(self, file, seconds):
+        with open(self.path(file), "r+b") as f:
             f.write(struct.pack("=q", int(seconds * 1e9)))
 
     # ---- clients

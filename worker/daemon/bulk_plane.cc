@@ -81,6 +81,11 @@ BulkPlane::BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mail
       blocks_(server, blocks, Posting(control, events_, blocks), log_),
       outputs_(server, log_) {
   copy_.meter = &meter_;
+  server.OnUnreached([&control, events = events_](const std::string& host, std::uint16_t port) {
+    control.Post([events, host, port] {
+      if (events->unreached) events->unreached(host, port);
+    });
+  });
 }
 
 BulkPlane::~BulkPlane() { *stop_ = true; }
@@ -106,6 +111,8 @@ void BulkPlane::CopyMapOutput(const shuffle::Source& source, std::uint32_t parti
       },
       [=, this, stop = stop_, then = std::move(then)] {
         if (*stop) return;
+        const bool silent = copied->code() == StatusCode::kTimeout || copied->code() == StatusCode::kUnavailable;
+        if (silent && events_->unreached) events_->unreached(source.host, source.port);
         if (!copied->ok()) return then(*copied);
         AddMapOutput(source.map, path, then);
       });

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <sstream>
 
 #include "base/clock.h"
@@ -193,6 +195,33 @@ ScrubOptions ScrubOptionsOf(const WorkerConfig& config) {
   return {config.scrub_period, config.scrub_rate, config.directory + "/scrubbed"};
 }
 
+// The meters of the worker's disks, by directory.
+class SyncMeters {
+ public:
+  SyncMeters(const std::string& own, const std::vector<std::string>& blocks) {
+    for (const std::string& directory : blocks) Add(directory);
+    Add(own);
+  }
+  [[nodiscard]] dfs::SyncMeter* Of(const std::string& directory) { return meters_.at(directory).get(); }
+  [[nodiscard]] std::vector<dfs::SyncTimes> Times() const {
+    std::vector<dfs::SyncTimes> times;
+    for (const auto& [directory, meter] : meters_) times.push_back(meter->Times());
+    return times;
+  }
+
+ private:
+  void Add(const std::string& directory) {
+    const auto now = [] {
+      using std::chrono::steady_clock;
+      return Micros{
+          std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now().time_since_epoch()).count()};
+    };
+    if (!meters_.contains(directory)) meters_[directory] = std::make_unique<dfs::SyncMeter>(directory, now);
+  }
+
+  std::map<std::string, std::unique_ptr<dfs::SyncMeter>> meters_;
+};
+
 auto TellOfYieldingTrash(const Log& log) {
   return [log](const dfs::BlockStore::Swept& swept) {
     log->warn("{} blocks of {} left the trash for good: there was no room for what is written", swept.blocks,
@@ -201,7 +230,8 @@ auto TellOfYieldingTrash(const Log& log) {
 }
 
 Result<std::unique_ptr<dfs::SpreadBlockStore>> OpenBlocks(const WorkerConfig& config,
-                                                          const std::vector<std::string>& directories, Micros now,
+                                                          const std::vector<std::string>& directories,
+                                                          SyncMeters& meters, Micros now,
                                                           std::function<void(std::size_t, const Status&)> failing,
                                                           const Log& log) {
   const auto refused = [directories, log](std::size_t disk, int strikes, const Status& why) {
@@ -212,7 +242,7 @@ Result<std::unique_ptr<dfs::SpreadBlockStore>> OpenBlocks(const WorkerConfig& co
   std::vector<dfs::SpreadBlockStore::Disk> disks;
   for (const std::string& directory : directories) {
     MILLRACE_ASSIGN(auto disk, dfs::OpenDiskBlockStore(directory, config.reserved_bytes, TellOfYieldingTrash(log)));
-    disks.push_back({directory, std::move(disk)});
+    disks.push_back({directory, std::move(disk), meters.Of(directory)});
   }
   return dfs::SpreadBlockStore::Over(std::move(disks), now, {std::move(failing), refused});
 }
@@ -246,11 +276,12 @@ using Watches = std::vector<std::unique_ptr<Watched>>;
 
 // Watches the worker's own directory, without which it cannot go on, and the directories of blocks.
 Result<Watches> WatchAll(const WorkerConfig& config, const std::vector<std::string>& directories, rpc::Mailbox& mailbox,
-                         kj::Timer& timer, BlockDisks& disks, const std::function<void(const Status&)>& over) {
+                         kj::Timer& timer, SyncMeters& meters, BlockDisks& disks,
+                         const std::function<void(const Status&)>& over) {
   Watches watches;
   const auto watch = [&](const std::string& directory, const std::vector<std::string>& parts,
                          std::function<void(const Status&)> gone) -> Status {
-    MILLRACE_ASSIGN(auto probe, DiskStorageProbe::Make(directory, parts));
+    MILLRACE_ASSIGN(auto probe, DiskStorageProbe::Make(directory, parts, meters.Of(directory)));
     watches.push_back(
         std::make_unique<Watched>(std::move(probe), mailbox, timer, config.storage_check, std::move(gone)));
     return Status::Ok();
@@ -341,11 +372,12 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   kj::Timer& timer = io.provider->getTimer();
   const SystemClock clock;
   rpc::Mailbox mailbox;
+  SyncMeters meters(config.directory, directories);
   std::unique_ptr<BlockDisks> disks;
   const auto failing = [&mailbox, &disks](std::size_t number, const Status& why) {
     mailbox.Post([&disks, number, why] { disks->Failed(number, why); });
   };
-  MILLRACE_ASSIGN(const auto blocks, OpenBlocks(config, directories, clock.Now(), failing, log));
+  MILLRACE_ASSIGN(const auto blocks, OpenBlocks(config, directories, meters, clock.Now(), failing, log));
   rpc::ThreadBackground disk(mailbox, "agent-disk"), fetches(mailbox, "agent-fetch"), checks(mailbox, "agent-check"),
       scrubbing(mailbox, "agent-scrub"), outputs(mailbox, "agent-outputs");
   net::BulkServer server(ServerOptions(config, storage.id(), descriptors, credentials), log);
@@ -359,13 +391,16 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer},
                        LimitsOf(config, minder, *files, confiner.get(), credentials), log);
   rpc::TcpDialer dialer(io.provider->getNetwork(), credentials);
+  rpc::TcpDialer peer_dialer(io.provider->getNetwork());  // only looks who can be reached, and says nothing
   const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
-  auto agent = std::make_unique<WorkerAgent>(
-      AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock}, config,
-      WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
-                     confiner == nullptr ? "none" : ToText(confiner->parts()), storage.told(),
-                     [&config](const Moment& told) { return StoreTold(config.directory, told); }},
-      Random(random.Next()), log);
+  auto agent =
+      std::make_unique<WorkerAgent>(AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk,
+                                               checks, clock, &peer_dialer, [&meters] { return meters.Times(); }},
+                                    config,
+                                    WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
+                                                   confiner == nullptr ? "none" : ToText(confiner->parts()), storage.told(),
+                                                   [&config](const Moment& told) { return StoreTold(config.directory, told); }},
+                                    Random(random.Next()), log);
   agent->OnRegistered([&config, &log, &manager](NodeId node) {
     manager.Say("node " + std::to_string(node.value) + " of the master at " + config.master);
     if (config.ready_file.empty()) return;
@@ -393,7 +428,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   const auto lost = [&agent](const std::vector<std::uint64_t>& ids) { agent->LostBlocks(ids); };
   disks = std::make_unique<BlockDisks>(*blocks, directories, config.directory, config.failed_disks,
                                        BlockDisks::Events{lost, over}, log);
-  MILLRACE_ASSIGN(const Watches watches, WatchAll(config, directories, mailbox, timer, *disks, over));
+  MILLRACE_ASSIGN(const Watches watches, WatchAll(config, directories, mailbox, timer, meters, *disks, over));
   MILLRACE_ASSIGN(auto spot, SpotWatch::Start(config, timer, mailbox, clock, *agent, log));
   UntilStopped(io.unixEventPort)
       .exclusiveJoin(SweepLogs(timer, disk, *files, clock, config))

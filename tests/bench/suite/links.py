@@ -49,6 +49,13 @@ class Links:
     def inside(self, n):
         return ["nsenter", "--target", str(self.holders[n].pid), "--net"]
 
+    def part(self, n, others, apart=True):
+        """Packets between worker n and these others go nowhere, or come through again: each has a wrong hardware address of the other."""
+        for a, b in [(n, m) for m in others] + [(m, n) for m in others]:
+            words = ["replace" if apart else "del", f"{NETWORK}.{10 + b}", "dev", "wire"]
+            wrong = ["lladdr", "02:00:00:00:00:fe", "nud", "permanent"] if apart else []
+            tool(*self.inside(a), "ip", "neigh", *words, *wrong)
+
     def close(self):
         for holder in self.holders:
             holder.stdin.close()

@@ -74,6 +74,66 @@ void Checker::CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* 
   }
 }
 
+// What should be found is found, once everything else has been calm for long enough, and what is well is soon left
+// alone.
+void Checker::CheckAiling() {
+  const MasterMachine& master = cluster_.master();
+  master::Control* control = cluster_.master().control();
+  if (control == nullptr || master.misled() || cluster_.master().process().stopped()) return;
+  std::size_t alive = 0, ailing = 0;
+  for (const auto& [number, record] : control->nodes().all()) {
+    if (!record.alive) continue;
+    ++alive;
+    if (!record.ailing) continue;
+    ++ailing;
+    ++(record.ailing->diagnosis.ailment == master::Ailment::kSlowDisk ? counts_.found_slow
+                                                                      : counts_.found_out_of_reach);
+  }
+  // Those that are lost between two looks of the master were counted at its last.
+  constexpr std::size_t kShare = 3;
+  if (ailing > 0 && ailing * kShare > std::max(alive, most_alive_)) {
+    return cluster_.world().Fail("ailing", fmt::format("{} of {} nodes are held to be ailing", ailing, alive));
+  }
+  most_alive_ = alive;
+  const auto& all = cluster_.workers();
+  // Where nothing else goes wrong, and not too much at once, it has to be found.
+  constexpr Fault kBesides[] = {Fault::kApart,      Fault::kDiskSlow,   Fault::kTaskFail, Fault::kTaskHang,
+                                Fault::kWorkerSlow, Fault::kWriterGone, Fault::kRot,      Fault::kTruncate,
+                                Fault::kVanish,     Fault::kOutputLost};
+  const bool calm =
+      kShare * cluster_.faults().ailing().size() <= all.size() && cluster_.faults().partitions() <= 1 &&
+      alive == all.size() && alive > kShare &&
+      std::ranges::all_of(cluster_.plan().faults, [&](Fault fault) { return std::ranges::count(kBesides, fault) > 0; });
+  for (const auto& worker : all) {
+    const master::NodeRecord* record = control->nodes().FindByStorage(worker->storage());
+    if (record != nullptr && record->alive && worker->running() != nullptr && !worker->stranger())
+      CheckAilingNode(*worker, *record, calm);
+  }
+}
+
+void Checker::CheckAilingNode(WorkerMachine& worker, const master::NodeRecord& record, bool calm) {
+  constexpr double kNoticed = 20, kSlowNoticed = 45;  // seconds
+  constexpr double kLeftAlone = 90;
+  const double now = cluster_.world().seconds();
+  const auto& ailing = cluster_.faults().ailing();
+  const auto made = ailing.find(worker.host());
+  if (made == ailing.end()) {
+    const double since = std::max(cluster_.faults().CalmSince(worker.host()), master_started_);
+    if (record.ailing && now - since > kLeftAlone) {
+      cluster_.world().Fail(
+          "ailing", fmt::format("{} is held to be ailing for {:.0f} s, and nothing is wrong with it: {}", worker.name(),
+                                now - since, record.ailing->diagnosis.reason));
+    }
+    return;
+  }
+  if (!calm || record.ailing || record.Drains()) return;
+  const double since = std::max(made->second.since, master_started_);
+  if (now - since <= (made->second.slow ? kSlowNoticed : kNoticed)) return;
+  cluster_.world().Fail(
+      "ailing", fmt::format("{} {} for {:.0f} s, and the master has not noticed", worker.name(),
+                            made->second.slow ? "has had a slow disk" : "has reached no other worker", now - since));
+}
+
 // Messages that are on their way may make the two sides differ for a while.
 void Checker::Differ(WorkerMachine& worker, const std::string& what, Differences* differ) {
   const double now = cluster_.world().seconds();
@@ -92,6 +152,7 @@ void Checker::Journaled(const WriteBatch& batch) {
     if (!change.key.starts_with("e/") || !change.value) continue;
     if (change.value->find(" OutputMoved ") != std::string::npos) ++counts_.outputs_moved;
     if (change.value->find("its%20node%20leaves%20before") != std::string::npos) ++counts_.given_up;
+    if (change.value->find("its%20node%20is%20out%20of%20reach") != std::string::npos) ++counts_.out_of_reach_given_up;
   }
   const double now = cluster_.world().seconds();
   if (cluster_.master().control() == nullptr || now - master_started_ < kSettled + kOnTheWay) return;

@@ -31,6 +31,11 @@ Counts& Counts::operator+=(const Counts& other) {
   disks_over += other.disks_over;
   logs_refused += other.logs_refused;
   answers += other.answers;
+  slow_disks += other.slow_disks;
+  partitions += other.partitions;
+  found_slow += other.found_slow;
+  found_out_of_reach += other.found_out_of_reach;
+  out_of_reach_given_up += other.out_of_reach_given_up;
   return *this;
 }
 
@@ -39,9 +44,11 @@ std::string Counts::Describe() const {
       "{} notices, {} machines taken ({} with no sole replica), copies from leaving machines: {} of sole replicas, {} "
       "of others; {} outputs moved, {} attempts given up, {} decommissions ({} with the machine taken), {} looks at "
       "full nodes; {} blocks refused by disks, {} workers ended by that, {} masters ended by their disk; {} answers "
-      "about shared names",
+      "about shared names; {} slow disks, {} partitions, looks at nodes held to be slow {}, out of reach {}, where {} "
+      "attempts and outputs were given up",
       notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, drains, removed,
-      full, refused, disks_over, logs_refused, answers);
+      full, refused, disks_over, logs_refused, answers, slow_disks, partitions, found_slow, found_out_of_reach,
+      out_of_reach_given_up);
 }
 
 void Checker::Accepted(JobId job, const std::string& token) { live_jobs_[job] = token; }
@@ -388,6 +395,7 @@ std::string Checker::UntidyNodes() const {
     const std::string who = fmt::format("node {} ({})", number.value, record.facts.host);
     if (record.Drains()) return who + " is drained, and nobody asked for that";
     if (record.no_room) return who + " is held to be too full for attempts, and is not";
+    if (record.ailing) return who + " is held to be ailing, and is not: " + record.ailing->diagnosis.reason;
     const sched::NodeState* node = control->jobs().cluster().FindNode(number);
     if (node == nullptr || !node->alive) return who + " is not known to the scheduler";
     if (node->drained) return who + " gets no tasks, and nobody asked for that";

@@ -14,6 +14,7 @@
 
 #include "base/kv/key_value_store.h"
 #include "base/protocol/attempt_wire.h"
+#include "master/cluster/node_table.h"
 #include "tests/simulated/chaos/cluster.h"
 
 namespace millrace::simulated {
@@ -34,6 +35,9 @@ struct Counts {
   std::uint64_t disks_over = 0;    // disks that refused too many in a row
   std::uint64_t logs_refused = 0;  // ends of a master by its disk
   std::uint64_t answers = 0;       // about names that several clients change (shared_names.h)
+  std::uint64_t slow_disks = 0, partitions = 0;          // that were made
+  std::uint64_t found_slow = 0, found_out_of_reach = 0;  // looks at nodes that the master held to be ailing
+  std::uint64_t out_of_reach_given_up = 0;               // attempts and outputs there
 
   Counts& operator+=(const Counts& other);
   [[nodiscard]] std::string Describe() const;
@@ -99,6 +103,8 @@ class Checker {
   void CheckSlots();
   // Compares what the master counts on a worker for with what the worker has.
   void CheckAgreement();
+  // Checks whom the master holds to be ailing: who has been for a while, and nobody else; never more than a third.
+  void CheckAiling();
   // Notes that the master hands this to its log.
   void Journaled(const WriteBatch& batch);
   // Does what an operator does about workers that hold too many unknown blocks.
@@ -112,6 +118,7 @@ class Checker {
   // Whether the block's time is so short ago that orders from before it may be on their way.
   [[nodiscard]] bool Lately(const std::map<std::uint64_t, double>& times, std::uint64_t block) const;
   using Differences = std::map<std::pair<std::string, std::string>, double>;  // whose and what -> since when
+  void CheckAilingNode(WorkerMachine& worker, const master::NodeRecord& record, bool calm);
   void CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* differ);
   void Differ(WorkerMachine& worker, const std::string& what, Differences* differ);
   // Checks that nothing is counted on that was on machines that were taken away for good.
@@ -131,6 +138,7 @@ class Checker {
   std::map<JobId, std::string> live_jobs_;
   std::uint32_t actors_ = 0;
   double master_started_ = 0, last_acknowledged_ = 0;
+  std::size_t most_alive_ = 0;  // nodes at the last look
   std::map<AttemptId, double> started_;
   std::set<NodeId> taken_;  // for good
   Differences differ_;

@@ -46,6 +46,7 @@ void Cluster::Heal() {
     worker->SetSlowness(1);
     worker->SetFull(false);
     worker->disk().Obey();
+    worker->SetSyncTime(WorkerMachine::kQuickSync);
     if (!worker->gone()) worker->Start();
   }
 }

@@ -117,6 +117,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
     const std::vector<shuffle::Ticket> batch = book_.NextBatch(place, server == nullptr ? 1000 : kBatch);
     if (batch.empty()) return false;
     if (server == nullptr) {
+      plane_.TellUnreached(place.host);
       for (const shuffle::Ticket& ticket : batch) Failed(ticket, Unavailable(place.host + " does not answer"), false);
       return false;
     }
@@ -174,7 +175,10 @@ Status DataPlane::CopyRun(kj::WaitScope& scope, const shuffle::Source& source, s
   MapOutput output;
   for (std::uint32_t partition = 0; partition < partitions; ++partition) {
     WorkerProcess* server = Reach(cluster_, scope, machine_.host(), source.host);
-    if (server == nullptr) return Unavailable(source.host + " does not answer");
+    if (server == nullptr) {
+      TellUnreached(source.host);
+      return Unavailable(source.host + " does not answer");
+    }
     const std::optional<std::uint64_t> value = server->plane().Serve(source.map, partition);
     if (!value) return NotFound(source.host + " does not have the output of " + ToText(source.map));
     const HostId from = cluster_.FindWorker(source.host)->host();
@@ -183,6 +187,10 @@ Status DataPlane::CopyRun(kj::WaitScope& scope, const shuffle::Source& source, s
     output.push_back(*value);
   }
   return files_.WriteRun(source.map, std::move(output));
+}
+
+void DataPlane::TellUnreached(const std::string& host) {
+  if (events_.unreached) events_.unreached(host, 1);
 }
 
 void DataPlane::RemoveMapOutputs(JobId job) {
@@ -218,7 +226,8 @@ void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Replic
     const double most = cluster_.plan().copy_time;
     for (const dfs::ReplicaHost& target : targets) {
       if (most > 0) (void)Await(cluster_.world().Sleep(most * random_.Unit()), scope);
-      (void)WriteReplica(cluster_, scope, machine_.host(), target.host, block.id, *data);
+      const Status written = WriteReplica(cluster_, scope, machine_.host(), target.host, block.id, *data);
+      if (written.code() == StatusCode::kUnavailable) TellUnreached(target.host);
     }
   }));
 }

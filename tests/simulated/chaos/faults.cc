@@ -109,6 +109,10 @@ void FaultActor::Inject(Fault fault) {
       return Invite();
     case Fault::kNotice:
       return GiveNotices();
+    case Fault::kDiskSlow:
+      return SlowDisk(AnyWorker());
+    case Fault::kApart:
+      return PartWorkers();
     case Fault::kDrain:
       return Decommission(AnyWorker(), 3 * Duration());
     case Fault::kDiskRefuses:
@@ -373,10 +377,10 @@ void FaultActor::Cut(Fault fault, HostId a, HostId b, const std::string& names) 
   if (!one_way || forth) cluster_.network().Block(a, b);
   if (!one_way || !forth) cluster_.network().Block(b, a);
   Begin(a);
-  Later(seconds, [this, a, b] {
+  Later(seconds, [=, this] {
     End(a);
-    cluster_.network().Unblock(a, b);
-    cluster_.network().Unblock(b, a);
+    if (!one_way || forth) cluster_.network().Unblock(a, b);
+    if (!one_way || !forth) cluster_.network().Unblock(b, a);
   });
 }
 
@@ -596,6 +600,76 @@ void FaultActor::LogFailed(const Status& why) {
     world_.Note("the master starts");
     End(master.host());
     master.Start();
+  });
+}
+
+// Most often for so long that it has to be noticed.
+void FaultActor::SlowDisk(WorkerMachine& worker) {
+  if (worker.stranger() || ailing_.contains(worker.host())) return;
+  const double sync = 2 + 28 * random_.Unit(), seconds = 5 + 115 * random_.Unit();
+  Note(fmt::format("each sync of {} takes {:.1f} s for {:.0f} s", worker.name(), sync, seconds));
+  cluster_.checker().count().slow_disks += 1;
+  worker.SetSyncTime(sync);
+  Begin(worker.host());
+  ailing_[worker.host()] = {true, world_.seconds()};
+  Later(seconds, [this, &worker] {
+    world_.Note("the disk of " + worker.name() + " is quick");
+    worker.SetSyncTime(WorkerMachine::kQuickSync);
+    ailing_.erase(worker.host());
+    End(worker.host());
+  });
+}
+
+// One worker loses all others, two lose each other, or each keeps its neighbours in a ring; with the packets of both
+// ways, or of one.
+void FaultActor::PartWorkers() {
+  const auto& workers = cluster_.workers();
+  const std::uint64_t kind = random_.Below(4);
+  const bool one_way = random_.Below(3) == 0;
+  const double seconds = 5 + 85 * random_.Unit();
+  std::vector<std::pair<HostId, HostId>> apart;
+  const std::size_t first = random_.Below(workers.size());
+  const HostId alone = workers[first]->host();
+  std::string what = workers[first]->name() + " reaches the master alone";
+  if (kind == 0) {
+    what = "a ring";
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      for (std::size_t j = i + 2; j < workers.size(); ++j) {
+        if (i > 0 || j + 1 < workers.size()) apart.emplace_back(workers[i]->host(), workers[j]->host());
+      }
+    }
+  } else if (kind == 1) {
+    const std::size_t second = (first + 1) % workers.size();
+    what = workers[first]->name() + " and " + workers[second]->name() + " are apart";
+    apart.emplace_back(alone, workers[second]->host());
+  } else {
+    if (workers[first]->stranger() || ailing_.contains(alone)) return;
+    for (const auto& worker : workers) {
+      if (worker->host() != alone) apart.emplace_back(alone, worker->host());
+    }
+  }
+  if (apart.empty()) return;
+  Note(fmt::format("{} for {:.0f} s{}", what, seconds, one_way ? ", one way" : ""));
+  cluster_.checker().count().partitions += 1;
+  const bool is_alone = kind > 1;
+  if (is_alone) ailing_[alone] = {false, world_.seconds()};
+  for (const auto& [a, b] : apart) {
+    cluster_.network().Block(a, b);
+    if (!one_way) cluster_.network().Block(b, a);
+    Begin(a);
+    Begin(b);
+  }
+  ++partitions_;
+  Later(seconds, [=, this] {
+    world_.Note("no more: " + what);
+    --partitions_;
+    if (is_alone) ailing_.erase(alone);
+    for (const auto& [a, b] : apart) {
+      cluster_.network().Unblock(a, b);
+      if (!one_way) cluster_.network().Unblock(b, a);
+      End(a);
+      End(b);
+    }
   });
 }
 

@@ -28,6 +28,14 @@ class FaultActor {
   [[nodiscard]] std::uint32_t count() const { return count_; }  // of faults until now
   // Returns since when nothing has been wrong with the host, in seconds; infinite while something is.
   [[nodiscard]] double CalmSince(HostId host) const;
+  // What the master should find out, and since when it is so, in seconds: a worker whose disk is slow, or that reaches
+  // no other worker although the master reaches it.
+  struct Ailing {
+    bool slow = false;  // else: out of reach
+    double since = 0;
+  };
+  [[nodiscard]] const std::map<HostId, Ailing>& ailing() const { return ailing_; }
+  [[nodiscard]] std::uint32_t partitions() const { return partitions_; }
 
   // Is asked once for each attempt that begins.
   [[nodiscard]] TaskFate FateOf(const AttemptId& attempt, WorkerMachine& machine);
@@ -74,6 +82,8 @@ class FaultActor {
   void RefuseWrites(WorkerMachine& worker, double seconds);
   void RefuseReads(WorkerMachine& worker, double seconds);
   void RefuseLog();
+  void SlowDisk(WorkerMachine& worker);
+  void PartWorkers();
   void Decommission(WorkerMachine& worker, double seconds);
   void Remove(WorkerMachine& worker, NodeId node);
   [[nodiscard]] bool TakeForGood(WorkerMachine& worker, NodeId node);
@@ -103,6 +113,8 @@ class FaultActor {
     double last = 0;
   };
   std::map<HostId, Trouble> trouble_;
+  std::map<HostId, Ailing> ailing_;
+  std::uint32_t partitions_ = 0;                             // between workers, under way
   std::map<HostId, std::function<void()>> at_registration_;  // by worker
   std::set<HostId> losing_;                                  // workers that lose the output which they serve next
 };

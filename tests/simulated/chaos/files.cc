@@ -19,7 +19,10 @@ constexpr int kTries = 6;
 WorkerProcess* Reach(Cluster& cluster, kj::WaitScope& scope, HostId from, const std::string& host) {
   WorkerMachine* machine = cluster.FindWorker(host);
   if (machine == nullptr) return nullptr;
-  if (!Await(cluster.network().Transfer(from, machine->host(), 128, kStall), scope).ok()) return nullptr;
+  const auto sent = [&](HostId one, HostId other) {
+    return Await(cluster.network().Transfer(one, other, 128, kConnect), scope).ok();
+  };
+  if (!sent(from, machine->host()) || !sent(machine->host(), from)) return nullptr;
   auto running = machine->process().MayReceive().exclusiveJoin(cluster.world().Sleep(kStall));
   if (!Await(kj::mv(running), scope).ok() || machine->process().stopped()) return nullptr;
   return machine->running();
@@ -55,6 +58,8 @@ Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const
   if (dead()) return gone;
   MILLRACE_TRY(arrived);
   Status stored = file->Append(data, dfs::ChunkCrcs(data));
+  machine->running()->Sync(scope);
+  if (dead()) return gone;
   if (stored.ok()) stored = file->Sync();
   if (stored.ok()) stored = file->Finish();
   file.reset();

@@ -34,7 +34,8 @@ struct Written {
   std::vector<Block> blocks;
 };
 
-inline constexpr double kStall = 20;  // seconds after which a silent worker is given up
+inline constexpr double kStall = 20;   // seconds after which a silent worker is given up
+inline constexpr double kConnect = 4;  // and one to which there is no connection (base/net/frame.h)
 
 // Returns the worker whose bulk server has received a request and handles it, or null if it is not there or does not
 // answer. The pointer is valid until the caller waits for anything.

@@ -220,7 +220,9 @@ void Network::Hold(const std::shared_ptr<Connection>& connection, int side) {
 }
 
 void Network::Unblock(HostId from, HostId to) {
-  if (blocked_.erase({from, to}) == 0) return;
+  const auto blocked = blocked_.find({from, to});
+  if (blocked == blocked_.end() || --blocked->second > 0) return;
+  blocked_.erase(blocked);
   for (const auto& [id, weak] : connections_) {
     const auto connection = weak.lock();
     if (connection == nullptr || connection->broken) continue;
@@ -235,7 +237,7 @@ void Network::Unblock(HostId from, HostId to) {
 }
 
 void Network::UnblockAll() {
-  while (!blocked_.empty()) Unblock(blocked_.begin()->first, blocked_.begin()->second);
+  while (!blocked_.empty()) Unblock(blocked_.begin()->first.first, blocked_.begin()->first.second);
 }
 
 void Network::Break(Connection& connection) {

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -59,8 +58,8 @@ class Network {
   void Open(const std::string& address, HostId host);
   void Close(const std::string& address, Death death);
 
-  // Nothing comes from `from` to `to` until Unblock.
-  void Block(HostId from, HostId to) { blocked_.insert({from, to}); }
+  // Nothing comes from `from` to `to` until it has been unblocked as often.
+  void Block(HostId from, HostId to) { ++blocked_[{from, to}]; }
   void Unblock(HostId from, HostId to);
   void UnblockAll();
   [[nodiscard]] bool Blocked(HostId from, HostId to) const { return blocked_.contains({from, to}); }
@@ -93,7 +92,7 @@ class Network {
   LinkQuality quality_;
   Random random_;
   std::map<std::string, Listener> servers_;
-  std::set<std::pair<HostId, HostId>> blocked_;
+  std::map<std::pair<HostId, HostId>, std::uint32_t> blocked_;  // how often
   std::map<std::uint64_t, std::weak_ptr<Connection>> connections_;
   std::uint64_t next_connection_ = 0;
   std::uint64_t generation_ = 0;

@@ -45,8 +45,10 @@ enum class Fault : std::uint8_t {
   kReadFails,    // a worker's disk cannot read a block for a while
   kLogRefused,   // the master's disk refuses what its database is to write
   kOldMaster,  // the master runs for a while on its database as it was earlier: a backup, or an old image of its disk
+  kDiskSlow,     // each sync of a worker's disk takes seconds
+  kApart,        // workers that the master reaches do not reach each other
 };
-inline constexpr std::size_t kFaults = 31;
+inline constexpr std::size_t kFaults = 33;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();

@@ -17,6 +17,7 @@ constexpr double kCheckEvery = 5;  // the same, at what costs more
 
 void LookNowAndThen(Cluster& cluster) {
   cluster.checker().CheckAgreement();
+  cluster.checker().CheckAiling();
   cluster.world().Do(kLookEvery, [&cluster] { LookNowAndThen(cluster); });
 }
 

@@ -89,7 +89,11 @@ std::shared_ptr<dfs::SpreadBlockStore> OpenBlocks(Cluster& cluster, WorkerMachin
 }  // namespace
 
 WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
-    : dialer_(cluster.network(), machine.host(), machine.process()),
+    : cluster_(cluster),
+      machine_(machine),
+      meter_(std::make_shared<dfs::SyncMeter>(
+          "/disk", [&world = cluster.world()] { return static_cast<Micros>(world.seconds() * kSecond); })),
+      dialer_(cluster.network(), machine.host(), machine.process()),
       background_(cluster.world(), machine.process().timer()),
       checks_(cluster.world(), machine.process().timer()),
       blocks_(OpenBlocks(cluster, machine)),
@@ -107,7 +111,8 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
   config.reduce_slots = cluster.plan().reduce_slots;
   agent_ = std::make_unique<worker::WorkerAgent>(
       worker::AgentParts{machine.process().timer(), dialer_, runner_, *blocks_, plane_, files_, executables_,
-                         background_, checks_, cluster.world().clock()},
+                         background_, checks_, cluster.world().clock(), &dialer_,
+                         [this] { return std::vector<dfs::SyncTimes>{meter_->Times()}; }},
       config,
       worker::WorkerIdentity{machine.storage(), 1, "", machine.joined(),
                              [&machine](const std::string& id) {
@@ -132,6 +137,20 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
     cluster.faults().Registered(machine);
   });
   agent_->Start();
+  probing_ = cluster.world().Spawn([this](kj::WaitScope& scope) { Probe(scope); }).eagerlyEvaluate(nullptr);
+}
+
+void WorkerProcess::Sync(kj::WaitScope& scope) {
+  const std::shared_ptr<dfs::SyncMeter> meter = meter_;
+  (void)meter->Time(0, [&] { return Await(cluster_.world().Sleep(machine_.sync_time()), scope); });
+}
+
+void WorkerProcess::Probe(kj::WaitScope& scope) {
+  constexpr double kEvery = 3;  // seconds, as worker.storage_check
+  while (true) {
+    (void)Await(cluster_.world().Sleep(kEvery), scope);
+    Sync(scope);
+  }
 }
 
 std::string WorkerProcess::Leftovers() const {

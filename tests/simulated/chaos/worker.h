@@ -14,6 +14,7 @@
 
 #include "base/rpc/link.h"
 #include "dfs/data/spread_block_store.h"
+#include "dfs/data/sync_meter.h"
 #include "tests/simulated/chaos/caller.h"
 #include "tests/simulated/chaos/cluster.h"
 #include "tests/simulated/chaos/disk.h"
@@ -89,6 +90,7 @@ class DataPlane final : public worker::DataPlane {
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) override;
 
   void Received(const dfs::StoredBlock& block);
+  void TellUnreached(const std::string& host);
   // The map's number for this reduce; nothing: it is not served here.
   [[nodiscard]] std::optional<std::uint64_t> Serve(const AttemptId& map, std::uint32_t reduce) const;
   [[nodiscard]] const std::set<AttemptId>& served() const { return served_; }
@@ -153,6 +155,8 @@ class WorkerProcess {
   [[nodiscard]] std::shared_ptr<dfs::BlockStore> shared_blocks() { return blocks_; }
   [[nodiscard]] worker::BlockDisks& disks() { return *disks_; }
   [[nodiscard]] DataPlane& plane() { return plane_; }
+  // Brings something to the disk, which takes the time that it takes there.
+  void Sync(kj::WaitScope& scope);
   [[nodiscard]] TaskFiles& files() { return files_; }
   [[nodiscard]] const TaskRunner& runner() const { return runner_; }
   // The master that took it in last; 0: none yet.
@@ -161,6 +165,12 @@ class WorkerProcess {
   [[nodiscard]] std::string Leftovers() const;  // of jobs; empty: there are none
 
  private:
+  // Writes and syncs a probe every few seconds, as the watch over the storage does.
+  void Probe(kj::WaitScope& scope);
+
+  Cluster& cluster_;
+  WorkerMachine& machine_;
+  const std::shared_ptr<dfs::SyncMeter> meter_;  // also of writers that find the process gone
   Network::Dialer dialer_;
   DiskBackground background_, checks_;
   std::shared_ptr<dfs::SpreadBlockStore> blocks_;
@@ -171,6 +181,7 @@ class WorkerProcess {
   worker::SyntheticExecutables executables_;
   std::uint64_t registered_at_ = 0;  // an incarnation
   std::unique_ptr<worker::WorkerAgent> agent_;
+  kj::Promise<void> probing_ = nullptr;
 };
 
 class WorkerMachine {
@@ -206,6 +217,10 @@ class WorkerMachine {
   // The disk has no room for the files of attempts.
   [[nodiscard]] bool full() const { return full_; }
   void SetFull(bool full) { full_ = full; }
+  // How long a sync of its disk takes, in seconds.
+  [[nodiscard]] double sync_time() const { return sync_time_; }
+  void SetSyncTime(double seconds) { sync_time_ = seconds; }
+  static constexpr double kQuickSync = 0.002;
   // When the machine will be taken away, as its metadata service says. Every daemon on it hears of that.
   [[nodiscard]] const std::optional<kj::TimePoint>& departure() const { return departure_; }
   void SetDeparture(std::optional<kj::TimePoint> at);
@@ -219,7 +234,7 @@ class WorkerMachine {
   std::string name_, storage_, joined_;
   Moment told_;
   std::uint32_t directories_ = 0;
-  double slowness_ = 1;
+  double slowness_ = 1, sync_time_ = kQuickSync;
   bool stranger_ = false, gone_ = false, full_ = false;
   std::optional<kj::TimePoint> departure_;
   Process process_, tasks_;

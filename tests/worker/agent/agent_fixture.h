@@ -36,6 +36,7 @@ struct MasterRecord {
   struct Heartbeat {
     std::uint64_t capacity = 0, used = 0, blocks = 0;
     std::vector<std::pair<AttemptId, float>> progress;
+    std::vector<std::string> unreached, disks;
   };
   struct Part {
     std::size_t blocks;
@@ -55,6 +56,7 @@ struct MasterRecord {
   std::uint32_t protocol = kProtocolLevel;  // that it tells
   bool answer_done = true;                  // else attemptDone is never answered
   bool answer_heartbeats = true;
+  std::vector<std::pair<std::string, std::uint16_t>> look;  // at these peers, after each heartbeat
   bool answer_corrupt = true;
   Status refuse_done;  // if it is a failure
   bool answer_failed = true;
@@ -103,6 +105,21 @@ class FakeSession final : public master::wire::WorkerSession::Server {
     beat.blocks = params.getStats().getBlocks();
     for (const auto progress : params.getProgress()) {
       beat.progress.push_back({FromWire(progress.getAttempt()), progress.getFraction()});
+    }
+    for (const auto peer : params.getUnreached()) {
+      const std::uint32_t failures = peer.getFailures();
+      beat.unreached.push_back(std::string(peer.getPeer().getHost()) + ":" + std::to_string(peer.getPeer().getPort()) +
+                               " " + (failures == 1 ? "once" : std::to_string(failures) + " times"));
+    }
+    for (const auto disk : params.getStats().getDisks()) {
+      beat.disks.push_back(std::string(disk.getDisk()) + ": " + std::to_string(disk.getSyncs()) + " syncs, " +
+                           std::to_string(disk.getMedianMicros()) + " us, " + std::to_string(disk.getWorstMicros()) +
+                           " us");
+    }
+    auto look = context.getResults().initLook(static_cast<unsigned>(record_.look.size()));
+    for (unsigned i = 0; i < look.size(); ++i) {
+      look[i].setHost(record_.look[i].first);
+      look[i].setPort(record_.look[i].second);
     }
     record_.heartbeats.push_back(std::move(beat));
     if (params.getStats().getNoRoom()) (void)Heard("no room");
@@ -312,7 +329,7 @@ class AgentTest : public testing::Test {
   void StartAgent() {
     files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), reserved_, std::nullopt, free_));
     agent_ = kj::heap<WorkerAgent>(AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_,
-                                              background_, background_, clock_},
+                                              background_, background_, clock_, peers_, syncs_},
                                    config_,
                                    WorkerIdentity{"0b", 4711, "socket", cluster_,
                                                   [this](const std::string& cluster) {
@@ -442,6 +459,8 @@ class AgentTest : public testing::Test {
   std::vector<std::string> joined_;               // that were stored with it
   Status join_failure_;
   Log log_ = MakeSilentLog();
+  rpc::Dialer* peers_ = nullptr;  // by which other workers are reached
+  std::function<std::vector<dfs::SyncTimes>()> syncs_;
   kj::Own<WorkerAgent> agent_;
 };
 

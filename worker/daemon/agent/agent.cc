@@ -58,9 +58,14 @@ WorkerAgent::WorkerAgent(AgentParts parts, WorkerConfig config, WorkerIdentity i
           parts_, config_, jobs_, session_, [this](const std::shared_ptr<WorkerJob>& job) { FetchExecutable(job); },
           log_),
       self_(std::make_shared<WorkerAgent*>(this)),
+      peers_(
+          parts.timer, parts.peers, [this] { session_.BeatSoon(); }, log_),
       session_(parts.timer, parts.dialer, config_.master, Random(random.Next()), *this, log_) {
   parts_.plane.Observe({[this](const dfs::StoredBlock& block) { session_.blocks().Received(block); },
-                        [this](std::uint64_t id) { session_.blocks().Corrupt(id); }});
+                        [this](std::uint64_t id) { session_.blocks().Corrupt(id); },
+                        [this](const std::string& host, std::uint16_t port) {
+                          peers_.Doubt({host, port});
+                        }});
 }
 
 WorkerAgent::~WorkerAgent() noexcept {
@@ -295,6 +300,7 @@ void WorkerAgent::Registered(NodeId node, master::wire::WorkerSettings::Reader s
 
 void WorkerAgent::HeartbeatAnswered(master::wire::WorkerSession::HeartbeatResults::Reader answer) {
   if (answer.hasMoment()) NoteTold(answer.getMoment());
+  for (const auto peer : answer.getLook()) peers_.Look({peer.getHost(), peer.getPort()});
 }
 
 // A master that is set back leaves this process as it is, so what is on disk may be a little older than what is told.
@@ -323,9 +329,36 @@ void WorkerAgent::DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams
   stats.setBlocks(space.blocks);
   stats.setTrashed(space.trashed);
   stats.setNoRoom(!parts_.files.HasRoom());
+  DescribeDisks(stats);
+  DescribeUnreached(heartbeat);
   const auto progress = attempts_.TakeProgress();
   auto list = heartbeat.initProgress(static_cast<unsigned>(progress.size()));
   for (unsigned i = 0; i < list.size(); ++i) list.setWithCaveats(i, progress[i].reader());
+}
+
+void WorkerAgent::DescribeDisks(master::wire::WorkerStats::Builder stats) const {
+  if (!parts_.syncs) return;
+  std::vector<dfs::SyncTimes> disks = parts_.syncs();
+  std::erase_if(disks, [](const dfs::SyncTimes& disk) { return disk.syncs == 0; });
+  auto list = stats.initDisks(static_cast<unsigned>(disks.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setDisk(disks[i].disk);
+    list[i].setSyncs(disks[i].syncs);
+    list[i].setMedianMicros(static_cast<std::uint64_t>(disks[i].median));
+    list[i].setWorstMicros(static_cast<std::uint64_t>(disks[i].worst));
+  }
+}
+
+void WorkerAgent::DescribeUnreached(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) {
+  const std::vector<PeerWatch::Unreached> unreached = peers_.ListUnreached();
+  auto list = heartbeat.initUnreached(static_cast<unsigned>(unreached.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    auto peer = list[i].initPeer();
+    peer.setHost(unreached[i].peer.host);
+    peer.setPort(unreached[i].peer.port);
+    list[i].setFailures(unreached[i].failures);
+    list[i].setForMillis(static_cast<std::uint64_t>(unreached[i].since / kj::MILLISECONDS));
+  }
 }
 
 // ---- blocks ----

@@ -26,6 +26,7 @@
 #include "worker/daemon/agent/agent_parts.h"
 #include "worker/daemon/agent/attempt_table.h"
 #include "worker/daemon/agent/master_session.h"
+#include "worker/daemon/agent/peer_watch.h"
 #include "worker/daemon/agent/worker_config.h"
 #include "worker/daemon/storage/block_check.h"
 
@@ -116,6 +117,8 @@ class WorkerAgent final : private SessionOwner {
   void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) override;
   void HeartbeatAnswered(master::wire::WorkerSession::HeartbeatResults::Reader answer) override;
   void NoteTold(master::wire::Moment::Reader moment);
+  void DescribeDisks(master::wire::WorkerStats::Builder stats) const;
+  void DescribeUnreached(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat);
   kj::Promise<void> RemovalsMade() override;
   std::vector<dfs::StoredBlock> Blocks() override;
   std::vector<dfs::StoredBlock> Trash() override { return parts_.blocks.ListTrash(); }
@@ -136,6 +139,7 @@ class WorkerAgent final : private SessionOwner {
   AttemptTable attempts_;
   std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive the agent find it gone
   rpc::TaskGroup tasks_;
+  PeerWatch peers_;
   MasterSession session_;  // last: it calls the agent
 };
 

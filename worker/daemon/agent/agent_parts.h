@@ -4,10 +4,14 @@
 
 #include <kj/timer.h>
 
+#include <functional>
+#include <vector>
+
 #include "base/clock.h"
 #include "base/rpc/background.h"
 #include "base/rpc/transport.h"
 #include "dfs/data/block_store.h"
+#include "dfs/data/sync_meter.h"
 #include "worker/daemon/agent/data_plane.h"
 #include "worker/daemon/agent/executables.h"
 #include "worker/daemon/process/attempt_files.h"
@@ -28,6 +32,9 @@ struct AgentParts {
   rpc::Background&
       checks;  // where blocks are read to check them: whole blocks, so nothing else should have to wait for them
   const Clock& clock;  // for the trash
+  // Reaches the bulk servers of other workers. Without it nobody looks whether they can be reached.
+  rpc::Dialer* peers = nullptr;
+  std::function<std::vector<dfs::SyncTimes>()> syncs = {};  // of each disk; empty: they are not measured
 };
 
 }  // namespace millrace::worker

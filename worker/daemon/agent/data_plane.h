@@ -32,6 +32,8 @@ class ReduceCopier {
 struct BlockEvents {
   std::function<void(const dfs::StoredBlock&)> received;  // finished on this node
   std::function<void(std::uint64_t id)> corrupt;          // a read failed its checksum on this node
+  // A transfer could not connect to the bulk server of another worker.
+  std::function<void(const std::string& host, std::uint16_t port)> unreached = {};
 };
 
 class DataPlane {

@@ -60,6 +60,7 @@ void MasterSession::Close() {
   foretelling_ = nullptr;  // its failure is not that of the next session
   reports_.Close();
   blocks_.Close();
+  hurry_ = nullptr;
   session_ = nullptr;
 }
 
@@ -82,6 +83,13 @@ void MasterSession::BeatNow() {
     owner_.DescribeHeartbeat(request);
     // If the session is broken, the next heartbeat finds it.
     beat_now_ = request.send().ignoreResult().eagerlyEvaluate([](kj::Exception&&) {});
+  }
+}
+
+void MasterSession::BeatSoon() {
+  soon_ = true;
+  KJ_IF_MAYBE (hurry, hurry_) {
+    (*hurry)->fulfill();
   }
 }
 
@@ -171,12 +179,22 @@ kj::Promise<void> MasterSession::Beat(kj::TimePoint due) {
   owner_.DescribeHeartbeat(request);
   using Answer = capnp::Response<master::wire::WorkerSession::HeartbeatResults>;
   kj::Promise<Answer> sent = request.send();
-  auto call = rpc::WithDeadline(timer_, limit_, "send a heartbeat to the master", kj::mv(sent));
-  return call.then([this, due](Answer answer) {
-    owner_.HeartbeatAnswered(answer);
-    reports_.Pump();
-    const kj::TimePoint next = std::max(due + period_, timer_.now());
-    return timer_.atTime(next).then([this, next] { return Beat(next); });
+  return rpc::WithDeadline(timer_, limit_, "send a heartbeat to the master", kj::mv(sent))
+      .then([this, due](Answer answer) {
+        reports_.Pump();
+        owner_.HeartbeatAnswered(answer);
+        return AwaitBeat(std::max(due + period_, timer_.now()));
+      });
+}
+
+kj::Promise<void> MasterSession::AwaitBeat(kj::TimePoint next) {
+  auto hurry = kj::newPromiseAndFulfiller<void>();
+  hurry_ = kj::mv(hurry.fulfiller);
+  auto time = soon_ ? kj::Promise<void>(kj::READY_NOW) : timer_.atTime(next).exclusiveJoin(kj::mv(hurry.promise));
+  return time.then([this, next] {
+    hurry_ = nullptr;
+    soon_ = false;
+    return Beat(kj::min(next, timer_.now()));
   });
 }
 

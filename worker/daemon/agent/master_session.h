@@ -60,6 +60,8 @@ class MasterSession {
   void Foretell();
   // Tells the master at once what the next heartbeat would, before what is reported from now on.
   void BeatNow();
+  // Lets the next heartbeat come at once, or as soon as the one under way is answered.
+  void BeatSoon();
 
   [[nodiscard]] ReportQueue& reports() { return reports_; }
   [[nodiscard]] BlockReporter& blocks() { return blocks_; }
@@ -75,6 +77,7 @@ class MasterSession {
   [[nodiscard]] kj::Promise<void> AfterFailure(const Status& why);
   kj::Promise<void> Serve(capnp::Response<master::wire::Master::RegisterResults> answer);
   kj::Promise<void> Beat(kj::TimePoint due);
+  kj::Promise<void> AwaitBeat(kj::TimePoint next);
   void ListBlocks(master::wire::WorkerSession::Client session);
   void Close();                   // what this session sends
   void Tell(const Status& why);   // logs it at once, then every minute, until there is a session
@@ -95,7 +98,9 @@ class MasterSession {
   kj::Promise<void> listing_ = nullptr;
   kj::Promise<void> foretelling_ = nullptr;
   kj::Promise<void> beat_now_ = nullptr;
-  kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above
+  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> hurry_;  // while the next heartbeat waits for its time
+  bool soon_ = false;                                     // the next one does not wait
+  kj::Promise<void> cycle_ = nullptr;                     // last: it uses what stands above
 };
 
 }  // namespace millrace::worker

@@ -24,7 +24,8 @@ std::vector<std::string> BlockParts() {
 }
 
 Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::string& directory,
-                                                                 const std::vector<std::string>& parts) {
+                                                                 const std::vector<std::string>& parts,
+                                                                 dfs::SyncMeter* meter) {
   std::vector<KnownPath> known;
   for (const std::string& part : parts) {
     const std::string path = directory + "/" + part;
@@ -34,7 +35,7 @@ Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::stri
   }
   // The file is opened only once, because a lack of descriptors says nothing about the disk.
   MILLRACE_ASSIGN(Fd probe, OpenFile(directory + "/probe", O_RDWR | O_CREAT));
-  return std::unique_ptr<DiskStorageProbe>(new DiskStorageProbe(directory, std::move(known), std::move(probe)));
+  return std::unique_ptr<DiskStorageProbe>(new DiskStorageProbe(directory, std::move(known), std::move(probe), meter));
 }
 
 Status DiskStorageProbe::Check() {
@@ -49,7 +50,10 @@ Status DiskStorageProbe::Check() {
   const auto write = [&]() -> Status {
     const std::string text = fmt::format("{:020}\n", ++looks_);
     MILLRACE_TRY(WriteAllAt(probe_.get(), text, 0, path));
-    if (::fdatasync(probe_.get()) != 0) return FromErrno(errno, "sync " + path);
+    const auto sync = [&]() -> Status {
+      return ::fdatasync(probe_.get()) == 0 ? Status::Ok() : FromErrno(errno, "sync " + path);
+    };
+    MILLRACE_TRY(meter_ == nullptr ? sync() : meter_->Time(0, sync));
     ::posix_fadvise(probe_.get(), 0, 0, POSIX_FADV_DONTNEED);  // so that the bytes are read from the disk
     std::string read(text.size(), '\0');
     MILLRACE_TRY(ReadExactlyAt(probe_.get(), read.data(), read.size(), 0, path));

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/rpc/background.h"
 #include "base/status.h"
+#include "dfs/data/sync_meter.h"
 
 namespace millrace::worker {
 
@@ -34,8 +35,10 @@ class StorageProbe {
 // then writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk does not count as gone.
 class DiskStorageProbe final : public StorageProbe {
  public:
+  // `meter` is told how long the syncs take, if it is given. Requires: it outlives this.
   static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory,
-                                                        const std::vector<std::string>& parts);
+                                                        const std::vector<std::string>& parts,
+                                                        dfs::SyncMeter* meter = nullptr);
   [[nodiscard]] Status Check() override;
 
  private:
@@ -43,12 +46,13 @@ class DiskStorageProbe final : public StorageProbe {
     std::string path;
     std::uint64_t device = 0, inode = 0;
   };
-  DiskStorageProbe(std::string directory, std::vector<KnownPath> known, Fd probe)
-      : directory_(std::move(directory)), known_(std::move(known)), probe_(std::move(probe)) {}
+  DiskStorageProbe(std::string directory, std::vector<KnownPath> known, Fd probe, dfs::SyncMeter* meter)
+      : directory_(std::move(directory)), known_(std::move(known)), probe_(std::move(probe)), meter_(meter) {}
 
   std::string directory_;
   std::vector<KnownPath> known_;
   Fd probe_;
+  dfs::SyncMeter* meter_;
   std::uint64_t looks_ = 0;
 };
 

@@ -1,0 +1,132 @@
+#include "master/control/node_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "master/control/control.h"
+
+namespace millrace::master {
+namespace {
+
+const char* InWords(Ailment ailment) {
+  return ailment == Ailment::kSlowDisk ? "its disk is slow" : "it is out of reach";
+}
+
+}  // namespace
+
+void NodeWatch::Heard(NodeId node, const std::vector<DiskPace>& disks, const std::vector<UnreachedPeer>& unreached) {
+  Said& said = said_[node];
+  said = {};
+  for (const DiskPace& disk : disks) {
+    const bool known = disk.syncs >= NodeJudge::kLeastSyncs;
+    if (said.pace.syncs == 0 || (known && disk.median > said.pace.median)) said.pace = disk;
+  }
+  if (NodeRecord* record = control_.nodes().Find(node)) record->pace = said.pace;
+  for (const UnreachedPeer& peer : unreached) {
+    if (const auto other = At(peer)) said.unreached[*other] = peer.failures;
+  }
+}
+
+std::optional<NodeId> NodeWatch::At(const UnreachedPeer& peer) const {
+  for (const auto& [number, node] : control_.nodes().all()) {
+    if (node.alive && node.facts.port == peer.port && node.facts.host == peer.host) return number;
+  }
+  return std::nullopt;
+}
+
+void NodeWatch::Doubt(NodeId node) { doubted_[node] = control_.Awake(); }
+
+void NodeWatch::Forget(NodeId node) {
+  said_.erase(node);
+  next_.erase(node);
+}
+
+std::vector<NodeId> NodeWatch::ToLookAt(NodeId asker) {
+  std::erase_if(doubted_, [&](const auto& doubt) { return control_.Awake() - doubt.second >= kDoubtedFor; });
+  std::set<NodeId> wanted;
+  for (const auto& [node, since] : doubted_) wanted.insert(node);
+  bool concerned = doubted_.contains(asker);
+  for (const auto& [node, said] : said_) {
+    for (const auto& [other, failures] : said.unreached) {
+      wanted.insert(other);
+      concerned = concerned || node == asker || other == asker;
+    }
+  }
+  std::vector<NodeId> look;
+  const auto add = [&](NodeId node) {
+    const NodeRecord* record = control_.nodes().Find(node);
+    if (node != asker && record != nullptr && record->alive && look.size() < kMostLooks) look.push_back(node);
+  };
+  // Those first who are in doubt, in turns if they are too many.
+  NodeId& next = next_[asker];
+  for (auto at = wanted.upper_bound(next); at != wanted.end(); ++at) add(*at);
+  for (auto at = wanted.begin(); at != wanted.upper_bound(next); ++at) add(*at);
+  // Of its own accord it looks at one after the other, and at many at once while something is wrong with it.
+  const auto& all = control_.nodes().all();
+  const std::size_t most = concerned ? kMostLooks : std::min(kMostLooks, look.size() + 1);
+  for (std::size_t left = all.size(); left > 0 && look.size() < most; --left) {
+    auto at = all.upper_bound(next);
+    if (at == all.end()) at = all.begin();
+    next = at->first;
+    if (std::ranges::find(look, next) == look.end()) add(next);
+  }
+  return look;
+}
+
+std::vector<NodeSigns> NodeWatch::Signs() const {
+  std::vector<NodeSigns> signs;
+  for (const auto& [number, node] : control_.nodes().all()) {
+    if (!node.alive || node.Drains()) continue;
+    NodeSigns& sign = signs.emplace_back(NodeSigns{number, node.facts.map_slots, node.facts.reduce_slots, {}, {}});
+    const auto said = said_.find(number);
+    if (said == said_.end()) continue;
+    sign.pace = said->second.pace;
+    for (const auto& [other, failures] : said->second.unreached) {
+      if (failures >= kLeastFailures) sign.unreached.push_back(other);
+    }
+  }
+  return signs;
+}
+
+void NodeWatch::Judge() {
+  if (!control_.config().avoid_ailing) return;
+  const std::map<NodeId, Diagnosis>& ailing = judge_.Judge(Signs(), control_.Awake());
+  std::vector<NodeId> numbers;
+  for (const auto& [number, node] : control_.nodes().all()) {
+    if (node.alive && (node.ailing || ailing.contains(number))) numbers.push_back(number);
+  }
+  for (const NodeId number : numbers) {
+    const auto found = ailing.find(number);
+    Follow(*control_.nodes().Find(number), found == ailing.end() ? nullptr : &found->second);
+  }
+}
+
+void NodeWatch::Follow(NodeRecord& node, const Diagnosis* diagnosis) {
+  const bool news = !node.ailing != (diagnosis == nullptr) ||
+                    (diagnosis != nullptr && node.ailing->diagnosis.ailment != diagnosis->ailment);
+  const Micros since = node.ailing ? node.ailing->since : control_.Awake();
+  if (diagnosis == nullptr) {
+    node.ailing.reset();
+  } else {
+    node.ailing = Ailing{*diagnosis, since};
+  }
+  if (!news) return;
+  const std::string worker = fmt::format("worker {} at {}:{}", node.number.value, node.facts.host, node.facts.port);
+  Step step = control_.Begin();
+  control_.workers().FollowDraining(node, &step);
+  if (diagnosis == nullptr && node.Drains()) {
+    control_.log()->info("{}: it is drained, and not looked after any more", worker);
+  } else if (diagnosis == nullptr) {
+    control_.log()->info("{}: it is well again, and gets tasks and blocks", worker);
+  } else {
+    control_.log()->warn("{} is ailing: {}: {}; no tasks and no blocks go there until it is well", worker,
+                         InWords(diagnosis->ailment), diagnosis->reason);
+    if (diagnosis->ailment == Ailment::kOutOfReach)
+      control_.jobs().GiveUpOn(node.number, "its node is out of reach: " + diagnosis->reason, &step);
+  }
+  control_.FinishLazily(std::move(step));
+}
+
+}  // namespace millrace::master

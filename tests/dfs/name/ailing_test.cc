@@ -1,0 +1,107 @@
+// Tests what becomes of blocks while a node is ailing.
+#include "tests/dfs/name/block_manager_fixture.h"
+
+namespace millrace::dfs {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+using AilingTest = BlockManagerTest;
+
+TEST_F(AilingTest, AnAilingNodeGetsNoBlocksWhileAnotherHasRoom) {
+  UpAll({{}, {}, {}});
+  blocks_.SetAiling(NodeId{1}, true);
+  for (int i = 0; i < 20; ++i) {
+    const auto targets = blocks_.ChooseTargets({.replicas = 3, .block_size = 10, .writer = NodeId{1}});
+    EXPECT_THAT(targets, SizeIs(2));
+    EXPECT_THAT(targets, Not(Contains(NodeId{1})));
+  }
+  for (const std::uint32_t full : {0, 2}) blocks_.NodeSpace(NodeId{full}, 0);
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 3, .block_size = 10}), ElementsAre(NodeId{1})) << "no other has room";
+  for (const std::uint32_t full : {0, 2}) blocks_.NodeSpace(NodeId{full}, 1'000'000);
+  blocks_.SetAiling(NodeId{1}, false);
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 3, .block_size = 10}), SizeIs(3));
+}
+
+TEST_F(AilingTest, ItsReplicasCountAndAreReadLast) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {1}, {}});
+  blocks_.SetAiling(NodeId{0}, true);
+  ExpectIdle();
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(NodeId{1}, NodeId{0}));
+  EXPECT_EQ(blocks_.LiveReplicas(1), 2U);
+  EXPECT_EQ(blocks_.Health().under_replicated, 0U);
+  blocks_.SetAiling(NodeId{0}, false);
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(NodeId{0}, NodeId{1}));
+}
+
+TEST_F(AilingTest, CopiesComeFromOthersAndGoToOthers) {
+  for (BlockId id = 1; id <= 20; ++id) blocks_.Want({id, kLength}, 3);
+  std::vector<BlockId> all;
+  for (BlockId id = 1; id <= 20; ++id) all.push_back(id);
+  UpAll({all, all, {}, {}});
+  blocks_.SetAiling(NodeId{0}, true);
+  blocks_.SetAiling(NodeId{3}, true);
+  const BlockWork work = Work(100);
+  EXPECT_THAT(work.replicate, SizeIs(20));
+  for (const ReplicateWork& copy : work.replicate) {
+    EXPECT_EQ(copy.from, NodeId{1});
+    EXPECT_THAT(copy.to, ElementsAre(NodeId{2}));
+  }
+}
+
+TEST_F(AilingTest, WhatOnlyAnAilingNodeHasIsCopiedFromThere) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {}, {}});
+  blocks_.SetAiling(NodeId{0}, true);
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_EQ(work.replicate[0].from, NodeId{0});
+}
+
+TEST_F(AilingTest, OfTooManyReplicasAnAilingNodesGoes) {
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {1}, {1}});
+  blocks_.SetAiling(NodeId{1}, true);
+  EXPECT_EQ(Deletions(), (Deleted{{NodeId{0}, {1}}, {NodeId{1}, {1}}}));
+}
+
+TEST_F(AilingTest, ABlockThatLacksAReplicaStillLacksItWhileItsOnlyPlaceAils) {
+  blocks_.Want({1, kLength}, 3);
+  UpAll({{1}, {1}, {}});
+  blocks_.SetAiling(NodeId{2}, true);
+  ExpectIdle();
+  EXPECT_EQ(blocks_.Health().under_replicated, 1U);
+  EXPECT_EQ(blocks_.Health().short_of_nodes, 0U);
+  blocks_.SetAiling(NodeId{2}, false);
+  EXPECT_THAT(Work().replicate, SizeIs(1));
+}
+
+// A replica on an ailing node is not enough to let another node go.
+TEST_F(AilingTest, ADrainedNodeWaitsForCopiesOnNodesThatAreWell) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {1}, {}});
+  blocks_.SetAiling(NodeId{1}, true);
+  blocks_.SetDraining(NodeId{0}, true);
+  EXPECT_FALSE(blocks_.Drained(NodeId{0}));
+  ASSERT_THAT(Work().replicate, SizeIs(1));
+  blocks_.Received(NodeId{2}, {1, kLength});
+  EXPECT_TRUE(blocks_.Drained(NodeId{0}));
+}
+
+TEST_F(AilingTest, ANodeThatIsForgottenAilsNoMore) {
+  UpAll({{}, {}});
+  blocks_.SetAiling(NodeId{1}, true);
+  blocks_.NodeDown(NodeId{1});
+  blocks_.ForgetNode(NodeId{1});
+  Up(NodeId{1});
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 2, .block_size = 10}), SizeIs(2));
+  EXPECT_THAT(Work().remove, IsEmpty());
+}
+
+}  // namespace
+}  // namespace millrace::dfs

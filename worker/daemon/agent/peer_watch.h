@@ -1,0 +1,77 @@
+// PeerWatch: whom this worker cannot reach. It looks at other workers by connecting to the port of their bulk servers,
+// and closes the connection at once: when the master asks for it, and a second time as soon as it has failed once. It
+// connects to nobody of its own accord; a peer to which a transfer could not connect is told to the master, which asks
+// for it if there is such a worker. A machine that answers that nobody listens counts as reached: only its worker is
+// gone. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/rpc/task_group.h"
+#include "base/rpc/transport.h"
+
+namespace millrace::worker {
+
+struct PeerPlace {
+  std::string host;
+  std::uint16_t port = 0;
+  auto operator<=>(const PeerPlace&) const = default;
+};
+
+class PeerWatch {
+ public:
+  // A connection that is not there after this time has failed. The kernel asks a second time after 1 s.
+  static constexpr kj::Duration kLimit = 1500 * kj::MILLISECONDS;
+  // Whoever has not been looked at, or doubted, for this long is forgotten: the master asks for those that somebody
+  // does not reach.
+  static constexpr kj::Duration kKept = 30 * kj::SECONDS;
+  static constexpr std::size_t kMostAtOnce = 16;  // looks; others wait for the next call
+  static constexpr std::size_t kMostKept = 256;   // peers; no more are doubted
+
+  // Calls `changed` when a peer is doubted, was not reached for the first or second time, or is reached again.
+  // Requires: `timer` and `dialer` outlive this. Without a dialer nobody is looked at.
+  PeerWatch(kj::Timer& timer, rpc::Dialer* dialer, std::function<void()> changed, Log log);
+
+  // Looks at the peer, unless that is under way.
+  void Look(const PeerPlace& peer);
+  // Takes in that a transfer could not connect to the peer.
+  void Doubt(const PeerPlace& peer);
+
+  struct Unreached {
+    PeerPlace peer;
+    std::uint32_t failures = 0;  // of looks, in a row; 0: it is doubted
+    kj::Duration since = 0 * kj::SECONDS;
+  };
+  // Returns those that were not reached the last time, or are doubted.
+  [[nodiscard]] std::vector<Unreached> ListUnreached();
+
+ private:
+  struct State {
+    bool looking = false;
+    std::uint32_t failures = 0;
+    kj::TimePoint first = kj::origin<kj::TimePoint>();  // failure
+    kj::TimePoint last = kj::origin<kj::TimePoint>();   // look, or doubt
+  };
+  kj::Promise<void> Connect(const PeerPlace& peer);
+  void Reached(const PeerPlace& peer);
+  [[nodiscard]] bool Failed(const PeerPlace& peer, const std::string& why);
+
+  kj::Timer& timer_;
+  rpc::Dialer* const dialer_;
+  const std::function<void()> changed_;
+  const Log log_;
+  std::map<PeerPlace, State> peers_;  // those that are looked at or doubted, or were not reached
+  std::size_t looks_ = 0;             // under way
+  rpc::TaskGroup tasks_;              // last: they use what stands above
+};
+
+}  // namespace millrace::worker
