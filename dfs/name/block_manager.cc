@@ -31,6 +31,11 @@ std::uint32_t BlockManager::Impl::Live(const BlockState& block) const {
   return live;
 }
 
+std::uint32_t BlockManager::Impl::Staying(BlockId id, const BlockState& block) const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      block.holders, [&](NodeId node) { return !draining.contains(node) && !nodes.at(node).ordered.contains(id); }));
+}
+
 std::size_t BlockManager::Impl::LevelOf(const BlockState& block) const {
   std::size_t safe = block.holders.size();
   if (!leaving.empty()) {
@@ -262,7 +267,7 @@ std::optional<std::uint64_t> BlockManager::LeftToDrain(NodeId node) const {
   for (const BlockId id : it->second.blocks) {
     const auto block = impl_->blocks.find(id);
     const bool written = block != impl_->blocks.end();  // otherwise it is still being written
-    if (!written || impl_->Live(block->second) < std::min<std::uint32_t>(block->second.wanted, places)) ++left;
+    if (!written || impl_->Staying(id, block->second) < std::min<std::uint32_t>(block->second.wanted, places)) ++left;
   }
   return left + DamagedAlone(node);
 }

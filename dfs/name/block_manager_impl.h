@@ -164,6 +164,8 @@ struct BlockManager::Impl {
 
   // ---- blocks (block_manager.cc) ----
   [[nodiscard]] std::uint32_t Live(const BlockState& block) const;
+  // Returns how many of these nobody was ordered to delete.
+  [[nodiscard]] std::uint32_t Staying(BlockId id, const BlockState& block) const;
   [[nodiscard]] std::size_t LevelOf(const BlockState& block) const;
   void Account(const BlockState& block, bool add);
   void Enqueue(BlockId id, BlockState* block);

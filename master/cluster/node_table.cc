@@ -123,10 +123,11 @@ Status NoSuchNode(NodeId number) {
   return NotFound("node " + std::to_string(number.value) + ": no such worker; `millrace node list` shows them");
 }
 
-Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas) const {
+Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas,
+                                const std::function<bool(const NodeRecord&)>& awaits) const {
   std::uint32_t in_use = 0, stay = 0;
   for (const auto& [number, node] : nodes_) {
-    if (!node.alive || node.Drains()) continue;
+    if (node.Drains() || !(node.alive || (awaits && awaits(node)))) continue;
     ++in_use;
     if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) ++stay;
   }

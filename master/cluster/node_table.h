@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -86,8 +87,10 @@ class NodeTable {
   NodeRecord& Admit(const WorkerFacts& facts, WriteBatch* batch);
   // Checks that these nodes may be drained: kInvalid when no live node would be left that is not draining, so that
   // nobody could take blocks and tasks, or when fewer would be left than some file has replicas that it wants.
-  // `most_replicas` is the highest replication of any file that has blocks; 0: there is none.
-  [[nodiscard]] Status CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas) const;
+  // `most_replicas` is the highest replication of any file that has blocks; 0: there is none. A node for which `awaits`
+  // returns true counts as alive: it has replicas, and a master that has just started only has not heard of it.
+  [[nodiscard]] Status CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas,
+                                     const std::function<bool(const NodeRecord&)>& awaits = {}) const;
   Status SetDraining(NodeId number, bool draining, WriteBatch* batch);
 
   // Notes what a worker says of its disks. Returns true if the node is full now and was not, or the other way round.

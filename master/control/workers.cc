@@ -304,7 +304,8 @@ NodeStand Workers::StandOf(const NodeRecord& node) const {
   stand.drains = node.Drains();
   stand.unknown_held = control_.files().blocks().UnknownOn(node.number).held;
   stand.blocks_left = control_.files().blocks().LeftToDrain(node.number);
-  if (node.Drains()) stand.writes = control_.files().WritesTo(node.number);
+  if (!node.Drains()) return stand;
+  stand.writes = control_.files().WritesTo(node.number);
   const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
   stand.tasks = maps + reduces;
   stand.outputs = control_.jobs().OutputsLeftOn(node.number);

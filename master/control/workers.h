@@ -101,8 +101,9 @@ class Workers {
   void Leave(NodeId node, std::uint64_t epoch, const std::string& reason);
 
   // ---- whether a node may go ----
-  // Returns what the master knows of the node. What ClearanceOf says of it may be told once everything that was
-  // finished before is on disk (Control::Kept): a master that started anew might know otherwise.
+  // Returns what the master knows of the node, without tasks and outputs if it does not drain. What ClearanceOf says of
+  // it may be told once everything that was finished before is on disk (Control::Kept): a master that started anew
+  // might know otherwise.
   [[nodiscard]] NodeStand StandOf(const NodeRecord& node) const;
   // What a lost node takes with it.
   struct Loss {

@@ -154,7 +154,8 @@ class MasterServiceImpl : public wire::Master::Server {
       if (control_.nodes().Find(node) == nullptr) Require(NoSuchNode(node));
     }
     if (drained && !force) {
-      Require(control_.nodes().CheckDraining(nodes, control_.files().blocks().MostWanted()));
+      Require(control_.nodes().CheckDraining(nodes, control_.files().blocks().MostWanted(),
+                                             [&](const NodeRecord& node) { return control_.workers().Awaits(node); }));
     }
     Step step = control_.Begin();
     for (const NodeId node : nodes) {

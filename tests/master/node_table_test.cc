@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "base/bytes.h"
 #include "tests/node_ids.h"
 
@@ -122,6 +124,31 @@ TEST(NodeTableTest, NoFileLosesReplicasThatItWantsAndHas) {
   EXPECT_EQ(table.CheckDraining({1_n}, 9).code(), StatusCode::kInvalid) << "nine are not there, but four are";
   ASSERT_TRUE(table.SetDraining(1_n, true, &batch).ok());
   EXPECT_TRUE(table.CheckDraining({1_n}, 3).ok()) << "it has begun already";
+}
+
+// For few nodes as for many: one stays at least, and as many as any file has replicas, or as there are.
+TEST(NodeTableTest, TheGuardOfReplicasHoldsAtAnySize) {
+  for (const std::uint32_t count : {1u, 2u, 3u, 4u, 9u, 10u, 11u, 100u}) {
+    NodeTable table;
+    WriteBatch batch;
+    std::vector<NodeId> all;
+    for (std::uint32_t n = 0; n < count; ++n) {
+      NodeRecord& node = table.Admit({"s" + std::to_string(n), "host", 1, "", "", "", 1, 1, 1}, &batch);
+      node.alive = n % 2 == 0;
+      all.push_back(node.number);
+    }
+    const auto comes = [](const NodeRecord&) { return true; };
+    for (const std::uint32_t replicas : {0u, 1u, 2u, 3u, 10u, 64u}) {
+      for (std::uint32_t leave = 1; leave <= count; ++leave) {
+        const std::vector<NodeId> leaving(all.begin(), all.begin() + leave);
+        const std::uint32_t alive = (count + 1) / 2, left = alive - (leave + 1) / 2;
+        EXPECT_EQ(table.CheckDraining(leaving, replicas).ok(), left >= 1 && left >= std::min(replicas, alive));
+        EXPECT_EQ(table.CheckDraining(leaving, replicas, comes).ok(),
+                  count - leave >= 1 && count - leave >= std::min(replicas, count))
+            << "a node that a new master awaits has replicas, too";
+      }
+    }
+  }
 }
 
 TEST(NodeTableTest, ANodeIsFullFromWhenItHasNoRoomUntilItHasAHundredth) {

@@ -369,6 +369,44 @@ TEST(MembershipTest, AMasterWithAnotherDatabaseTouchesNoBlock) {
   for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << ToText(number);
 }
 
+// An image of the master's disk is made, and the master runs on it when more has been stored since.
+TEST(SetBackTest, WorkersFindADatabaseThatIsOlderThanWhatTheyWereTold) {
+  SimulatedCluster cluster({.workers = 3, .racks = 1});
+  cluster.Advance(10);
+  for (int times = 0; times < 3; ++times) {
+    cluster.RestartMaster();
+    cluster.Advance(20);
+    EXPECT_FALSE(cluster.control().doubt().there_is()) << "a restart sets nothing back";
+  }
+  auto other = MakeMemoryStore();
+  ASSERT_TRUE(master::StoreClusterId(FormatClusterId(9, 9), other.get()).ok());
+  auto own = cluster.RestartMasterWith(std::move(other));
+  auto image = MakeMemoryStore();
+  WriteBatch all;
+  ASSERT_TRUE(own->Scan({}, {},
+                        [&](std::string_view key, std::string_view value) {
+                          all.Put(std::string(key), std::string(value));
+                          return true;
+                        })
+                  .ok());
+  ASSERT_TRUE(image->Write(all, Durability::kSynced).ok());
+  (void)cluster.RestartMasterWith(std::move(own));
+  cluster.Advance(20);
+  const dfs::BlockId late = cluster.StoreFile("/late");
+  EXPECT_FALSE(cluster.control().doubt().there_is());
+
+  own = cluster.RestartMasterWith(std::move(image));
+  cluster.Advance(60);
+  EXPECT_TRUE(cluster.control().doubt().there_is());
+  EXPECT_THAT(master::WarningsOf(master::Summarize(cluster.control())),
+              ::testing::Contains(HasSubstr("may be older than what clients were told")));
+  EXPECT_TRUE(cluster.blocks(0).Has(late));
+  (void)cluster.RestartMasterWith(std::move(own));
+  cluster.Advance(30);
+  EXPECT_EQ(cluster.control().files().blocks().Health().missing, 0u);
+  EXPECT_TRUE(cluster.control().doubt().there_is()) << "this one lacks what was done on the image";
+}
+
 TEST(StartTest, WhoIsAwaitedIsSaidAndASubmissionWaitsForIt) {
   SimulatedOptions options;
   options.workers = 3;

@@ -267,6 +267,19 @@ TEST_F(BlockManagerTest, ADamagedReplicaWithoutAGoodOneKeepsItsNode) {
   EXPECT_EQ(blocks_.DamagedAlone(0_n), 0u);
 }
 
+// The order may be carried out late, and the replica is told of until then, as by a check of it.
+TEST_F(BlockManagerTest, AReplicaThatIsOrderedAwayIsNoneElsewhere) {
+  const NodeId ordered = OrderSurplusAway();
+  const NodeId keeps = ordered == 0_n ? 1_n : 0_n;
+  blocks_.Received(ordered, {1, kLength});
+  blocks_.SetDraining(keeps, true);
+  EXPECT_EQ(blocks_.LeftToDrain(keeps), 1u);
+  blocks_.Deleted(ordered, 1);
+  ASSERT_THAT(Work().replicate, SizeIs(1));
+  blocks_.Received(ordered, {1, kLength});
+  EXPECT_EQ(blocks_.LeftToDrain(keeps), 0u);
+}
+
 TEST_F(BlockManagerTest, ACopyToANodeThatBeginsToDrainGoesToAnother) {
   blocks_.Want({1, kLength}, 2);
   Up(0_n, {{1, kLength}});
