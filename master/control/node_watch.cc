@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "master/control/control.h"
 
@@ -19,9 +20,9 @@ const char* InWords(Ailment ailment) {
 void NodeWatch::Heard(NodeId node, const std::vector<DiskPace>& disks, const std::vector<UnreachedPeer>& unreached) {
   Said& said = said_[node];
   said = {};
+  const auto rank = [](const DiskPace& disk) { return std::pair(disk.syncs >= NodeJudge::kLeastSyncs, disk.median); };
   for (const DiskPace& disk : disks) {
-    const bool known = disk.syncs >= NodeJudge::kLeastSyncs;
-    if (said.pace.syncs == 0 || (known && disk.median > said.pace.median)) said.pace = disk;
+    if (said.pace.syncs == 0 || rank(disk) > rank(said.pace)) said.pace = disk;
   }
   if (NodeRecord* record = control_.nodes().Find(node)) record->pace = said.pace;
   for (const UnreachedPeer& peer : unreached) {
@@ -36,7 +37,10 @@ std::optional<NodeId> NodeWatch::At(const UnreachedPeer& peer) const {
   return std::nullopt;
 }
 
-void NodeWatch::Doubt(NodeId node) { doubted_[node] = control_.Awake(); }
+void NodeWatch::Doubt(NodeId node) {
+  const NodeRecord* record = control_.nodes().Find(node);
+  if (record != nullptr && record->alive) doubted_[node] = control_.Awake();
+}
 
 void NodeWatch::Forget(NodeId node) {
   said_.erase(node);

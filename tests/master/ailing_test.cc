@@ -82,5 +82,26 @@ TEST_F(AilingTest, WhatANodeOutOfReachRunsAndServesRunsElsewhere) {
   EXPECT_TRUE(jobs->cluster().FindNode(a)->drained);
 }
 
+TEST_F(AilingTest, ANodeThatIsWellAgainStaysDecommissionedAndTheOtherWayRound) {
+  const NodeId a = AddWorker("a", 1, 1);
+  const auto drained = [&] { return jobs->cluster().FindNode(a)->drained; };
+  const auto decommission = [&](bool draining) {
+    Step step = At();
+    NodeRecord& record = *nodes->Find(a);
+    record.draining = draining;
+    jobs->NodeDrained(a, !record.TakesTasks(), &step);
+    Finish(std::move(step));
+  };
+  Ail(a, Ailment::kSlowDisk);
+  decommission(true);
+  Ail(a, std::nullopt);
+  EXPECT_TRUE(drained()) << "it is decommissioned";
+  Ail(a, Ailment::kSlowDisk);
+  decommission(false);
+  EXPECT_TRUE(drained()) << "its disk is slow";
+  Ail(a, std::nullopt);
+  EXPECT_FALSE(drained());
+}
+
 }  // namespace
 }  // namespace millrace::master

@@ -89,12 +89,12 @@ void Checker::CheckAiling() {
     ++(record.ailing->diagnosis.ailment == master::Ailment::kSlowDisk ? counts_.found_slow
                                                                       : counts_.found_out_of_reach);
   }
-  // Those that are lost between two looks of the master were counted at its last.
   constexpr std::size_t kShare = 3;
-  if (ailing > 0 && ailing * kShare > std::max(alive, most_alive_)) {
+  constexpr std::uint32_t kLooks = 4;  // seconds, in which the master notices that nodes are lost
+  too_many_ = ailing * kShare > alive ? too_many_ + 1 : 0;
+  if (too_many_ > kLooks) {
     return cluster_.world().Fail("ailing", fmt::format("{} of {} nodes are held to be ailing", ailing, alive));
   }
-  most_alive_ = alive;
   const auto& all = cluster_.workers();
   // Where nothing else goes wrong, and not too much at once, it has to be found.
   constexpr Fault kBesides[] = {Fault::kApart,      Fault::kDiskSlow,   Fault::kTaskFail, Fault::kTaskHang,

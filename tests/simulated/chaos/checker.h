@@ -138,7 +138,7 @@ class Checker {
   std::map<JobId, std::string> live_jobs_;
   std::uint32_t actors_ = 0;
   double master_started_ = 0, last_acknowledged_ = 0;
-  std::size_t most_alive_ = 0;  // nodes at the last look
+  std::uint32_t too_many_ = 0;  // looks one after the other that found too many nodes held to be ailing
   std::map<AttemptId, double> started_;
   std::set<NodeId> taken_;  // for good
   Differences differ_;

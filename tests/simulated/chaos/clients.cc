@@ -461,11 +461,13 @@ std::optional<JobId> Client::Submit(kj::WaitScope& scope, const std::string& tok
 }
 
 // A job may fail only because of what was done to it: workers that died with an attempt, one after another, tasks that
-// hang, or whatever else one fault can do.
+// hang, disks and networks that make them, or whatever else one fault can do.
 bool Client::MayFail(const std::string& reason) {
   const auto is = [&reason](const char* part) { return reason.find(part) != std::string::npos; };
   if (is("was lost with its worker")) return cluster_.faults().count() >= 3;
-  return cluster_.plan().Has(Fault::kTaskHang) || (cluster_.faults().count() > 0 && !is("no progress for"));
+  const Plan& plan = cluster_.plan();
+  const bool may_stand_still = plan.Has(Fault::kTaskHang) || plan.Has(Fault::kDiskSlow) || plan.Has(Fault::kApart);
+  return may_stand_still || (cluster_.faults().count() > 0 && !is("no progress for"));
 }
 
 bool Client::WaitForEnd(kj::WaitScope& scope, JobId job) {

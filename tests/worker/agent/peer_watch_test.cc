@@ -40,6 +40,7 @@ class Ports final : public rpc::Dialer {
 
 class PeerWatchTest : public testing::Test {
  protected:
+  ~PeerWatchTest() noexcept override = default;
   void Advance(kj::Duration time) {
     now_ += time;
     timer_.advanceTo(now_);
