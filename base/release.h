@@ -14,7 +14,8 @@
 namespace millrace {
 
 inline constexpr std::uint32_t kProtocolLevel = 2;
-inline constexpr std::uint32_t kWriteTokensSince = 2;  // blocks are written by tokens (dfs/wire/write_order.h)
+inline constexpr std::uint32_t kWriteTokensSince = 2;   // blocks are written by tokens (dfs/wire/write_order.h)
+inline constexpr std::uint32_t kIncarnationsSince = 2;  // workers say which process they are (base/net)
 
 struct Release {
   std::string version;         // base/version.h; empty: from before programs told it

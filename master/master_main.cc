@@ -125,7 +125,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                       },
                                       &dialer, SystemMeters(), ThisRelease(), token_key,
                                       config.access_file.empty() ? nullptr : WatchFile(config.access_file), write_key,
-                                      store.get()}));
+                                      store.get(), credentials == nullptr}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });

@@ -22,6 +22,8 @@ namespace millrace::net {
     case Operation::kOpenLocalBlock:
     case Operation::kWriteLocalBlock:
       return local;
+    case Operation::kAskIncarnation:  // with TLS a worker's certificate says it
+      return !local && role == Role::kAnyone;
   }
   return false;
 }

@@ -20,6 +20,7 @@ enum class Operation : std::uint8_t {
   kOpenLocalBlock = 4,
   kFetchRuns = 5,
   kWriteLocalBlock = 6,
+  kAskIncarnation = 7,
 };
 
 // How long a connection may take to come about: a kernel that gets no answer asks again after 1 s and after 3 s. A live

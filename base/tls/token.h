@@ -1,7 +1,7 @@
-// Tokens: what a master lets somebody read from workers, or write to them, for a while. The master and its workers share
-// a key; a token is the time of its end, for whom it is, on which terms, and an HMAC-SHA256 (RFC 2104) over these, the
-// use and the block, so that it is good for one use of one block by one user and cannot be made or changed by those who
-// carry it.
+// Tokens: what a master lets somebody read from workers, or write to them, for a while. The master and its workers
+// share a key; a token is the time of its end, for whom it is, on which terms, and an HMAC-SHA256 (RFC 2104) over
+// these, the use and the block, so that it is good for one use of one block by one user and cannot be made or changed
+// by those who carry it.
 //
 //   u8 version (1), u64 end in seconds since the epoch, text subject, terms, 32 bytes HMAC   (an Encoder's bytes)
 //

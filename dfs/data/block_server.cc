@@ -95,8 +95,7 @@ struct HandlerContext {
       if (const auto known = allowed.find(block); known != allowed.end()) token = known->second;
     }
     const std::optional<Micros> at = begins ? std::optional(SystemClock().Now()) : std::nullopt;
-    Result<WriteOrder> order =
-        CheckWriteToken(*by->write, token, block, {wire.identity(), wire.local(), by->node}, at);
+    Result<WriteOrder> order = CheckWriteToken(*by->write, token, block, {wire.identity(), wire.local(), by->node}, at);
     if (!order.ok()) return order.status().Within(what);
     return std::optional(*std::move(order));
   }
@@ -299,12 +298,12 @@ void BlockServer::AllowWrite(std::uint64_t block, std::string token) {
 
 void BlockServer::Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets, std::string token,
                             std::function<void(const Status&)> done) {
-  asio::post(impl_->replicators, [impl = impl_.get(), block, to = std::move(targets), by = std::move(token),
-                                  told = std::move(done)] {
-    NameThread("replicate");
-    told(impl->stopping ? Cancelled("replicate " + BlockName(block.id) + ": this node is stopping")
-                        : impl->Copy(block, to, by));
-  });
+  asio::post(impl_->replicators,
+             [impl = impl_.get(), block, to = std::move(targets), by = std::move(token), told = std::move(done)] {
+               NameThread("replicate");
+               told(impl->stopping ? Cancelled("replicate " + BlockName(block.id) + ": this node is stopping")
+                                   : impl->Copy(block, to, by));
+             });
 }
 
 }  // namespace millrace::dfs

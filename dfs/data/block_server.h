@@ -13,9 +13,9 @@
 // notices damage when it replicates or when a checksums' file does not fit.
 //
 // What is read is allowed by a token of the master where there is TLS, and what is written by one in any case
-// (dfs/wire/write_order.h): the node takes no block that the master did not order for it, and connects to nobody but the
-// node after it in the pipeline that the master gave out. Thread rule: it is made and destroyed on
-// one thread. Observers are called on the server's threads and must not wait.
+// (dfs/wire/write_order.h): the node takes no block that the master did not order for it, and connects to nobody but
+// the node after it in the pipeline that the master gave out. Thread rule: it is made and destroyed on one thread.
+// Observers are called on the server's threads and must not wait.
 #pragma once
 
 #include <cstdint>
@@ -47,11 +47,11 @@ class BlockServer {
   // Waits for copies, which give up at the next packet. No observer is called any more when it returns.
   ~BlockServer();
 
-  // Copies one of this node's blocks to `targets` as a pipeline, by the token of the order (empty if the targets know it
-  // by AllowWrite), on threads of its own, two blocks at a time. It calls
-  // `done` there, once: with kExists if a target has the block already; with kNotFound if this node has no replica, and
-  // with kCorrupt if that is damaged or is not what `block` says (`corrupt` was called), or with kCorrupt if a target
-  // received something else, and dropped it.
+  // Copies one of this node's blocks to `targets` as a pipeline, by the token of the order (empty if the targets know
+  // it by AllowWrite), on threads of its own, two blocks at a time. It calls `done` there, once: with kExists if a
+  // target has the block already; with kNotFound if this node has no replica, and with kCorrupt if that is damaged or
+  // is not what `block` says (`corrupt` was called), or with kCorrupt if a target received something else, and dropped
+  // it.
   void Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets, std::string token,
                  std::function<void(const Status&)> done);
   // Checks tokens by these keys from now on. Nothing is written before the first call, nor, with TLS, read.

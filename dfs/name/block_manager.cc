@@ -407,8 +407,8 @@ BlockHealth BlockManager::Health() const {
   health.pending = impl_->copies.size();
   for (const auto& [id, node] : impl_->nodes) {
     if (!node.up) continue;
-    const auto unordered = static_cast<std::uint64_t>(
-        std::ranges::count(node.bad | std::views::values, ReplicaFlaw::kUnordered));
+    const auto unordered =
+        static_cast<std::uint64_t>(std::ranges::count(node.bad | std::views::values, ReplicaFlaw::kUnordered));
     health.corrupt_replicas += node.bad.size() - unordered;
     health.unknown += node.unknown.size() + unordered;
     health.nodes_held += node.unknown_held ? 1 : 0;

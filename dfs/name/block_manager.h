@@ -17,11 +17,11 @@
 // While what is wanted may be older than what was promised (SetDoubt), surplus replicas and those of another length
 // than the wanted one are put aside, too. Only replicas whose bytes are bad are deleted as ever.
 //
-// A replica counts if it is there by an order of this master (a copy, a block that a writer was given for this node, one
-// that came back from the trash), or if the node's full report names it: nothing gets onto a worker's disk that some
-// master did not order (dfs/wire/write_order.h). One of which a node tells on its own, and which nobody asked it for, may
-// have anybody's bytes, whatever its checksum: it never counts, is no source and no reader's, and is deleted once a
-// replica that counts is sure to stay.
+// A replica counts if it is there by an order of this master (a copy, a block that a writer was given for this node,
+// one that came back from the trash), or if the node's full report names it: nothing gets onto a worker's disk that
+// some master did not order (dfs/wire/write_order.h). One of which a node tells on its own, and which nobody asked it
+// for, may have anybody's bytes, whatever its checksum: it never counts, is no source and no reader's, and is deleted
+// once a replica that counts is sure to stay.
 //
 // Thread rule: one thread. Costs: a report of n blocks O(n) with small constants (300,000 blocks well under 100 ms);
 // NextWork O(work given out), and a few milliseconds at most.

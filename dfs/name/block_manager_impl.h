@@ -22,8 +22,8 @@
 namespace millrace::dfs {
 
 enum class ReplicaFlaw : std::uint8_t {
-  kOther,  // its length or checksum is not the block's: a later report of the right ones clears it
-  kBytes,  // found corrupt: only a fresh copy clears it
+  kOther,      // its length or checksum is not the block's: a later report of the right ones clears it
+  kBytes,      // found corrupt: only a fresh copy clears it
   kUnordered,  // it turned up unasked, so nobody knows whose bytes it has: only a copy that was ordered clears it
 };
 

@@ -88,8 +88,9 @@ Status CheckRest(const WriteOrder& order, NodeId at, const std::vector<ReplicaHo
   const auto here = PlaceOf(order, at);
   if (here != order.pipeline.end() && std::equal(here + 1, order.pipeline.end(), rest.begin(), rest.end(), same))
     return Status::Ok();
-  return Invalid("the pipeline is not the one that the master gave out with the token; write to the nodes that it "
-                 "names, in their order");
+  return Invalid(
+      "the pipeline is not the one that the master gave out with the token; write to the nodes that it "
+      "names, in their order");
 }
 
 }  // namespace millrace::dfs

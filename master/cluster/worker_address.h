@@ -27,6 +27,9 @@ namespace millrace::master {
 // Rejects with kUnavailable, and what to set, unless host:port takes a connection within 5 s.
 [[nodiscard]] kj::Promise<void> DialBack(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host,
                                          std::uint16_t port);
+// Rejects with kInvalid, and what to set, unless the worker's own process answers at its address (kAskIncarnation in
+// base/net); one of protocol level 1 cannot say which process it is, so that there any worker's port will do.
+[[nodiscard]] kj::Promise<void> AskIncarnation(rpc::Dialer& dialer, kj::Timer& timer, const WorkerFacts& worker);
 // Resolves to whether the machine says that nobody listens at the port; to false as well when it says nothing within 5
 // s.
 [[nodiscard]] kj::Promise<bool> IsDeserted(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host,

@@ -75,6 +75,9 @@ struct ControlDependencies {
   std::optional<tls::TokenKey> write_key = {};
   // The store's spare log, which takes what makes room while the disk has none. Without it that is refused.
   SpareRoom* spare = nullptr;
+  // Whether a worker that registers must be the process that answers at its address, by `dialer`. With TLS its
+  // certificate says enough.
+  bool asks_workers = false;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -102,6 +105,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // Returns what the user, or worker, may read blocks by that the caller has found to be open to it.
   [[nodiscard]] tls::Grant GrantTo(std::string subject) const;
   [[nodiscard]] const std::optional<tls::TokenKey>& token_key() const { return seams_.token_key; }
+  [[nodiscard]] bool asks_workers() const { return seams_.asks_workers; }
   [[nodiscard]] const WriteOrders& write_orders() const { return write_orders_; }
   // Does what Dispatcher's does.
   [[nodiscard]] kj::Promise<void> AllowWrite(const std::vector<NodeId>& nodes, dfs::BlockId block,

@@ -23,11 +23,13 @@ constexpr std::size_t kDeletesPerMessage = 10'000;
 }  // namespace
 
 Dispatcher::Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
-                       GrantFor grant_for, kj::TaskSet& tasks, Refused refused, OutputCopied output_copied, Log log)
+                       const WriteOrders& write_orders, GrantFor grant_for, kj::TaskSet& tasks, Refused refused,
+                       OutputCopied output_copied, Log log)
     : timer_(timer),
       files_(files),
       nodes_(nodes),
       jobs_(jobs),
+      write_orders_(write_orders),
       grant_for_(std::move(grant_for)),
       tasks_(tasks),
       refused_(std::move(refused)),

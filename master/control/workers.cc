@@ -165,7 +165,9 @@ Status Workers::CheckCertificate(const WorkerFacts& facts) const {
 
 kj::Promise<void> Workers::DialBack(const WorkerFacts& facts) {
   if (dialer_ == nullptr) return kj::READY_NOW;
-  return master::DialBack(*dialer_, control_.timer(), facts.host, facts.port);
+  auto dialed = master::DialBack(*dialer_, control_.timer(), facts.host, facts.port);
+  if (!control_.asks_workers()) return dialed;
+  return dialed.then([this, facts] { return AskIncarnation(*dialer_, control_.timer(), facts); });
 }
 
 Status Workers::Occupied(const WorkerFacts& facts, const NodeRecord& holder) {

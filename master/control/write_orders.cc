@@ -37,8 +37,13 @@ bool WriteOrders::TakeTokens(const std::vector<NodeId>& nodes) const {
 std::vector<dfs::ReplicaHost> WriteOrders::PlacesOf(const std::vector<NodeId>& nodes) const {
   std::vector<dfs::ReplicaHost> places;
   for (const NodeId number : nodes) {
-    const NodeRecord* node = nodes_.Find(number);
-    places.push_back({number, node == nullptr ? "" : node->facts.host, node == nullptr ? std::uint16_t{0} : node->facts.port});
+    dfs::ReplicaHost place;
+    place.node = number;
+    if (const NodeRecord* node = nodes_.Find(number)) {
+      place.host = node->facts.host;
+      place.port = node->facts.port;
+    }
+    places.push_back(std::move(place));
   }
   return places;
 }

@@ -5,11 +5,13 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/tls/token.h"
 #include "dfs/name/block_manager.h"
+#include "dfs/wire/replica_host.h"
 #include "master/cluster/node_table.h"
 
 namespace millrace::master {

@@ -408,6 +408,34 @@ TEST_F(RightsTest, NobodyReachesWhatIsServedToTheMaster) {
   EXPECT_THAT(all, testing::ElementsAre("JobWatcher", "WorkerControl"));
 }
 
+TEST_F(RightsTest, BlocksThatLackReplicasAreToldToThoseWhoMayReadThem) {
+  Subjects subjects;
+  MakeAnns(&subjects);
+  Peer worker = Connect("worker:w1");
+  Step step = control_->Begin();
+  dfs::CreateOptions options;
+  options.owner = "ann";
+  options.replication = 1;
+  options.mode = 0600;
+  const auto file = control_->files().Create("/thin", options, step.now, &step.batch);
+  control_->files().blocks().NodeSpace(control_->nodes().all().begin()->first, std::uint64_t{1} << 40);
+  const auto block = control_->files().AddBlock(*file, {}, {}, &step.batch);
+  ASSERT_TRUE(block.ok()) << block.status().message();
+  const std::vector<dfs::WrittenBlock> written = {{block->id, 100, block->targets, 5}};
+  ASSERT_TRUE(control_->files().Complete(*file, {}, written, step.now, &step.batch).ok());
+  control_->files().blocks().Deleted(block->targets[0], block->id);
+  control_->FinishLazily(std::move(step));
+  for (const auto& [caller, told] :
+       {std::pair("client:bob", 0u), std::pair("client:ann", 1u), std::pair("client:admin", 1u)}) {
+    Peer peer = Connect(caller);
+    const auto names = capnp::Schema::from<dfs::wire::NameService>().getProto().getId();
+    auto answer =
+        peer.reached.at(names).castAs<dfs::wire::NameService>().unhealthyBlocksRequest().send().wait(io_.waitScope);
+    EXPECT_EQ(answer.getBlocks().size(), told) << caller;
+    EXPECT_FALSE(answer.getMore()) << caller;
+  }
+}
+
 TEST_F(RightsTest, WithoutACertificateOfTheClusterNoCallIsMade) {
   const tls::TestAuthority other;
   tls::CredentialTexts foreign = other.TextsOf("client:admin");

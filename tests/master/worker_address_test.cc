@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/net/frame.h"
+#include "base/release.h"
 #include "base/rpc/status_codec.h"
 
 namespace millrace::master {
@@ -98,6 +100,58 @@ TEST(WorkerAddressTest, ThePortIsDialedBack) {
   EXPECT_FALSE(slow.poll(scope));
   timer.advanceTo(kj::origin<kj::TimePoint>() + 5 * kj::SECONDS);
   EXPECT_THAT(why(kj::mv(slow)), HasSubstr("no answer within 5 s"));
+}
+
+// Whoever listens at the address: it answers each question with these bytes.
+class Answering final : public rpc::Dialer {
+ public:
+  explicit Answering(std::string answer) : answer_(std::move(answer)) {}
+  ~Answering() noexcept override = default;  // KJ's destructors may throw
+  kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr) override {
+    kj::TwoWayPipe pipe = kj::newTwoWayPipe();
+    far_ = kj::mv(pipe.ends[1]);
+    asked_.resize(net::kFrameBytes + 8);
+    serving_ = far_->read(asked_.data(), asked_.size(), asked_.size())
+                   .then([this](std::size_t) { return far_->write(answer_.data(), answer_.size()); })
+                   .then([this] { far_->shutdownWrite(); })
+                   .eagerlyEvaluate([](kj::Exception&&) {});
+    return kj::mv(pipe.ends[0]);
+  }
+  [[nodiscard]] std::string asked() const { return asked_.substr(net::kFrameBytes); }
+
+ private:
+  const std::string answer_;
+  std::string asked_;
+  kj::Own<kj::AsyncIoStream> far_;
+  kj::Promise<void> serving_ = nullptr;
+};
+
+TEST(WorkerAddressTest, AWorkerIsTheProcessThatAnswersAtItsAddress) {
+  kj::EventLoop loop;
+  kj::WaitScope scope(loop);
+  kj::TimerImpl timer(kj::origin<kj::TimePoint>());
+  WorkerFacts worker;
+  worker.host = "10.0.0.7";
+  worker.port = 70;
+  worker.incarnation = 0x0706050403020100;
+  worker.release = ThisRelease();
+  const auto ask = [&](Answering at) {
+    const Status status =
+        AskIncarnation(at, timer, worker)
+            .then([] { return Status::Ok(); }, [](kj::Exception&& e) { return rpc::FromException(e); })
+            .wait(scope);
+    EXPECT_EQ(at.asked(), std::string("\0\1\2\3\4\5\6\7", 8));
+    return status;
+  };
+  const std::string another = net::EncodeFailure(Invalid("another process is here"));
+  EXPECT_EQ(ask(Answering(net::EncodeReply(StatusCode::kOk, {}))).message(), "");
+  EXPECT_THAT(ask(Answering(another)).message(), HasSubstr("another process is here); set worker.host"));
+  EXPECT_EQ(ask(Answering(another)).code(), StatusCode::kInvalid);
+  EXPECT_EQ(ask(Answering("HTTP/1.1 400 Bad Request\r\n\r\n")).code(), StatusCode::kInvalid) << "no worker's port";
+  EXPECT_EQ(ask(Answering("")).code(), StatusCode::kInvalid);
+  worker.release.protocol = kIncarnationsSince - 1;
+  EXPECT_EQ(ask(Answering(another)).message(), "") << "it cannot say which process it is";
+  EXPECT_EQ(ask(Answering("HTTP/1.1 400 Bad Request\r\n\r\n")).code(), StatusCode::kInvalid);
 }
 
 TEST(WorkerAddressTest, APortIsDesertedWhenItsMachineSaysSo) {

@@ -1,5 +1,5 @@
-// Tests by what a master lets its workers' blocks be written: tokens, and, while programs of protocol level 1 take part,
-// what it tells the workers.
+// Tests by what a master lets its workers' blocks be written: tokens, and, while programs of protocol level 1 take
+// part, what it tells the workers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
@@ -161,7 +161,8 @@ TEST_F(WriteOrdersTest, ANewBlockComesWithATokenForItsPipeline) {
   ASSERT_THAT(given.targets, SizeIs(2));
   EXPECT_EQ(PortsOf(given.token, given.block, given.targets[0]), PortsOf(given.targets));
   EXPECT_EQ(PortsOf(given.token, given.block, given.targets[1], 23 * kHour), PortsOf(given.targets));
-  EXPECT_FALSE(dfs::CheckWriteToken(key_, given.token, given.block, {{}, false, given.targets[1].node}, 25 * kHour).ok());
+  EXPECT_FALSE(
+      dfs::CheckWriteToken(key_, given.token, given.block, {{}, false, given.targets[1].node}, 25 * kHour).ok());
   EXPECT_THAT(told_[1001].allowed, IsEmpty());
 }
 

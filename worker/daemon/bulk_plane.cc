@@ -79,7 +79,8 @@ BulkPlane::BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mail
       log_(std::move(log)),
       events_(std::make_shared<BlockEvents>()),
       blocks_(server, blocks, Posting(control, events_, blocks), log_),
-      outputs_(server, log_) {
+      outputs_(server, log_),
+      incarnation_(server) {
   copy_.meter = &meter_;
   server.OnUnreached([&control, events = events_](const std::string& host, std::uint16_t port) {
     control.Post([events, host, port] {

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/net/bulk_server.h"
+#include "base/net/incarnation_server.h"
 #include "base/rpc/background.h"
 #include "base/rpc/control_thread.h"
 #include "dfs/data/block_server.h"
@@ -36,6 +37,7 @@ class BulkPlane final : public DataPlane {
                                                         shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId job) const override;
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) override;
+  void ShowIncarnation(std::uint64_t incarnation) override { incarnation_.Is(incarnation); }
   void UseKeys(dfs::BlockKeys keys) override { blocks_.UseKeys(std::move(keys)); }
   void AllowWrite(std::uint64_t block, std::string token) override { blocks_.AllowWrite(block, std::move(token)); }
 
@@ -51,6 +53,7 @@ class BulkPlane final : public DataPlane {
   std::shared_ptr<BlockEvents> events_;  // read on the control thread only
   dfs::BlockServer blocks_;
   shuffle::MapOutputServer outputs_;
+  net::IncarnationServer incarnation_;
 };
 
 }  // namespace millrace::worker

@@ -25,9 +25,7 @@ class SecuredTransferTest : public NodesTest {
   void TellKey() {
     for (const auto& node : nodes_) Tell(*node);
   }
-  void Tell(Node& node) const {
-    node.block_server->UseKeys({node.place.node, key_.bytes(), key_.bytes()});
-  }
+  void Tell(Node& node) const { node.block_server->UseKeys({node.place.node, key_.bytes(), key_.bytes()}); }
 
   // Writes the block through both nodes.
   Status Write(const std::shared_ptr<tls::Credentials>& credentials) {
@@ -106,8 +104,7 @@ TEST_F(SecuredTransferTest, AWorkerCopiesABlockToAnother) {
   Node& third = *nodes_.back();
   Tell(third);
   const BlockContent content{data_.size(), written_.crc};
-  const std::string order =
-      MakeWriteToken(key_, kBlock, {{third.place}, {}, content}, SystemClock().Now() + kHour);
+  const std::string order = MakeWriteToken(key_, kBlock, {{third.place}, {}, content}, SystemClock().Now() + kHour);
   nodes_[0]->block_server->Replicate({kBlock, data_.size(), written_.crc}, {third.place}, order,
                                      [](const Status& done) { EXPECT_EQ(done.message(), ""); });
   EXPECT_EQ(third.told.Received().crc, written_.crc);

@@ -53,9 +53,7 @@ class WriteTokenTest : public NodesTest, public testing::WithParamInterface<bool
     }
   }
 
-  void Tell(Node& node) {
-    node.block_server->UseKeys({node.place.node, GetParam() ? key_.bytes() : "", key_.bytes()});
-  }
+  void Tell(Node& node) { node.block_server->UseKeys({node.place.node, GetParam() ? key_.bytes() : "", key_.bytes()}); }
   [[nodiscard]] std::shared_ptr<tls::Credentials> As(const std::string& name) const {
     return GetParam() ? authority_.OfAnybody(name) : nullptr;
   }
@@ -153,7 +151,9 @@ TEST_P(WriteTokenTest, AWriteThatTakesLongerThanItsTokenIsFinished) {
   auto stream = net::BlockingStream::ConnectTcp("127.0.0.1", one[0].port, kStall, As("client:bob"));
   ASSERT_TRUE(stream.ok());
   const std::string token = TokenFor(one);
-  ASSERT_EQ(stream->Call(Operation::kWriteBlock, Encode(WriteRequest{kBlock, one[0].node, {}, {}, token})).status().message(), "");
+  ASSERT_EQ(
+      stream->Call(Operation::kWriteBlock, Encode(WriteRequest{kBlock, one[0].node, {}, {}, token})).status().message(),
+      "");
   std::string payload;
   ASSERT_TRUE(stream->ReceiveReply(&payload).ok());
   const std::string piece = data_.substr(0, kPacketBytes);
@@ -165,7 +165,8 @@ TEST_P(WriteTokenTest, AWriteThatTakesLongerThanItsTokenIsFinished) {
   ASSERT_TRUE(stream->ReceiveReply(&payload).ok());
   const std::string ended = TokenFor(one, "bob", -kHour);
   EXPECT_THAT(Write(one, ended).message(), HasSubstr("do the clocks"));
-  EXPECT_EQ(Ask(Operation::kFinishBlockAt, *nodes_[0], Encode(FinishRequest{kBlock, kPacketBytes, ended})).message(), "");
+  EXPECT_EQ(Ask(Operation::kFinishBlockAt, *nodes_[0], Encode(FinishRequest{kBlock, kPacketBytes, ended})).message(),
+            "");
   EXPECT_EQ(nodes_[0]->store->Length(kBlock), kPacketBytes);
 }
 

@@ -274,7 +274,8 @@ class Cluster {
     if (!up_[*order.copy_from] || !source.contains(order.block)) return;
     if (!source[order.block]) return manager_.Corrupt(*order.copy_from, order.block);
     if (disk.contains(order.block) && forged_.contains({order.node, order.block})) return;  // it is there already
-    EXPECT_FALSE(forged_.contains({*order.copy_from, order.block})) << "block " << order.block << " was copied from there";
+    EXPECT_FALSE(forged_.contains({*order.copy_from, order.block}))
+        << "block " << order.block << " was copied from there";
     disk[order.block] = true;
     manager_.Received(order.node, {order.block, kLength});
   }

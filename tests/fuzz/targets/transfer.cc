@@ -11,7 +11,12 @@ std::vector<std::string> millrace::fuzz::Seeds() {
       .node = NodeId{3},
       .rest = {{NodeId{4}, "host", 7000, "", "", ""}, {NodeId{5}, "10.0.0.1", 65535, "", "", ""}}};
   dfs::Ack bad{.length = 0, .finished = false, .failure = Corrupt("bad"), .failed_nodes = {NodeId{1}, NodeId{2}}};
+  dfs::WriteRequest shown = write;
+  shown.expected = dfs::BlockContent{70'000, 9};
+  shown.token = "token";
   return {std::string(1, 0) + dfs::Encode(write),
+          std::string(1, 0) + dfs::Encode(shown),
+          std::string(1, 3) + dfs::Encode(dfs::FinishRequest{1, 2, "token"}),
           std::string(1, 1) + dfs::Encode(dfs::ReadRequest{1, 2, 3}),
           std::string(1, 2) + dfs::EncodeCrc(99),
           std::string(1, 3) + dfs::Encode(dfs::FinishRequest{1, 2}),

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/net/blocking_stream.h"
+#include "base/net/incarnation_server.h"
 #include "base/tls/token.h"
 #include "dfs/wire/transfer.h"
 #include "dfs/wire/write_order.h"
@@ -44,10 +45,9 @@ enum class Token : std::uint8_t {
   kGood,  // for a worker that writes: a client's, in which this node is not the first
   kCopy,  // the order of a copy
 };
-constexpr std::array kTokens = {Token::kNone,           Token::kGarbage,       Token::kOfAnotherKey,
-                                Token::kOfAnotherUse,   Token::kOfAnotherBlock, Token::kOfAnotherUser,
-                                Token::kOfAnotherNode,  Token::kEnded,          Token::kGood,
-                                Token::kCopy};
+constexpr std::array kTokens = {
+    Token::kNone,          Token::kGarbage,       Token::kOfAnotherKey, Token::kOfAnotherUse, Token::kOfAnotherBlock,
+    Token::kOfAnotherUser, Token::kOfAnotherNode, Token::kEnded,        Token::kGood,         Token::kCopy};
 
 const std::set<Token> kAll(kTokens.begin(), kTokens.end());
 
@@ -88,6 +88,7 @@ const std::vector<Row> kRows = {
      {Token::kGood, Token::kOfAnotherUser, Token::kEnded, Token::kCopy}},
     {Operation::kFetchRuns, By::kTcp, true, kWorker, kAll},
     {Operation::kFetchRuns, By::kTcp, false, kNobody, kAll},
+    {Operation::kAskIncarnation, By::kTcp, false, kNobody, kAll},
     // On the machine itself the token is all that is looked at.
     {Operation::kOpenLocalBlock,
      By::kLocalSocket,
@@ -123,6 +124,8 @@ class BulkTableTest : public testing::TestWithParam<bool> {
     server_ = std::make_unique<net::BulkServer>(options, MakeSilentLog());
     blocks_ = std::make_unique<dfs::BlockServer>(*server_, *store_, dfs::BlockObserver(), MakeSilentLog());
     outputs_ = std::make_unique<shuffle::MapOutputServer>(*server_, MakeSilentLog());
+    incarnation_ = std::make_unique<net::IncarnationServer>(*server_);
+    incarnation_->Is(7);
     EXPECT_EQ(server_->Start().message(), "");
     blocks_->UseKeys({kNode, GetParam() ? key_.bytes() : "", key_.bytes()});
     auto file = store_->Create(kHeld);
@@ -176,6 +179,8 @@ class BulkTableTest : public testing::TestWithParam<bool> {
       case Operation::kWriteBlock:
       case Operation::kWriteLocalBlock:
         return Encode(dfs::WriteRequest{block, kNode, {}, {}, token});
+      case Operation::kAskIncarnation:
+        return std::string("\x07\0\0\0\0\0\0\0", 8);
       case Operation::kFetchRuns:
         return shuffle::EncodeFetch({0, {MapAttemptId(JobId{1}, 0, 0)}});
     }
@@ -217,6 +222,7 @@ class BulkTableTest : public testing::TestWithParam<bool> {
   std::unique_ptr<net::BulkServer> server_;
   std::unique_ptr<dfs::BlockServer> blocks_;
   std::unique_ptr<shuffle::MapOutputServer> outputs_;
+  std::unique_ptr<net::IncarnationServer> incarnation_;
   std::map<std::pair<By, std::string>, BlockingStream> streams_;
   std::uint64_t last_block_ = 1000;
   std::size_t served_ = 0, refused_ = 0;

@@ -1,6 +1,7 @@
 // A job that tries what it must not. Each input line is an attempt, "NAME ARGUMENT..."; the output has the line, a tab
 // and what happened: what it got, or the name of the error. The work is done in the task's own process, so that it has
 // whatever a job's code has.
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -20,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -242,6 +244,40 @@ std::string Abstract(const Words& words) {
   return Done(connect(fd, reinterpret_cast<sockaddr*>(&address), size), "connected");
 }
 
+// Sends bytes (given in hexadecimal) to an abstract socket, or by TCP to HOST:PORT, and returns what a frame that comes
+// back says (base/net/bulk_server.h): its code, and the message with "_" for what would end a field.
+std::string Ask(const Words& words) {
+  const bool abstract = words[1][0] == '@';
+  const std::size_t colon = words[1].rfind(':');
+  const int fd = socket(abstract ? AF_UNIX : AF_INET, SOCK_STREAM, 0);
+  if (fd < 0) return "socket " + Error();
+  sockaddr_un local = {};
+  sockaddr_in remote = {};
+  local.sun_family = AF_UNIX;
+  remote.sin_family = AF_INET;
+  auto size = static_cast<socklen_t>(sizeof remote);
+  if (abstract) {
+    memcpy(local.sun_path + 1, words[1].data() + 1, words[1].size() - 1);
+    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + words[1].size());
+  } else {
+    inet_pton(AF_INET, words[1].substr(0, colon).c_str(), &remote.sin_addr);
+    remote.sin_port = htons(static_cast<std::uint16_t>(std::atoi(words[1].c_str() + colon + 1)));
+  }
+  auto* const address = abstract ? reinterpret_cast<sockaddr*>(&local) : reinterpret_cast<sockaddr*>(&remote);
+  if (connect(fd, address, size) != 0) return Error();
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < words[2].size(); i += 2)
+    bytes.push_back(static_cast<char>(std::stoi(words[2].substr(i, 2), nullptr, 16)));
+  if (send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size())) return Error();
+  unsigned char frame[12];
+  if (recv(fd, frame, sizeof frame, MSG_WAITALL) != static_cast<ssize_t>(sizeof frame)) return "hung up";
+  std::string message(std::min<std::size_t>(frame[4] + 256U * frame[5], 1000), '\0');
+  if (recv(fd, message.data(), message.size(), MSG_WAITALL) != static_cast<ssize_t>(message.size())) return "hung up";
+  for (char& c : message) c = c < ' ' ? '_' : c;
+  close(fd);
+  return "answered " + std::to_string(frame[0]) + " " + message;
+}
+
 std::string Listen(const Words&) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   if (fd < 0) return "socket " + Error();
@@ -328,6 +364,7 @@ const std::map<std::string, std::string (*)(const Words&)> kAttempts = {{"read",
                                                                         {"connect", Connect},
                                                                         {"udp", Connect},
                                                                         {"abstract", Abstract},
+                                                                        {"ask", Ask},
                                                                         {"listen", Listen},
                                                                         {"raw", Raw},
                                                                         {"own-socket", OwnSocket},

@@ -11,6 +11,7 @@ import re
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import unittest
@@ -28,6 +29,29 @@ def listening():
     """A socket of this machine that no task has business with."""
     server = socket.create_server(("127.0.0.1", 0))
     return server
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def request(operation, header):
+    """A request of the bulk plane (base/net/bulk_server.h), in hexadecimal."""
+    return (struct.pack("<BBHII", operation, 1, 0, len(header), crc32c(header)) + header).hex()
+
+
+FETCH_RUNS = request(5, struct.pack("<II", 1, 0) + bytes([1, 0, 0]))  # partition 0 of map 0 of job 1
+
+
+def write_request(operation, block, port):
+    """One to write a block through this worker, and on to a place that no master named."""
+    next_node = struct.pack("<IB9sI", 9, 9, b"127.0.0.1", port)
+    return request(operation, struct.pack("<QIB", block, 1, 1) + next_node + b"\0")
 
 
 def processes_called(name):
@@ -173,7 +197,7 @@ class Hostile(unittest.TestCase):
         print("confined by:", ", ".join(sorted(cls.parts)) or "nothing")
         with open(cls.cluster.path("worker0", "key.pem"), "w") as f:
             f.write(SECRET)
-        cls.server = listening()
+        cls.server, cls.foreign = listening(), listening()
         cls.victim()
         cls.results = cls.attempts()
 
@@ -182,6 +206,7 @@ class Hostile(unittest.TestCase):
         cls.waiting.kill()
         cls.waiting.wait()
         cls.server.close()
+        cls.foreign.close()
         cls.cluster.__exit__(None, None, None)
 
     @classmethod
@@ -203,7 +228,15 @@ class Hostile(unittest.TestCase):
         host, master = c.address.split(":")
         block = subprocess.run(["find", c.path("worker0", "blocks"), "-type", "f"], capture_output=True, text=True, check=True).stdout.split()[0]
         executable = os.path.join(c.path("worker0", "executables"), os.listdir(c.path("worker0", "executables"))[0])
+        with open(c.path("worker0", "storage_id")) as f:
+            cls.own_socket = "@millrace-" + f.read().strip()
+        node = json.loads(c.run("node", "list", "--json")[0])[0]
+        cls.bulk = f"{node['host']}:{node['port']}"
+        foreign = cls.foreign.getsockname()[1]
         cls.lines = [
+            f"ask {cls.own_socket} {FETCH_RUNS}", f"ask {cls.own_socket} {request(2, bytes(24))}", f"ask {cls.own_socket} {request(77, b'')}",
+            f"ask {cls.own_socket} {write_request(6, 77, foreign)}", f"ask {cls.bulk} {write_request(1, 78, foreign)}",
+            f"ask {cls.bulk} {request(3, struct.pack('<QQ', 79, 65536))}",
             f"read {c.path('worker0', 'key.pem')}", f"read {c.path('worker0', 'storage_id')}", f"list {c.path('master')}",
             f"list {c.path('worker0', 'blocks')}", f"read {block}", f"list {c.path('worker0', 'jobs', '1')}",
             f"list {c.path('worker0', 'logs', '1')}", f"write {executable}", f"make {c.path('worker0', 'x')}", "make /usr/x", "make /etc/x",
@@ -221,7 +254,7 @@ class Hostile(unittest.TestCase):
         text = b"".join(c.output("/hostile").values()).decode()
         results = dict(line.split("\t", 1) for line in text.splitlines())
         for line in cls.lines:
-            shown = line.replace(c.directory, "CLUSTER").replace(str(worker), "WORKER")
+            shown = line.replace(cls.own_socket, "LOCAL-SOCKET").replace(c.directory, "CLUSTER").replace(str(worker), "WORKER")
             print(f"  {shown:<44} {results.get(line, '-')}")
         sys.stdout.flush()
         return results
@@ -285,6 +318,17 @@ class Hostile(unittest.TestCase):
         self.assertEqual(self.results["own-socket"], "connected")
         # The master is reached, as file-system clients reach it: what a peer may ask there is for certificates to decide.
         self.assertEqual(self.results["connect " + self.cluster.address.replace(":", " ")], "connected")
+
+    def test_the_workers_socket_gives_blocks_and_nothing_else(self):
+        for asked in (FETCH_RUNS, request(2, bytes(24)), request(77, b"")):
+            self.assertIn("is refused to everybody on the local socket", self.results[f"ask {self.own_socket} {asked}"])
+
+    def test_no_block_is_written_without_a_token_nor_sent_elsewhere(self):
+        foreign = self.foreign.getsockname()[1]
+        for line in (f"ask {self.own_socket} {write_request(6, 77, foreign)}", f"ask {self.bulk} {write_request(1, 78, foreign)}",
+                     f"ask {self.bulk} {request(3, struct.pack('<QQ', 79, 65536))}"):
+            self.assertIn("it takes a token of the master", self.results[line])
+        self.assertEqual(select.select([self.foreign], [], [], 0)[0], [], "the worker connected for the task")
 
     def test_dangerous_calls_are_refused(self):
         self.needs("filter")

@@ -66,6 +66,7 @@ WorkerAgent::WorkerAgent(AgentParts parts, WorkerConfig config, WorkerIdentity i
                         [this](const std::string& host, std::uint16_t port) {
                           peers_.Doubt({host, port});
                         }});
+  parts_.plane.ShowIncarnation(incarnation_);
 }
 
 WorkerAgent::~WorkerAgent() noexcept {

@@ -57,6 +57,8 @@ class DataPlane {
   [[nodiscard]] virtual shuffle::FetchMeter::Figures FetchFigures(JobId job) const = 0;
   // Copies the block by the token of the master's order (dfs/wire/write_order.h).
   virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) = 0;
+  // Says, to the master that dials back, that this is the process which has drawn the number.
+  virtual void ShowIncarnation(std::uint64_t /*incarnation*/) {}
   // These do what BlockServer's do.
   virtual void UseKeys(dfs::BlockKeys /*keys*/) {}
   virtual void AllowWrite(std::uint64_t /*block*/, std::string /*token*/) {}
