@@ -3,18 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "base/daemon/arguments.h"
 #include "base/file.h"
 #include "base/kv/rocks_store.h"
 #include "base/options.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "dfs/name/namespace.h"
+#include "dfs/name/namespace_mend.h"
+#include "master/control/cluster_record.h"
 #include "master/cluster/doubt.h"
 #include "master/control/master_config.h"
+#include "master/jobs/job_record.h"
 
 namespace millrace::master {
 namespace {
@@ -23,6 +30,8 @@ int Fail(const std::string& verb, const Status& why, int status = 1) {
   std::cerr << "millrace: " << verb << ": " << why.message() << "\n";
   return status;
 }
+
+bool PathExists(const std::string& path) { return std::filesystem::exists(path); }
 
 std::string DatabaseOf(const MasterConfig& config) { return config.directory + "/database"; }
 
@@ -40,6 +49,10 @@ struct Holdings {
 };
 
 Status CountHoldings(const KeyValueStore& store, Holdings* holdings) {
+  if (const Result<std::string> id = ReadClusterId(store); !id.ok()) {
+    return NotFound("nothing of a cluster can be saved (" + std::string(id.status().message()) +
+                    "); `millrace master restore` takes a backup");
+  }
   dfs::Namespace names([]() -> dfs::BlockId { return 0; });  // no blocks are added to it
   MILLRACE_TRY(names.Load(store));
   MILLRACE_ASSIGN(holdings->usage, names.Measure("/"));
@@ -51,11 +64,74 @@ std::string InWords(const Holdings& holdings) {
                      FormatBytes(holdings.usage.bytes), holdings.usage.directories, holdings.jobs);
 }
 
+// Removes live jobs whose input is lost.
+Result<std::vector<std::string>> MendJobs(const KeyValueStore& store, WriteBatch* batch) {
+  std::vector<std::string> told;
+  Status failure;
+  MILLRACE_TRY(store.Scan("j/", {}, [&](std::string_view key, std::string_view value) {
+    const Result<JobRecord> record = DecodeJob(key, value);
+    const auto splits = record.ok() ? store.Get(SplitsKey(record->id)) : std::optional<std::string>();
+    if (!splits.ok()) failure = splits.status();
+    if (record.ok() && (record->outcome || *splits)) return failure.ok();
+    batch->Remove(std::string(key));
+    told.push_back((record.ok() ? ToText(record->id) : "a job") + " is gone: what is stored of it is not whole");
+    return failure.ok();
+  }));
+  if (!failure.ok()) return failure;
+  return told;
+}
+
+Result<std::vector<std::string>> Mend(KeyValueStore& store, const std::function<bool(std::string_view)>& is_newer) {
+  WriteBatch batch;
+  MILLRACE_ASSIGN(std::vector<std::string> told, dfs::MendNamespace(store, is_newer, &batch));
+  MILLRACE_ASSIGN(const std::vector<std::string> of_jobs, MendJobs(store, &batch));
+  told.insert(told.end(), of_jobs.begin(), of_jobs.end());
+  MILLRACE_TRY(store.Write(batch, Durability::kSynced));
+  return told;
+}
+
+// Returns what a key is about, for people.
+Result<std::string> Describe(const KeyValueStore& store, const std::string& key) {
+  MILLRACE_ASSIGN(std::string of_files, dfs::DescribeStoredKey(store, key));
+  if (!of_files.empty()) return of_files;
+  constexpr std::string_view kOfJobs = "jste";  // job_record.h, journal.h
+  constexpr std::size_t kNumber = 8;
+  if (key.size() >= 2 + kNumber && key[1] == '/' && kOfJobs.find(key[0]) != std::string_view::npos) {
+    const auto job = ParseKeyNumber(std::string_view(key).substr(2, kNumber));
+    if (job) return *job == 0 ? "the journal of nodes and schedulers" : "job" + std::to_string(*job);
+  }
+  return Printable(key);
+}
+
+// Says of each part that was left out what it seems to have been about.
+Status TellLeftOut(const KeyValueStore& store, const std::vector<DamagedPart>& left_out, std::string* text) {
+  for (const DamagedPart& part : left_out) {
+    *text += fmt::format("left out: {} at byte {}, {}\n", part.file, part.offset,
+                         part.operations == 0 ? "nothing that is known to be acknowledged"
+                                              : fmt::format("{} operations", part.operations));
+    std::set<std::string> about;
+    for (const std::string& key : part.keys) {
+      MILLRACE_ASSIGN(std::string what, Describe(store, key));
+      about.insert(std::move(what));
+    }
+    for (const std::string& what : about) *text += "  it seems to have changed " + what + "\n";
+    if (part.operations > part.keys.size()) {
+      *text += fmt::format("  what {} of them changed cannot be told\n", part.operations - part.keys.size());
+    }
+  }
+  return Status::Ok();
+}
+
 void Tell(const std::string& database, const RepairFacts& facts, const Holdings& holdings) {
   std::cout << facts.problem << "\n"
             << "the last good state of " << database << " has " << facts.method << ": it ends at operation "
             << facts.operations << " with " << InWords(holdings) << "\n";
-  if (facts.acknowledged > facts.operations) {
+  std::uint64_t lost = 0;
+  for (const DamagedPart& part : facts.left_out) lost += part.operations;
+  if (!facts.left_out.empty()) {
+    std::cout << lost << " operations are lost, and " << facts.kept_behind << " behind the first of them are kept\n";
+    for (const std::string& line : facts.mended) std::cout << "so that the rest fits together: " << line << "\n";
+  } else if (facts.acknowledged > facts.operations) {
     std::cout << facts.acknowledged - facts.operations << " acknowledged operations are lost\n";
   } else if (facts.acknowledged == 0) {
     std::cout << "how many acknowledged operations are lost is not known\n";
@@ -92,6 +168,13 @@ int RunRestore(const std::vector<std::string>& args) {
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   const std::string database = DatabaseOf(config);
   if (const Status made = MakeDirectories(config.directory); !made.ok()) return Fail(verb, made);
+  if (!config.journal_copy.empty() && PathExists(CopyIn(config.journal_copy))) {
+    return Fail(verb,
+                Exists("there is a second copy of the database in " + config.journal_copy +
+                       " (master.journal_copy): `millrace master repair --yes` takes it, and it is newer than any "
+                       "backup; move it away to restore " +
+                       args[0] + " all the same"));
+  }
   const Result<std::uint64_t> end = RestoreRocksStore(args[0], database);
   if (!end.ok()) return Fail(verb, end.status());
   if (const Status announced = Announce(database, DoubtCause::kRestored); !announced.ok()) return Fail(verb, announced);
@@ -102,18 +185,28 @@ int RunRestore(const std::vector<std::string>& args) {
 int RunRepair(const std::vector<std::string>& args) {
   const std::string verb = "master repair";
   bool apply = false;
+  bool skip = false;
   const daemon::Flag yes{"--yes", &apply, "take that state, and keep the damaged database aside"};
+  const daemon::Flag skipping{
+      "--skip", &skip,
+      "leave out the records that are damaged and keep all whole ones behind them, and say what "
+      "they seem to have been about"};
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
   if (const auto exit = daemon::ParseArguments(
           verb, "Shows what the last good state of a damaged database is, and takes it with --yes.", args, options,
-          {yes}))
+          {yes, skipping}))
     return *exit;
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   Holdings holdings;
   const std::string database = DatabaseOf(config);
-  const Result<RepairFacts> facts =
-      RepairRocksStore(database, apply, [&](const KeyValueStore& store) { return CountHoldings(store, &holdings); });
+  std::string left_out;
+  const auto look = [&](const KeyValueStore& store, const RepairFacts& facts) {
+    MILLRACE_TRY(TellLeftOut(store, facts.left_out, &left_out));
+    return CountHoldings(store, &holdings);
+  };
+  const std::string mirror = config.journal_copy.empty() ? std::string() : CopyIn(config.journal_copy);
+  const Result<RepairFacts> facts = RepairRocksStore(database, apply, look, skip ? MendStore(Mend) : nullptr, mirror);
   if (!facts.ok()) return Fail(verb, facts.status());
   if (facts->problem.empty()) {
     std::cout << database << " is sound: " << InWords(holdings) << "\n";
@@ -123,6 +216,7 @@ int RunRepair(const std::vector<std::string>& args) {
     if (const Status announced = Announce(database, DoubtCause::kRepaired); !announced.ok())
       return Fail(verb, announced);
   }
+  std::cout << left_out;
   Tell(database, *facts, holdings);
   return apply ? 0 : 1;
 }

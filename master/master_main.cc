@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 
 #include "base/cluster_id.h"
@@ -92,7 +93,15 @@ Status Serve(const MasterConfig& config, const Log& log) {
   if (credentials == nullptr && !config.access_file.empty()) {
     log->warn("access.file {} is without effect: there is no TLS, and everybody may do everything", config.access_file);
   }
-  MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenCluster(config.directory, SpareBytes(config)));
+  MILLRACE_ASSIGN(std::unique_ptr<RocksStore> store, OpenCluster(config.directory, SpareBytes(config)));
+  std::function<std::string()> copy_problem;
+  if (!config.journal_copy.empty()) {
+    MILLRACE_ASSIGN(
+        std::unique_ptr<MirroredStore> mirrored,
+        OpenCopy(std::move(store), config.journal_copy, [&log](const std::string& line) { log->error("{}", line); }));
+    copy_problem = [&mirrored = *mirrored] { return mirrored.copy_problem(); };
+    store = std::move(mirrored);
+  }
   auto io = kj::setupAsyncIo();
   auto paf = kj::newPromiseAndFulfiller<void>();
   Status disk;
@@ -125,7 +134,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                       },
                                       &dialer, SystemMeters(), ThisRelease(), token_key,
                                       config.access_file.empty() ? nullptr : WatchFile(config.access_file), write_key,
-                                      store.get(), credentials == nullptr}));
+                                      store.get(), credentials == nullptr, std::move(copy_problem)}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });
@@ -161,7 +170,9 @@ int Init(const MasterConfig& config) {
 constexpr const char* kAbout =
     "Runs the master: name node and job tracker of a cluster. While it runs, `millrace master backup DIRECTORY` adds a "
     "backup of its database. While it does not, `millrace master restore DIRECTORY` makes a database of the latest "
-    "backup, and `millrace master repair` shows and takes the last good state of a damaged one.";
+    "backup, and `millrace master repair` shows and takes the last good state of a damaged one, with --skip without "
+    "the "
+    "damaged records alone.";
 
 }  // namespace
 

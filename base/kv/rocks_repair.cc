@@ -1,9 +1,11 @@
 // Recovers the last good state of a damaged database: it cuts the log at the damage, or, if that is not enough, uses
-// whatever tables and logs can be read.
+// whatever tables and logs can be read; and it takes what is whole behind the damage, if it is asked to.
 #include <stdio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
 
 #include "base/kv/committed_mark.h"
 #include "base/kv/rocks_files.h"
@@ -36,6 +38,152 @@ Result<std::unique_ptr<rocksdb::DB>> Salvage(const std::string& from, const std:
   return rocks::OpenDatabase(options, copy);
 }
 
+Status Apply(const WriteBatch& batch, rocksdb::DB& db) {
+  rocksdb::WriteBatch changes;
+  for (const WriteBatch::Change& change : batch.changes()) {
+    const rocksdb::Status added = change.value ? changes.Put(change.key, *change.value) : changes.Delete(change.key);
+    MILLRACE_TRY(rocks::FromRocks(added, "repair"));
+  }
+  return rocks::FromRocks(db.Write(rocksdb::WriteOptions(), &changes), "repair");
+}
+
+// What lies behind the damage in the logs of a database.
+class Rest {
+ public:
+  // `db`: what is good before it.
+  Rest(rocksdb::DB& db, RepairFacts* facts) : db_(db), facts_(*facts), next_(db.GetLatestSequenceNumber() + 1) {}
+
+  // Applies what is whole, and notes what was left out, up to operation `until`.
+  Status Take(const std::string& directory, std::uint64_t until) {
+    MILLRACE_ASSIGN(std::vector<std::string> names, ListDirectory(directory));
+    std::erase_if(names, [](const std::string& name) { return !name.ends_with(".log"); });
+    std::ranges::sort(names);  // their numbers have leading zeros
+    for (const std::string& name : names) {
+      MILLRACE_ASSIGN(const std::string bytes, ReadWholeFile(directory + "/" + name));
+      MILLRACE_TRY(TakeLog(ReadLog(bytes, name)));
+    }
+    if (until >= next_) Lose(until - next_ + 1);
+    if (!since_.empty()) Keep();
+    return Status::Ok();
+  }
+  Status TakeSpare(const SpareLog& spare) {
+    if (spare.after() + spare.operations() < next_) return Status::Ok();  // it was taken in already
+    next_ = spare.after() + 1;
+    for (const WriteBatch& batch : spare.batches()) MILLRACE_TRY(TakeBatch({next_, batch}));
+    return Status::Ok();
+  }
+  [[nodiscard]] bool IsNewer(std::string_view key) const { return newer_.contains(key); }
+
+ private:
+  Status TakeLog(const LogContent& log) {
+    std::size_t damage = 0;
+    for (std::size_t i = 0; i <= log.batches.size(); ++i) {
+      for (; damage < log.damage.size() && log.before[damage] == i; ++damage) since_.push_back(log.damage[damage]);
+      if (i < log.batches.size()) MILLRACE_TRY(TakeBatch(log.batches[i]));
+    }
+    return Status::Ok();
+  }
+
+  // What is damaged before a batch that is known already is in the tables.
+  Status TakeBatch(const LoggedBatch& logged) {
+    const std::uint64_t after = logged.first + logged.batch.changes().size();
+    if (logged.first < next_) {
+      since_.clear();
+      return Status::Ok();
+    }
+    if (logged.first > next_) Lose(logged.first - next_);
+    since_.clear();
+    MILLRACE_TRY(Apply(logged.batch, db_));
+    for (const WriteBatch::Change& change : logged.batch.changes()) newer_.insert(change.key);
+    if (!facts_.left_out.empty()) facts_.kept_behind += logged.batch.changes().size();
+    next_ = after;
+    return Status::Ok();
+  }
+
+  void Lose(std::uint64_t operations) {
+    if (since_.empty()) since_.push_back({"a log that is not there", 0, 0, {}});
+    since_.back().operations = operations;
+    Keep();
+  }
+  void Keep() {
+    facts_.left_out.insert(facts_.left_out.end(), since_.begin(), since_.end());
+    since_.clear();
+  }
+
+  rocksdb::DB& db_;
+  RepairFacts& facts_;
+  std::uint64_t next_;              // the number of the operation that comes next
+  std::vector<DamagedPart> since_;  // the damage since the last whole batch
+  std::set<std::string, std::less<>> newer_;
+};
+
+Result<std::optional<SpareLog>> FindSpare(const std::string& directory) {
+  Result<SpareLog> spare = SpareLog::Open(rocks::SparePath(directory));
+  if (spare.status().code() == StatusCode::kNotFound) return std::optional<SpareLog>();
+  if (!spare.ok()) return spare.status();
+  return std::optional<SpareLog>(*std::move(spare));
+}
+
+// Makes the good state of what is left of the database in `copy` and lets `look` see it.
+Status SalvageAndLook(const std::string& directory, const std::string& copy, RepairFacts* facts,
+                      const LookAtState& look, const MendStore& mend) {
+  MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, Salvage(directory, copy, &facts->method));
+  MILLRACE_ASSIGN(const std::optional<SpareLog> spare, FindSpare(directory));
+  const bool has_spare = spare && !spare->empty();
+  Rest rest(*db, facts);
+  if (mend) {
+    MILLRACE_TRY(rest.Take(directory, has_spare ? spare->after() : facts->acknowledged));
+    facts->method = "all operations that are whole, without those that are damaged";
+    if (has_spare) MILLRACE_TRY(rest.TakeSpare(*spare));
+  } else if (has_spare && spare->after() == db->GetLatestSequenceNumber()) {
+    for (const WriteBatch& batch : spare->batches()) MILLRACE_TRY(Apply(batch, *db));
+  }
+  facts->operations = db->GetLatestSequenceNumber();
+  const std::unique_ptr<KeyValueStore> store = rocks::WrapDatabase(copy, std::move(db));
+  if (mend) {
+    MILLRACE_ASSIGN(facts->mended, mend(*store, [&rest](std::string_view key) { return rest.IsNewer(key); }));
+    MILLRACE_TRY(store->Write({}, Durability::kSynced));
+  }
+  return look(*store, *facts);
+}
+
+// Takes the second copy of the database.
+Status TakeMirror(const std::string& mirror, const std::string& copy, RepairFacts* facts, const LookAtState& look) {
+  MILLRACE_TRY(rocks::CheckEnd(mirror));
+  MILLRACE_TRY(Copy(mirror, copy));
+  MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), copy));
+  facts->method = "everything that its second copy in " + mirror + " has";
+  facts->operations = db->GetLatestSequenceNumber();
+  return look(*rocks::WrapDatabase(copy, std::move(db)), *facts);
+}
+
+// Returns where the second copy ends; nothing if it is not whole, or there is none.
+std::optional<std::uint64_t> EndOf(const std::string& mirror) {
+  if (mirror.empty() || !rocks::CheckEnd(mirror).ok() || !rocks::HoldsDatabase(mirror)) return std::nullopt;
+  const auto db = rocks::OpenDatabaseToRead(mirror);
+  if (!db.ok()) return std::nullopt;
+  return (*db)->GetLatestSequenceNumber();
+}
+
+// Makes the good state in `copy`, of the database or of its second copy, and lets `look` see it.
+Status MakeGoodState(const std::string& directory, const std::string& copy, RepairFacts* facts, const LookAtState& look,
+                     const MendStore& mend, const std::string& mirror) {
+  const Status salvaged = SalvageAndLook(directory, copy, facts, look, mend);
+  const std::optional<std::uint64_t> end = EndOf(mirror);
+  if (facts->problem.empty() && salvaged.ok() && facts->acknowledged > facts->operations) {
+    facts->problem = "database " + directory + " ends at operation " + std::to_string(facts->operations) +
+                     ", and its second copy has " + std::to_string(facts->acknowledged) +
+                     " that were acknowledged: it is an older state";
+  }
+  const bool sound = salvaged.ok() && facts->problem.empty();
+  if (!end || sound || (salvaged.ok() && *end < facts->operations)) return salvaged;
+  RepairFacts of_mirror;
+  of_mirror.problem = facts->problem.empty() ? std::string(salvaged.message()) : facts->problem;
+  of_mirror.acknowledged = facts->acknowledged;
+  *facts = std::move(of_mirror);
+  return TakeMirror(mirror, copy, facts, look);
+}
+
 }  // namespace
 
 namespace rocks {
@@ -51,31 +199,40 @@ Result<std::string> MoveAside(const std::string& directory) {
 
 }  // namespace rocks
 
-Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply,
-                                     const std::function<Status(const KeyValueStore&)>& look) {
-  if (!std::filesystem::is_directory(directory))
-    return NotFound("repair database " + directory + ": it does not exist");
+Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, const LookAtState& look,
+                                     const MendStore& mend, const std::string& mirror) {
+  const bool gone = !std::filesystem::is_directory(directory);
+  if (gone && !EndOf(mirror)) {
+    return NotFound("repair database " + directory +
+                    ": it does not exist, and nothing can be made of what is gone; restore a backup");
+  }
+  if (gone) MILLRACE_TRY(MakeDirectories(directory));
   MILLRACE_ASSIGN(const Fd lock, rocks::LockDirectory(directory));
   RepairFacts facts;
-  if (const auto mark = CommittedMark::Open(rocks::MarkPath(directory)); mark.ok()) facts.acknowledged = mark->number();
-  facts.problem = rocks::CheckEnd(directory).message();
-  const std::string copy = directory + ".repairing";
-  Result<std::unique_ptr<rocksdb::DB>> db = Salvage(directory, copy, &facts.method);
-  if (!db.ok()) {
-    (void)RemoveTree(copy);
-    return db.status();
+  for (const std::string& of : {directory, mirror}) {
+    const auto mark = CommittedMark::Open(rocks::MarkPath(of));
+    if (mark.ok()) facts.acknowledged = std::max(facts.acknowledged, mark->number());
   }
-  facts.operations = (*db)->GetLatestSequenceNumber();
-  const Status seen = look(*rocks::WrapDatabase(copy, std::move(*db)));
-  if (!apply || facts.problem.empty() || !seen.ok()) {
+  facts.problem = rocks::CheckEnd(directory).message();
+  if (gone) facts.problem = "database " + directory + " does not exist";
+  const std::string copy = directory + ".repairing";
+  const Status made = MakeGoodState(directory, copy, &facts, look, mend, mirror);
+  if (!apply || facts.problem.empty() || !made.ok()) {
     MILLRACE_TRY(RemoveTree(copy));
-    if (!seen.ok()) return seen;
+    if (!made.ok()) return made;
     return facts;
   }
   MILLRACE_TRY(SyncTree(copy));  // what opening it did not write anew is a plain copy
   MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), facts.operations));
   MILLRACE_ASSIGN(facts.aside, rocks::MoveAside(directory));
   if (::rename(copy.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + copy);
+  // What the good state does not go with any more.
+  std::vector<std::string> others = {rocks::SparePath(directory)};
+  if (!mirror.empty() && EndOf(mirror) != facts.operations)
+    others.insert(others.end(), {mirror, rocks::MarkPath(mirror)});
+  for (const std::string& other : others) {
+    if (std::filesystem::exists(other)) MILLRACE_TRY(rocks::MoveAside(other).status());
+  }
   MILLRACE_TRY(SyncDirectory(rocks::Parent(directory)));
   return facts;
 }

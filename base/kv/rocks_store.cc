@@ -5,6 +5,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
+#include <rocksdb/utilities/checkpoint.h>
 #include <rocksdb/write_batch.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -83,6 +84,22 @@ class StoreOnDisk final : public RocksStore {
     const std::shared_lock lock(db_mutex_), over_lock(over_mutex_);
     if (room_needed_ == 0 && laid_over_.empty()) return rocks::BackUp(*db_, directory);
     return NoSpace("back up database " + directory_ + ": its disk is full and it is open to be read only; make room");
+  }
+
+  std::uint64_t last_operation() const override {
+    const std::shared_lock lock(db_mutex_);
+    const std::uint64_t end = db_->GetLatestSequenceNumber();
+    return spare_ && !spare_->empty() ? std::max(end, spare_->after() + spare_->operations()) : end;
+  }
+
+  Status CopyTo(const std::string& directory) override {
+    const std::shared_lock lock(db_mutex_), over_lock(over_mutex_);
+    const std::string what = "copy database " + directory_ + " to " + directory;
+    if (room_needed_ > 0 || !laid_over_.empty()) return NoSpace(what + ": its disk is full; make room");
+    rocksdb::Checkpoint* made = nullptr;
+    MILLRACE_TRY(FromRocks(rocksdb::Checkpoint::Create(db_.get(), &made), what));
+    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+    return FromRocks(checkpoint->CreateCheckpoint(directory), what);
   }
 
   Result<std::optional<std::string>> Get(std::string_view key) const override {
@@ -384,6 +401,14 @@ Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory,
   if (available < needed) store->AwaitRoom(needed);
   MILLRACE_TRY(store->TakeSpare(std::move(spare), spare_bytes, std::move(free)));
   return std::unique_ptr<RocksStore>(std::move(store));
+}
+
+Result<std::optional<std::string>> ReadFromRocksStore(const std::string& directory, std::string_view key) {
+  if (!rocks::HoldsDatabase(directory)) return std::optional<std::string>();
+  const auto db = rocks::OpenDatabaseToRead(directory);
+  std::string value;
+  if (!db.ok() || !(*db)->Get(rocksdb::ReadOptions(), ToSlice(key), &value).ok()) return std::optional<std::string>();
+  return std::optional(std::move(value));
 }
 
 }  // namespace millrace

@@ -14,10 +14,15 @@
 
 #include "base/free_bytes.h"
 #include "base/kv/key_value_store.h"
+#include "base/kv/log_reader.h"
 #include "base/kv/spare_log.h"
 #include "base/status.h"
 
 namespace millrace {
+
+// Returns the value of a key in a database that nobody has open; nothing if there is none, or if the database cannot be
+// read. Changes nothing.
+[[nodiscard]] Result<std::optional<std::string>> ReadFromRocksStore(const std::string& directory, std::string_view key);
 
 struct BackupFacts {
   std::uint64_t operations = 0;  // the last operation that the backup surely has
@@ -33,6 +38,12 @@ class RocksStore : public KeyValueStore, public SpareRoom {
   // Returns how many bytes its disk must have free before the store can be opened for writing, or 0 if it is open for
   // writing.
   [[nodiscard]] virtual std::uint64_t room_needed() const = 0;
+  // Returns the number of the last operation that was written. Stores that were given the same batches since one was
+  // made by CopyTo of the other have the same. Requires: nobody writes meanwhile.
+  [[nodiscard]] virtual std::uint64_t last_operation() const = 0;
+  // Makes the same database in `directory`, which does not exist. It is on disk when this returns. Returns kNoSpace
+  // while the store is not open for writing.
+  virtual Status CopyTo(const std::string& directory) = 0;
 };
 
 // Opens an existing or new database in `directory`. Its log ends at the first damage in it: what comes after is cut off
@@ -55,17 +66,31 @@ class RocksStore : public KeyValueStore, public SpareRoom {
 [[nodiscard]] Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::string& directory);
 
 struct RepairFacts {
-  std::string problem;             // why the database cannot be opened as it is; empty if it can
-  std::string method;              // how the good state was found, in words
-  std::uint64_t operations = 0;    // the last one that the good state has
-  std::uint64_t acknowledged = 0;  // the last one that was acknowledged; 0 if that is not known
-  std::string aside;               // where the damaged database lies now; empty if nothing was changed
+  std::string problem;                // why the database cannot be opened as it is; empty if it can
+  std::string method;                 // how the good state was found, in words
+  std::uint64_t operations = 0;       // the last one that the good state has
+  std::uint64_t acknowledged = 0;     // the last one that was acknowledged; 0 if that is not known
+  std::string aside;                  // where the damaged database lies now; empty if nothing was changed
+  std::vector<DamagedPart> left_out;  // of its logs, where parts were left out
+  std::uint64_t kept_behind = 0;      // operations behind the first of these, which are kept
+  std::vector<std::string> mended;    // what was done so that the rest fits together, one line each
 };
+// Is shown the good state, and what is known of it.
+using LookAtState = std::function<Status(const KeyValueStore& store, const RepairFacts& facts)>;
+// Changes a state of which some operations in the middle were lost, so that the rest fits together. `is_newer` says of
+// a key whether it was written behind the first of them. Returns what it did, one line each.
+using MendStore = std::function<Result<std::vector<std::string>>(
+    KeyValueStore& store, const std::function<bool(std::string_view key)>& is_newer)>;
 // Finds the last good state of a damaged database in a copy of it (`<directory>.repairing`, which takes as much room as
 // the database) and shows it to `look`. If `apply`, the good state then replaces the damaged database, which is kept
 // aside, and the mark is set to where the good state ends. Otherwise the copy is removed and nothing is changed. A
 // database that can be opened is left alone.
-[[nodiscard]] Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply,
-                                                   const std::function<Status(const KeyValueStore&)>& look);
+//
+// The good state ends at the first damage in the logs. With `mend` the damaged records are left out instead: all whole
+// ones behind them are taken as well (log_reader.h), and then `mend` makes the state fit together. `mirror`: where
+// there is a second copy of the database (mirrored_store.h), which is taken as the good state if it is whole and goes
+// further, also if nothing is left of the first.
+[[nodiscard]] Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, const LookAtState& look,
+                                                   const MendStore& mend = nullptr, const std::string& mirror = {});
 
 }  // namespace millrace

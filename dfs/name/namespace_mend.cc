@@ -203,7 +203,42 @@ class Mender {
   std::vector<std::string> told_;
 };
 
+// Returns the path of the directory with this id.
+Result<std::string> PathOfDirectory(const KeyValueStore& store, FileId id) {
+  std::map<FileId, std::pair<FileId, std::string>> directories;  // parent and name
+  MILLRACE_TRY(store.Scan(kEntryPrefix, {}, [&](std::string_view key, std::string_view value) {
+    const Result<EntryKey> at = DecodeEntryKey(key);
+    const Result<StoredEntry> entry = DecodeEntry(value);
+    if (at.ok() && entry.ok() && entry->directory) directories[entry->node.id] = {at->parent, std::string(at->name)};
+    return true;
+  }));
+  std::string path;
+  std::set<FileId> seen;
+  for (; id != 0 && seen.insert(id).second;) {
+    const auto there = directories.find(id);
+    path.insert(0, there == directories.end() ? "/?" : "/" + there->second.second);
+    id = there == directories.end() ? 0 : there->second.first;
+  }
+  return path;
+}
+
 }  // namespace
+
+Result<std::string> DescribeStoredKey(const KeyValueStore& store, std::string_view key) {
+  if (key.starts_with(kEntryPrefix)) {
+    const Result<EntryKey> at = DecodeEntryKey(key);
+    if (!at.ok()) return Quote(key);
+    MILLRACE_ASSIGN(const std::string above, PathOfDirectory(store, at->parent));
+    return Quote(above + "/" + std::string(at->name));
+  }
+  if (!key.starts_with(kOpenPrefix)) return std::string();
+  const Result<OpenKey> open = DecodeOpenKey(key);
+  if (!open.ok()) return Quote(key);
+  MILLRACE_ASSIGN(const std::optional<std::string> stored, store.Get(EncodeOpenKey(open->file)));
+  const Result<StoredOpenFile> file = DecodeOpenFile(stored.value_or(""));
+  if (!file.ok()) return "file " + std::to_string(open->file) + ", which was being written";
+  return Quote(file->path) + ", which was being written";
+}
 
 Result<std::vector<std::string>> MendNamespace(const KeyValueStore& store,
                                                const std::function<bool(std::string_view key)>& is_newer,

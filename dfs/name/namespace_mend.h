@@ -23,4 +23,8 @@ inline constexpr std::string_view kFoundDirectory = "/lost+found";
                                                              const std::function<bool(std::string_view key)>& is_newer,
                                                              WriteBatch* batch);
 
+// Returns what a key of the store is about, for people: a path, or the open file's path; "" if it is none of the
+// namespace's. Directories that the store does not have are "?".
+[[nodiscard]] Result<std::string> DescribeStoredKey(const KeyValueStore& store, std::string_view key);
+
 }  // namespace millrace::dfs

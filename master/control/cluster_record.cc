@@ -82,4 +82,15 @@ Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory, st
   return store;
 }
 
+Result<std::unique_ptr<MirroredStore>> OpenCopy(std::unique_ptr<RocksStore> store, const std::string& directory,
+                                                std::function<void(const std::string& line)> told) {
+  MILLRACE_ASSIGN(const std::string own, ReadClusterId(*store));
+  MILLRACE_ASSIGN(const std::optional<std::string> copied, ReadFromRocksStore(CopyIn(directory), kKey));
+  if (copied && *copied != own) {
+    return Invalid("master.journal_copy: " + Quote(directory) + " has a copy of cluster " + Quote(*copied) +
+                   ", and this is " + own + "; name another directory");
+  }
+  return OpenMirror(std::move(store), CopyIn(directory), FreeBytes, std::move(told));
+}
+
 }  // namespace millrace::master

@@ -3,10 +3,12 @@
 // take every worker's blocks for garbage. Thread rule: main, before the control strand starts; Read: any thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/kv/key_value_store.h"
+#include "base/kv/mirrored_store.h"
 #include "base/kv/rocks_store.h"
 #include "base/status.h"
 
@@ -24,5 +26,11 @@ Status InitCluster(const std::string& directory, const std::string& id);
 // when the database is damaged or only remains of it are there. `spare_bytes` as in OpenRocksStore.
 [[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory,
                                                               std::uint64_t spare_bytes = 0);
+// Adds the second copy in `directory` to the cluster's database, as OpenMirror does. Also kInvalid if the copy there is
+// of another cluster's.
+[[nodiscard]] Result<std::unique_ptr<MirroredStore>> OpenCopy(std::unique_ptr<RocksStore> store,
+                                                              const std::string& directory,
+                                                              std::function<void(const std::string& line)> told);
+[[nodiscard]] inline std::string CopyIn(const std::string& directory) { return directory + "/database"; }
 
 }  // namespace millrace::master

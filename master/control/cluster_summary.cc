@@ -105,6 +105,7 @@ ClusterSummary Summarize(Control& control) {
   summary.audit_problem = control.audit().problem();
   summary.read_only = control.CheckChange().message();
   summary.doubt = control.doubt().Line(control.Now());
+  summary.copy_problem = control.CopyProblem();
   return summary;
 }
 
@@ -112,6 +113,7 @@ std::vector<std::string> FaultsOf(const ClusterSummary& summary) {
   std::vector<std::string> faults;
   if (!summary.read_only.empty()) faults.push_back(summary.read_only);
   if (!summary.awaiting.empty()) faults.push_back(summary.awaiting);
+  if (!summary.copy_problem.empty()) faults.push_back(summary.copy_problem);
   if (summary.live == 0 && summary.awaiting.empty()) {
     faults.emplace_back("no worker is here: nothing can be read, written or run; start one, or look at its log");
   }

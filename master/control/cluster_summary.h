@@ -48,6 +48,7 @@ struct ClusterSummary {
   std::string access_problem, audit_problem;         // AccessFile's and AuditLog's; empty: none
   std::string awaiting, read_only;                   // as NameService.health says (name.capnp)
   std::string doubt;                                 // Doubt's line; empty: none
+  std::string copy_problem;                          // why the second copy of the database is not kept
 };
 
 // O(nodes + live jobs)

@@ -78,7 +78,7 @@ kj::Promise<void> CommitGate::Hold() {
 }
 
 void CommitGate::Spend(std::uint64_t bytes) {
-  spends_ = holds_;
+  spends_ = holds_ && bytes > 0;
   spendable_ = bytes;
   for_lazy_ = bytes / 2;
   if (CanSpend(0)) (void)PassWaiting();

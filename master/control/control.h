@@ -78,6 +78,8 @@ struct ControlDependencies {
   // Whether a worker that registers must be the process that answers at its address, by `dialer`. With TLS its
   // certificate says enough.
   bool asks_workers = false;
+  // Returns why the second copy of the database is not kept; "" if it is. Without it there is to be none.
+  std::function<std::string()> copy_problem = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -180,6 +182,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // Checks work that had begun before (a file being written, a job's attempt): kBusy with that line while nothing is
   // written. The caller that gets it asks again.
   [[nodiscard]] Status CheckGoingOn() const;
+  // Returns why the second copy of the database (master.journal_copy) is not kept; "" if it is, or is not asked for.
+  [[nodiscard]] std::string CopyProblem() const { return seams_.copy_problem ? seams_.copy_problem() : std::string(); }
   [[nodiscard]] bool Held() const { return room_.writing() == Writing::kNothing; }
   // Notes a failure that is not taken in because nothing is written. When it is reported again it is known that the
   // full disk may have caused it.

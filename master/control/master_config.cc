@@ -12,8 +12,12 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
            "HOST:PORT to listen on for clients and workers; port 0 takes any free one");
   set.Text("master.directory", &config->directory, "",
            "directory of the master's database; required; `millrace master --init` makes it");
-  set.Bytes("master.reserved_bytes", &config->reserved_bytes, std::uint64_t{64} << 20, 0, std::uint64_t{1} << 50,
-            "bytes to keep free on the master's disk for running work; below that, only changes that make room are taken");
+  set.Bytes(
+      "master.reserved_bytes", &config->reserved_bytes, std::uint64_t{64} << 20, 0, std::uint64_t{1} << 50,
+      "bytes to keep free on the master's disk for running work; below that, only changes that make room are taken");
+  set.Text(
+      "master.journal_copy", &config->journal_copy, "",
+      "directory on another disk for a second copy of the database, written and synced with the first; empty: none");
   set.Text("master.address_file", &config->address_file, "",
            "file to write the bound HOST:PORT to once the master is serving");
   set.Text("master.scheduler", &config->scheduler, "fifo",

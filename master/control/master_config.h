@@ -18,6 +18,7 @@ struct MasterConfig {
   std::string bind;
   std::string directory;
   std::uint64_t reserved_bytes = 0;
+  std::string journal_copy;  // a directory; empty: there is no second copy
   std::string address_file;
   std::string scheduler;
   std::string scheduler_file;

@@ -420,7 +420,7 @@ class RepairTest : public RocksStoreTest {
   }
   RepairFacts Repair(bool apply) {
     keys_ = 0;
-    const auto facts = RepairRocksStore(path_, apply, [this](const KeyValueStore& store) {
+    const auto facts = RepairRocksStore(path_, apply, [this](const KeyValueStore& store, const RepairFacts&) {
       return store.Scan("", "", [this](std::string_view, std::string_view) { return ++keys_, true; });
     });
     EXPECT_TRUE(facts.ok()) << facts.status().message();
@@ -462,6 +462,73 @@ TEST_F(RepairTest, ADamagedByteInTheLogEndsTheGoodState) {
   EXPECT_EQ(Repair(true).operations, 3u);
   EXPECT_EQ(keys_, 3u);
   EXPECT_NE(Open(), nullptr);
+}
+
+// ---- leaving out what is damaged ----
+
+TEST_F(RepairTest, LeavesOutADamagedRecordAndKeepsWhatIsBehindIt) {
+  const std::string log = NewestLog();
+  std::string bytes = *ReadWholeFile(log);
+  bytes[3500] ^= 1;
+  ASSERT_TRUE(WriteFileDurably(log, bytes).ok());
+  bool mended = false;
+  const auto repair = [&](bool apply) {
+    keys_ = 0;
+    const auto facts = RepairRocksStore(
+        path_, apply,
+        [this](const KeyValueStore& store, const RepairFacts&) {
+          return store.Scan("", "", [this](std::string_view, std::string_view) { return ++keys_, true; });
+        },
+        [&mended](KeyValueStore& store,
+                  const std::function<bool(std::string_view)>& is_newer) -> Result<std::vector<std::string>> {
+          mended = true;
+          EXPECT_FALSE(is_newer("key2"));
+          EXPECT_TRUE(is_newer("key4"));
+          WriteBatch batch;
+          batch.Remove("key0");
+          MILLRACE_TRY(store.Write(batch, Durability::kSynced));
+          return std::vector<std::string>{"key0 went"};
+        });
+    EXPECT_TRUE(facts.ok()) << facts.status().message();
+    return facts.ok() ? *facts : RepairFacts();
+  };
+  const RepairFacts dry = repair(false);
+  ASSERT_EQ(dry.left_out.size(), 1u);
+  EXPECT_EQ(dry.left_out[0].operations, 1u);
+  EXPECT_EQ(dry.left_out[0].keys, std::vector<std::string>{"key3"});
+  EXPECT_EQ(dry.kept_behind, 6u);
+  EXPECT_EQ(dry.mended, std::vector<std::string>{"key0 went"});
+  EXPECT_TRUE(mended);
+  EXPECT_EQ(keys_, 8u);
+  EXPECT_FALSE(OpenRocksStore(path_).ok()) << "a dry run changes nothing";
+  EXPECT_NE(repair(true).aside, "");
+  const auto store = Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(*store->Get("key2"), std::string(1000, 'v'));
+  EXPECT_EQ(*store->Get("key3"), std::nullopt);
+  EXPECT_EQ(*store->Get("key9"), std::string(1000, 'v'));
+}
+
+TEST_F(RepairTest, TakesTheSpareLogAlong) {
+  {
+    auto store = OpenRocksStore(path_, FreeBytes, kSpare);
+    ASSERT_TRUE(store.ok());
+    Put(**store, "key10", "v", Durability::kSynced);
+    (*store)->UseSpare(true);
+    Put(**store, "key11", "v", Durability::kSynced);
+  }
+  const std::string log = NewestLog();
+  std::string bytes = *ReadWholeFile(log);
+  bytes[bytes.size() - 1] ^= 1;
+  ASSERT_TRUE(WriteFileDurably(log, bytes).ok());
+  const auto facts = RepairRocksStore(
+      path_, true, [](const KeyValueStore&, const RepairFacts&) { return Status::Ok(); },
+      [](KeyValueStore&, const auto&) -> Result<std::vector<std::string>> { return std::vector<std::string>(); });
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
+  ASSERT_EQ(facts->left_out.size(), 1u);
+  EXPECT_EQ(facts->left_out[0].operations, 1u);
+  EXPECT_EQ(*Open()->Get("key10"), std::nullopt);
+  EXPECT_EQ(*Open()->Get("key11"), "v");
 }
 
 TEST_F(RepairTest, WithoutAManifestTheTablesAndLogsAreGathered) {

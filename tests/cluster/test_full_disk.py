@@ -66,10 +66,17 @@ class FullDiskTest(unittest.TestCase):
         return listed
 
     def be_refused(self, cluster):
-        for args in (["fs", "put", cluster.path("text"), "/more"], ["fs", "mkdir", "/e"], ["fs", "rm", "/text"], ["fs", "mv", "/text", "/t"],
+        for args in (["fs", "put", cluster.path("text"), "/more"], ["fs", "mkdir", "/e"], ["fs", "mv", "/text", "/t"],
                      ["fs", "setrep", "2", "/text"], ["scheduler", "set", "fair"], ["node", "decommission", "--force", "1"],
                      ["run", "wordcount", "/text", "-o", "/more"], ["job", "priority", "1", "HIGH"]):
             self.refuse(cluster, *args)
+
+    def make_room(self, cluster, job):
+        """What makes room is taken on the fullest disk."""
+        cluster.run("fs", "rm", "-r", "/out0")
+        cluster.run("job", "kill", job)
+        self.assertNotIn(b"out0", cluster.run("fs", "ls", "/")[0])
+        self.assertIn(b"killed", cluster.run("job", "status", job)[0].lower())
 
     def restart(self, cluster, *settings):
         cluster.kill_master()
@@ -89,6 +96,38 @@ class FullDiskTest(unittest.TestCase):
             self.restart(cluster)
             self.assertEqual(cluster.run("fs", "ls", "-R", "--json", "/")[0], listed)
             cluster.run("run", "wordcount", "/text", "-o", "/out1")
+
+    def test_what_makes_room_is_taken_by_a_master_without_any(self):
+        with Cluster(workers=0, settings=FAST) as cluster:
+            cluster.stop_master()
+            os.rename(cluster.path("master"), cluster.path("made"))
+            disk = SmallDisk(cluster.path("master"), "300m")
+            self.addCleanup(disk.unmount)
+            cluster.init_master()
+            cluster.start_master()
+            cluster.start_worker(0)
+            self.make(cluster)
+            cluster.kill_worker(0)
+            job = cluster.run("run", "wordcount", "/text", "-o", "/out1", "--detach")[0].split()[-1].decode()
+            before = len(cluster.log("master"))
+            disk.fill(0)
+            await_line(cluster.path("master.log"), b"jobs wait", before)
+            self.make_room(cluster, job)
+            self.refuse(cluster, "fs", "mkdir", "/e")
+            # What was acknowledged is there after a death, also before there is room.
+            self.restart(cluster)
+            self.assertNotIn(b"out0", cluster.run("fs", "ls", "/")[0])
+            self.assertIn(b"killed", cluster.run("job", "status", job)[0].lower())
+            cluster.run("fs", "rm", "-r", "/d")
+            before = len(cluster.log("master"))
+            disk.clear()
+            await_line(cluster.path("master.log"), b"has room again", before)
+            cluster.run("fs", "mkdir", "/e")
+            self.restart(cluster)
+            listed = cluster.run("fs", "ls", "/")[0]
+            self.assertIn(b"/e", listed)
+            for gone in (b"out0", b"/d\n"):
+                self.assertNotIn(gone, listed)
 
     def test_what_runs_goes_on_from_the_reserve(self):
         with Cluster(workers=1, settings=FAST) as cluster:

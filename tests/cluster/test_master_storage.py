@@ -62,6 +62,67 @@ class MasterStorageTest(unittest.TestCase):
             self.assertIn(b"d0", out)
             self.assertNotIn(b"d7", out)
 
+    def damage(self, path, at):
+        with open(path, "r+b") as f:
+            f.seek(at)
+            byte = f.read(1)
+            f.seek(at)
+            f.write(bytes([byte[0] ^ 1]))
+
+    def test_repair_skip_leaves_out_what_is_damaged_and_says_what_it_was(self):
+        with Cluster(workers=0, settings=FAST) as cluster:
+            self.make(cluster, 0, 30)
+            cluster.kill_master()
+            log = self.log(cluster)
+            with open(log, "rb") as f:
+                whole = f.read()
+            self.damage(log, whole.index(b"d3") - 3)
+            self.assertIn(b"acknowledged operations are lost", self.master(cluster, "repair", status=1))
+            said = self.master(cluster, "repair", "--skip", status=1)
+            self.assertIn(b"nothing was changed", said)
+            self.master(cluster, status=1)
+            said = self.master(cluster, "repair", "--skip", "--yes")
+            self.assertIn(b"left out: ", said)
+            self.assertIn(b'"/d3"', said)
+            cluster.start_master()
+            out, _ = cluster.run("fs", "ls", "/")
+            there = {n for n in range(30) if b"/d%d\n" % n in out + b"\n"}
+            self.assertNotIn(3, there)
+            self.assertGreaterEqual(len(there), 28, "one record")
+            self.assertIn(29, there)
+            self.make(cluster, 40, 41)
+
+    def test_a_database_that_is_gone_is_not_repaired(self):
+        with Cluster(workers=0, settings=FAST) as cluster:
+            self.make(cluster, 0, 3)
+            cluster.kill_master()
+            shutil.rmtree(cluster.path("master", "database"))
+            self.assertIn(b"restore a backup", self.master(cluster, "repair", "--yes", status=1))
+            os.mkdir(cluster.path("master", "database"))
+            self.assertIn(b"nothing of a cluster can be saved", self.master(cluster, "repair", "--yes", status=1))
+
+    def test_a_second_copy_gives_back_what_the_first_lost(self):
+        with Cluster(workers=0, settings=FAST) as cluster:
+            cluster.stop_master()
+            copy = f"master.journal_copy={cluster.path('copy')}"
+            cluster.settings = [*FAST, copy]
+            cluster.start_master()
+            self.make(cluster, 0, 8)
+            cluster.kill_master()
+            self.damage(self.log(cluster), 100)
+            self.assertIn(b"millrace master repair", self.master(cluster, "--set", copy, status=1))
+            said = self.master(cluster, "repair", "--yes", "--set", copy)
+            self.assertIn(b"everything that its second copy", said)
+            cluster.start_master()
+            self.make(cluster, 8, 10)
+            cluster.kill_master()
+            shutil.rmtree(cluster.path("master", "database"))
+            self.assertIn(b"second copy", self.master(cluster, "repair", "--yes", "--set", copy))
+            cluster.start_master()
+            out, _ = cluster.run("fs", "ls", "/")
+            for n in range(10):
+                self.assertIn(b"d%d" % n, out)
+
     def test_a_backup_is_taken_while_the_master_runs_and_restored(self):
         with Cluster(workers=1, settings=FAST) as cluster:
             backups = cluster.path("backups")

@@ -127,6 +127,7 @@ AttemptTable::AttemptPtr AttemptTable::Admit(const AttemptId& id) {
   attempt->id = id;
   attempt->job = job->second;
   attempts_[id] = attempt;
+  if (!std::exchange(watches_room_, true)) tasks_.Add(WatchRoom());
   return attempt;
 }
 
@@ -332,16 +333,16 @@ kj::Promise<void> AttemptTable::Watch() {
 // Between two looks a fast disk takes some hundred megabytes.
 kj::Promise<void> AttemptTable::WatchRoom() {
   constexpr kj::Duration kLookAtRoom = 100 * kj::MILLISECONDS;
-  return parts_.timer.afterDelay(kLookAtRoom).then([this] {
+  return parts_.timer.afterDelay(kLookAtRoom).then([this]() -> kj::Promise<void> {
     FailLargest();
-    return WatchRoom();
+    watches_room_ = !attempts_.empty();
+    return watches_room_ ? WatchRoom() : kj::Promise<void>(kj::READY_NOW);
   });
 }
 
 // One after the other, as the room that one gives may be enough; all of them when hardly any is left. Attempts that
 // wrote nothing are not to blame.
 void AttemptTable::FailLargest() {
-  if (attempts_.empty()) return;
   const std::optional<AttemptFiles::Shortage> shortage = parts_.files.FindShortage();
   if (!shortage) return;
   const bool urgent = shortage->free < shortage->reserved / 2;

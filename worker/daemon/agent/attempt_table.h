@@ -69,11 +69,8 @@ class AttemptTable final : private TaskObserver {
                std::function<void(const std::shared_ptr<WorkerJob>&)> fetch, Log log);
   ~AttemptTable() noexcept override;
 
-  // Begins to watch whether attempts make progress, and what they leave of the disk.
-  void Start() {
-    tasks_.Add(Watch());
-    tasks_.Add(WatchRoom());
-  }
+  // Begins to watch whether attempts make progress.
+  void Start() { tasks_.Add(Watch()); }
 
   // ---- what the master asks for (worker.capnp) ----
   void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing,
@@ -142,7 +139,7 @@ class AttemptTable final : private TaskObserver {
   void ReportCopied(const AttemptId& id, bool computing);
   [[nodiscard]] AttemptPtr Find(const AttemptId& id) const;
 
-  // ---- progress, and attempts that make none ----
+  // ---- progress, and attempts that make none, or that fill the disk ----
   void TaskProgress(const AttemptId& id, OwnedMessage<task::wire::Progress> progress) override;
   kj::Promise<void> Watch();
   void FailStalled();
@@ -173,6 +170,7 @@ class AttemptTable final : private TaskObserver {
   ComputeGate gate_;
   std::map<AttemptId, AttemptPtr> attempts_;
   std::optional<std::set<AttemptId>> asked_since_claims_;
+  bool watches_room_ = false;            // while there are attempts
   std::set<AttemptId> giving_room_;      // were stopped for want of room; their files are still there
   std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find this null
   rpc::TaskGroup tasks_;

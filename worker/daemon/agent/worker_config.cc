@@ -42,8 +42,9 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
   options.Integer("worker.reduce_slots", &config->reduce_slots, 2, 0, 1024, "reduce tasks that run at a time");
   options.Bytes("worker.memory", &config->memory, 0, 0, kMost,
                 "the memory that the worker and its tasks may use; 0: what the machine or its cgroup has");
-  options.Bytes("worker.reserved_bytes", &config->reserved_bytes, kGiB, 0, kMost,
-                "bytes to keep free on each disk; below that, blocks and attempts are refused, and those that write most end");
+  options.Bytes(
+      "worker.reserved_bytes", &config->reserved_bytes, kGiB, 0, kMost,
+      "bytes to keep free on each disk; below that, blocks and attempts are refused, and those that write most end");
   options.Bytes("worker.executable_cache", &config->executable_cache, kGiB, 0, kMost,
                 "executables of ended jobs are kept up to this total size");
   options.Duration("worker.scrub_period", &config->scrub_period, 72 * kHour, 0, 10000 * kHour,

@@ -1,0 +1,31 @@
+// A RocksStore of which there is a second copy in another directory, on another disk: every batch is written to both,
+// and synced on both, at the same time, before the call returns. Reads go to the first.
+//
+// If the copy's disk fails or is full, the store goes on with the first alone, and says so (copy_problem): the copy is
+// given up until the store is opened again, which makes it anew. If the first fails, the write fails. Thread rule: any
+// thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/kv/rocks_store.h"
+#include "base/status.h"
+
+namespace millrace {
+
+class MirroredStore : public RocksStore {
+ public:
+  // Returns why there is no copy that is up to date; "" if there is one. Any thread.
+  [[nodiscard]] virtual std::string copy_problem() const = 0;
+};
+
+// Opens the copy in `directory` beside the store `first`, or makes it from `first` if it is behind or cannot be opened;
+// `told` is told of that, and once if the copy fails later, on the thread that writes. Returns kCorrupt if the copy has
+// acknowledged operations that `first` does not have, which is then the older state.
+[[nodiscard]] Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> first,
+                                                                const std::string& directory, RoomProbe free,
+                                                                std::function<void(const std::string& line)> told);
+
+}  // namespace millrace

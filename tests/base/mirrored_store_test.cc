@@ -1,0 +1,195 @@
+// Tests the second copy of a database: that it is kept, told of when it is not, and gives back whatever the first lost.
+#include "base/kv/mirrored_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "base/file.h"
+#include "base/kv/rocks_files.h"
+#include "base/random.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using Pairs = std::map<std::string, std::string>;
+
+class MirroredStoreTest : public testing::Test {
+ protected:
+  Result<std::unique_ptr<MirroredStore>> TryOpen() {
+    MILLRACE_ASSIGN(std::unique_ptr<RocksStore> store, OpenRocksStore(first_));
+    return OpenMirror(
+        std::move(store), copy_, [this](const std::string&) -> Result<std::uint64_t> { return free_; },
+        [this](const std::string& line) { told_.push_back(line); });
+  }
+  std::unique_ptr<MirroredStore> Open() {
+    auto opened = TryOpen();
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened.ok() ? std::move(*opened) : nullptr;
+  }
+  void Put(KeyValueStore& store, const std::string& key, const std::string& value) {
+    WriteBatch batch;
+    batch.Put(key, value);
+    ASSERT_TRUE(store.Write(batch, Durability::kSynced).ok());
+    written_[key] = value;
+  }
+  static Result<Pairs> All(const KeyValueStore& store) {
+    Pairs all;
+    MILLRACE_TRY(store.Scan("", "", [&all](std::string_view key, std::string_view value) {
+      all.emplace(key, value);
+      return true;
+    }));
+    return all;
+  }
+  Result<RepairFacts> Repair(bool apply = true) {
+    return RepairRocksStore(
+        first_, apply, [](const KeyValueStore& store, const RepairFacts&) { return All(store).status(); }, nullptr,
+        copy_);
+  }
+
+  Result<TempDir> directory_ = TempDir::Make("mirror");
+  std::string first_ = directory_->path() + "/one/database", copy_ = directory_->path() + "/two/database";
+  std::uint64_t free_ = std::uint64_t{1} << 40;
+  std::vector<std::string> told_;
+  Pairs written_;
+};
+
+TEST_F(MirroredStoreTest, BothHaveEverything) {
+  for (int round = 0; round < 3; ++round) {
+    auto store = Open();
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(store->copy_problem(), "");
+    for (int i = 0; i < 20; ++i) Put(*store, "key" + std::to_string(20 * round + i), "v");
+    EXPECT_EQ(*All(*store), written_);
+  }
+  EXPECT_THAT(told_, IsEmpty()) << "the copy was made once";
+  EXPECT_EQ(*All(**OpenRocksStore(copy_)), written_);
+}
+
+TEST_F(MirroredStoreTest, ACopyThatIsBehindOrDamagedOrGoneIsMadeAnew) {
+  Put(*Open(), "first", "1");
+  Put(**OpenRocksStore(first_), "second", "2");
+  EXPECT_EQ(Open()->copy_problem(), "");
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made anew: it is not up to date")));
+  fs::remove(copy_ + "/CURRENT");
+  EXPECT_EQ(Open()->copy_problem(), "");
+  fs::remove_all(copy_);
+  EXPECT_EQ(Open()->copy_problem(), "");
+  EXPECT_EQ(*All(**OpenRocksStore(copy_)), written_);
+}
+
+TEST_F(MirroredStoreTest, ACopyThatFailsIsGivenUpAndThatIsSaid) {
+  Put(*Open(), "first", "1");
+  free_ = 0;  // the copy is opened to be read
+  {
+    auto store = Open();
+    EXPECT_EQ(store->copy_problem(), "");
+    Put(*store, "second", "2");
+    Put(*store, "third", "3");
+    EXPECT_THAT(store->copy_problem(), HasSubstr("what is acknowledged is on one disk"));
+    EXPECT_EQ(told_.size(), 1u);
+    EXPECT_EQ(*All(*store), written_);
+  }
+  free_ = std::uint64_t{1} << 40;
+  EXPECT_EQ(Open()->copy_problem(), "");
+  EXPECT_EQ(*All(**OpenRocksStore(copy_)), written_);
+}
+
+TEST_F(MirroredStoreTest, ACopyThatCannotBeMadeIsSaid) {
+  ASSERT_TRUE(WriteFileDurably(directory_->path() + "/two", "a file").ok());
+  auto store = Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_NE(store->copy_problem(), "");
+  Put(*store, "first", "1");
+}
+
+// With its mark and all, as a snapshot of the machine brings it back.
+TEST_F(MirroredStoreTest, AnOlderStateOfTheFirstIsSeenAndTheCopyTaken) {
+  Put(*Open(), "first", "1");
+  const std::string old = directory_->path() + "/old";
+  fs::copy(directory_->path() + "/one", old, fs::copy_options::recursive);
+  Put(*Open(), "second", "2");
+  fs::remove_all(directory_->path() + "/one");
+  fs::rename(old, directory_->path() + "/one");
+  const auto refused = TryOpen();
+  EXPECT_EQ(refused.status().code(), StatusCode::kCorrupt);
+  EXPECT_THAT(refused.status().message(), HasSubstr("is an older state"));
+  const auto facts = Repair();
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
+  EXPECT_THAT(facts->method, HasSubstr("second copy"));
+  EXPECT_EQ(*All(*Open()), written_);
+}
+
+TEST_F(MirroredStoreTest, AFirstThatIsGoneIsMadeOfTheCopy) {
+  Put(*Open(), "first", "1");
+  fs::remove_all(directory_->path() + "/one");
+  const auto dry = Repair(false);
+  ASSERT_TRUE(dry.ok()) << dry.status().message();
+  EXPECT_THAT(dry->problem, HasSubstr("does not exist"));
+  ASSERT_TRUE(Repair().ok());
+  EXPECT_EQ(*All(*Open()), written_);
+}
+
+TEST_F(MirroredStoreTest, WithoutEitherThereIsNothingToRepair) {
+  EXPECT_EQ(Repair().status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(fs::exists(first_));
+}
+
+// Nothing that was acknowledged is lost by damage in the first, wherever it is.
+TEST_F(MirroredStoreTest, DamageAnywhereInTheFirstLosesNothing) {
+  constexpr std::uint64_t kSeed = 20261126;
+  Random random(kSeed);
+  for (int i = 0; i < 3; ++i) {
+    auto store = Open();
+    for (int n = 0; n < 40; ++n)
+      Put(*store, "key" + std::to_string(random.Below(60)), std::string(random.Below(3000), 'v'));
+  }
+  const std::string whole = directory_->path() + "/whole";
+  fs::copy(directory_->path() + "/one", whole, fs::copy_options::recursive);
+  int repaired = 0;
+  for (int n = 0; n < 150; ++n) {
+    SCOPED_TRACE("damage " + std::to_string(n) + " of seed " + std::to_string(kSeed));
+    fs::remove_all(directory_->path() + "/one");
+    fs::copy(whole, directory_->path() + "/one", fs::copy_options::recursive);
+    std::vector<std::string> files = {first_ + ".committed"};
+    const auto names = ListDirectory(first_);
+    for (const std::string& name : *names) {
+      if (name != "OWNER" && name != "LOCK" && !name.starts_with("LOG")) files.push_back(first_ + "/" + name);
+    }
+    const std::string& victim = files[random.Below(files.size())];
+    const std::uint64_t size = fs::file_size(victim), kind = random.Below(4);
+    if (kind == 0) {
+      fs::remove(victim);
+    } else if (kind == 1 || size == 0) {
+      fs::resize_file(victim, size == 0 ? 0 : random.Below(size));
+    } else {
+      std::string bytes = *ReadWholeFile(victim);
+      bytes[random.Below(size)] ^= static_cast<char>(1 + random.Below(255));
+      ASSERT_TRUE(WriteFileDurably(victim, bytes).ok());
+    }
+    auto store = TryOpen();
+    const auto read = store.ok() ? All(**store) : Result<Pairs>(store.status());
+    if (!read.ok()) {
+      if (store.ok()) store->reset();
+      const auto facts = Repair();
+      ASSERT_TRUE(facts.ok()) << victim << ": " << facts.status().message();
+      ++repaired;
+      store = TryOpen();
+      ASSERT_TRUE(store.ok()) << victim << ": " << store.status().message();
+    }
+    const auto now = All(**store);
+    ASSERT_TRUE(now.ok()) << victim << ": " << now.status().message();
+    ASSERT_EQ(*now, written_) << victim;
+  }
+  EXPECT_GT(repaired, 20);
+}
+
+}  // namespace
+}  // namespace millrace
