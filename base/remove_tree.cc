@@ -67,6 +67,7 @@ class TreeRemover {
     std::string name;       // in the level below
     bool progress = false;  // something went in this pass
     int passes = 0;
+    std::uint64_t stay_before = 0;  // what stayed elsewhere when it was entered
   };
 
   [[nodiscard]] std::string Said() const { return "remove " + path_; }
@@ -95,7 +96,7 @@ class TreeRemover {
   bool Enter(int parent, const std::string& name) {
     Stream stream = Open(parent, name);
     if (stream == nullptr) return false;
-    levels_.push_back({std::move(stream), name});
+    levels_.push_back({std::move(stream), name, false, 0, stay_});
     return true;
   }
 
@@ -121,8 +122,7 @@ class TreeRemover {
     if (errno != ENOENT) Stays(name);
   }
 
-  // Ends a pass: the directory goes, or is looked through again if more of it may go. It is closed first, since file
-  // systems take long to give up a directory that is open.
+  // Ends a pass: the directory goes, or is looked through again if more of it may go.
   void Leave() {
     Level& level = levels_.back();
     level.stream.reset();
@@ -135,6 +135,7 @@ class TreeRemover {
     if (filled && level.progress && level.passes < kMostPasses) {
       level.progress = false;
       ++level.passes;
+      stay_ = level.stay_before;
       level.stream = Open(Below(), level.name);
       if (level.stream != nullptr) return;
     }

@@ -3,20 +3,19 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <functional>
+#include <vector>
 
 #include "base/file.h"
 
 namespace millrace {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr uid_t kNobody = 65534;
 
@@ -69,7 +68,13 @@ class RemoveTreeTest : public testing::Test {
     }
   }
 
-  TempDir directory_ = TempDir::Make("remove-tree").value();
+  // A file system in memory, where there is one: the trees are large.
+  static TempDir MakeDirectory() {
+    if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 1);
+    return TempDir::Make("remove-tree").value();
+  }
+
+  TempDir directory_ = MakeDirectory();
 };
 
 TEST_F(RemoveTreeTest, ATreeOfAHundredThousandLevels) {

@@ -13,10 +13,10 @@ namespace {
 class BulkCopier final : public ReduceCopier {
  public:
   BulkCopier(net::BulkServer& server, const shuffle::MapOutputServer& local, std::uint32_t partition,
-             std::uint32_t maps, std::string file, shuffle::CopyOptions options, shuffle::CopyCallbacks callbacks,
-             rpc::Mailbox& control, Log log)
+             std::uint32_t maps, const sandbox::TaskDirectories& directories, std::string file,
+             shuffle::CopyOptions options, shuffle::CopyCallbacks callbacks, rpc::Mailbox& control, Log log)
       : callbacks_(std::make_shared<shuffle::CopyCallbacks>(std::move(callbacks))),
-        copy_(server, local, partition, maps, std::move(file), options, Posting(control), std::move(log)) {}
+        copy_(server, local, partition, maps, directories, std::move(file), options, Posting(control), std::move(log)) {}
 
   void Ready(const std::vector<shuffle::Source>& sources) override { copy_.Ready(sources); }
   void Gone(const std::vector<AttemptId>& maps) override { copy_.Gone(maps); }
@@ -69,9 +69,11 @@ dfs::BlockObserver Posting(rpc::Mailbox& control, const std::shared_ptr<BlockEve
 
 }  // namespace
 
-BulkPlane::BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mailbox& control,
-                     rpc::Background& background, rpc::Background& copies, shuffle::CopyOptions copy, Log log)
+BulkPlane::BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, const sandbox::TaskDirectories& directories,
+                     rpc::Mailbox& control, rpc::Background& background, rpc::Background& copies,
+                     shuffle::CopyOptions copy, Log log)
     : server_(server),
+      directories_(directories),
       control_(control),
       background_(background),
       copies_(copies),
@@ -79,7 +81,7 @@ BulkPlane::BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mail
       log_(std::move(log)),
       events_(std::make_shared<BlockEvents>()),
       blocks_(server, blocks, Posting(control, events_, blocks), log_),
-      outputs_(server, log_),
+      outputs_(server, directories, log_),
       incarnation_(server) {
   copy_.meter = &meter_;
   server.OnUnreached([&control, events = events_](const std::string& host, std::uint16_t port) {
@@ -93,9 +95,10 @@ BulkPlane::~BulkPlane() { *stop_ = true; }
 
 void BulkPlane::Observe(BlockEvents events) { *events_ = std::move(events); }
 
-void BulkPlane::AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) {
+void BulkPlane::AddMapOutput(const AttemptId& map, std::uint32_t partitions, const std::string& path,
+                             std::function<void(Status)> then) {
   const auto status = std::make_shared<Status>();
-  background_.Run([this, map, path, status] { *status = outputs_.Add(map, path); },
+  background_.Run([this, map, partitions, path, status] { *status = outputs_.Add(map, path, partitions); },
                   [status, then = std::move(then)] { then(*status); });
 }
 
@@ -105,17 +108,17 @@ void BulkPlane::CopyMapOutput(const shuffle::Source& source, std::uint32_t parti
   const auto copied = std::make_shared<Status>();
   const auto credentials = server_.threads().credentials;
   copies_.Run(
-      [=, stop = stop_, reserved_bytes = copy_.reserved_bytes] {
+      [=, &directories = directories_, stop = stop_, reserved_bytes = copy_.reserved_bytes] {
         const shuffle::OutputCopyOptions options{
             .credentials = credentials, .stop = stop.get(), .reserved_bytes = reserved_bytes};
-        *copied = shuffle::CopyOutput(source, partitions, path, options).status();
+        *copied = shuffle::CopyOutput(source, partitions, directories, path, options).status();
       },
       [=, this, stop = stop_, then = std::move(then)] {
         if (*stop) return;
         const bool silent = copied->code() == StatusCode::kTimeout || copied->code() == StatusCode::kUnavailable;
         if (silent && events_->unreached) events_->unreached(source.host, source.port);
         if (!copied->ok()) return then(*copied);
-        AddMapOutput(source.map, path, then);
+        AddMapOutput(source.map, partitions, path, then);
       });
 }
 
@@ -128,8 +131,8 @@ void BulkPlane::RemoveMapOutputs(JobId job) {
 
 std::unique_ptr<ReduceCopier> BulkPlane::StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                    shuffle::CopyCallbacks callbacks) {
-  return std::make_unique<BulkCopier>(server_, outputs_, reduce.task.index, maps, std::move(file), copy_,
-                                      std::move(callbacks), control_, log_);
+  return std::make_unique<BulkCopier>(server_, outputs_, reduce.task.index, maps, directories_, std::move(file),
+                                      copy_, std::move(callbacks), control_, log_);
 }
 
 shuffle::FetchMeter::Figures BulkPlane::FetchFigures(JobId job) const {

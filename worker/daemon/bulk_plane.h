@@ -23,12 +23,14 @@ class BulkPlane final : public DataPlane {
  public:
   // Registers its operations with `server`. Whole map outputs are copied on `copies`, where nothing else should have to
   // wait for them. Requires: `server` is started afterwards, and all arguments outlive this.
-  BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mailbox& control, rpc::Background& background,
-            rpc::Background& copies, shuffle::CopyOptions copy, Log log);
+  BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, const sandbox::TaskDirectories& directories,
+            rpc::Mailbox& control, rpc::Background& background, rpc::Background& copies, shuffle::CopyOptions copy,
+            Log log);
   ~BulkPlane() override;
 
   void Observe(BlockEvents events) override;
-  void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
+  void AddMapOutput(const AttemptId& map, std::uint32_t partitions, const std::string& path,
+                    std::function<void(Status)> then) override;
   void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
                      std::function<void(Status)> then) override;
   void RemoveMapOutput(const AttemptId& map) override;
@@ -43,6 +45,7 @@ class BulkPlane final : public DataPlane {
 
  private:
   net::BulkServer& server_;
+  const sandbox::TaskDirectories& directories_;
   rpc::Mailbox& control_;
   rpc::Background& background_;
   rpc::Background& copies_;

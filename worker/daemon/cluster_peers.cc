@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/protocol/master.capnp.h"
+#include "base/thread_name.h"
 
 namespace millrace::worker {
 namespace {
@@ -23,6 +24,16 @@ std::string ToText(const sockaddr* address, socklen_t size) {
   return text + " " + port;
 }
 
+void Add(const std::string& host, const std::string& port, std::set<std::string>* addresses) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return;
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, freeaddrinfo);
+  for (const addrinfo* at = found; at != nullptr; at = at->ai_next)
+    addresses->insert(ToText(at->ai_addr, at->ai_addrlen));
+}
+
 }  // namespace
 
 ClusterPeers::ClusterPeers(const std::string& masters, std::string local_socket, MasterOptions options, Log log)
@@ -31,39 +42,58 @@ ClusterPeers::ClusterPeers(const std::string& masters, std::string local_socket,
   for (std::string line; std::getline(resolver, line);) {
     std::istringstream words(line);
     std::string word, server;
-    if (words >> word >> server && word == "nameserver") Add(server, "53");
+    if (words >> word >> server && word == "nameserver") Add(server, "53", &known_);
+  }
+  thread_ = std::thread([this] { Loop(); });
+}
+
+ClusterPeers::~ClusterPeers() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+std::optional<bool> ClusterPeers::Allows(const sockaddr_storage& address, const std::function<void()>& later) {
+  const socklen_t size = address.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  const std::string wanted = ToText(reinterpret_cast<const sockaddr*>(&address), size);
+  if (wanted.empty()) return false;
+  const std::lock_guard lock(mutex_);
+  if (known_.contains(wanted)) return true;
+  if (asked_ != Time() && std::chrono::steady_clock::now() - asked_ < kPause) return false;
+  waiting_.push_back(later);
+  changed_.notify_all();
+  return std::nullopt;
+}
+
+void ClusterPeers::Loop() {
+  NameThread("agent-peers");
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+    if (stop_) return;
+    lock.unlock();
+    Addresses found;
+    if (const Status asked = Ask(&found); !asked.ok())
+      log_->warn("cannot ask for the cluster's workers, whom a task may want to reach: {}", asked.message());
+    lock.lock();
+    known_.merge(found);
+    asked_ = std::chrono::steady_clock::now();
+    const auto waiting = std::exchange(waiting_, {});
+    lock.unlock();
+    for (const auto& later : waiting) later();
+    lock.lock();
   }
 }
 
-bool ClusterPeers::Allows(const sockaddr_storage& address) {
-  const socklen_t size = address.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-  const std::string wanted = ToText(reinterpret_cast<const sockaddr*>(&address), size);
-  const std::lock_guard lock(mutex_);
-  if (wanted.empty()) return false;
-  if (known_.contains(wanted)) return true;
-  const auto now = std::chrono::steady_clock::now();
-  if (refreshed_ != Time() && now - refreshed_ < kPause) return false;
-  refreshed_ = now;
-  if (const Status refreshed = Refresh(); !refreshed.ok())
-    log_->warn("cannot ask for the cluster's workers, whom a task may want to reach: {}", refreshed.message());
-  return known_.contains(wanted);
-}
-
-void ClusterPeers::Add(const std::string& host, const std::string& port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return;
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) known_.insert(ToText(at->ai_addr, at->ai_addrlen));
-}
-
 // The masters' names are looked up again, too: they may have moved.
-Status ClusterPeers::Refresh() {
+Status ClusterPeers::Ask(Addresses* found) {
   std::istringstream masters(masters_);
   for (std::string one; std::getline(masters, one, ',');) {
     const std::size_t colon = one.rfind(':');
-    if (colon != std::string::npos) Add(one.substr(0, colon), one.substr(colon + 1));
+    if (colon != std::string::npos) Add(one.substr(0, colon), one.substr(colon + 1), found);
   }
   if (connection_ == nullptr) {
     MILLRACE_ASSIGN(const dfs::ClientOptions options, options_());
@@ -86,7 +116,7 @@ Status ClusterPeers::Refresh() {
     };
     MILLRACE_TRY(connection_->Call("list the nodes", ask));
   }
-  for (const auto& [host, port] : places) Add(host, port);
+  for (const auto& [host, port] : places) Add(host, port, found);
   return Status::Ok();
 }
 

@@ -1,13 +1,18 @@
 // ClusterPeers: whom the tasks of a worker may connect to: the masters that it is configured with, the bulk servers of
-// the cluster's workers as the master lists them, and the system's name servers, by TCP. Thread rule: any thread.
+// the cluster's workers as the master lists them, and the system's name servers, by TCP. An address that is not known
+// makes it ask the master, on a thread of its own and once a second at most. Thread rule: any thread.
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/log.h"
 #include "dfs/client/dfs_client.h"
@@ -24,21 +29,29 @@ class ClusterPeers final : public sandbox::PeerList {
   // `local_socket` is the abstract unix socket of the worker's own bulk server.
   ClusterPeers(const std::string& masters, std::string local_socket, MasterOptions options, Log log);
 
-  [[nodiscard]] bool Allows(const sockaddr_storage& address) override;
+  ~ClusterPeers() override;  // waits for the question to the master that is under way
+
+  [[nodiscard]] std::optional<bool> Allows(const sockaddr_storage& address,
+                                           const std::function<void()>& later) override;
   [[nodiscard]] bool AllowsLocal(std::string_view abstract_name) override { return abstract_name == local_socket_; }
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  Status Refresh();
-  void Add(const std::string& host, const std::string& port);
+  using Addresses = std::set<std::string>;  // numeric, with ports
+  void Loop();
+  Status Ask(Addresses* found);
 
   const std::string masters_, local_socket_;
   const MasterOptions options_;
   const Log log_;
+  std::shared_ptr<dfs::MasterConnection> connection_;  // the thread's
   std::mutex mutex_;
-  std::set<std::string> known_;  // numeric addresses with ports
-  std::shared_ptr<dfs::MasterConnection> connection_;
-  Time refreshed_;
+  std::condition_variable changed_;
+  Addresses known_;
+  std::vector<std::function<void()>> waiting_;  // for what the master says
+  Time asked_;                                  // when it answered, or could not
+  bool stop_ = false;
+  std::thread thread_;
 };
 
 }  // namespace millrace::worker

@@ -132,6 +132,7 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, co
   limits.minder = minder;
   limits.jobs_directory = files.jobs_directory();
   limits.logs_directory = files.logs_directory();
+  limits.files = &files.directories();
   limits.confiner = confiner;
   limits.warm_processes = static_cast<std::size_t>(config.warm_processes);
   limits.warm_idle = config.warm_idle * kj::MICROSECONDS;
@@ -361,7 +362,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   ClusterPeers peers(config.master, local_socket, master, log);
   MILLRACE_ASSIGN(const auto confiner, OpenConfiner(config, minder, peers, log));
   MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes,
-                                                           confiner == nullptr ? std::nullopt : confiner->users()));
+                                                           confiner == nullptr ? std::nullopt : confiner->users(), log));
   MILLRACE_ASSIGN(const auto directories,
                   AdoptBlockDirectories(config.directory, storage.id(), config.block_directories, random));
   // This comes before any thread is started: threads inherit the mask, so the signals come to this one.
@@ -379,17 +380,18 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   };
   MILLRACE_ASSIGN(const auto blocks, OpenBlocks(config, directories, meters, clock.Now(), failing, log));
   rpc::ThreadBackground disk(mailbox, "agent-disk"), fetches(mailbox, "agent-fetch"), checks(mailbox, "agent-check"),
-      scrubbing(mailbox, "agent-scrub"), outputs(mailbox, "agent-outputs");
+      scrubbing(mailbox, "agent-scrub"), outputs(mailbox, "agent-outputs"), ends(mailbox, "agent-ends"),
+      orphans(mailbox, "agent-orphans");
   net::BulkServer server(ServerOptions(config, storage.id(), descriptors, credentials), log);
   const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
                                   .stall = config.copy_stall,
                                   .reserved_bytes = config.reserved_bytes};
-  BulkPlane plane(server, *blocks, mailbox, disk, outputs, copy, log);
+  BulkPlane plane(server, *blocks, files->directories(), mailbox, disk, outputs, copy, log);
   MILLRACE_TRY(server.Start());
   MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,
                                                                 FetchFrom(config, credentials), fetches, log));
   ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer},
-                       LimitsOf(config, minder, *files, confiner.get(), credentials), log);
+                       LimitsOf(config, minder, *files, confiner.get(), credentials), ends, orphans, log);
   rpc::TcpDialer dialer(io.provider->getNetwork(), credentials);
   rpc::TcpDialer peer_dialer(io.provider->getNetwork());  // only looks who can be reached, and says nothing
   const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };

@@ -1,6 +1,7 @@
 #include "worker/sandbox/call_filter.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -57,35 +58,48 @@ class Rules {
   int error_ = 0;
 };
 
+// An argument of type int is so. The kernel does not look at the upper half.
+scmp_arg_cmp IsInt(unsigned argument, std::uint64_t value) {
+  constexpr std::uint64_t kInt = 0xffffffff;
+  return {argument, SCMP_CMP_MASKED_EQ, kInt, value & kInt};
+}
+
+// The flag is set in an argument.
+scmp_arg_cmp HasFlag(unsigned argument, std::uint64_t flag) { return {argument, SCMP_CMP_MASKED_EQ, flag, flag}; }
+
 void ForbidNamespacesOfClone(Rules& rules) {
   constexpr std::uint64_t kFlags[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWIPC,
                                       CLONE_NEWUTS,  CLONE_NEWNET, CLONE_NEWCGROUP};
   for (const std::uint64_t flag : kFlags)
-    rules.Add(SCMP_ACT_ERRNO(EPERM), "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
+    rules.Add(SCMP_ACT_ERRNO(EPERM), "clone", HasFlag(0, flag));
   rules.Add(SCMP_ACT_ERRNO(ENOSYS), "clone3");  // its flags lie in memory; the C library then uses clone
 }
 
-// Every family but unix sockets, TCP and routing questions is refused. Ways to name a peer other than connect are, too.
-void AddSockets(Rules& rules, bool ask) {
-  constexpr std::uint64_t kTypes = 0xf;
-  for (const std::uint64_t family : {AF_INET, AF_INET6}) {
-    if (!ask) continue;
-    rules.Add(SCMP_ACT_NOTIFY, "socket", SCMP_A0(SCMP_CMP_EQ, family),
-              SCMP_A1(SCMP_CMP_MASKED_EQ, kTypes, SOCK_STREAM));
-    for (const std::uint64_t type : {SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, SOCK_RDM, SOCK_DCCP})
-      rules.Add(SCMP_ACT_ERRNO(EACCES), "socket", SCMP_A0(SCMP_CMP_EQ, family),
-                SCMP_A1(SCMP_CMP_MASKED_EQ, kTypes, type));
-  }
+// Every family but unix sockets, TCP and routing questions is refused.
+void AddFamilies(Rules& rules) {
   for (std::uint64_t family = 1; family < AF_MAX; ++family) {
+    if (family != AF_UNIX) rules.Add(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socketpair", IsInt(0, family));
     if (family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK) continue;
-    rules.Add(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", SCMP_A0(SCMP_CMP_EQ, family));
+    rules.Add(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", IsInt(0, family));
   }
-  if (!ask) return;
-  rules.Add(SCMP_ACT_NOTIFY, "connect");
-  rules.Add(SCMP_ACT_NOTIFY, "listen");
-  rules.Add(SCMP_ACT_ERRNO(EPERM), "sendto", SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, MSG_FASTOPEN));
-  rules.Add(SCMP_ACT_ERRNO(EPERM), "sendmsg", SCMP_A2(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, MSG_FASTOPEN));
-  rules.Add(SCMP_ACT_ERRNO(EPERM), "sendmmsg", SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, MSG_FASTOPEN));
+}
+
+// Ways to name a peer other than connect are refused, and so are ways to have what goes to one peer pass by another.
+void AddQuestions(Rules& rules) {
+  constexpr std::uint64_t kTypes = 0xf;
+  const auto type_is = [](std::uint64_t type) { return scmp_arg_cmp{1, SCMP_CMP_MASKED_EQ, kTypes, type}; };
+  for (const std::uint64_t family : {AF_INET, AF_INET6}) {
+    rules.Add(SCMP_ACT_NOTIFY, "socket", IsInt(0, family), type_is(SOCK_STREAM));
+    for (const std::uint64_t type : {SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, SOCK_RDM, SOCK_DCCP, SOCK_PACKET})
+      rules.Add(SCMP_ACT_ERRNO(EACCES), "socket", IsInt(0, family), type_is(type));
+  }
+  for (const char* call : {"connect", "bind", "listen"}) rules.Add(SCMP_ACT_NOTIFY, call);
+  rules.Add(SCMP_ACT_ERRNO(EPERM), "sendto", HasFlag(3, MSG_FASTOPEN));
+  rules.Add(SCMP_ACT_ERRNO(EPERM), "sendmsg", HasFlag(2, MSG_FASTOPEN));
+  rules.Add(SCMP_ACT_ERRNO(EPERM), "sendmmsg", HasFlag(3, MSG_FASTOPEN));
+  rules.Add(SCMP_ACT_ERRNO(EPERM), "setsockopt", IsInt(1, IPPROTO_IP), IsInt(2, IP_OPTIONS));
+  for (const int option : {IPV6_RTHDR, IPV6_RTHDRDSTOPTS, IPV6_2292RTHDR, IPV6_2292PKTOPTIONS})
+    rules.Add(SCMP_ACT_ERRNO(EPERM), "setsockopt", IsInt(1, IPPROTO_IPV6), IsInt(2, static_cast<std::uint64_t>(option)));
 }
 
 Result<std::string> Export(scmp_filter_ctx context) {
@@ -109,8 +123,9 @@ Result<std::string> MakeCallFilter(bool ask) {
   rules.Note(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));  // a binary search over the calls
   for (const char* call : kForbidden) rules.Add(SCMP_ACT_ERRNO(EPERM), call);
   ForbidNamespacesOfClone(rules);
-  rules.Add(SCMP_ACT_ERRNO(EPERM), "ioctl", SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, TIOCSTI));
-  AddSockets(rules, ask);
+  for (const std::uint64_t typing : {TIOCSTI, TIOCLINUX}) rules.Add(SCMP_ACT_ERRNO(EPERM), "ioctl", IsInt(1, typing));
+  AddFamilies(rules);
+  if (ask) AddQuestions(rules);
   if (rules.error() != 0) return FromErrno(rules.error(), "cannot make a filter of system calls");
   return Export(filter.get());
 }

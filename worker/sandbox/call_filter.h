@@ -3,7 +3,10 @@
 // follows Docker's default profile. Calls are not answered by a kill, so that a library that merely tries goes on.
 //
 // With `ask`, the calls that decide whom a socket reaches are put to the worker (socket_gate.h): socket for TCP,
-// connect and listen. Other sockets than TCP and unix ones cannot be made. Thread rule: any thread.
+// connect, bind and listen. Other sockets than TCP and unix ones cannot be made, and none can be given a route.
+//
+// The kernel takes 32 bits of an argument that is an int, whatever the other half of the register says: so does the
+// filter. Thread rule: any thread.
 #pragma once
 
 #include <string>

@@ -76,6 +76,7 @@ LaunchOrder PlanLaunch(const SandboxSettings& settings, const JobPlace& place) {
   order.readable.assign(std::begin(kSystem), std::end(kSystem));
   order.readable.insert(order.readable.end(), settings.readable.begin(), settings.readable.end());
   order.readable.push_back(place.executable);
+  order.readable.insert(order.readable.end(), place.readable.begin(), place.readable.end());
   order.writable = place.writable;
   order.hidden = settings.hidden;
   order.tmp_bytes = settings.tmp_bytes;

@@ -75,7 +75,8 @@ struct SandboxSettings {
 struct JobPlace {
   JobId job;
   std::string executable;
-  std::vector<std::string> writable;  // its directories, which exist
+  std::vector<std::string> readable;  // its directories, which exist
+  std::vector<std::string> writable;  // those of its directories that it may also change; they may lie in one above
   bool network = false;               // it may use the network as it likes
 };
 

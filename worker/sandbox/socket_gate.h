@@ -1,46 +1,64 @@
 // SocketGate: whom the sockets of a confined task process reach. The process is in an empty network namespace, and its
-// filter (call_filter.h) puts three calls to the worker, which does them in its place or refuses them:
+// filter (call_filter.h) puts four calls to the worker, which does them in its place or refuses them:
 //
 //   socket   a TCP socket is made in the network of the worker and handed over
 //   connect  goes to the addresses that PeerList names, and to unix sockets of the process's own user; EACCES otherwise
+//   bind     unix sockets may, in the process's own view and as its own user; TCP sockets may not
 //   listen   unix sockets may, TCP sockets may not
 //
 // The worker acts on its own copy of the address and of the descriptor, so that what was checked is what is done.
 // Blocks and answers of the master thus pass between the task and their servers as without a sandbox.
-// Thread rule: each gate has a thread of its own; the calls below come from one other thread.
+//
+// No peer holds a gate: a connect that is under way is waited for together with everything else, 10 seconds at most
+// (ETIMEDOUT), 64 of them at a time (EAGAIN), and ends with the gate. Thread rule: each gate has a thread of its own;
+// the calls below come from one other thread. They wait for that thread, but not for anything that a task or a peer
+// does.
 #pragma once
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/file.h"
 #include "base/status.h"
 
 namespace millrace::sandbox {
 
-// Whom tasks may connect to. Thread rule: any thread.
+// Whom tasks may connect to. Thread rule: any thread; nothing blocks.
 class PeerList {
  public:
   virtual ~PeerList() = default;
-  // Returns true if a TCP connection to the address is allowed. May block for as long as asking the master takes.
-  [[nodiscard]] virtual bool Allows(const sockaddr_storage& address) = 0;
+  // Returns true if a TCP connection to the address is allowed, or nothing if that is being found out: `later` is then
+  // called once, on any thread, when it is worth asking again.
+  [[nodiscard]] virtual std::optional<bool> Allows(const sockaddr_storage& address,
+                                                   const std::function<void()>& later) = 0;
   // Returns true for an abstract unix socket that tasks use: the worker's own, at which they read blocks.
   [[nodiscard]] virtual bool AllowsLocal(std::string_view abstract_name) = 0;
 };
 
+struct GateOptions {
+  std::optional<uid_t> user = std::nullopt;  // the task's, if it has its own
+  PeerList* peers = nullptr;                 // outlives the gate; null if no filter asks
+  bool own_view = true;                      // the task sees files of its own: it may make unix sockets among them
+  std::chrono::milliseconds longest_connect = std::chrono::seconds(10);
+};
+
 class SocketGate {
  public:
-  // `report` is the worker's end of the socket that millrace-launch has. `user` is the task's, if it has its own.
-  // Requires: `peers` outlives the gate; it is null if no filter asks.
-  SocketGate(Fd report, std::optional<uid_t> user, PeerList* peers);
+  // `report` is the worker's end of the socket that millrace-launch has.
+  SocketGate(Fd report, const GateOptions& options);
   // Requires: the task's processes have ended or do not matter: calls that they put to the gate fail from now on.
   ~SocketGate();
   // Ends the gate, and returns what the launcher said of its failure; empty: nothing, it executed the job.
@@ -48,15 +66,29 @@ class SocketGate {
   [[nodiscard]] std::string Failure();
 
  private:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Connect;  // a connect that is not answered yet
+
   void Serve();
+  void Loop();
   void Stop();
   [[nodiscard]] bool Receive();  // one message of the launcher; returns false at the end
   void Answer();                 // one call of the task
+  // These return true if the call is answered.
+  bool Decide(Connect& connect);
+  bool Begin(Connect& connect);
+  bool Advance(Connect& connect, bool ready, Time now);
+  bool Reply(Connect& connect, int error);
+  void Reply(std::uint64_t call, int error, int value);
 
   Fd report_, listener_, stop_;
-  std::optional<uid_t> user_;
-  PeerList* peers_;
+  std::shared_ptr<const Fd> news_;  // readable when PeerList may know more
+  const GateOptions options_;
   std::string failure_;
+  std::vector<std::unique_ptr<Connect>> connects_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;  // the thread has nothing more to do
   std::thread thread_;
 };
 

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -251,7 +252,7 @@ TEST(TaskFailuresTest, AMapNotesItsRecordAndLeavesOutWhatItIsTold) {
   for (const task::RecordPlace& place : {task::RecordPlace{0, 0, 0}, {1, 2, 0}, {1, 6, 0}}) {
     driver.LaunchMap(0, pieces, driver.Path("m0"), "", 0, bad);
     EXPECT_EQ(driver.WaitForEnd().error, "the job's Map threw an exception: bad");
-    EXPECT_EQ(task::ReadRecordNote(driver.Path("note")), place);
+    EXPECT_EQ(task::ReadRecordNote(OpenFile(driver.Path("note"), O_RDONLY)), place);
     bad.insert(bad.begin(), place);  // in any order
   }
   driver.LaunchMap(0, pieces, driver.Path("m0"), "", 0, bad);
@@ -259,7 +260,7 @@ TEST(TaskFailuresTest, AMapNotesItsRecordAndLeavesOutWhatItIsTold) {
   EXPECT_EQ(end.error, "");
   EXPECT_EQ(end.counters["millrace.skipped_records"], 3);
   EXPECT_EQ(end.counters["millrace.map_input_records"], 3);
-  EXPECT_EQ(task::ReadRecordNote(driver.Path("note")), std::nullopt);
+  EXPECT_EQ(task::ReadRecordNote(OpenFile(driver.Path("note"), O_RDONLY)), std::nullopt);
 }
 
 TEST(TaskFailuresTest, AFailureOutsideOfRecordsIsNotPutOnOne) {
@@ -268,7 +269,7 @@ TEST(TaskFailuresTest, AFailureOutsideOfRecordsIsNotPutOnOne) {
   ASSERT_EQ(driver.SetUpJob(1, {{"job.skip_bad_records", "1"}, {"bad.finish", "true"}}), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\n")}, driver.Path("m0"));
   EXPECT_EQ(driver.WaitForEnd().error, "the job's FinishMap threw an exception: at the end; after its last record");
-  EXPECT_EQ(task::ReadRecordNote(driver.Path("note")), std::nullopt);
+  EXPECT_EQ(task::ReadRecordNote(OpenFile(driver.Path("note"), O_RDONLY)), std::nullopt);
 }
 
 TEST(TaskFailuresTest, AJobThatLeavesNothingOutNotesNothing) {
@@ -291,7 +292,7 @@ TEST(RecordWatchTest, RecordsThatAreSaidToBeginAtTheSamePlaceAreToldApart) {
   EXPECT_TRUE(watch->Begin(0));
   EXPECT_FALSE(watch->Begin(0));
   EXPECT_TRUE(watch->Begin(0));
-  EXPECT_EQ(task::ReadRecordNote(directory.path() + "/note"), (task::RecordPlace{1, 0, 2}));
+  EXPECT_EQ(task::ReadRecordNote(OpenFile(directory.path() + "/note", O_RDONLY)), (task::RecordPlace{1, 0, 2}));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   fuzz::Require(::ftruncate(file.get(), 0) == 0 && WriteAllAt(file.get(), fuzz::View(data, size), 0, path).ok(),
                 "write");
-  const auto read = task::ReadRecordNote(path);
+  const auto read = task::ReadRecordNote(OpenFile(path, O_RDONLY));
   if (!read) return 0;
   task::RecordNote note = task::RecordNote::Create(path).value();
   note.Set(*read);

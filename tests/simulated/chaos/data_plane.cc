@@ -152,7 +152,8 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
 DataPlane::DataPlane(Cluster& cluster, WorkerMachine& machine, TaskFiles& files)
     : cluster_(cluster), machine_(machine), files_(files), random_(cluster.world().Fork()) {}
 
-void DataPlane::AddMapOutput(const AttemptId& map, const std::string&, std::function<void(Status)> then) {
+void DataPlane::AddMapOutput(const AttemptId& map, std::uint32_t, const std::string&,
+                             std::function<void(Status)> then) {
   const bool there = files_.FindRun(map) != nullptr;
   if (there) {
     served_.insert(map);
@@ -167,7 +168,7 @@ void DataPlane::CopyMapOutput(const shuffle::Source& source, std::uint32_t parti
   tasks_.Add(cluster_.world().Spawn([this, source, partitions, path, then = std::move(then)](kj::WaitScope& scope) {
     const Status copied = CopyRun(scope, source, partitions);
     if (!copied.ok()) return then(copied);
-    AddMapOutput(source.map, path, then);
+    AddMapOutput(source.map, partitions, path, then);
   }));
 }
 

@@ -78,7 +78,8 @@ class DataPlane final : public worker::DataPlane {
   DataPlane(Cluster& cluster, WorkerMachine& machine, TaskFiles& files);
   ~DataPlane() noexcept override = default;
   void Observe(worker::BlockEvents events) override { events_ = std::move(events); }
-  void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
+  void AddMapOutput(const AttemptId& map, std::uint32_t partitions, const std::string& path,
+                    std::function<void(Status)> then) override;
   void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
                      std::function<void(Status)> then) override;
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }

@@ -63,10 +63,13 @@ class ProcessRunnerTest : public testing::Test {
   ~ProcessRunnerTest() noexcept override = default;
   void MakeRunner(ProcessLimits limits = {}, const std::string& job_name = "plain", kj::Timer* timer = nullptr) {
     limits.logs_directory = directory_.path() + "/logs";
+    ASSERT_TRUE(MakeDirectories(limits.logs_directory).ok());
+    limits.files = &files_;
     if (limits.minder.empty()) limits.minder = MILLRACE_MINDER;
     kj::Timer& used = timer == nullptr ? io_.provider->getTimer() : *timer;
     runner_ =
-        kj::heap<ProcessRunner>(ProcessLoop{io_.unixEventPort, *io_.lowLevelProvider, used}, limits, MakeSilentLog());
+        kj::heap<ProcessRunner>(ProcessLoop{io_.unixEventPort, *io_.lowLevelProvider, used}, limits, ends_, orphans_,
+                                MakeSilentLog());
     runner_->Observe(&seen_);
     SetUp(kJob, job_name, MILLRACE_FAKE_TASK);
   }
@@ -114,6 +117,8 @@ class ProcessRunnerTest : public testing::Test {
   TempDir directory_ = std::move(*TempDir::Make("process_runner"));
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   Recorder seen_;
+  sandbox::TaskDirectories files_ = sandbox::TaskDirectories::Open({directory_.path()}).value();
+  rpc::InlineBackground ends_, orphans_;
   kj::Own<ProcessRunner> runner_;
 };
 

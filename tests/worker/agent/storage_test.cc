@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <kj/async.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <optional>
@@ -89,10 +91,86 @@ TEST_F(StorageTest, JobsOfAnEarlierIncarnationAreDeletedAndBlocksAndLogsStay) {
     ASSERT_TRUE(MakeDirectories(directory_.path() + "/" + name + "/1").ok());
     Write(directory_.path() + "/" + name + "/1/file", "x");
   }
-  ASSERT_TRUE(DiskAttemptFiles::Open(directory_.path(), 0).ok());
+  const auto files = DiskAttemptFiles::Open(directory_.path(), 0);
+  ASSERT_TRUE(files.ok());
+  EXPECT_NE(access((directory_.path() + "/jobs/1").c_str(), F_OK), 0) << "it has lost its name at once";
+  (*files)->AwaitRemovals();
   EXPECT_THAT(*ListDirectory(directory_.path() + "/jobs"), IsEmpty());
   EXPECT_THAT(*ListDirectory(directory_.path() + "/logs/1"), ElementsAre("file"));
   EXPECT_THAT(*ListDirectory(directory_.path() + "/blocks/1"), ElementsAre("file"));
+}
+
+// As nobody, if this is root: a worker of the package is not root.
+TEST_F(StorageTest, WhatJobsLeftBehindKeepsNoWorkerFromStarting) {
+  const std::string jobs = directory_.path() + "/jobs";
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0) {
+      const bool nobody = chown(directory_.path().c_str(), 65534, 65534) == 0 && setresgid(65534, 65534, 65534) == 0 &&
+                          setresuid(65534, 65534, 65534) == 0;
+      if (!nobody) _exit(3);
+    }
+    bool made = MakeDirectories(jobs + "/1/scratch/go/pkg").ok() && MakeDirectories(jobs + "/2/none").ok() &&
+                WriteFileDurably(jobs + "/1/scratch/go/pkg/file", "x").ok() && mkfifo((jobs + "/pipe").c_str(), 0) == 0 &&
+                symlink("/etc", (jobs + "/3").c_str()) == 0;
+    for (const char* closed : {"/1/scratch/go/pkg", "/1/scratch/go", "/1/scratch", "/1"})
+      made = made && chmod((jobs + closed).c_str(), 0555) == 0;
+    made = made && chmod((jobs + "/2").c_str(), 0) == 0 && chmod(jobs.c_str(), 0) == 0;
+    if (!made) _exit(4);
+    const auto files = DiskAttemptFiles::Open(directory_.path(), 0);
+    if (!files.ok()) _exit(5);
+    if (!(*files)->Prepare(MapAttemptId(JobId{1}, 0, 0)).ok()) _exit(6);  // the numbers are given again
+    (*files)->AwaitRemovals();
+    _exit(ListDirectory(jobs)->size() == 1 ? 0 : 7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_THAT(*ListDirectory(jobs), ElementsAre("1"));
+}
+
+TEST_F(StorageTest, WhatAnEarlierWorkerMovedAsideIsRemovedByTheNext) {
+  for (const std::string name : {"jobs/.removed-0/a", "jobs/.removed-7/a", "logs/.removed-0/a", "jobs/1/a"})
+    ASSERT_TRUE(MakeDirectories(directory_.path() + "/" + name).ok());
+  const auto files = DiskAttemptFiles::Open(directory_.path(), 0);
+  ASSERT_TRUE(files.ok());
+  (*files)->AwaitRemovals();
+  EXPECT_THAT(*ListDirectory(directory_.path() + "/jobs"), IsEmpty());
+  EXPECT_THAT(*ListDirectory(directory_.path() + "/logs"), IsEmpty());
+}
+
+TEST_F(StorageTest, WhatATaskPutInTheWayOfTheNextAttemptGoes) {
+  const auto files = DiskAttemptFiles::Open(directory_.path(), 0);
+  const AttemptId first = MapAttemptId(JobId{1}, 0, 0), next = MapAttemptId(JobId{1}, 1, 0);
+  ASSERT_TRUE((*files)->Prepare(first).ok());
+  const AttemptPaths paths = (*files)->Paths(next);
+  ASSERT_EQ(symlink("/etc", paths.scratch.c_str()), 0);
+  ASSERT_TRUE((*files)->Prepare(next).ok());
+  struct stat info = {};
+  ASSERT_EQ(lstat(paths.scratch.c_str(), &info), 0);
+  EXPECT_TRUE(S_ISDIR(info.st_mode));
+  ASSERT_EQ(symlink("/etc", paths.run_file.c_str()), 0);
+  (*files)->RemoveRun(next);
+  (*files)->RemoveScratch(next);
+  EXPECT_NE(lstat(paths.run_file.c_str(), &info), 0);
+  EXPECT_NE(lstat(paths.scratch.c_str(), &info), 0);
+}
+
+TEST_F(StorageTest, ALogIsReadOnlyIfItIsOne) {
+  const auto files = DiskAttemptFiles::Open(directory_.path(), 0);
+  const AttemptId id = MapAttemptId(JobId{1}, 0, 0);
+  ASSERT_TRUE((*files)->Prepare(id).ok());
+  Write(directory_.path() + "/key", "a secret of the worker");
+  const std::string log = (*files)->Paths(id).stderr_file;
+  ASSERT_EQ(symlink((directory_.path() + "/key").c_str(), log.c_str()), 0);
+  EXPECT_EQ((*files)->ReadLog(id, true, 0, 100).status().code(), StatusCode::kInvalid);
+  EXPECT_EQ(TailOfFile((*files)->directories(), log, 100), "");
+  ASSERT_EQ(unlink(log.c_str()), 0);
+  ASSERT_EQ(link((directory_.path() + "/key").c_str(), log.c_str()), 0);
+  EXPECT_THAT((*files)->ReadLog(id, true, 0, 100).status().message(), HasSubstr("another name"));
+  ASSERT_EQ(unlink(log.c_str()), 0);
+  ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
+  EXPECT_EQ((*files)->ReadLog(id, true, 0, 100).status().code(), StatusCode::kInvalid) << "it does not wait either";
 }
 
 TEST_F(StorageTest, AFullDiskRefusesAttempts) {
@@ -115,7 +193,10 @@ class LogSweepTest : public StorageTest {
     ASSERT_EQ(utimensat(AT_FDCWD, (path + "/job1.m.0.0.out").c_str(), both, 0), 0);
     ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), both, 0), 0);
   }
-  std::vector<std::string> Left() { return *ListDirectory((*files_)->logs_directory()); }
+  std::vector<std::string> Left() {
+    (*files_)->AwaitRemovals();
+    return *ListDirectory((*files_)->logs_directory());
+  }
   Result<std::unique_ptr<DiskAttemptFiles>> files_ = DiskAttemptFiles::Open(directory_.path(), 0);
 };
 
@@ -135,12 +216,37 @@ TEST_F(LogSweepTest, TheOldestGoUntilTheRestFits) {
   EXPECT_THAT(Left(), ElementsAre("1"));
 }
 
+// A file that claims a length and takes nothing of the disk would otherwise have the logs of all others deleted.
+TEST_F(LogSweepTest, AFileIsCountedByWhatItTakesOfTheDisk) {
+  MakeLog(JobId{1}, 400, 100 * kSecond);
+  MakeLog(JobId{2}, 400, 200 * kSecond);
+  const std::string sparse = (*files_)->logs_directory() + "/2/job2.m.0.0.err";
+  Write(sparse, "");
+  ASSERT_EQ(truncate(sparse.c_str(), off_t{1} << 40), 0);
+  (*files_)->SweepLogs(0, 1000);
+  EXPECT_THAT(Left(), ElementsAre("1", "2"));
+}
+
+TEST_F(LogSweepTest, WhatIsNoLogGoes) {
+  MakeLog(JobId{1}, 10, 300 * kSecond);
+  const std::string logs = (*files_)->logs_directory() + "/1";
+  ASSERT_TRUE(MakeDirectories(logs + "/hidden/deep").ok());
+  Write(logs + "/hidden/deep/file", std::string(100'000, 'x'));
+  ASSERT_EQ(mkfifo((logs + "/pipe").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("/etc", (logs + "/link").c_str()), 0);
+  (*files_)->SweepLogs(0, 1000);
+  EXPECT_THAT(*ListDirectory(logs), ElementsAre("job1.m.0.0.out"));
+  (*files_)->AwaitRemovals();
+  EXPECT_THAT(*ListDirectory((*files_)->logs_directory()), ElementsAre("1"));
+}
+
 TEST_F(StorageTest, TheTailOfALogIsWholeLines) {
+  const auto directories = sandbox::TaskDirectories::Open({directory_.path()}).value();
   const std::string path = directory_.path() + "/log";
   Write(path, "first line\nsecond\nthird\n");
-  EXPECT_EQ(TailOfFile(path, 100), "first line\nsecond\nthird\n");
-  EXPECT_EQ(TailOfFile(path, 15), "second\nthird\n");
-  EXPECT_EQ(TailOfFile(directory_.path() + "/absent", 15), "");
+  EXPECT_EQ(TailOfFile(directories, path, 100), "first line\nsecond\nthird\n");
+  EXPECT_EQ(TailOfFile(directories, path, 15), "second\nthird\n");
+  EXPECT_EQ(TailOfFile(directories, directory_.path() + "/absent", 15), "");
 }
 
 class ExecutablesTest : public StorageTest {

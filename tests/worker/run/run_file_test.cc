@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstring>
 
@@ -134,6 +135,50 @@ TEST_P(RunFileTest, CutsFramesBetweenRecords) {
     at += sizeof lengths + lengths[0];
   }
   EXPECT_EQ(raw, info.raw_length);
+}
+
+// The lengths of the file are what it claims: only the disk does not have it.
+TEST_P(RunFileTest, AClaimOfMorePartitionsIsRefusedBeforeAnythingIsAllocated) {
+  const std::uint64_t partitions = (std::uint64_t{7} << 30) / 40;
+  Encoder footer;
+  footer.U64(0);
+  footer.U32(static_cast<std::uint32_t>(partitions));
+  footer.U32(0);
+  footer.U64(0x314e55524c4c494d);
+  Overwrite("");
+  const Fd fd = OpenFile(path_, O_RDWR).value();
+  ASSERT_TRUE(WriteAllAt(fd.get(), footer.bytes(), partitions * 40, path_).ok());
+  rlimit before = {}, little = {};
+  ASSERT_EQ(getrlimit(RLIMIT_DATA, &before), 0);
+  little = before;
+  little.rlim_cur = std::size_t{1} << 30;  // nothing of this length can be allocated
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &little), 0);
+  const auto known = ReadRunIndex(fd.get(), path_, 4), unknown = ReadRunIndex(fd.get(), path_);
+  ASSERT_EQ(setrlimit(RLIMIT_DATA, &before), 0);
+  EXPECT_EQ(known.status().code(), StatusCode::kCorrupt);
+  EXPECT_NE(known.status().message().find("partitions, and the job has 4"), std::string::npos);
+  EXPECT_EQ(unknown.status().code(), StatusCode::kCorrupt);
+}
+
+TEST_P(RunFileTest, AnotherNumberOfPartitionsThanTheJobHasIsRefused) {
+  Write({{{"k", "v"}}, {}});
+  const Fd fd = OpenFile(path_, O_RDONLY).value();
+  EXPECT_TRUE(ReadRunIndex(fd.get(), path_, 2).ok());
+  for (const std::uint32_t other : {0U, 1U, 3U}) EXPECT_FALSE(ReadRunIndex(fd.get(), path_, other).ok()) << other;
+}
+
+TEST_P(RunFileTest, ASegmentClaimsNoMoreThanItsBytesCanHold) {
+  const auto index = [&](SegmentInfo segment) {
+    segment.length = 10;
+    segment.compressed = GetParam();
+    Overwrite(std::string(10, 'x') + EncodeRunIndex({segment}, 10));
+    return Index().status().code();
+  };
+  const std::uint64_t most = GetParam() ? 10 << 16 : 10;
+  EXPECT_EQ(index({.raw_length = most, .records = most / 2}), StatusCode::kOk);
+  EXPECT_EQ(index({.raw_length = most, .records = most / 2 + 1}), StatusCode::kCorrupt);
+  EXPECT_EQ(index({.raw_length = std::uint64_t{1} << 60, .records = 1}), StatusCode::kCorrupt);
+  EXPECT_EQ(index({.raw_length = 0, .records = 0}), StatusCode::kCorrupt);
 }
 
 // The expected layout is what run_file.h promises, built by hand.

@@ -27,7 +27,8 @@ JobPlace Place(std::uint32_t job) {
   JobPlace place;
   place.job = JobId{job};
   place.executable = "/w/executables/x";
-  place.writable = {"/w/jobs/" + std::to_string(job)};
+  place.readable = {"/w/jobs/" + std::to_string(job)};
+  place.writable = {"/w/jobs/" + std::to_string(job) + "/scratch"};
   return place;
 }
 
@@ -73,7 +74,8 @@ TEST(PlanLaunch, ShowsTheJobItsOwnAndTheSystem) {
   EXPECT_THAT(order.readable, Contains("/usr"));
   for (const char* hidden : {"/", "/w", "/home", "/root", "/run", "/var", "/proc", "/sys", "/tmp"})
     EXPECT_THAT(order.readable, Not(Contains(hidden)));
-  EXPECT_EQ(order.writable, std::vector<std::string>{"/w/jobs/3"});
+  EXPECT_THAT(order.readable, Contains("/w/jobs/3"));
+  EXPECT_EQ(order.writable, std::vector<std::string>{"/w/jobs/3/scratch"});
   EXPECT_EQ(order.hidden, std::vector<std::string>{"/etc/millrace"});
 }
 

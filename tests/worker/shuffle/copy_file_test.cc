@@ -1,6 +1,7 @@
 #include "worker/daemon/shuffle/copy_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace millrace::shuffle {
@@ -9,8 +10,9 @@ namespace {
 class CopyFileTest : public testing::Test {
  protected:
   TempDir dir_ = std::move(*TempDir::Make("copy-file"));
+  sandbox::TaskDirectories directories_ = sandbox::TaskDirectories::Open({dir_.path()}).value();
   std::string path_ = dir_.path() + "/copy";
-  CopyFile file_{path_};
+  CopyFile file_{directories_, path_};
 };
 
 TEST_F(CopyFileTest, GivesRoomOnceAndAgainWhenItIsReleased) {
@@ -41,8 +43,37 @@ TEST_F(CopyFileTest, IsCreatedByTheFirstWriteAndReplacesWhatWasThere) {
   EXPECT_EQ(*ReadWholeFile(path_), "abcdef");
 }
 
+TEST_F(CopyFileTest, WhatATaskPutInItsPlaceGoesAndIsNotWrittenTo) {
+  const std::string block = dir_.path() + "/block";
+  ASSERT_TRUE(WriteFileDurably(block, "a block of somebody else").ok());
+  const auto place = [&](const std::string& what) {
+    if (what == "link") return ::symlink(block.c_str(), path_.c_str());
+    if (what == "hanging link") return ::symlink((dir_.path() + "/new").c_str(), path_.c_str());
+    if (what == "second name") return ::link(block.c_str(), path_.c_str());
+    if (what == "pipe") return ::mkfifo(path_.c_str(), 0600);
+    return ::mkdir(path_.c_str(), 0) == 0 ? 0 : -1;
+  };
+  for (const std::string what : {"link", "hanging link", "second name", "pipe", "directory"}) {
+    ASSERT_EQ(place(what), 0) << what;
+    CopyFile file(directories_, path_);
+    ASSERT_TRUE(file.Write("copied", 0).ok()) << what;
+    EXPECT_EQ(*ReadWholeFile(path_), "copied") << what;
+    EXPECT_EQ(*ReadWholeFile(block), "a block of somebody else") << what;
+    EXPECT_NE(::access((dir_.path() + "/new").c_str(), F_OK), 0) << what;
+    ASSERT_EQ(::unlink(path_.c_str()), 0);
+  }
+}
+
+TEST_F(CopyFileTest, ALinkOnTheWayIsNotFollowed) {
+  ASSERT_TRUE(MakeDirectories(dir_.path() + "/elsewhere").ok());
+  ASSERT_EQ(::symlink("elsewhere", (dir_.path() + "/reduce").c_str()), 0);
+  CopyFile file(directories_, dir_.path() + "/reduce/copy");
+  EXPECT_EQ(file.Write("copied", 0).code(), StatusCode::kInvalid);
+  EXPECT_TRUE(ListDirectory(dir_.path() + "/elsewhere")->empty());
+}
+
 TEST_F(CopyFileTest, SaysWhichFileFailed) {
-  CopyFile nowhere(dir_.path() + "/missing/copy");
+  CopyFile nowhere(directories_, dir_.path() + "/missing/copy");
   const Status status = nowhere.Write("x", 0);
   EXPECT_NE(status.message().find("missing/copy"), std::string::npos) << status.message();
 }

@@ -21,12 +21,12 @@ TEST(OutputCopyTest, TheCopyIsTheFileByteForByteAndIsServed) {
     for (std::uint32_t map = 0; map < 3; ++map) {
       there.AddRun(map, kPartitions, compress);
       const std::string path = here.PathOf(map);
-      const auto copied = CopyOutput(there.Has(map), kPartitions, path, {});
+      const auto copied = CopyOutput(there.Has(map), kPartitions, here.directories, path, {});
       ASSERT_TRUE(copied.ok()) << copied.status().message();
       const std::string original = *ReadWholeFile(there.PathOf(map));
       EXPECT_EQ(*copied, original.size());
       EXPECT_TRUE(*ReadWholeFile(path) == original) << map;
-      Require(here.outputs->Add(MapAttemptId(kJob, map, 0), path));
+      Require(here.outputs->Add(MapAttemptId(kJob, map, 0), path, kPartitions));
       EXPECT_TRUE(here.outputs->Find(MapAttemptId(kJob, map, 0), kPartitions - 1).has_value());
     }
   }
@@ -34,14 +34,14 @@ TEST(OutputCopyTest, TheCopyIsTheFileByteForByteAndIsServed) {
 
 TEST(OutputCopyTest, AnOutputThatIsNotThereIsNotFound) {
   const Worker there, here;
-  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.PathOf(1), {}).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.directories, here.PathOf(1), {}).status().code(), StatusCode::kNotFound);
 }
 
 TEST(OutputCopyTest, AFileThatIsThereIsNotWrittenTo) {
   const Worker there, here;
   there.AddRun(1, kPartitions);
   ASSERT_TRUE(WriteFileDurably(here.PathOf(1), "somebody's").ok());
-  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.PathOf(1), {}).status().code(), StatusCode::kExists);
+  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.directories, here.PathOf(1), {}).status().code(), StatusCode::kExists);
   EXPECT_EQ(*ReadWholeFile(here.PathOf(1)), "somebody's");
 }
 
@@ -57,7 +57,7 @@ TEST(OutputCopyTest, BytesThatFailTheirChecksumAreRefused) {
     co_return (co_await wire.Write(bytes)).ok();
   });
   const Worker here;
-  const auto copied = CopyOutput(there.Has(1), 1, here.PathOf(1), {});
+  const auto copied = CopyOutput(there.Has(1), 1, here.directories, here.PathOf(1), {});
   EXPECT_EQ(copied.status().code(), StatusCode::kCorrupt);
   EXPECT_THAT(copied.status().message(), HasSubstr("fail their checksum"));
 }
@@ -66,7 +66,7 @@ TEST(OutputCopyTest, AWorkerThatStopsGivesUp) {
   const Worker there, here;
   there.AddRun(1, kPartitions);
   const std::atomic<bool> stop = true;
-  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.PathOf(1), {.stop = &stop}).status().code(),
+  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.directories, here.PathOf(1), {.stop = &stop}).status().code(),
             StatusCode::kCancelled);
 }
 

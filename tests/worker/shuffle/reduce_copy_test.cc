@@ -20,7 +20,7 @@ using testing::HasSubstr;
 class ReduceCopyTest : public testing::Test {
  protected:
   void Start(std::uint32_t partition, std::uint32_t maps) {
-    copy_.emplace(*here_.server, *here_.outputs, partition, maps, file_, options_, told_.Callbacks(), MakeSilentLog());
+    copy_.emplace(*here_.server, *here_.outputs, partition, maps, here_.directories, file_, options_, told_.Callbacks(), MakeSilentLog());
   }
   static void ExpectContent(const CopiedSegment& segment, std::uint32_t partition) {
     const auto fd = OpenFile(segment.file, O_RDONLY);
@@ -61,7 +61,7 @@ TEST_F(ReduceCopyTest, CopiesFromManyWorkers) {
     }
     for (std::uint32_t partition = 0; partition < kPartitions; ++partition) {
       Told told;
-      ReduceCopy copy(*here_.server, *here_.outputs, partition, kMaps, file_, options_, told.Callbacks(),
+      ReduceCopy copy(*here_.server, *here_.outputs, partition, kMaps, here_.directories, file_, options_, told.Callbacks(),
                       MakeSilentLog());
       copy.Ready(sources);
       const auto segments = told.WaitComplete();
@@ -395,7 +395,7 @@ TEST_F(ReduceCopyTest, SurvivesAnswersThatMakeNoSense) {
       co_return false;
     });
     Told told;
-    ReduceCopy copy(*here_.server, *here_.outputs, 0, 2, file_, options_, told.Callbacks(), MakeSilentLog());
+    ReduceCopy copy(*here_.server, *here_.outputs, 0, 2, here_.directories, file_, options_, told.Callbacks(), MakeSilentLog());
     copy.Ready({fake.Has(1)});
     EXPECT_EQ(told.WaitFailed().first, (MapAttemptId(kJob, 1, 0)));
     EXPECT_EQ(copy.copied(), 0u);
@@ -405,8 +405,8 @@ TEST_F(ReduceCopyTest, SurvivesAnswersThatMakeNoSense) {
 TEST_F(ReduceCopyTest, RefusesAFileThatIsNoRun) {
   const std::string path = here_.dir.path() + "/text";
   Require(WriteFileDurably(path, std::string(500, 't')));
-  EXPECT_EQ(here_.outputs->Add(MapAttemptId(kJob, 0, 0), path).code(), StatusCode::kCorrupt);
-  EXPECT_EQ(here_.outputs->Add(MapAttemptId(kJob, 0, 0), path + "s").code(), StatusCode::kNotFound);
+  EXPECT_EQ(here_.outputs->Add(MapAttemptId(kJob, 0, 0), path, 1).code(), StatusCode::kCorrupt);
+  EXPECT_EQ(here_.outputs->Add(MapAttemptId(kJob, 0, 0), path + "s", 1).code(), StatusCode::kNotFound);
   EXPECT_FALSE(here_.outputs->Find(MapAttemptId(kJob, 0, 0), 0).has_value());
 }
 

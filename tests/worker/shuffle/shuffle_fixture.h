@@ -43,7 +43,7 @@ struct Worker {
     net::BulkServerOptions options;
     options.bind = "127.0.0.1";
     server = std::make_unique<net::BulkServer>(options, MakeSilentLog());
-    outputs = std::make_unique<MapOutputServer>(*server, MakeSilentLog());
+    outputs = std::make_unique<MapOutputServer>(*server, directories, MakeSilentLog());
     Require(server->Start());
   }
   [[nodiscard]] std::string PathOf(std::uint32_t map, std::uint32_t number = 0) const {
@@ -58,13 +58,14 @@ struct Worker {
       Require(writer->EndPartition());
     }
     Require(writer->Finish());
-    Require(outputs->Add(MapAttemptId(kJob, map, number), PathOf(map, number)));
+    Require(outputs->Add(MapAttemptId(kJob, map, number), PathOf(map, number), partitions));
   }
   [[nodiscard]] Source Has(std::uint32_t map, std::uint32_t number = 0) const {
     return {MapAttemptId(kJob, map, number), "127.0.0.1", server->port(), false};
   }
 
   TempDir dir = std::move(*TempDir::Make("shuffle"));
+  sandbox::TaskDirectories directories = sandbox::TaskDirectories::Open({dir.path()}).value();
   std::unique_ptr<net::BulkServer> server;
   std::unique_ptr<MapOutputServer> outputs;
 };

@@ -1,5 +1,6 @@
 #include "worker/task/channel/record_note.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,19 +23,19 @@ class RecordNoteTest : public testing::Test {
 };
 
 TEST_F(RecordNoteTest, SaysTheRecordUnderWayAndNoneBetweenThem) {
-  EXPECT_EQ(ReadRecordNote(path_), std::nullopt) << "there is no file";
-  EXPECT_EQ(ReadRecordNote(directory_.path()), std::nullopt);
+  EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), std::nullopt) << "there is no file";
+  EXPECT_EQ(ReadRecordNote(OpenFile(directory_.path(), O_RDONLY)), std::nullopt);
   Result<RecordNote> note = RecordNote::Create(path_);
   ASSERT_TRUE(note.ok());
-  EXPECT_EQ(ReadRecordNote(path_), std::nullopt);
+  EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), std::nullopt);
   note->Set(place_);
-  EXPECT_EQ(ReadRecordNote(path_), place_);
+  EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), place_);
   note->Clear();
-  EXPECT_EQ(ReadRecordNote(path_), std::nullopt);
+  EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), std::nullopt);
   note->Set({});
-  EXPECT_EQ(ReadRecordNote(path_), RecordPlace());
+  EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), RecordPlace());
   EXPECT_TRUE(RecordNote::Create(path_).ok());
-  EXPECT_EQ(ReadRecordNote(path_), std::nullopt) << "a new note begins without one";
+  EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), std::nullopt) << "a new note begins without one";
 }
 
 TEST_F(RecordNoteTest, OutlivesTheProcess) {
@@ -46,7 +47,7 @@ TEST_F(RecordNoteTest, OutlivesTheProcess) {
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(ReadRecordNote(path_), place_);
+  EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), place_);
 }
 
 TEST_F(RecordNoteTest, NoBitOfItIsBelievedUnchecked) {
@@ -56,16 +57,16 @@ TEST_F(RecordNoteTest, NoBitOfItIsBelievedUnchecked) {
     std::string bytes = sound;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
     Write(bytes);
-    EXPECT_EQ(ReadRecordNote(path_), std::nullopt) << "bit " << bit;
+    EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), std::nullopt) << "bit " << bit;
   }
   for (std::size_t size = 0; size < sound.size(); ++size) {
     Write(sound.substr(0, size));
-    EXPECT_EQ(ReadRecordNote(path_), std::nullopt) << size << " bytes";
+    EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), std::nullopt) << size << " bytes";
   }
   Write(sound + "x");
-  EXPECT_EQ(ReadRecordNote(path_), std::nullopt);
+  EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), std::nullopt);
   Write(sound);
-  EXPECT_EQ(ReadRecordNote(path_), place_);
+  EXPECT_EQ(ReadRecordNote(OpenFile(path_, O_RDONLY)), place_);
 }
 
 }  // namespace

@@ -393,16 +393,24 @@ void AttemptTable::FailStalled() {
     if (Stalled(*attempt)) stalled.push_back(attempt);
   }
   for (const AttemptPtr& attempt : stalled) {
-    ReportFailed(
-        attempt->id,
-        {fmt::format("no progress for {} (task.timeout): {}", FormatDuration(attempt->job->timeout),
-                     attempt->started ? "it read and emitted nothing, and its status and counters stayed the same"
-                                      : "it copied nothing though there is something to copy"),
-         {},
-         task::ReadRecordNote(parts_.files.Paths(attempt->id).record_note)},
-        false);
-    Stop(*attempt);
+    Moved(*attempt, attempt->mark);  // so that it is not found again meanwhile
+    const auto note = std::make_shared<std::optional<task::RecordPlace>>();
+    parts_.background.Run([note, id = attempt->id, &files = parts_.files] { *note = files.ReadNote(id); },
+                          rpc::WhileAlive(self_, attempt, [note](AttemptTable& table, const AttemptPtr& still) {
+                            if (table.Find(still->id) == still) table.FailStalled(*still, *note);
+                          }));
   }
+}
+
+void AttemptTable::FailStalled(Attempt& attempt, const std::optional<task::RecordPlace>& record) {
+  ReportFailed(attempt.id,
+               {fmt::format("no progress for {} (task.timeout): {}", FormatDuration(attempt.job->timeout),
+                            attempt.started ? "it read and emitted nothing, and its status and counters stayed the same"
+                                            : "it copied nothing though there is something to copy"),
+                {},
+                record},
+               false);
+  Stop(attempt);
 }
 
 void AttemptTable::Stop(Attempt& attempt) {
@@ -447,7 +455,8 @@ void AttemptTable::ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnedMess
     still->job->held.insert(id);
     table.ReportDone(*still, done);
   };
-  parts_.plane.AddMapOutput(id, parts_.files.Paths(id).run_file, rpc::WhileAlive(self_, added));
+  parts_.plane.AddMapOutput(id, attempt->job->setup.reader().getReduces(), parts_.files.Paths(id).run_file,
+                            rpc::WhileAlive(self_, added));
 }
 
 void AttemptTable::ReportDone(Attempt& attempt, const std::shared_ptr<OwnedMessage<task::wire::Done>>& done) {

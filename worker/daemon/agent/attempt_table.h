@@ -145,6 +145,7 @@ class AttemptTable final : private TaskObserver {
   void FailStalled();
   kj::Promise<void> WatchRoom();
   void FailLargest();
+  void FailStalled(Attempt& attempt, const std::optional<task::RecordPlace>& record);
   [[nodiscard]] bool Stalled(Attempt& attempt) const;
   void Moved(Attempt& attempt, std::uint64_t mark) const;
 

@@ -41,8 +41,9 @@ class DataPlane {
   virtual ~DataPlane() = default;
   // Lets `events` be told of blocks from now on; empty functions are not called.
   virtual void Observe(BlockEvents events) = 0;
-  // Serves the run file at `path` as the output of a map attempt until it is removed.
-  virtual void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) = 0;
+  // Serves the run file at `path` as the output of a map attempt until it is removed. `partitions`: of its job.
+  virtual void AddMapOutput(const AttemptId& map, std::uint32_t partitions, const std::string& path,
+                            std::function<void(Status)> then) = 0;
   // Copies the run file of a map attempt from another worker into `path`, and serves it. `partitions`: of its job.
   // Requires: the directory of `path` exists, and nobody else writes there.
   virtual void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,

@@ -111,7 +111,8 @@ class SyntheticCopier final : public ReduceCopier {
 
 }  // namespace
 
-void SyntheticPlane::AddMapOutput(const AttemptId& map, const std::string&, std::function<void(Status)> then) {
+void SyntheticPlane::AddMapOutput(const AttemptId& map, std::uint32_t /*partitions*/, const std::string&,
+                                  std::function<void(Status)> then) {
   served_.insert(map);
   tasks_.Add(kj::evalLater([then = std::move(then)] { then(Status::Ok()); }));
 }

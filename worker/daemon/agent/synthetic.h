@@ -67,10 +67,13 @@ class SyntheticPlane final : public DataPlane {
  public:
   ~SyntheticPlane() noexcept override = default;
   void Observe(BlockEvents events) override { events_ = std::move(events); }
-  void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
-  void CopyMapOutput(const shuffle::Source& source, std::uint32_t, const std::string& path,
+  void AddMapOutput(const AttemptId& map, std::uint32_t partitions, const std::string& path,
+                    std::function<void(Status)> then) override;
+  void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
                      std::function<void(Status)> then) override {
-    output_copies_.push_back([=, this, map = source.map, then = std::move(then)] { AddMapOutput(map, path, then); });
+    output_copies_.push_back([=, this, map = source.map, then = std::move(then)] {
+      AddMapOutput(map, partitions, path, then);
+    });
     if (!hold_output_copies_) EndOutputCopies();
   }
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }

@@ -1,9 +1,9 @@
 #include "worker/daemon/process/attempt_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,24 +13,45 @@
 
 #include "base/file.h"
 #include "base/units.h"
-#include "worker/sandbox/task_file.h"
 
 namespace millrace::worker {
 
 namespace fs = std::filesystem;
 
-DiskAttemptFiles::DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes,
-                                   std::optional<sandbox::UserRange> users, RoomProbe free)
-    : directory_(std::move(directory)), reserved_bytes_(reserved_bytes), free_(std::move(free)), users_(users) {}
+std::optional<task::RecordPlace> DiskAttemptFiles::ReadNote(const AttemptId& attempt) const {
+  const std::string path = Paths(attempt).record_note;
+  if (path.empty()) return std::nullopt;
+  return task::ReadRecordNote(directories_.Read(path));
+}
 
+DiskAttemptFiles::DiskAttemptFiles(std::string directory, sandbox::TaskDirectories directories,
+                                   std::uint64_t reserved_bytes, std::optional<sandbox::UserRange> users, Log log,
+                                   RoomProbe free)
+    : directory_(std::move(directory)),
+      directories_(std::move(directories)),
+      reserved_bytes_(reserved_bytes),
+      free_(std::move(free)),
+      users_(users),
+      removals_(directories_, std::move(log)) {}
+
+// What an earlier incarnation left keeps nobody from starting.
 Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string directory, std::uint64_t reserved_bytes,
-                                                                 std::optional<sandbox::UserRange> users,
+                                                                 std::optional<sandbox::UserRange> users, Log log,
                                                                  RoomProbe free) {
-  MILLRACE_TRY(RemoveTree(directory + "/jobs"));
-  MILLRACE_TRY(MakeDirectories(directory + "/jobs"));
-  MILLRACE_TRY(MakeDirectories(directory + "/logs"));
-  return std::unique_ptr<DiskAttemptFiles>(
-      new DiskAttemptFiles(std::move(directory), reserved_bytes, users, std::move(free)));
+  for (const char* name : {"/jobs", "/logs"}) {
+    MILLRACE_TRY(MakeDirectories(directory + name));
+    struct stat info = {};  // a task without confinement may have made anything of it
+    if (stat((directory + name).c_str(), &info) == 0)
+      (void)chmod((directory + name).c_str(), (info.st_mode & 07777) | S_IRWXU);
+  }
+  MILLRACE_ASSIGN(auto directories, sandbox::TaskDirectories::Open({directory + "/jobs", directory + "/logs"}));
+  std::unique_ptr<DiskAttemptFiles> files(
+      new DiskAttemptFiles(std::move(directory), std::move(directories), reserved_bytes, users, log, std::move(free)));
+  for (const Status& left :
+       {files->removals_.AddAll(files->jobs_directory()), files->removals_.Resume(files->logs_directory())}) {
+    if (!left.ok()) log->warn("what an earlier worker left of jobs is not removed: {}", left.message());
+  }
+  return files;
 }
 
 std::string DiskAttemptFiles::JobDirectory(JobId job) const { return fmt::format("{}/jobs/{}", directory_, job.value); }
@@ -100,54 +121,39 @@ Status DiskAttemptFiles::Prepare(const AttemptId& attempt) {
   return MakeWritable(fmt::format("{}/{}", logs_directory(), job.value), job);
 }
 
-namespace {
-
-// Makes a directory, or finds it as an earlier attempt made it.
-Result<bool> MadeNew(const std::string& path, int mode) {
-  if (mkdir(path.c_str(), static_cast<mode_t>(mode)) == 0) return true;
-  if (errno == EEXIST) return false;
-  return FromErrno(errno, "cannot make " + path);
-}
-
-}  // namespace
-
 Status DiskAttemptFiles::MakeWritable(const std::string& path, JobId job) const {
-  MILLRACE_ASSIGN(const bool made, MadeNew(path, users_ ? 0700 : 0777));
-  if (!made || !users_) return Status::Ok();
+  if (!users_) return directories_.MakeDirectory(path, {});
   const uid_t user = sandbox::UserOf(*users_, job);
-  return lchown(path.c_str(), user, user) == 0 ? Status::Ok() : FromErrno(errno, "cannot hand over " + path);
+  return directories_.MakeDirectory(path, {.mode = 0700, .owner = user, .group = user});
 }
 
 // The group is the job's, also of what is made in it.
 Status DiskAttemptFiles::MakeReadable(const std::string& path, JobId job) const {
-  MILLRACE_ASSIGN(const bool made, MadeNew(path, users_ ? 0750 : 0777));
-  if (!made || !users_) return Status::Ok();
-  const bool done = lchown(path.c_str(), static_cast<uid_t>(-1), sandbox::UserOf(*users_, job)) == 0 &&
-                    chmod(path.c_str(), 02750) == 0;
-  return done ? Status::Ok() : FromErrno(errno, "cannot hand over " + path);
+  if (!users_) return directories_.MakeDirectory(path, {});
+  return directories_.MakeDirectory(path, {.mode = 02750, .group = sandbox::UserOf(*users_, job)});
 }
 
-// Failures are ignored: what cannot be removed now goes with the job, or at the next start.
+// Failures are logged by whoever removes: what cannot be removed now goes with the job, or at the next start.
 void DiskAttemptFiles::RemoveScratch(const AttemptId& attempt) {
   const AttemptPaths paths = Paths(attempt);
-  (void)RemoveTree(paths.scratch);
-  if (!paths.copy_file.empty()) (void)RemoveTree(paths.copy_file);
+  removals_.Add(paths.scratch, jobs_directory());
+  if (!paths.copy_file.empty()) removals_.Add(paths.copy_file, jobs_directory());
 }
 
 void DiskAttemptFiles::RemoveRun(const AttemptId& attempt) {
   const AttemptPaths paths = Paths(attempt);
   for (const std::string& file : {paths.run_file, paths.moved_file}) {
-    if (!file.empty()) (void)RemoveTree(file);
+    if (!file.empty()) removals_.Add(file, jobs_directory());
   }
 }
 
-void DiskAttemptFiles::RemoveJob(JobId job) { (void)RemoveTree(JobDirectory(job)); }
+void DiskAttemptFiles::RemoveJob(JobId job) { removals_.Add(JobDirectory(job), jobs_directory()); }
 
 Result<LogPiece> DiskAttemptFiles::ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                            std::uint32_t limit) const {
   const AttemptPaths paths = Paths(attempt);
   const std::string& path = standard_error ? paths.stderr_file : paths.stdout_file;
-  auto file = sandbox::OpenTaskFile(path, O_RDONLY);
+  auto file = directories_.Read(path);
   if (!file.ok()) {
     if (file.status().code() != StatusCode::kNotFound) return file.status();
     return NotFound(fmt::format("this worker has no log of {}: it never ran here, or worker.log_retention has passed",
@@ -161,49 +167,48 @@ Result<LogPiece> DiskAttemptFiles::ReadLog(const AttemptId& attempt, bool standa
   return piece;
 }
 
-namespace {
-
-struct JobLogs {
-  Micros written = 0;  // when the latest of its files was written
-  std::uint64_t bytes = 0;
-  std::string path;
-};
-
-JobLogs Measure(const std::string& path) {
+DiskAttemptFiles::JobLogs DiskAttemptFiles::Measure(const std::string& path) {
+  constexpr std::size_t kMostForeign = 1000;  // that one sweep removes
+  constexpr std::uint64_t kBlock = 512;       // of st_blocks
   JobLogs logs;
   logs.path = path;
-  auto names = ListDirectory(path);
-  if (!names.ok()) return logs;
-  names->push_back(".");
-  for (const std::string& name : *names) {
-    struct stat info = {};
-    if (stat((path + "/" + name).c_str(), &info) != 0) continue;
-    if (S_ISREG(info.st_mode)) logs.bytes += static_cast<std::uint64_t>(info.st_size);
+  std::vector<std::string> foreign;
+  (void)directories_.ForEach(path, [&](const std::string& name, const struct stat& info) {
+    if (!S_ISREG(info.st_mode)) foreign.push_back(path + "/" + name);
+    // A file may have any length and take nothing of the disk.
+    if (S_ISREG(info.st_mode))
+      logs.bytes += std::min(static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_blocks) * kBlock);
     logs.written = std::max(logs.written, Micros{info.st_mtim.tv_sec} * kSecond + info.st_mtim.tv_nsec / 1000);
-  }
+    return foreign.size() < kMostForeign;
+  });
+  for (const std::string& one : foreign) removals_.Add(one, logs_directory());
   return logs;
 }
 
-}  // namespace
-
 void DiskAttemptFiles::SweepLogs(Micros oldest, std::uint64_t limit) {
-  auto names = ListDirectory(logs_directory());
-  if (!names.ok()) return;
   std::vector<JobLogs> jobs;
   std::uint64_t total = 0;
-  for (const std::string& name : *names) {
-    jobs.push_back(Measure(logs_directory() + "/" + name));
-    total += jobs.back().bytes;
-  }
+  const Status listed =
+      directories_.ForEach(logs_directory(), [&](const std::string& name, const struct stat& info) {
+        if (Removals::IsAside(name)) return true;
+        JobLogs logs = Measure(logs_directory() + "/" + name);
+        // A directory that holds nothing is as old as itself.
+        logs.written = std::max(logs.written, Micros{info.st_mtim.tv_sec} * kSecond + info.st_mtim.tv_nsec / 1000);
+        total += logs.bytes;
+        jobs.push_back(std::move(logs));
+        return true;
+      });
+  if (!listed.ok()) return;
   std::sort(jobs.begin(), jobs.end(), [](const JobLogs& a, const JobLogs& b) { return a.written < b.written; });
   for (const JobLogs& job : jobs) {
     if (job.written >= oldest && total <= limit) break;
-    if (RemoveTree(job.path).ok()) total -= job.bytes;
+    removals_.Add(job.path, logs_directory());
+    total -= job.bytes;
   }
 }
 
-std::string TailOfFile(const std::string& path, std::size_t limit) {
-  auto file = sandbox::OpenTaskFile(path, O_RDONLY);
+std::string TailOfFile(const sandbox::TaskDirectories& directories, const std::string& path, std::size_t limit) {
+  const auto file = directories.Read(path);
   if (!file.ok()) return {};
   const auto size = FileSize(file->get(), path);
   if (!size.ok()) return {};

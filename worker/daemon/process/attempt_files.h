@@ -16,9 +16,13 @@
 
 #include "base/clock.h"
 #include "base/free_bytes.h"
+#include "base/log.h"
 #include "base/protocol/attempt_wire.h"
 #include "base/status.h"
+#include "worker/daemon/process/removals.h"
 #include "worker/sandbox/sandbox.h"
+#include "worker/sandbox/task_directories.h"
+#include "worker/task/channel/record_note.h"
 
 namespace millrace::worker {
 
@@ -64,17 +68,22 @@ class AttemptFiles {
   // Returns at most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log (any more).
   [[nodiscard]] virtual Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                                  std::uint32_t limit) const = 0;
+  // Returns the record on which a map works, if it has noted that.
+  [[nodiscard]] virtual std::optional<task::RecordPlace> ReadNote(const AttemptId& /*attempt*/) const {
+    return std::nullopt;
+  }
 };
 
 // Keeps the files on disk. With users for jobs, a job's user owns what its tasks write (its directories of map outputs,
 // scratch, shared files and logs) and reads what the worker copies; the worker owns every directory above, so that no
-// task can put something else in its place. Nobody else reads any of it. Open deletes what an earlier incarnation left
-// in jobs/.
+// task can put something else in its place. Nobody else reads any of it. All of it is done by TaskDirectories, whatever
+// tasks have put there. What is to be removed loses its name at once and is removed on a thread of its own
+// (removals.h), also what an earlier incarnation left in jobs/.
 class DiskAttemptFiles final : public AttemptFiles {
  public:
   static Result<std::unique_ptr<DiskAttemptFiles>> Open(std::string directory, std::uint64_t reserved_bytes,
                                                         std::optional<sandbox::UserRange> users = std::nullopt,
-                                                        RoomProbe free = FreeBytes);
+                                                        Log log = MakeSilentLog(), RoomProbe free = FreeBytes);
 
   [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override;
   [[nodiscard]] std::string SharedDirectory(JobId job) const override { return JobDirectory(job) + "/shared"; }
@@ -87,32 +96,48 @@ class DiskAttemptFiles final : public AttemptFiles {
   void RemoveJob(JobId job) override;
   [[nodiscard]] Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                          std::uint32_t limit) const override;
+  [[nodiscard]] std::optional<task::RecordPlace> ReadNote(const AttemptId& attempt) const override;
 
   // Deletes the logs of jobs to which nothing was written since `oldest`. Then, until all logs together take at most
-  // `limit` bytes, it deletes those to which nothing was written for longest.
+  // `limit` bytes of the disk, it deletes those to which nothing was written for longest. What lies beside logs and is
+  // none (a directory, a link, a pipe) goes, too.
   void SweepLogs(Micros oldest, std::uint64_t limit);
   [[nodiscard]] std::string jobs_directory() const { return directory_ + "/jobs"; }
   [[nodiscard]] std::string logs_directory() const { return directory_ + "/logs"; }
+  // By which whoever else works with these files opens them.
+  [[nodiscard]] const sandbox::TaskDirectories& directories() const { return directories_; }
+  // Waits until what was to be removed has been removed, or could not be.
+  void AwaitRemovals() { removals_.Await(); }
 
  private:
-  DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes, std::optional<sandbox::UserRange> users,
-                   RoomProbe free);
+  DiskAttemptFiles(std::string directory, sandbox::TaskDirectories directories, std::uint64_t reserved_bytes,
+                   std::optional<sandbox::UserRange> users, Log log, RoomProbe free);
   [[nodiscard]] Result<std::uint64_t> Free() const;  // bytes
   [[nodiscard]] std::string JobDirectory(JobId job) const;
 
   // Makes a directory that the job's tasks write to, or one that they read only. What is above it exists.
   Status MakeWritable(const std::string& path, JobId job) const;
   Status MakeReadable(const std::string& path, JobId job) const;
+  struct JobLogs {
+    Micros written = 0;       // when the latest of its files was written
+    std::uint64_t bytes = 0;  // of the disk
+    std::string path;
+  };
+  // Looks at the logs of a job, and removes what is none.
+  JobLogs Measure(const std::string& path);
 
   std::string directory_;
+  sandbox::TaskDirectories directories_;
   std::uint64_t reserved_bytes_;
   RoomProbe free_;
   bool had_room_ = true;  // as HasRoom said last
   std::optional<sandbox::UserRange> users_;
+  Removals removals_;  // last: it uses the directories
 };
 
 // Returns the last lines of a text file, at most `limit` bytes; if the file was cut, only whole lines. Empty if it
 // cannot be read.
-[[nodiscard]] std::string TailOfFile(const std::string& path, std::size_t limit);
+[[nodiscard]] std::string TailOfFile(const sandbox::TaskDirectories& directories, const std::string& path,
+                                     std::size_t limit);
 
 }  // namespace millrace::worker

@@ -1,5 +1,7 @@
 #include "worker/daemon/process/confiner.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -106,10 +108,11 @@ Result<std::string> Confiner::Try() {
   place.writable = {directory.path()};
   auto confined = Confine(place, kProbeSerial, 0);
   if (!confined.ok()) return "cgroup: " + confined.status().message();
+  MILLRACE_ASSIGN(const Fd words, OpenFile("/dev/null", O_WRONLY));
   const SpawnSpec spec{.minder = options_.minder,
                        .executable = options_.launcher,
                        .arguments = {kProbe},
-                       .output = directory.path() + "/probe.err",
+                       .output = words.get(),
                        .mark = "probe",
                        .launch = &confined->launch};
   auto spawned = Spawn(spec);
@@ -117,7 +120,9 @@ Result<std::string> Confiner::Try() {
     if (sandbox::NamespacesOf(settings_, place) == 0) return spawned.status();
     return "namespaces: " + spawned.status().message();
   }
-  sandbox::SocketGate gate(std::move(spawned->report), confined->user, confined->peers);
+  sandbox::SocketGate gate(std::move(spawned->report), {.user = confined->user,
+                                                        .peers = confined->peers,
+                                                        .own_view = confined->launch.order.own_view});
   MILLRACE_ASSIGN(const int status, WaitForChild(spawned->pid));
   std::string failed = gate.Failure();
   if (!failed.empty() || ExitStatusOf(status) == 0) return failed;

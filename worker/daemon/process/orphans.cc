@@ -3,16 +3,16 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
-#include "base/file.h"
 
 namespace millrace::worker {
 namespace {
@@ -43,13 +43,21 @@ Status AdoptOrphans() {
   return FromErrno(errno, "cannot adopt what task processes leave behind");
 }
 
-std::size_t EndOrphans(const std::string& mark, const std::set<pid_t>& ours) {
+std::vector<Orphan> ReapOrphans(const std::set<pid_t>& ours) {
+  std::vector<Orphan> orphans;
+  for (const pid_t child : Children()) {
+    if (ours.contains(child) || waitpid(child, nullptr, WNOHANG) == child) continue;
+    orphans.push_back({child, Fd(static_cast<int>(syscall(SYS_pidfd_open, child, 0)))});
+  }
+  return orphans;
+}
+
+std::size_t KillMarked(const std::vector<Orphan>& orphans, const std::string& mark) {
   const std::string setting = std::string(kMarkVariable) + "=" + mark;
   std::size_t killed = 0;
-  for (const pid_t child : Children()) {
-    if (ours.contains(child)) continue;
-    if (waitpid(child, nullptr, WNOHANG) == child) continue;
-    if (Carries(child, setting) && kill(child, SIGKILL) == 0) ++killed;
+  for (const Orphan& orphan : orphans) {
+    const bool ours = orphan.pidfd.valid() && Carries(orphan.pid, setting);
+    if (ours && syscall(SYS_pidfd_send_signal, orphan.pidfd.get(), SIGKILL, nullptr, 0) == 0) ++killed;
   }
   return killed;
 }

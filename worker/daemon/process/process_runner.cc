@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -21,19 +22,60 @@ constexpr kj::Duration kSweepPause = 20 * kj::MILLISECONDS;
 constexpr std::size_t kTailBytes = std::size_t{4} << 10;
 
 // What is to be added to how a process failed, if it had too little memory. The kernel kills without a word.
-std::string OutOfMemory(const std::optional<Confiner::Confined>& confined) {
-  if (!confined || !confined->cgroup || !confined->cgroup->RanOutOfMemory()) return {};
+std::string OutOfMemory(const Confiner::Confined* confined) {
+  if (confined == nullptr || !confined->cgroup || !confined->cgroup->RanOutOfMemory()) return {};
   return fmt::format(
       "; its processes together, and what they have in /tmp, took more memory than their limit of {}, so that the "
       "kernel killed some; make the job take less, or raise task.memory_limit",
       FormatBytes(confined->cgroup->memory()));
 }
 
+// What a task says is passed on to people, but not at any length.
+std::string Brief(std::string said) {
+  constexpr std::size_t kMost = std::size_t{4} << 10;
+  if (said.size() > kMost) said.resize(kMost);
+  return said;
+}
+
 }  // namespace
 
-ProcessRunner::ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, Log log)
-    : loop_(loop), limits_(std::move(limits)), log_(std::move(log)) {}
-ProcessRunner::~ProcessRunner() noexcept = default;
+// It is looked at in the background, where nothing else has it.
+struct ProcessRunner::Remains {
+  const sandbox::TaskDirectories& files;
+  std::string error;  // as far as it is known
+  std::string stderr_file, process_log, record_note;
+  std::shared_ptr<Confiner::Confined> confined;
+  std::shared_ptr<sandbox::SocketGate> gate;  // of a process that has ended
+
+  [[nodiscard]] TaskFailure Examine() const {
+    const std::string unconfined = gate == nullptr ? std::string() : gate->Failure();
+    TaskFailure failure{unconfined.empty() ? error + OutOfMemory(confined.get())
+                                           : "the task process could not be confined: " + unconfined,
+                        TailOfFile(files, stderr_file, kTailBytes), std::nullopt};
+    // What the process wrote before it had a log for the attempt.
+    if (failure.stderr_tail.empty()) failure.stderr_tail = TailOfFile(files, process_log, kTailBytes);
+    if (!record_note.empty()) failure.record = task::ReadRecordNote(files.Read(record_note));
+    return failure;
+  }
+};
+
+ProcessRunner::ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, rpc::Background& ends,
+                             rpc::Background& orphans, Log log)
+    : loop_(loop),
+      limits_(std::move(limits)),
+      ends_(ends),
+      orphans_(orphans),
+      log_(std::move(log)),
+      self_(std::make_shared<ProcessRunner*>(this)) {}
+
+ProcessRunner::~ProcessRunner() noexcept {
+  *self_ = nullptr;
+  std::vector<TaskProcess*> running;
+  for (const auto& [serial, process] : processes_) {
+    if (process->process.get() != nullptr) running.push_back(process->process.get());
+  }
+  TaskProcess::EndAll(running, std::chrono::seconds(2));
+}
 
 void ProcessRunner::SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) {
   bool asks_network = false;
@@ -126,30 +168,34 @@ void ProcessRunner::RenewCredentials(std::uint64_t serial) {
 
 Result<kj::Own<TaskProcess>> ProcessRunner::StartProcess(const Job& job, Process& process) {
   const std::uint64_t serial = process.serial;
-  MILLRACE_TRY(MakeDirectories(process.log.substr(0, process.log.rfind('/'))));
+  MILLRACE_TRY(limits_.files->MakeDirectory(process.log.substr(0, process.log.rfind('/')), {}));
+  MILLRACE_ASSIGN(const Fd words, limits_.files->Append(process.log));
   SpawnSpec spec{.minder = limits_.minder,
                  .executable = job.executable,
                  .arguments = {"--millrace-task"},
-                 .output = process.log,
+                 .output = words.get(),
                  .memory_limit = limits_.memory_limit,
                  .mark = MarkOf(serial)};
   if (limits_.confiner != nullptr) {
     sandbox::JobPlace place;
     place.job = process.job;
     place.executable = job.executable;
-    place.writable = {fmt::format("{}/{}", limits_.jobs_directory, process.job.value),
-                      process.log.substr(0, process.log.rfind('/'))};
+    const std::string own = fmt::format("{}/{}", limits_.jobs_directory, process.job.value);
+    place.readable = {own};
+    place.writable = {own + "/map", own + "/scratch", own + "/shared", process.log.substr(0, process.log.rfind('/'))};
     place.network = limits_.confiner->MayUseNetwork(job.asks_network);
     const std::uint64_t memory = std::max(limits_.memory_limit, job.set_up.reader().getMemoryLimit());
     MILLRACE_ASSIGN(auto confined, limits_.confiner->Confine(place, serial, memory));
-    process.confined.emplace(std::move(confined));
+    process.confined = std::make_shared<Confiner::Confined>(std::move(confined));
     spec.launch = &process.confined->launch;
   }
   MILLRACE_ASSIGN(Spawned spawned, Spawn(spec));
   if (process.confined) {
     process.confined->launch.doors.clear();
-    process.gate = std::make_unique<sandbox::SocketGate>(std::move(spawned.report), process.confined->user,
-                                                         process.confined->peers);
+    process.gate = std::make_shared<sandbox::SocketGate>(
+        std::move(spawned.report), sandbox::GateOptions{.user = process.confined->user,
+                                                        .peers = process.confined->peers,
+                                                        .own_view = process.confined->launch.order.own_view});
   }
   TaskProcess::Events events{[this, serial](task::wire::FromTask::Reader message) { Message(serial, message); },
                              [this, serial](const std::string& how) { Ended(serial, how); }};
@@ -185,7 +231,7 @@ void ProcessRunner::Message(std::uint64_t serial, task::wire::FromTask::Reader m
 void ProcessRunner::Ready(Process& process, const std::string& error) {
   if (process.state != ProcessState::kStarting)
     return process.process->Kill("the task process said twice that it is ready");
-  if (!error.empty()) return process.process->Kill("the job refuses its set-up: " + error);
+  if (!error.empty()) return process.process->Kill("the job refuses its set-up: " + Brief(error));
   process.state = ProcessState::kBusy;
   process.process->Send(std::move(process.work->message));
 }
@@ -205,11 +251,9 @@ void ProcessRunner::Failed(Process& process, task::wire::Failed::Reader failed) 
   if (process.state != ProcessState::kBusy || FromWire(failed.getAttempt()) != process.work->attempt) {
     return process.process->Kill("the task process failed an attempt that it was not given");
   }
-  const AttemptId attempt = process.work->attempt;
-  TaskFailure failure = FailureOf(process, failed.getError().cStr() + OutOfMemory(process.confined));
+  TellOfFailure(process, RemainsOf(process, Brief(failed.getError())));
   process.work.reset();
   Retire(process);
-  if (observer_ != nullptr) observer_->TaskFailed(attempt, std::move(failure));
 }
 
 void ProcessRunner::Ended(std::uint64_t serial, const std::string& exit) {
@@ -217,17 +261,41 @@ void ProcessRunner::Ended(std::uint64_t serial, const std::string& exit) {
   if (found == processes_.end()) return;
   std::unique_ptr<Process> process = std::move(found->second);
   processes_.erase(found);
-  const std::string unconfined = process->gate == nullptr ? std::string() : process->gate->Failure();
-  const std::string how = unconfined.empty() ? exit + OutOfMemory(process->confined)
-                                             : "the task process could not be confined: " + unconfined;
+  auto remains = RemainsOf(*process, exit);
+  remains->gate = std::move(process->gate);
+  process->confined.reset();
+  TellOfFailure(*process, std::move(remains));
   Sweep(serial, kSweeps);
   for (auto& fulfiller : process->gone) fulfiller->fulfill();
-  if (process->work && observer_ != nullptr) {
-    log_->info("{} failed: {}", ToText(process->work->attempt), how);
-    observer_->TaskFailed(process->work->attempt, FailureOf(*process, how));
-  }
   // The process itself is the caller, so it is destroyed in a later turn.
   tasks_.Add(kj::evalLater([over = kj::heap<std::unique_ptr<Process>>(std::move(process))] {}));
+}
+
+std::shared_ptr<ProcessRunner::Remains> ProcessRunner::RemainsOf(const Process& process, std::string error) const {
+  return std::make_shared<Remains>(Remains{*limits_.files, std::move(error),
+                                           process.work ? process.work->stderr_file : std::string(), process.log,
+                                           process.work ? process.work->record_note : std::string(),
+                                           process.confined, nullptr});
+}
+
+void ProcessRunner::TellOfFailure(const Process& process, std::shared_ptr<Remains> remains) {
+  const std::uint64_t number = next_failing_++;
+  if (process.work) failing_[number] = process.work->attempt;
+  const auto failure = std::make_shared<TaskFailure>();
+  // The last owner of the remains is the work.
+  ends_.Run(
+      [failure, remains = std::move(remains)]() mutable {
+        *failure = remains->Examine();
+        remains.reset();
+      },
+      rpc::WhileAlive(self_, [failure, number](ProcessRunner& runner) {
+        const auto failed = runner.failing_.find(number);
+        if (failed == runner.failing_.end()) return;
+        const AttemptId attempt = failed->second;
+        runner.failing_.erase(failed);
+        runner.log_->info("{} failed: {}", ToText(attempt), failure->error);
+        if (runner.observer_ != nullptr) runner.observer_->TaskFailed(attempt, std::move(*failure));
+      }));
 }
 
 void ProcessRunner::BecomeIdle(Process& process) {
@@ -264,6 +332,7 @@ kj::Promise<void> ProcessRunner::End(Process& process) {
 }
 
 kj::Promise<void> ProcessRunner::Kill(const AttemptId& attempt) {
+  std::erase_if(failing_, [&](const auto& failed) { return failed.second == attempt; });
   for (const auto& [serial, process] : processes_) {
     if (process->work && process->work->attempt == attempt) return End(*process);
   }
@@ -272,6 +341,7 @@ kj::Promise<void> ProcessRunner::Kill(const AttemptId& attempt) {
 
 kj::Promise<void> ProcessRunner::ForgetJob(JobId job) {
   jobs_.erase(job);
+  std::erase_if(failing_, [&](const auto& failed) { return failed.second.task.job == job; });
   kj::Vector<kj::Promise<void>> ends;
   for (const auto& [serial, process] : processes_) {
     if (process->job == job) ends.add(End(*process));
@@ -294,19 +364,16 @@ void ProcessRunner::Sweep(std::uint64_t serial, int rounds) {
   for (const auto& [number, process] : processes_) {
     if (process->process.get() != nullptr) ours.insert(process->process->minder());
   }
-  if (EndOrphans(MarkOf(serial), ours) == 0 || rounds == 0) return;
-  tasks_.Add(loop_.timer.afterDelay(kSweepPause).then([this, serial, rounds] { Sweep(serial, rounds - 1); }));
-}
-
-TaskFailure ProcessRunner::FailureOf(const Process& process, std::string error) const {
-  return {std::move(error), Tail(process), task::ReadRecordNote(process.work->record_note)};
-}
-
-// Returns the end of the attempt's own log, or, if that is empty, of what the process wrote before it had one.
-std::string ProcessRunner::Tail(const Process& process) const {
-  if (!process.work) return {};
-  std::string tail = TailOfFile(process.work->stderr_file, kTailBytes);
-  return tail.empty() ? TailOfFile(process.log, kTailBytes) : tail;
+  const auto orphans = std::make_shared<std::vector<Orphan>>(ReapOrphans(ours));
+  if (orphans->empty() || rounds == 0) return;
+  const auto killed = std::make_shared<std::size_t>(0);
+  orphans_.Run([orphans, killed, mark = MarkOf(serial)] { *killed = KillMarked(*orphans, mark); },
+               rpc::WhileAlive(self_, [killed, serial, rounds](ProcessRunner& runner) {
+                 if (*killed == 0) return;
+                 runner.tasks_.Add(runner.loop_.timer.afterDelay(kSweepPause).then([&runner, serial, rounds] {
+                   runner.Sweep(serial, rounds - 1);
+                 }));
+               }));
 }
 
 }  // namespace millrace::worker

@@ -1,7 +1,10 @@
 // ProcessRunner runs attempts in processes of their job's executable (`EXECUTABLE --millrace-task`, descriptor 3 is the
 // channel of worker/task). A process runs one attempt at a time and stays warm for its job's next ones, of either kind.
-// A process that fails, or whose attempt is killed, is not used again. Thread rule: the control thread, which must be
-// the process's main thread.
+// A process that fails, or whose attempt is killed, is not used again.
+//
+// Nothing that a task does holds the control thread: what is to be looked at and let go once a process has ended (its
+// logs, its gate, its cgroup, its orphans) may take as long as the task likes, and is done in the background. Thread
+// rule: the control thread, which must be the process's main thread.
 #pragma once
 
 #include <kj/async.h>
@@ -15,11 +18,13 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/rpc/background.h"
 #include "base/rpc/task_group.h"
 #include "base/tls/credentials.h"
 #include "worker/daemon/process/confiner.h"
 #include "worker/daemon/process/task_process.h"
 #include "worker/daemon/process/task_runner.h"
+#include "worker/sandbox/task_directories.h"
 
 namespace millrace::worker {
 
@@ -33,14 +38,20 @@ struct ProcessLimits {
   // Returns what a process is given to act for a user; null without TLS.
   std::function<Result<tls::CredentialTexts>(const std::string& user)> credentials = {};
   kj::Duration renew_credentials = tls::kTaskValidity / 2 * kj::MICROSECONDS;  // it is given others after this time
-  std::string jobs_directory;                                                  // of a job: <jobs>/<job>
+  std::string jobs_directory;    // of a job: <jobs>/<job>
+  const sandbox::TaskDirectories* files = nullptr;  // by which logs and notes are opened; it outlives the runner
   Confiner* confiner = nullptr;  // null: processes are not confined; it outlives the runner
 };
 
 class ProcessRunner final : public TaskRunner {
  public:
-  ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, Log log);
-  ~ProcessRunner() noexcept override;  // kills every process and reaps it
+  // On `ends` it is found out how attempts failed; on `orphans` the memory of processes is read that tasks left behind.
+  // Neither should have other work, since tasks may keep it waiting. Requires: both outlive the runner.
+  ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, rpc::Background& ends, rpc::Background& orphans,
+                Log log);
+  // Kills every process, and waits for the ends of all for at most two seconds. What has not ended by then ends with
+  // this process.
+  ~ProcessRunner() noexcept override;
 
   void Observe(TaskObserver* observer) override { observer_ = observer; }
   void SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override;
@@ -71,11 +82,12 @@ class ProcessRunner final : public TaskRunner {
     std::uint64_t idle_since = 0;  // a rising number
     std::optional<Work> work;      // what it does, or will do when it is ready
     std::string log;
-    std::optional<Confiner::Confined> confined;
-    std::unique_ptr<sandbox::SocketGate> gate;  // of a confined one
-    kj::Own<TaskProcess> process;               // null when it could not be started
+    std::shared_ptr<Confiner::Confined> confined;  // null: it is not
+    std::shared_ptr<sandbox::SocketGate> gate;     // of a confined one
+    kj::Own<TaskProcess> process;                  // null when it could not be started
     std::vector<kj::Own<kj::PromiseFulfiller<void>>> gone;
   };
+  struct Remains;  // of a process: what tells how it failed
 
   void Run(Work work);
   void Start(Work work);
@@ -95,21 +107,27 @@ class ProcessRunner final : public TaskRunner {
   void Retire(Process& process);
   kj::Promise<void> End(Process& process);
   void After(kj::Duration delay, std::uint64_t serial, std::function<void(Process&)> then);
-  // Returns what can be told of the end of the attempt on which the process works.
-  [[nodiscard]] TaskFailure FailureOf(const Process& process, std::string error) const;
-  [[nodiscard]] std::string Tail(const Process& process) const;
+  // Finds out in the background how the attempt on which the process works has failed, if it does, and tells the
+  // observer. Then it lets go what the remains hold.
+  void TellOfFailure(const Process& process, std::shared_ptr<Remains> remains);
+  [[nodiscard]] std::shared_ptr<Remains> RemainsOf(const Process& process, std::string error) const;
   [[nodiscard]] std::string MarkOf(std::uint64_t serial) const;
   // Ends what the process left running, again until nothing is left, at most `rounds` times.
   void Sweep(std::uint64_t serial, int rounds);
 
   ProcessLoop loop_;
   ProcessLimits limits_;
+  rpc::Background& ends_;
+  rpc::Background& orphans_;
   Log log_;
   TaskObserver* observer_ = nullptr;
   std::map<JobId, Job> jobs_;
   std::map<std::uint64_t, std::unique_ptr<Process>> processes_;
   std::uint64_t next_serial_ = 0;
   std::uint64_t idle_count_ = 0;
+  std::map<std::uint64_t, AttemptId> failing_;  // failed attempts of which the observer is still to be told
+  std::uint64_t next_failing_ = 0;
+  std::shared_ptr<ProcessRunner*> self_;
   rpc::TaskGroup tasks_;  // last: they use what stands above
 };
 

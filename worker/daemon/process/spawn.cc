@@ -21,7 +21,6 @@
 #include <utility>
 
 #include "worker/daemon/process/orphans.h"
-#include "worker/sandbox/task_file.h"
 
 namespace millrace::worker {
 namespace {
@@ -268,8 +267,9 @@ Result<Spawned> Spawn(const SpawnSpec& spec) {
   if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) return FromErrno(errno, "cannot make a socket non-blocking");
   MILLRACE_ASSIGN(Fd null, OpenFile("/dev/null", O_RDONLY));
   MILLRACE_ASSIGN(const Fd input, AboveStandard(std::move(null), "cannot duplicate /dev/null"));
-  MILLRACE_ASSIGN(Fd log, sandbox::OpenTaskFile(spec.output, O_WRONLY | O_CREAT | O_APPEND));
-  MILLRACE_ASSIGN(const Fd output, AboveStandard(std::move(log), "cannot duplicate " + spec.output));
+  Fd log(fcntl(spec.output, F_DUPFD_CLOEXEC, 0));
+  if (!log.valid()) return FromErrno(errno, "cannot duplicate a log");
+  MILLRACE_ASSIGN(const Fd output, AboveStandard(std::move(log), "cannot duplicate a log"));
 
   std::vector<std::string> variables = TaskEnvironment();
   variables.push_back(fmt::format("{}={}", kMarkVariable, spec.mark));

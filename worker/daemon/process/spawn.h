@@ -29,7 +29,7 @@ struct SpawnSpec {
   std::string minder;  // the program millrace-minder
   std::string executable;
   std::vector<std::string> arguments;  // after the program's name
-  std::string output;                  // a file that takes standard output and error, appended to
+  int output = -1;                     // a descriptor for standard output and error
   std::uint64_t memory_limit = 0;      // RLIMIT_DATA in bytes; 0: none
   std::string mark;                    // by which its descendants are known (orphans.h)
   const Launch* launch = nullptr;      // null: it is not confined

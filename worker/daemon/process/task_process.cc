@@ -1,5 +1,7 @@
 #include "worker/daemon/process/task_process.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -44,7 +46,36 @@ TaskProcess::TaskProcess(const ProcessLoop& loop, Spawned spawned, Events events
 TaskProcess::~TaskProcess() {
   if (status_) return;
   EndSpawned(pid_);
-  waitpid(pid_, nullptr, 0);
+  Reap();
+}
+
+bool TaskProcess::Reap() {
+  if (status_) return true;
+  int status = 0;
+  pid_t ended = 0;
+  while ((ended = waitpid(pid_, &status, WNOHANG)) < 0 && errno == EINTR) {
+  }
+  if (ended < 0) {
+    if (cause_.empty()) cause_ = FromErrno(errno, "learn how the task's process ended").message();
+    status = kUnknown;
+  }
+  if (ended != 0) status_ = status;
+  return status_.has_value();
+}
+
+void TaskProcess::EndAll(const std::vector<TaskProcess*>& processes, std::chrono::milliseconds longest) {
+  const auto end = std::chrono::steady_clock::now() + longest;
+  for (const TaskProcess* process : processes) {
+    if (!process->status_) EndSpawned(process->pid_);
+  }
+  for (TaskProcess* process : processes) {
+    while (!process->Reap()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+      if (left.count() <= 0) return;
+      pollfd over{process->pidfd_.get(), POLLIN, 0};
+      (void)poll(&over, 1, static_cast<int>(left.count()));
+    }
+  }
 }
 
 void TaskProcess::Send(OwnedMessage<task::wire::ToTask> message) {
@@ -71,7 +102,10 @@ kj::Promise<void> TaskProcess::Read() {
       Kill("the task process sent bytes that make no sense: " + status.message());
       return kj::READY_NOW;
     }
-    return Read();
+    read_at_once_ += size;
+    if (read_at_once_ < kMostBytesAtOnce) return Read();
+    read_at_once_ = 0;
+    return timer_.afterDelay(kReadPause).then([this] { return Read(); });
   });
 }
 
@@ -91,9 +125,10 @@ Status TaskProcess::Deliver(std::size_t bytes) {
 }
 
 void TaskProcess::Exited() {
-  const Result<int> status = WaitForChild(pid_);
-  if (!status.ok() && cause_.empty()) cause_ = status.status().message();
-  status_ = status.ok() ? *status : kUnknown;
+  if (!Reap()) {
+    tasks_.Add(exit_observer_.whenBecomesReadable().then([this] { Exited(); }));
+    return;
+  }
   if (!silent_) tasks_.Add(timer_.afterDelay(kDrain).then([this] { Silent(); }));
   EndIfOver();
 }

@@ -5,9 +5,11 @@
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/protocol/task.capnp.h"
 #include "base/rpc/task_group.h"
@@ -36,7 +38,10 @@ class TaskProcess {
   };
   static Result<kj::Own<TaskProcess>> Start(const ProcessLoop& loop, const SpawnSpec& spec, Events events);
   TaskProcess(const ProcessLoop& loop, Spawned spawned, Events events);
-  ~TaskProcess();  // kills and reaps what still runs
+  ~TaskProcess();  // kills what still runs; it does not wait for its end, and reaps only what has ended
+
+  // Kills those that still run and waits until all of them have ended, at most so long.
+  static void EndAll(const std::vector<TaskProcess*>& processes, std::chrono::milliseconds longest);
 
   void Send(OwnedMessage<task::wire::ToTask> message);
   // Sends SIGKILL to its group. `cause` is what `ended` says, if nothing ended the process before.
@@ -45,7 +50,11 @@ class TaskProcess {
 
  private:
   static constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+  // A task that says more than this at once is heard again only after the pause, so that the loop gets to others.
+  static constexpr std::size_t kMostBytesAtOnce = std::size_t{256} << 10;
+  static constexpr kj::Duration kReadPause = 5 * kj::MILLISECONDS;
   kj::Promise<void> Read();
+  bool Reap();  // Returns true if it has ended, without waiting for that
   Status Deliver(std::size_t bytes);
   void Exited();
   void Silent();  // nothing more comes from it
@@ -58,7 +67,8 @@ class TaskProcess {
   kj::UnixEventPort::FdObserver exit_observer_;
   kj::Own<kj::AsyncIoStream> channel_;
   kj::Array<kj::byte> buffer_;
-  task::FrameParser parser_;
+  task::FrameParser parser_{task::kMaxFromTaskBytes};
+  std::size_t read_at_once_ = 0;  // since the loop last waited
   std::string cause_;          // why it was killed here
   std::optional<int> status_;  // as waitpid gave it, when reaped
   bool silent_ = false;        // its end of the channel is closed, or useless

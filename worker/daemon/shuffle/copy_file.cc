@@ -1,7 +1,5 @@
 #include "worker/daemon/shuffle/copy_file.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 
 namespace millrace::shuffle {
@@ -34,7 +32,7 @@ void CopyFile::Release(const Extent& extent) {
 Result<int> CopyFile::Open() {
   const std::lock_guard lock(mutex_);
   if (!file_.valid()) {
-    MILLRACE_ASSIGN(file_, OpenFile(path_, O_WRONLY | O_CREAT | O_TRUNC));
+    MILLRACE_ASSIGN(file_, directories_.Replace(path_));
   }
   return file_.get();
 }

@@ -1,5 +1,5 @@
 // CopyFile: the file into which a reduce's segments are copied, many at once, each at a place of its own. The first
-// write creates it. Thread rule: any thread.
+// write creates it, and whatever lies in its place goes: no task can have it written elsewhere. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "worker/sandbox/task_directories.h"
 
 namespace millrace::shuffle {
 
@@ -18,7 +19,9 @@ class CopyFile {
   struct Extent {
     std::uint64_t offset = 0, length = 0;
   };
-  explicit CopyFile(std::string path) : path_(std::move(path)) {}
+  // Requires: `directories` outlives it; the path lies in one of them.
+  CopyFile(const sandbox::TaskDirectories& directories, std::string path)
+      : directories_(directories), path_(std::move(path)) {}
 
   // Returns room for `length` bytes; nothing is written. For 0 bytes that is at 0, which every file has.
   [[nodiscard]] Extent Reserve(std::uint64_t length);
@@ -31,6 +34,7 @@ class CopyFile {
  private:
   Result<int> Open();
 
+  const sandbox::TaskDirectories& directories_;
   const std::string path_;
   std::mutex mutex_;
   Fd file_;

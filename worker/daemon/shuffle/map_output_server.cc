@@ -1,7 +1,5 @@
 #include "worker/daemon/shuffle/map_output_server.h"
 
-#include <fcntl.h>
-
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -12,7 +10,6 @@
 #include "base/net/bulk_handler.h"
 #include "worker/daemon/shuffle/fetch_wire.h"
 #include "worker/daemon/shuffle/segment_pump.h"
-#include "worker/sandbox/task_file.h"
 
 namespace millrace::shuffle {
 
@@ -68,7 +65,8 @@ Awaitable<bool> MapOutputServer::Impl::Serve(std::shared_ptr<Wire> wire, std::st
   co_return status.ok();
 }
 
-MapOutputServer::MapOutputServer(net::BulkServer& server, Log log) : impl_(std::make_shared<Impl>(std::move(log))) {
+MapOutputServer::MapOutputServer(net::BulkServer& server, const sandbox::TaskDirectories& directories, Log log)
+    : directories_(directories), impl_(std::make_shared<Impl>(std::move(log))) {
   server.Register(net::Operation::kFetchRuns, impl_);
 }
 
@@ -79,11 +77,11 @@ MapOutputServer::~MapOutputServer() {
   closing.swap(impl_->runs);
 }
 
-Status MapOutputServer::Add(const AttemptId& attempt, const std::string& path) {
+Status MapOutputServer::Add(const AttemptId& attempt, const std::string& path, std::uint32_t partitions) {
   auto run = std::make_shared<ServedRun>();
   run->path = path;
-  MILLRACE_ASSIGN(run->file, sandbox::OpenTaskFile(path, O_RDONLY));
-  MILLRACE_ASSIGN(run->segments, run::ReadRunIndex(run->file.get(), path));
+  MILLRACE_ASSIGN(run->file, directories_.Read(path));
+  MILLRACE_ASSIGN(run->segments, run::ReadRunIndex(run->file.get(), path, partitions));
   std::shared_ptr<const ServedRun> replaced = std::move(run);
   const std::unique_lock lock(impl_->mutex);
   impl_->runs[attempt].swap(replaced);

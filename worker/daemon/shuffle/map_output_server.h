@@ -14,17 +14,20 @@
 #include "base/log.h"
 #include "base/net/bulk_server.h"
 #include "base/status.h"
+#include "worker/sandbox/task_directories.h"
 #include "worker/task/run/run_file.h"
 
 namespace millrace::shuffle {
 
 class MapOutputServer {
  public:
-  MapOutputServer(net::BulkServer& server, Log log);  // registers its operation
+  // Registers its operation. Requires: `directories`, in which the run files lie, outlive it.
+  MapOutputServer(net::BulkServer& server, const sandbox::TaskDirectories& directories, Log log);
   ~MapOutputServer();
 
-  // Opens the file and reads its index; kCorrupt if it is not a run file. Requires: the file stays until Remove.
-  Status Add(const AttemptId& attempt, const std::string& path);
+  // Opens the file and reads its index; kCorrupt if it is not a run file of so many partitions. It reads and allocates
+  // no more than these take, whatever the file claims. Requires: the file stays until Remove.
+  Status Add(const AttemptId& attempt, const std::string& path, std::uint32_t partitions);
   void Remove(const AttemptId& attempt);
   void RemoveJob(JobId job);
 
@@ -37,6 +40,7 @@ class MapOutputServer {
 
  private:
   struct Impl;
+  const sandbox::TaskDirectories& directories_;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -1,7 +1,5 @@
 #include "worker/daemon/shuffle/output_copy.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -87,12 +85,13 @@ class OutputCopier {
 
 }  // namespace
 
-Result<std::uint64_t> CopyOutput(const Source& source, std::uint32_t partitions, const std::string& path,
+Result<std::uint64_t> CopyOutput(const Source& source, std::uint32_t partitions,
+                                 const sandbox::TaskDirectories& directories, const std::string& path,
                                  const OutputCopyOptions& options) {
   const std::string what = ToText(source.map) + " from " + source.host + ":" + std::to_string(source.port);
   auto stream = net::BlockingStream::ConnectTcp(source.host, source.port, options.stall, options.credentials);
   if (!stream.ok()) return stream.status().Within(what);
-  MILLRACE_ASSIGN(Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW));
+  MILLRACE_ASSIGN(Fd file, directories.Create(path));
   OutputCopier copier(source, *std::move(stream), std::move(file), path, options);
   for (std::uint32_t partition = 0; partition < partitions; ++partition)
     MILLRACE_TRY(copier.CopyPartition(partition).Within(what));

@@ -139,9 +139,10 @@ void ReduceCopy::Impl::End() {
 }
 
 ReduceCopy::ReduceCopy(net::BulkServer& server, const MapOutputServer& local, std::uint32_t partition,
-                       std::uint32_t maps, std::string file, CopyOptions options, CopyCallbacks callbacks, Log log)
-    : impl_(std::make_shared<Impl>(server, local, partition, maps, std::move(file), options, std::move(callbacks),
-                                   std::move(log))) {
+                       std::uint32_t maps, const sandbox::TaskDirectories& directories, std::string file,
+                       CopyOptions options, CopyCallbacks callbacks, Log log)
+    : impl_(std::make_shared<Impl>(server, local, partition, maps, directories, std::move(file), options,
+                                   std::move(callbacks), std::move(log))) {
   if (maps == 0) impl_->Post([](Impl& impl) { impl.FinishIfComplete(); });
 }
 

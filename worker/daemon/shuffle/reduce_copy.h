@@ -9,7 +9,7 @@
 // connection that is lost counts against the output that was under way, a worker that cannot be reached against all
 // that was to be fetched there.
 //
-// Requires: the server and the MapOutputServer outlive it; the server may have been stopped. Thread rule: calls from
+// Requires: the server, the MapOutputServer and the directories outlive it; the server may have been stopped. Thread rule: calls from
 // one thread (the control thread), not from a callback; callbacks come on the bulk plane's threads, one at a time.
 #pragma once
 
@@ -62,10 +62,12 @@ struct CopyCallbacks {
 
 class ReduceCopy {
  public:
-  // `file` is created when the first remote segment arrives, and replaces an existing one. `maps` is how many segments
+  // `file`, in one of the `directories`, is created when the first remote segment arrives, and replaces whatever is
+  // there. `maps` is how many segments
   // are wanted, one for each map task that is not left out; with none the copy is complete at once.
   ReduceCopy(net::BulkServer& server, const MapOutputServer& local, std::uint32_t partition, std::uint32_t maps,
-             std::string file, CopyOptions options, CopyCallbacks callbacks, Log log);
+             const sandbox::TaskDirectories& directories, std::string file, CopyOptions options,
+             CopyCallbacks callbacks, Log log);
   ~ReduceCopy();  // stops: when it returns no callback runs any more
 
   // Announces sources. A map that is announced again (by another attempt) replaces one that is not yet copied.

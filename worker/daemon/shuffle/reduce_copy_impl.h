@@ -38,7 +38,7 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   };
 
   Impl(net::BulkServer& server, const MapOutputServer& local_outputs, std::uint32_t of_partition, std::uint32_t maps,
-       std::string path, CopyOptions given, CopyCallbacks told, Log log_to)
+       const sandbox::TaskDirectories& directories, std::string path, CopyOptions given, CopyCallbacks told, Log log_to)
       : threads(server.threads()),
         strand(threads.MakeStrand()),
         timer(strand),
@@ -47,7 +47,7 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
         options(given),
         callbacks(std::move(told)),
         log(std::move(log_to)),
-        file(std::move(path)),
+        file(directories, std::move(path)),
         schedule(partition, maps, options.retries, options.first_back_off),
         limit(options.max_connections) {}
 

@@ -24,7 +24,8 @@
 
 namespace millrace::task {
 
-inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;    // of a daemon
+inline constexpr std::size_t kMaxFromTaskBytes = std::size_t{4} << 20;  // of a task
 inline constexpr std::size_t kFrameHeaderBytes = 12;
 
 // A received message. A reader goes over each word a few times at most. Reading throws kj::Exception, which the reader
@@ -46,9 +47,10 @@ class Message {
 // Returns the frame of a message. kInvalid when it is larger than kMaxMessageBytes.
 [[nodiscard]] Result<std::string> EncodeFrame(capnp::MessageBuilder& message);
 
-// Takes bytes and returns messages.
+// Takes bytes and returns messages. It holds no more than a message of the longest kind and what was fed with its end.
 class FrameParser {
  public:
+  explicit FrameParser(std::size_t longest = kMaxMessageBytes) : longest_(longest) {}
   void Feed(std::string_view bytes);
   // Returns the next whole message, or none until more is fed. kCorrupt when the bytes are not a frame, and so from
   // then on.
@@ -57,6 +59,7 @@ class FrameParser {
   [[nodiscard]] bool AtBoundary() const { return consumed_ == buffer_.size(); }
 
  private:
+  std::size_t longest_;
   std::string buffer_;
   std::size_t consumed_ = 0;
   Status failure_;

@@ -4,8 +4,7 @@
 #include <sys/mman.h>
 
 #include <array>
-
-#include "base/file.h"
+#include <string_view>
 
 namespace millrace::task {
 
@@ -23,13 +22,13 @@ RecordNote::~RecordNote() {
   if (words_ != nullptr) ::munmap(words_, kWords * sizeof(std::uint64_t));
 }
 
-std::optional<RecordPlace> ReadRecordNote(const std::string& path) {
+std::optional<RecordPlace> ReadRecordNote(const Result<Fd>& file) {
+  constexpr std::string_view kWhat = "the note of a record";
   std::array<std::uint64_t, RecordNote::kWords> words{};
-  const Result<Fd> file = OpenFile(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
   if (!file.ok()) return std::nullopt;
-  const Result<std::uint64_t> size = FileSize(file->get(), path);
+  const Result<std::uint64_t> size = FileSize(file->get(), kWhat);
   if (!size.ok() || *size != sizeof words) return std::nullopt;
-  if (!ReadExactlyAt(file->get(), reinterpret_cast<char*>(words.data()), sizeof words, 0, path).ok())
+  if (!ReadExactlyAt(file->get(), reinterpret_cast<char*>(words.data()), sizeof words, 0, kWhat).ok())
     return std::nullopt;
   if (words[0] != RecordNote::kMark || words[3] != RecordNote::Check(words[1], words[2])) return std::nullopt;
   return RecordPlace{static_cast<std::uint32_t>(words[1] >> 32), words[2], static_cast<std::uint32_t>(words[1])};

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "base/file.h"
 #include "base/status.h"
 
 namespace millrace::task {
@@ -55,13 +56,13 @@ class RecordNote {
   static std::uint64_t Check(std::uint64_t second, std::uint64_t third) {
     return (second * 0x9e3779b97f4a7c15 ^ third) * 0xbf58476d1ce4e5b9 ^ kMark;
   }
-  friend std::optional<RecordPlace> ReadRecordNote(const std::string& path);
+  friend std::optional<RecordPlace> ReadRecordNote(const Result<Fd>& file);
 
   std::uint64_t* words_;
 };
 
-// Returns the record that the file says was under way; nothing if there is no file, or it names no record, or it is not
-// a whole note.
-[[nodiscard]] std::optional<RecordPlace> ReadRecordNote(const std::string& path);
+// Returns the record that the file says was under way; nothing if it was not opened, or names no record, or is not a
+// whole note. It reads no more than a note has.
+[[nodiscard]] std::optional<RecordPlace> ReadRecordNote(const Result<Fd>& file);
 
 }  // namespace millrace::task

@@ -36,9 +36,7 @@ Result<std::vector<SpillSet::Spill>> SpillSet::Open() const {
   for (const std::string& path : paths_) {
     Spill spill;
     MILLRACE_ASSIGN(const Fd fd, OpenFile(path, O_RDONLY));
-    MILLRACE_ASSIGN(spill.segments, run::ReadRunIndex(fd.get(), path));
-    if (spill.segments.size() != options_.partitions)
-      return Corrupt("read spill " + path + ": wrong number of partitions");
+    MILLRACE_ASSIGN(spill.segments, run::ReadRunIndex(fd.get(), path, options_.partitions));
     MILLRACE_ASSIGN(const std::uint64_t size, FileSize(fd.get(), path));
     MILLRACE_ASSIGN(spill.file, MappedFile::Map(fd.get(), 0, size, path));
     spills.push_back(std::move(spill));

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,8 +79,12 @@ class RunWriter {
 [[nodiscard]] std::string EncodeRunIndex(const std::vector<SegmentInfo>& segments, std::uint64_t bytes);
 
 // Returns the index of a run file, checked against its checksum and the file's length: segments lie one after the other
-// from byte 0.
-[[nodiscard]] Result<std::vector<SegmentInfo>> ReadRunIndex(int fd, std::string_view path);
+// from byte 0, and none holds more than its bytes can. `partitions`: how many it has; kCorrupt, before anything is
+// allocated or read for it, if it claims another number. Without it, a file that claims more than kMostPartitions is
+// refused. Requires: it is given if somebody else has written the file.
+inline constexpr std::uint32_t kMostPartitions = std::uint32_t{1} << 20;
+[[nodiscard]] Result<std::vector<SegmentInfo>> ReadRunIndex(int fd, std::string_view path,
+                                                            std::optional<std::uint32_t> partitions = std::nullopt);
 
 // Goes over the records of one segment, in order. A compressed segment holds one frame in memory at a time. Requires:
 // the bytes (mapped or in memory) outlive it.

@@ -19,6 +19,13 @@ Status BadIndex(std::string_view path, std::string_view why) {
   return Corrupt("read the index of run " + std::string(path) + ": " + std::string(why));
 }
 
+// A record has at least two lengths, of a byte each.
+bool Plausible(const SegmentInfo& segment) {
+  const bool fits = segment.compressed ? segment.raw_length / kMaxRatio <= segment.length
+                                       : segment.raw_length == segment.length;
+  return fits && segment.records <= segment.raw_length / 2 && (segment.length == 0) == (segment.raw_length == 0);
+}
+
 Result<std::vector<SegmentInfo>> DecodeIndex(std::string_view entries, std::uint64_t data_size, std::string_view path) {
   std::vector<SegmentInfo> segments;
   segments.reserve(entries.size() / kIndexEntryBytes);
@@ -36,6 +43,7 @@ Result<std::vector<SegmentInfo>> DecodeIndex(std::string_view entries, std::uint
     segment.order = (flags & kFlagAnyOrder) != 0 ? RecordOrder::kAny : RecordOrder::kByKey;
     if ((flags & ~(kFlagCompressed | kFlagAnyOrder)) != 0) return BadIndex(path, "unknown flags");
     if (segment.offset != offset || segment.length > data_size - offset) return BadIndex(path, "segments overlap");
+    if (!Plausible(segment)) return BadIndex(path, "a segment claims to hold more than its bytes can");
     offset += segment.length;
     segments.push_back(segment);
   }
@@ -45,16 +53,21 @@ Result<std::vector<SegmentInfo>> DecodeIndex(std::string_view entries, std::uint
 
 }  // namespace
 
-Result<std::vector<SegmentInfo>> ReadRunIndex(int fd, std::string_view path) {
+Result<std::vector<SegmentInfo>> ReadRunIndex(int fd, std::string_view path, std::optional<std::uint32_t> partitions) {
   MILLRACE_ASSIGN(const std::uint64_t size, FileSize(fd, path));
   if (size < kFooterBytes) return BadIndex(path, "the file is shorter than a footer");
   char footer[kFooterBytes];
   MILLRACE_TRY(ReadExactlyAt(fd, footer, sizeof footer, size - kFooterBytes, path));
   Decoder in({footer, sizeof footer});
   const std::uint64_t index_offset = in.U64();
-  const std::uint64_t index_size = std::uint64_t{in.U32()} * kIndexEntryBytes;
+  const std::uint32_t claimed = in.U32();
+  const std::uint64_t index_size = std::uint64_t{claimed} * kIndexEntryBytes;
   const std::uint32_t crc = in.U32();
   if (in.U64() != kRunMagic) return BadIndex(path, "it does not end as a run file does");
+  if (claimed != partitions.value_or(claimed) || claimed > partitions.value_or(kMostPartitions)) {
+    return BadIndex(path, "it claims " + std::to_string(claimed) + " partitions" +
+                              (partitions ? ", and the job has " + std::to_string(*partitions) : std::string()));
+  }
   if (index_size > size - kFooterBytes || index_offset != size - kFooterBytes - index_size) {
     return BadIndex(path, "its place does not fit the file's length");
   }

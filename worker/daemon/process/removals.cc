@@ -1,0 +1,89 @@
+#include "worker/daemon/process/removals.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/thread_name.h"
+
+namespace millrace::worker {
+
+Removals::Removals(const sandbox::TaskDirectories& directories, Log log)
+    : directories_(directories), log_(std::move(log)), thread_([this] { Loop(); }) {}
+
+Removals::~Removals() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+// A name that is taken is that of an earlier worker.
+Status Removals::MoveAside(const std::string& path, const std::string& directory, std::string* to) {
+  for (;;) {
+    *to = directory + "/" + std::string(kAside) + std::to_string(next_++);
+    const Status moved = directories_.Rename(path, *to);
+    if (moved.code() != StatusCode::kExists) return moved;
+  }
+}
+
+Status Removals::AddAll(const std::string& directory) {
+  MILLRACE_TRY(Resume(directory));
+  std::vector<std::string> paths;
+  MILLRACE_TRY(directories_.ForEach(directory, [&](const std::string& name, const struct stat&) {
+    if (!IsAside(name)) paths.push_back(directory + "/" + name);
+    return true;
+  }));
+  for (const std::string& path : paths) Add(path, directory);
+  return Status::Ok();
+}
+
+Status Removals::Resume(const std::string& directory) {
+  return directories_.ForEach(directory, [&](const std::string& name, const struct stat&) {
+    if (IsAside(name)) Queue(directory + "/" + name);
+    return true;
+  });
+}
+
+void Removals::Add(const std::string& path, const std::string& directory) {
+  const Result<bool> removed = directories_.RemoveFile(path);
+  if (removed.ok() && *removed) return;
+  std::string to;
+  const Status moved = MoveAside(path, directory, &to);
+  if (moved.code() == StatusCode::kNotFound) return;
+  Queue(moved.ok() ? std::move(to) : path);
+}
+
+void Removals::Queue(std::string path) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(path));
+  }
+  changed_.notify_all();
+}
+
+void Removals::Await() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return waiting_.empty() && !working_; });
+}
+
+void Removals::Loop() {
+  NameThread("agent-removals");
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+    if (stop_) return;
+    const std::string path = std::move(waiting_.front());
+    waiting_.pop_front();
+    working_ = true;
+    lock.unlock();
+    const Status removed = directories_.RemoveTree(path, &stop_);
+    if (!removed.ok() && !stop_) log_->warn("what tasks left behind stays until the next start: {}", removed.message());
+    lock.lock();
+    working_ = false;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace millrace::worker

@@ -1,0 +1,57 @@
+// Removals: removes what tasks have left behind, which may be trees of any depth and size, on a thread of its own, so
+// that nobody waits for it. What is to go is moved aside at once, within the same directory of tasks, and so has its
+// name no longer; a worker that starts finds what an earlier one has not removed. Thread rule: any thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "worker/sandbox/task_directories.h"
+
+namespace millrace::worker {
+
+class Removals {
+ public:
+  // What was moved aside has a name that begins so.
+  static constexpr std::string_view kAside = ".removed-";
+  [[nodiscard]] static bool IsAside(std::string_view name) { return name.starts_with(kAside); }
+
+  // Requires: `directories` outlives it.
+  Removals(const sandbox::TaskDirectories& directories, Log log);
+  ~Removals();  // stops between two files; what is left stays where it is
+
+  // Moves aside all that is in a directory of tasks, and removes it and what was aside already.
+  [[nodiscard]] Status AddAll(const std::string& directory);
+  // Removes what an earlier worker moved aside there.
+  [[nodiscard]] Status Resume(const std::string& directory);
+  // Removes a file at once, and a directory after it was moved aside in `directory`, one of the directories of tasks.
+  // If it cannot be moved it is removed where it is. What cannot be removed is logged, and stays until the next start.
+  void Add(const std::string& path, const std::string& directory);
+  // Waits until all that was added has been removed, or could not be.
+  void Await();
+
+ private:
+  [[nodiscard]] Status MoveAside(const std::string& path, const std::string& directory, std::string* to);
+  void Queue(std::string path);
+  void Loop();
+
+  const sandbox::TaskDirectories& directories_;
+  const Log log_;
+  std::atomic<std::uint64_t> next_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> waiting_;
+  bool working_ = false;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace millrace::worker

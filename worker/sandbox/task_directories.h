@@ -1,0 +1,87 @@
+// TaskDirectories: the directories of a worker below which tasks write (jobs, logs), and all that the worker does with
+// what lies there. A task is not trusted: it may have put a link to a file of the worker or of another job in the place
+// of a file, a second name of one, a pipe at which whoever opens it would wait, a directory, or a mount. So every name
+// is looked up from the descriptor of such a directory, no link below it is followed and no mount entered, and only
+// regular files with one name are opened, without waiting. No other code of the daemon opens, makes, renames, looks at
+// or removes anything there; tests/lint holds it to that.
+//
+// Paths are absolute and begin with one of the directories. kInvalid says that something else was found than what
+// belongs there, or that a path lies below none of them. Thread rule: any thread; it blocks on the disk.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+
+namespace millrace::sandbox {
+
+class TaskDirectories {
+ public:
+  enum class Lookup { kAtOnce, kStepByStep };  // by openat2(2), or one part of a path after the other where there is none
+
+  // Opens the directories, which exist, whatever links lead to them.
+  [[nodiscard]] static Result<TaskDirectories> Open(std::vector<std::string> paths, Lookup lookup = Lookup::kAtOnce);
+
+  // These open a regular file that has one name.
+  [[nodiscard]] Result<Fd> Read(const std::string& path) const;
+  [[nodiscard]] Result<Fd> Append(const std::string& path) const;  // makes it if it is not there
+  // Makes a regular file for writing; kExists if anything is there.
+  [[nodiscard]] Result<Fd> Create(const std::string& path) const;
+  // Does the same, and removes whatever is there.
+  [[nodiscard]] Result<Fd> Replace(const std::string& path) const;
+
+  struct Access {
+    mode_t mode = 0777;  // but for the umask; with an owner or a group exactly this
+    std::optional<uid_t> owner = std::nullopt;
+    std::optional<gid_t> group = std::nullopt;
+  };
+  // Makes a directory; one that is there stays as it is. Anything else that is there is removed.
+  [[nodiscard]] Status MakeDirectory(const std::string& path, const Access& access) const;
+
+  // Calls `visit` with each name in a directory and what it is (as lstat(2)), until it returns false. It holds no more
+  // than a few names at a time. Changes meanwhile may be seen or not.
+  using Visit = std::function<bool(const std::string& name, const struct stat& info)>;
+  [[nodiscard]] Status ForEach(const std::string& path, const Visit& visit) const;
+
+  // Removes whatever has this name, if it is no directory. Returns false if it is one. What is not there is no failure.
+  [[nodiscard]] Result<bool> RemoveFile(const std::string& path) const;
+  // Gives it another name, in the same or in another of the directories. kExists if a directory that is not empty, or
+  // something of another kind, has that name.
+  [[nodiscard]] Status Rename(const std::string& from, const std::string& to) const;
+  // As base/remove_tree.h.
+  [[nodiscard]] Status RemoveTree(const std::string& path, const std::atomic<bool>* stop = nullptr) const;
+
+ private:
+  struct Root {
+    std::string path;
+    std::shared_ptr<const Fd> directory;
+  };
+  struct Place {
+    const Root* root = nullptr;
+    std::string below;  // relative to the root
+  };
+  struct Entry {
+    Fd directory;
+    std::string name;
+  };
+  TaskDirectories(std::vector<Root> roots, Lookup lookup) : roots_(std::move(roots)), lookup_(lookup) {}
+  [[nodiscard]] Result<Place> Find(const std::string& path) const;
+  [[nodiscard]] int OpenBelow(const Place& place, int flags, mode_t mode) const;  // -1 with errno
+  [[nodiscard]] Result<Fd> OpenRegular(const std::string& path, int flags) const;
+  [[nodiscard]] Result<Entry> FindEntry(const std::string& path) const;
+
+  std::vector<Root> roots_;
+  Lookup lookup_;
+};
+
+}  // namespace millrace::sandbox
