@@ -47,7 +47,8 @@ bool ClusterState::AnyCrowded(TaskKind kind) const {
 
 std::uint32_t ClusterState::SlotsInUse(TaskKind kind) const {
   std::uint32_t in_use = 0;
-  for (const std::uint32_t node : open_[kind]) in_use += std::min(nodes_[node].Used(kind), nodes_[node].limits.Of(kind));
+  for (const std::uint32_t node : open_[kind])
+    in_use += std::min(nodes_[node].Used(kind), nodes_[node].limits.Of(kind));
   return in_use;
 }
 

@@ -41,7 +41,13 @@ bool ClusterState::Avoids(const JobState& job, TaskKind kind, std::uint32_t inde
   for (const NodeId bad : job.bad_nodes) {
     if (open.Contains(bad.value) && Refused(job, bad) && !failed_on.contains({index, bad})) ++closed;
   }
-  return closed < open.size();
+  if (closed == open.size()) return false;
+  if (kind == TaskKind::kReduce || running_[kind] > 0) return true;
+  // Nothing ends that would make room for the map on another node.
+  return std::any_of(open.begin(), open.end(), [&](std::uint32_t other) {
+    const NodeId to{other};
+    return !failed_on.contains({index, to}) && !Refused(job, to) && !LacksSpace(job, index, to);
+  });
 }
 
 std::uint32_t NodeState::Copying(JobId job) const {

@@ -32,8 +32,8 @@
 
 namespace millrace::sched {
 
-// How many tasks a node may run at once: of each kind, and together. A node may run more than that, since what runs goes
-// on when another policy, other settings or another split lower its limits.
+// How many tasks a node may run at once: of each kind, and together. A node may run more than that, since what runs
+// goes on when another policy, other settings or another split lower its limits.
 struct NodeLimits {
   std::uint32_t maps = 0;
   std::uint32_t reduces = 0;
@@ -161,8 +161,8 @@ class ClusterState {
   [[nodiscard]] const Bandwidths& bandwidths() const { return bandwidths_; }
   // Returns the pending map of the job that is closest to the node, the one with the lowest index among equals; nothing
   // if no map that the node may run is as close as `worst`, or if the expected output of the closest one does not fit
-  // there. When no map runs anywhere, which might make room by ending, it is the closest of those that fit, in O(pending
-  // maps). Requires: the job and the node are alive.
+  // there. When no map runs anywhere, which might make room by ending, it is the closest of those that fit, in
+  // O(pending maps). Requires: the job and the node are alive.
   [[nodiscard]] std::optional<MapChoice> BestPendingMap(JobId job, NodeId node, Locality worst = Locality::kOff) const;
   // Returns the first pending map of the job whose input lies on no node (PendingMaps::unlocated) in the same way.
   [[nodiscard]] std::optional<MapChoice> UnlocatedPendingMap(JobId job, NodeId node) const;
@@ -184,7 +184,7 @@ class ClusterState {
   // long ago.
   [[nodiscard]] bool Refused(const JobState& job, NodeId node) const;
   // Returns true if an attempt of the task failed on the node, and there is another node where none did and which takes
-  // tasks of the job.
+  // tasks of the job; when no map runs anywhere, one that has room for the map, too.
   [[nodiscard]] bool Avoids(const JobState& job, TaskKind kind, std::uint32_t index, NodeId node) const;
 
   // Returns the paused tasks, by the time at which they become pending again.

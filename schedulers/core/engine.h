@@ -94,9 +94,9 @@ class Engine {
 
   // Fills free slots until the policy has no more to give. Launches are applied; the driver journals each Launch
   // as an AttemptLaunched event, each Compute as a ComputeGranted, each Preempt as an AttemptPreempted, each Evict as a
-  // JobEvicted, each GiveUp as a JobGivenUp (and must not Apply them; the Kill and MapOutputGone after an Evict, and the
-  // Kill and JobEnded after a GiveUp, are its consequences). Call it after
-  // a batch of events; a call without change is cheap.
+  // JobEvicted, each GiveUp as a JobGivenUp (and must not Apply them; the Kill and MapOutputGone after an Evict, and
+  // the Kill and JobEnded after a GiveUp, are its consequences). Call it after a batch of events; a call without change
+  // is cheap.
   void Decide(Micros now, Effects* effects);
 
   // Returns the time at which Decide should be called although nothing has happened (a locality wait runs out, a task

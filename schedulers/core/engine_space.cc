@@ -35,12 +35,33 @@ bool SomethingGoesOn(const ClusterState& state) {
   });
 }
 
+// Returns the pending map of the job that is expected to write most. Requires: it has one.
+std::uint32_t LargestMap(const JobState& job) {
+  std::uint32_t largest = job.pending_maps.all().First();
+  for (const std::uint32_t map : job.pending_maps.all()) {
+    if (job.spec.maps[map].bytes > job.spec.maps[largest].bytes) largest = map;
+  }
+  return largest;
+}
+
+// Returns true if the job's largest map might fit on some node, were the outputs of the holder not there.
+bool MightFitInstead(const ClusterState& state, const JobState& job, const JobState& holder) {
+  const std::uint64_t writes = job.ExpectedOutput(LargestMap(job));
+  for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
+    const NodeState* node = state.FindNode(NodeId{id});
+    if (node == nullptr || !node->TakesTasks() || node->limits.maps == 0) continue;
+    if (!node->free_bytes || writes <= *node->free_bytes + holder.map_output_bytes) return true;
+  }
+  return false;
+}
+
 // Returns true if another job would be given a slot that this one holds, or has a map to run where its outputs lie.
 bool OthersCouldUse(const ClusterState& state, const Policy& policy, const JobState& holder) {
   return std::any_of(state.LiveJobs().begin(), state.LiveJobs().end(), [&](const QueueKey& key) {
     const JobState& job = *state.FindJob(key.job);
     if (&job == &holder || job.held) return false;
-    const bool for_map = job.runnable[kMapSlot] && policy.MayRun(state, TaskKind::kMap, key.job);
+    const bool for_map =
+        job.runnable[kMapSlot] && policy.MayRun(state, TaskKind::kMap, key.job) && MightFitInstead(state, job, holder);
     const bool for_reduce = holder.running_attempts[TaskKind::kReduce] > 0 && job.runnable[kReduceSlot] &&
                             policy.MayRun(state, TaskKind::kReduce, key.job);
     return for_map || for_reduce;
@@ -60,10 +81,7 @@ struct Misfit {
 std::optional<Misfit> MisfitOf(const ClusterState& state, const JobState& job) {
   if (!job.runnable[kMapSlot]) return std::nullopt;
   Misfit misfit;
-  misfit.job = job.progress.job, misfit.map = job.pending_maps.all().First();
-  for (const std::uint32_t map : job.pending_maps.all()) {
-    if (job.spec.maps[map].bytes > job.spec.maps[misfit.map].bytes) misfit.map = map;
-  }
+  misfit.job = job.progress.job, misfit.map = LargestMap(job);
   for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
     const NodeState* node = state.FindNode(NodeId{id});
     if (node == nullptr || !node->TakesTasks() || node->limits.maps == 0) continue;

@@ -76,7 +76,8 @@ struct WaitView {
   [[nodiscard]] WaitView Behind(const WaitView& ahead) &&;
 };
 
-// Returns why a task of the kind cannot be placed though its job may run. Requires: no slot of the kind is free. O(nodes).
+// Returns why a task of the kind cannot be placed though its job may run. Requires: no slot of the kind is free.
+// O(nodes).
 [[nodiscard]] WaitView NoFreeSlot(const ClusterState& state, TaskKind kind, JobId job);
 
 // Returns the name of a cause for programs: "slots-busy", "far-from-data".

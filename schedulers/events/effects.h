@@ -41,8 +41,8 @@ struct Preempt {
 struct Evict {
   JobId job;
 };
-// An output of the job's maps has fitted nowhere for so long that the job has failed: its Kills and its JobEnded follow.
-// The driver journals a JobGivenUp.
+// An output of the job's maps has fitted nowhere for so long that the job has failed: its Kills and its JobEnded
+// follow. The driver journals a JobGivenUp.
 struct GiveUp {
   JobId job;
   std::string reason;
@@ -80,8 +80,8 @@ struct JobEnded {
   std::string reason;
 };
 
-using Effect =
-    std::variant<Launch, Compute, Kill, Preempt, Evict, GiveUp, Blame, MapOutputReady, MapOutputGone, MapLeftOut, JobEnded>;
+using Effect = std::variant<Launch, Compute, Kill, Preempt, Evict, GiveUp, Blame, MapOutputReady, MapOutputGone,
+                            MapLeftOut, JobEnded>;
 using Effects = std::vector<Effect>;
 
 }  // namespace millrace::sched

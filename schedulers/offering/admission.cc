@@ -98,7 +98,7 @@ WaitView Admission::WhyWaits(const ClusterState& state, TaskKind kind, JobId job
   for (const std::uint32_t id : free) {
     const NodeId node{id};
     if (!state.NextPendingReduce(job, node)) continue;
-    if (copy_ && !copy_->MayCopy(state, job, *state.FindNode(node))) {
+    if (copy_ && !copy_->MayCopy(job, *state.FindNode(node))) {
       copies = true;
       continue;
     }
@@ -115,8 +115,18 @@ void Admission::AddFacts(PolicyView* view) const {
 }
 
 std::optional<std::uint32_t> Admission::NextReduce(const ClusterState& state, JobId job, NodeId node) const {
-  if (copy_ && !copy_->MayCopy(state, job, *state.FindNode(node))) return std::nullopt;
+  if (copy_ && !copy_->MayCopy(job, *state.FindNode(node))) return std::nullopt;
   return state.NextPendingReduce(job, node);
+}
+
+std::uint32_t Admission::CouldRun(const ClusterState& state, TaskKind kind, JobId job, NodeId node) const {
+  const JobState& known = *state.FindJob(job);
+  if (!known.runnable[kind]) return 0;
+  const bool any = kind == TaskKind::kMap ? state.BestPendingMap(job, node) || state.UnlocatedPendingMap(job, node)
+                                          : NextReduce(state, job, node).has_value();
+  if (!any) return 0;
+  const std::uint32_t pending = known.Pending(kind).size();
+  return copy_ && kind == TaskKind::kReduce ? std::min(pending, copy_->CopyRoom(job, *state.FindNode(node))) : pending;
 }
 
 void Admission::OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now) {

@@ -56,7 +56,9 @@ class CopyGate {
  public:
   virtual ~CopyGate() = default;
   [[nodiscard]] virtual NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const = 0;
-  [[nodiscard]] virtual bool MayCopy(const ClusterState& state, JobId job, const NodeState& node) const = 0;
+  // Returns how many more reduces of the job may copy on the node.
+  [[nodiscard]] virtual std::uint32_t CopyRoom(JobId job, const NodeState& node) const = 0;
+  [[nodiscard]] bool MayCopy(JobId job, const NodeState& node) const { return CopyRoom(job, node) > 0; }
   // Returns what is in force.
   [[nodiscard]] virtual std::vector<Fact> Facts() const = 0;
 };
@@ -80,6 +82,9 @@ class Admission {
   [[nodiscard]] std::optional<MapChoice> PeekMap(const ClusterState& state, JobId job, NodeId node, Micros now) const;
   // Returns the pending reduce of the job that may start on the node now.
   [[nodiscard]] std::optional<std::uint32_t> NextReduce(const ClusterState& state, JobId job, NodeId node) const;
+  // Returns how many more tasks of the kind the job could run on the node if slots were free there, however far from
+  // its data.
+  [[nodiscard]] std::uint32_t CouldRun(const ClusterState& state, TaskKind kind, JobId job, NodeId node) const;
   // Returns the closest map of the job for a slot that would idle, if the job may have such a slot. It does not count
   // towards the job's waits: do not call OnMapLaunched for it. Requires: every job has refused the slot (BestMap).
   [[nodiscard]] std::optional<MapChoice> BestIdleMap(const ClusterState& state, JobId job, NodeId node) const;

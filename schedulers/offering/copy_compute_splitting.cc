@@ -11,8 +11,8 @@ NodeLimits CopyComputeSplitting::LimitsOf(const NodeState&, NodeLimits without) 
   return {without.maps, reduces, without.total + (reduces - without.reduces), reduces - without.reduces};
 }
 
-bool CopyComputeSplitting::MayCopy(const ClusterState&, JobId job, const NodeState& node) const {
-  return node.Copying(job) < node.slots.reduces;
+std::uint32_t CopyComputeSplitting::CopyRoom(JobId job, const NodeState& node) const {
+  return node.slots.reduces - std::min(node.slots.reduces, node.Copying(job));
 }
 
 std::vector<Fact> CopyComputeSplitting::Facts() const {

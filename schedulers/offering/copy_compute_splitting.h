@@ -25,7 +25,7 @@ class CopyComputeSplitting : public CopyGate {
   explicit CopyComputeSplitting(const CcsSettings& settings) : settings_(settings) {}
 
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const override;
-  [[nodiscard]] bool MayCopy(const ClusterState& state, JobId job, const NodeState& node) const override;
+  [[nodiscard]] std::uint32_t CopyRoom(JobId job, const NodeState& node) const override;
   [[nodiscard]] std::vector<Fact> Facts() const override;
 
  private:

@@ -16,7 +16,8 @@ struct EvictionSettings {
 
   static constexpr std::string_view kSection = "eviction";
   static constexpr std::string_view kOneLine =
-      "With every scheduler: when no job can go on for lack of room for map outputs, one of them gives way; one whose outputs "
+      "With every scheduler: when no job can go on for lack of room for map outputs, one of them gives way; one whose "
+      "outputs "
       "fit nowhere fails.";
 };
 

@@ -92,7 +92,8 @@ void Greedy::Impl::BeginRound(const ClusterState& state, Micros now) {
   evicted = false;
   const PerSlot<bool> let_in = order->BeginRound(state, now);
   for (const TaskKind kind : kTaskKinds) {
-    if (let_in[kind]) refusals[kind].Reset();
+    // When no map runs, a node may take a map that it has refused (ClusterState::BestPendingMap).
+    if (let_in[kind] || (kind == TaskKind::kMap && state.Running(kind) == 0)) refusals[kind].Reset();
   }
 }
 

@@ -191,12 +191,12 @@ TEST_F(Space, AJobWhoseOutputsFitNowhereFailsAndSaysWhatDoesNotFit) {
   EXPECT_PLAYS(&engine_, R"(
     300000001 decide
     300000002 decide
-    -> give up job1: its map outputs do not fit: map 1 is expected to write 19.5 KiB, and of 2 workers that take maps worker 2 has most room, 5.9 KiB; nothing has run for 5m that would free some. Free space on the workers' disks or add workers, or have the maps write less (a combiner, compression)
-    -> kill job1.r.0.0 n1: its map outputs do not fit: map 1 is expected to write 19.5 KiB, and of 2 workers that take maps worker 2 has most room, 5.9 KiB; nothing has run for 5m that would free some. Free space on the workers' disks or add workers, or have the maps write less (a combiner, compression)
-    -> ended job1 failed: its map outputs do not fit: map 1 is expected to write 19.5 KiB, and of 2 workers that take maps worker 2 has most room, 5.9 KiB; nothing has run for 5m that would free some. Free space on the workers' disks or add workers, or have the maps write less (a combiner, compression)
+    -> give up job1: its map outputs do not fit: map 1 is expected to write 19.5 KiB, and of 2 workers that take maps worker 2 has most room, 5.9 KiB; nothing has run for 5 min that would free some. Free space on the workers' disks or add workers, or have the maps write less (a combiner, compression)
+    -> kill job1.r.0.0 n1: its map outputs do not fit: map 1 is expected to write 19.5 KiB, and of 2 workers that take maps worker 2 has most room, 5.9 KiB; nothing has run for 5 min that would free some. Free space on the workers' disks or add workers, or have the maps write less (a combiner, compression)
+    -> ended job1 failed: its map outputs do not fit: map 1 is expected to write 19.5 KiB, and of 2 workers that take maps worker 2 has most room, 5.9 KiB; nothing has run for 5 min that would free some. Free space on the workers' disks or add workers, or have the maps write less (a combiner, compression)
     600000002 decide
-    -> give up job2: its map outputs do not fit: map 0 is expected to write 35.2 KiB, and of 2 workers that take maps worker 2 has most room, 5.9 KiB; nothing has run for 5m that would free some. Free space on the workers' disks or add workers, or have the maps write less (a combiner, compression)
-    -> ended job2 failed: its map outputs do not fit: map 0 is expected to write 35.2 KiB, and of 2 workers that take maps worker 2 has most room, 5.9 KiB; nothing has run for 5m that would free some. Free space on the workers' disks or add workers, or have the maps write less (a combiner, compression)
+    -> give up job2: its map outputs do not fit: map 0 is expected to write 35.2 KiB, and of 2 workers that take maps worker 2 has most room, 5.9 KiB; nothing has run for 5 min that would free some. Free space on the workers' disks or add workers, or have the maps write less (a combiner, compression)
+    -> ended job2 failed: its map outputs do not fit: map 0 is expected to write 35.2 KiB, and of 2 workers that take maps worker 2 has most room, 5.9 KiB; nothing has run for 5 min that would free some. Free space on the workers' disks or add workers, or have the maps write less (a combiner, compression)
   )");
   EXPECT_EQ(engine_.NextWake(), std::nullopt);
 }
@@ -222,7 +222,7 @@ TEST_F(Space, WhenNothingRunsTheClosestMapThatFitsIsTaken) {
     0 NodeJoined node=n2 maps=1
     0 NodeSpace node=n1 free_bytes=10
     0 NodeSpace node=n2 free_bytes=30
-    1 JobSubmitted job=job1 maps=20:n1;10:n1,n2;40:n2 reduces=1 profile_runs=1 profile_ratio=1
+    1 JobSubmitted job=job1 maps=20:n1;10:n1,n2;40:n2 reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
     1 decide
     -> launch job1.m.1.0 n1 node
     2 AttemptSucceeded attempt=job1.m.1.0 input_bytes=10 output_bytes=10
@@ -262,8 +262,8 @@ TEST_F(Space, NobodyGivesWayForEver) {
     script += "\n-> evict job2\n-> kill job2.r.0." + number + " n1: the job gives way for lack of space" +
               "\n-> gone job2.m.0." + number + " n1\n-> launch " + job + ".r.0.0 n1\n" + now +
               " AttemptSucceeded attempt=" + job + ".r.0.0\n-> ended " + job + " succeeded\n" + now +
-              " decide\n-> launch job2.m.0." + std::to_string(other - 2) + " n1 off\n-> launch job2.r.0." +
-              std::to_string(other - 2) + " n1";
+              " NodeSpace node=n1 free_bytes=100\n" + now + " decide\n-> launch job2.m.0." + std::to_string(other - 2) +
+              " n1 off\n-> launch job2.r.0." + std::to_string(other - 2) + " n1";
   }
   EXPECT_PLAYS(&engine_, script);
   Effects effects;

@@ -20,7 +20,7 @@ bool History::HasRoom(NodeId node, TaskKind kind) const {
   const std::uint32_t maps = Used(node, TaskKind::kMap), reduces = Used(node, TaskKind::kReduce);
   // A reduce beyond the limit of reduces that does not compute may wait for a map, so it takes no room from it.
   std::uint32_t computing = 0;
-  for (const AttemptId& attempt : computing_) computing += running_.at(attempt) == node ? 1 : 0;
+  for (const auto& [attempt, on] : running_) computing += on == node && computing_.contains(attempt) ? 1 : 0;
   const std::uint32_t counted = std::max(computing, std::min(reduces, limits.reduces));
   return (kind == TaskKind::kMap ? maps : reduces) < limits.Of(kind) && maps + counted < limits.total;
 }

@@ -95,7 +95,7 @@ TEST(LoweredLimits, ReducesOfSlotsWithoutATypeKeepNoMapSlotsWhenANodeIsLost) {
     3 NodeLost node=n2
     -> gone job1.m.0.0 n2
     3 decide
-    -> launch job1.m.0.1 n1 off
+    -> launch job1.m.0.1 n1 rack
   )");
 }
 
@@ -119,8 +119,9 @@ TEST(LoweredLimits, ReducesThatComputeCountAndTheReasonSaysSo) {
   const PolicyView view = engine.View(3);
   ASSERT_EQ(view.waits.size(), 1U);
   EXPECT_EQ(ToText(view.waits[0].cause), "crowded");
-  EXPECT_EQ(InWords(view.waits[0], engine.state(), 3),
-            "0 of 2 map slots are in use; the others come free when tasks end that run beyond a limit that was lowered");
+  EXPECT_EQ(
+      InWords(view.waits[0], engine.state(), 3),
+      "0 of 2 map slots are in use; the others come free when tasks end that run beyond a limit that was lowered");
   EXPECT_PLAYS(&engine, R"(
     4 AttemptSucceeded attempt=job1.r.0.0
     4 decide

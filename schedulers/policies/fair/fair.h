@@ -73,6 +73,7 @@ class FairOrder : public JobOrder {
   void Owe(FairPool& pool, SlotKind kind, std::uint32_t running);
   // Puts the job before all others likewise, but after those that are owed slots already. Requires: it is not owed any.
   void Owe(JobId job, SlotKind kind, std::uint32_t running);
+  [[nodiscard]] bool IsOwed(JobId job, SlotKind kind) const { return jobs_[job.value]->Owed(kind); }
   void ForgetOwed();
   // Does what Offer does, but for the jobs and pools that are owed slots alone.
   std::optional<JobId> OfferOwed(const ClusterState& state, SlotKind kind, const Take& take) const;

@@ -65,43 +65,67 @@ Micros FairPreempting::Patience(const Lack& pool) const {
   return settings.min_share_timeout.value_or(fair().min_share_timeout);
 }
 
-std::vector<FairPreempting::Need> FairPreempting::NeedsOfPools(const std::vector<Lack>& due, SlotKind kind,
-                                                               std::uint32_t free) {
+std::uint32_t FairPreempting::CouldUse(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs,
+                                       NodeId node) const {
+  std::uint32_t could = 0;
+  for (const JobId job : jobs) {
+    if (kind != kComputePermit) {
+      could += admission().CouldRun(state, kind.task(), job, node);
+      continue;
+    }
+    for (const CopiedReduce& reduce : state.FindJob(job)->copied_reduces) could += reduce.node == node ? 1 : 0;
+  }
+  return could;
+}
+
+bool FairPreempting::CouldUseAny(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs) const {
+  for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
+    const NodeState* node = state.FindNode(NodeId{id});
+    if (node != nullptr && node->TakesTasks() && CouldUse(state, kind, jobs, node->id) > 0) return true;
+  }
+  return false;
+}
+
+std::vector<FairPreempting::Need> FairPreempting::NeedsOfPools(const ClusterState& state, const std::vector<Lack>& due,
+                                                               SlotKind kind, std::uint32_t free) {
   std::vector<Need> needs;
   std::map<std::string_view, std::uint32_t> promised;
-  for (const auto& [member, cause] : due) {
-    FairPool& pool = FairPool::Of(*member);
-    const bool minimum = cause == Cause::kMinimum;
-    const double share = minimum ? static_cast<double>(member->claim().minimum) / static_cast<double>(kSlot)
-                                 : order().pools(kind).Share(*member);
+  for (const Lack& lack : due) {
+    FairPool& pool = FairPool::Of(*lack.member);
+    const bool minimum = lack.cause == Cause::kMinimum;
+    const double share = minimum ? static_cast<double>(lack.member->claim().minimum) / static_cast<double>(kSlot)
+                                 : order().pools(kind).Share(*lack.member);
     const std::uint32_t wanted = Holding::WholeSlots(share), has = pool.Running(kind) + promised[pool.name()];
-    if (has >= wanted) continue;
+    if (has >= wanted || !CouldUseAny(state, kind, pool.AdmittedJobs())) continue;
     promised[pool.name()] += wanted - has;
     const std::uint32_t from_free = std::min(free, wanted - has);
     free -= from_free;
     if (wanted - has == from_free) continue;
     order().Owe(pool, kind, wanted);
     needs.push_back({pool.AdmittedJobs(), wanted - has - from_free,
-                     "pool " + pool.name() + " is below its " + (minimum ? "minimum share" : "fair share")});
+                     "pool " + pool.name() + " is below its " + (minimum ? "minimum share" : "fair share"), lack});
   }
   return needs;
 }
 
-std::vector<FairPreempting::Need> FairPreempting::NeedsOfJobs(const FairPool& pool, const std::vector<JobId>& due,
+std::vector<FairPreempting::Need> FairPreempting::NeedsOfJobs(const ClusterState& state, const FairPool& pool,
+                                                              const std::vector<Lack>& due,
                                                               const std::vector<JobHolding>& holdings, SlotKind kind,
                                                               std::uint32_t& free) {
   std::vector<Need> needs;
   const std::uint32_t maximum = pool.Maximum(kind);
   std::uint32_t room = maximum - std::min(maximum, pool.Running(kind));
-  for (const JobId job : due) {
+  for (const Lack& lack : due) {
+    const JobId job{lack.member->id()};
     const Holding& slots = std::ranges::find(holdings, job, &JobHolding::job)->slots;
     const std::uint32_t wanted = Holding::WholeSlots(slots.share);
-    if (slots.running >= wanted) continue;
+    if (slots.running >= wanted || !CouldUseAny(state, kind, {job})) continue;
     const std::uint32_t lacking = wanted - slots.running, from_free = std::min({free, room, lacking});
     free -= from_free, room -= from_free;
     if (lacking == from_free) continue;
-    order().Owe(job, kind, wanted);
-    needs.push_back({{job}, lacking - from_free, ToText(job) + " is below its fair share of pool " + pool.name()});
+    if (!order().IsOwed(job, kind)) order().Owe(job, kind, wanted);
+    needs.push_back(
+        {{job}, lacking - from_free, ToText(job) + " is below its fair share of pool " + pool.name(), lack, true});
   }
   return needs;
 }
@@ -117,27 +141,30 @@ void FairPreempting::AddHoldings(const ClusterState& state, const FairPool& pool
 
 std::vector<Victim> FairPreempting::Take(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs,
                                          std::vector<Holding> pools, std::vector<JobHolding> holdings) {
-  std::uint32_t wanted = 0;
-  std::map<NodeId, std::uint32_t> wanted_at;
+  std::vector<SlotNeed> wanted;
   for (const Need& need : needs) {
-    wanted += need.slots;
-    if (kind != kComputePermit) continue;
-    for (const JobId job : need.jobs) {
-      for (const CopiedReduce& reduce : state.FindJob(job)->copied_reduces) ++wanted_at[reduce.node];
-    }
+    const auto first =
+        std::ranges::find_if(needs, [&](const Need& one) { return one.lack.member == need.lack.member; });
+    wanted.push_back({need.slots, static_cast<std::size_t>(first - needs.begin()),
+                      [this, &state, kind, &need](NodeId node) { return CouldUse(state, kind, need.jobs, node); }});
   }
-  const std::vector<AttemptId> chosen = ChooseVictims(state, kind, wanted, std::move(wanted_at), std::move(pools),
-                                                      std::move(holdings), !fair().preempt_computing);
+  const std::vector<ChosenVictim> chosen =
+      ChooseVictims(state, kind, std::move(wanted), std::move(pools), std::move(holdings), !fair().preempt_computing);
   std::vector<Victim> victims;
-  for (const Need& need : needs) {
-    for (std::uint32_t i = 0; i < need.slots && victims.size() < chosen.size(); ++i) {
-      const AttemptId& victim = chosen[victims.size()];
-      victims.push_back({victim, need.reason});
-      if (kind == kReduceSlot) continue;
-      const JobState& job = *state.FindJob(victim.task.job);
-      const TaskState& task = job.Tasks(kind.task())[victim.task.index];
-      (kind == kMapSlot ? freed_ : permits_taken_at_).push_back(task.Find(victim.number)->node);
+  for (const ChosenVictim& victim : chosen) {
+    const Need& need = needs[victim.need];
+    victims.push_back({victim.attempt, need.reason});
+    const auto same = [&](const Served& served) { return served.lack.member == need.lack.member; };
+    if (std::none_of(served_.begin(), served_.end(), same))
+      served_.push_back(
+          {need.of_job ? &job_clocks_[kind] : &pool_clocks_[kind], need.lack, need.lack.member->fair().running});
+    if (need.of_job) {
+      jobs_first_[kind].insert(need.jobs.front());
+    } else {
+      pools_first_[kind].insert(FairPool::Of(*need.lack.member).name());
     }
+    if (kind == kReduceSlot) continue;
+    (kind == kMapSlot ? freed_ : permits_taken_at_).push_back(victim.node);
   }
   return victims;
 }
@@ -146,7 +173,7 @@ std::vector<Victim> FairPreempting::ForPools(const ClusterState& state, SlotKind
   const std::vector<Lack> due = pool_clocks_[kind].Due(now);
   if (due.empty()) return {};
   for (const Lack& lack : due) pool_clocks_[kind].BeginAnew(lack, now);
-  const std::vector<Need> needs = NeedsOfPools(due, kind, FreeOf(state, kind));
+  const std::vector<Need> needs = NeedsOfPools(state, due, kind, FreeOf(state, kind));
   if (needs.empty()) return {};
   std::vector<Holding> pools;
   std::vector<JobHolding> holdings;
@@ -158,20 +185,19 @@ std::vector<Victim> FairPreempting::ForPools(const ClusterState& state, SlotKind
 }
 
 std::vector<Victim> FairPreempting::ForJobs(const ClusterState& state, SlotKind kind, Micros now) {
-  std::map<std::string, std::vector<JobId>> due;  // by pool
+  std::map<std::string, std::vector<Lack>> due;  // by pool
   for (const Lack& lack : job_clocks_[kind].Due(now)) {
     job_clocks_[kind].BeginAnew(lack, now);
-    const JobId job{lack.member->id()};
-    due[order().PoolOf(job).name()].push_back(job);
+    due[order().PoolOf(JobId{lack.member->id()}).name()].push_back(lack);
   }
   if (due.empty()) return {};
   std::uint32_t free = FreeOf(state, kind);
   std::vector<Victim> victims;
   for (const auto& [name, jobs] : due) {
-    FairPool& pool = order().PoolOf(jobs.front());
+    FairPool& pool = order().PoolOf(JobId{jobs.front().member->id()});
     std::vector<JobHolding> holdings;
     AddHoldings(state, pool, kind, 0, &holdings);
-    const std::vector<Need> needs = NeedsOfJobs(pool, jobs, holdings, kind, free);
+    const std::vector<Need> needs = NeedsOfJobs(state, pool, jobs, holdings, kind, free);
     order().Owe(pool, kind, pool.Running(kind));
     // The pool gets back what it loses, so it may lose all.
     std::ranges::move(Take(state, kind, needs, {{pool.Running(kind), 0}}, std::move(holdings)),
@@ -180,9 +206,34 @@ std::vector<Victim> FairPreempting::ForJobs(const ClusterState& state, SlotKind 
   return victims;
 }
 
+void FairPreempting::OnJobEnded(const ClusterState& state, JobId job) {
+  for (std::set<JobId>& first : jobs_first_) first.erase(job);
+  GreedyOver::OnJobEnded(state, job);
+}
+
+void FairPreempting::OweAgain(const ClusterState& state, SlotKind kind) {
+  std::erase_if(pools_first_[kind], [this](const std::string& name) { return !order().live_pools().contains(name); });
+  for (const std::string& name : pools_first_[kind]) {
+    FairPool& pool = *order().live_pools().find(name)->second;
+    const std::uint32_t due = Holding::WholeSlots(order().pools(kind).Share(pool.member(kind)));
+    if (pool.Running(kind) < due) order().Owe(pool, kind, due);
+  }
+  std::map<std::string, std::vector<JobHolding>> holdings;  // by pool
+  for (const JobId job : jobs_first_[kind]) {
+    const FairPool& pool = order().PoolOf(job);
+    auto [of_pool, first] = holdings.try_emplace(pool.name());
+    if (first) AddHoldings(state, pool, kind, 0, &of_pool->second);
+    const auto holding = std::ranges::find(of_pool->second, job, &JobHolding::job);
+    if (holding == of_pool->second.end()) continue;
+    const std::uint32_t due = Holding::WholeSlots(holding->slots.share);
+    if (holding->slots.running < due) order().Owe(job, kind, due);
+  }
+}
+
 std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros now) {
   std::vector<Victim> victims;
   for (const SlotKind kind : Kinds()) {
+    OweAgain(state, kind);
     const auto pools = pool_clocks_[kind].NextDue(), jobs = job_clocks_[kind].NextDue();
     if (pools.value_or(now + 1) > now && jobs.value_or(now + 1) > now) continue;
     watches_[kind]->Update(now);
@@ -233,9 +284,21 @@ std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros n
   if (auto reduce = NextWherePermitWasTaken(state, now)) return reduce;
   auto decision = Greedy::Next(state, now);
   if (decision) return decision;
-  order().ForgetOwed();
-  for (const SlotKind kind : Kinds()) watches_[kind]->Update(now);
+  EndRound(now);
   return decision;
+}
+
+void FairPreempting::EndRound(Micros now) {
+  order().ForgetOwed();
+  for (const Served& served : std::exchange(served_, {})) {
+    if (served.lack.member->fair().running <= served.running && served.clocks->Runs(served.lack))
+      served.clocks->Rest(served.lack, served.running);
+  }
+  for (const SlotKind kind : Kinds()) {
+    pool_clocks_[kind].WakeThoseThatGained(now);
+    job_clocks_[kind].WakeThoseThatGained(now);
+    watches_[kind]->Update(now);
+  }
 }
 
 std::optional<Micros> FairPreempting::NextWake(const ClusterState& state) const {
@@ -256,7 +319,8 @@ PolicyView FairPreempting::View(const ClusterState& state, Micros now) const {
   for (const SlotKind kind : Kinds()) {
     for (const auto& [lack, until] : pool_clocks_[kind].waiting()) {
       const auto group = std::ranges::find(view.groups, lack.member->name(), &GroupView::name);
-      if (group == view.groups.end()) continue;
+      const FairPool& pool = FairPool::Of(*lack.member);
+      if (group == view.groups.end() || !CouldUseAny(state, kind, pool.AdmittedJobs())) continue;
       std::optional<Micros>& at = group->slots[kind.task()].preempts_at;
       at = std::min(at.value_or(until), until);
     }

@@ -4,12 +4,14 @@
 //
 //   for pool, kind, cause in the pools that could use one more slot of the kind without being lifted above
 //       their minimum (cause minimum) or their fair share (cause share):
-//     if that has been so for min_share_timeout, or fair_share_timeout:
+//     if that has been so for min_share_timeout, or fair_share_timeout, and some node could run one of its tasks if it
+//         had a free slot:                                                                  // with +ccs: to copy there
 //       need = the minimum or share, in whole slots - what the pool runs - free slots that no pool took
-//       kill `need` of the tasks of the kind that were launched last, of the jobs furthest above their share
-//                                                                                                  // preemption.h
+//       kill `need` of the tasks of the kind that were launched last, of the jobs furthest above their share, on nodes
+//           where the pool could use the slot                                                         // preemption.h
 //       // with +ccs: of the reduces that compute on a node where a reduce of the pool waits for a permit
 //       offer these slots to the pool before all others; its patience begins anew
+//       from now on offer the pool slots before all others whenever it is below its share, in whole slots
 //
 //   if fair.preempt_within_pools; just after that, if something of the kind was taken for a pool:
 //     for job in the jobs of pools of order fair that could use one more slot of the kind without being lifted above
@@ -19,8 +21,9 @@
 //         kill `need` of the tasks of the pool, chosen likewise
 //         offer these slots to the job, then to its pool before all others; the job's patience begins anew
 //
-// If whoever they are for refuses them (it waits for locality), or nobody was above their share, nothing more happens
-// until that patience is at an end again; the waits of `+delay` have then begun to run.
+// If nobody was above their share, nothing more happens until that patience is at an end again. If tasks were killed
+// and whoever they were for has no more slots at the end of the round, nothing is killed for it again before it has
+// got one by itself.
 //
 // With `+ccs` a pool may be starved of two things. Its reduces that compute, beside those that wait to, tell whether it
 // lacks permits, and preemption takes reduces that compute, unless fair.preempt_computing forbids that. All its reduces
@@ -35,6 +38,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,6 +56,7 @@ class FairPreempting : public GreedyOver<FairOrder> {
   // `reduces`: what counts of the reduces (FairOrder). Requires: it is admission.CountedReduces().
   FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission);
 
+  void OnJobEnded(const ClusterState& state, JobId job) override;
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
@@ -60,11 +65,19 @@ class FairPreempting : public GreedyOver<FairOrder> {
  private:
   using Cause = StarvationClocks::Cause;
   using Lack = StarvationClocks::Lack;
-  // Slots that are to be taken for some jobs of a pool.
+  // Slots that are to be taken for some jobs of a pool, because of a lack that has lasted for too long.
   struct Need {
     std::vector<JobId> jobs;
     std::uint32_t slots = 0;
     std::string reason;
+    Lack lack;
+    bool of_job = false;
+  };
+  // What tasks were killed for in this round, and what it had before.
+  struct Served {
+    StarvationClocks* clocks;
+    Lack lack;
+    std::uint32_t running;
   };
 
   [[nodiscard]] const FairSettings& fair() const { return order().settings().Of<FairSettings>(); }
@@ -77,14 +90,25 @@ class FairPreempting : public GreedyOver<FairOrder> {
   std::vector<Victim> ForJobs(const ClusterState& state, SlotKind kind, Micros now);
   // Return what the pools, or the jobs of one pool, need beyond the free slots, of which they take their part, and put
   // them before all others.
-  std::vector<Need> NeedsOfPools(const std::vector<Lack>& due, SlotKind kind, std::uint32_t free);
-  std::vector<Need> NeedsOfJobs(const FairPool& pool, const std::vector<JobId>& due,
+  std::vector<Need> NeedsOfPools(const ClusterState& state, const std::vector<Lack>& due, SlotKind kind,
+                                 std::uint32_t free);
+  std::vector<Need> NeedsOfJobs(const ClusterState& state, const FairPool& pool, const std::vector<Lack>& due,
                                 const std::vector<JobHolding>& holdings, SlotKind kind, std::uint32_t& free);
+  // Returns how many slots of the kind that come free on the node the jobs could use.
+  [[nodiscard]] std::uint32_t CouldUse(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs,
+                                       NodeId node) const;
+  // Returns true if that is any on some node that takes tasks.
+  [[nodiscard]] bool CouldUseAny(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs) const;
   // Appends what the jobs of the pool hold that may run, as those of the pool with this index.
   void AddHoldings(const ClusterState& state, const FairPool& pool, SlotKind kind, std::size_t index,
                    std::vector<JobHolding>* holdings) const;
   std::vector<Victim> Take(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs,
                            std::vector<Holding> pools, std::vector<JobHolding> holdings);
+  // Puts before all others whoever tasks were killed for and is below the share again, in whole slots. The order alone
+  // would give the next slot to a pool that has none of a share of a quarter, and it would be taken from there again.
+  void OweAgain(const ClusterState& state, SlotKind kind);
+  // Ends a round: what has gained nothing by it rests.
+  void EndRound(Micros now);
   // Returns the next map for a slot that was freed for its pool.
   std::optional<Decision> NextFreed(const ClusterState& state);
   // Returns the next reduce for the room of one that computed.
@@ -92,6 +116,10 @@ class FairPreempting : public GreedyOver<FairOrder> {
 
   PerSlot<StarvationClocks> pool_clocks_, job_clocks_;
   PerSlot<std::unique_ptr<StarvationWatch>> watches_;  // of Kinds()
+  std::vector<Served> served_;
+  // Whom tasks were killed for, as long as they live.
+  PerSlot<std::set<std::string>> pools_first_;
+  PerSlot<std::set<JobId>> jobs_first_;
   // By the last Preempt(), and not taken yet: the nodes of maps, and those of reduces that computed.
   std::vector<NodeId> freed_, permits_taken_at_;
 };

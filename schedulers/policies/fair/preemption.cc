@@ -41,11 +41,11 @@ std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, Slo
 
 }  // namespace
 
-std::vector<AttemptId> ChooseVictims(const ClusterState& state, SlotKind kind, std::uint32_t wanted,
-                                     std::map<NodeId, std::uint32_t> wanted_at, std::vector<Holding> pools,
-                                     std::vector<JobHolding> jobs, bool spare_computing) {
+std::vector<ChosenVictim> ChooseVictims(const ClusterState& state, SlotKind kind, std::vector<SlotNeed> needs,
+                                        std::vector<Holding> pools, std::vector<JobHolding> jobs,
+                                        bool spare_computing) {
   std::erase_if(jobs, [&](const JobHolding& job) { return !job.slots.MayLose() || !pools[job.pool].MayLose(); });
-  if (jobs.empty() || wanted == 0) return {};
+  if (jobs.empty() || needs.empty()) return {};
   auto attempts = AttemptsOf(state, kind, jobs, spare_computing);
   // The first is the first to lose an attempt. A rank is the excess, the last launch and the job.
   using Rank = std::tuple<double, Micros, JobId>;
@@ -56,18 +56,23 @@ std::vector<AttemptId> ChooseVictims(const ClusterState& state, SlotKind kind, s
     ranks[{-job->slots.Excess(), -launched.back().since, job->job}] = job;
   };
   for (JobHolding& job : jobs) enter(&job);
-  std::vector<AttemptId> victims;
-  while (victims.size() < wanted && !ranks.empty()) {
+  std::map<std::pair<std::size_t, NodeId>, std::uint32_t> taken_at;  // by whom, and node
+  std::vector<ChosenVictim> victims;
+  while (!ranks.empty()) {
     JobHolding* job = ranks.begin()->second;
     ranks.erase(ranks.begin());
-    if (!pools[job->pool].MayLose()) continue;
+    Holding& pool = pools[job->pool];
+    if (!pool.MayLose()) continue;
     const Launched last = attempts[job->job].back();
     attempts[job->job].pop_back();
-    if (kind != kComputePermit || wanted_at[last.node] > 0) {
-      if (kind == kComputePermit) --wanted_at[last.node];
-      victims.push_back(last.attempt);
-      --job->slots.running;
-      --pools[job->pool].running;
+    const auto need = std::find_if(needs.begin(), needs.end(), [&](const SlotNeed& one) {
+      return one.slots > 0 && taken_at[{one.whose, last.node}] < one.could_use(last.node);
+    });
+    if (need != needs.end()) {
+      victims.push_back({last.attempt, last.node, static_cast<std::size_t>(need - needs.begin())});
+      ++taken_at[{need->whose, last.node}];
+      --need->slots;
+      --job->slots.running, --pool.running;
     }
     enter(job);
   }

@@ -4,8 +4,9 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <vector>
 
 #include "base/ids/ids.h"
@@ -31,15 +32,29 @@ struct JobHolding {
   Holding slots;
 };
 
-// Returns at most `wanted` running attempts of this kind. It takes, again and again, the most recently launched attempt
-// of the job furthest above its share. No job, and no pool, is taken below its share. Among jobs that are equally far
-// above theirs the one with the most recently launched attempt comes first, then the lowest id. Of permits it takes
-// reduces that compute, and no more on a node than `wanted_at` says for it, since a permit is of use on its node alone;
-// of slots `wanted_at` says nothing. Of reduce slots it takes, where more reduces run than may compute, those that do
-// not compute. With `spare_computing` it takes no reduce that computes. O(running attempts).
-[[nodiscard]] std::vector<AttemptId> ChooseVictims(const ClusterState& state, SlotKind kind, std::uint32_t wanted,
-                                                   std::map<NodeId, std::uint32_t> wanted_at,
-                                                   std::vector<Holding> pools, std::vector<JobHolding> jobs,
-                                                   bool spare_computing = false);
+// Slots that are to be taken for some jobs.
+struct SlotNeed {
+  std::uint32_t slots = 0;
+  std::size_t whose = 0;  // needs of the same pool or job have the same number
+  // Returns how many slots that come free on the node they could use.
+  std::function<std::uint32_t(NodeId)> could_use;
+};
+
+struct ChosenVictim {
+  AttemptId attempt;
+  NodeId node;
+  std::size_t need = 0;  // index into the needs
+};
+
+// Returns running attempts of this kind, at most as many for each need as it has slots. It takes, again and again, the
+// most recently launched attempt of the job furthest above its share, for the first need that could use the slot.
+//
+// No job, and no pool, is taken below its share. Among jobs that are equally far above theirs the one with the most
+// recently launched attempt comes first, then the lowest id. Of permits it takes reduces that compute. Of reduce slots
+// it takes, where more reduces run than may compute, those that do not compute. With `spare_computing` it takes no
+// reduce that computes. O(running attempts x needs).
+[[nodiscard]] std::vector<ChosenVictim> ChooseVictims(const ClusterState& state, SlotKind kind,
+                                                      std::vector<SlotNeed> needs, std::vector<Holding> pools,
+                                                      std::vector<JobHolding> jobs, bool spare_computing = false);
 
 }  // namespace millrace::sched

@@ -17,6 +17,7 @@ void StarvationClocks::Start(const Lack& lack, Micros now) {
 }
 
 void StarvationClocks::Stop(const Lack& lack) {
+  if (resting_.erase(lack) > 0) return;
   const auto at = until_.find(lack);
   by_time_.erase({at->second, lack});
   until_.erase(at);
@@ -26,6 +27,20 @@ void StarvationClocks::Postpone(const Lack& lack, Micros until) {
   Micros& waits = until_.find(lack)->second;
   by_time_.erase({waits, lack});
   by_time_.emplace(waits = until, lack);
+}
+
+void StarvationClocks::Rest(const Lack& lack, std::uint32_t running) {
+  Stop(lack);
+  resting_.emplace(lack, running);
+}
+
+void StarvationClocks::WakeThoseThatGained(Micros now) {
+  for (auto at = resting_.begin(); at != resting_.end();) {
+    const auto [lack, running] = *at++;
+    if (lack.member->fair().running <= running) continue;
+    resting_.erase(lack);
+    Start(lack, now);
+  }
 }
 
 std::vector<StarvationClocks::Lack> StarvationClocks::Due(Micros now) const {

@@ -36,22 +36,30 @@ class StarvationClocks {
   // Let the member wait anew, and until then. Requires: the clock runs.
   void BeginAnew(const Lack& lack, Micros now) { Postpone(lack, now + patience_(lack)); }
   void Postpone(const Lack& lack, Micros until);
+  // Lets the member wait until it has more than `running` slots, and then anew: what was taken for it went back to
+  // those it was taken from, and would do so again. Requires: the clock runs.
+  void Rest(const Lack& lack, std::uint32_t running);
+  // Begins the waits anew of those that rest and have gained a slot.
+  void WakeThoseThatGained(Micros now);
+  // Returns true if the clock runs.
+  [[nodiscard]] bool Runs(const Lack& lack) const { return until_.contains(lack); }
   // Returns who has waited for too long by now, the first due first.
   [[nodiscard]] std::vector<Lack> Due(Micros now) const;
-  // Returns when something is due next; nothing if no clock runs.
+  // Returns when something is due next; nothing if no clock runs, or all that run rest.
   [[nodiscard]] std::optional<Micros> NextDue() const;
 
   struct Earlier {
     bool operator()(const Lack& a, const Lack& b) const;
     bool operator()(const std::pair<Micros, Lack>& a, const std::pair<Micros, Lack>& b) const;
   };
-  // Returns until when each waits.
+  // Returns until when each waits, but for those that rest.
   [[nodiscard]] const std::map<Lack, Micros, Earlier>& waiting() const { return until_; }
 
  private:
   Patience patience_;
   std::map<Lack, Micros, Earlier> until_;
   std::set<std::pair<Micros, Lack>, Earlier> by_time_;  // what is in until_
+  std::map<Lack, std::uint32_t, Earlier> resting_;      // clocks that run, too: the slots that were too few
 };
 
 }  // namespace millrace::sched

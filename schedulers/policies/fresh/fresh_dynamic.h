@@ -18,8 +18,8 @@
 // - If nothing of the chosen kind can run, the other kind gets the slot: no slot idles for its type.
 // - Maps that must run again since their output was lost come before all else: reduces that hold slots wait for them.
 // - Slots without a type can all be held by reduces that wait for such a map. Then the reduce among them that was
-//   launched last, on a node where the map may run, is preempted (stalled_reduces.h). A reduce that computes has all its input and is never
-//   preempted.
+//   launched last, on a node where the map may run, is preempted (stalled_reduces.h). A reduce that computes has all
+//   its input and is never preempted.
 // - A reduce does not start before all maps of its job are done, whatever the job's slow start: that is what R means.
 //
 // It decides exactly as FreshDynamicReference (reference.h), which keeps nothing between two decisions but the turn.

@@ -1,6 +1,6 @@
 // FreshFairOrder: the job order of fresh-static: the jobs that FRESH's admission lets run (phase_admission.h), in the
-// order of `fair`. A job takes part in fair sharing from the moment it enters its map phase. max_running_jobs of its pool
-// is asked before it enters (pool_places.h), and not by `fair`. Thread rule: one thread.
+// order of `fair`. A job takes part in fair sharing from the moment it enters its map phase. max_running_jobs of its
+// pool is asked before it enters (pool_places.h), and not by `fair`. Thread rule: one thread.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// PoolPlaces: max_running_jobs of pools, where another limit lets jobs in one after the other, too: FRESH's k. A job takes
-// the place in its pool before it takes one in a phase. So nobody holds a place of k who waits for his pool, and of two
-// jobs none holds what the other waits for.
+// PoolPlaces: max_running_jobs of pools, where another limit lets jobs in one after the other, too: FRESH's k. A job
+// takes the place in its pool before it takes one in a phase. So nobody holds a place of k who waits for his pool, and
+// of two jobs none holds what the other waits for.
 //
 // A job holds its place from the moment that it takes it until it ends, as in `fair` (fair_pool.h). One that has begun
 // already, under another policy, holds a place even where these are more than the limit. A pool whose maximum of a kind
@@ -42,7 +42,7 @@ class PoolPlaces {
   [[nodiscard]] std::uint32_t Taken(const std::string& pool) const;
 
   const Settings settings_;
-  std::map<JobId, std::string> pool_of_;         // of the jobs that hold places
+  std::map<JobId, std::string> pool_of_;          // of the jobs that hold places
   std::map<std::string, std::uint32_t> holders_;  // how many of them, by pool
 };
 

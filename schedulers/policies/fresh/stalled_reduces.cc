@@ -12,8 +12,7 @@ bool ReducesGoOn(const JobState& job) {
 }
 
 bool MayRunOneAt(const ClusterState& state, const std::vector<JobId>& jobs, NodeId node) {
-  return std::any_of(jobs.begin(), jobs.end(),
-                     [&](JobId job) { return state.BestPendingMap(job, node).has_value(); });
+  return std::any_of(jobs.begin(), jobs.end(), [&](JobId job) { return state.BestPendingMap(job, node).has_value(); });
 }
 
 bool FitsInFreeSlot(const ClusterState& state, const std::vector<JobId>& jobs) {

@@ -48,6 +48,8 @@ bool Dl::ConsumeRaised(const ClusterState& state, Micros now) {
 
 std::optional<Decision> Dl::NextMap(const ClusterState& state, Micros now) {
   SlotRefusals& memory = refusals_[TaskKind::kMap];
+  // When no map runs, a node may take a map that it has refused (ClusterState::BestPendingMap).
+  if (state.Running(TaskKind::kMap) == 0) memory.Reset();
   ConsumeRaised(state, now);
   const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
   if (free.empty() || state.RunnableJobs(TaskKind::kMap).empty()) return std::nullopt;

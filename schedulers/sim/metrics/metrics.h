@@ -117,7 +117,7 @@ struct SimResult {
   // ended.
   std::vector<StuckJob> stuck;
   std::vector<StuckJob> given_up;  // jobs that failed since an output of their maps fitted nowhere
-  double decision_seconds = 0;  // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
+  double decision_seconds = 0;     // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
 };
 
 // Return "succeeded", "unfinished", "preempted" and so on, as the tables have it.

@@ -6,6 +6,7 @@
 #include "schedulers/core/policy_view.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
+#include "schedulers/policies/fair/starvation_clocks.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -562,6 +563,139 @@ TEST_F(PreemptTest, NoPermitIsTakenWhereReducesThatComputeAreLeftAlone) {
   EXPECT_EQ(engine_->View(3).groups[1].slots[TaskKind::kReduce].preempts_at, std::nullopt);
   EXPECT_EQ(engine_->NextWake(), std::nullopt);
   EXPECT_PLAYS(engine_.get(), "500 decide");
+}
+
+// b is due 3.5 of the 4 slots, c and d 0.25 each. These come first while they have none, so by the order alone c would
+// have the slot that was taken from it again as soon as a map of b ends, and lose it again.
+TEST_F(PreemptTest, WhatWasTakenIsNotGivenBackAndTakenAgain) {
+  settings_.Named<PoolSettings>()["b"].weight = 14;
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=4
+    1 JobSubmitted job=job1 pool=b maps=1:;1:;1:;1:;1:;1:;1:
+    1 JobSubmitted job=job2 pool=c maps=1:;1:
+    1 JobSubmitted job=job3 pool=d maps=1:;1:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job2.m.0.0 n1 off
+    -> launch job3.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    101 decide
+    -> preempt job2.m.0.0 n1: pool b is below its fair share
+    -> launch job1.m.2.0 n1 off
+    500 AttemptSucceeded attempt=job1.m.0.0
+    500 decide
+    -> launch job1.m.3.0 n1 off
+    2000 decide
+    2000 AttemptSucceeded attempt=job3.m.0.0
+    2000 decide
+    -> launch job2.m.0.1 n1 off
+    2100 AttemptSucceeded attempt=job1.m.1.0
+    2100 decide
+    -> launch job1.m.4.0 n1 off
+    9000 decide
+  )");
+}
+
+// The minima of 6, 1 and 3 are scaled to 1.2, 0.2 and 0.6 of the 2 slots. c and d hold one each.
+TEST_F(PreemptTest, APoolThatHasNoneGetsOneFromPoolsOfLessThanOne) {
+  settings_.Named<PoolSettings>()["b"].min_maps = 6;
+  settings_.Named<PoolSettings>()["c"].min_maps = 1;
+  settings_.Named<PoolSettings>()["d"].min_maps = 3;
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=2
+    1 JobSubmitted job=job2 pool=c maps=1:;1:;1:
+    1 JobSubmitted job=job3 pool=d maps=1:;1:;1:
+    1 decide
+    -> launch job2.m.0.0 n1 off
+    -> launch job3.m.0.0 n1 off
+    10 JobSubmitted job=job1 pool=b maps=1:;1:;1:;1:;1:;1:;1:
+    10 decide
+    70 decide
+    -> preempt job2.m.0.0 n1: pool b is below its minimum share
+    -> launch job1.m.0.0 n1 off
+    500 decide
+  )");
+}
+
+// Under `+ccs` a node has room for 3 reduces, but one of each job at most may copy there. Of pool a as much copies as
+// may, so it lacks nothing, though its share of the room is 1.5.
+TEST_F(PreemptTest, NoReduceIsKilledForAPoolThatMayCopyNoMore) {
+  EXPECT_PLAYS(&Make("fair+ccs+preempt"), R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    1 JobSubmitted job=job1 pool=a maps=1:;1: reduces=5 slow_start=0
+    1 JobSubmitted job=job2 pool=b maps=1:;1: reduces=5 slow_start=0
+    1 JobSubmitted job=job3 pool=b maps=1:;1: reduces=5 slow_start=0
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.r.0.0 n1
+    -> launch job2.r.0.0 n1
+    -> launch job3.r.0.0 n1
+    101 decide
+    1001 decide
+  )");
+  const PolicyView view = engine_->View(1001);
+  for (const GroupView& group : view.groups) EXPECT_EQ(group.slots[TaskKind::kReduce].preempts_at, std::nullopt);
+}
+
+TEST_F(PreemptTest, NoReduceIsKilledForAJobOfItsPoolThatMayCopyNoMore) {
+  settings_.Of<FairSettings>().preempt_within_pools = true;
+  EXPECT_PLAYS(&Make("fair+ccs+preempt"), R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    1 JobSubmitted job=job1 pool=a maps=1:;1: reduces=5 slow_start=0 priority=VERY_HIGH
+    1 JobSubmitted job=job2 pool=a maps=1:;1: reduces=5 slow_start=0
+    1 JobSubmitted job=job3 pool=a maps=1:;1: reduces=5 slow_start=0
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.r.0.0 n1
+    -> launch job2.r.0.0 n1
+    -> launch job3.r.0.0 n1
+    101 decide
+    1001 decide
+  )");
+}
+
+// The map of b would write more than n1 has room for, so the map of a that was launched last stays, and n2 gives one.
+TEST_F(PreemptTest, ASlotIsTakenOnlyWhereItIsOfUse) {
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1 reduces=1
+    0 NodeSpace node=n1 free_bytes=10
+    1 JobSubmitted job=job1 pool=a maps=1:n2;1:n1;1:;1:
+    1 decide
+    -> launch job1.m.0.0 n2 node
+    -> launch job1.m.1.0 n1 node
+    10 JobSubmitted job=job2 pool=b maps=50: reduces=1 profile_runs=1 profile_ratio=1
+    10 decide
+    110 decide
+    -> preempt job1.m.0.0 n2: pool b is below its fair share
+    -> launch job2.m.0.0 n2 off
+  )");
+}
+
+// What was taken for b went to a node that it may not use any more when it was offered: nothing is taken again for it
+// before it has got a slot by itself.
+TEST(StarvationClocksRest, UntilAMemberHasMore) {
+  StarvationClocks clocks([](const StarvationClocks::Lack&) { return Micros{10}; });
+  FairQueue queue;
+  FairQueue::Member member("a", 1);
+  const StarvationClocks::Lack lack{&member, StarvationClocks::Cause::kFairShare};
+  queue.SetCapacity(10 * kSlot);
+  queue.Put(member, {kSlot, 0, 5, 2, true});
+  clocks.Start(lack, 0);
+  EXPECT_EQ(clocks.NextDue(), 10);
+  clocks.Rest(lack, 2);
+  EXPECT_EQ(clocks.NextDue(), std::nullopt);
+  EXPECT_TRUE(clocks.Due(1000).empty());
+  clocks.WakeThoseThatGained(20);
+  EXPECT_EQ(clocks.NextDue(), std::nullopt);
+  queue.Put(member, {kSlot, 0, 5, 3, true});
+  clocks.WakeThoseThatGained(30);
+  EXPECT_EQ(clocks.NextDue(), 40);
+  clocks.Rest(lack, 3);
+  clocks.Stop(lack);  // it lacks nothing any more
+  clocks.Start(lack, 50);
+  EXPECT_EQ(clocks.NextDue(), 60);
+  queue.Erase(member);
 }
 
 }  // namespace

@@ -296,8 +296,8 @@ TEST(FreshStaticTest, AJobThatItsPoolDoesNotLetRunHoldsNoPlaceOfK) {
     2 decide
   )");
   const PolicyView view = engine.View(2);
-  const auto wait = std::find_if(view.waits.begin(), view.waits.end(),
-                                 [](const WaitView& one) { return one.job == JobId{2}; });
+  const auto wait =
+      std::find_if(view.waits.begin(), view.waits.end(), [](const WaitView& one) { return one.job == JobId{2}; });
   ASSERT_NE(wait, view.waits.end());
   EXPECT_EQ(InWords(*wait, engine.state(), 2), "pool p runs 1 of at most 1 job");
   EXPECT_PLAYS(&engine, R"(

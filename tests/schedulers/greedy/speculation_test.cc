@@ -229,7 +229,7 @@ TEST_F(SpeculationTest, ATenthOfTheSlotsButAtLeastOne) {
   script += R"(
     30000000 NodeJoined node=n20 maps=2
     30000000 decide
-    # 1.2 slots: a second one still, not a third. The quarter is two tasks.
+    # 1.2 slots are one, but one node has two. The quarter is two tasks.
     -> launch job1.m.0.1 n20 rack
     -> launch job1.m.1.1 n20 rack
   )";
@@ -237,6 +237,28 @@ TEST_F(SpeculationTest, ATenthOfTheSlotsButAtLeastOne) {
   script.insert(script.find("30000000 NodeJoined"),
                 "30000000 AttemptProgressed attempt=job1.m.1.0 per_mille=10\n"
                 "30000000 AttemptProgressed attempt=job1.m.2.0 per_mille=20\n");
+  EXPECT_PLAYS(&engine_, script);
+}
+
+// Of 12 slots, on nodes of one each, a tenth is one: 1.2 are not two.
+TEST_F(SpeculationTest, AtMostATenthOfTheSlots) {
+  std::string script, maps, launches;
+  for (int i = 0; i < 10; ++i) {
+    script += "0 NodeJoined node=n" + std::to_string(i) + " maps=1\n";
+    maps += (i == 0 ? "1:n" : ";1:n") + std::to_string(i);
+    launches += "-> launch job1.m." + std::to_string(i) + ".0 n" + std::to_string(i) + " node\n";
+  }
+  script += "0 JobSubmitted job=job1 maps=" + maps + "\n0 decide\n" + launches;
+  for (int i = 0; i < 10; ++i) {
+    script += "30000000 AttemptProgressed attempt=job1.m." + std::to_string(i) +
+              ".0 per_mille=" + std::to_string(i < 3 ? 10 * i : 400 + i) + "\n";
+  }
+  script += R"(
+    30000000 NodeJoined node=n20 maps=1
+    30000000 NodeJoined node=n21 maps=1
+    30000000 decide
+    -> launch job1.m.0.1 n20 rack
+  )";
   EXPECT_PLAYS(&engine_, script);
 }
 

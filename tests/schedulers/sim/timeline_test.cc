@@ -211,8 +211,9 @@ TEST(Timeline, JobsThatFitNowhereFailAlsoUnderASchedulerThatAsksToBeWoken) {
     EXPECT_TRUE(result.stuck.empty());
     ASSERT_EQ(result.given_up.size(), 3U);
     EXPECT_EQ(result.given_up[0].job, 0U);
-    EXPECT_TRUE(result.given_up[0].why.starts_with("its map outputs do not fit: map 0 is expected to write 97.7 KiB, "
-                                                   "and of 3 workers that take maps worker 0 has most room, 1000 B"))
+    EXPECT_TRUE(
+        result.given_up[0].why.starts_with("its map outputs do not fit: map 0 is expected to write 97.7 KiB, "
+                                           "and of 3 workers that take maps worker 0 has most room, 1000 B"))
         << result.given_up[0].why;
   }
 }

@@ -245,8 +245,8 @@ void Life::Chaos() {
     }
     default:
       if (outputs_.empty()) return;
-      (void)Apply(AttemptLost{
-          std::next(outputs_.begin(), Below(static_cast<std::uint32_t>(outputs_.size())))->first, "its disk is bad"});
+      (void)Apply(AttemptLost{std::next(outputs_.begin(), Below(static_cast<std::uint32_t>(outputs_.size())))->first,
+                              "its disk is bad"});
   }
 }
 
@@ -439,15 +439,17 @@ std::uint32_t Life::TasksDone(JobId but) const {
 // The sentence is true: the model, too, has no room for one of the job's maps.
 void Life::CheckGivenUp(const GiveUp& gives_up) {
   ++counts_.given_up;
-  const std::size_t at = gives_up.reason.find("map ");
+  const std::size_t at = gives_up.reason.find(": map ");
   if (at == std::string::npos) return Fail("no reason: " + gives_up.reason);
-  const std::size_t map = std::stoul(gives_up.reason.substr(at + 4));
+  const std::size_t map = std::stoul(gives_up.reason.substr(at + 6));
   const JobSpec& spec = specs_.at(gives_up.job);
-  const auto writes = static_cast<std::uint64_t>(jobs_.at(gives_up.job).ratio * static_cast<double>(spec.maps.at(map).bytes));
+  const auto writes =
+      static_cast<std::uint64_t>(jobs_.at(gives_up.job).ratio * static_cast<double>(spec.maps.at(map).bytes));
   for (const auto& [id, node] : nodes_) {
     const NodeState& known = *engine_->state().FindNode(id);
     if (!known.TakesTasks() || known.limits.maps == 0) continue;
-    if (!node.capacity || writes <= Free(id)) Fail(ToText(gives_up.job) + " is given up, though it fits: " + gives_up.reason);
+    if (!node.capacity || writes <= Free(id))
+      Fail(ToText(gives_up.job) + " is given up, though it fits: " + gives_up.reason);
   }
 }
 
@@ -484,7 +486,8 @@ void Life::Carry(const Effects& effects) {
     } else if (const auto* ended = std::get_if<JobEnded>(&effect)) {
       jobs_.at(ended->job).ended = true;
       ++(ended->outcome == JobOutcome::kSucceeded ? counts_.succeeded : counts_.failed);
-      if (ended->outcome != JobOutcome::kSucceeded && ended->reason.empty()) Fail(ToText(ended->job) + " has no reason");
+      if (ended->outcome != JobOutcome::kSucceeded && ended->reason.empty())
+        Fail(ToText(ended->job) + " has no reason");
       Forget(ended->job);
     }
   }

@@ -31,14 +31,15 @@ TEST(Standstill, EveryJobEndsOrFailsWithAReasonAndNobodyIsKilledTwiceForNothing)
     all.evicted += counts.evicted, all.preempted += counts.preempted, all.switched += counts.switched;
     all.lost_outputs += counts.lost_outputs, all.futile += counts.futile;
   }
-  std::printf("%llu histories from seed %llu: %u jobs succeeded, %u failed, %u of these for lack of room, %u evicted, "
-              "%u preempted (%u rounds for nobody), %u switches, %u outputs lost\n",
-              static_cast<unsigned long long>(histories), static_cast<unsigned long long>(base), all.succeeded,
-              all.failed, all.given_up, all.evicted, all.preempted, all.futile, all.switched, all.lost_outputs);
+  std::printf(
+      "%llu histories from seed %llu: %u jobs succeeded, %u failed, %u of these for lack of room, %u evicted, "
+      "%u preempted (%u rounds for nobody), %u switches, %u outputs lost\n",
+      static_cast<unsigned long long>(histories), static_cast<unsigned long long>(base), all.succeeded, all.failed,
+      all.given_up, all.evicted, all.preempted, all.futile, all.switched, all.lost_outputs);
   // They are only worth something if they reach all of this.
   if (histories < 1000) return;
-  for (const std::uint32_t count : {all.succeeded, all.failed, all.given_up, all.evicted, all.preempted, all.switched,
-                                    all.lost_outputs}) {
+  for (const std::uint32_t count :
+       {all.succeeded, all.failed, all.given_up, all.evicted, all.preempted, all.switched, all.lost_outputs}) {
     EXPECT_GT(count, histories / 50);
   }
 }

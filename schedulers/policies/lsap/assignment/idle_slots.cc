@@ -5,9 +5,7 @@
 
 namespace millrace::sched {
 
-std::uint32_t IdleSlots::FreeMapSlots(const NodeState& node) {
-  return node.FreeSlots(TaskKind::kMap);
-}
+std::uint32_t IdleSlots::FreeMapSlots(const NodeState& node) { return node.FreeSlots(TaskKind::kMap); }
 
 IdleSlots::IdleSlots(const ClusterState& state, bool divide, Assignment* problem)
     : nodes_(state.node_ids(), Assignment::kNoPlace), tree_of_(state.node_ids()) {
