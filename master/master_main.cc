@@ -69,6 +69,7 @@ Result<tls::TokenKey> KeepTokenKey(const std::string& directory) {
   const Result<std::string> kept = tls::ReadKeyFile(file);
   if (kept.status().code() == StatusCode::kDenied) return kept.status();
   if (kept.ok() && kept->size() == tls::TokenKey::kBytes) return tls::TokenKey(*kept);
+  if (!kept.ok() && kept.status().code() != StatusCode::kNotFound) return kept.status();
   tls::TokenKey made(tls::TokenKey::MakeRandom());
   MILLRACE_TRY(tls::PutFile(file, made.bytes(), tls::kForOwner, true));
   return made;

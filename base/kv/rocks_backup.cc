@@ -50,7 +50,8 @@ Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory) {
 }  // namespace rocks
 
 Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::string& directory) {
-  if (rocks::HoldsDatabase(directory)) {
+  MILLRACE_ASSIGN(const bool held, rocks::HoldsDatabase(directory));
+  if (held) {
     return Exists("restore to " + directory + ": there is a database already; move it aside first");
   }
   const std::string aside = directory + ".restoring";

@@ -21,7 +21,8 @@ namespace millrace::rocks {
 // operation `end`, as after one of the two was exchanged.
 [[nodiscard]] Result<std::optional<SpareLog>> OpenSpare(const std::string& directory, std::uint64_t end);
 [[nodiscard]] std::string Parent(const std::string& path);  // returns the directory above; "." for a bare name
-[[nodiscard]] bool HoldsDatabase(const std::string& directory);
+// Returns whether there is a database, or an error if the disk does not tell.
+[[nodiscard]] Result<bool> HoldsDatabase(const std::string& directory);
 // Locks the file `<directory>/OWNER`, and makes it if need be. The lock is in addition to that of RocksDB, since only
 // the text of RocksDB's refusal tells it from other I/O errors.
 [[nodiscard]] Result<Fd> LockDirectory(const std::string& directory);

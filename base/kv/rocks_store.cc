@@ -307,7 +307,17 @@ std::string Parent(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
-bool HoldsDatabase(const std::string& directory) { return ::access((directory + "/CURRENT").c_str(), F_OK) == 0; }
+namespace {
+
+Result<bool> IsThere(const std::string& path) {
+  if (::access(path.c_str(), F_OK) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return FromErrno(errno, "look for " + path);
+}
+
+}  // namespace
+
+Result<bool> HoldsDatabase(const std::string& directory) { return IsThere(directory + "/CURRENT"); }
 
 Result<std::unique_ptr<rocksdb::DB>> OpenDatabase(const rocksdb::Options& options, const std::string& directory) {
   const std::string what = "open database " + directory;
@@ -351,7 +361,7 @@ Result<std::optional<SpareLog>> OpenSpare(const std::string& directory, std::uin
 Status CheckEnd(const std::string& directory) {
   const std::string what = "open database " + directory;
   const Result<CommittedMark> mark = CommittedMark::Open(MarkPath(directory));
-  const bool here = HoldsDatabase(directory);
+  MILLRACE_ASSIGN(const bool here, HoldsDatabase(directory));
   if (!mark.ok() && mark.status().code() != StatusCode::kNotFound) return mark.status();
   if (!mark.ok()) {
     return Corrupt(what + ": " + MarkPath(directory) +
@@ -382,8 +392,9 @@ Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory,
   MILLRACE_TRY(MakeDirectories(directory).Within("open database " + directory));
   MILLRACE_ASSIGN(Fd lock, rocks::LockDirectory(directory));
   const std::string mark_path = rocks::MarkPath(directory);
-  const bool fresh = !rocks::HoldsDatabase(directory) && ::access(mark_path.c_str(), F_OK) != 0;
-  if (fresh) MILLRACE_TRY(CommittedMark::Make(mark_path, 0));
+  MILLRACE_ASSIGN(const bool held, rocks::HoldsDatabase(directory));
+  MILLRACE_ASSIGN(const bool marked, rocks::IsThere(mark_path));
+  if (!held && !marked) MILLRACE_TRY(CommittedMark::Make(mark_path, 0));
   MILLRACE_TRY(rocks::CheckEnd(directory));
   MILLRACE_ASSIGN(CommittedMark mark, CommittedMark::Open(mark_path));
   MILLRACE_ASSIGN(const std::uint64_t needed, rocks::RoomToOpen(directory));
@@ -391,7 +402,7 @@ Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory,
   std::unique_ptr<rocksdb::DB> db;
   if (available >= needed) {
     MILLRACE_ASSIGN(db, rocks::OpenDatabase(rocks::MakeOptions(), directory));
-  } else if (rocks::HoldsDatabase(directory)) {
+  } else if (held) {
     MILLRACE_ASSIGN(db, rocks::OpenDatabaseToRead(directory));
   } else {
     return NoRoom(directory, available, needed);

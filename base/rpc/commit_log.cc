@@ -1,13 +1,12 @@
 #include "base/rpc/commit_log.h"
 
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <thread>
 #include <utility>
 
+#include "base/rpc/commit_waiters.h"
 #include "base/rpc/control_thread.h"
-#include "base/rpc/status_codec.h"
 #include "base/thread_name.h"
 
 namespace millrace::rpc {
@@ -16,27 +15,22 @@ namespace {
 class InlineCommitLog final : public CommitLog {
  public:
   InlineCommitLog(KeyValueStore& store, std::function<void(const Status&)> on_failure)
-      : store_(store), on_failure_(std::move(on_failure)) {}
+      : store_(store), waiters_(std::move(on_failure)) {}
 
   kj::Promise<void> Commit(WriteBatch batch) override {
-    if (!Write(batch, Durability::kSynced)) return kj::NEVER_DONE;
+    Write(batch, Durability::kSynced);
+    if (waiters_.failed()) return kj::NEVER_DONE;
     return kj::READY_NOW;
   }
   void CommitLazily(WriteBatch batch) override { Write(batch, Durability::kBuffered); }
 
  private:
-  bool Write(const WriteBatch& batch, Durability durability) {
-    if (failed_) return false;
-    const Status status = store_.Write(batch, durability);
-    if (status.ok()) return true;
-    failed_ = true;
-    on_failure_(status);
-    return false;
+  void Write(const WriteBatch& batch, Durability durability) {
+    if (!waiters_.failed()) waiters_.Ended(0, store_.Write(batch, durability));
   }
 
   KeyValueStore& store_;
-  std::function<void(const Status&)> on_failure_;
-  bool failed_ = false;
+  CommitWaiters waiters_;
 };
 
 // Numbers the calls. The writer thread takes all batches that have gathered, writes them as one, and tells the loop up
@@ -44,7 +38,7 @@ class InlineCommitLog final : public CommitLog {
 class ThreadedCommitLog final : public CommitLog {
  public:
   ThreadedCommitLog(KeyValueStore& store, std::function<void(const Status&)> on_failure)
-      : store_(store), on_failure_(std::move(on_failure)), writer_([this] { WriteLoop(); }) {}
+      : store_(store), waiters_(std::move(on_failure)), writer_([this] { WriteLoop(); }) {}
 
   ~ThreadedCommitLog() override {
     {
@@ -53,24 +47,17 @@ class ThreadedCommitLog final : public CommitLog {
     }
     gathered_.notify_one();
     writer_.join();
-    Acknowledge(written_);
-    ReportFailure();
-    for (Waiter& w : waiters_) w.fulfiller->reject(ToException(Cancelled("commit log: closed after a failed write")));
+    waiters_.Ended(written_, Status::Ok());
+    if (!failure_.ok()) waiters_.Ended(0, failure_);
+    waiters_.Reject(Cancelled("commit log: closed after a failed write"));
   }
 
   kj::Promise<void> Commit(WriteBatch batch) override {
-    auto pair = kj::newPromiseAndFulfiller<void>();
-    waiters_.push_back({Hand(std::move(batch), Durability::kSynced), kj::mv(pair.fulfiller)});
-    return kj::mv(pair.promise);
+    return waiters_.Add(Hand(std::move(batch), Durability::kSynced));
   }
   void CommitLazily(WriteBatch batch) override { Hand(std::move(batch), Durability::kBuffered); }
 
  private:
-  struct Waiter {
-    std::uint64_t number;
-    kj::Own<kj::PromiseFulfiller<void>> fulfiller;
-  };
-
   std::uint64_t Hand(WriteBatch batch, Durability durability) {
     const std::lock_guard lock(mutex_);
     batch_.Append(std::move(batch));
@@ -96,26 +83,16 @@ class ThreadedCommitLog final : public CommitLog {
       const Status status = store_.Write(batch, durability);
       if (!status.ok()) {
         failure_ = status;
-        mailbox_.Post([this] { ReportFailure(); });
+        mailbox_.Post([this, status] { waiters_.Ended(0, status); });
         return;
       }
       written_ = number;
-      mailbox_.Post([this, number] { Acknowledge(number); });
+      mailbox_.Post([this, number] { waiters_.Ended(number, Status::Ok()); });
     }
   }
 
-  void Acknowledge(std::uint64_t number) {
-    for (; !waiters_.empty() && waiters_.front().number <= number; waiters_.pop_front())
-      waiters_.front().fulfiller->fulfill();
-  }
-
-  void ReportFailure() {
-    if (!failure_.ok() && on_failure_) std::exchange(on_failure_, nullptr)(failure_);
-  }
-
   KeyValueStore& store_;
-  std::function<void(const Status&)> on_failure_;  // used on the loop; empty once it has been called
-  std::deque<Waiter> waiters_;                     // used on the loop
+  CommitWaiters waiters_;  // used on the loop
   Mailbox mailbox_;
 
   std::mutex mutex_;

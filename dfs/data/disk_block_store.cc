@@ -159,7 +159,8 @@ Result<std::unique_ptr<BlockFile>> DiskBlockStore::Create(std::uint64_t id) {
       return Exists("create " + BlockName(id) + ": it is here already");
     }
   }
-  Result<Fd> fd = OpenFile(shelf_.WritingPath(id), O_RDWR | O_CREAT | O_TRUNC);
+  ::unlink(shelf_.WritingPath(id).c_str());  // a spoiled file that could not be removed is not written over
+  Result<Fd> fd = OpenFile(shelf_.WritingPath(id), O_RDWR | O_CREAT | O_EXCL);
   if (!fd.ok()) {
     Release(id);
     return fd.status();

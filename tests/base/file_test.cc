@@ -100,6 +100,37 @@ TEST_F(FileTest, MapsAnyRange) {
   EXPECT_EQ(second.bytes(), text.substr(0, 10));
 }
 
+// A page that is not there any more is to a mapping as one that the disk cannot read: who looks at it is killed.
+TEST_F(FileTest, MappedBytesThatCannotBeReadAreAnError) {
+  ASSERT_TRUE(WriteFileDurably(Path("f"), std::string(50'000, 'x')).ok());
+  const Fd fd = *OpenFile(Path("f"), O_RDWR);
+  const MappedFile mapped = *MappedFile::Map(fd.get(), 100, 49'900, "f");
+  EXPECT_TRUE(mapped.Fetch(0, 49'900, "f").ok());
+  EXPECT_TRUE(mapped.Fetch(49'899, 1, "f").ok());
+  EXPECT_TRUE(mapped.Fetch(49'900, 10, "f").ok()) << "nothing is there to be read";
+  ASSERT_EQ(::ftruncate(fd.get(), 30'000), 0);
+  EXPECT_TRUE(mapped.Fetch(0, 20'000, "f").ok());
+  const Status lost = mapped.Fetch(0, 49'900, "f");
+  if (lost.ok()) GTEST_SKIP() << "this kernel cannot tell";
+  EXPECT_EQ(lost.code(), StatusCode::kIo);
+  EXPECT_EQ(mapped.Fetch(40'000, 1, "f").code(), StatusCode::kIo);
+}
+
+TEST_F(FileTest, WhatAnEarlierTryLeftIsNotWrittenOver) {
+  ASSERT_TRUE(WriteFileDurably(Path("f"), "old").ok());
+  const Fd left = *OpenFile(Path("f.tmp"), O_RDWR | O_CREAT);
+  ASSERT_TRUE(WriteFileDurably(Path("f"), "new").ok());
+  EXPECT_EQ(*FileSize(left.get(), "f.tmp"), 0u) << "it was another file";
+  EXPECT_EQ(*ReadWholeFile(Path("f")), "new");
+}
+
+TEST_F(FileTest, SyncsWholeTrees) {
+  ASSERT_TRUE(MakeDirectories(Path("a/b/c")).ok());
+  ASSERT_TRUE(WriteFileDurably(Path("a/b/f"), "x").ok());
+  EXPECT_TRUE(SyncTree(Path("a")).ok());
+  EXPECT_EQ(SyncTree(Path("absent")).code(), StatusCode::kNotFound);
+}
+
 TEST(TempDirTest, IsRemovedUnlessKept) {
   std::string path;
   {

@@ -216,7 +216,7 @@ TEST_F(RocksStoreTest, OnAFullDiskItIsOpenedToBeReadAndWrittenWhenThereIsRoom) {
 TEST_F(RocksStoreTest, OnAFullDiskNoDatabaseIsMade) {
   const auto opened = OpenRocksStore(path_, [](const std::string&) -> Result<std::uint64_t> { return 1000; });
   EXPECT_EQ(opened.status().code(), StatusCode::kNoSpace);
-  EXPECT_FALSE(rocks::HoldsDatabase(path_));
+  EXPECT_FALSE(*rocks::HoldsDatabase(path_));
 }
 
 // ---- the spare log ----

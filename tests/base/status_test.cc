@@ -38,7 +38,9 @@ TEST(StatusTest, FromErrnoKeepsWhatCallersActOn) {
   EXPECT_EQ(FromErrno(EDQUOT, "x").code(), StatusCode::kNoSpace);
   EXPECT_EQ(FromErrno(ENOENT, "x").code(), StatusCode::kNotFound);
   EXPECT_EQ(FromErrno(EEXIST, "x").code(), StatusCode::kExists);
+  for (const int used_up : {EMFILE, ENFILE, ENOMEM}) EXPECT_EQ(FromErrno(used_up, "x").code(), StatusCode::kBusy);
   EXPECT_EQ(FromErrno(EACCES, "x").code(), StatusCode::kIo);
+  EXPECT_EQ(FromErrno(EIO, "x").code(), StatusCode::kIo);
   EXPECT_EQ(FromErrno(EACCES, "open /a").message(), "open /a: Permission denied");
 }
 

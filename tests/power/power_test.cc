@@ -172,6 +172,44 @@ TEST(PowerTest, ADatabaseKeepsWhatItAcknowledgedOnADiskThatRefuses) {
   EXPECT_GT(disk.refused, 0u);
 }
 
+TEST(PowerTest, ARepairedDatabaseIsThere) {
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  const TempDir temp = std::move(*TempDir::Make("power"));
+  const std::string now = fs::canonical(temp.path()).string() + "/now", path = now + "/database";
+  fs::create_directory(now);
+  power::ForgetfulFiles files(now, nullptr);
+  for (std::uint64_t n = 0; n < 60;) {
+    const auto store = std::move(*OpenRocksStore(path));
+    for (int left = 20; left > 0; --left, ++n) {
+      WriteBatch batch;
+      batch.Put(KeyNumber(n), std::string(2000, static_cast<char>('a' + n % 26)));
+      ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+    }
+  }
+  std::vector<std::string> logs;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.path().extension() == ".log") logs.push_back(entry.path().string());
+  }
+  for (const std::string& log : logs) fs::remove(log);  // with what was written last
+  std::uint64_t repaired = 0;
+  const auto look = [&repaired](const KeyValueStore& store) {
+    return store.Scan("", "", [&repaired](std::string_view, std::string_view) { return ++repaired > 0; });
+  };
+  const auto facts = RepairRocksStore(path, true, look);
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
+  ASSERT_FALSE(facts->problem.empty());
+  ASSERT_GT(repaired, 0u);
+  for (int i = 0; i < 20; ++i) {
+    const std::string image = temp.path() + "/image" + std::to_string(i);
+    files.Cut(image, random);
+    const auto count = CountNumbers(image + "/database");
+    ASSERT_TRUE(count.ok()) << count.status().message();
+    EXPECT_EQ(*count, repaired);
+  }
+}
+
 // Tests the check itself: on a disk that ignores syncs, what was acknowledged is lost, or the database is refused.
 TEST(PowerTest, ADiskThatLiesIsFoundOut) {
   const std::uint64_t seed = SeedFromSystem();

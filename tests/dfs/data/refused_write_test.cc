@@ -97,7 +97,6 @@ TEST_P(RefusedWriteTest, ABlockIsSpoiledForGood) {
     EXPECT_EQ(WriteAll(*file, data_).code(), StatusCode::kIo);
     ASSERT_TRUE(failed());
     // The disk refuses nothing any more, and would seem to have everything.
-    EXPECT_EQ(file->Append("x", ChunkCrcs("x")).code() == StatusCode::kOk, false) << "or it ends within a chunk";
     EXPECT_EQ(file->Sync().code(), StatusCode::kIo);
     EXPECT_EQ(file->Finish().code(), StatusCode::kIo);
     EXPECT_FALSE(store_->Spoiled(id)) << "it is being written";
@@ -180,6 +179,22 @@ TEST_P(RefusedWriteTest, ABlockThatTheDiskCannotReadIsDamaged) {
   }
   reads_fail_ = false;
   EXPECT_EQ(*store_->Read(1, 0, data_.size()), data_);
+}
+
+TEST_P(RefusedWriteTest, ABlockThatCannotLeaveTheTrashStaysThere) {
+  if (GetParam() == Twin::kMemory || GetParam() == Twin::kSpreadMemory) GTEST_SKIP() << "nothing is moved in memory";
+  for (const auto& [step, number] : {Step{WriteStep::kRename, 0}, {WriteStep::kRename, 1}, {WriteStep::kSync, 0}}) {
+    SCOPED_TRACE("step " + std::to_string(static_cast<int>(step)) + " " + std::to_string(number));
+    Store(1, data_);
+    ASSERT_TRUE(store_->Trash(1, 10).ok());
+    Fail(step, number, EIO);
+    EXPECT_EQ(store_->Restore(1).status().code(), StatusCode::kIo);
+    EXPECT_THAT(store_->List(), IsEmpty());
+    EXPECT_THAT(store_->ListTrash(), testing::ElementsAre(StoredAs(1, data_)));
+    ASSERT_TRUE(store_->Restore(1).ok());
+    EXPECT_EQ(*store_->Read(1, 0, data_.size()), data_);
+    ASSERT_TRUE(store_->Remove(1).ok());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Twins, RefusedWriteTest, AllTwins(), NameOf);

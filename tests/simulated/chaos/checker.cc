@@ -375,6 +375,7 @@ std::string Checker::UntidyWorkers() const {
 std::string Checker::UntidyMaster() const {
   master::Control* control = cluster_.master().control();
   if (control == nullptr) return "the master is down";
+  if (cluster_.master().store().failed()) return "the master goes on, although its disk has refused a write";
   const auto open = control->files().names().OpenFiles();
   if (!open.empty()) return fmt::format("{} files are open, the first is {}", open.size(), open.front());
   if (control->files().blocks().Balance().state == dfs::BalanceState::kMoving) return "balancing does not end";

@@ -86,15 +86,13 @@ DrivenCommitLog::DrivenCommitLog(World& world, kj::Timer& timer, KeyValueStore& 
       timer_(timer),
       store_(store),
       times_(times),
-      on_failure_(std::move(on_failure)),
-      random_(world.Fork()) {}
+      random_(world.Fork()),
+      waiters_(std::move(on_failure)) {}
 
 DrivenCommitLog::~DrivenCommitLog() noexcept = default;
 
 kj::Promise<void> DrivenCommitLog::Commit(WriteBatch batch) {
-  auto paf = kj::newPromiseAndFulfiller<void>();
-  waiters_.push_back({Hand(std::move(batch), Durability::kSynced), kj::mv(paf.fulfiller)});
-  return kj::mv(paf.promise);
+  return waiters_.Add(Hand(std::move(batch), Durability::kSynced));
 }
 
 void DrivenCommitLog::Abandon() {
@@ -134,17 +132,16 @@ kj::Promise<void> DrivenCommitLog::WriteGroups() {
     }
   }
   const auto half = static_cast<std::int64_t>(time * 5e5) * kj::MICROSECONDS;
+  auto written = std::make_shared<Status>();
   return timer_.afterDelay(half)
-      .then([this, durability, half, then = std::move(then)]() -> kj::Promise<void> {
-        const Status written = store_.Write(std::exchange(group_, {}), durability);
+      .then([this, durability, half, written, then = std::move(then)] {
+        *written = store_.Write(std::exchange(group_, {}), durability);
         if (then) world_.Do(0, then);
-        if (written.ok()) return timer_.afterDelay(half);
-        on_failure_(written);
-        return kj::NEVER_DONE;
+        return timer_.afterDelay(half);
       })
-      .then([this, number] {
-        for (; !waiters_.empty() && waiters_.front().number <= number; waiters_.pop_front())
-          waiters_.front().fulfiller->fulfill();
+      .then([this, number, written]() -> kj::Promise<void> {
+        waiters_.Ended(number, *written);
+        if (waiters_.failed()) return kj::NEVER_DONE;
         return WriteGroups();
       });
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "base/kv/key_value_store.h"
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
+#include "base/rpc/commit_waiters.h"
 #include "dfs/data/block_store.h"
 #include "dfs/data/write_fate.h"
 #include "tests/simulated/chaos/world.h"
@@ -60,7 +60,7 @@ class DrivenCommitLog final : public rpc::CommitLog {
     double stalls = 0, stall = 1;         // the share of groups that take `stall` seconds
   };
   ~DrivenCommitLog() noexcept override;
-  // `on_failure` is called in the place where the real log calls it.
+  // `on_failure` is called as by the real log: both tell by CommitWaiters.
   DrivenCommitLog(World& world, kj::Timer& timer, KeyValueStore& store, Times times,
                   std::function<void(const Status&)> on_failure);
   [[nodiscard]] kj::Promise<void> Commit(WriteBatch batch) override;
@@ -84,10 +84,6 @@ class DrivenCommitLog final : public rpc::CommitLog {
   [[nodiscard]] bool idle() const { return !writing_; }
 
  private:
-  struct Waiter {
-    std::uint64_t number;
-    kj::Own<kj::PromiseFulfiller<void>> fulfiller;
-  };
   std::uint64_t Hand(WriteBatch batch, Durability durability);
   kj::Promise<void> WriteGroups();
 
@@ -95,13 +91,12 @@ class DrivenCommitLog final : public rpc::CommitLog {
   kj::Timer& timer_;
   KeyValueStore& store_;
   Times times_;
-  std::function<void(const Status&)> on_failure_;
   Random random_;
   WriteBatch batch_, group_;
   Durability durability_ = Durability::kBuffered;
   std::uint64_t handed_ = 0, taken_ = 0;
   bool writing_ = false, abandoned_ = false;
-  std::deque<Waiter> waiters_;
+  rpc::CommitWaiters waiters_;
   std::optional<Moment> moment_;
   std::function<void(const WriteBatch&)> observer_;
   kj::Promise<void> writer_ = nullptr;  // last: it uses what stands above
