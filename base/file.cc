@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "base/remove_tree.h"
+#include "base/text.h"
 
 namespace millrace {
 namespace fs = std::filesystem;
@@ -212,6 +213,13 @@ Status MappedFile::Fetch(std::size_t at, std::size_t size, std::string_view path
   if (errno == EFAULT || errno == EHWPOISON || errno == EIO) return FromErrno(EIO, "read " + std::string(path));
 #endif
   return Status::Ok();
+}
+
+Result<std::string> AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  if (error) return FromErrno(error.value(), "find the working directory, at which " + Quote(path) + " begins");
+  return absolute.lexically_normal().string();
 }
 
 Result<TempDir> TempDir::Make(std::string_view name_prefix) {

@@ -63,6 +63,9 @@ class Fd {
 // Removes the path and all below it (base/remove_tree.h). A path that does not exist is no failure.
 [[nodiscard]] Status RemoveTree(const std::string& path);
 // Returns the names in a directory, sorted, without . and ..
+// Returns the path from the root, without "." and "..". A failure says that the path begins at a working directory that
+// is gone.
+[[nodiscard]] Result<std::string> AbsolutePath(const std::string& path);
 [[nodiscard]] Result<std::vector<std::string>> ListDirectory(const std::string& path);
 
 // A range of a file's bytes, mapped for reading. The range may be empty.

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -57,6 +58,8 @@ void SetInheritedRight() {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
+
+void KeepOthersFromWriting() { ::umask(::umask(0) | S_IWGRP | S_IWOTH); }
 
 int RunProgram(const std::string& name, const std::function<int()>& body) {
   SetInheritedRight();

@@ -22,6 +22,10 @@ namespace millrace {
 // - Status 0 becomes 1, after such a line, if something that was printed by stdio or std::cout could not be written.
 [[nodiscard]] int RunProgram(const std::string& name, const std::function<int()>& body);
 
+// Lets nobody else change what this process makes from now on, whatever umask it has inherited. For daemons, whose
+// files are nobody's but theirs.
+void KeepOthersFromWriting();
+
 // Sets right the descriptors and signals of this process, as RunProgram does.
 void SetInheritedRight();
 

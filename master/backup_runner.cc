@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/rpc/status_codec.h"
+#include "base/start_thread.h"
 #include "base/thread_name.h"
 
 namespace millrace::master {
@@ -18,7 +19,7 @@ kj::Promise<BackupFacts> BackupRunner::Run(const std::string& directory) {
   if (thread_.joinable()) thread_.join();
   auto answer = kj::newPromiseAndFulfiller<BackupFacts>();
   fulfiller_ = kj::mv(answer.fulfiller);
-  thread_ = std::thread([this, directory] {
+  Result<std::jthread> started = StartThread([this, directory] {
     NameThread("backup");
     mailbox_.Post([this, done = store_.BackUp(directory)] {
       under_way_ = false;
@@ -26,6 +27,11 @@ kj::Promise<BackupFacts> BackupRunner::Run(const std::string& directory) {
       fulfiller_->reject(rpc::ToException(done.status()));
     });
   });
+  if (!started.ok()) {
+    under_way_ = false;
+    return rpc::ToException(started.status().Within("back up to " + directory));
+  }
+  thread_ = *std::move(started);
   return kj::mv(answer.promise);
 }
 

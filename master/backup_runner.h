@@ -26,7 +26,7 @@ class BackupRunner {
   rpc::Mailbox mailbox_;
   bool under_way_ = false;
   kj::Own<kj::PromiseFulfiller<BackupFacts>> fulfiller_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace millrace::master

@@ -18,6 +18,7 @@
 #include "base/free_bytes.h"
 #include "base/kv/rocks_store.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/status_codec.h"
@@ -189,6 +190,7 @@ int RunMaster(const std::vector<std::string>& args) {
     return *exit;
   }
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(checked, 2);
+  KeepOthersFromWriting();
   if (init) return Init(config);
   const Log log = MakeLog("master", "", config.log);
   try {

@@ -1,7 +1,9 @@
 #include "base/rpc/control_thread.h"
 
+#include <exception>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -95,7 +97,13 @@ struct ControlThread::Impl final : kj::TaskSet::ErrorHandler {
 
   void Turn(std::promise<void>& turning) {
     NameThread("control");
-    kj::AsyncIoContext context = kj::setupAsyncIo();
+    std::optional<kj::AsyncIoContext> made;
+    try {
+      made.emplace(kj::setupAsyncIo());
+    } catch (...) {  // no descriptors are left
+      return turning.set_exception(std::current_exception());
+    }
+    kj::AsyncIoContext& context = *made;
     Mailbox box;
     kj::TaskSet under_way(*this);
     auto stopping = kj::newPromiseAndCrossThreadFulfiller<void>();
@@ -125,7 +133,12 @@ struct ControlThread::Impl final : kj::TaskSet::ErrorHandler {
 ControlThread::ControlThread() : impl_(std::make_unique<Impl>()) {
   std::promise<void> turning;
   impl_->thread = std::thread([this, &turning] { impl_->Turn(turning); });
-  turning.get_future().wait();
+  try {
+    turning.get_future().get();
+  } catch (...) {
+    impl_->thread.join();
+    throw;
+  }
 }
 
 ControlThread::~ControlThread() { Stop(); }

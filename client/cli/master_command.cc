@@ -1,10 +1,10 @@
 #include "client/cli/master_command.h"
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "base/console/arguments.h"
+#include "base/file.h"
 #include "base/units.h"
 #include "client/job_client/job_client.h"
 
@@ -21,7 +21,9 @@ int BackUpMaster(const Invocation& invocation, const Words& args) {
       "Adds a backup of the running master's database to DIRECTORY on the master's machine. What earlier backups there "
       "have is not copied again.");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
-  const std::string directory = std::filesystem::absolute(arguments.operands()[0]).string();
+  const Result<std::string> absolute = AbsolutePath(arguments.operands()[0]);
+  if (!absolute.ok()) return invocation.Fail("master backup", absolute.status());
+  const std::string& directory = *absolute;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect({}, kCopying);
   if (!files.ok()) return invocation.Fail("master backup", files.status(), kUnreachable);
   const Result<job::MasterBackup> backup = job::JobClient(**files).BackUpMaster(directory);

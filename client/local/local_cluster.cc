@@ -7,6 +7,7 @@
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +15,10 @@
 #include <climits>
 #include <cstdlib>
 
+#include "base/free_bytes.h"
 #include "base/machine_memory.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace millrace::local {
 namespace {
@@ -23,6 +26,7 @@ namespace {
 constexpr std::chrono::seconds kStopPatience{5};
 constexpr std::chrono::seconds kStartPatience{60};  // for one daemon more to be ready
 constexpr int kWrongUsage = 2;
+constexpr std::uint64_t kMostReserved = std::uint64_t{1} << 30;
 
 std::vector<std::string> MasterSettings(const ClusterOptions& options, const std::string& directory) {
   std::vector<std::string> settings{"master.bind=127.0.0.1:0", "master.directory=" + directory + "/master",
@@ -86,6 +90,9 @@ std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int6
                                     // Its jobs are the user's own, and use the files around them.
                                     "worker.sandbox=off"};
   // All of them are on one machine. A setting of the user comes later, and prevails.
+  // All are on one disk, too, which may be a small one: the usual gibibyte might be all of it.
+  const Result<std::uint64_t> free = FreeBytes(directory);
+  if (free.ok()) settings.push_back("worker.reserved_bytes=" + std::to_string(std::min(kMostReserved, *free / 16)));
   const std::uint64_t memory = MachineMemory() / static_cast<std::uint64_t>(options.workers);
   settings.push_back("worker.memory=" + std::to_string(memory));
   const auto own = static_cast<std::size_t>(n);
@@ -197,6 +204,21 @@ Status LocalCluster::AwaitFile(const std::string& name, const std::string& daemo
     if (waited[0].revents != 0) (void)!::read(changes_.get(), events, sizeof events);
   }
   return Status::Ok();
+}
+
+std::vector<std::string> LocalCluster::Warnings() const {
+  std::vector<std::string> warnings;
+  struct statvfs place {};
+  if (::statvfs(directory_.c_str(), &place) != 0) return warnings;
+  const std::string advice = "; choose another place by TMPDIR or --keep";
+  if ((place.f_flag & ST_NOEXEC) != 0)
+    warnings.push_back(Quote(directory_) + " is mounted noexec, so that no job can be started from there" + advice);
+  constexpr std::uint64_t kLittle = std::uint64_t{512} << 20;  // a few blocks for each of some workers
+  const Result<std::uint64_t> free = FreeBytes(directory_);
+  if (free.ok() && *free < kLittle)
+    warnings.push_back(Quote(directory_) + " has only " + FormatBytes(*free) +
+                       " free, and a block takes up to 64 MiB on each of its workers" + advice);
+  return warnings;
 }
 
 std::vector<int> LocalCluster::DaemonFds() const {

@@ -30,7 +30,7 @@ struct ClusterOptions {
 // worker's.
 [[nodiscard]] Status SortSetting(const std::string& setting, ClusterOptions* options);
 
-// Returns the settings for worker n; pure.
+// Returns the settings for worker n, some of which depend on the machine.
 [[nodiscard]] std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int64_t n,
                                                       const std::string& directory, const std::string& master);
 
@@ -62,6 +62,8 @@ class LocalCluster {
   // do without. kUnavailable, with the last line of its log, once that was the master or the last worker: then nothing
   // that waits for the cluster comes to an end by itself.
   [[nodiscard]] Result<std::vector<std::string>> TakeLosses();
+  // Returns what will keep jobs or files from their room where the cluster lies, in lines for its user.
+  [[nodiscard]] std::vector<std::string> Warnings() const;
   [[nodiscard]] std::vector<int> DaemonFds() const;  // one of them is readable when TakeLosses has news
 
   [[nodiscard]] const std::string& address() const { return address_; }

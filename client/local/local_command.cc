@@ -295,6 +295,8 @@ int LocalCommand(const Invocation& invocation, const Words& args) {
     const bool interrupted = cluster.status().code() == StatusCode::kCancelled;
     return invocation.Fail("local", cluster.status(), usage ? kWrongUsage : interrupted ? 128 + SIGINT : kFailed);
   }
+  for (const std::string& warning : cluster->Warnings())
+    console::SayLine(invocation.console, "millrace: local: " + warning);
   Session session(invocation, signals, *cluster);
   return options.run ? session.RunJob(run) : session.Run(options.command, false);
 }

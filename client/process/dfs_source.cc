@@ -7,6 +7,11 @@
 #include "base/text.h"
 
 namespace millrace {
+namespace {
+
+constexpr Micros kFirstPause = kSecond, kLongestPause = 8 * kSecond;  // each twice as long as the last: 15 s in all
+
+}  // namespace
 
 DfsSource::DfsSource(Storage& storage, std::string path, std::uint64_t file_length,
                      std::vector<dfs::LocatedBlock> blocks, Counter& bytes_local, Counter& bytes_remote,
@@ -47,7 +52,7 @@ Status DfsSource::StreamPieces(std::uint64_t* at, std::uint64_t end, const Sink&
     if (const dfs::LocatedBlock* block = BlockAt(*at)) {
       MILLRACE_TRY(StreamBlock(*block, at, std::min(end, block->offset + block->length), sink));
     } else {
-      MILLRACE_TRY(StreamLookedUp(at, std::min(end, NextBlockAfter(*at)), sink));
+      MILLRACE_TRY(StreamAwaited(at, std::min(end, NextBlockAfter(*at)), sink));
     }
     if (*at == before) break;  // the file has ended early
   }
@@ -75,8 +80,17 @@ Status DfsSource::StreamBlock(const dfs::LocatedBlock& block, std::uint64_t* at,
   (source == dfs::ReadSource::kLocal ? bytes_local_ : bytes_remote_).Add(static_cast<std::int64_t>(*at - begin));
   if (read.ok() || read.code() == StatusCode::kCancelled) return read;
   // The replicas may have moved since the split was made; the master knows where they are now.
-  const Status again = StreamLookedUp(at, end, sink);
+  const Status again = StreamAwaited(at, end, sink);
   return again.ok() || again.code() == StatusCode::kCancelled ? again : again.Within(read.message());
+}
+
+Status DfsSource::StreamAwaited(std::uint64_t* at, std::uint64_t end, const Sink& sink) {
+  for (Micros pause = kFirstPause;; pause *= 2) {
+    Status read = StreamLookedUp(at, end, sink);
+    const bool away = read.code() == StatusCode::kUnavailable || read.code() == StatusCode::kCorrupt;
+    if (!away || pause > kLongestPause || !storage_.Pause(pause)) return read;
+    reader_ = nullptr;  // it knows where the replicas were
+  }
 }
 
 Status DfsSource::StreamLookedUp(std::uint64_t* at, std::uint64_t end, const Sink& sink) {

@@ -1,6 +1,7 @@
 // DfsSource: a split's file in the file system as a ByteSource. Blocks that the split names are mapped when a replica
 // is on this machine, else streamed from the closest replica. The master is asked for bytes outside of these blocks,
-// and for blocks of which no replica answers any more.
+// and for blocks of which no replica answers any more. They may be on their way: a worker is restarted, a link is cut,
+// a good replica is copied. So they are looked for again, for 15 s in all, before the attempt fails.
 // Thread rule: one thread.
 #pragma once
 
@@ -33,6 +34,7 @@ class DfsSource final : public ByteSource {
   // Each hands on bytes [*at, end) and moves *at as far as it came; kCancelled if `sink` returns false.
   Status StreamPieces(std::uint64_t* at, std::uint64_t end, const Sink& sink);
   Status StreamBlock(const dfs::LocatedBlock& block, std::uint64_t* at, std::uint64_t end, const Sink& sink);
+  Status StreamAwaited(std::uint64_t* at, std::uint64_t end, const Sink& sink);
   Status StreamLookedUp(std::uint64_t* at, std::uint64_t end, const Sink& sink);
   // Returns the mapped bytes of the block, or null.
   [[nodiscard]] const std::string_view* Mapped(const dfs::LocatedBlock& block);

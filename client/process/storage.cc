@@ -1,16 +1,19 @@
 #include "client/process/storage.h"
 
 #include <chrono>
+#include <thread>
 #include <utility>
 
 namespace millrace {
 
 StorageAccess RealStorage() {
-  return {dfs::DfsClient::Connect, dfs::MapLocalBlock, dfs::ReadBlock, [] {
+  return {dfs::DfsClient::Connect, dfs::MapLocalBlock, dfs::ReadBlock,
+          [] {
             using std::chrono::steady_clock;
             return Micros{
                 std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now().time_since_epoch()).count()};
-          }};
+          },
+          [](Micros time) { std::this_thread::sleep_for(std::chrono::microseconds(time)); }};
 }
 
 Result<dfs::DfsClient*> Storage::Client() {
@@ -18,6 +21,11 @@ Result<dfs::DfsClient*> Storage::Client() {
     MILLRACE_ASSIGN(client_, access_.connect(options_));
   }
   return client_.get();
+}
+
+bool Storage::Pause(Micros time) {
+  if (access_.pause) access_.pause(time);
+  return access_.pause != nullptr;
 }
 
 Result<MappedFile> Storage::MapLocal(const dfs::LocatedBlock& block) { return access_.map_local(block, Reporter()); }

@@ -24,7 +24,8 @@ struct StorageAccess {
                        const dfs::BadReplica&, const std::function<bool(std::string_view)>&, dfs::ReadSource*,
                        const std::shared_ptr<tls::Credentials>&)>
       read_block;
-  std::function<Micros()> ticks;  // microseconds of a clock that never goes back; null: nothing is timed
+  std::function<Micros()> ticks;           // microseconds of a clock that never goes back; null: nothing is timed
+  std::function<void(Micros)> pause = {};  // lets the time pass; null: nothing is waited for
 };
 [[nodiscard]] StorageAccess RealStorage();
 
@@ -35,6 +36,8 @@ class Storage {
   // Returns the client, which is connected at the first call; if that fails the next call tries again.
   [[nodiscard]] Result<dfs::DfsClient*> Client();
   [[nodiscard]] Result<MappedFile> MapLocal(const dfs::LocatedBlock& block);
+  // Lets the time pass, after which something that was not there may be. Returns false if there is nothing to wait for.
+  [[nodiscard]] bool Pause(Micros time);
   // Sets *waited to the time that passed outside of `sink`, which is what the transfer cost the task.
   Status ReadBlock(const dfs::LocatedBlock& block, std::uint64_t offset, std::uint64_t size,
                    const std::function<bool(std::string_view)>& sink, dfs::ReadSource* source, Micros* waited);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <utility>
 
 #include "base/protocol/name.capnp.h"
@@ -122,7 +123,13 @@ MasterConnection::~MasterConnection() {
 
 Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const ClientOptions& options) {
   const std::string& master = options.master;
-  auto impl = std::make_unique<Impl>();
+  const std::string what = "connect to the master at " + master;
+  std::unique_ptr<Impl> impl;
+  try {
+    impl = std::make_unique<Impl>();
+  } catch (const std::exception& refused) {  // its thread, or the descriptors of its loop
+    return Busy(what + ": the system refuses: " + refused.what());
+  }
   impl->master = master;
   impl->call_timeout = options.call_timeout;
   impl->delayed = options.delayed;
@@ -130,7 +137,6 @@ Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const Client
   impl->advice = options.cluster_advice;
   Impl& parts = *impl;
   std::shared_ptr<MasterConnection> connection(new MasterConnection(std::move(impl)));
-  const std::string what = "connect to the master at " + master;
   const Status connected = parts.thread.Run([&](kj::AsyncIoContext& io) {
     parts.dialer = std::make_unique<rpc::TcpDialer>(io.provider->getNetwork(), options.credentials);
     parts.link = std::make_unique<rpc::Link>(*parts.dialer, io.provider->getTimer(), master, Random(SeedFromSystem()));

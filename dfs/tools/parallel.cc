@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/start_thread.h"
 #include "base/thread_name.h"
 
 namespace millrace::dfs {
@@ -24,15 +25,17 @@ Status RunParallel(std::size_t count, std::size_t threads, const std::function<S
       if (!done.ok() && failure.ok()) failure = std::move(done);
     }
   };
-  std::vector<std::thread> others;
+  std::vector<std::jthread> others;
   for (std::size_t i = 1; i < std::min(threads, count); ++i) {
-    others.emplace_back([&run] {
+    Result<std::jthread> other = StartThread([&run] {
       NameThread("transfer");
       run();
     });
+    if (!other.ok()) break;  // those that there are do it all
+    others.push_back(*std::move(other));
   }
   run();
-  for (std::thread& other : others) other.join();
+  others.clear();  // joins them
   return failure;
 }
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/start_thread.h"
 
 namespace millrace::generate {
 namespace {
@@ -71,7 +72,11 @@ Status Produce(const Generator& generator, int fd, std::string_view path, unsign
   Production production(generator, fd, path);
   {
     std::vector<std::jthread> others;
-    for (unsigned i = 1; i < threads; ++i) others.emplace_back([&] { production.Work(); });
+    for (unsigned i = 1; i < threads; ++i) {
+      Result<std::jthread> other = StartThread([&] { production.Work(); });
+      if (!other.ok()) break;  // those that there are do it all
+      others.push_back(*std::move(other));
+    }
     production.Work();
   }
   return production.End();

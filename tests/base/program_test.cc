@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <new>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/child_process.h"
 #include "base/file.h"
@@ -116,6 +118,18 @@ TEST(ProgramTest, AFileThatMayNotGrowIsAnErrorAndNoDeath) {
               return written.ok() ? 1 : 0;
             }).status,
             0);
+}
+
+TEST(ProgramTest, AnOpenUmaskIsNarrowedAndANarrowOneKept) {
+  for (const auto& [inherited, kept] : {std::pair(0, 022), {0002, 022}, {0077, 077}}) {
+    EXPECT_EQ(InChild([inherited = inherited, kept = kept] {
+                ::umask(static_cast<mode_t>(inherited));
+                KeepOthersFromWriting();
+                return ::umask(0) == static_cast<mode_t>(kept) ? 0 : 1;
+              }).status,
+              0)
+        << inherited;
+  }
 }
 
 TEST(ProgramTest, ChildrenGetPlainSignals) {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -19,7 +18,9 @@
 #include "base/daemon/descriptors.h"
 #include "base/daemon/health_pages.h"
 #include "base/daemon/service_manager.h"
+#include "base/file.h"
 #include "base/machine_memory.h"
+#include "base/program.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "base/text.h"
@@ -456,7 +457,10 @@ int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
           "worker", "Runs a worker: the block server and the task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
-  config.directory = std::filesystem::absolute(config.directory).lexically_normal().string();
+  KeepOthersFromWriting();
+  const Result<std::string> directory = AbsolutePath(config.directory);
+  if (!directory.ok()) return Fail(directory.status().Within("worker.directory"), 2);
+  config.directory = *directory;
   if (const Status resolved = ResolveMemoryLimit(&config); !resolved.ok()) return Fail(resolved, 2);
   const Log log = MakeLog("worker", config.name.empty() ? AddressOf(config) : config.name, config.log);
   try {

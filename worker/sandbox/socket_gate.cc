@@ -23,6 +23,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/start_thread.h"
+
 namespace millrace::sandbox {
 namespace {
 
@@ -287,7 +289,16 @@ SocketGate::SocketGate(Fd report, const GateOptions& options)
       stop_(eventfd(0, EFD_CLOEXEC)),
       news_(std::make_shared<const Fd>(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))),
       options_(options) {
-  thread_ = std::thread([this] { Serve(); });
+  if (!stop_.valid() || !news_->valid()) {
+    failure_ = FromErrno(errno, "make an event descriptor").message();
+  } else if (Result<std::jthread> started = StartThread([this] { Serve(); }); started.ok()) {
+    thread_ = *std::move(started);
+  } else {
+    failure_ = started.status().message();
+  }
+  if (thread_.joinable()) return;
+  report_.Close();  // the launcher cannot hand its filter over, and ends
+  over_ = true;
 }
 
 SocketGate::~SocketGate() { Stop(); }

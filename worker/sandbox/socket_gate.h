@@ -89,7 +89,7 @@ class SocketGate {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;  // the thread has nothing more to do
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace millrace::sandbox

@@ -15,8 +15,8 @@ inline constexpr const char* kLevels[] = {"node", "rack", "datacenter", "off"}; 
 [[nodiscard]] std::string Number(double value);
 // Returns a time in us as seconds, exactly.
 [[nodiscard]] std::string Seconds(Micros time);
-// Returns the text as a field, in quotes where it needs them. A text that a spreadsheet would calculate (= + - @) gets an
-// apostrophe in front: names of jobs and pools come from others.
+// Returns the text as a field, in quotes where it needs them. A text that a spreadsheet would calculate (= + - @) gets
+// an apostrophe in front: names of jobs and pools come from others.
 [[nodiscard]] std::string Field(const std::string& text);
 // Appends a line of fields that are as they have to be.
 void Line(std::string* csv, const std::vector<std::string>& fields);

@@ -20,7 +20,8 @@ struct TaskFiles {
   std::map<std::uint64_t, std::string> local;   // blocks on this machine
   std::map<std::uint64_t, std::string> remote;  // blocks that ReadBlock gives
   int connections = 0;
-  Micros ticks = 0;  // the clock; it goes on while bytes of remote blocks are waited for
+  std::function<void(Micros)> pause;  // what happens while a task waits for replicas; null: it does not wait
+  Micros ticks = 0;                   // the clock; it goes on while bytes of remote blocks are waited for
 };
 
 // Local blocks are files in `directory`, so that they can be mapped.
@@ -38,6 +39,7 @@ inline StorageAccess TaskStorage(TaskFiles& files, const std::string& directory)
     MILLRACE_ASSIGN(const Fd fd, OpenFile(path, 0));
     return MappedFile::Map(fd.get(), 0, found->second.size(), path);
   };
+  access.pause = files.pause;
   access.ticks = [&files] { return files.ticks; };
   access.read_block = [&files](const dfs::LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros,
                                const dfs::BadReplica&, const std::function<bool(std::string_view)>& sink,

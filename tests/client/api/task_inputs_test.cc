@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "examples/wordcount/wordcount.h"
 #include "tests/client/api/task_driver.h"
 
@@ -33,6 +34,34 @@ TEST(TaskInputsTest, AReplicaThatIsGoneIsLookedUpAgain) {
   TaskDriver::End end = driver.WaitForEnd();
   EXPECT_EQ(end.error, "");
   EXPECT_EQ(end.counters["millrace.map_output_records"], 2);
+}
+
+// Runs a map over a file whose replicas are all away until it has waited `pauses` times.
+TaskDriver::End MapWithReplicasAway(std::size_t pauses, const Status& why, std::vector<Micros>* waited) {
+  TaskFiles files;
+  files.tree->MakeFile("/in/f", "a b\n");
+  files.tree->on_read = [=](const std::string&) { return waited->size() >= pauses ? Status::Ok() : why; };
+  files.pause = [=](Micros time) { waited->push_back(time); };
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  EXPECT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {{"/in/f", "f", 4, 0, 4, 9}}, driver.Path("m0"));
+  return driver.WaitForEnd();
+}
+
+TEST(TaskInputsTest, ReplicasThatAreAwayAreWaitedFor) {
+  std::vector<Micros> waited;
+  const TaskDriver::End end = MapWithReplicasAway(3, Unavailable("no replica answers"), &waited);
+  EXPECT_EQ(end.error, "");
+  EXPECT_EQ(waited, (std::vector<Micros>{1 * kSecond, 2 * kSecond, 4 * kSecond}));
+}
+
+TEST(TaskInputsTest, ReplicasThatStayAwayFailTheAttemptAndWhatIsNoReplicaIsNotWaitedFor) {
+  std::vector<Micros> waited;
+  EXPECT_NE(MapWithReplicasAway(100, Corrupt("every replica is damaged"), &waited).error, "");
+  EXPECT_EQ(waited, (std::vector<Micros>{1 * kSecond, 2 * kSecond, 4 * kSecond, 8 * kSecond}));
+  waited.clear();
+  EXPECT_NE(MapWithReplicasAway(100, NotFound("the file is gone"), &waited).error, "");
+  EXPECT_TRUE(waited.empty());
 }
 
 struct WhereFrom {

@@ -108,7 +108,9 @@ TEST(ReportTest, WhoeverWroteAPartOfTheDocumentCannotNameItsOwnScriptsAsThePages
   const std::string nonce = " nonce=\"" + NonceOf(page) + "\"";
   for (std::size_t at = page.find("<script"), end = page.find("</html>"); at < end; at = page.find("<script", at + 1)) {
     const std::string element = page.substr(at, page.find('>', at) - at);
-    if (element.find("nonce") != std::string::npos) EXPECT_THAT(element, HasSubstr(nonce));
+    if (element.find("nonce") != std::string::npos) {
+      EXPECT_THAT(element, HasSubstr(nonce));
+    }
   }
   EXPECT_THAT(page, Not(HasSubstr("@NONCE@")));
 }

@@ -124,7 +124,7 @@ void ProcessRunner::Start(Work work) {
   hello.builder().setSetUp(found->second.set_up.reader());
   Status given;
   if (limits_.credentials) {
-    const auto set_up = hello.builder().getSetUp();
+    auto set_up = hello.builder().getSetUp();
     given = GiveCredentials(set_up.getJob().getOwner().cStr(), set_up.initCredentials());
   }
   auto started = given.ok() ? StartProcess(found->second, process) : Result<kj::Own<TaskProcess>>(given);
