@@ -24,8 +24,9 @@ class BlockWriter {
  public:
   // Connects the pipeline (the first place is the first node). After a failure *failed_nodes names the nodes to leave
   // out next time, as far as they are known, and nothing of the block is left on the others. `expected` is for a copy:
-  // no node finishes the block with any other content. With `credentials` the first node is spoken to by TLS. `token` is
-  // the master's, by which the nodes know that the block may be written through this pipeline (dfs/wire/write_order.h).
+  // no node finishes the block with any other content. With `credentials` the first node is spoken to by TLS. `token`
+  // is the master's, by which the nodes know that the block may be written through this pipeline
+  // (dfs/wire/write_order.h).
   static Result<std::unique_ptr<BlockWriter>> Open(std::uint64_t block, const std::vector<ReplicaHost>& pipeline,
                                                    Micros stall, std::vector<NodeId>* failed_nodes,
                                                    const std::optional<BlockContent>& expected = {},

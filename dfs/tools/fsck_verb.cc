@@ -35,8 +35,7 @@ void Show(const UnhealthyBlock& block, bool awaiting, Printer& out) {
                       : block.live < block.wanted ? "under     "
                                                   : "over      ";
   out << state << BlockName(block.block) << ", " << FormatBytes(block.length) << ", " << std::to_string(block.live)
-      << " of " << std::to_string(block.wanted)
-      << " replicas: " << Quote(block.path, block.path.size()) << "\n";
+      << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path, block.path.size()) << "\n";
 }
 
 void Show(const Health& health, Printer& out) {

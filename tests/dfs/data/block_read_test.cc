@@ -91,8 +91,7 @@ TEST_F(BlockReadTest, DescriptorsArePassedLocallyOnly) {
   AddNode();
   WriteBlock(1, Pipeline(), "abc");
   auto stream = net::BlockingStream::ConnectTcp("127.0.0.1", nodes_[0]->place.port, kStall);
-  EXPECT_EQ(stream->Call(net::Operation::kOpenLocalBlock, Encode(OpenRequest{1})).status().code(),
-            StatusCode::kDenied);
+  EXPECT_EQ(stream->Call(net::Operation::kOpenLocalBlock, Encode(OpenRequest{1})).status().code(), StatusCode::kDenied);
 }
 
 TEST_F(BlockReadTest, ADamagedReplicaIsReportedAndTheNextOneGoesOn) {
