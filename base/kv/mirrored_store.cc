@@ -93,7 +93,8 @@ Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> fi
                    " that were acknowledged: the database is an older state; `millrace master repair` takes the copy");
   }
   auto mirror = std::make_unique<Mirror>(std::move(first), directory, told);
-  if (rocks::HoldsDatabase(directory)) {
+  // A copy of which nothing can be learnt fails where it is made anew.
+  if (const Result<bool> held = rocks::HoldsDatabase(directory); !held.ok() || *held) {
     Result<std::unique_ptr<RocksStore>> copy = OpenRocksStore(directory, free);
     if (copy.status().code() == StatusCode::kBusy) return copy.status();
     if (copy.ok() && (*copy)->last_operation() == end) {

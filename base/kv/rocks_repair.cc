@@ -159,7 +159,8 @@ Status TakeMirror(const std::string& mirror, const std::string& copy, RepairFact
 
 // Returns where the second copy ends; nothing if it is not whole, or there is none.
 std::optional<std::uint64_t> EndOf(const std::string& mirror) {
-  if (mirror.empty() || !rocks::CheckEnd(mirror).ok() || !rocks::HoldsDatabase(mirror)) return std::nullopt;
+  if (mirror.empty() || !rocks::CheckEnd(mirror).ok()) return std::nullopt;
+  if (const Result<bool> held = rocks::HoldsDatabase(mirror); !held.ok() || !*held) return std::nullopt;
   const auto db = rocks::OpenDatabaseToRead(mirror);
   if (!db.ok()) return std::nullopt;
   return (*db)->GetLatestSequenceNumber();

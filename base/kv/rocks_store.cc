@@ -415,7 +415,8 @@ Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory,
 }
 
 Result<std::optional<std::string>> ReadFromRocksStore(const std::string& directory, std::string_view key) {
-  if (!rocks::HoldsDatabase(directory)) return std::optional<std::string>();
+  MILLRACE_ASSIGN(const bool held, rocks::HoldsDatabase(directory));
+  if (!held) return std::optional<std::string>();
   const auto db = rocks::OpenDatabaseToRead(directory);
   std::string value;
   if (!db.ok() || !(*db)->Get(rocksdb::ReadOptions(), ToSlice(key), &value).ok()) return std::optional<std::string>();
