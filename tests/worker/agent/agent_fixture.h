@@ -327,7 +327,7 @@ class AgentTest : public testing::Test {
   ~AgentTest() noexcept override = default;
 
   void StartAgent() {
-    files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), reserved_, std::nullopt, free_));
+    files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), reserved_, std::nullopt, MakeSilentLog(), free_));
     agent_ = kj::heap<WorkerAgent>(AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_,
                                               background_, background_, clock_, peers_, syncs_},
                                    config_,
