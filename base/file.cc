@@ -156,9 +156,7 @@ Status MakeDirectories(const std::string& path) {
   return Status::Ok();
 }
 
-Status RemoveTree(const std::string& path) {
-  return RemoveTreeAt(AT_FDCWD, path, path);
-}
+Status RemoveTree(const std::string& path) { return RemoveTreeAt(AT_FDCWD, path, path); }
 
 Result<std::vector<std::string>> ListDirectory(const std::string& path) {
   std::error_code error;

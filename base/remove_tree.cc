@@ -57,8 +57,8 @@ class TreeRemover {
       Step();
     }
     if (stay_ == 0) return Status::Ok();
-    return FromErrno(error_, Said() + ": " + std::to_string(stay_) + " of what it holds stay, the first is " +
-                                 Quote(first_));
+    return FromErrno(error_,
+                     Said() + ": " + std::to_string(stay_) + " of what it holds stay, the first is " + Quote(first_));
   }
 
  private:

@@ -226,8 +226,8 @@ Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in) {
   constexpr unsigned kMostCounters = 1000;  // so that a task that invents names cannot fill the memory
   Counters counters;
   for (unsigned i = 0; i < std::min(in.size(), kMostCounters); ++i) {
-    counters[{ToString(in[i].getGroup()).substr(0, kLongestName), ToString(in[i].getName()).substr(0, kLongestName)}] +=
-        in[i].getValue();
+    AddCounter({ToString(in[i].getGroup()).substr(0, kLongestName), ToString(in[i].getName()).substr(0, kLongestName)},
+               in[i].getValue(), &counters);
   }
   return counters;
 }

@@ -85,6 +85,8 @@ struct Split {
 using MapSplits = std::vector<Split>;
 
 using Counters = std::map<std::pair<std::string, std::string>, std::int64_t>;  // (group, name)
+// Adds to a sum, which stays at the end of its range once it is there: tasks count what they like.
+void AddCounter(const Counters::key_type& name, std::int64_t value, Counters* to);
 void AddCounters(const Counters& from, Counters* to);
 
 // What a succeeded attempt reported.

@@ -52,9 +52,9 @@ class RemoveTreeTest : public testing::Test {
       const pid_t child = fork();
       if (child == 0) {
         const rlimit few = {64, 64};
-        const bool ready = setrlimit(RLIMIT_NOFILE, &few) == 0 &&
-                           (as_root || (setresgid(kNobody, kNobody, kNobody) == 0 &&
-                                        setresuid(kNobody, kNobody, kNobody) == 0));
+        const bool ready =
+            setrlimit(RLIMIT_NOFILE, &few) == 0 &&
+            (as_root || (setresgid(kNobody, kNobody, kNobody) == 0 && setresuid(kNobody, kNobody, kNobody) == 0));
         if (!ready) _exit(3);
         make(Below(AT_FDCWD, path).get());
         const Status removed = RemoveTree(path);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/bytes.h"
 #include "base/kv/key_value_store.h"
 #include "base/random.h"
@@ -227,6 +229,16 @@ TEST(JobRecordTest, TaskKeysRoundTripInOrder) {
   EXPECT_FALSE(ParseTaskKey("t/short").has_value());
   EXPECT_FALSE(ParseTaskKey("x" + TaskKey(map).substr(1)).has_value());
   EXPECT_FALSE(ParseTaskKey("t/" + KeyNumber((std::uint64_t{1} << 32) + 3) + "m" + KeyNumber(1)).has_value());
+}
+
+TEST(CountersTest, SumsStayAtTheEndsOfTheirRange) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  Counters sums;
+  for (int i = 0; i < 3; ++i)
+    AddCounters({{{"g", "up"}, Limits::max() - 1}, {{"g", "down"}, Limits::min() + 1}, {{"g", "plain"}, 2}}, &sums);
+  EXPECT_EQ((sums[{"g", "up"}]), Limits::max());
+  EXPECT_EQ((sums[{"g", "down"}]), Limits::min());
+  EXPECT_EQ((sums[{"g", "plain"}]), 6);
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ class BulkCopier final : public ReduceCopier {
              std::uint32_t maps, const sandbox::TaskDirectories& directories, std::string file,
              shuffle::CopyOptions options, shuffle::CopyCallbacks callbacks, rpc::Mailbox& control, Log log)
       : callbacks_(std::make_shared<shuffle::CopyCallbacks>(std::move(callbacks))),
-        copy_(server, local, partition, maps, directories, std::move(file), options, Posting(control), std::move(log)) {}
+        copy_(server, local, partition, maps, directories, std::move(file), options, Posting(control), std::move(log)) {
+  }
 
   void Ready(const std::vector<shuffle::Source>& sources) override { copy_.Ready(sources); }
   void Gone(const std::vector<AttemptId>& maps) override { copy_.Gone(maps); }
@@ -131,8 +132,8 @@ void BulkPlane::RemoveMapOutputs(JobId job) {
 
 std::unique_ptr<ReduceCopier> BulkPlane::StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                    shuffle::CopyCallbacks callbacks) {
-  return std::make_unique<BulkCopier>(server_, outputs_, reduce.task.index, maps, directories_, std::move(file),
-                                      copy_, std::move(callbacks), control_, log_);
+  return std::make_unique<BulkCopier>(server_, outputs_, reduce.task.index, maps, directories_, std::move(file), copy_,
+                                      std::move(callbacks), control_, log_);
 }
 
 shuffle::FetchMeter::Figures BulkPlane::FetchFigures(JobId job) const {

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "base/clock.h"
@@ -30,6 +31,7 @@
 #include "worker/daemon/agent/agent.h"
 #include "worker/daemon/bulk_plane.h"
 #include "worker/daemon/cluster_peers.h"
+#include "worker/daemon/end_guard.h"
 #include "worker/daemon/process/confiner.h"
 #include "worker/daemon/process/memory_share.h"
 #include "worker/daemon/process/orphans.h"
@@ -45,6 +47,8 @@ namespace millrace::worker {
 namespace {
 
 constexpr kj::Duration kLogSweep = 10 * kj::MINUTES;
+constexpr std::chrono::seconds kLongestEnd{10};  // of which kFarewell is one at most
+constexpr kj::uint kTurnsBetweenLooks = 64;      // of the loop
 
 // Returns the address by which the worker is called where no name was given.
 const std::string& AddressOf(const WorkerConfig& config) { return config.host.empty() ? config.bind : config.host; }
@@ -347,6 +351,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   if (::access(minder.c_str(), X_OK) != 0) {
     return FromErrno(errno, "cannot run " + Quote(minder) + ", which lies beside the program millrace; install it");
   }
+  std::optional<EndGuard> guard;  // first: it is there until all else has ended
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   Random random(SeedFromSystem());
@@ -362,8 +367,9 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   };
   ClusterPeers peers(config.master, local_socket, master, log);
   MILLRACE_ASSIGN(const auto confiner, OpenConfiner(config, minder, peers, log));
-  MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes,
-                                                           confiner == nullptr ? std::nullopt : confiner->users(), log));
+  MILLRACE_ASSIGN(const auto files,
+                  DiskAttemptFiles::Open(config.directory, config.reserved_bytes,
+                                         confiner == nullptr ? std::nullopt : confiner->users(), log));
   MILLRACE_ASSIGN(const auto directories,
                   AdoptBlockDirectories(config.directory, storage.id(), config.block_directories, random));
   // This comes before any thread is started: threads inherit the mask, so the signals come to this one.
@@ -371,6 +377,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   kj::UnixEventPort::captureSignal(SIGINT);
   if (const Status adopts = AdoptOrphans(); !adopts.ok()) log->warn("{}", adopts.message());
   auto io = kj::setupAsyncIo();
+  // A peer that always has something to say would otherwise keep the loop from all others, and from the time.
+  io.waitScope.setBusyPollInterval(kTurnsBetweenLooks);
   kj::Timer& timer = io.provider->getTimer();
   const SystemClock clock;
   rpc::Mailbox mailbox;
@@ -396,14 +404,14 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   rpc::TcpDialer dialer(io.provider->getNetwork(), credentials);
   rpc::TcpDialer peer_dialer(io.provider->getNetwork());  // only looks who can be reached, and says nothing
   const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
-  auto agent =
-      std::make_unique<WorkerAgent>(AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk,
-                                               checks, clock, &peer_dialer, [&meters] { return meters.Times(); }},
-                                    config,
-                                    WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
-                                                   confiner == nullptr ? "none" : ToText(confiner->parts()), storage.told(),
-                                                   [&config](const Moment& told) { return StoreTold(config.directory, told); }},
-                                    Random(random.Next()), log);
+  auto agent = std::make_unique<WorkerAgent>(
+      AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock, &peer_dialer,
+                 [&meters] { return meters.Times(); }},
+      config,
+      WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
+                     confiner == nullptr ? "none" : ToText(confiner->parts()), storage.told(),
+                     [&config](const Moment& told) { return StoreTold(config.directory, told); }},
+      Random(random.Next()), log);
   agent->OnRegistered([&config, &log, &manager](NodeId node) {
     manager.Say("node " + std::to_string(node.value) + " of the master at " + config.master);
     if (config.ready_file.empty()) return;
@@ -440,6 +448,11 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
       .exclusiveJoin(pages->Follow(timer, [&agent, &config] { return HealthOf(*agent, config); }))
       .wait(io.waitScope);
   log->info("the worker stops");
+  guard.emplace(kLongestEnd, [log, failed = !storage_status.ok()] {
+    log->warn("the worker ends without waiting any longer for its disks, its peers and what tasks left");
+    log->flush();
+    ::_exit(failed ? 1 : 0);
+  });
   manager.Stopping();
   (storage_status.ok() ? agent->Leave() : agent->Leave(storage_status.message())).wait(io.waitScope);
   spot.reset();

@@ -70,8 +70,7 @@ scmp_arg_cmp HasFlag(unsigned argument, std::uint64_t flag) { return {argument, 
 void ForbidNamespacesOfClone(Rules& rules) {
   constexpr std::uint64_t kFlags[] = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWIPC,
                                       CLONE_NEWUTS,  CLONE_NEWNET, CLONE_NEWCGROUP};
-  for (const std::uint64_t flag : kFlags)
-    rules.Add(SCMP_ACT_ERRNO(EPERM), "clone", HasFlag(0, flag));
+  for (const std::uint64_t flag : kFlags) rules.Add(SCMP_ACT_ERRNO(EPERM), "clone", HasFlag(0, flag));
   rules.Add(SCMP_ACT_ERRNO(ENOSYS), "clone3");  // its flags lie in memory; the C library then uses clone
 }
 
@@ -99,7 +98,8 @@ void AddQuestions(Rules& rules) {
   rules.Add(SCMP_ACT_ERRNO(EPERM), "sendmmsg", HasFlag(3, MSG_FASTOPEN));
   rules.Add(SCMP_ACT_ERRNO(EPERM), "setsockopt", IsInt(1, IPPROTO_IP), IsInt(2, IP_OPTIONS));
   for (const int option : {IPV6_RTHDR, IPV6_RTHDRDSTOPTS, IPV6_2292RTHDR, IPV6_2292PKTOPTIONS})
-    rules.Add(SCMP_ACT_ERRNO(EPERM), "setsockopt", IsInt(1, IPPROTO_IPV6), IsInt(2, static_cast<std::uint64_t>(option)));
+    rules.Add(SCMP_ACT_ERRNO(EPERM), "setsockopt", IsInt(1, IPPROTO_IPV6),
+              IsInt(2, static_cast<std::uint64_t>(option)));
 }
 
 Result<std::string> Export(scmp_filter_ctx context) {

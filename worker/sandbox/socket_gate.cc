@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/netlink.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -30,6 +29,14 @@ namespace {
 
 constexpr std::size_t kMostConnects = 64;  // under way at a time: each holds a descriptor of the worker
 constexpr std::chrono::milliseconds kRetry{20};
+
+// The address of a netlink socket (netlink(7)).
+struct NetlinkAddress {
+  sa_family_t family = 0;
+  unsigned short padding = 0;
+  std::uint32_t port = 0;
+  std::uint32_t groups = 0;
+};
 
 // A signal that does nothing but end a call that waits.
 int InterruptSignal() { return SIGRTMIN + 5; }
@@ -231,8 +238,8 @@ class Asked {
     const int domain = DomainOf(fd.get());
     if (domain != address.ss_family) return EACCES;
     if (domain == AF_NETLINK) {
-      const auto& route = reinterpret_cast<const sockaddr_nl&>(address);
-      if (size < sizeof route || route.nl_groups != 0) return EPERM;  // the worker may listen to more than the task
+      const auto& route = reinterpret_cast<const NetlinkAddress&>(address);
+      if (size < sizeof route || route.groups != 0) return EPERM;  // the worker may listen to more than the task
     } else if (domain != AF_UNIX) {
       return EACCES;
     }
@@ -303,8 +310,8 @@ SocketGate::SocketGate(Fd report, const GateOptions& options)
 
 SocketGate::~SocketGate() { Stop(); }
 
-// The task shares the flags of its sockets, and may make one block in the moment in which the gate connects it: so calls
-// are interrupted until the thread has seen that it is to end.
+// The task shares the flags of its sockets, and may make one block in the moment in which the gate connects it: so
+// calls are interrupted until the thread has seen that it is to end.
 void SocketGate::Stop() {
   if (!thread_.joinable()) return;
   const std::uint64_t one = 1;
@@ -344,7 +351,8 @@ void SocketGate::Loop() {
     Time now = std::chrono::steady_clock::now(), next = Time::max();
     for (const auto& connect : connects_) {
       watched.push_back({connect->state == Connect::State::kUnderWay ? connect->target.fd.get() : -1, POLLOUT, 0});
-      next = std::min(next, connect->state == Connect::State::kFull ? std::min(connect->end, now + kRetry) : connect->end);
+      next =
+          std::min(next, connect->state == Connect::State::kFull ? std::min(connect->end, now + kRetry) : connect->end);
     }
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::max(next - now, Time::duration(0)));
     const int ready = poll(watched.data(), watched.size(), connects_.empty() ? -1 : static_cast<int>(wait.count()));

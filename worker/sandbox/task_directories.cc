@@ -174,6 +174,30 @@ Status TaskDirectories::ForEach(const std::string& path, const Visit& visit) con
   return errno == 0 ? Status::Ok() : FromErrno(errno, "list " + path);
 }
 
+std::uint64_t TaskDirectories::BytesOnDisk(const std::string& path, std::size_t most) const {
+  constexpr std::uint64_t kBlock = 512;  // of st_blocks
+  std::uint64_t bytes = 0;
+  std::vector<std::string> directories;
+  const auto add = [&](const std::string& at, const struct stat& info) {
+    bytes += static_cast<std::uint64_t>(info.st_blocks) * kBlock;
+    if (S_ISDIR(info.st_mode)) directories.push_back(at);
+  };
+  const auto entry = FindEntry(path);
+  struct stat top = {};
+  if (!entry.ok() || fstatat(entry->directory.get(), entry->name.c_str(), &top, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  add(path, top);
+  std::size_t seen = 0;
+  while (!directories.empty() && seen < most) {
+    const std::string directory = std::move(directories.back());
+    directories.pop_back();
+    (void)ForEach(directory, [&](const std::string& name, const struct stat& info) {
+      add(directory + "/" + name, info);
+      return ++seen < most;
+    });
+  }
+  return bytes;
+}
+
 Result<bool> TaskDirectories::RemoveFile(const std::string& path) const {
   const auto entry = FindEntry(path);
   if (entry.status().code() == StatusCode::kNotFound) return true;

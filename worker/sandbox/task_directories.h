@@ -13,6 +13,8 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,7 +29,10 @@ namespace millrace::sandbox {
 
 class TaskDirectories {
  public:
-  enum class Lookup { kAtOnce, kStepByStep };  // by openat2(2), or one part of a path after the other where there is none
+  enum class Lookup {
+    kAtOnce,
+    kStepByStep
+  };  // by openat2(2), or one part of a path after the other where there is none
 
   // Opens the directories, which exist, whatever links lead to them.
   [[nodiscard]] static Result<TaskDirectories> Open(std::vector<std::string> paths, Lookup lookup = Lookup::kAtOnce);
@@ -52,6 +57,10 @@ class TaskDirectories {
   // than a few names at a time. Changes meanwhile may be seen or not.
   using Visit = std::function<bool(const std::string& name, const struct stat& info)>;
   [[nodiscard]] Status ForEach(const std::string& path, const Visit& visit) const;
+
+  // Returns how many bytes of the disk it takes, whatever it is; of a directory what is below it, as far as `most` names
+  // tell. 0 if it is not there.
+  [[nodiscard]] std::uint64_t BytesOnDisk(const std::string& path, std::size_t most) const;
 
   // Removes whatever has this name, if it is no directory. Returns false if it is one. What is not there is no failure.
   [[nodiscard]] Result<bool> RemoveFile(const std::string& path) const;

@@ -61,6 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string bytes = WithSum(std::string(fuzz::View(data, size)));
   fuzz::Require(::ftruncate(file.get(), 0) == 0 && WriteAllAt(file.get(), bytes, 0, "run").ok(), "write");
   const auto index = run::ReadRunIndex(file.get(), "run");
+  const auto known = run::ReadRunIndex(file.get(), "run", 3);
+  fuzz::Require(!known.ok() || (known->size() == 3 && index.ok()), "a number of partitions that was not asked for");
   if (index.ok()) {
     for (const run::SegmentInfo& segment : *index) {
       fuzz::Require(segment.offset <= bytes.size() && segment.length <= bytes.size() - segment.offset,

@@ -172,6 +172,17 @@ void RunMap(task::Channel& channel, task::wire::RunMap::Reader map) {
     if (write(channel.fd(), "this is no message at all", 25) < 0) _exit(6);
     Hang();
   }
+  if (order == "talk without end") {
+    for (;;) SayProgress(channel, map.getAttempt(), std::string(10'000, 'x'));
+  }
+  if (order == "a message that is too long") SayProgress(channel, map.getAttempt(), std::string(5'000'000, 'x'));
+  if (order == "a long error") {
+    capnp::MallocMessageBuilder message;
+    auto failed = message.initRoot<task::wire::FromTask>().initFailed();
+    failed.setAttempt(map.getAttempt());
+    failed.setError(std::string(3'000'000, 'x'));
+    return Say(channel, message);
+  }
   if (order == "fail") return SayFailed(channel, map.getAttempt());
   if (order == "progress") SayProgress(channel, map.getAttempt(), "half way");
   SayDone(channel, map.getAttempt());

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "worker/daemon/process/orphans.h"
@@ -56,20 +58,35 @@ struct Recorder final : TaskObserver {
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> next;
 };
 
+// Does nothing until it is told to.
+struct Held final : rpc::Background {
+  ~Held() noexcept override = default;
+  void Run(std::function<void()> work, std::function<void()> then) override {
+    works.emplace_back(std::move(work), std::move(then));
+  }
+  void Do() {
+    for (auto& [work, then] : std::exchange(works, {})) {
+      work();
+      then();
+    }
+  }
+  std::vector<std::pair<std::function<void()>, std::function<void()>>> works;
+};
+
 constexpr JobId kJob{7}, kOtherJob{8};
 
 class ProcessRunnerTest : public testing::Test {
  protected:
   ~ProcessRunnerTest() noexcept override = default;
-  void MakeRunner(ProcessLimits limits = {}, const std::string& job_name = "plain", kj::Timer* timer = nullptr) {
+  void MakeRunner(ProcessLimits limits = {}, const std::string& job_name = "plain", kj::Timer* timer = nullptr,
+                  rpc::Background* ends = nullptr) {
     limits.logs_directory = directory_.path() + "/logs";
     ASSERT_TRUE(MakeDirectories(limits.logs_directory).ok());
     limits.files = &files_;
     if (limits.minder.empty()) limits.minder = MILLRACE_MINDER;
     kj::Timer& used = timer == nullptr ? io_.provider->getTimer() : *timer;
-    runner_ =
-        kj::heap<ProcessRunner>(ProcessLoop{io_.unixEventPort, *io_.lowLevelProvider, used}, limits, ends_, orphans_,
-                                MakeSilentLog());
+    runner_ = kj::heap<ProcessRunner>(ProcessLoop{io_.unixEventPort, *io_.lowLevelProvider, used}, limits,
+                                      ends == nullptr ? ends_ : *ends, orphans_, MakeSilentLog());
     runner_->Observe(&seen_);
     SetUp(kJob, job_name, MILLRACE_FAKE_TASK);
   }
@@ -200,6 +217,59 @@ TEST_F(ProcessRunnerTest, AClosedChannelFailsTheAttempt) {
 TEST_F(ProcessRunnerTest, BytesThatAreNoMessageFailTheAttempt) {
   MakeRunner();
   EXPECT_THAT(FailureOf("garbage").error, HasSubstr("make no sense"));
+}
+
+// The loop gets to timers and to others.
+TEST_F(ProcessRunnerTest, ATaskThatTalksWithoutEndDoesNotHoldTheLoop) {
+  MakeRunner();
+  const AttemptId loud = StartMap(0, "talk without end");
+  Next();
+  for (int i = 0; i < 5; ++i) io_.provider->getTimer().afterDelay(10 * kj::MILLISECONDS).wait(io_.waitScope);
+  StartMap(1, "done");
+  while (seen_.done_attempts.empty()) Next();
+  runner_->Kill(loud).wait(io_.waitScope);
+}
+
+TEST_F(ProcessRunnerTest, AMessageLongerThanATaskMaySendFailsTheAttempt) {
+  MakeRunner();
+  EXPECT_THAT(FailureOf("a message that is too long").error, HasSubstr("longer than the limit of 4194304"));
+}
+
+TEST_F(ProcessRunnerTest, WhatATaskSaysOfItsFailureIsKeptShort) {
+  MakeRunner();
+  EXPECT_LE(FailureOf("a long error").error.size(), std::size_t{4} << 10);
+}
+
+// What lies in the place of its files is looked at in the background alone, and not followed.
+TEST_F(ProcessRunnerTest, LogsAndNotesThatAreLinksOrPipesAreNotRead) {
+  ASSERT_TRUE(WriteFileDurably(directory_.path() + "/key", "a secret").ok());
+  const AttemptId id = MapAttemptId(kJob, 0, 0);
+  ASSERT_EQ(symlink("key", (directory_.path() + "/" + ToText(id) + ".err").c_str()), 0);
+  ASSERT_EQ(mkfifo((directory_.path() + "/note").c_str(), 0600), 0);
+  MakeRunner();
+  const TaskFailure failure = FailureOf("crash");
+  EXPECT_EQ(failure.stderr_tail, "");
+  EXPECT_EQ(failure.record, std::nullopt);
+}
+
+// Nothing of what has to be found out of a process that ended keeps the others from going on.
+TEST_F(ProcessRunnerTest, WhatATaskLeftBehindHoldsNobody) {
+  Held ends;
+  MakeRunner({}, "plain", nullptr, &ends);
+  const AttemptId first = StartMap(0, "exit 3");
+  while (ends.works.empty()) io_.provider->getTimer().afterDelay(1 * kj::MILLISECONDS).wait(io_.waitScope);
+  StartMap(1, "done");
+  Next();
+  EXPECT_EQ(seen_.done_attempts.size(), 1U);
+  EXPECT_TRUE(seen_.failures.empty());
+  const AttemptId second = StartMap(2, "crash");
+  while (ends.works.size() < 2) io_.provider->getTimer().afterDelay(1 * kj::MILLISECONDS).wait(io_.waitScope);
+  runner_->Kill(second).wait(io_.waitScope);
+  ends.Do();
+  ASSERT_EQ(seen_.failures.size(), 1U) << "nobody hears of the one that was killed";
+  EXPECT_EQ(seen_.failures[0].stderr_tail, "first line\nlast words\n");
+  EXPECT_EQ(runner_->processes(), 1U) << ToText(first);
+  runner_ = nullptr;
 }
 
 TEST_F(ProcessRunnerTest, AFailureThatTheTaskReportsIsPassedOnAndItsProcessNotUsedAgain) {

@@ -111,8 +111,8 @@ TEST_F(StorageTest, WhatJobsLeftBehindKeepsNoWorkerFromStarting) {
       if (!nobody) _exit(3);
     }
     bool made = MakeDirectories(jobs + "/1/scratch/go/pkg").ok() && MakeDirectories(jobs + "/2/none").ok() &&
-                WriteFileDurably(jobs + "/1/scratch/go/pkg/file", "x").ok() && mkfifo((jobs + "/pipe").c_str(), 0) == 0 &&
-                symlink("/etc", (jobs + "/3").c_str()) == 0;
+                WriteFileDurably(jobs + "/1/scratch/go/pkg/file", "x").ok() &&
+                mkfifo((jobs + "/pipe").c_str(), 0) == 0 && symlink("/etc", (jobs + "/3").c_str()) == 0;
     for (const char* closed : {"/1/scratch/go/pkg", "/1/scratch/go", "/1/scratch", "/1"})
       made = made && chmod((jobs + closed).c_str(), 0555) == 0;
     made = made && chmod((jobs + "/2").c_str(), 0) == 0 && chmod(jobs.c_str(), 0) == 0;

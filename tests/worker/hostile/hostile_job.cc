@@ -343,6 +343,79 @@ std::string LinkLog(const Words& words) {
   return Done(symlink(words[1].c_str(), log), "linked");
 }
 
+// The job's directory on its worker, as the path of its log tells it.
+std::string OwnPlace() {
+  char log[4096];
+  const ssize_t length = readlink("/proc/self/fd/2", log, sizeof log);
+  const std::filesystem::path path(std::string(log, static_cast<std::size_t>(std::max<ssize_t>(length, 0))));
+  const std::filesystem::path job = path.parent_path();
+  return (job.parent_path().parent_path() / "jobs" / job.filename()).string();
+}
+
+// Puts a link to a file of the worker where the worker will write what it copies for the job's reduce.
+std::string Plant(const Words& words) {
+  const std::string place = OwnPlace() + "/reduce";
+  mkdir(place.c_str(), 0777);
+  return Done(symlink(words[1].c_str(), (place + "/planted").c_str()), "planted");
+}
+
+// Puts a directory of its own in the place of one that the worker made.
+std::string Swap(const Words&) {
+  return Done(rename((OwnPlace() + "/scratch").c_str(), (OwnPlace() + "/mine").c_str()), "swapped");
+}
+
+std::string OwnDirectories(const Words&) {
+  for (const char* name : {"/map/x", "/scratch/x", "/shared/x"}) {
+    const std::string path = OwnPlace() + name;
+    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (fd < 0) return std::string(name) + " " + Error();
+    close(fd);
+    unlink(path.c_str());
+  }
+  return "made";
+}
+
+// Leaves what is hard to remove: directories that may not be entered, a tree of 20,000 levels, long names, pipes,
+// links.
+std::string Leave(const Words&) {
+  const std::string top = OwnPlace() + "/shared/left";
+  if (mkdir(top.c_str(), 0700) != 0 || chdir(top.c_str()) != 0) return Error();
+  const std::string longest(255, 'n');
+  if (mkfifo("pipe", 0) != 0 || symlink("/", "root") != 0 || mkdir("closed", 0700) != 0) return Error();
+  if (open("closed/file", O_WRONLY | O_CREAT, 0600) < 0 || chmod("closed", 0555) != 0) return Error();
+  if (mkdir("none", 0) != 0 || mkdir(longest.c_str(), 0) != 0) return Error();
+  for (int i = 0; i < 20'000; ++i) {
+    if (mkdir("d", 0700) != 0 || chdir("d") != 0) return Error();
+  }
+  if (chdir("/tmp") != 0 || chmod(top.c_str(), 0555) != 0) return Error();
+  return "left";
+}
+
+std::string Family(const Words& words) {
+  return Done(syscall(SYS_socket, std::strtoull(words[1].c_str(), nullptr, 10), SOCK_STREAM, 0), "made");
+}
+
+std::string Bind(const Words&) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in any = {};
+  any.sin_family = AF_INET;
+  return Done(fd < 0 ? -1 : bind(fd, reinterpret_cast<sockaddr*>(&any), sizeof any), "bound");
+}
+
+std::string Sctp(const Words&) { return Done(socket(AF_INET, SOCK_STREAM, 132), "made"); }
+
+// Asks for what it sends to pass by an address of its choice.
+std::string Route(const Words&) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  const unsigned char loose[8] = {131, 7, 4, 192, 0, 2, 1, 0};
+  return Done(fd < 0 ? -1 : setsockopt(fd, IPPROTO_IP, IP_OPTIONS, loose, sizeof loose), "routed");
+}
+
+std::string OwnPair(const Words&) {
+  int ends[2];
+  return Done(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "connected");
+}
+
 // Stays until it is killed.
 std::string Hold(const Words&) {
   while (true) pause();
@@ -382,6 +455,15 @@ const std::map<std::string, std::string (*)(const Words&)> kAttempts = {{"read",
                                                                         {"environment", Environment},
                                                                         {"descriptors", Descriptors},
                                                                         {"link-log", LinkLog},
+                                                                        {"plant", Plant},
+                                                                        {"swap", Swap},
+                                                                        {"own-directories", OwnDirectories},
+                                                                        {"leave", Leave},
+                                                                        {"family", Family},
+                                                                        {"bind", Bind},
+                                                                        {"sctp", Sctp},
+                                                                        {"route", Route},
+                                                                        {"own-pair", OwnPair},
                                                                         {"hold", Hold}};
 
 struct Hostile {

@@ -176,6 +176,38 @@ class Greedy(unittest.TestCase):
         return 2 if os.path.exists("/sys/fs/cgroup/cgroup.controllers") else 1
 
 
+class Left(unittest.TestCase):
+    def test_what_a_job_leaves_behind_keeps_no_worker_from_starting(self):
+        with cluster.Cluster(workers=1, settings=["worker.sandbox=auto"], cgroups_of_workers=True) as c:
+            os.chmod(c.directory, 0o711)
+            c.run("fs", "put", "-", "/leave.txt", input=b"leave\nhold\n")
+            waiting = c.start("run", JOB, "/leave.txt", "-o", "/left", "--name", "leaver")
+            jobs = c.path("worker0", "jobs")
+            try:
+                for _ in range(5000):  # the last that it does is to close the directory
+                    left = os.path.join(jobs, "1", "shared", "left")
+                    if os.path.isdir(left) and os.stat(left).st_mode & 0o777 == 0o555:
+                        break
+                    self.assertIsNone(waiting.poll())
+                    c.run("node", "list")
+                else:
+                    self.fail("the job has left nothing")
+                c.kill_worker(0)  # a power failure, as far as the worker knows
+                c.run("job", "kill", "job1")
+            finally:
+                waiting.kill()
+                waiting.wait()
+            c.start_worker(0)
+            c.run("fs", "put", "-", "/text", input=b"a b a\n")
+            c.run("run", "wordcount", "/text", "-o", "/counts")
+            self.assertEqual(c.run("fs", "cat", "/counts/part-r-00000")[0], b"a\t2\nb\t1\n")
+            for _ in range(5000):
+                if not [name for name in os.listdir(jobs) if name.startswith(".removed-") or name == "1"]:
+                    return
+                c.run("node", "list")
+            self.fail(f"what the job left stays: {os.listdir(jobs)}")
+
+
 class Shared(unittest.TestCase):
     def test_a_worker_in_a_cgroup_of_others_says_what_to_do(self):
         if cgroups.make_room() is None:
@@ -245,7 +277,8 @@ class Hostile(unittest.TestCase):
             f"read /proc/{worker}/environ", "read /proc/1/environ", "forks 5000", "fill /tmp 200", "survive survivor",
             f"connect 127.0.0.1 {port}", "connect 192.0.2.1 80", "connect 169.254.169.254 80", "udp 127.0.0.1 53", "abstract millrace-nobody",
             "listen", "raw", "own-socket", "mount", "unshare", "clone", "module", "bpf", "keys", "kexec", "ring", "device", "become", "user",
-            "environment", "descriptors", f"connect {host} {master}", f"link-log {c.path('worker0', 'key.pem')}",
+            "bind", "sctp", "route", "own-pair", *(f"family {2**32 + family}" for family in (40, 38, 17, 16 + 2**10)), "own-directories", "swap",
+            f"plant {block}", "environment", "descriptors", f"connect {host} {master}", f"link-log {c.path('worker0', 'key.pem')}",
         ]
         c.run("fs", "put", "-", "/hostile.txt", input=("\n".join(cls.lines) + "\n").encode())
         c.run("run", JOB, "/hostile.txt", "-o", "/hostile", "--name", "hostile")
@@ -316,6 +349,10 @@ class Hostile(unittest.TestCase):
         self.refused("connect 127.0.0.1 " + str(self.server.getsockname()[1]), "connect 192.0.2.1", "connect 169.254", "udp ", "listen", "raw")
         self.assertIn(self.results["abstract millrace-nobody"], {"ECONNREFUSED", "EACCES", "EPERM"})
         self.assertEqual(self.results["own-socket"], "connected")
+        self.assertEqual(self.results["own-pair"], "connected")
+        self.refused("bind")
+        self.assertEqual(self.results["route"], "EPERM")
+        self.assertEqual(self.results["sctp"], "EPROTONOSUPPORT")
         # The master is reached, as file-system clients reach it: what a peer may ask there is for certificates to decide.
         self.assertEqual(self.results["connect " + self.cluster.address.replace(":", " ")], "connected")
 
@@ -334,6 +371,21 @@ class Hostile(unittest.TestCase):
         self.needs("filter")
         for attempt in ("mount", "unshare", "clone", "module", "bpf", "keys", "kexec", "ring", "device", "become"):
             self.assertIn(self.results[attempt], {"EPERM", "EINVAL"} if attempt == "become" else {"EPERM"}, attempt)
+
+    def test_a_family_is_what_the_kernel_takes_for_it(self):
+        """AF_VSOCK (40), AF_ALG (38) and AF_PACKET (17), with more bits than the kernel looks at; and a family that there is not."""
+        self.needs("filter")
+        self.assertEqual(len(self.happened("family ")), 4)
+        for line, result in self.happened("family ").items():
+            self.assertEqual(result, "EAFNOSUPPORT", line)
+
+    def test_its_job_is_its_own_to_read_and_three_directories_to_write(self):
+        if not self.parts & {"mounts", "landlock"}:
+            self.needs("mounts")
+        self.assertEqual(self.results["own-directories"], "made")
+        self.assertIn(self.results["swap"], {"EROFS", "EACCES", "EPERM", "EBUSY", "EXDEV"})
+        for line, result in self.happened("plant ").items():
+            self.assertIn(result, {"EROFS", "EACCES", "EPERM"}, line)
 
     def test_it_is_a_user_of_its_own(self):
         self.needs("user")

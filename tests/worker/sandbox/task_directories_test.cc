@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
 namespace millrace::sandbox {
 namespace {
 
@@ -87,9 +91,9 @@ TEST_P(TaskDirectoriesTest, NoDirectoryOnTheWayIsALink) {
 }
 
 TEST_P(TaskDirectoriesTest, OnlyPathsBelowItsDirectoriesAreItsOwn) {
-  for (const std::string path : {top_ + "/secret/key", top_ + "/jobs/../secret/key", top_ + "/jobs/1/../../secret/key",
-                                 top_ + "/jobs2/key", top_ + "/jobs/1//x", top_ + "/jobs/1/./x", std::string("1/x"),
-                                 std::string()}) {
+  for (const std::string& path :
+       {top_ + "/secret/key", top_ + "/jobs/../secret/key", top_ + "/jobs/1/../../secret/key", top_ + "/jobs2/key",
+        top_ + "/jobs/1//x", top_ + "/jobs/1/./x", std::string("1/x"), std::string()}) {
     EXPECT_EQ(directories_->Read(path).status().code(), StatusCode::kInvalid) << path;
     EXPECT_EQ(directories_->RemoveTree(path).code(), StatusCode::kInvalid) << path;
   }
@@ -145,6 +149,21 @@ TEST_P(TaskDirectoriesTest, ThingsAreListedRenamedAndRemovedAsWhatTheyAre) {
     EXPECT_TRUE(*directories_->RemoveFile(Job(name))) << name;
   EXPECT_THAT(*ListDirectory(top_ + "/jobs/1"), IsEmpty());
   EXPECT_EQ(*ReadWholeFile(top_ + "/secret/key"), "secret");
+}
+
+TEST_P(TaskDirectoriesTest, WhatTakesTheDiskIsCountedAndNoLinkFollowed) {
+  ASSERT_TRUE(MakeDirectories(Job("scratch/below")).ok());
+  const std::uint64_t none = directories_->BytesOnDisk(Job("scratch"), 100);
+  ASSERT_TRUE(WriteFileDurably(top_ + "/secret/large", std::string(1 << 20, 'x')).ok());
+  ASSERT_EQ(symlink((top_ + "/secret").c_str(), Job("scratch/link").c_str()), 0);
+  ASSERT_EQ(symlink(".", Job("scratch/loop").c_str()), 0);
+  ASSERT_TRUE(WriteFileDurably(Job("scratch/sparse"), "").ok());
+  ASSERT_EQ(truncate(Job("scratch/sparse").c_str(), off_t{1} << 40), 0);
+  EXPECT_LT(directories_->BytesOnDisk(Job("scratch"), 100), none + (1 << 18));
+  ASSERT_TRUE(WriteFileDurably(Job("scratch/below/file"), std::string(1 << 20, 'x')).ok());
+  EXPECT_GE(directories_->BytesOnDisk(Job("scratch"), 100), std::uint64_t{1} << 20);
+  EXPECT_GE(directories_->BytesOnDisk(Job("scratch/below/file"), 0), std::uint64_t{1} << 20);
+  EXPECT_EQ(directories_->BytesOnDisk(Job("absent"), 100), 0U);
 }
 
 }  // namespace

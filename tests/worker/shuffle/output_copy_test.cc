@@ -34,14 +34,16 @@ TEST(OutputCopyTest, TheCopyIsTheFileByteForByteAndIsServed) {
 
 TEST(OutputCopyTest, AnOutputThatIsNotThereIsNotFound) {
   const Worker there, here;
-  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.directories, here.PathOf(1), {}).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.directories, here.PathOf(1), {}).status().code(),
+            StatusCode::kNotFound);
 }
 
 TEST(OutputCopyTest, AFileThatIsThereIsNotWrittenTo) {
   const Worker there, here;
   there.AddRun(1, kPartitions);
   ASSERT_TRUE(WriteFileDurably(here.PathOf(1), "somebody's").ok());
-  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.directories, here.PathOf(1), {}).status().code(), StatusCode::kExists);
+  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.directories, here.PathOf(1), {}).status().code(),
+            StatusCode::kExists);
   EXPECT_EQ(*ReadWholeFile(here.PathOf(1)), "somebody's");
 }
 

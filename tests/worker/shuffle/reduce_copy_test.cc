@@ -20,7 +20,8 @@ using testing::HasSubstr;
 class ReduceCopyTest : public testing::Test {
  protected:
   void Start(std::uint32_t partition, std::uint32_t maps) {
-    copy_.emplace(*here_.server, *here_.outputs, partition, maps, here_.directories, file_, options_, told_.Callbacks(), MakeSilentLog());
+    copy_.emplace(*here_.server, *here_.outputs, partition, maps, here_.directories, file_, options_, told_.Callbacks(),
+                  MakeSilentLog());
   }
   static void ExpectContent(const CopiedSegment& segment, std::uint32_t partition) {
     const auto fd = OpenFile(segment.file, O_RDONLY);
@@ -61,8 +62,8 @@ TEST_F(ReduceCopyTest, CopiesFromManyWorkers) {
     }
     for (std::uint32_t partition = 0; partition < kPartitions; ++partition) {
       Told told;
-      ReduceCopy copy(*here_.server, *here_.outputs, partition, kMaps, here_.directories, file_, options_, told.Callbacks(),
-                      MakeSilentLog());
+      ReduceCopy copy(*here_.server, *here_.outputs, partition, kMaps, here_.directories, file_, options_,
+                      told.Callbacks(), MakeSilentLog());
       copy.Ready(sources);
       const auto segments = told.WaitComplete();
       ExpectAll(segments, partition, kMaps);
@@ -395,7 +396,8 @@ TEST_F(ReduceCopyTest, SurvivesAnswersThatMakeNoSense) {
       co_return false;
     });
     Told told;
-    ReduceCopy copy(*here_.server, *here_.outputs, 0, 2, here_.directories, file_, options_, told.Callbacks(), MakeSilentLog());
+    ReduceCopy copy(*here_.server, *here_.outputs, 0, 2, here_.directories, file_, options_, told.Callbacks(),
+                    MakeSilentLog());
     copy.Ready({fake.Has(1)});
     EXPECT_EQ(told.WaitFailed().first, (MapAttemptId(kJob, 1, 0)));
     EXPECT_EQ(copy.copied(), 0u);

@@ -41,6 +41,17 @@ struct Pair {
   Fd a, b;
 };
 
+TEST(FrameParserTest, ALongerMessageThanItsLimitIsRefusedByItsHeaderAlone) {
+  const std::string bytes = FrameOf(1, std::string(200'000, 'x'));
+  FrameParser strict(100'000), wide(300'000);
+  strict.Feed(std::string_view(bytes).substr(0, kFrameHeaderBytes));
+  const auto refused = strict.Next();
+  EXPECT_EQ(refused.status().code(), StatusCode::kCorrupt);
+  EXPECT_NE(refused.status().message().find("longer than the limit of 100000"), std::string::npos);
+  wide.Feed(bytes);
+  EXPECT_TRUE(wide.Next().value().has_value());
+}
+
 TEST(FrameParserTest, MessagesComeOutHoweverTheBytesAreCut) {
   const std::string bytes = FrameOf(1, "one") + FrameOf(2, "") + FrameOf(3, std::string(200'000, 'x'));
   for (const std::size_t step : {std::size_t{1}, std::size_t{7}, std::size_t{4096}, bytes.size()}) {

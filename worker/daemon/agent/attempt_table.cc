@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/units.h"
@@ -46,13 +47,18 @@ OwnedMessage<task::wire::Progress> Shortened(OwnedMessage<task::wire::Progress> 
   return brief;
 }
 
+// A sum of what a task says stays at the end of its range once it is there.
+void Add(std::uint64_t value, std::uint64_t* sum) {
+  *sum += std::min(value, std::numeric_limits<std::uint64_t>::max() - *sum);
+}
+
 // Returns what the task counted (client/api), or 0 if it did not count.
 std::uint64_t BytesRead(task::wire::Done::Reader done) {
   std::uint64_t bytes = 0;
   for (const auto counter : done.getCounters()) {
     const bool read = counter.getName() == "bytes_read_local" || counter.getName() == "bytes_read_remote";
     if (read && counter.getGroup() == "millrace" && counter.getValue() > 0) {
-      bytes += static_cast<std::uint64_t>(counter.getValue());
+      Add(static_cast<std::uint64_t>(counter.getValue()), &bytes);
     }
   }
   return bytes;
@@ -60,7 +66,7 @@ std::uint64_t BytesRead(task::wire::Done::Reader done) {
 
 std::uint64_t BytesWritten(task::wire::Done::Reader done) {
   std::uint64_t bytes = done.getOutput().getBytes();
-  for (const auto output : done.getNamed()) bytes += output.getBytes();
+  for (const auto output : done.getNamed()) Add(output.getBytes(), &bytes);
   return bytes;
 }
 

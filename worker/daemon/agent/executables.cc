@@ -1,9 +1,7 @@
 #include "worker/daemon/agent/executables.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -35,8 +33,8 @@ Status CheckName(const ExecutableId& id, const std::string& digest) {
 }
 
 // Returns true if a file of an earlier incarnation has the right bytes. It is used only then.
-bool IsIntact(const std::string& path, const ExecutableId& id) {
-  const auto file = OpenFile(path, O_RDONLY);
+bool IsIntact(const sandbox::TaskDirectories& directories, const std::string& path, const ExecutableId& id) {
+  const auto file = directories.Read(path);
   if (!file.ok()) return false;
   const auto size = FileSize(file->get(), path);
   if (!size.ok() || *size != id.bytes) return false;
@@ -44,12 +42,12 @@ bool IsIntact(const std::string& path, const ExecutableId& id) {
   return mapped.ok() && Crc32c(mapped->bytes()) == id.crc && CheckName(id, tls::Sha256Hex(mapped->bytes())).ok();
 }
 
-Status FetchTo(const std::string& path, const ExecutableId& id, const FetchFile& fetch) {
-  if (IsIntact(path, id)) return Status::Ok();
+Status FetchTo(const sandbox::TaskDirectories& directories, const std::string& path, const ExecutableId& id,
+               const FetchFile& fetch) {
+  if (IsIntact(directories, path, id)) return Status::Ok();
   const std::string aside = path + ".new";
   {
-    ::unlink(aside.c_str());
-    MILLRACE_ASSIGN(Fd file, OpenFile(aside, O_WRONLY | O_CREAT | O_EXCL, 0600));
+    MILLRACE_ASSIGN(Fd file, directories.Replace(aside));
     std::uint64_t bytes = 0;
     std::uint32_t crc = 0;
     tls::Sha256 digest;
@@ -68,15 +66,17 @@ Status FetchTo(const std::string& path, const ExecutableId& id, const FetchFile&
     if (fchmod(file.get(), 0755) != 0) return FromErrno(errno, "cannot make executable " + aside);
     MILLRACE_TRY(CloseFile(std::move(file), aside));
   }
-  if (rename(aside.c_str(), path.c_str()) != 0) return FromErrno(errno, "cannot rename " + aside);
-  return Status::Ok();
+  MILLRACE_ASSIGN(const bool plain, directories.RemoveFile(path));
+  if (!plain) MILLRACE_TRY(directories.RemoveTree(path));
+  return directories.Rename(aside, path);
 }
 
 }  // namespace
 
-ExecutableCache::ExecutableCache(std::string directory, std::uint64_t limit, FetchFile fetch,
-                                 rpc::Background& background, Log log)
+ExecutableCache::ExecutableCache(std::string directory, sandbox::TaskDirectories directories, std::uint64_t limit,
+                                 FetchFile fetch, rpc::Background& background, Log log)
     : directory_(std::move(directory)),
+      directories_(std::move(directories)),
       limit_(limit),
       fetch_(std::move(fetch)),
       background_(background),
@@ -87,7 +87,9 @@ Result<std::unique_ptr<ExecutableCache>> ExecutableCache::Open(const std::string
                                                                FetchFile fetch, rpc::Background& background, Log log) {
   const std::string own = directory + "/executables";
   MILLRACE_TRY(MakeDirectories(own));
-  std::unique_ptr<ExecutableCache> cache(new ExecutableCache(own, limit, std::move(fetch), background, std::move(log)));
+  MILLRACE_ASSIGN(auto directories, sandbox::TaskDirectories::Open({own}));
+  std::unique_ptr<ExecutableCache> cache(
+      new ExecutableCache(own, std::move(directories), limit, std::move(fetch), background, std::move(log)));
   MILLRACE_TRY(cache->LoadEarlier());
   return cache;
 }
@@ -95,15 +97,18 @@ Result<std::unique_ptr<ExecutableCache>> ExecutableCache::Open(const std::string
 // Finds the executables of earlier incarnations. They count towards the limit; their bytes are checked when somebody
 // wants them.
 Status ExecutableCache::LoadEarlier() {
-  MILLRACE_ASSIGN(const auto names, ListDirectory(directory_));
-  for (const std::string& name : names) {
+  std::vector<std::string> foreign;
+  MILLRACE_TRY(directories_.ForEach(directory_, [&](const std::string& name, const struct stat& info) {
     const std::string path = directory_ + "/" + name;
-    struct stat info = {};
-    if (name.ends_with(".new") || stat(path.c_str(), &info) != 0) {
-      MILLRACE_TRY(RemoveTree(path));
-      continue;
+    if (S_ISREG(info.st_mode) && !name.ends_with(".new")) {
+      entries_[path].bytes = static_cast<std::uint64_t>(info.st_size);
+    } else {
+      foreign.push_back(path);
     }
-    entries_[path].bytes = static_cast<std::uint64_t>(info.st_size);
+    return true;
+  }));
+  for (const std::string& path : foreign) {
+    if (const Status removed = directories_.RemoveTree(path); !removed.ok()) log_->warn("{}", removed.message());
   }
   Evict();
   return Status::Ok();
@@ -123,8 +128,8 @@ void ExecutableCache::Get(const ExecutableId& id, Then then) {
   if (entry.waiting.size() > 1) return;
   auto status = std::make_shared<Status>();
   background_.Run(
-      [status, id, path, ready = entry.ready, fetch = fetch_] {
-        if (!ready) *status = FetchTo(path, id, fetch);
+      [status, id, path, ready = entry.ready, fetch = fetch_, directories = directories_] {
+        if (!ready) *status = FetchTo(directories, path, id, fetch);
       },
       [status, path, self = std::weak_ptr(self_)] {
         if (const auto alive = self.lock()) (*alive)->Fetched(path, *status);
@@ -165,7 +170,7 @@ void ExecutableCache::Evict() {
     }
     if (oldest == entries_.end()) return;
     total -= oldest->second.bytes;
-    background_.Run([path = oldest->first] { unlink(path.c_str()); }, [] {});
+    background_.Run([path = oldest->first, directories = directories_] { (void)directories.RemoveFile(path); }, [] {});
     entries_.erase(oldest);
   }
 }

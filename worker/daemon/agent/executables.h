@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/rpc/background.h"
 #include "base/status.h"
+#include "worker/sandbox/task_directories.h"
 
 namespace millrace::worker {
 
@@ -56,13 +57,15 @@ class ExecutableCache final : public Executables {
     std::uint64_t last_used = 0;  // rising with each use
     std::vector<Then> waiting;
   };
-  ExecutableCache(std::string directory, std::uint64_t limit, FetchFile fetch, rpc::Background& background, Log log);
+  ExecutableCache(std::string directory, sandbox::TaskDirectories directories, std::uint64_t limit, FetchFile fetch,
+                  rpc::Background& background, Log log);
   Status LoadEarlier();
   void Fetched(const std::string& path, const Status& status);
   void Evict();
   [[nodiscard]] std::string LocalPath(const ExecutableId& id) const;
 
   std::string directory_;
+  sandbox::TaskDirectories directories_;
   std::uint64_t limit_;
   FetchFile fetch_;
   rpc::Background& background_;

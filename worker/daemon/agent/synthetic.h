@@ -71,9 +71,8 @@ class SyntheticPlane final : public DataPlane {
                     std::function<void(Status)> then) override;
   void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
                      std::function<void(Status)> then) override {
-    output_copies_.push_back([=, this, map = source.map, then = std::move(then)] {
-      AddMapOutput(map, partitions, path, then);
-    });
+    output_copies_.push_back(
+        [=, this, map = source.map, then = std::move(then)] { AddMapOutput(map, partitions, path, then); });
     if (!hold_output_copies_) EndOutputCopies();
   }
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }

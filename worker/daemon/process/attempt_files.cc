@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -16,7 +15,6 @@
 
 namespace millrace::worker {
 
-namespace fs = std::filesystem;
 
 std::optional<task::RecordPlace> DiskAttemptFiles::ReadNote(const AttemptId& attempt) const {
   const std::string path = Paths(attempt).record_note;
@@ -86,20 +84,12 @@ std::optional<AttemptFiles::Shortage> DiskAttemptFiles::FindShortage() const {
 }
 
 std::uint64_t DiskAttemptFiles::BytesOf(const AttemptId& attempt) const {
-  constexpr int kMostLookedAt = 1000;  // files of a scratch directory
-  constexpr std::uint64_t kBlock = 512;
-  std::uint64_t bytes = 0;
-  const auto add = [&bytes](const std::string& path) {
-    struct stat info = {};
-    if (!path.empty() && lstat(path.c_str(), &info) == 0) bytes += static_cast<std::uint64_t>(info.st_blocks) * kBlock;
-  };
+  constexpr std::size_t kMostLookedAt = 1000;  // files of a scratch directory
   const AttemptPaths paths = Paths(attempt);
-  for (const std::string& path : {paths.run_file, paths.copy_file, paths.stdout_file, paths.stderr_file}) add(path);
-  std::error_code error;
-  int looked_at = 0;
-  for (fs::recursive_directory_iterator at(paths.scratch, fs::directory_options::skip_permission_denied, error), end;
-       !error && at != end && ++looked_at <= kMostLookedAt; at.increment(error)) {
-    add(at->path());
+  std::uint64_t bytes = 0;
+  for (const std::string& path :
+       {paths.run_file, paths.copy_file, paths.stdout_file, paths.stderr_file, paths.scratch}) {
+    if (!path.empty()) bytes += directories_.BytesOnDisk(path, kMostLookedAt);
   }
   return bytes;
 }
@@ -177,7 +167,8 @@ DiskAttemptFiles::JobLogs DiskAttemptFiles::Measure(const std::string& path) {
     if (!S_ISREG(info.st_mode)) foreign.push_back(path + "/" + name);
     // A file may have any length and take nothing of the disk.
     if (S_ISREG(info.st_mode))
-      logs.bytes += std::min(static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_blocks) * kBlock);
+      logs.bytes +=
+          std::min(static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_blocks) * kBlock);
     logs.written = std::max(logs.written, Micros{info.st_mtim.tv_sec} * kSecond + info.st_mtim.tv_nsec / 1000);
     return foreign.size() < kMostForeign;
   });
@@ -188,16 +179,15 @@ DiskAttemptFiles::JobLogs DiskAttemptFiles::Measure(const std::string& path) {
 void DiskAttemptFiles::SweepLogs(Micros oldest, std::uint64_t limit) {
   std::vector<JobLogs> jobs;
   std::uint64_t total = 0;
-  const Status listed =
-      directories_.ForEach(logs_directory(), [&](const std::string& name, const struct stat& info) {
-        if (Removals::IsAside(name)) return true;
-        JobLogs logs = Measure(logs_directory() + "/" + name);
-        // A directory that holds nothing is as old as itself.
-        logs.written = std::max(logs.written, Micros{info.st_mtim.tv_sec} * kSecond + info.st_mtim.tv_nsec / 1000);
-        total += logs.bytes;
-        jobs.push_back(std::move(logs));
-        return true;
-      });
+  const Status listed = directories_.ForEach(logs_directory(), [&](const std::string& name, const struct stat& info) {
+    if (Removals::IsAside(name)) return true;
+    JobLogs logs = Measure(logs_directory() + "/" + name);
+    // A directory that holds nothing is as old as itself.
+    logs.written = std::max(logs.written, Micros{info.st_mtim.tv_sec} * kSecond + info.st_mtim.tv_nsec / 1000);
+    total += logs.bytes;
+    jobs.push_back(std::move(logs));
+    return true;
+  });
   if (!listed.ok()) return;
   std::sort(jobs.begin(), jobs.end(), [](const JobLogs& a, const JobLogs& b) { return a.written < b.written; });
   for (const JobLogs& job : jobs) {

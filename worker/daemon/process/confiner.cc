@@ -120,9 +120,9 @@ Result<std::string> Confiner::Try() {
     if (sandbox::NamespacesOf(settings_, place) == 0) return spawned.status();
     return "namespaces: " + spawned.status().message();
   }
-  sandbox::SocketGate gate(std::move(spawned->report), {.user = confined->user,
-                                                        .peers = confined->peers,
-                                                        .own_view = confined->launch.order.own_view});
+  sandbox::SocketGate gate(
+      std::move(spawned->report),
+      {.user = confined->user, .peers = confined->peers, .own_view = confined->launch.order.own_view});
   MILLRACE_ASSIGN(const int status, WaitForChild(spawned->pid));
   std::string failed = gate.Failure();
   if (!failed.empty() || ExitStatusOf(status) == 0) return failed;

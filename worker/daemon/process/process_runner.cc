@@ -272,10 +272,9 @@ void ProcessRunner::Ended(std::uint64_t serial, const std::string& exit) {
 }
 
 std::shared_ptr<ProcessRunner::Remains> ProcessRunner::RemainsOf(const Process& process, std::string error) const {
-  return std::make_shared<Remains>(Remains{*limits_.files, std::move(error),
-                                           process.work ? process.work->stderr_file : std::string(), process.log,
-                                           process.work ? process.work->record_note : std::string(),
-                                           process.confined, nullptr});
+  return std::make_shared<Remains>(
+      Remains{*limits_.files, std::move(error), process.work ? process.work->stderr_file : std::string(), process.log,
+              process.work ? process.work->record_note : std::string(), process.confined, nullptr});
 }
 
 void ProcessRunner::TellOfFailure(const Process& process, std::shared_ptr<Remains> remains) {

@@ -38,9 +38,9 @@ struct ProcessLimits {
   // Returns what a process is given to act for a user; null without TLS.
   std::function<Result<tls::CredentialTexts>(const std::string& user)> credentials = {};
   kj::Duration renew_credentials = tls::kTaskValidity / 2 * kj::MICROSECONDS;  // it is given others after this time
-  std::string jobs_directory;    // of a job: <jobs>/<job>
+  std::string jobs_directory;                                                  // of a job: <jobs>/<job>
   const sandbox::TaskDirectories* files = nullptr;  // by which logs and notes are opened; it outlives the runner
-  Confiner* confiner = nullptr;  // null: processes are not confined; it outlives the runner
+  Confiner* confiner = nullptr;                     // null: processes are not confined; it outlives the runner
 };
 
 class ProcessRunner final : public TaskRunner {

@@ -69,11 +69,11 @@ class TaskProcess {
   kj::Array<kj::byte> buffer_;
   task::FrameParser parser_{task::kMaxFromTaskBytes};
   std::size_t read_at_once_ = 0;  // since the loop last waited
-  std::string cause_;          // why it was killed here
-  std::optional<int> status_;  // as waitpid gave it, when reaped
-  bool silent_ = false;        // its end of the channel is closed, or useless
-  kj::Promise<void> writes_;   // one after the other
-  rpc::TaskGroup tasks_;       // last: they use what stands above
+  std::string cause_;             // why it was killed here
+  std::optional<int> status_;     // as waitpid gave it, when reaped
+  bool silent_ = false;           // its end of the channel is closed, or useless
+  kj::Promise<void> writes_;      // one after the other
+  rpc::TaskGroup tasks_;          // last: they use what stands above
 };
 
 }  // namespace millrace::worker

@@ -1,5 +1,6 @@
 // CopyFile: the file into which a reduce's segments are copied, many at once, each at a place of its own. The first
-// write creates it, and whatever lies in its place goes: no task can have it written elsewhere. Thread rule: any thread.
+// write creates it, and whatever lies in its place goes: no task can have it written elsewhere. Thread rule: any
+// thread.
 #pragma once
 
 #include <cstdint>

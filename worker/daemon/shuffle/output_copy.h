@@ -23,10 +23,10 @@ struct OutputCopyOptions {
   RoomProbe free = FreeBytes;
 };
 
-// Makes the file, which lies in one of the directories and does not exist, and returns its bytes. Each segment is checked against its crc on arrival, and
-// is stored as it came. kNotFound when the worker does not have the output, kUnavailable or kTimeout when it cannot be
-// had from it, kNoSpace when the disk has no room for it, kCorrupt when it is not what it should be. After a failure a
-// part of the file may be there.
+// Makes the file, which lies in one of the directories and does not exist, and returns its bytes. Each segment is
+// checked against its crc on arrival, and is stored as it came. kNotFound when the worker does not have the output,
+// kUnavailable or kTimeout when it cannot be had from it, kNoSpace when the disk has no room for it, kCorrupt when it
+// is not what it should be. After a failure a part of the file may be there.
 [[nodiscard]] Result<std::uint64_t> CopyOutput(const Source& source, std::uint32_t partitions,
                                                const sandbox::TaskDirectories& directories, const std::string& path,
                                                const OutputCopyOptions& options);

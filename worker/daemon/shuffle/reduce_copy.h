@@ -9,8 +9,9 @@
 // connection that is lost counts against the output that was under way, a worker that cannot be reached against all
 // that was to be fetched there.
 //
-// Requires: the server, the MapOutputServer and the directories outlive it; the server may have been stopped. Thread rule: calls from
-// one thread (the control thread), not from a callback; callbacks come on the bulk plane's threads, one at a time.
+// Requires: the server, the MapOutputServer and the directories outlive it; the server may have been stopped. Thread
+// rule: calls from one thread (the control thread), not from a callback; callbacks come on the bulk plane's threads,
+// one at a time.
 #pragma once
 
 #include <cstdint>

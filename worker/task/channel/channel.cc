@@ -64,8 +64,9 @@ Result<std::optional<Message>> FrameParser::Next() {
   Decoder header(rest.substr(0, kFrameHeaderBytes));
   const std::uint32_t magic = header.U32(), length = header.U32(), crc = header.U32();
   if (magic == kMagic && length > longest_) {
-    return failure_ = Corrupt("task channel: a message of " + std::to_string(length) + " bytes is longer than the limit of " +
-                              std::to_string(longest_) + "; use fewer counters, and a shorter status");
+    return failure_ =
+               Corrupt("task channel: a message of " + std::to_string(length) + " bytes is longer than the limit of " +
+                       std::to_string(longest_) + "; use fewer counters, and a shorter status");
   }
   if (magic != kMagic || length == 0 || length % sizeof(capnp::word) != 0) {
     return failure_ = Corrupt("task channel: what came is not the beginning of a message");

@@ -24,7 +24,7 @@
 
 namespace millrace::task {
 
-inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;    // of a daemon
+inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;  // of a daemon
 inline constexpr std::size_t kMaxFromTaskBytes = std::size_t{4} << 20;  // of a task
 inline constexpr std::size_t kFrameHeaderBytes = 12;
 

@@ -21,8 +21,8 @@ Status BadIndex(std::string_view path, std::string_view why) {
 
 // A record has at least two lengths, of a byte each.
 bool Plausible(const SegmentInfo& segment) {
-  const bool fits = segment.compressed ? segment.raw_length / kMaxRatio <= segment.length
-                                       : segment.raw_length == segment.length;
+  const bool fits =
+      segment.compressed ? segment.raw_length / kMaxRatio <= segment.length : segment.raw_length == segment.length;
   return fits && segment.records <= segment.raw_length / 2 && (segment.length == 0) == (segment.raw_length == 0);
 }
 
