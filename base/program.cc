@@ -35,7 +35,7 @@ int Guarded(const std::string& name, const std::function<int()>& body) {
   } catch (const std::bad_alloc&) {
     Fail(name, "the system gives no more memory; is the limit of the shell or service (ulimit -v) too low?");
   } catch (const std::system_error& error) {
-    Fail(name, "the system refuses: " + error.code().message() +
+    Fail(name, std::string("the system refuses: ") + error.what() +
                    (error.code() == std::errc::resource_unavailable_try_again
                         ? "; is a limit of processes and threads (ulimit -u) too low?"
                         : ""));

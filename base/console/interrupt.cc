@@ -6,6 +6,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <system_error>
+
 #include "base/check.h"
 #include "base/thread_name.h"
 
@@ -33,7 +36,8 @@ Interrupt::Interrupt() {
   signals_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC));
   seen_ = Fd(::eventfd(0, EFD_CLOEXEC));
   quit_ = Fd(::eventfd(0, EFD_CLOEXEC));
-  MILLRACE_CHECK(signals_.valid() && seen_.valid() && quit_.valid(), "no descriptors are left");
+  if (!signals_.valid() || !seen_.valid() || !quit_.valid())
+    throw std::system_error(errno, std::generic_category(), "wait for signals");
   thread_ = std::thread([this] { Wait(); });
 }
 

@@ -12,7 +12,7 @@ namespace millrace::console {
 
 class Interrupt {
  public:
-  Interrupt();
+  Interrupt();  // throws std::system_error if the system refuses its descriptors or its thread
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;

@@ -4,6 +4,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <system_error>
+
 namespace millrace::cli {
 namespace {
 
@@ -24,7 +27,7 @@ void Mask(int how) {
 SigintHold::SigintHold() {
   const sigset_t set = Interrupt();
   fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  MILLRACE_CHECK(fd_.valid(), "no descriptor is left");
+  if (!fd_.valid()) throw std::system_error(errno, std::generic_category(), "wait for SIGINT");
 }
 
 SigintHold::~SigintHold() { Mask(SIG_UNBLOCK); }

@@ -9,7 +9,7 @@ namespace millrace::cli {
 
 class SigintHold {
  public:
-  SigintHold();
+  SigintHold();   // throws std::system_error if the system refuses the descriptor
   ~SigintHold();  // unblocks SIGINT
   SigintHold(const SigintHold&) = delete;
   SigintHold& operator=(const SigintHold&) = delete;

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <system_error>
 
 #include "base/free_bytes.h"
 #include "base/machine_memory.h"
@@ -107,7 +108,7 @@ Signals::Signals() {
   const sigset_t set = Handled();
   MILLRACE_CHECK(::sigprocmask(SIG_BLOCK, &set, nullptr) == 0, "signals can be blocked");
   fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  MILLRACE_CHECK(fd_.valid(), "no descriptor is left");
+  if (!fd_.valid()) throw std::system_error(errno, std::generic_category(), "wait for signals");
 }
 
 Signals::~Signals() {

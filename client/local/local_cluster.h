@@ -35,6 +35,7 @@ struct ClusterOptions {
                                                       const std::string& directory, const std::string& master);
 
 // Gives SIGINT, SIGTERM, SIGHUP and SIGCHLD as a descriptor; they are blocked in this process while this exists.
+// Throws std::system_error if the system refuses the descriptor.
 class Signals {
  public:
   Signals();

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <system_error>
 
 #include "base/check.h"
 #include "base/thread_name.h"
@@ -25,7 +26,7 @@ ProgressReporter::ProgressReporter(task::Channel& channel, TaskContext& context,
       order_(order),
       daemon_gone_(daemon_gone),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
-  MILLRACE_CHECK(stop_.valid(), std::string("eventfd: ") + std::strerror(errno));
+  if (!stop_.valid()) throw std::system_error(errno, std::generic_category(), "make an event descriptor");
   thread_ = std::thread([this] { ReportUntilStopped(); });
 }
 
