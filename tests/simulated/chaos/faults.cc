@@ -1,6 +1,7 @@
 #include "tests/simulated/chaos/faults.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -558,21 +559,32 @@ void FaultActor::RefuseWrites(WorkerMachine& worker, double seconds) {
   });
 }
 
-// As with other damage, another replica is good.
+// One block, as with a bad sector, or all that there are, as with a bad disk. As with other damage, another replica of
+// each is good.
 void FaultActor::RefuseReads(WorkerMachine& worker, double seconds) {
   auto& files = worker.disk().finished;
   if (worker.stranger() || files.empty()) return;
-  auto file = files.begin();
-  std::advance(file, static_cast<std::ptrdiff_t>(random_.Below(files.size())));
-  const std::uint64_t block = file->first;
-  if (!cluster_.checker().MayBeDamaged(worker, block)) return;
-  Note(fmt::format("block {} of {} cannot be read for {:.2f} s", block, worker.name(), seconds));
-  cluster_.checker().Hurt(block);
-  file->second.readable = false;
-  Later(seconds, [this, &worker, block] {
-    world_.Note(fmt::format("block {} of {} can be read", block, worker.name()));
-    const auto found = worker.disk().finished.find(block);
-    if (found != worker.disk().finished.end()) found->second.readable = true;
+  auto first = files.begin();
+  auto last = files.end();
+  if (random_.Below(3) != 0) {
+    std::advance(first, static_cast<std::ptrdiff_t>(random_.Below(files.size())));
+    last = std::next(first);
+  }
+  std::vector<std::uint64_t> blocks;
+  for (auto file = first; file != last; ++file) {
+    if (!cluster_.checker().MayBeDamaged(worker, file->first)) continue;
+    blocks.push_back(file->first);
+    cluster_.checker().Hurt(file->first);
+    file->second.readable = false;
+  }
+  if (blocks.empty()) return;
+  Note(fmt::format("blocks {} of {} cannot be read for {:.2f} s", fmt::join(blocks, " "), worker.name(), seconds));
+  Later(seconds, [this, &worker, blocks] {
+    world_.Note(fmt::format("blocks {} of {} can be read", fmt::join(blocks, " "), worker.name()));
+    for (const std::uint64_t block : blocks) {
+      const auto found = worker.disk().finished.find(block);
+      if (found != worker.disk().finished.end()) found->second.readable = true;
+    }
   });
 }
 
