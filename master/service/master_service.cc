@@ -138,7 +138,7 @@ class MasterServiceImpl : public wire::Master::Server {
     auto node = begin;
     for (unsigned i = 0; i < count; ++i, ++node) WriteNode(node->second, out[i]);
     context.getResults().setMore(node != all.end());
-    return AsKept();
+    return kj::READY_NOW;
   }
 
   kj::Promise<void> drainNode(DrainNodeContext context) override {
@@ -190,7 +190,7 @@ class MasterServiceImpl : public wire::Master::Server {
       if (node.Drains()) continue;
       node.alive ? results.setOthers(results.getOthers() + 1) : results.setAway(results.getAway() + 1);
     }
-    return AsKept();
+    return kj::READY_NOW;
   }
 
   kj::Promise<void> backUp(BackUpContext context) override {
@@ -288,14 +288,6 @@ class MasterServiceImpl : public wire::Master::Server {
   }
 
  private:
-  // What is told of nodes that leave is acted on, so it must be what a master that starts anew knows, too. While
-  // nothing can be written it is told of none that it may go.
-  kj::Promise<void> AsKept() {
-    const auto drains = [](const auto& node) { return node.second.Drains(); };
-    if (control_.Held() || std::ranges::none_of(control_.nodes().all(), drains)) return kj::READY_NOW;
-    return control_.Kept();
-  }
-
   void WriteGoAnswer(const NodeRecord& node, wire::GoAnswer::Builder out) {
     const NodeStand stand = control_.workers().StandOf(node);
     const Clearance clearance = ClearanceOf(stand);
