@@ -18,8 +18,8 @@
 #include "base/units.h"
 #include "dfs/name/namespace.h"
 #include "dfs/name/namespace_mend.h"
-#include "master/control/cluster_record.h"
 #include "master/cluster/doubt.h"
+#include "master/control/cluster_record.h"
 #include "master/control/master_config.h"
 #include "master/jobs/job_record.h"
 
@@ -36,11 +36,10 @@ bool PathExists(const std::string& path) { return std::filesystem::exists(path);
 std::string DatabaseOf(const MasterConfig& config) { return config.directory + "/database"; }
 
 // The next master on this database is to know that it may be older than what clients were told.
-Status Announce(const std::string& database, DoubtCause cause) {
-  MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenRocksStore(database));
-  WriteBatch batch;
-  Doubt::Announce(cause, &batch);
-  return store->Write(batch, Durability::kSynced);
+WriteBatch NoteOf(DoubtCause cause) {
+  WriteBatch note;
+  Doubt::Announce(cause, &note);
+  return note;
 }
 
 struct Holdings {
@@ -175,9 +174,8 @@ int RunRestore(const std::vector<std::string>& args) {
                        "backup; move it away to restore " +
                        args[0] + " all the same"));
   }
-  const Result<std::uint64_t> end = RestoreRocksStore(args[0], database);
+  const Result<std::uint64_t> end = RestoreRocksStore(args[0], database, NoteOf(DoubtCause::kRestored));
   if (!end.ok()) return Fail(verb, end.status());
-  if (const Status announced = Announce(database, DoubtCause::kRestored); !announced.ok()) return Fail(verb, announced);
   std::cout << database << " is restored up to operation " << *end << "\n";
   return 0;
 }
@@ -202,19 +200,18 @@ int RunRepair(const std::vector<std::string>& args) {
   const std::string database = DatabaseOf(config);
   std::string left_out;
   const auto look = [&](const KeyValueStore& store, const RepairFacts& facts) {
+    holdings = {};
+    left_out.clear();
     MILLRACE_TRY(TellLeftOut(store, facts.left_out, &left_out));
     return CountHoldings(store, &holdings);
   };
   const std::string mirror = config.journal_copy.empty() ? std::string() : CopyIn(config.journal_copy);
-  const Result<RepairFacts> facts = RepairRocksStore(database, apply, look, skip ? MendStore(Mend) : nullptr, mirror);
+  const Result<RepairFacts> facts =
+      RepairRocksStore(database, apply, look, skip ? MendStore(Mend) : nullptr, mirror, NoteOf(DoubtCause::kRepaired));
   if (!facts.ok()) return Fail(verb, facts.status());
   if (facts->problem.empty()) {
     std::cout << database << " is sound: " << InWords(holdings) << "\n";
     return 0;
-  }
-  if (apply) {
-    if (const Status announced = Announce(database, DoubtCause::kRepaired); !announced.ok())
-      return Fail(verb, announced);
   }
   std::cout << left_out;
   Tell(database, *facts, holdings);

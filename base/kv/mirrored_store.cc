@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/bytes.h"
+#include "base/crc32c.h"
 #include "base/kv/committed_mark.h"
 #include "base/kv/rocks_files.h"
 
@@ -37,6 +39,12 @@ class Mirror final : public MirroredStore {
   Status Write(const WriteBatch& batch, Durability durability) override {
     const std::lock_guard lock(write_mutex_);
     if (copy_ == nullptr) return first_->Write(batch, durability);
+    // While it awaits room the first may refuse the batch, and the copy must not have what was refused.
+    if (first_->room_needed() > 0) {
+      MILLRACE_TRY(first_->Write(batch, durability));
+      if (const Status status = copy_->Write(batch, durability); !status.ok()) GiveUp(status);
+      return Status::Ok();
+    }
     std::future<Status> copied = std::async(std::launch::async, [&] { return copy_->Write(batch, durability); });
     Status written = first_->Write(batch, durability);
     if (const Status status = copied.get(); !status.ok()) GiveUp(status);
@@ -69,17 +77,62 @@ class Mirror final : public MirroredStore {
   std::string problem_;
 };
 
-// Makes the copy from `first`. The mark comes before the database, so that a copy that is broken off is behind.
+// Makes the copy from `first`. An older copy stays until the new one is whole. The mark comes before the database, so
+// that a copy that is broken off is behind.
 Result<std::unique_ptr<RocksStore>> MakeCopy(RocksStore& first, const std::string& directory, const RoomProbe& free) {
   const std::string making = directory + ".making";
-  for (const std::string& old : {directory, making}) MILLRACE_TRY(RemoveTree(old));
+  MILLRACE_TRY(RemoveTree(making));
   MILLRACE_TRY(MakeDirectories(rocks::Parent(directory)));
   const std::uint64_t end = first.last_operation();
   MILLRACE_TRY(first.CopyTo(making));
   MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), end));
+  MILLRACE_TRY(RemoveTree(directory));
   if (::rename(making.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + making);
   MILLRACE_TRY(SyncDirectory(rocks::Parent(directory)));
   return OpenRocksStore(directory, free);
+}
+
+// Returns whether both hold the same. The same number of operations is not enough: a first that was repaired or
+// restored without its copy goes on from an earlier one, with others.
+Result<bool> AreTheSame(const KeyValueStore& first, const KeyValueStore& copy) {
+  const auto digest_of = [](const KeyValueStore& store) -> Result<std::pair<std::uint64_t, std::uint32_t>> {
+    std::pair<std::uint64_t, std::uint32_t> digest;
+    auto& [pairs, crc] = digest;
+    MILLRACE_TRY(store.Scan({}, {}, [&](std::string_view key, std::string_view value) {
+      Encoder pair;
+      pair.Text(key);
+      pair.Text(value);
+      crc = Crc32c(pair.bytes(), crc);
+      return ++pairs, true;
+    }));
+    return digest;
+  };
+  auto of_copy = std::async(std::launch::async, [&] { return digest_of(copy); });
+  const auto of_first = digest_of(first);
+  const auto copied = of_copy.get();
+  if (!of_first.ok()) return of_first.status();
+  if (!copied.ok()) return copied.status();
+  return *of_first == *copied;
+}
+
+// Opens the copy if it is what the first is; nothing, and it is said why, if it is to be made anew. An error keeps both
+// from being used.
+Result<std::unique_ptr<RocksStore>> OpenCopyOf(const RocksStore& first, const std::string& directory,
+                                               const RoomProbe& free, std::string* why) {
+  // A copy of which nothing can be learnt fails where it is made anew.
+  if (const Result<bool> held = rocks::HoldsDatabase(directory); held.ok() && !*held)
+    return std::unique_ptr<RocksStore>();
+  Result<std::unique_ptr<RocksStore>> copy = OpenRocksStore(directory, free);
+  if (copy.status().code() == StatusCode::kBusy) return copy.status();
+  *why = "it is not up to date";
+  if (!copy.ok()) {
+    *why = copy.status().message();
+  } else if ((*copy)->last_operation() == first.last_operation()) {
+    const Result<bool> same = AreTheSame(first, **copy);
+    if (same.ok() && *same) return copy;
+    *why = same.ok() ? "it is of another history" : std::string(same.status().message());
+  }
+  return std::unique_ptr<RocksStore>();
 }
 
 }  // namespace
@@ -93,17 +146,13 @@ Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> fi
                    " that were acknowledged: the database is an older state; `millrace master repair` takes the copy");
   }
   auto mirror = std::make_unique<Mirror>(std::move(first), directory, told);
-  // A copy of which nothing can be learnt fails where it is made anew.
-  if (const Result<bool> held = rocks::HoldsDatabase(directory); !held.ok() || *held) {
-    Result<std::unique_ptr<RocksStore>> copy = OpenRocksStore(directory, free);
-    if (copy.status().code() == StatusCode::kBusy) return copy.status();
-    if (copy.ok() && (*copy)->last_operation() == end) {
-      mirror->Take(*std::move(copy));
-      return std::unique_ptr<MirroredStore>(std::move(mirror));
-    }
-    told("the second copy of the database in " + directory +
-         " is made anew: " + (copy.ok() ? "it is not up to date" : std::string(copy.status().message())));
+  std::string why;
+  MILLRACE_ASSIGN(std::unique_ptr<RocksStore> copy, OpenCopyOf(*mirror, directory, free, &why));
+  if (copy != nullptr) {
+    mirror->Take(std::move(copy));
+    return std::unique_ptr<MirroredStore>(std::move(mirror));
   }
+  if (!why.empty()) told("the second copy of the database in " + directory + " is made anew: " + why);
   Result<std::unique_ptr<RocksStore>> made = MakeCopy(*mirror, directory, free);
   if (made.ok()) {
     mirror->Take(*std::move(made));

@@ -21,9 +21,9 @@ class MirroredStore : public RocksStore {
   [[nodiscard]] virtual std::string copy_problem() const = 0;
 };
 
-// Opens the copy in `directory` beside the store `first`, or makes it from `first` if it is behind or cannot be opened;
-// `told` is told of that, and once if the copy fails later, on the thread that writes. Returns kCorrupt if the copy has
-// acknowledged operations that `first` does not have, which is then the older state.
+// Opens the copy in `directory` beside the store `first`, or makes it from `first` if it does not hold the same or
+// cannot be read; `told` is told of that, and once if the copy fails later, on the thread that writes. Returns kCorrupt
+// if the copy has acknowledged operations that `first` does not have, which is then the older state.
 [[nodiscard]] Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> first,
                                                                 const std::string& directory, RoomProbe free,
                                                                 std::function<void(const std::string& line)> told);

@@ -49,7 +49,8 @@ Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory) {
 
 }  // namespace rocks
 
-Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::string& directory) {
+Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::string& directory,
+                                        const WriteBatch& note) {
   MILLRACE_ASSIGN(const bool held, rocks::HoldsDatabase(directory));
   if (held) {
     return Exists("restore to " + directory + ": there is a database already; move it aside first");
@@ -58,13 +59,15 @@ Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::st
   MILLRACE_TRY(RemoveTree(aside));
   MILLRACE_TRY(MakeDirectories(aside));
   MILLRACE_TRY(RestoreFiles(backup, aside));
-  std::uint64_t end = 0;
+  std::uint64_t end = 0, noted = 0;
   {
     MILLRACE_ASSIGN(const std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), aside));
     end = db->GetLatestSequenceNumber();
+    if (!note.empty()) MILLRACE_TRY(rocks::WriteTo(*db, note, true, "restore to " + directory));
+    noted = db->GetLatestSequenceNumber();
   }
   // The mark is made first: if the restoration is broken off here, it says that the database is missing.
-  MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), end));
+  MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), noted));
   // The directory may hold files of a damaged database. They may be the only data that is newer than the backup, and a
   // repair could still read them, so they are moved aside.
   if (std::filesystem::exists(directory)) MILLRACE_TRY(rocks::MoveAside(directory).status());

@@ -15,6 +15,8 @@ namespace millrace::rocks {
 [[nodiscard]] std::string OneLine(std::string text);
 [[nodiscard]] Status FromRocks(const rocksdb::Status& status, const std::string& what);
 [[nodiscard]] rocksdb::Options MakeOptions();
+// Writes the changes as one batch.
+[[nodiscard]] Status WriteTo(rocksdb::DB& db, const WriteBatch& batch, bool synced, const std::string& what);
 [[nodiscard]] inline std::string MarkPath(const std::string& directory) { return directory + ".committed"; }
 [[nodiscard]] inline std::string SparePath(const std::string& directory) { return directory + ".spare"; }
 // Returns the spare log, or nothing if there is none. kCorrupt if it does not continue a database that ends at

@@ -38,14 +38,7 @@ Result<std::unique_ptr<rocksdb::DB>> Salvage(const std::string& from, const std:
   return rocks::OpenDatabase(options, copy);
 }
 
-Status Apply(const WriteBatch& batch, rocksdb::DB& db) {
-  rocksdb::WriteBatch changes;
-  for (const WriteBatch::Change& change : batch.changes()) {
-    const rocksdb::Status added = change.value ? changes.Put(change.key, *change.value) : changes.Delete(change.key);
-    MILLRACE_TRY(rocks::FromRocks(added, "repair"));
-  }
-  return rocks::FromRocks(db.Write(rocksdb::WriteOptions(), &changes), "repair");
-}
+Status Apply(const WriteBatch& batch, rocksdb::DB& db) { return rocks::WriteTo(db, batch, false, "repair"); }
 
 // What lies behind the damage in the logs of a database.
 class Rest {
@@ -154,6 +147,7 @@ Status TakeMirror(const std::string& mirror, const std::string& copy, RepairFact
   MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), copy));
   facts->method = "everything that its second copy in " + mirror + " has";
   facts->operations = db->GetLatestSequenceNumber();
+  facts->whole = facts->acknowledged > 0 && facts->acknowledged <= facts->operations;
   return look(*rocks::WrapDatabase(copy, std::move(db)), *facts);
 }
 
@@ -201,7 +195,7 @@ Result<std::string> MoveAside(const std::string& directory) {
 }  // namespace rocks
 
 Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, const LookAtState& look,
-                                     const MendStore& mend, const std::string& mirror) {
+                                     const MendStore& mend, const std::string& mirror, const WriteBatch& note) {
   const bool gone = !std::filesystem::is_directory(directory);
   if (gone && !EndOf(mirror)) {
     return NotFound("repair database " + directory +
@@ -219,18 +213,23 @@ Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, c
   const std::string copy = directory + ".repairing";
   const Status made = MakeGoodState(directory, copy, &facts, look, mend, mirror);
   if (!apply || facts.problem.empty() || !made.ok()) {
-    MILLRACE_TRY(RemoveTree(copy));
+    for (const std::string& left : {copy, gone ? directory : copy}) MILLRACE_TRY(RemoveTree(left));
     if (!made.ok()) return made;
     return facts;
   }
+  std::uint64_t end = facts.operations;
+  if (!facts.whole && !note.empty()) {
+    MILLRACE_ASSIGN(const std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), copy));
+    MILLRACE_TRY(Apply(note, *db));
+    end = db->GetLatestSequenceNumber();
+  }
   MILLRACE_TRY(SyncTree(copy));  // what opening it did not write anew is a plain copy
-  MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), facts.operations));
+  MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), end));
   MILLRACE_ASSIGN(facts.aside, rocks::MoveAside(directory));
   if (::rename(copy.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + copy);
   // What the good state does not go with any more.
   std::vector<std::string> others = {rocks::SparePath(directory)};
-  if (!mirror.empty() && EndOf(mirror) != facts.operations)
-    others.insert(others.end(), {mirror, rocks::MarkPath(mirror)});
+  if (!mirror.empty() && EndOf(mirror) != end) others.insert(others.end(), {mirror, rocks::MarkPath(mirror)});
   for (const std::string& other : others) {
     if (std::filesystem::exists(other)) MILLRACE_TRY(rocks::MoveAside(other).status());
   }

@@ -209,14 +209,7 @@ class StoreOnDisk final : public RocksStore {
     if (batch.empty()) {
       return durability == Durability::kSynced ? FromRocks(db_->SyncWAL(), what) : Status::Ok();
     }
-    rocksdb::WriteBatch changes;
-    for (const WriteBatch::Change& change : batch.changes()) {
-      const rocksdb::Status added = change.value ? changes.Put(change.key, *change.value) : changes.Delete(change.key);
-      MILLRACE_TRY(FromRocks(added, what));
-    }
-    rocksdb::WriteOptions options;
-    options.sync = durability == Durability::kSynced;
-    return FromRocks(db_->Write(options, &changes), what);
+    return rocks::WriteTo(*db_, batch, durability == Durability::kSynced, what);
   }
 
   std::string directory_;
@@ -255,6 +248,17 @@ Status FromRocks(const rocksdb::Status& status, const std::string& what) {
   if (status.IsBusy() || status.IsTryAgain()) return Busy(std::move(message));
   if (status.IsIOError()) return Status(StatusCode::kIo, std::move(message));
   return Internal(std::move(message));
+}
+
+Status WriteTo(rocksdb::DB& db, const WriteBatch& batch, bool synced, const std::string& what) {
+  rocksdb::WriteBatch changes;
+  for (const WriteBatch::Change& change : batch.changes()) {
+    const rocksdb::Status added = change.value ? changes.Put(change.key, *change.value) : changes.Delete(change.key);
+    MILLRACE_TRY(FromRocks(added, what));
+  }
+  rocksdb::WriteOptions options;
+  options.sync = synced;
+  return FromRocks(db.Write(options, &changes), what);
 }
 
 Result<Fd> LockDirectory(const std::string& directory) {

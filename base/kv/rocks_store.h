@@ -61,15 +61,18 @@ class RocksStore : public KeyValueStore, public SpareRoom {
                                                                  RoomProbe free = FreeBytes,
                                                                  std::uint64_t spare_bytes = 0);
 
-// Makes a database in `directory` from the latest of the backups. Returns the last operation that it has, or kExists if
-// there is a database already. A mark that another database left there is replaced.
-[[nodiscard]] Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::string& directory);
+// Makes a database in `directory` from the latest of the backups. Returns the last operation that the backup has, or
+// kExists if there is a database already. A mark that another database left there is replaced. `note`: changes that the
+// database has, too, from the moment on in which it is there.
+[[nodiscard]] Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::string& directory,
+                                                      const WriteBatch& note = {});
 
 struct RepairFacts {
   std::string problem;                // why the database cannot be opened as it is; empty if it can
   std::string method;                 // how the good state was found, in words
   std::uint64_t operations = 0;       // the last one that the good state has
   std::uint64_t acknowledged = 0;     // the last one that was acknowledged; 0 if that is not known
+  bool whole = false;                 // the good state is the second copy, and lacks nothing that was acknowledged
   std::string aside;                  // where the damaged database lies now; empty if nothing was changed
   std::vector<DamagedPart> left_out;  // of its logs, where parts were left out
   std::uint64_t kept_behind = 0;      // operations behind the first of these, which are kept
@@ -89,8 +92,10 @@ using MendStore = std::function<Result<std::vector<std::string>>(
 // The good state ends at the first damage in the logs. With `mend` the damaged records are left out instead: all whole
 // ones behind them are taken as well (log_reader.h), and then `mend` makes the state fit together. `mirror`: where
 // there is a second copy of the database (mirrored_store.h), which is taken as the good state if it is whole and goes
-// further, also if nothing is left of the first.
+// further, also if nothing is left of the first. `note`: changes that the good state has, too, from the moment on in
+// which it is the database, unless it is whole. `look` may be shown two states; the last one is the one that counts.
 [[nodiscard]] Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, const LookAtState& look,
-                                                   const MendStore& mend = nullptr, const std::string& mirror = {});
+                                                   const MendStore& mend = nullptr, const std::string& mirror = {},
+                                                   const WriteBatch& note = {});
 
 }  // namespace millrace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -18,13 +19,17 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 
 using Pairs = std::map<std::string, std::string>;
 
 class MirroredStoreTest : public testing::Test {
  protected:
   Result<std::unique_ptr<MirroredStore>> TryOpen() {
-    MILLRACE_ASSIGN(std::unique_ptr<RocksStore> store, OpenRocksStore(first_));
+    MILLRACE_ASSIGN(
+        std::unique_ptr<RocksStore> store,
+        OpenRocksStore(
+            first_, [this](const std::string&) -> Result<std::uint64_t> { return free_of_first_; }, kSpare));
     return OpenMirror(
         std::move(store), copy_, [this](const std::string&) -> Result<std::uint64_t> { return free_; },
         [this](const std::string& line) { told_.push_back(line); });
@@ -48,15 +53,28 @@ class MirroredStoreTest : public testing::Test {
     }));
     return all;
   }
-  Result<RepairFacts> Repair(bool apply = true) {
+  // Says in the state that it takes, under "note", if that may lack something.
+  Result<RepairFacts> Repair(bool apply = true, bool knows_copy = true) {
+    WriteBatch note;
+    note.Put("note", "it may lack something");
     return RepairRocksStore(
         first_, apply, [](const KeyValueStore& store, const RepairFacts&) { return All(store).status(); }, nullptr,
-        copy_);
+        knows_copy ? copy_ : std::string(), note);
   }
+  void CutTheLogOfTheFirst() {
+    std::string newest;
+    const auto names = ListDirectory(first_);
+    for (const std::string& name : *names) {
+      if (name.ends_with(".log")) newest = std::max(newest, first_ + "/" + name);
+    }
+    fs::resize_file(newest, fs::file_size(newest) - 3);
+  }
+
+  static constexpr std::uint64_t kSpare = std::uint64_t{64} << 10;
 
   Result<TempDir> directory_ = TempDir::Make("mirror");
   std::string first_ = directory_->path() + "/one/database", copy_ = directory_->path() + "/two/database";
-  std::uint64_t free_ = std::uint64_t{1} << 40;
+  std::uint64_t free_ = std::uint64_t{1} << 40, free_of_first_ = free_;
   std::vector<std::string> told_;
   Pairs written_;
 };
@@ -124,7 +142,120 @@ TEST_F(MirroredStoreTest, AnOlderStateOfTheFirstIsSeenAndTheCopyTaken) {
   const auto facts = Repair();
   ASSERT_TRUE(facts.ok()) << facts.status().message();
   EXPECT_THAT(facts->method, HasSubstr("second copy"));
-  EXPECT_EQ(*All(*Open()), written_);
+  EXPECT_TRUE(facts->whole);
+  EXPECT_EQ(*All(*Open()), written_) << "with nothing noted";
+  EXPECT_THAT(told_, IsEmpty()) << "the copy goes on";
+}
+
+TEST_F(MirroredStoreTest, AStateThatMayLackSomethingIsNotedInIt) {
+  Put(*Open(), "first", "1");
+  Put(*Open(), "second", "2");
+  fs::remove_all(directory_->path() + "/two");
+  CutTheLogOfTheFirst();
+  ASSERT_EQ(TryOpen().status().code(), StatusCode::kCorrupt);
+  const auto facts = Repair();
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
+  EXPECT_FALSE(facts->whole);
+  EXPECT_THAT(*All(*Open()), ElementsAre(Pair("first", "1"), Pair("note", "it may lack something")));
+}
+
+// Both have as many operations then.
+TEST_F(MirroredStoreTest, ACopyOfAnotherHistoryIsNotTakenForTheSame) {
+  Put(*Open(), "first", "1");
+  Put(*Open(), "second", "2");
+  CutTheLogOfTheFirst();
+  ASSERT_TRUE(Repair(true, false).ok());
+  auto store = Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made anew: it is of another history")));
+  store.reset();
+  EXPECT_EQ(*All(**OpenRocksStore(copy_)), *All(**OpenRocksStore(first_)));
+}
+
+TEST_F(MirroredStoreTest, WhatTheFirstRefusesForWantOfRoomTheCopyDoesNotHave) {
+  Put(*Open(), "first", "1");
+  free_of_first_ = 0;
+  auto store = Open();
+  ASSERT_NE(store, nullptr);
+  WriteBatch batch;
+  batch.Put("second", "2");
+  EXPECT_EQ(store->Write(batch, Durability::kSynced).code(), StatusCode::kNoSpace);
+  store.reset();
+  free_of_first_ = free_;
+  store = Open();
+  ASSERT_NE(store, nullptr) << "it is not taken for an older state";
+  Put(*store, "second", "3");
+  EXPECT_EQ(store->copy_problem(), "");
+  EXPECT_THAT(told_, IsEmpty());
+}
+
+TEST_F(MirroredStoreTest, AnOlderCopyStaysUntilANewOneIsWhole) {
+  Put(*Open(), "first", "1");
+  Put(**OpenRocksStore(first_), "second", "2");
+  free_of_first_ = 0;  // of a database that is open to be read no copy is made
+  EXPECT_NE(Open()->copy_problem(), "");
+  EXPECT_THAT(*All(**OpenRocksStore(copy_)), ElementsAre(Pair("first", "1")));
+}
+
+// Whatever is written into the spare log is in the copy, too; after any start, also of what a killed master left, both
+// go on together.
+TEST_F(MirroredStoreTest, TheSpareLogAndTheCopyStayTogether) {
+  constexpr std::uint64_t kSeeds = 40;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    written_.clear();
+    told_.clear();
+    free_of_first_ = free_;
+    for (const char* one : {"/one", "/two"}) fs::remove_all(directory_->path() + one);
+    auto store = Open();
+    for (int step = 0; step < 40; ++step) {
+      ASSERT_NE(store, nullptr);
+      switch (random.Below(6)) {
+        case 0:  // a full disk, or one that has room again
+          free_of_first_ = free_of_first_ == 0 ? free_ : 0;
+          store->UseSpare(free_of_first_ == 0);
+          break;
+        case 1: {
+          WriteBatch batch;
+          const std::string key = "key" + std::to_string(random.Below(10));
+          batch.Remove(key);
+          ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+          written_.erase(key);
+          break;
+        }
+        case 2:
+          store.reset();
+          store = Open();
+          ASSERT_NE(store, nullptr);
+          store->UseSpare(free_of_first_ == 0);
+          break;
+        case 3: {  // the process is killed: what is on disk stays as it is
+          const std::string killed = directory_->path() + "/killed";
+          fs::remove_all(killed);
+          fs::create_directory(killed);
+          for (const char* one : {"/one", "/two"})
+            fs::copy(directory_->path() + one, killed + one, fs::copy_options::recursive);
+          store.reset();
+          for (const char* one : {"/one", "/two"}) {
+            fs::remove_all(directory_->path() + one);
+            fs::rename(killed + one, directory_->path() + one);
+          }
+          store = Open();
+          ASSERT_NE(store, nullptr);
+          store->UseSpare(free_of_first_ == 0);
+          break;
+        }
+        default:
+          Put(*store, "key" + std::to_string(random.Below(10)), std::string(random.Below(200), 'v'));
+      }
+      ASSERT_EQ(*All(*store), written_);
+      ASSERT_EQ(store->copy_problem(), "");
+    }
+    store.reset();
+    ASSERT_THAT(told_, IsEmpty());
+    ASSERT_EQ(*All(**OpenRocksStore(copy_)), written_);
+  }
 }
 
 TEST_F(MirroredStoreTest, AFirstThatIsGoneIsMadeOfTheCopy) {
@@ -133,6 +264,7 @@ TEST_F(MirroredStoreTest, AFirstThatIsGoneIsMadeOfTheCopy) {
   const auto dry = Repair(false);
   ASSERT_TRUE(dry.ok()) << dry.status().message();
   EXPECT_THAT(dry->problem, HasSubstr("does not exist"));
+  EXPECT_FALSE(fs::exists(first_)) << "nothing was changed";
   ASSERT_TRUE(Repair().ok());
   EXPECT_EQ(*All(*Open()), written_);
 }
