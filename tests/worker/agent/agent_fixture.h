@@ -328,6 +328,7 @@ class AgentTest : public testing::Test {
 
   void StartAgent() {
     files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), reserved_, std::nullopt, MakeSilentLog(), free_));
+    if (put_before_files_) files_ = put_before_files_(std::move(files_));
     agent_ = kj::heap<WorkerAgent>(AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_,
                                               background_, background_, clock_, peers_, syncs_},
                                    config_,
@@ -454,6 +455,7 @@ class AgentTest : public testing::Test {
   std::unique_ptr<dfs::BlockStore> blocks_ = dfs::MakeMemoryBlockStore(std::uint64_t{1} << 30);
   std::uint64_t reserved_ = 0;  // bytes of the disk that attempts may not use
   RoomProbe free_ = FreeBytes;
+  std::function<std::unique_ptr<AttemptFiles>(std::unique_ptr<AttemptFiles>)> put_before_files_;
   std::unique_ptr<AttemptFiles> files_;
   std::string cluster_ = MasterRecord::kCluster;  // of the worker's directory
   std::vector<std::string> joined_;               // that were stored with it

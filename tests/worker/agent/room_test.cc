@@ -17,9 +17,37 @@ using testing::UnorderedElementsAre;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
+// The files of a worker, whose removal takes as long as a test says.
+class SlowlyRemoved final : public AttemptFiles {
+ public:
+  SlowlyRemoved(std::unique_ptr<AttemptFiles> files, const bool& removing)
+      : files_(std::move(files)), removing_(removing) {}
+  [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override { return files_->Paths(attempt); }
+  [[nodiscard]] std::string SharedDirectory(JobId job) const override { return files_->SharedDirectory(job); }
+  Status Prepare(const AttemptId& attempt) override { return files_->Prepare(attempt); }
+  [[nodiscard]] bool HasRoom() override { return files_->HasRoom(); }
+  [[nodiscard]] std::optional<Shortage> FindShortage() const override { return files_->FindShortage(); }
+  [[nodiscard]] std::uint64_t BytesOf(const AttemptId& attempt) const override { return files_->BytesOf(attempt); }
+  [[nodiscard]] bool IsRemoving() const override { return removing_; }
+  void RemoveScratch(const AttemptId& attempt) override { files_->RemoveScratch(attempt); }
+  void RemoveRun(const AttemptId& attempt) override { files_->RemoveRun(attempt); }
+  void RemoveJob(JobId job) override { files_->RemoveJob(job); }
+  [[nodiscard]] Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
+                                         std::uint32_t limit) const override {
+    return files_->ReadLog(attempt, standard_error, offset, limit);
+  }
+
+ private:
+  const std::unique_ptr<AttemptFiles> files_;
+  const bool& removing_;
+};
+
 class RoomTest : public AgentTest {
  protected:
   RoomTest() {
+    put_before_files_ = [this](std::unique_ptr<AttemptFiles> files) -> std::unique_ptr<AttemptFiles> {
+      return std::make_unique<SlowlyRemoved>(std::move(files), removing_);
+    };
     reserved_ = 100 * kMiB;
     free_ = [this](const std::string&) -> Result<std::uint64_t> { return room_; };
     StartAgent();
@@ -34,6 +62,7 @@ class RoomTest : public AgentTest {
   }
 
   std::uint64_t room_ = 1000 * kMiB;
+  bool removing_ = false;
 };
 
 TEST_F(RoomTest, TheAttemptThatWroteMostIsStoppedBeforeTheReserveIsGone) {
@@ -72,13 +101,35 @@ TEST_F(RoomTest, WhenHardlyAnyIsLeftAllThatWriteAreStopped) {
   EXPECT_THAT(runner_.killed, Each(Not(idle)));
 }
 
+TEST_F(RoomTest, WhatAttemptsWroteIsFoundOutInTheBackgroundOnceAtATime) {
+  const AttemptId map = LaunchMap(0);
+  WriteRun(map, 3 * kMiB);
+  background_.Hold();
+  room_ = 90 * kMiB;
+  Advance(3 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, IsEmpty()) << "the control thread waits for no disk";
+  room_ = 10 * kMiB;
+  Advance(3 * kj::SECONDS);
+  background_.Release();
+  RunReady();
+  EXPECT_THAT(runner_.killed, ElementsAre(map));
+}
+
 TEST_F(RoomTest, TheNextOneIsStoppedOnceTheFirstHasGivenItsRoomAndThatIsNotEnough) {
   const AttemptId first = LaunchMap(0), second = LaunchMap(1);
   WriteRun(first, 3 * kMiB);
   WriteRun(second, 2 * kMiB);
   room_ = 90 * kMiB;
+  removing_ = true;  // what is removed before is not what this attempt gives, but it is room as well
+  Advance(1 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, IsEmpty());
+  removing_ = false;
   Advance(100 * kj::MILLISECONDS);
   EXPECT_THAT(runner_.killed, ElementsAre(first));
+  removing_ = true;  // it has no name any more, and still takes its room
+  Advance(5 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(first));
+  removing_ = false;
   Advance(1 * kj::SECONDS);
   EXPECT_THAT(runner_.killed, ElementsAre(first, second));
 }

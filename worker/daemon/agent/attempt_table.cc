@@ -340,33 +340,48 @@ kj::Promise<void> AttemptTable::Watch() {
 kj::Promise<void> AttemptTable::WatchRoom() {
   constexpr kj::Duration kLookAtRoom = 100 * kj::MILLISECONDS;
   return parts_.timer.afterDelay(kLookAtRoom).then([this]() -> kj::Promise<void> {
-    FailLargest();
+    LookAtRoom();
     watches_room_ = !attempts_.empty();
     return watches_room_ ? WatchRoom() : kj::Promise<void>(kj::READY_NOW);
   });
 }
 
-// One after the other, as the room that one gives may be enough; all of them when hardly any is left. Attempts that
-// wrote nothing are not to blame.
-void AttemptTable::FailLargest() {
+// One after the other, as the room that one gives may be enough; all of them when hardly any is left.
+void AttemptTable::LookAtRoom() {
   const std::optional<AttemptFiles::Shortage> shortage = parts_.files.FindShortage();
-  if (!shortage) return;
+  if (!shortage || measures_) return;
   const bool urgent = shortage->free < shortage->reserved / 2;
-  if (!giving_room_.empty() && !urgent) return;
+  if ((!giving_room_.empty() || parts_.files.IsRemoving()) && !urgent) return;
+  measures_ = true;
+  auto sizes = std::make_shared<Sizes>();
+  for (const auto& [id, attempt] : attempts_) sizes->emplace_back(0, id);
+  parts_.background.Run(
+      [sizes, &files = parts_.files] {
+        for (auto& [bytes, id] : *sizes) bytes = files.BytesOf(id);
+      },
+      [self = self_, sizes, shortage = *shortage, most = urgent ? sizes->size() : 1] {
+        if (*self == nullptr) return;
+        (*self)->measures_ = false;
+        (*self)->FailLargest(*sizes, most, shortage);
+      });
+}
+
+// Attempts that wrote nothing are not to blame.
+void AttemptTable::FailLargest(const Sizes& sizes, std::size_t most, const AttemptFiles::Shortage& shortage) {
   constexpr std::uint64_t kNoteworthy = std::uint64_t{1} << 20;
   std::vector<std::pair<std::uint64_t, AttemptPtr>> by_size;
-  for (const auto& [id, attempt] : attempts_) {
-    if (const std::uint64_t bytes = parts_.files.BytesOf(id); bytes >= kNoteworthy)
+  for (const auto& [bytes, id] : sizes) {
+    if (const AttemptPtr attempt = Find(id); attempt != nullptr && bytes >= kNoteworthy)
       by_size.emplace_back(bytes, attempt);
   }
   std::ranges::stable_sort(by_size, std::ranges::greater(), [](const auto& sized) { return sized.first; });
-  if (!urgent && by_size.size() > 1) by_size.resize(1);
+  by_size.resize(std::min(by_size.size(), most));
   for (const auto& [bytes, attempt] : by_size) {
     ReportFailed(attempt->id,
                  {fmt::format("stopped, so that the disk of its worker does not fill up: {} are free there, less than "
                               "worker.reserved_bytes = {}, and the attempt had written {}; make room there, or let the "
                               "job put out less at a time",
-                              FormatBytes(shortage->free), FormatBytes(shortage->reserved), FormatBytes(bytes)),
+                              FormatBytes(shortage.free), FormatBytes(shortage.reserved), FormatBytes(bytes)),
                   {},
                   {}},
                  false);

@@ -144,7 +144,9 @@ class AttemptTable final : private TaskObserver {
   kj::Promise<void> Watch();
   void FailStalled();
   kj::Promise<void> WatchRoom();
-  void FailLargest();
+  void LookAtRoom();
+  using Sizes = std::vector<std::pair<std::uint64_t, AttemptId>>;  // in bytes
+  void FailLargest(const Sizes& sizes, std::size_t most, const AttemptFiles::Shortage& shortage);
   void FailStalled(Attempt& attempt, const std::optional<task::RecordPlace>& record);
   [[nodiscard]] bool Stalled(Attempt& attempt) const;
   void Moved(Attempt& attempt, std::uint64_t mark) const;
@@ -172,6 +174,7 @@ class AttemptTable final : private TaskObserver {
   std::map<AttemptId, AttemptPtr> attempts_;
   std::optional<std::set<AttemptId>> asked_since_claims_;
   bool watches_room_ = false;            // while there are attempts
+  bool measures_ = false;                // finds out what attempts have written
   std::set<AttemptId> giving_room_;      // were stopped for want of room; their files are still there
   std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find this null
   rpc::TaskGroup tasks_;

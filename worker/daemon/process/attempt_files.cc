@@ -15,7 +15,6 @@
 
 namespace millrace::worker {
 
-
 std::optional<task::RecordPlace> DiskAttemptFiles::ReadNote(const AttemptId& attempt) const {
   const std::string path = Paths(attempt).record_note;
   if (path.empty()) return std::nullopt;

@@ -62,6 +62,8 @@ class AttemptFiles {
   // Returns how many bytes the attempt's files take on the disk; those in its scratch directory, as far as they can be
   // looked at in a moment.
   [[nodiscard]] virtual std::uint64_t BytesOf(const AttemptId&) const { return 0; }
+  // Returns whether some of what was to be removed still takes its room.
+  [[nodiscard]] virtual bool IsRemoving() const { return false; }
   virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
   virtual void RemoveRun(const AttemptId& attempt) = 0;      // wherever the attempt ran
   virtual void RemoveJob(JobId job) = 0;                     // all but the logs
@@ -91,6 +93,7 @@ class DiskAttemptFiles final : public AttemptFiles {
   [[nodiscard]] bool HasRoom() override;
   [[nodiscard]] std::optional<Shortage> FindShortage() const override;
   [[nodiscard]] std::uint64_t BytesOf(const AttemptId& attempt) const override;
+  [[nodiscard]] bool IsRemoving() const override { return removals_.IsBusy(); }
   void RemoveScratch(const AttemptId& attempt) override;
   void RemoveRun(const AttemptId& attempt) override;
   void RemoveJob(JobId job) override;

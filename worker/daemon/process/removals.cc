@@ -68,6 +68,11 @@ void Removals::Await() {
   changed_.wait(lock, [this] { return waiting_.empty() && !working_; });
 }
 
+bool Removals::IsBusy() const {
+  const std::lock_guard lock(mutex_);
+  return !waiting_.empty() || working_;
+}
+
 void Removals::Loop() {
   NameThread("agent-removals");
   std::unique_lock lock(mutex_);

@@ -37,6 +37,8 @@ class Removals {
   void Add(const std::string& path, const std::string& directory);
   // Waits until all that was added has been removed, or could not be.
   void Await();
+  // Returns whether that is still to come.
+  [[nodiscard]] bool IsBusy() const;
 
  private:
   [[nodiscard]] Status MoveAside(const std::string& path, const std::string& directory, std::string* to);
@@ -46,7 +48,7 @@ class Removals {
   const sandbox::TaskDirectories& directories_;
   const Log log_;
   std::atomic<std::uint64_t> next_{0};
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> waiting_;
   bool working_ = false;
