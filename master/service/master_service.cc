@@ -67,8 +67,12 @@ class MasterServiceImpl : public wire::Master::Server {
 
   kj::Promise<void> names(NamesContext context) override {
     const auto params = context.getParams();
-    Require(CheckReleases("this client", {ToString(params.getVersion()), params.getProtocol()}, "the master",
-                          control_.release()));
+    const bool silent = params.getProtocol() == 0 && params.getVersion().size() == 0;
+    if (!silent || !told_its_release_) {
+      Require(CheckReleases("this client", {ToString(params.getVersion()), params.getProtocol()}, "the master",
+                            control_.release()));
+      told_its_release_ = true;
+    }
     auto results = context.getResults();
     results.setService(names_);
     results.setCluster(control_.cluster());
@@ -369,6 +373,7 @@ class MasterServiceImpl : public wire::Master::Server {
   dfs::wire::NameService::Client names_;
   wire::JobService::Client jobs_;
   const rpc::Peer peer_;
+  bool told_its_release_ = false;  // the client, which tells it once a connection
 };
 
 CallJudge JudgeOf(const std::shared_ptr<const Caller>& caller) {

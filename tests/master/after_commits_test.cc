@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/cluster_id.h"
+#include "base/release.h"
 #include "master/control/cluster_record.h"
 #include "master/control/wire_codec.h"
 #include "master/service/master_service.h"
@@ -73,7 +74,9 @@ class AfterCommitsTest : public testing::Test {
     MILLRACE_CHECK(made.ok(), made.status().message());
     control_ = *std::move(made);
     master_ = MakeMasterServices(*control_)(rpc::Peer{}).castAs<wire::Master>();
-    names_ = master_.namesRequest().send().wait(loop_.scope).getService();
+    auto asking = master_.namesRequest();
+    asking.setProtocol(ThisRelease().protocol);
+    names_ = asking.send().wait(loop_.scope).getService();
     jobs_ = master_.jobsRequest().send().wait(loop_.scope).getService();
     MakeDirectory("/there");
     Node();

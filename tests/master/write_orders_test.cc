@@ -103,7 +103,9 @@ class WriteOrdersTest : public testing::Test {
   }
 
   dfs::wire::FileLease::Client Open(const std::string& path, std::uint32_t replication = 2) {
-    auto create = Master().namesRequest().send().getService().createRequest();
+    auto asking = Master().namesRequest();
+    asking.setProtocol(ThisRelease().protocol);
+    auto create = asking.send().getService().createRequest();
     create.setPath(ToData(path));
     create.setReplication(replication);
     return create.send().wait(io_.waitScope).getLease();
@@ -153,6 +155,25 @@ class WriteOrdersTest : public testing::Test {
   std::map<std::uint16_t, Told> told_;
   std::vector<wire::WorkerSession::Client> sessions_;
 };
+
+TEST_F(WriteOrdersTest, AClientTellsItsReleaseOnceAConnection) {
+  const auto ask = [this](wire::Master::Client& master, std::uint32_t level) {
+    auto asking = master.namesRequest();
+    asking.setProtocol(level);
+    try {
+      asking.send().wait(io_.waitScope);
+      return Status::Ok();
+    } catch (const kj::Exception& refused) {
+      return rpc::FromException(refused);
+    }
+  };
+  auto connection = Master();
+  EXPECT_THAT(ask(connection, 0).message(), testing::HasSubstr("upgrade this client"));
+  EXPECT_TRUE(ask(connection, ThisRelease().protocol - 1).ok());
+  EXPECT_TRUE(ask(connection, 0).ok()) << "it was told";
+  auto another = Master();
+  EXPECT_FALSE(ask(another, 0).ok());
+}
 
 TEST_F(WriteOrdersTest, ANewBlockComesWithATokenForItsPipeline) {
   EXPECT_EQ(Register("w1", 1001, kProtocolLevel), key_.bytes());

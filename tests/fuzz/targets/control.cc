@@ -9,6 +9,7 @@
 
 #include "base/cluster_id.h"
 #include "base/kv/key_value_store.h"
+#include "base/release.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/connection.h"
 #include "base/rpc/transport.h"
@@ -109,7 +110,9 @@ std::vector<std::string> millrace::fuzz::Seeds() {
   std::vector<std::string> seeds;
   const auto session = [&](auto calls) { seeds.push_back(Master::Session(calls)); };
   session([](auto& client, kj::WaitScope& scope) {
-    auto names = client.namesRequest().send().getService();
+    auto asking = client.namesRequest();
+    asking.setProtocol(ThisRelease().protocol);
+    auto names = asking.send().getService();
     auto make = names.makeDirectoryRequest();
     make.setPath(Data("/a/b"));
     auto made = make.send();

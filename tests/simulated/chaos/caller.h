@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/protocol/master.capnp.h"
+#include "base/release.h"
 #include "base/rpc/deadline.h"
 #include "base/rpc/link.h"
 #include "base/rpc/status_codec.h"
@@ -36,6 +37,14 @@ inline Status Await(kj::Promise<void> promise, kj::WaitScope& scope) {
   } catch (const kj::Exception& exception) {
     return rpc::FromException(exception);
   }
+}
+
+// Returns the master's names, for a program of this release.
+inline dfs::wire::NameService::Client NamesOf(master::wire::Master::Client master) {
+  auto asking = master.namesRequest();
+  asking.setVersion(ThisRelease().version);
+  asking.setProtocol(ThisRelease().protocol);
+  return asking.send().getService();
 }
 
 class MasterCaller {

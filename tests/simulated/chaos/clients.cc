@@ -17,8 +17,6 @@ namespace {
 
 using dfs::wire::NameService;
 
-NameService::Client Names(master::wire::Master::Client& master) { return master.namesRequest().send().getService(); }
-
 // Turns the promise of a request, which has a type of its own, into a plain one.
 template <class Promise>
 auto Plain(Promise&& promise) {
@@ -82,7 +80,7 @@ void Client::Fence(kj::WaitScope& scope) {
     const std::uint64_t misled = Misled();
     const auto made = files_caller_.Call<NameService::MakeDirectoryResults>(
         scope, "make a directory", [&](master::wire::Master::Client master) {
-          auto request = Names(master).makeDirectoryRequest();
+          auto request = NamesOf(master).makeDirectoryRequest();
           request.setPath(master::ToData(path));
           return Plain(request.send());
         });
@@ -96,7 +94,7 @@ Client::FoundFile Client::FindFile(kj::WaitScope& scope, const std::string& path
     const std::uint64_t misled = Misled();
     const auto found =
         files_caller_.Call<NameService::StatResults>(scope, "stat", [&](master::wire::Master::Client master) {
-          auto request = Names(master).statRequest();
+          auto request = NamesOf(master).statRequest();
           request.setPath(master::ToData(path));
           return Plain(request.send());
         });
@@ -210,7 +208,7 @@ void Client::Remove(kj::WaitScope& scope, const std::string& path) {
   Release(file);
   const auto removed =
       files_caller_.Call<NameService::RemoveResults>(scope, "remove", [&](master::wire::Master::Client master) {
-        auto request = Names(master).removeRequest();
+        auto request = NamesOf(master).removeRequest();
         request.setPath(master::ToData(path));
         return Plain(request.send());
       });
@@ -231,7 +229,7 @@ void Client::Rename(kj::WaitScope& scope, const std::string& from, const std::st
   const std::uint64_t misled = Misled();
   const auto renamed =
       files_caller_.Call<NameService::RenameResults>(scope, "rename", [&](master::wire::Master::Client master) {
-        auto request = Names(master).renameRequest();
+        auto request = NamesOf(master).renameRequest();
         request.setFrom(master::ToData(from));
         request.setTo(master::ToData(to));
         return Plain(request.send());
@@ -271,7 +269,7 @@ void Client::SetReplication(kj::WaitScope& scope, const std::string& path) {
   want(std::min(file.replication, replication));
   const auto set = files_caller_.Call<NameService::SetReplicationResults>(
       scope, "set the replication", [&](master::wire::Master::Client master) {
-        auto request = Names(master).setReplicationRequest();
+        auto request = NamesOf(master).setReplicationRequest();
         request.setPath(master::ToData(path));
         request.setReplication(replication);
         return Plain(request.send());
@@ -313,7 +311,7 @@ void Client::ListAndCompare(kj::WaitScope& scope) {
   const std::uint64_t misled = Misled();
   const auto listed =
       files_caller_.Call<NameService::ListResults>(scope, "list", [&](master::wire::Master::Client master) {
-        auto request = Names(master).listRequest();
+        auto request = NamesOf(master).listRequest();
         request.setPath(master::ToData(home_));
         return Plain(request.send());
       });

@@ -87,7 +87,7 @@ Result<std::string> ReadBlock(Cluster& cluster, kj::WaitScope& scope, HostId rea
     if (why.code() != StatusCode::kCorrupt && why.code() != StatusCode::kNotFound) continue;
     (void)caller.Call<dfs::wire::NameService::ReportBadReplicaResults>(
         scope, "report a replica", [&](master::wire::Master::Client master) {
-          auto request = master.namesRequest().send().getService().reportBadReplicaRequest();
+          auto request = NamesOf(master).reportBadReplicaRequest();
           request.setBlock(block.id);
           request.setNode(holder.node.value);
           return request.send().then([](auto&& answer) { return kj::mv(answer); });
@@ -101,7 +101,7 @@ Result<std::vector<BlockPlaces>> Locate(MasterCaller& caller, kj::WaitScope& sco
   const auto ask = [&] {
     return caller.Call<dfs::wire::NameService::LocateResults>(
         scope, "locate", [&](master::wire::Master::Client master) {
-          auto request = master.namesRequest().send().getService().locateRequest();
+          auto request = NamesOf(master).locateRequest();
           request.setPath(master::ToData(path));
           return request.send().then([](auto&& located) { return kj::mv(located); });
         });
@@ -128,7 +128,7 @@ FileMaker::FileMaker(Cluster& cluster, MasterCaller& caller, HostId writer)
 Status FileMaker::Create(kj::WaitScope& scope, const std::string& path, std::uint32_t replication, bool overwrite) {
   MILLRACE_ASSIGN(auto answer, caller_.Call<dfs::wire::NameService::CreateResults>(
                                    scope, "create", [&](master::wire::Master::Client master) {
-                                     auto request = master.namesRequest().send().getService().createRequest();
+                                     auto request = NamesOf(master).createRequest();
                                      request.setPath(master::ToData(path));
                                      request.setReplication(replication);
                                      request.setOverwrite(overwrite);
@@ -152,7 +152,7 @@ Result<capnp::Response<Answer>> FileMaker::OnLease(kj::WaitScope& scope, const s
           KJ_IF_MAYBE (lease, lease_) {
             return start(*lease).then([](auto&& given) { return kj::mv(given); });
           }
-          auto request = master.namesRequest().send().getService().resumeRequest();
+          auto request = NamesOf(master).resumeRequest();
           request.setFile(written_.file);
           return request.send().then([this, &start](auto&& resumed) -> kj::Promise<capnp::Response<Answer>> {
             auto lease = resumed.getLease();

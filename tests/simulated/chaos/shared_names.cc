@@ -76,7 +76,7 @@ class SharedNames::Onlooker {
     asked.began = ++shared_.moment_;
     const std::uint64_t misled = Misled();
     const auto answer = caller_.Call<Answer>(scope, what, [&](master::wire::Master::Client master) {
-      return start(master.namesRequest().send().getService()).then([](auto&& given) { return kj::mv(given); });
+      return start(NamesOf(master)).then([](auto&& given) { return kj::mv(given); });
     });
     asked.status = answer.ok() ? Status::Ok() : answer.status();
     if (misled == UINT64_MAX || misled != Misled()) asked.status = Cancelled("the master was another one");
