@@ -1,6 +1,13 @@
 // Workers whose machines will be taken away, and workers that are decommissioned, in a whole cluster under driven time.
+// Of random histories MILLRACE_HISTORIES says how many, MILLRACE_SEED with which they begin.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "base/random.h"
 #include "dfs/data/block_store.h"
 #include "master/control/cluster_summary.h"
 #include "tests/simulated/simulated_cluster.h"
@@ -11,6 +18,11 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+
+std::uint64_t Number(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::stoull(text);
+}
 
 SimulatedOptions WithoutSpeculation(std::uint32_t workers) {
   SimulatedOptions options;
@@ -207,6 +219,102 @@ TEST(LeavingTest, WhileNothingCanBeStoredNobodyIsToldThatANodeMayGo) {
   cluster.SetFree(std::uint64_t{1} << 40);
   cluster.Advance(5);
   EXPECT_EQ(ClearanceOf(cluster, 0), master::Clearance::kYes);
+}
+
+// ---- nodes that ail and are decommissioned ----
+
+bool TakesTasks(SimulatedCluster& cluster, std::uint32_t worker) {
+  const auto* node = cluster.control().jobs().cluster().FindNode(NodeOf(cluster, worker).number);
+  return node != nullptr && node->alive && !node->drained;
+}
+
+constexpr Micros kSlow = 3 * kSecond, kFast = 10 * kMillisecond;
+constexpr double kUntilNoticed = 15;  // the judge's ten seconds, and heartbeats
+
+TEST(LeavingTest, ANodeThatAilsAndIsDecommissionedTakesTasksOnceNeitherHolds) {
+  for (const bool restart : {false, true}) {
+    for (const bool well_first : {false, true}) {
+      for (const bool ails_first : {false, true}) {
+        SCOPED_TRACE(::testing::Message()
+                     << "restart " << restart << ", well first " << well_first << ", ails first " << ails_first);
+        SimulatedCluster cluster({.workers = 4, .racks = 1});
+        const auto go_on = [&] {
+          cluster.Advance(kUntilNoticed);
+          if (!restart) return;
+          cluster.RestartMaster();
+          cluster.Advance(kUntilNoticed);
+        };
+        const auto ail = [&] { cluster.SetSyncs(0, kSlow); };
+        const auto drain = [&] { cluster.Drain(0, true); };
+        go_on();
+        EXPECT_TRUE(TakesTasks(cluster, 0));
+        ails_first ? ail() : drain();
+        go_on();
+        EXPECT_FALSE(TakesTasks(cluster, 0));
+        EXPECT_EQ(ClearanceOf(cluster, 0), ails_first ? master::Clearance::kInUse : master::Clearance::kYes)
+            << "nobody wants a node to go because it ails";
+        ails_first ? drain() : ail();
+        go_on();
+        EXPECT_FALSE(TakesTasks(cluster, 0));
+        EXPECT_EQ(ClearanceOf(cluster, 0), master::Clearance::kYes);
+        well_first ? cluster.SetSyncs(0, kFast) : cluster.Drain(0, false);
+        go_on();
+        EXPECT_FALSE(TakesTasks(cluster, 0)) << (well_first ? "it is decommissioned" : "its disk is slow");
+        EXPECT_EQ(ClearanceOf(cluster, 0), well_first ? master::Clearance::kYes : master::Clearance::kInUse);
+        well_first ? cluster.Drain(0, false) : cluster.SetSyncs(0, kFast);
+        go_on();
+        EXPECT_TRUE(TakesTasks(cluster, 0));
+        EXPECT_EQ(ClearanceOf(cluster, 0), master::Clearance::kInUse);
+        for (std::uint32_t other : {1u, 2u, 3u}) EXPECT_TRUE(TakesTasks(cluster, other)) << other;
+      }
+    }
+  }
+}
+
+// Whatever happens in whatever order: a node takes tasks unless somebody wants it to go, it foretells that it leaves,
+// or its disk is slow; and it is wanted to go by those alone who said so.
+TEST(LeavingTest, WhoeverKeepsTasksFromANodeTakesBackHisOwnAlone) {
+  const std::uint64_t histories = Number("MILLRACE_HISTORIES", 40);
+  const std::uint64_t base = Number("MILLRACE_SEED", std::random_device()());
+  for (std::uint64_t seed = base; seed < base + histories && !::testing::Test::HasFailure(); ++seed) {
+    Random random(seed);
+    SimulatedCluster cluster({.seed = seed, .workers = 4, .racks = 1});
+    bool drained = false, leaves = false, slow = false;
+    std::string story;
+    for (int step = 0; step < 12; ++step) {
+      switch (random.Below(6)) {
+        case 0:
+          cluster.Drain(0, drained = !drained);
+          story += drained ? " decommissioned" : " recommissioned";
+          break;
+        case 1:
+          leaves = !leaves;
+          cluster.Foretell(0, leaves ? std::optional(10'000.0) : std::nullopt);
+          story += leaves ? " leaves" : " stays";
+          break;
+        case 2:
+          cluster.RestartMaster();
+          story += " restart";
+          break;
+        case 3:
+          cluster.Cut(0);
+          cluster.Advance(static_cast<double>(random.Below(20)));
+          cluster.Mend(0);
+          story += " cut";
+          break;
+        default:
+          slow = !slow;
+          cluster.SetSyncs(0, slow ? kSlow : kFast);
+          story += slow ? " slow" : " well";
+      }
+      if (random.Below(3) == 0) continue;  // and the next at once
+      cluster.Advance(2 * kUntilNoticed);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ":" + story);
+      ASSERT_EQ(TakesTasks(cluster, 0), !drained && !leaves && !slow);
+      ASSERT_EQ(ClearanceOf(cluster, 0) == master::Clearance::kInUse, !drained && !leaves);
+      ASSERT_EQ(NodeOf(cluster, 0).ailing.has_value(), slow && !drained && !leaves);
+    }
+  }
 }
 
 TEST(LeavingTest, AttemptsThatCannotEndInTimeRunElsewhereBeforeTheNodeIsGone) {

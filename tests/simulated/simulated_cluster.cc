@@ -72,16 +72,20 @@ struct SimulatedCluster::Worker {
     config.datacenter = "dc" + std::to_string(number % cluster.options_.datacenters);
     config.map_slots = cluster.options_.map_slots;
     config.reduce_slots = cluster.options_.reduce_slots;
-    agent =
-        std::make_unique<worker::WorkerAgent>(worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files,
-                                                                 executables, background, background, cluster.clock_},
-                                              config,
-                                              worker::WorkerIdentity{"storage" + std::to_string(number), 1, "", "",
-                                                                     [](const std::string&) { return Status::Ok(); }},
-                                              Random(cluster.random_.Next()), MakeSilentLog());
+    agent = std::make_unique<worker::WorkerAgent>(
+        worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files, executables, background, background,
+                           cluster.clock_, nullptr,
+                           [this] {
+                             return std::vector<dfs::SyncTimes>{{"disk", 10, syncs_take, syncs_take}};
+                           }},
+        config,
+        worker::WorkerIdentity{"storage" + std::to_string(number), 1, "", "",
+                               [](const std::string&) { return Status::Ok(); }},
+        Random(cluster.random_.Next()), MakeSilentLog());
     agent->Start();
   }
 
+  Micros syncs_take = 10 * kMillisecond;
   Dialer dialer;
   rpc::InlineBackground background;
   worker::SyntheticRunner runner;
@@ -168,6 +172,7 @@ void SimulatedCluster::StartMaster() {
                                            options_.master,
                                            {},
                                            nullptr,
+                                           {},
                                            &spare_});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
@@ -363,6 +368,27 @@ void SimulatedCluster::Foretell(std::uint32_t worker, std::optional<double> seco
     departure = worker::Departure{timer_.now() + in, "spot notice"};
   }
   workers_.at(worker)->agent->Foretell(std::move(departure));
+}
+
+void SimulatedCluster::SetSyncs(std::uint32_t worker, Micros take) { workers_.at(worker)->syncs_take = take; }
+
+void SimulatedCluster::Drain(std::uint32_t worker, bool drained) {
+  const NodeId node = control_->nodes().FindByStorage("storage" + std::to_string(worker))->number;
+  bool done = false;
+  while (!done) {
+    auto call =
+        client_->Connected()
+            .then([&](capnp::Capability::Client bootstrap) {
+              auto request = bootstrap.castAs<master::wire::Master>().drainNodeRequest();
+              request.initNodes(1).set(0, node.value);
+              request.setDrained(drained);
+              request.setForce(true);
+              return request.send().ignoreResult();
+            })
+            .then([&] { done = true; }, [&](kj::Exception&& failure) { ASSERT_TRUE(rpc::ConnectionBroke(failure)); })
+            .eagerlyEvaluate(nullptr);
+    while (!call.poll(scope_)) Advance(0.01);
+  }
 }
 
 void SimulatedCluster::LoseAnswers() { commit_log_->mute = true; }

@@ -70,6 +70,10 @@ class SimulatedCluster {
   void Mend(std::uint32_t worker);
   // The worker's machine will be taken away in so many seconds; with nothing it stays after all.
   void Foretell(std::uint32_t worker, std::optional<double> seconds);
+  // How long the syncs of the worker's disk take from now on; at first they take ten milliseconds.
+  void SetSyncs(std::uint32_t worker, Micros take);
+  // Has the worker decommissioned, or taken back into use, through the RPC interface.
+  void Drain(std::uint32_t worker, bool drained);
   // What comes of dialing the worker's port from now on; at first it takes connections.
   enum class Port { kListens, kSilent, kDeserted };
   void SetPort(std::uint32_t worker, Port port);
