@@ -261,7 +261,7 @@ void JobTracker::OutputCopied(const OutputCopyOrder& copy, const Status& status,
   moves_.End(copy, status.ok());
   const sched::NodeState* to = engine_.state().FindNode(copy.to);
   if (status.ok() && to != nullptr && to->drained) {
-    step->kills.push_back({copy.to, copy.map, "its node drains by now, and the output goes elsewhere"});
+    step->kills.push_back({copy.to, copy.map, "its node takes no work by now, and the output goes elsewhere"});
   } else if (!status.ok()) {
     log_->warn("worker {}: the output of {} is not copied there from worker {}: {}", copy.to.value, ToText(copy.map),
                copy.from.value, status.message());
