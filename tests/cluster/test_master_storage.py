@@ -22,6 +22,11 @@ class MasterStorageTest(unittest.TestCase):
     def log(self, cluster):
         return max(glob.glob(cluster.path("master", "database", "*.log")))
 
+    def is_doubted(self, cluster):
+        """Whether the master holds its database to be older than what clients were told."""
+        return b"may be older than what clients were told" in subprocess.run(
+            [MILLRACE, "cluster", "status", "--master", cluster.address], stdout=subprocess.PIPE, timeout=LIMIT_SECONDS).stdout
+
     def make(self, cluster, first, last):
         for n in range(first, last):
             cluster.run("fs", "mkdir", f"/d{n}")
@@ -61,6 +66,7 @@ class MasterStorageTest(unittest.TestCase):
             out, _ = cluster.run("fs", "ls", "/")
             self.assertIn(b"d0", out)
             self.assertNotIn(b"d7", out)
+            self.assertTrue(self.is_doubted(cluster))
 
     def damage(self, path, at):
         with open(path, "r+b") as f:
@@ -90,6 +96,7 @@ class MasterStorageTest(unittest.TestCase):
             self.assertNotIn(3, there)
             self.assertGreaterEqual(len(there), 28, "one record")
             self.assertIn(29, there)
+            self.assertTrue(self.is_doubted(cluster))
             self.make(cluster, 40, 41)
 
     def test_a_database_that_is_gone_is_not_repaired(self):
@@ -122,6 +129,8 @@ class MasterStorageTest(unittest.TestCase):
             out, _ = cluster.run("fs", "ls", "/")
             for n in range(10):
                 self.assertIn(b"d%d" % n, out)
+            self.assertFalse(self.is_doubted(cluster), "nothing is lost")
+            self.assertNotIn(b"is made anew", cluster.log("master"), "the copy went on")
 
     def test_a_backup_is_taken_while_the_master_runs_and_restored(self):
         with Cluster(workers=1, settings=FAST) as cluster:
@@ -142,6 +151,7 @@ class MasterStorageTest(unittest.TestCase):
             out, _ = cluster.run("fs", "ls", "/")
             self.assertIn(b"d5", out)
             self.assertNotIn(b"d6", out)
+            self.assertTrue(self.is_doubted(cluster))
             self.assertEqual(cluster.run("fs", "cat", "/file")[0], data)
 
 
