@@ -113,9 +113,10 @@ NodeRecord& NodeTable::Admit(const WorkerFacts& facts, WriteBatch* batch) {
     nodes_[number].number = number;
   }
   NodeRecord& record = nodes_[known->second];
+  const std::string stored = record.facts.storage.empty() ? std::string() : Encode(record);
   record.facts = facts;
   record.lost_at = 0;
-  Store(record, batch);
+  if (Encode(record) != stored) Store(record, batch);
   return record;
 }
 

@@ -61,6 +61,8 @@ class AfterCommits final : public Service {
           return rule == AnswerRule::kEarlier ? Shown(*self, before) : ShownAll(*self);
         },
         [this, self = self_](kj::Exception&& why) -> kj::Promise<void> {
+          // That there is no room stems from no step, and while there is none nothing may ever be written.
+          if (rpc::FromException(why).code() == StatusCode::kNoSpace) return kj::mv(why);
           return ShownAll(*self).then([why = kj::mv(why)]() -> kj::Promise<void> { return kj::cp(why); });
         });
   }

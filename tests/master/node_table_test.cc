@@ -24,7 +24,10 @@ TEST(NodeTableTest, AStorageKeepsItsNumberAcrossRestarts) {
   EXPECT_FALSE(again.Find(1_n)->alive);
   EXPECT_TRUE(again.Find(2_n)->draining);
   WriteBatch more;
+  EXPECT_EQ(again.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &more).number, 2_n);
+  EXPECT_TRUE(more.empty()) << "nothing has changed";
   EXPECT_EQ(again.Admit({"s2", "moved", 9, "", "r", "d", 4, 4, 7}, &more).number, 2_n);
+  EXPECT_FALSE(more.empty());
   EXPECT_EQ(again.Find(2_n)->facts.host, "moved");
   EXPECT_TRUE(again.Find(2_n)->draining);
   EXPECT_EQ(again.Admit({"s3", "h3", 3, "", "r", "d", 1, 1, 1}, &more).number, 3_n);

@@ -275,6 +275,11 @@ TEST_F(FullestDiskTest, WhenEvenThatIsUsedUpTheyAreRefused) {
   EXPECT_THAT(Kill().message(), HasSubstr("the master's disk is full"));
   EXPECT_THAT(Remove("/old").message(), HasSubstr("are left for what makes room"));
   EXPECT_TRUE(cluster_.control().files().names().Stat("/old").ok());
+  EXPECT_EQ(Stat("/old").message(), "") << "workers that registered have changed nothing";
+  cluster_.Cut(0);
+  cluster_.Advance(60);
+  EXPECT_EQ(Stat("/old").code(), StatusCode::kBusy) << "that a worker is lost cannot be stored";
+  EXPECT_EQ(Kill().code(), StatusCode::kNoSpace) << "and nobody is let wait for what will not be done";
   cluster_.SetFree(1000 * kMiB);
   cluster_.Advance(1);
   EXPECT_EQ(Remove("/old").message(), "");

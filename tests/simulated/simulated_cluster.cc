@@ -221,6 +221,8 @@ Status SimulatedCluster::RegisterAs(const Stranger& stranger) {
                     worker.setPort(1);
                     worker.setStorage(stranger.storage.empty() ? "storage of " + stranger.host : stranger.storage);
                     worker.setCluster(stranger.cluster);
+                    worker.setVersion(ThisRelease().version);
+                    worker.setProtocol(ThisRelease().protocol);
                     if (stranger.stays) request.setControl(kj::heap<DeafWorker>());
                     return request.send();
                   })
