@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/kv/rocks_files.h"
 #include "base/random.h"
+#include "tests/histories.h"
 
 namespace millrace {
 namespace {
@@ -200,9 +201,7 @@ TEST_F(MirroredStoreTest, AnOlderCopyStaysUntilANewOneIsWhole) {
 // Whatever is written into the spare log is in the copy, too; after any start, also of what a killed master left, both
 // go on together.
 TEST_F(MirroredStoreTest, TheSpareLogAndTheCopyStayTogether) {
-  constexpr std::uint64_t kSeeds = 40;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  PlayHistories(40, [this](std::uint64_t seed) {
     Random random(seed);
     written_.clear();
     told_.clear();
@@ -255,7 +254,7 @@ TEST_F(MirroredStoreTest, TheSpareLogAndTheCopyStayTogether) {
     store.reset();
     ASSERT_THAT(told_, IsEmpty());
     ASSERT_EQ(*All(**OpenRocksStore(copy_)), written_);
-  }
+  });
 }
 
 TEST_F(MirroredStoreTest, AFirstThatIsGoneIsMadeOfTheCopy) {

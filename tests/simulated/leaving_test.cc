@@ -1,15 +1,13 @@
 // Workers whose machines will be taken away, and workers that are decommissioned, in a whole cluster under driven time.
-// Of random histories MILLRACE_HISTORIES says how many, MILLRACE_SEED with which they begin.
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <optional>
-#include <random>
 #include <string>
 
 #include "base/random.h"
 #include "dfs/data/block_store.h"
 #include "master/control/cluster_summary.h"
+#include "tests/histories.h"
 #include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {
@@ -18,11 +16,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-
-std::uint64_t Number(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::stoull(text);
-}
 
 SimulatedOptions WithoutSpeculation(std::uint32_t workers) {
   SimulatedOptions options;
@@ -274,9 +267,7 @@ TEST(LeavingTest, ANodeThatAilsAndIsDecommissionedTakesTasksOnceNeitherHolds) {
 // Whatever happens in whatever order: a node takes tasks unless somebody wants it to go, it foretells that it leaves,
 // or its disk is slow; and it is wanted to go by those alone who said so.
 TEST(LeavingTest, WhoeverKeepsTasksFromANodeTakesBackHisOwnAlone) {
-  const std::uint64_t histories = Number("MILLRACE_HISTORIES", 40);
-  const std::uint64_t base = Number("MILLRACE_SEED", std::random_device()());
-  for (std::uint64_t seed = base; seed < base + histories && !::testing::Test::HasFailure(); ++seed) {
+  PlayHistories(40, [](std::uint64_t seed) {
     Random random(seed);
     SimulatedCluster cluster({.seed = seed, .workers = 4, .racks = 1});
     bool drained = false, leaves = false, slow = false;
@@ -309,12 +300,12 @@ TEST(LeavingTest, WhoeverKeepsTasksFromANodeTakesBackHisOwnAlone) {
       }
       if (random.Below(3) == 0) continue;  // and the next at once
       cluster.Advance(2 * kUntilNoticed);
-      SCOPED_TRACE("seed " + std::to_string(seed) + ":" + story);
+      SCOPED_TRACE(story);
       ASSERT_EQ(TakesTasks(cluster, 0), !drained && !leaves && !slow);
       ASSERT_EQ(ClearanceOf(cluster, 0) == master::Clearance::kInUse, !drained && !leaves);
       ASSERT_EQ(NodeOf(cluster, 0).ailing.has_value(), slow && !drained && !leaves);
     }
-  }
+  });
 }
 
 TEST(LeavingTest, AttemptsThatCannotEndInTimeRunElsewhereBeforeTheNodeIsGone) {

@@ -1,0 +1,30 @@
+// How many random histories a test plays, and from which seed on: MILLRACE_HISTORIES and MILLRACE_SEED, so that far
+// more can be played than each run of the tests does. Thread rule: any thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+
+namespace millrace {
+
+// Calls `play` with a seed for each history, until one fails; its seed is in the failure.
+inline void PlayHistories(std::uint64_t otherwise, const std::function<void(std::uint64_t seed)>& play) {
+  const auto number = [](const char* name) -> std::optional<std::uint64_t> {
+    const char* text = std::getenv(name);
+    return text == nullptr ? std::nullopt : std::optional<std::uint64_t>(std::stoull(text));
+  };
+  const std::uint64_t histories = number("MILLRACE_HISTORIES").value_or(otherwise);
+  const std::uint64_t base = number("MILLRACE_SEED").value_or(std::random_device()());
+  for (std::uint64_t seed = base; seed < base + histories && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    play(seed);
+  }
+}
+
+}  // namespace millrace
