@@ -136,13 +136,14 @@ class BlockManager::Impl::Copier {
   }
 
   // Returns a holder with the fewest copies under way. Ties are broken at random. A node that is leaving is spared for
-  // the blocks that nobody else has, and an ailing one is asked if no other has it.
+  // the blocks that no other node has that is well, and an ailing one is asked if no other has it.
   std::optional<NodeId> Source(BlockId id, const BlockState& block) {
     const bool ailing_only = std::ranges::all_of(block.holders, [&](NodeId n) { return impl_.ailing.contains(n); });
     std::optional<NodeId> best;
     std::uint32_t fewest = max_copies_ * kLeavingHaste;
     std::uint64_t equals = 0;
-    const bool spares = impl_.LevelOf(block) > 0;
+    const bool spares = std::ranges::any_of(
+        block.holders, [&](NodeId n) { return !impl_.leaving.contains(n) && !impl_.ailing.contains(n); });
     for (const NodeId holder : block.holders) {
       const NodeState& node = impl_.nodes.at(holder);
       if (spares && impl_.leaving.contains(holder)) continue;

@@ -22,6 +22,8 @@ void CheckReplication(BlockId block, std::uint32_t replication) {
                  BlockName(block) + ": replication " + std::to_string(replication));
 }
 
+bool IsGood(const ExpectedReplica& replica) { return replica.ordered && replica.reported.length != kDamagedLength; }
+
 }  // namespace
 
 std::uint32_t BlockManager::Impl::Live(const BlockState& block) const {
@@ -220,7 +222,8 @@ void BlockManager::Disown(BlockId block) {
     impl_->blocks.erase(it);
   }
   if (const auto it = impl_->expected.find(block); it != impl_->expected.end()) {
-    for (const ExpectedReplica& replica : it->second.replicas) holders.emplace_back(replica.node, replica.reported.length);
+    for (const ExpectedReplica& replica : it->second.replicas)
+      holders.emplace_back(replica.node, replica.reported.length);
     impl_->expected.erase(it);
   }
   for (const auto& [id, length] : holders) {
@@ -283,9 +286,9 @@ std::uint64_t BlockManager::DamagedAlone(NodeId id) const {
 
 bool BlockManager::ExpectedElsewhere(NodeId id, BlockId block) const {
   const auto open = impl_->expected.find(block);
-  return open != impl_->expected.end() && std::ranges::any_of(open->second.replicas, [&](const ExpectedReplica& replica) {
-           return replica.ordered && replica.node != id && replica.reported.length != kDamagedLength &&
-                  !impl_->draining.contains(replica.node);
+  return open != impl_->expected.end() &&
+         std::ranges::any_of(open->second.replicas, [&](const ExpectedReplica& replica) {
+           return IsGood(replica) && replica.node != id && !impl_->draining.contains(replica.node);
          });
 }
 
@@ -296,9 +299,9 @@ std::optional<std::uint64_t> BlockManager::LostWith(NodeId id, const std::functi
   for (const BlockId id_of : *node->second.last_held) {
     const auto block = impl_->blocks.find(id_of);
     const auto open = impl_->expected.find(id_of);
-    const bool missing = block != impl_->blocks.end() ? block->second.holders.empty()
-                                                      : open != impl_->expected.end() &&
-                                                            std::ranges::none_of(open->second.replicas, &ExpectedReplica::ordered);
+    const bool missing = block != impl_->blocks.end()
+                             ? block->second.holders.empty()
+                             : open != impl_->expected.end() && std::ranges::none_of(open->second.replicas, IsGood);
     if (missing) lost.push_back(id_of);
   }
   std::ranges::sort(lost);
@@ -339,7 +342,8 @@ bool BlockManager::Recall(NodeId id, const Block& trashed) {
   NodeState* node = impl_->UpNode(id);
   const auto block = impl_->blocks.find(trashed.id);
   const bool wanted = node != nullptr && block != impl_->blocks.end() && block->second.Is(trashed) &&
-                      !node->blocks.contains(trashed.id) && !node->unconfirmed.contains(trashed.id);
+                      !node->blocks.contains(trashed.id) && !node->unconfirmed.contains(trashed.id) &&
+                      !impl_->IsUnordered(*node, trashed.id);
   if (wanted) node->asked.insert(trashed.id);
   return wanted;
 }
@@ -384,7 +388,7 @@ std::vector<NodeId> BlockManager::AllReplicas(BlockId block) const {
   const std::size_t good = nodes.size();
   for (const NodeId node : bad->second) {
     const NodeState& holder = impl_->nodes.at(node);
-    if (holder.up && holder.bad.at(block) != ReplicaFlaw::kUnordered) nodes.push_back(node);
+    if (holder.up && !impl_->IsUnordered(holder, block)) nodes.push_back(node);
   }
   std::sort(nodes.begin() + static_cast<std::ptrdiff_t>(good), nodes.end());
   return nodes;

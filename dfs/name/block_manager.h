@@ -15,7 +15,7 @@
 // cluster. Which nodes are held back is not stored: the next report shows it again.
 //
 // While what is wanted may be older than what was promised (SetDoubt), surplus replicas and those of another length
-// than the wanted one are put aside, too. Only replicas whose bytes are bad are deleted as ever.
+// than the wanted one are put aside, too. Only those with bad bytes and those that nobody ordered are deleted as ever.
 //
 // A replica counts if it is there by an order of this master (a copy, a block that a writer was given for this node,
 // one that came back from the trash), or if the node's full report names it: nothing gets onto a worker's disk that
@@ -189,7 +189,7 @@ class BlockManager {
   // while the node's report is not complete, since nobody knows yet which they are.
   [[nodiscard]] Result<std::uint64_t> DiscardUnknown(NodeId node);
   // Returns true if a block from the node's trash should come back: a file has it, with this length and checksum, and
-  // the node has no replica. The node is taken to be asked for it.
+  // the node has no replica that counts, nor one that nobody ordered. The node is taken to be asked for it.
   [[nodiscard]] bool Recall(NodeId node, const Block& trashed);
 
   // ---- blocks that are watched ----

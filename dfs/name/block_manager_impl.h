@@ -189,7 +189,8 @@ struct BlockManager::Impl {
   void HoldExpected(NodeId id, NodeState* node, const Block& reported, ToldBy told, ExpectedBlock* block);
   void MarkBad(NodeId id, NodeState* node, BlockId block, ReplicaFlaw flaw);
   void UnmarkBad(NodeId id, NodeState* node, BlockId block);
-  void Lose(NodeId id, BlockId block);  // a replica that was held is gone
+  [[nodiscard]] bool IsUnordered(const NodeState& node, BlockId block) const;  // a replica of a wanted block
+  void Lose(NodeId id, BlockId block);                                         // a replica that was held is gone
 
   // ---- copies (block_copies.cc), moves (block_balance.cc) and deletions (block_work.cc) ----
   class Copier;

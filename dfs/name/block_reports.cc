@@ -105,6 +105,11 @@ void BlockManager::Impl::UnmarkBad(NodeId id, NodeState* node, BlockId block) {
   if (it->second.empty()) bad_at.erase(it);
 }
 
+bool BlockManager::Impl::IsUnordered(const NodeState& node, BlockId block) const {
+  const auto bad = node.bad.find(block);
+  return bad != node.bad.end() && bad->second == ReplicaFlaw::kUnordered;
+}
+
 void BlockManager::Impl::Lose(NodeId id, BlockId block) {
   if (const auto it = blocks.find(block); it != blocks.end()) return RemoveHolder(block, &it->second, id);
   if (const auto it = expected.find(block); it != expected.end()) {

@@ -124,7 +124,7 @@ class BlockManager::Impl::Remover {
         if (!impl_.expected.contains(block) && !impl_.disowned.contains(block)) chosen_[id].push_back(block);
       } else if (const auto bad = node->bad.find(block); bad != node->bad.end()) {
         if (HasSureReplica(block, wanted->second)) {
-          Order(id, block, bad->second == ReplicaFlaw::kBytes);
+          Order(id, block, bad->second != ReplicaFlaw::kOther);
         } else {
           node->to_delete.push_back(block);
         }

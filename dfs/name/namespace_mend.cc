@@ -77,8 +77,12 @@ class Mender {
 
   void Remove(Entry& entry, const std::string& for_path) {
     entry.removed = true;
-    if (entry.directory) directories_.erase(entry.id);
-    for (const Block& block : entry.blocks) holders_.erase(block.id);
+    const auto placed = directories_.find(entry.id);
+    if (placed != directories_.end() && placed->second == &entry) directories_.erase(placed);
+    for (const Block& block : entry.blocks) {
+      const auto held = holders_.find(block.id);
+      if (held != holders_.end() && held->second == &entry) holders_.erase(held);
+    }
     batch_.Remove(entry.key);
     told_.push_back(Quote(PathOf(entry)) + " is gone: it is " + Quote(for_path) + " as well");
   }
@@ -235,7 +239,7 @@ Result<std::string> DescribeStoredKey(const KeyValueStore& store, std::string_vi
   const Result<OpenKey> open = DecodeOpenKey(key);
   if (!open.ok()) return Quote(key);
   MILLRACE_ASSIGN(const std::optional<std::string> stored, store.Get(EncodeOpenKey(open->file)));
-  const Result<StoredOpenFile> file = DecodeOpenFile(stored.value_or(""));
+  const Result<StoredOpenFile> file = DecodeOpenFile(stored ? std::string_view(*stored) : std::string_view());
   if (!file.ok()) return "file " + std::to_string(open->file) + ", which was being written";
   return Quote(file->path) + ", which was being written";
 }

@@ -85,6 +85,30 @@ class FaultsTest(unittest.TestCase):
             await_line(cluster.path("master.log"), b"ends with what was synced of it")
             self.assertEqual(cluster.run("fs", "cat", "/log")[0], b"begin")
 
+    def test_a_put_goes_on_without_its_master_and_then_without_a_worker(self):
+        with Cluster(workers=3, settings=FAST) as cluster:
+            data = words(6, 900_000)
+            half = len(data) // 2
+            writer = cluster.start_writer("/live", "--replication", "3", "--block-size", "1M")
+            writer.stdin.write(data[:half])  # it ends within a block, which the master before has given out
+            writer.stdin.flush()
+            cluster.kill_master()
+            seen = os.path.getsize(cluster.path("worker0.log"))
+            cluster.start_master()
+            await_line(cluster.path("worker0.log"), b"registered with the master", seen)
+            cluster.kill_worker(2)  # the other two close the block at what they have
+            writer.stdin.write(data[half:])
+            out, error = writer.communicate(timeout=120)
+            self.assertEqual(writer.returncode, 0, error)
+            cluster.start_worker(2)
+            self.assertEqual(cluster.run("fs", "cat", "/live")[0], b"begin" + data)
+            for log in ("worker0", "worker1"):
+                self.assertNotIn("token", cluster.log(log))
+            # The worker that is back gets copies of what it missed.
+            while json.loads(cluster.run("fs", "fsck", "--json")[0])["under_replicated"]:
+                pass
+            cluster.run("fs", "verify", "--wait", "/live")
+
     def test_a_task_that_stands_still_has_failed_after_its_time(self):
         crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
         with Cluster(workers=1, settings=FAST) as cluster:

@@ -93,6 +93,17 @@ TEST_F(AilingTest, ADrainedNodeWaitsForCopiesOnNodesThatAreWell) {
   EXPECT_TRUE(blocks_.Drained(NodeId{0}));
 }
 
+TEST_F(AilingTest, WhatOnlyALeavingAndAnAilingNodeHaveIsCopiedFromTheLeavingOne) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {1}, {}});
+  blocks_.SetAiling(NodeId{0}, true);
+  blocks_.SetLeaving(NodeId{1}, true);
+  blocks_.SetDraining(NodeId{1}, true);
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_EQ(work.replicate[0].from, NodeId{1});
+}
+
 TEST_F(AilingTest, ANodeThatIsForgottenAilsNoMore) {
   UpAll({{}, {}});
   blocks_.SetAiling(NodeId{1}, true);

@@ -1,7 +1,9 @@
-// A simulated cluster carries out what BlockManager says late or not at all. Meanwhile nodes die, come back, and lose
-// or spoil replicas, files come and go, nodes are balanced, and replicas that nobody ordered turn up, with bytes of
-// somebody's own and the right checksum. No block may be lost by deletion, and nothing is copied from what nobody
-// ordered. When the failures stop, every block reaches its replication, and no unwanted replica remains.
+// A simulated cluster carries out what BlockManager says late or not at all. Meanwhile nodes die, come back, ail,
+// leave, and lose or spoil replicas, files come and go, nodes are balanced, and replicas that nobody ordered turn up,
+// with bytes of somebody's own and the right checksum. At times what is wanted is in doubt: then files that go are
+// disowned, and nodes are asked for what lies in their trash. No block may be lost by deletion, what may be wanted
+// after all is not deleted in doubt, and nothing is copied from what nobody ordered. When the failures stop, every
+// block reaches its replication, and no unwanted replica remains.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,6 +25,7 @@ struct Order {
   NodeId node;
   BlockId block = 0;
   std::optional<NodeId> copy_from;  // none: delete
+  bool aside = false;               // into the trash
 };
 
 class Cluster {
@@ -33,7 +36,7 @@ class Cluster {
 
   void Disturb() {
     const NodeId n{static_cast<std::uint32_t>(random_.Below(kNodes))};
-    switch (random_.Below(16)) {
+    switch (random_.Below(19)) {
       case 0:
         return up_[n] && UpCount() > kNodes / 2 ? Stop(n) : up_[n] ? Report(n) : Start(n);
       case 1:
@@ -55,6 +58,12 @@ class Cluster {
       case 9:
       case 10:
         return Forge(n);
+      case 11:
+        return random_.Below(4) == 0 ? manager_.SetDoubt(doubt_ = !doubt_) : void();
+      case 12:
+        return manager_.SetAiling(n, random_.Below(2) == 0);
+      case 13:
+        return RecallOne(n);
       default:
         return WriteFile();
     }
@@ -73,9 +82,20 @@ class Cluster {
         orders_.push_back({to, copy.block.id, copy.from});
       }
     }
-    EXPECT_TRUE(work.aside.empty()) << "every block is one that the manager was told of";
+    for (const DeleteWork& gone : work.aside) {
+      for (const BlockId id : gone.blocks) {
+        EXPECT_TRUE(disowned_.contains(id) || (doubt_ && wanted_.contains(id))) << "block " << id << " was removed";
+        orders_.push_back({gone.node, id, std::nullopt, true});
+      }
+    }
     for (const DeleteWork& gone : work.remove) {
-      for (const BlockId id : gone.blocks) orders_.push_back({gone.node, id, std::nullopt});
+      for (const BlockId id : gone.blocks) {
+        EXPECT_FALSE(disowned_.contains(id)) << "block " << id << " may be wanted after all";
+        const auto held = disks_[gone.node].find(id);
+        const bool good = held != disks_[gone.node].end() && held->second && !forged_.contains({gone.node, id});
+        EXPECT_FALSE(doubt_ && good && wanted_.contains(id)) << "good block " << id << " is deleted in doubt";
+        orders_.push_back({gone.node, id, std::nullopt});
+      }
     }
     for (std::size_t n = orders_.size(); n > 0; --n) {
       const Order order = orders_.front();
@@ -93,13 +113,16 @@ class Cluster {
     for (const auto& [n, disk] : disks_) {
       if (!up_[n]) Start(n);
       if (draining_[n]) Drain(n, false);
+      manager_.SetAiling(n, false);
     }
+    if (random_.Below(2) == 0) manager_.SetDoubt(doubt_ = false);
     for (int i = 0; i < 400; ++i) {
       Step(false);
       if (i % 50 == 0) {
         for (const auto& [n, disk] : disks_) {
           Report(n);
           for (const auto& [id, good] : disk) Check(n, id, good);
+          EXPECT_TRUE(manager_.DiscardUnknown(n).ok());
         }
       }
     }
@@ -123,6 +146,7 @@ class Cluster {
     EXPECT_EQ(health.under_replicated, 0u);
     EXPECT_EQ(health.missing, 0u);
     EXPECT_EQ(health.corrupt_replicas, 0u);
+    EXPECT_EQ(health.unknown, 0u);
     EXPECT_EQ(health.pending, 0u);
     EXPECT_NE(manager_.Balance().state, BalanceState::kMoving);
   }
@@ -212,6 +236,17 @@ class Cluster {
     manager_.Received(n, {id, kLength});
   }
 
+  // The node tells of a block in its trash, and brings it back if it is asked to.
+  void RecallOne(NodeId n) {
+    if (!up_[n] || trash_[n].empty()) return;
+    const auto it = std::next(trash_[n].begin(), static_cast<std::ptrdiff_t>(random_.Below(trash_[n].size())));
+    const BlockId id = *it;
+    if (!manager_.Recall(n, {id, kLength})) return;
+    asked_.emplace(n, id);
+    trash_[n].erase(it);
+    if (disks_[n].try_emplace(id, true).second) manager_.Received(n, {id, kLength});
+  }
+
   // The node reads a block, and tells what it found.
   void Check(NodeId n, BlockId id, bool good) { good ? manager_.Received(n, {id, kLength}) : manager_.Corrupt(n, id); }
   void CheckOne(NodeId n) {
@@ -256,7 +291,9 @@ class Cluster {
     if (wanted_.empty()) return;
     const BlockId id = Some();
     wanted_.erase(id);
-    manager_.Unwant(id);
+    if (!doubt_) return manager_.Unwant(id);
+    disowned_.insert(id);
+    manager_.Disown(id);
   }
 
   void CarryOut(const Order& order) {
@@ -265,8 +302,12 @@ class Cluster {
     if (!order.copy_from.has_value()) {
       const bool was_last = wanted_.contains(order.block) && GoodCopies(order.block) == std::set<NodeId>{order.node};
       EXPECT_FALSE(was_last) << "the last copy of block " << order.block << " was deleted";
-      disk.erase(order.block);
-      forged_.erase({order.node, order.block});
+      if (const auto held = disk.find(order.block); held != disk.end()) {
+        const bool forged = forged_.erase({order.node, order.block}) > 0;
+        EXPECT_FALSE(order.aside && forged && wanted_.contains(order.block)) << "it could come back from there";
+        if (order.aside && !forged && held->second) trash_[order.node].insert(order.block);
+        disk.erase(held);
+      }
       manager_.Deleted(order.node, order.block);
       return;
     }
@@ -288,7 +329,10 @@ class Cluster {
   std::map<NodeId, std::map<BlockId, bool>> disks_;  // whether the bytes are good
   std::set<std::pair<NodeId, BlockId>> forged_;      // of these, the ones that are somebody's own
   std::set<std::pair<NodeId, BlockId>> asked_;       // who was ever asked for what
+  std::map<NodeId, std::set<BlockId>> trash_;        // good replicas
   std::map<BlockId, std::uint32_t> wanted_;
+  std::set<BlockId> disowned_;
+  bool doubt_ = false;
   std::deque<Order> orders_;
 };
 

@@ -244,7 +244,7 @@ TEST_F(BlockManagerTest, WhatIsLostWithANodeIsWhatItHadAndNobodyHasNow) {
   blocks_.Written(0_n, {4, kLength});  // a writer says so when the node is gone already
   EXPECT_EQ(blocks_.LostWith(0_n), 3u);
   blocks_.Unwant(1);
-  blocks_.Received(1_n, {4, kLength});
+  Report(1_n, {{2, kLength}, {3, kLength}, {4, kLength}});
   EXPECT_EQ(blocks_.LostWith(0_n), 1u);
   blocks_.NodeDown(1_n);
   EXPECT_EQ(blocks_.LostWith(0_n), 3u) << "2 and 4 as well, of which the other replica is gone";
@@ -262,9 +262,24 @@ TEST_F(BlockManagerTest, ADamagedReplicaWithoutAGoodOneKeepsItsNode) {
   blocks_.Corrupt(0_n, 1);
   EXPECT_EQ(blocks_.LeftToDrain(0_n), 1u);
   EXPECT_EQ(blocks_.DamagedAlone(0_n), 1u);
-  blocks_.Received(1_n, {1, kLength});
+  Report(1_n, {{1, kLength}});
   EXPECT_EQ(blocks_.LeftToDrain(0_n), 0u);
   EXPECT_EQ(blocks_.DamagedAlone(0_n), 0u);
+}
+
+// Of a block that is being written, too, a replica that nobody ordered or that is damaged replaces none.
+TEST_F(BlockManagerTest, WhatIsLostOfABlockThatIsBeingWrittenIsNotWithOthersInNameOnly) {
+  for (const BlockId id : {1, 2, 3}) blocks_.Expect(id, {0_n, 2_n});
+  for (std::uint32_t node = 0; node < 3; ++node) Up(NodeId{node});
+  for (const BlockId id : {1, 2, 3}) blocks_.Received(0_n, {id, kLength});
+  blocks_.Received(1_n, {1, kLength});
+  for (const BlockId id : {2, 3}) blocks_.Received(2_n, {id, kLength});
+  blocks_.Corrupt(2_n, 2);
+  EXPECT_FALSE(blocks_.ExpectedElsewhere(0_n, 1)) << "nobody ordered it there";
+  EXPECT_FALSE(blocks_.ExpectedElsewhere(0_n, 2)) << "it is damaged there";
+  EXPECT_TRUE(blocks_.ExpectedElsewhere(0_n, 3));
+  blocks_.NodeDown(0_n);
+  EXPECT_EQ(blocks_.LostWith(0_n), 2u);
 }
 
 // The order may be carried out late, and the replica is told of until then, as by a check of it.

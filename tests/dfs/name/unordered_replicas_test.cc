@@ -107,6 +107,27 @@ TEST_F(UnorderedReplicasTest, WhatWasAskedBackFromTheTrashCounts) {
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n));
 }
 
+// It could come back from there as one that was asked for.
+TEST_F(UnorderedReplicasTest, AreNotPutIntoTheTrashInDoubt) {
+  blocks_.SetDoubt(true);
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {}});
+  blocks_.Received(1_n, {1, kLength});
+  const BlockWork work = Work();
+  EXPECT_THAT(work.aside, IsEmpty());
+  ASSERT_THAT(work.remove, SizeIs(1));
+  EXPECT_EQ(work.remove[0].node, 1_n);
+}
+
+TEST_F(UnorderedReplicasTest, ARecallDoesNotMakeThemCount) {
+  blocks_.Want({1, kLength}, 1);
+  Up(0_n);
+  blocks_.Received(0_n, {1, kLength});
+  EXPECT_FALSE(blocks_.Recall(0_n, {1, kLength}));
+  blocks_.Received(0_n, {1, kLength});
+  EXPECT_THAT(blocks_.Replicas(1), IsEmpty());
+}
+
 TEST_F(UnorderedReplicasTest, WhatANodeSaysWhileItListsItsBlocksBelongsToTheList) {
   blocks_.Want({1, kLength}, 1);
   blocks_.NodeUp(0_n, {"r", "d"});
