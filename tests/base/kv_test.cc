@@ -1,5 +1,5 @@
 // Tests the contract of KeyValueStore on both implementations, and on RocksDB's while its spare log takes the writes,
-// all of them or some.
+// all of them or some, and with a second copy.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/kv/mirrored_store.h"
 #include "base/kv/rocks_store.h"
 #include "base/random.h"
 
@@ -15,10 +16,10 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-enum class Kind : std::uint8_t { kMemory, kRocks, kSpare, kSometimesSpare };
+enum class Kind : std::uint8_t { kMemory, kRocks, kSpare, kSometimesSpare, kMirrored, kMirroredSometimesSpare };
 
 std::string NameOf(Kind kind) {
-  constexpr std::array kNames = {"Memory", "Rocks", "Spare", "SometimesSpare"};
+  constexpr std::array kNames = {"Memory", "Rocks", "Spare", "SometimesSpare", "Mirrored", "MirroredSometimesSpare"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -53,7 +54,13 @@ class KeyValueStoreTest : public testing::TestWithParam<Kind> {
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     EXPECT_EQ((*opened)->spare_left(), GetParam() == Kind::kRocks ? 0 : kSpareBytes);
     if (GetParam() == Kind::kSpare) (*opened)->UseSpare(true);
-    if (GetParam() == Kind::kSometimesSpare) {
+    if (GetParam() == Kind::kMirrored || GetParam() == Kind::kMirroredSometimesSpare) {
+      auto mirrored = OpenMirror(std::move(*opened), directory_->path() + "/copy", FreeBytes,
+                                 [](const std::string& line) { ADD_FAILURE() << line; });
+      EXPECT_TRUE(mirrored.ok()) << mirrored.status().message();
+      *opened = std::move(*mirrored);
+    }
+    if (GetParam() == Kind::kSometimesSpare || GetParam() == Kind::kMirroredSometimesSpare) {
       store_ = std::make_unique<SometimesSpare>(std::move(*opened));
     } else {
       store_ = std::move(*opened);
@@ -185,7 +192,8 @@ TEST_P(KeyValueStoreTest, ABatchIsNeverSeenInPart) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, KeyValueStoreTest,
-                         testing::Values(Kind::kMemory, Kind::kRocks, Kind::kSpare, Kind::kSometimesSpare),
+                         testing::Values(Kind::kMemory, Kind::kRocks, Kind::kSpare, Kind::kSometimesSpare,
+                                         Kind::kMirrored, Kind::kMirroredSometimesSpare),
                          [](const auto& store) { return NameOf(store.param); });
 
 TEST(KeyNumberTest, OrderOfBytesIsOrderOfNumbers) {
