@@ -351,6 +351,9 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   if (::access(minder.c_str(), X_OK) != 0) {
     return FromErrno(errno, "cannot run " + Quote(minder) + ", which lies beside the program millrace; install it");
   }
+  // This comes before any thread is started: threads inherit the mask, so the signals come to this one.
+  kj::UnixEventPort::captureSignal(SIGTERM);
+  kj::UnixEventPort::captureSignal(SIGINT);
   std::optional<EndGuard> guard;  // first: it is there until all else has ended
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
@@ -372,9 +375,6 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
                                          confiner == nullptr ? std::nullopt : confiner->users(), log));
   MILLRACE_ASSIGN(const auto directories,
                   AdoptBlockDirectories(config.directory, storage.id(), config.block_directories, random));
-  // This comes before any thread is started: threads inherit the mask, so the signals come to this one.
-  kj::UnixEventPort::captureSignal(SIGTERM);
-  kj::UnixEventPort::captureSignal(SIGINT);
   if (const Status adopts = AdoptOrphans(); !adopts.ok()) log->warn("{}", adopts.message());
   auto io = kj::setupAsyncIo();
   // A peer that always has something to say would otherwise keep the loop from all others, and from the time.

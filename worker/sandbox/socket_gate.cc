@@ -288,7 +288,7 @@ struct SocketGate::Connect {
   Target target;
   Time end;
   enum class State : std::uint8_t { kUndecided, kFull, kUnderWay } state = State::kUndecided;
-  int flags = 0;  // of the task's socket, as the task left them
+  std::optional<int> flags;  // as the task left them, while its socket is made not to wait
 };
 
 SocketGate::SocketGate(Fd report, const GateOptions& options)
@@ -360,12 +360,12 @@ void SocketGate::Loop() {
     if (ready < 0) continue;
     if (watched[0].revents != 0) return;
     if (watched[1].revents != 0) reports = Receive();
-    std::uint64_t count = 0;
-    if (watched[3].revents != 0) (void)!read(news_->get(), &count, sizeof count);
+    std::uint64_t news = 0;  // how often PeerList has told
+    if (watched[3].revents != 0) (void)!read(news_->get(), &news, sizeof news);
     now = std::chrono::steady_clock::now();
     std::vector<std::unique_ptr<Connect>> left;
     for (std::size_t i = 0; i < connects_.size(); ++i) {
-      if (!Advance(*connects_[i], watched[4 + i].revents != 0, now)) left.push_back(std::move(connects_[i]));
+      if (!Advance(*connects_[i], watched[4 + i].revents != 0, news != 0, now)) left.push_back(std::move(connects_[i]));
     }
     connects_ = std::move(left);
     if ((watched[2].revents & POLLIN) != 0) {
@@ -428,20 +428,22 @@ bool SocketGate::Decide(Connect& connect) {
 
 // A unix socket whose server has no room says so with EAGAIN, and not when there is room again.
 bool SocketGate::Begin(Connect& connect) {
-  const int fd = connect.target.fd.get();
-  connect.flags = fcntl(fd, F_GETFL);
-  const bool waits = (connect.flags & O_NONBLOCK) == 0;
-  if (waits) fcntl(fd, F_SETFL, connect.flags | O_NONBLOCK);
+  const int fd = connect.target.fd.get(), flags = fcntl(fd, F_GETFL);
+  const bool waits = (flags & O_NONBLOCK) == 0;
+  if (waits) {
+    connect.flags = flags;
+    fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+  }
   const auto* const address = reinterpret_cast<const sockaddr*>(&connect.target.address);
   const int error = ::connect(fd, address, connect.target.size) == 0 ? 0 : errno;
   const bool under_way = error == EINPROGRESS, full = error == EAGAIN || error == EINTR;
   if (!waits || (!under_way && !full)) return Reply(connect, error);
   connect.state = under_way ? Connect::State::kUnderWay : Connect::State::kFull;
-  if (full) fcntl(fd, F_SETFL, connect.flags);
+  if (full) fcntl(fd, F_SETFL, *std::exchange(connect.flags, std::nullopt));
   return false;
 }
 
-bool SocketGate::Advance(Connect& connect, bool ready, Time now) {
+bool SocketGate::Advance(Connect& connect, bool ready, bool news, Time now) {
   if (ready) {
     int error = 0;
     socklen_t length = sizeof error;
@@ -449,7 +451,7 @@ bool SocketGate::Advance(Connect& connect, bool ready, Time now) {
     return Reply(connect, error);
   }
   if (now < connect.end) {
-    if (connect.state == Connect::State::kUndecided) return Decide(connect);
+    if (connect.state == Connect::State::kUndecided) return news && Decide(connect);
     return connect.state == Connect::State::kFull && Begin(connect);
   }
   if (connect.state == Connect::State::kUndecided) return Reply(connect, EACCES);
@@ -460,8 +462,7 @@ bool SocketGate::Advance(Connect& connect, bool ready, Time now) {
 
 bool SocketGate::Reply(Connect& connect, int error) {
   const Target& target = connect.target;
-  if ((connect.flags & O_NONBLOCK) == 0 && connect.state != Connect::State::kUndecided)
-    fcntl(target.fd.get(), F_SETFL, connect.flags);
+  if (connect.flags) fcntl(target.fd.get(), F_SETFL, *connect.flags);
   int given = 0;
   if (error == 0 && target.hand_over)
     error = Give(listener_.get(), connect.call, target.fd.get(), *target.hand_over, true, &given);

@@ -77,7 +77,7 @@ class SocketGate {
   // These return true if the call is answered.
   bool Decide(Connect& connect);
   bool Begin(Connect& connect);
-  bool Advance(Connect& connect, bool ready, Time now);
+  bool Advance(Connect& connect, bool ready, bool news, Time now);
   bool Reply(Connect& connect, int error);
   void Reply(std::uint64_t call, int error, int value);
 
