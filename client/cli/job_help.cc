@@ -67,8 +67,8 @@ int ListJobs(const Invocation& invocation) {
     rows.push_back({name, own});
   }
   std::sort(rows.begin() + 1, rows.end());
-  console::Printer(invocation.console)
-      << FormatTable(rows) << "`millrace run JOB --help` explains the options of one.\n";
+  console::Printer(invocation.console) << FormatTable(rows)
+                                       << "`millrace run JOB --help` explains the options of one.\n";
   return kDone;
 }
 

@@ -330,8 +330,8 @@ int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOpti
   if (!job.ok()) return invocation.Fail("run " + options.job, job.status());
   if (options.detach) {
     const std::string number = std::to_string(job->value);  // scripts read the last word of the line as a number
-    console::Printer(invocation.console)
-        << (options.json ? "{\"job\":" + number + "}\n" : "submitted job " + number + "\n");
+    console::Printer(invocation.console) << (options.json ? "{\"job\":" + number + "}\n"
+                                                          : "submitted job " + number + "\n");
     return kDone;
   }
   sigint.Catch();  // before the line is printed, since from here on Ctrl-C means the job

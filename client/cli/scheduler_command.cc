@@ -179,7 +179,7 @@ int ForgetPrograms(const Invocation& invocation, const Words& args) {
   const Result<std::uint32_t> programs = job::JobClient(**files).ForgetPrograms();
   if (!programs.ok()) return invocation.Fail("scheduler forget", programs.status());
   Printer(invocation.console) << "forgotten: " << std::to_string(*programs)
-                                  << (*programs == 1 ? " program\n" : " programs\n");
+                              << (*programs == 1 ? " program\n" : " programs\n");
   return kDone;
 }
 

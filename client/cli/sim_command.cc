@@ -113,9 +113,8 @@ int Replay(const Invocation& invocation, const SimWords& words, const std::strin
                                            Quote(replayed->decided)));
   }
   Printer(invocation.console) << "the same decisions: " << std::to_string(replayed->launches) << " launches in "
-                                  << std::to_string(replayed->decisions) << " decisions over "
-                                  << std::to_string(replayed->events) << " events under " << replayed->scheduler
-                                  << "\n";
+                              << std::to_string(replayed->decisions) << " decisions over "
+                              << std::to_string(replayed->events) << " events under " << replayed->scheduler << "\n";
   return kDone;
 }
 
