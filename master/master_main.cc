@@ -14,6 +14,7 @@
 #include "base/daemon/descriptors.h"
 #include "base/daemon/health_pages.h"
 #include "base/daemon/service_manager.h"
+#include "base/daemon/threads.h"
 #include "base/file.h"
 #include "base/free_bytes.h"
 #include "base/kv/rocks_store.h"
@@ -39,6 +40,8 @@ int Fail(const Status& why, int status = 1) {
   std::cerr << "millrace: master: " << why.message() << "\n";
   return status;
 }
+
+constexpr std::size_t kThreads = 32;  // of its own and of the database, and some to spare
 
 kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
   return port.onSignal(SIGTERM).ignoreResult().exclusiveJoin(port.onSignal(SIGINT).ignoreResult());
@@ -90,6 +93,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
+  MILLRACE_TRY(daemon::CheckThreads(kThreads));
   MILLRACE_ASSIGN(const auto credentials, tls::LoadForDaemon(config.tls, config.bind.substr(0, config.bind.rfind(':')),
                                                              tls::Role::kMaster, log));
   if (credentials == nullptr && !config.access_file.empty()) {

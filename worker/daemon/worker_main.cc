@@ -19,6 +19,7 @@
 #include "base/daemon/descriptors.h"
 #include "base/daemon/health_pages.h"
 #include "base/daemon/service_manager.h"
+#include "base/daemon/threads.h"
 #include "base/file.h"
 #include "base/machine_memory.h"
 #include "base/program.h"
@@ -46,6 +47,7 @@
 namespace millrace::worker {
 namespace {
 
+constexpr std::size_t kThreads = 48;  // those of the block server, of each disk, of fetches, and some to spare
 constexpr kj::Duration kLogSweep = 10 * kj::MINUTES;
 constexpr std::chrono::seconds kLongestEnd{10};  // of which kFarewell is one at most
 constexpr kj::uint kTurnsBetweenLooks = 64;      // of the loop
@@ -357,6 +359,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   std::optional<EndGuard> guard;  // first: it is there until all else has ended
   daemon::ServiceManager manager(daemon::ServiceManager::TakeEnvironment(), ::getpid());
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
+  MILLRACE_TRY(daemon::CheckThreads(kThreads));
   Random random(SeedFromSystem());
   MILLRACE_ASSIGN(const auto credentials, tls::LoadForDaemon(config.tls, config.bind, tls::Role::kWorker, log));
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Acquire(config.directory, random));

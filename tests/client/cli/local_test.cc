@@ -70,11 +70,11 @@ TEST(ProcessTest, ExitStatusAndEnvironment) {
   Process process =
       Process::Start({.argv = {"sh", "-c", "echo $NAME; exit 7"}, .environment = {{"NAME", "value"}}, .log = log}, -1)
           .value();
-  EXPECT_EQ(process.Reap(), 7);
+  EXPECT_EQ(process.Reap().value(), 7);
   EXPECT_EQ(ReadWholeFile(log).value(), "value\n");
   Process killed = Process::Start({.argv = {"cat", "/dev/zero"}, .environment = {}, .log = "/dev/null"}, -1).value();
   killed.SignalGroup(SIGTERM);
-  EXPECT_EQ(killed.Reap(), 128 + SIGTERM);
+  EXPECT_EQ(killed.Reap().value(), 128 + SIGTERM);
   EXPECT_EQ(Process::Start({.argv = {directory.path() + "/nowhere"}, .environment = {}, .log = {}}, -1).status().code(),
             StatusCode::kNotFound);
 }
@@ -90,7 +90,7 @@ TEST(GuardianTest, KillsAndRemovesUnlessDismissed) {
     dismissed ? guardian->Dismiss() : guardian->CleanUp();
     EXPECT_EQ(::access(directory.path().c_str(), F_OK) == 0, dismissed);
     if (dismissed) process.SignalGroup(SIGTERM);
-    EXPECT_EQ(process.Reap(), 128 + (dismissed ? SIGTERM : SIGKILL));
+    EXPECT_EQ(process.Reap().value(), 128 + (dismissed ? SIGTERM : SIGKILL));
   }
 }
 
