@@ -2,12 +2,13 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
 import unittest
 
-from cluster import LIMIT_SECONDS, MILLRACE, Cluster, await_line, words
+from cluster import LIMIT_SECONDS, MILLRACE, Cluster, await_line
 
 FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=2s"]
 
@@ -19,7 +20,7 @@ class LeavingTest(unittest.TestCase):
         cluster.__enter__()
         self.addCleanup(cluster.__exit__, None, None, None)
         cluster.start_worker(0)
-        alone = words(7, 12_000_000)
+        alone = random.Random(7).randbytes(12_000_000)
         cluster.run("fs", "put", "--replication", "1", "--block-size", "1M", "-", "/alone", input=alone)
         for n in range(1, workers):
             cluster.start_worker(n)
@@ -143,7 +144,7 @@ class SetBackTest(unittest.TestCase):
 
     def run_with(self, keep, set_back):
         with Cluster(workers=1, settings=[*FAST, "dfs.lease_grace=1s"]) as cluster:
-            data = words(5, 2_000_000)
+            data = random.Random(5).randbytes(2_000_000)
             writer = cluster.start_writer("/slow", "--replication", "1", "--block-size", "1M")
             writer.stdin.write(data)  # blocks have been given out, and one is finished at least
             writer.stdin.flush()

@@ -2,9 +2,10 @@
 
 import glob
 import os
+import random
 import unittest
 
-from cluster import Cluster, words
+from cluster import Cluster
 
 FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=1s"]
 SHIM = os.environ["MILLRACE_TEST_REFUSED_SYNC"]
@@ -25,7 +26,7 @@ class RefusedDiskTest(unittest.TestCase):
 
     def put(self, cluster, replication, status=0):
         """One block, so large that most of it was acknowledged before its sync."""
-        data = words(7, 12_000_000)
+        data = random.Random(7).randbytes(12_000_000)
         with open(cluster.path("data"), "wb") as f:
             f.write(data)
         _, err = cluster.run("fs", "put", "--replication", str(replication), cluster.path("data"), "/data", status=status)
