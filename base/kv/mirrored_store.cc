@@ -92,33 +92,31 @@ Result<std::unique_ptr<RocksStore>> MakeCopy(RocksStore& first, const std::strin
   return OpenRocksStore(directory, free);
 }
 
-// Returns whether both hold the same. The same number of operations is not enough: a first that was repaired or
-// restored without its copy goes on from an earlier one, with others.
-Result<bool> AreTheSame(const KeyValueStore& first, const KeyValueStore& copy) {
-  const auto digest_of = [](const KeyValueStore& store) -> Result<std::pair<std::uint64_t, std::uint32_t>> {
-    std::pair<std::uint64_t, std::uint32_t> digest;
-    auto& [pairs, crc] = digest;
-    MILLRACE_TRY(store.Scan({}, {}, [&](std::string_view key, std::string_view value) {
-      Encoder pair;
-      pair.Text(key);
-      pair.Text(value);
-      crc = Crc32c(pair.bytes(), crc);
-      return ++pairs, true;
-    }));
-    return digest;
-  };
-  auto of_copy = std::async(std::launch::async, [&] { return digest_of(copy); });
-  const auto of_first = digest_of(first);
-  const auto copied = of_copy.get();
-  if (!of_first.ok()) return of_first.status();
-  if (!copied.ok()) return copied.status();
-  return *of_first == *copied;
+// What a store holds, in short. The number of operations is not enough to tell two apart: a database that was repaired
+// or restored without its copy goes on from an earlier one, with others.
+struct Digest {
+  std::uint64_t pairs = 0;
+  std::uint32_t crc = 0;
+  bool operator==(const Digest&) const = default;
+};
+
+// Reads everything, and so finds all damage.
+Result<Digest> DigestOf(const KeyValueStore& store) {
+  Digest digest;
+  MILLRACE_TRY(store.Scan({}, {}, [&](std::string_view key, std::string_view value) {
+    Encoder pair;
+    pair.Text(key);
+    pair.Text(value);
+    digest.crc = Crc32c(pair.bytes(), digest.crc);
+    return ++digest.pairs, true;
+  }));
+  return digest;
 }
 
-// Opens the copy if it is what the first is; nothing, and it is said why, if it is to be made anew. An error keeps both
-// from being used.
-Result<std::unique_ptr<RocksStore>> OpenCopyOf(const RocksStore& first, const std::string& directory,
-                                               const RoomProbe& free, std::string* why) {
+// Opens the copy if it holds what the first does; nothing, and it is said why, if it is to be made anew. An error keeps
+// both from being used.
+Result<std::unique_ptr<RocksStore>> OpenCopyOf(const RocksStore& first, const Digest& of_first,
+                                               const std::string& directory, const RoomProbe& free, std::string* why) {
   // A copy of which nothing can be learnt fails where it is made anew.
   if (const Result<bool> held = rocks::HoldsDatabase(directory); held.ok() && !*held)
     return std::unique_ptr<RocksStore>();
@@ -128,9 +126,9 @@ Result<std::unique_ptr<RocksStore>> OpenCopyOf(const RocksStore& first, const st
   if (!copy.ok()) {
     *why = copy.status().message();
   } else if ((*copy)->last_operation() == first.last_operation()) {
-    const Result<bool> same = AreTheSame(first, **copy);
-    if (same.ok() && *same) return copy;
-    *why = same.ok() ? "it is of another history" : std::string(same.status().message());
+    const Result<Digest> of_copy = DigestOf(**copy);
+    if (of_copy.ok() && *of_copy == of_first) return copy;
+    *why = of_copy.ok() ? "it is of another history" : std::string(of_copy.status().message());
   }
   return std::unique_ptr<RocksStore>();
 }
@@ -145,9 +143,16 @@ Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> fi
                    " (master.journal_copy) has " + std::to_string(mark->number()) +
                    " that were acknowledged: the database is an older state; `millrace master repair` takes the copy");
   }
+  // No copy is made, nor an older one replaced, of what cannot be read.
+  const Result<Digest> of_first = DigestOf(*first);
+  if (!of_first.ok()) {
+    return Status(of_first.status().code(), std::string(of_first.status().message()) + "; if its second copy in " +
+                                                directory +
+                                                " (master.journal_copy) is whole, `millrace master repair` takes it");
+  }
   auto mirror = std::make_unique<Mirror>(std::move(first), directory, told);
   std::string why;
-  MILLRACE_ASSIGN(std::unique_ptr<RocksStore> copy, OpenCopyOf(*mirror, directory, free, &why));
+  MILLRACE_ASSIGN(std::unique_ptr<RocksStore> copy, OpenCopyOf(*mirror, *of_first, directory, free, &why));
   if (copy != nullptr) {
     mirror->Take(std::move(copy));
     return std::unique_ptr<MirroredStore>(std::move(mirror));
