@@ -121,10 +121,16 @@ Client::Outcome Client::Put(kj::WaitScope& scope, const std::string& path, std::
                             bool overwrite, bool may_go) {
   const std::uint64_t misled = Misled();
   FileMaker maker(cluster_, files_caller_, host_);
-  if (!Trust(maker.Create(scope, path, cluster_.plan().replication, overwrite), misled).ok()) return Outcome::kNotDone;
+  const auto not_written = [&](const Status& why) {
+    world_.Note(fmt::format("client{} does not write {}: {}", number_, path, why.message()));
+    return Outcome::kNotDone;
+  };
+  const Status created = Trust(maker.Create(scope, path, cluster_.plan().replication, overwrite), misled);
+  if (!created.ok()) return not_written(created);
   for (const std::string& block : data) {
     if (may_go && cluster_.faults().WriterGoes()) return Outcome::kNotDone;
-    if (!Trust(maker.AddBlock(scope, block), misled).ok()) return Outcome::kNotDone;
+    const Status added = Trust(maker.AddBlock(scope, block), misled);
+    if (!added.ok()) return not_written(added);
   }
   const auto old = files_.find(path);
   File before;

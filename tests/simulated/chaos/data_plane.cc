@@ -1,4 +1,5 @@
 // The bulk plane of a simulated worker.
+#include <fmt/format.h>
 #include <kj/async.h>
 
 #include <chrono>
@@ -229,6 +230,10 @@ void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Replic
       if (most > 0) (void)Await(cluster_.world().Sleep(most * random_.Unit()), scope);
       const Status written = WriteReplica(cluster_, scope, machine_.host(), target.host, block.id, *data);
       if (written.code() == StatusCode::kUnavailable) TellUnreached(target.host);
+      if (!written.ok()) {
+        cluster_.world().Note(fmt::format("{} does not copy block {} to {}: {}", machine_.name(), block.id, target.host,
+                                          written.message()));
+      }
     }
   }));
 }

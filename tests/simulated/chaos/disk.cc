@@ -320,8 +320,9 @@ bool DiskBlocks::Spoiled(std::uint64_t id) const {
   return found != fates_.end() && found->second.spoiled() && !open_.contains(id);
 }
 
+// A file that has vanished is believed to be there until somebody looks.
 bool DiskBlocks::Has(std::uint64_t id) const {
-  return disk_.finished.contains(id) || open_.contains(id) || disk_.unfinished.contains(id);
+  return known_.contains(id) || disk_.finished.contains(id) || open_.contains(id) || disk_.unfinished.contains(id);
 }
 
 std::optional<std::uint64_t> DiskBlocks::Length(std::uint64_t id) const {
