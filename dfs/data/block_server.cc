@@ -250,9 +250,12 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Repli
     shared->Corrupt(block.id, same);
     return same;
   }
+  // A copy shows the certificate of a worker, for which a local socket does not ask.
+  std::vector<ReplicaHost> places = targets;
+  for (ReplicaHost& place : places) place.local_socket.clear();
   std::vector<NodeId> failed;
   auto opened_there =
-      BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content(), threads.credentials, token);
+      BlockWriter::Open(block.id, places, kReplicationStall, &failed, block.content(), threads.credentials, token);
   if (!opened_there.ok() && std::ranges::count(failed, targets.front().node) > 0)
     threads.TellUnreached(targets.front().host, targets.front().port);
   MILLRACE_ASSIGN(const auto writer, std::move(opened_there));
