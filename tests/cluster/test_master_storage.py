@@ -24,8 +24,8 @@ class MasterStorageTest(unittest.TestCase):
 
     def is_doubted(self, cluster):
         """Whether the master holds its database to be older than what clients were told."""
-        return b"may be older than what clients were told" in subprocess.run(
-            [MILLRACE, "cluster", "status", "--master", cluster.address], stdout=subprocess.PIPE, timeout=LIMIT_SECONDS).stdout
+        status = subprocess.run([MILLRACE, "cluster", "status"], env=cluster.environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
+        return b"may be older than what clients were told" in status.stdout
 
     def make(self, cluster, first, last):
         for n in range(first, last):
@@ -82,7 +82,7 @@ class MasterStorageTest(unittest.TestCase):
             log = self.log(cluster)
             with open(log, "rb") as f:
                 whole = f.read()
-            self.damage(log, whole.index(b"d3") - 3)
+            self.damage(log, whole.index(b"d3") + 8)  # in what is stored of it
             self.assertIn(b"acknowledged operations are lost", self.master(cluster, "repair", status=1))
             said = self.master(cluster, "repair", "--skip", status=1)
             self.assertIn(b"nothing was changed", said)
@@ -130,7 +130,7 @@ class MasterStorageTest(unittest.TestCase):
             for n in range(10):
                 self.assertIn(b"d%d" % n, out)
             self.assertFalse(self.is_doubted(cluster), "nothing is lost")
-            self.assertNotIn(b"is made anew", cluster.log("master"), "the copy went on")
+            self.assertNotIn("is made anew", cluster.log("master"), "the copy went on")
 
     def test_a_backup_is_taken_while_the_master_runs_and_restored(self):
         with Cluster(workers=1, settings=FAST) as cluster:
