@@ -36,7 +36,7 @@ class Cluster {
 
   void Disturb() {
     const NodeId n{static_cast<std::uint32_t>(random_.Below(kNodes))};
-    switch (random_.Below(19)) {
+    switch (random_.Below(20)) {
       case 0:
         return up_[n] && UpCount() > kNodes / 2 ? Stop(n) : up_[n] ? Report(n) : Start(n);
       case 1:
@@ -62,6 +62,8 @@ class Cluster {
         return random_.Below(4) == 0 ? manager_.SetDoubt(doubt_ = !doubt_) : void();
       case 12:
         return manager_.SetAiling(n, random_.Below(2) == 0);
+      case 14:
+        return manager_.NodeSpace(n, 1'000'000 + random_.Below(100), 10 * kLength * (1 + n.value));
       case 13:
         return RecallOne(n);
       default:

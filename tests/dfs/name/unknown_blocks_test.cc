@@ -180,6 +180,26 @@ TEST_F(UnknownBlocksTest, InDoubtSurplusAndStaleReplicasArePutAsideAndBadBytesDe
   EXPECT_THAT(work.remove[0].blocks, ElementsAre(3));
 }
 
+// The order may be carried out late: until then the node tells of the replica as before.
+TEST_F(UnknownBlocksTest, InDoubtAReplicaThatWasOrderedAsideDoesNotLetTheLastOneGo) {
+  blocks_.SetDoubt(true);
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {1}});
+  const BlockWork work = Work();
+  ASSERT_THAT(work.aside, SizeIs(1));
+  const NodeId away = work.aside[0].node;
+  const NodeId keeps = away == 0_n ? 1_n : 0_n;
+  blocks_.NodeSpace(away, 1'000'000'000);  // the surplus goes where there is less room
+  blocks_.Received(away, {1, kLength});
+  ExpectIdle();
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(keeps));
+  blocks_.Received(away, {1, kLength});
+  blocks_.Corrupt(keeps, 1);
+  ExpectIdle();
+  blocks_.Deleted(away, 1);
+  ExpectIdle();
+}
+
 TEST_F(UnknownBlocksTest, WhatANodeIsHeldForIsJudgedAnewByEachReport) {
   UpWithUnknown(9, 24);
   EXPECT_TRUE(blocks_.UnknownOn(0_n).held);
