@@ -122,8 +122,8 @@ std::optional<std::uint32_t> Admission::NextReduce(const ClusterState& state, Jo
 std::uint32_t Admission::CouldRun(const ClusterState& state, TaskKind kind, JobId job, NodeId node) const {
   const JobState& known = *state.FindJob(job);
   if (!known.runnable[kind]) return 0;
-  const bool any = kind == TaskKind::kMap ? state.BestPendingMap(job, node) || state.UnlocatedPendingMap(job, node)
-                                          : NextReduce(state, job, node).has_value();
+  const bool any =
+      kind == TaskKind::kMap ? state.BestPendingMap(job, node).has_value() : NextReduce(state, job, node).has_value();
   if (!any) return 0;
   const std::uint32_t pending = known.Pending(kind).size();
   return copy_ && kind == TaskKind::kReduce ? std::min(pending, copy_->CopyRoom(job, *state.FindNode(node))) : pending;

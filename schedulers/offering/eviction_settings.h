@@ -17,8 +17,7 @@ struct EvictionSettings {
   static constexpr std::string_view kSection = "eviction";
   static constexpr std::string_view kOneLine =
       "With every scheduler: when no job can go on for lack of room for map outputs, one of them gives way; one whose "
-      "outputs "
-      "fit nowhere fails.";
+      "outputs fit nowhere fails.";
 };
 
 void Declare(KeyList& keys, EvictionSettings& settings);

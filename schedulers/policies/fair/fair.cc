@@ -1,5 +1,6 @@
 #include "schedulers/policies/fair/fair.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace::sched {
@@ -66,7 +67,12 @@ std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, SlotKind kind
   pools(kind).Visit([&](const FairQueue::Member& member, std::uint32_t) {
     FairPool& pool = FairPool::Of(member);
     if (which && !which(pool)) return false;
-    taker = JobsOf(pool, kind).Offer(state, kind, take);
+    const auto takes_first = [&](JobId job) {
+      return &PoolOf(job) == &pool && jobs_[job.value]->IsFirst(kind) && state.FindJob(job)->runnable[kind] &&
+             MayRun(state, kind, job) && take(job);
+    };
+    const auto first = std::ranges::find_if(first_jobs_[kind], takes_first);
+    taker = first != first_jobs_[kind].end() ? *first : JobsOf(pool, kind).Offer(state, kind, take);
     return taker.has_value();
   });
   return taker;
@@ -96,6 +102,9 @@ bool FairOrder::Before(const ClusterState& state, SlotKind kind, Micros, JobId a
   FairPool& pool = PoolOf(a);
   FairPool& other = PoolOf(b);
   if (&pool == &other) {
+    for (const JobId job : first_jobs_[kind]) {
+      if ((job == a || job == b) && jobs_[job.value]->IsFirst(kind)) return job == a;
+    }
     return JobsOf(pool, kind).Before(state, kind, a, b);
   }
   if (pool.Owed(kind) != other.Owed(kind)) return pool.Owed(kind);
@@ -113,8 +122,14 @@ void FairOrder::Owe(JobId job, SlotKind kind, std::uint32_t running) {
   owing_[kind] = true;
 }
 
+void FairOrder::PutFirstInPool(JobId job, SlotKind kind, std::uint32_t running) {
+  jobs_[job.value]->PutFirst(kind, running);
+  first_jobs_[kind].push_back(job);
+}
+
 void FairOrder::ForgetOwed() {
   for (const SlotKind kind : kSlotKinds) {
+    for (const JobId job : std::exchange(first_jobs_[kind], {})) jobs_[job.value]->PutFirst(kind, 0);
     if (!std::exchange(owing_[kind], false)) continue;
     for (const auto& [name, pool] : pools_) pool->Owe(kind, 0);
     for (const JobId job : std::exchange(owed_jobs_[kind], {})) jobs_[job.value]->Owe(kind, 0);

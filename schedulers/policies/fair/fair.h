@@ -74,6 +74,9 @@ class FairOrder : public JobOrder {
   // Puts the job before all others likewise, but after those that are owed slots already. Requires: it is not owed any.
   void Owe(JobId job, SlotKind kind, std::uint32_t running);
   [[nodiscard]] bool IsOwed(JobId job, SlotKind kind) const { return jobs_[job.value]->Owed(kind); }
+  [[nodiscard]] bool OwesAny(SlotKind kind) const { return owing_[kind]; }
+  // Puts the job before the others of its pool until it runs `running` tasks, or until ForgetOwed().
+  void PutFirstInPool(JobId job, SlotKind kind, std::uint32_t running);
   void ForgetOwed();
   // Does what Offer does, but for the jobs and pools that are owed slots alone.
   std::optional<JobId> OfferOwed(const ClusterState& state, SlotKind kind, const Take& take) const;
@@ -92,6 +95,7 @@ class FairOrder : public JobOrder {
   PerSlot<bool> let_in_;                              // since the last round began
   PerSlot<bool> owing_;                               // some pool or job is owed slots
   PerSlot<std::vector<JobId>> owed_jobs_;             // since ForgetOwed()
+  PerSlot<std::vector<JobId>> first_jobs_;            // in their pools; since ForgetOwed()
   std::vector<std::unique_ptr<FairPool::Job>> jobs_;  // by job id; of live jobs
   mutable PerSlot<FairQueue> queues_;                 // settles when it is asked
 };

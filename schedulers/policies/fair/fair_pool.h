@@ -48,6 +48,9 @@ class FairPool {
     // Promises the job slots that were freed for it: it comes before all others until it runs `running` tasks.
     void Owe(SlotKind kind, std::uint32_t running) { owed_[kind] = running; }
     [[nodiscard]] bool Owed(SlotKind kind) const { return counts_[kind].running < owed_[kind]; }
+    // Puts the job before the others of its pool until it runs `running` tasks.
+    void PutFirst(SlotKind kind, std::uint32_t running) { first_[kind] = running; }
+    [[nodiscard]] bool IsFirst(SlotKind kind) const { return counts_[kind].running < first_[kind]; }
 
    private:
     friend class FairPool;
@@ -57,7 +60,7 @@ class FairPool {
     const JobId id_;
     bool admitted_ = false;
     PerSlot<bool> held_ = {};
-    PerSlot<std::uint32_t> owed_ = {};
+    PerSlot<std::uint32_t> owed_ = {}, first_ = {};
     PerSlot<Counts> counts_;
     QueueKey key_;  // while it waits for admission
   };

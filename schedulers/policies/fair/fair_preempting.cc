@@ -100,8 +100,8 @@ std::vector<FairPreempting::Need> FairPreempting::NeedsOfPools(const ClusterStat
     promised[pool.name()] += wanted - has;
     const std::uint32_t from_free = std::min(free, wanted - has);
     free -= from_free;
-    if (wanted - has == from_free) continue;
     order().Owe(pool, kind, wanted);
+    if (wanted - has == from_free) continue;
     needs.push_back({pool.AdmittedJobs(), wanted - has - from_free,
                      "pool " + pool.name() + " is below its " + (minimum ? "minimum share" : "fair share"), lack});
   }
@@ -213,7 +213,10 @@ void FairPreempting::OnJobEnded(const ClusterState& state, JobId job) {
 
 void FairPreempting::OweAgain(const ClusterState& state, SlotKind kind) {
   std::erase_if(pools_first_[kind], [this](const std::string& name) { return !order().live_pools().contains(name); });
+  // Who has starved until now comes before those that it may starve again otherwise.
+  const bool owes_others = order().OwesAny(kind);
   for (const std::string& name : pools_first_[kind]) {
+    if (owes_others) break;
     FairPool& pool = *order().live_pools().find(name)->second;
     const std::uint32_t due = Holding::WholeSlots(order().pools(kind).Share(pool.member(kind)));
     if (pool.Running(kind) < due) order().Owe(pool, kind, due);
@@ -226,27 +229,28 @@ void FairPreempting::OweAgain(const ClusterState& state, SlotKind kind) {
     const auto holding = std::ranges::find(of_pool->second, job, &JobHolding::job);
     if (holding == of_pool->second.end()) continue;
     const std::uint32_t due = Holding::WholeSlots(holding->slots.share);
-    if (holding->slots.running < due) order().Owe(job, kind, due);
+    if (holding->slots.running < due) order().PutFirstInPool(job, kind, due);
   }
 }
 
 std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros now) {
   std::vector<Victim> victims;
   for (const SlotKind kind : Kinds()) {
-    OweAgain(state, kind);
     const auto pools = pool_clocks_[kind].NextDue(), jobs = job_clocks_[kind].NextDue();
-    if (pools.value_or(now + 1) > now && jobs.value_or(now + 1) > now) continue;
-    watches_[kind]->Update(now);
-    std::vector<Victim> taken = ForPools(state, kind, now);
-    if (taken.empty()) {
-      taken = ForJobs(state, kind, now);
-    } else {
-      // The shares of jobs are looked at once the pools have what was taken for them.
-      for (const Lack& lack : job_clocks_[kind].Due(now)) job_clocks_[kind].Postpone(lack, now + 1);
-    }
-    std::ranges::move(taken, std::back_inserter(victims));
+    if (pools.value_or(now + 1) <= now || jobs.value_or(now + 1) <= now)
+      std::ranges::move(ForStarved(state, kind, now), std::back_inserter(victims));
+    OweAgain(state, kind);
   }
   return victims;
+}
+
+std::vector<Victim> FairPreempting::ForStarved(const ClusterState& state, SlotKind kind, Micros now) {
+  watches_[kind]->Update(now);
+  std::vector<Victim> taken = ForPools(state, kind, now);
+  if (taken.empty()) return ForJobs(state, kind, now);
+  // The shares of jobs are looked at once the pools have what was taken for them.
+  for (const Lack& lack : job_clocks_[kind].Due(now)) job_clocks_[kind].Postpone(lack, now + 1);
+  return taken;
 }
 
 std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {

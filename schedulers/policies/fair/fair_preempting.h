@@ -86,6 +86,7 @@ class FairPreempting : public GreedyOver<FairOrder> {
   [[nodiscard]] Micros Patience(const Lack& pool) const;
   // Returns the attempts to kill for pools, and for jobs, that have waited for too long. The patience of these begins
   // anew.
+  std::vector<Victim> ForStarved(const ClusterState& state, SlotKind kind, Micros now);
   std::vector<Victim> ForPools(const ClusterState& state, SlotKind kind, Micros now);
   std::vector<Victim> ForJobs(const ClusterState& state, SlotKind kind, Micros now);
   // Return what the pools, or the jobs of one pool, need beyond the free slots, of which they take their part, and put
@@ -104,8 +105,9 @@ class FairPreempting : public GreedyOver<FairOrder> {
                    std::vector<JobHolding>* holdings) const;
   std::vector<Victim> Take(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs,
                            std::vector<Holding> pools, std::vector<JobHolding> holdings);
-  // Puts before all others whoever tasks were killed for and is below the share again, in whole slots. The order alone
-  // would give the next slot to a pool that has none of a share of a quarter, and it would be taken from there again.
+  // Puts whoever tasks were killed for, and is below the share again in whole slots, before all others: a pool, unless
+  // slots are owed to others in this round, and a job in its pool. The order alone would give the next slot to a pool
+  // that has none of a share of a quarter, and it would be taken from there again.
   void OweAgain(const ClusterState& state, SlotKind kind);
   // Ends a round: what has gained nothing by it rests.
   void EndRound(Micros now);

@@ -1,6 +1,9 @@
 #include "schedulers/policies/fresh/stalled_reduces.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
 
 namespace millrace::sched {
 namespace {
@@ -9,6 +12,16 @@ namespace {
 bool ReducesGoOn(const JobState& job) {
   const bool has_all_input = job.progress.maps_done == job.progress.maps;
   return job.running_attempts[kComputePermit] > 0 || (has_all_input && job.running_attempts[TaskKind::kReduce] > 0);
+}
+
+struct Stalled {
+  Micros since = 0;
+  AttemptId attempt;
+};
+
+// Returns how many reduces have to go before a slot for a map is free. Requires: none of them computes.
+std::uint32_t InTheWay(const NodeState& node) {
+  return node.used.reduces + 1 - std::min(node.used.reduces, node.limits.reduces);
 }
 
 bool MayRunOneAt(const ClusterState& state, const std::vector<JobId>& jobs, NodeId node) {
@@ -29,8 +42,7 @@ bool ReducesMayStall(const ClusterState& state) {
 
 std::vector<Victim> TakeSlotForMap(const ClusterState& state, const std::vector<JobId>& jobs) {
   if (!ReducesMayStall(state) || jobs.empty()) return {};
-  const RunningAttempt* last = nullptr;
-  AttemptId victim;
+  std::map<NodeId, std::vector<Stalled>> stalled;  // on nodes where a map may run
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& blocked = *state.FindJob(key.job);
     if (ReducesGoOn(blocked)) return {};
@@ -38,14 +50,24 @@ std::vector<Victim> TakeSlotForMap(const ClusterState& state, const std::vector<
       for (const RunningAttempt& attempt : blocked.reduces[index].running) {
         const NodeState& host = *state.FindNode(attempt.node);
         if (!host.TakesTasks() || host.limits.maps == 0) continue;
-        if ((last != nullptr && attempt.since <= last->since) || !MayRunOneAt(state, jobs, attempt.node)) continue;
-        last = &attempt;
-        victim = {{key.job, TaskKind::kReduce, index}, attempt.number};
+        if (stalled.contains(attempt.node) || MayRunOneAt(state, jobs, attempt.node))
+          stalled[attempt.node].push_back({attempt.since, {{key.job, TaskKind::kReduce, index}, attempt.number}});
       }
     }
   }
-  if (last == nullptr || FitsInFreeSlot(state, jobs)) return {};
-  return {{victim, "a map that the reduces wait for needs a slot"}};
+  if (stalled.empty() || FitsInFreeSlot(state, jobs)) return {};
+  std::vector<Victim> victims;
+  std::tuple<std::uint32_t, Micros> best;
+  for (auto& [node, reduces] : stalled) {
+    std::ranges::stable_sort(reduces, std::greater(), &Stalled::since);
+    const std::tuple<std::uint32_t, Micros> rank{InTheWay(*state.FindNode(node)), -reduces.front().since};
+    if (!victims.empty() && rank >= best) continue;
+    best = rank;
+    victims.clear();
+    for (std::uint32_t i = 0; i < std::min<std::size_t>(std::get<0>(rank), reduces.size()); ++i)
+      victims.push_back({reduces[i].attempt, "a map that the reduces wait for needs a slot"});
+  }
+  return victims;
 }
 
 }  // namespace millrace::sched

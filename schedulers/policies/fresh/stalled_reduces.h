@@ -6,6 +6,10 @@
 //   if reduces run, none of them has all its input, no map runs, and none of the maps that may run fits in a free slot:
 //     kill the reduce that was launched last on a node where one of these maps may run
 //
+// A node may run more reduces than its limit, launched under another policy. There a slot for the map is free only when
+// those above the limit have gone, too: the node where the fewest have to go gives the slot, and all of these are
+// killed.
+//
 // A reduce that computes has all its input and is never taken. Thread rule: free functions over what they are given.
 #pragma once
 
@@ -20,7 +24,7 @@ namespace millrace::sched {
 // Returns false if TakeSlotForMap takes nothing, whatever the jobs. O(1).
 [[nodiscard]] bool ReducesMayStall(const ClusterState& state);
 
-// Returns the reduce to kill, or none. `jobs` have maps that the policy would launch.
+// Returns the reduces to kill, or none. `jobs` have maps that the policy would launch.
 [[nodiscard]] std::vector<Victim> TakeSlotForMap(const ClusterState& state, const std::vector<JobId>& jobs);
 
 }  // namespace millrace::sched

@@ -142,7 +142,8 @@ std::optional<Decision> Lsap::NextPlanned(const ClusterState& state, Micros now)
     plan_.pop_front();
     const auto& [id, kind, map] = decision.task;
     const JobState& job = *state.FindJob(id);
-    if (state.LacksSpace(job, map, decision.node)) continue;
+    // The maps that were launched before it have taken room, and a node may be avoided once a map runs.
+    if (state.LacksSpace(job, map, decision.node) || state.Avoids(job, kind, map, decision.node)) continue;
     const Locality locality = state.topology().Distance(decision.node, job.spec.maps[map].replicas);
     OnMapLaunched(state, id, {map, locality}, now);
     return decision;

@@ -90,6 +90,7 @@ bool EdfOrder::Wanted(const ClusterState& state) const {
 // `edf.exclusive` lets the next jobs in as long as all that are in are half done.
 PerSlot<bool> EdfOrder::BeginRound(const ClusterState& state, Micros now) {
   if (!exclusive_) return {};
+  round_ = now;
   bool any = std::exchange(let_in_, false);
   if (!Wanted(state)) return {any, any, any};
   const auto half_done = [&](const Key& key) { return HalfDone(state, *state.FindJob(std::get<JobId>(key)), now); };
@@ -123,7 +124,8 @@ std::optional<Micros> EdfOrder::NextWake(const ClusterState& state) const {
     if (!at) return std::nullopt;  // not before something ends or starts
     last = std::max(last.value_or(0), *at);
   }
-  return last;
+  // What was launched in this round can make them half done by now: then the others are let in with the next one.
+  return last ? std::optional(std::max(*last, round_ + 1)) : std::nullopt;
 }
 
 PolicyView EdfOrder::View(const ClusterState& state, Micros now) const {

@@ -59,6 +59,7 @@ class EdfOrder : public JobOrder {
   // Exclusive: the jobs that live, by whether they may run.
   std::set<Key> waiting_, admitted_;
   bool let_in_ = false;  // since the last round began: a job that has begun
+  Micros round_ = 0;     // when the last round began
 };
 
 }  // namespace millrace::sched

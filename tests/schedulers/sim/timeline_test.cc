@@ -191,8 +191,8 @@ TEST(Timeline, JobsThatNothingCanRunAreStuck) {
   EXPECT_EQ(result.stuck[1].why, "the job that it comes after has not ended");
 }
 
-// The clocks of starving pools are renewed forever, though nothing runs that could be preempted.
-// Nothing that they would write fits anywhere, so they fail, one after the other, and say why.
+// The clocks of starving pools are renewed forever, though nothing runs that could be preempted. Nothing that the jobs
+// would write fits anywhere, so they fail, one after the other, and say why.
 TEST(Timeline, JobsThatFitNowhereFailAlsoUnderASchedulerThatAsksToBeWoken) {
   ClusterSpec cluster = MakeCluster(3, 1, 1, {2, 1});
   for (NodeSpec& node : cluster.nodes) node.space = 1000;
