@@ -8,8 +8,6 @@
 #include <mutex>
 #include <utility>
 
-#include "base/bytes.h"
-#include "base/crc32c.h"
 #include "base/kv/committed_mark.h"
 #include "base/kv/rocks_files.h"
 
@@ -92,30 +90,9 @@ Result<std::unique_ptr<RocksStore>> MakeCopy(RocksStore& first, const std::strin
   return OpenRocksStore(directory, free);
 }
 
-// What a store holds, in short. The number of operations is not enough to tell two apart: a database that was repaired
-// or restored without its copy goes on from an earlier one, with others.
-struct Digest {
-  std::uint64_t pairs = 0;
-  std::uint32_t crc = 0;
-  bool operator==(const Digest&) const = default;
-};
-
-// Reads everything, and so finds all damage.
-Result<Digest> DigestOf(const KeyValueStore& store) {
-  Digest digest;
-  MILLRACE_TRY(store.Scan({}, {}, [&](std::string_view key, std::string_view value) {
-    Encoder pair;
-    pair.Text(key);
-    pair.Text(value);
-    digest.crc = Crc32c(pair.bytes(), digest.crc);
-    return ++digest.pairs, true;
-  }));
-  return digest;
-}
-
 // Opens the copy if it holds what the first does; nothing, and it is said why, if it is to be made anew. An error keeps
 // both from being used.
-Result<std::unique_ptr<RocksStore>> OpenCopyOf(const RocksStore& first, const Digest& of_first,
+Result<std::unique_ptr<RocksStore>> OpenCopyOf(const RocksStore& first, const rocks::Digest& of_first,
                                                const std::string& directory, const RoomProbe& free, std::string* why) {
   // A copy of which nothing can be learnt fails where it is made anew.
   if (const Result<bool> held = rocks::HoldsDatabase(directory); held.ok() && !*held)
@@ -125,11 +102,19 @@ Result<std::unique_ptr<RocksStore>> OpenCopyOf(const RocksStore& first, const Di
   *why = "it is not up to date";
   if (!copy.ok()) {
     *why = copy.status().message();
-  } else if ((*copy)->last_operation() == first.last_operation()) {
-    const Result<Digest> of_copy = DigestOf(**copy);
-    if (of_copy.ok() && *of_copy == of_first) return copy;
-    *why = of_copy.ok() ? "it is of another history" : std::string(of_copy.status().message());
+    return std::unique_ptr<RocksStore>();
   }
+  if ((*copy)->last_operation() != first.last_operation()) return std::unique_ptr<RocksStore>();
+  const Result<rocks::Digest> of_copy = rocks::DigestOf(**copy);
+  if (of_copy.ok() && *of_copy != of_first) {
+    return Corrupt(
+        "the database and its second copy in " + directory + " (master.journal_copy) both end at operation " +
+        std::to_string(first.last_operation()) +
+        " and hold different things: the first was damaged, or one was repaired without the other; `millrace "
+        "master repair` takes the copy, and if the first is right, move the copy away");
+  }
+  if (of_copy.ok()) return copy;
+  *why = of_copy.status().message();
   return std::unique_ptr<RocksStore>();
 }
 
@@ -144,7 +129,7 @@ Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> fi
                    " that were acknowledged: the database is an older state; `millrace master repair` takes the copy");
   }
   // No copy is made, nor an older one replaced, of what cannot be read.
-  const Result<Digest> of_first = DigestOf(*first);
+  const Result<rocks::Digest> of_first = rocks::DigestOf(*first);
   if (!of_first.ok()) {
     return Status(of_first.status().code(), std::string(of_first.status().message()) + "; if its second copy in " +
                                                 directory +

@@ -21,10 +21,10 @@ class MirroredStore : public RocksStore {
   [[nodiscard]] virtual std::string copy_problem() const = 0;
 };
 
-// Opens the copy in `directory` beside the store `first`, or makes it from `first` if it does not hold the same or
-// cannot be read; `told` is told of that, and once if the copy fails later, on the thread that writes. Returns kCorrupt
-// if the copy has acknowledged operations that `first` does not have, which is then the older state, or if something in
-// `first` cannot be read: all of it is read once.
+// Opens the copy in `directory` beside the store `first`, or makes it from `first` if it is behind or cannot be read;
+// `told` is told of that, and once if the copy fails later, on the thread that writes. Returns kCorrupt if the copy has
+// acknowledged operations that `first` does not have, which is then the older state, if it has as many and holds
+// something else, or if something in `first` cannot be read: all of both is read once.
 [[nodiscard]] Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> first,
                                                                 const std::string& directory, RoomProbe free,
                                                                 std::function<void(const std::string& line)> told);

@@ -3,6 +3,7 @@
 
 #include <rocksdb/db.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,15 @@ namespace millrace::rocks {
 [[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabaseToRead(const std::string& directory);
 [[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabase(const rocksdb::Options& options,
                                                                 const std::string& directory);
+// What a store holds, in short. The number of its operations is not enough to tell two apart: a database that was
+// repaired without its copy goes on from an earlier one, with others, and one whose manifest was cut lacks tables.
+struct Digest {
+  std::uint64_t pairs = 0;
+  std::uint32_t crc = 0;
+  bool operator==(const Digest&) const = default;
+};
+// Reads everything, and so finds all damage that can be seen.
+[[nodiscard]] Result<Digest> DigestOf(const KeyValueStore& store);
 [[nodiscard]] Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory);
 // Renames the directory to a name that does not exist yet, and returns that name: "<directory>.damaged-1".
 [[nodiscard]] Result<std::string> MoveAside(const std::string& directory);

@@ -140,6 +140,18 @@ Status SalvageAndLook(const std::string& directory, const std::string& copy, Rep
   return look(*store, *facts);
 }
 
+// Returns why the good state, which seems to be all that there was, is none: the second copy, which ends at the same
+// operation, holds something else. Empty if it holds the same, or is not whole.
+std::string DifferenceFrom(const std::string& mirror, const rocks::Digest& of_first, const std::string& directory) {
+  Result<std::unique_ptr<rocksdb::DB>> db = rocks::OpenDatabaseToRead(mirror);
+  if (!db.ok()) return {};
+  const Result<rocks::Digest> digest = rocks::DigestOf(*rocks::WrapDatabase(mirror, *std::move(db)));
+  if (!digest.ok() || *digest == of_first) return {};
+  return "database " + directory + " and its second copy in " + mirror +
+         " end at the same operation and hold different things: the first was damaged, or one was repaired without the "
+         "other; if the first is right, move the copy away";
+}
+
 // Takes the second copy of the database.
 Status TakeMirror(const std::string& mirror, const std::string& copy, RepairFacts* facts, const LookAtState& look) {
   MILLRACE_TRY(rocks::CheckEnd(mirror));
@@ -163,8 +175,17 @@ std::optional<std::uint64_t> EndOf(const std::string& mirror) {
 // Makes the good state in `copy`, of the database or of its second copy, and lets `look` see it.
 Status MakeGoodState(const std::string& directory, const std::string& copy, RepairFacts* facts, const LookAtState& look,
                      const MendStore& mend, const std::string& mirror) {
-  const Status salvaged = SalvageAndLook(directory, copy, facts, look, mend);
+  std::optional<rocks::Digest> digest;
+  const auto digest_and_look = [&](const KeyValueStore& store, const RepairFacts& state) -> Status {
+    if (!mirror.empty() && !mend) {
+      MILLRACE_ASSIGN(digest, rocks::DigestOf(store));
+    }
+    return look(store, state);
+  };
+  const Status salvaged = SalvageAndLook(directory, copy, facts, digest_and_look, mend);
   const std::optional<std::uint64_t> end = EndOf(mirror);
+  if (facts->problem.empty() && salvaged.ok() && digest && end == facts->operations)
+    facts->problem = DifferenceFrom(mirror, *digest, directory);
   if (facts->problem.empty() && salvaged.ok() && facts->acknowledged > facts->operations) {
     facts->problem = "database " + directory + " ends at operation " + std::to_string(facts->operations) +
                      ", and its second copy has " + std::to_string(facts->acknowledged) +

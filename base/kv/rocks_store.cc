@@ -19,7 +19,9 @@
 #include <optional>
 #include <shared_mutex>
 
+#include "base/bytes.h"
 #include "base/check.h"
+#include "base/crc32c.h"
 #include "base/kv/committed_mark.h"
 #include "base/kv/rocks_files.h"
 #include "base/units.h"
@@ -383,6 +385,18 @@ Status CheckEnd(const std::string& directory) {
   return Corrupt(what + ": the database ends at operation " + std::to_string(end) + " but " +
                  std::to_string(mark->number()) +
                  " was acknowledged: files of it were lost or cut, or it is an older copy; put the right files back");
+}
+
+Result<Digest> DigestOf(const KeyValueStore& store) {
+  Digest digest;
+  MILLRACE_TRY(store.Scan({}, {}, [&](std::string_view key, std::string_view value) {
+    Encoder pair;
+    pair.Text(key);
+    pair.Text(value);
+    digest.crc = Crc32c(pair.bytes(), digest.crc);
+    return ++digest.pairs, true;
+  }));
+  return digest;
 }
 
 std::unique_ptr<KeyValueStore> WrapDatabase(std::string directory, std::unique_ptr<rocksdb::DB> db) {
