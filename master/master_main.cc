@@ -93,7 +93,6 @@ Status Serve(const MasterConfig& config, const Log& log) {
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
-  MILLRACE_TRY(daemon::CheckThreads(kThreads));
   MILLRACE_ASSIGN(const auto credentials, tls::LoadForDaemon(config.tls, config.bind.substr(0, config.bind.rfind(':')),
                                                              tls::Role::kMaster, log));
   if (credentials == nullptr && !config.access_file.empty()) {
@@ -183,6 +182,7 @@ constexpr const char* kAbout =
 }  // namespace
 
 int RunMaster(const std::vector<std::string>& args) {
+  if (const Status threads = daemon::CheckThreads(kThreads); !threads.ok()) return Fail(threads);
   const std::string verb = args.empty() ? "" : args[0];
   if (verb == "restore") return RunRestore({args.begin() + 1, args.end()});
   if (verb == "repair") return RunRepair({args.begin() + 1, args.end()});

@@ -108,10 +108,10 @@ ALONE = (("--version",), ("--help",), ("fs", "--help"), ("fs", "ls", "--help"), 
          ("local", "--help"), ("sim", "--help"), ("ca", "--help"), ("job", "--help"))
 # Those that ask one. JOB stands for a job that has ended, OUT for an output that is new each time.
 ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null", "/"), ("fs", "cat", "/in"), ("fs", "tail", "/in"), ("fs", "stat", "/in"), ("fs", "du", "/"), ("fs", "df"),
-          ("fs", "fsck"), ("fs", "verify", "/in"), ("fs", "safemode"), ("node", "list"), ("node", "list", "--json"), ("scheduler", "show"), ("scheduler", "set", "fair"), ("cluster", "status"),
-          ("cluster", "status", "--json"), ("whoami",), ("job", "list", "--all"), ("job", "status", "JOB"), ("job", "status", "--json", "JOB"), ("job", "counters", "JOB"), ("job", "history", "JOB"),
+          ("fs", "fsck"), ("fs", "verify", "/in"), ("fs", "safemode", "get"), ("node", "list"), ("node", "list", "--json"), ("scheduler", "show"), ("scheduler", "set", "fair"), ("cluster", "status"),
+          ("cluster", "status", "--json"), ("whoami",), ("job", "list"), ("job", "status", "JOB"), ("job", "status", "--json", "JOB"), ("job", "counters", "JOB"), ("job", "history", "JOB"),
           ("job", "wait", "JOB"), ("job", "logs", "JOB"), ("job", "tasks", "JOB"), ("run", "wordcount", "/in", "-o", "OUT"), ("run", "--json", "wordcount", "/in", "-o", "OUT"),
-          ("run", "--detach", "wordcount", "/in", "-o", "OUT"), ("history", "export", "-o", "-"))
+          ("run", "--detach", "wordcount", "/in", "-o", "OUT"), ("history", "export"))
 
 
 class OutputTest(Inherited):
@@ -206,7 +206,7 @@ class WaitTest(Inherited):
 
     def test_a_job_over_local_files_ends_with_its_cluster(self):
         keep = os.path.join(os.path.realpath(self.tmp.name), "keep")
-        run = subprocess.Popen([MILLRACE, "local", "--workers", "1", "--keep", keep, "run", "sleep", self.source(), "-o", os.path.join(self.tmp.name, "out"),
+        run = subprocess.Popen([MILLRACE, "local", "--workers", "1", "--keep", keep, "run", "sleep", "-o", os.path.join(self.tmp.name, "out"),
                                 "-D", "sleep.map_time=1h"], env=self.environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for line in run.stderr:
             if "job1" in line:
