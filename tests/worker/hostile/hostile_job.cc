@@ -235,6 +235,24 @@ std::string Connect(const Words& words) {
   return Done(connect(fd, found->ai_addr, found->ai_addrlen), "connected");
 }
 
+// Ends while a process that it started waits for a peer.
+std::string LeaveConnecting(const Words& words) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Connect(words);
+    _exit(0);
+  }
+  return Done(child, "left");
+}
+
+// Says so in its log, and then waits for a peer, again and again.
+std::string KeepConnecting(const Words& words) {
+  fprintf(stderr, "connects\n");
+  while (Connect(words) == "ETIMEDOUT") {
+  }
+  return "ended";
+}
+
 std::string Abstract(const Words& words) {
   const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un address = {};
@@ -343,12 +361,15 @@ std::string LinkLog(const Words& words) {
   return Done(symlink(words[1].c_str(), log), "linked");
 }
 
-// The job's directory on its worker, as the path of its log tells it.
-std::string OwnPlace() {
+std::filesystem::path OwnLog() {
   char log[4096];
   const ssize_t length = readlink("/proc/self/fd/2", log, sizeof log);
-  const std::filesystem::path path(std::string(log, static_cast<std::size_t>(std::max<ssize_t>(length, 0))));
-  const std::filesystem::path job = path.parent_path();
+  return std::string(log, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+}
+
+// The job's directory on its worker, as the path of its log tells it.
+std::string OwnPlace() {
+  const std::filesystem::path job = OwnLog().parent_path();
   return (job.parent_path().parent_path() / "jobs" / job.filename()).string();
 }
 
@@ -365,10 +386,11 @@ std::string Swap(const Words&) {
 }
 
 std::string OwnDirectories(const Words&) {
-  for (const char* name : {"/map/x", "/scratch/x", "/shared/x"}) {
+  const std::string scratch = "/scratch/" + OwnLog().stem().string() + "/x";
+  for (const std::string& name : {std::string("/map/x"), scratch, std::string("/shared/x")}) {
     const std::string path = OwnPlace() + name;
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
-    if (fd < 0) return std::string(name) + " " + Error();
+    if (fd < 0) return name + " " + Error();
     close(fd);
     unlink(path.c_str());
   }
@@ -436,6 +458,8 @@ const std::map<std::string, std::string (*)(const Words&)> kAttempts = {{"read",
                                                                         {"survive", Survive},
                                                                         {"connect", Connect},
                                                                         {"udp", Connect},
+                                                                        {"leave-connecting", LeaveConnecting},
+                                                                        {"keep-connecting", KeepConnecting},
                                                                         {"abstract", Abstract},
                                                                         {"ask", Ask},
                                                                         {"listen", Listen},

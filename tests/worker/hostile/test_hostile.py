@@ -21,6 +21,7 @@ import cgroups  # noqa: E402
 import cluster  # noqa: E402
 
 JOB = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "hostile")
+LYING = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "lying")
 SECRET = "a secret of the worker\n"
 REFUSED = {"ENOENT", "EACCES", "EPERM", "ESRCH", "EROFS", "ENOTDIR", "ETXTBSY"}
 
@@ -206,6 +207,30 @@ class Left(unittest.TestCase):
                     return
                 c.run("node", "list")
             self.fail(f"what the job left stays: {os.listdir(jobs)}")
+
+
+class Lying(unittest.TestCase):
+    """What lies in the place of a map's output is not believed."""
+
+    def peak(self, process):
+        """The most memory that it has had, in bytes."""
+        with open(f"/proc/{process.pid}/status") as f:
+            return int(re.search(r"VmHWM:\s+(\d+) kB", f.read())[1]) * 1024
+
+    def test_no_output_takes_its_worker_away(self):
+        with cluster.Cluster(workers=1, settings=["worker.sandbox=auto"], cgroups_of_workers=True) as c:
+            os.chmod(c.directory, 0o711)
+            for lie in ("count", "size", "empty", "pipe", "directory", "link", "device", "second", "nothing"):
+                with self.subTest(lie):
+                    c.run("fs", "put", "-", f"/{lie}.txt", input=lie.encode() + b"\n")
+                    _, said = c.run("run", LYING, f"/{lie}.txt", "-o", f"/{lie}", "-D", "job.max_attempts=1", status=1)
+                    print(f"  {lie:<10} {[line for line in said.decode().splitlines() if line.strip()][-1]}")
+                    self.assertIsNone(c.workers[0].poll())
+            self.assertLess(self.peak(c.workers[0]), 1 << 30)
+            c.run("fs", "put", "-", "/text", input=b"a b a\n")
+            c.run("run", "wordcount", "/text", "-o", "/counts")
+            self.assertEqual(c.run("fs", "cat", "/counts/part-r-00000")[0], b"a\t2\nb\t1\n")
+            self.assertNotIn("lost", c.log("master"))
 
 
 class Shared(unittest.TestCase):
