@@ -310,51 +310,54 @@ TEST_F(MirroredStoreTest, NoCopyIsReplacedByWhatCannotBeRead) {
 
 // Nothing that was acknowledged is lost by damage in the first, wherever it is.
 TEST_F(MirroredStoreTest, DamageAnywhereInTheFirstLosesNothing) {
-  constexpr std::uint64_t kSeed = 20261126;
-  Random random(kSeed);
-  for (int i = 0; i < 3; ++i) {
-    auto store = Open();
-    for (int n = 0; n < 40; ++n)
-      Put(*store, "key" + std::to_string(random.Below(60)), std::string(random.Below(3000), 'v'));
-  }
-  const std::string whole = directory_->path() + "/whole";
-  fs::copy(directory_->path() + "/one", whole, fs::copy_options::recursive);
-  int repaired = 0;
-  for (int n = 0; n < 150; ++n) {
-    SCOPED_TRACE("damage " + std::to_string(n) + " of seed " + std::to_string(kSeed));
-    fs::remove_all(directory_->path() + "/one");
-    fs::copy(whole, directory_->path() + "/one", fs::copy_options::recursive);
-    std::vector<std::string> files = {first_ + ".committed"};
-    const auto names = ListDirectory(first_);
-    for (const std::string& name : *names) {
-      if (name != "OWNER" && name != "LOCK" && !name.starts_with("LOG")) files.push_back(first_ + "/" + name);
+  PlayHistories(1, [this](std::uint64_t seed) {
+    Random random(seed);
+    written_.clear();
+    for (const char* one : {"/one", "/two", "/whole"}) fs::remove_all(directory_->path() + one);
+    for (int i = 0; i < 3; ++i) {
+      auto store = Open();
+      for (int n = 0; n < 40; ++n)
+        Put(*store, "key" + std::to_string(random.Below(60)), std::string(random.Below(3000), 'v'));
     }
-    const std::string& victim = files[random.Below(files.size())];
-    const std::uint64_t size = fs::file_size(victim), kind = random.Below(4);
-    if (kind == 0) {
-      fs::remove(victim);
-    } else if (kind == 1 || size == 0) {
-      fs::resize_file(victim, size == 0 ? 0 : random.Below(size));
-    } else {
-      std::string bytes = *ReadWholeFile(victim);
-      bytes[random.Below(size)] ^= static_cast<char>(1 + random.Below(255));
-      ASSERT_TRUE(WriteFileDurably(victim, bytes).ok());
+    const std::string whole = directory_->path() + "/whole";
+    fs::copy(directory_->path() + "/one", whole, fs::copy_options::recursive);
+    int repaired = 0;
+    for (int n = 0; n < 150; ++n) {
+      SCOPED_TRACE("damage " + std::to_string(n));
+      fs::remove_all(directory_->path() + "/one");
+      fs::copy(whole, directory_->path() + "/one", fs::copy_options::recursive);
+      std::vector<std::string> files = {first_ + ".committed"};
+      const auto names = ListDirectory(first_);
+      for (const std::string& name : *names) {
+        if (name != "OWNER" && name != "LOCK" && !name.starts_with("LOG")) files.push_back(first_ + "/" + name);
+      }
+      const std::string& victim = files[random.Below(files.size())];
+      const std::uint64_t size = fs::file_size(victim), kind = random.Below(4);
+      if (kind == 0) {
+        fs::remove(victim);
+      } else if (kind == 1 || size == 0) {
+        fs::resize_file(victim, size == 0 ? 0 : random.Below(size));
+      } else {
+        std::string bytes = *ReadWholeFile(victim);
+        bytes[random.Below(size)] ^= static_cast<char>(1 + random.Below(255));
+        ASSERT_TRUE(WriteFileDurably(victim, bytes).ok());
+      }
+      auto store = TryOpen();
+      const auto read = store.ok() ? All(**store) : Result<Pairs>(store.status());
+      if (!read.ok()) {
+        if (store.ok()) store->reset();
+        const auto facts = Repair();
+        ASSERT_TRUE(facts.ok()) << victim << ": " << facts.status().message();
+        ++repaired;
+        store = TryOpen();
+        ASSERT_TRUE(store.ok()) << victim << ": " << store.status().message();
+      }
+      const auto now = All(**store);
+      ASSERT_TRUE(now.ok()) << victim << ": " << now.status().message();
+      ASSERT_EQ(*now, written_) << victim;
     }
-    auto store = TryOpen();
-    const auto read = store.ok() ? All(**store) : Result<Pairs>(store.status());
-    if (!read.ok()) {
-      if (store.ok()) store->reset();
-      const auto facts = Repair();
-      ASSERT_TRUE(facts.ok()) << victim << ": " << facts.status().message();
-      ++repaired;
-      store = TryOpen();
-      ASSERT_TRUE(store.ok()) << victim << ": " << store.status().message();
-    }
-    const auto now = All(**store);
-    ASSERT_TRUE(now.ok()) << victim << ": " << now.status().message();
-    ASSERT_EQ(*now, written_) << victim;
-  }
-  EXPECT_GT(repaired, 20);
+    EXPECT_GT(repaired, 20);
+  });
 }
 
 }  // namespace
