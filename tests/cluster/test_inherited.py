@@ -212,7 +212,8 @@ class WaitTest(Inherited):
             if "job1" in line:
                 break
         os.kill(daemons(keep)["worker0"], signal.SIGKILL)
-        rest = run.stderr.read()
+        with run.stderr:
+            rest = run.stderr.read()
         self.assertEqual(run.wait(LIMIT_SECONDS), 1, rest)
         self.assertIn("no worker is left", rest)
 

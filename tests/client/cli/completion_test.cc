@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "base/file.h"
 #include "client/job_client/subprocess.h"
 
@@ -131,8 +135,9 @@ std::vector<std::string> Below(const std::vector<std::string>& names) {
 TEST(CompletionTest, NamesAreTextWhateverTheyAre) {
   EXPECT_EQ(CompleteHostile("/a/"), Below(HostileNames()));
   for (const std::string& name : HostileNames()) {
-    EXPECT_EQ(CompleteHostile("/a/" + name.substr(0, 1)).empty(), name[0] == '$' || name[0] == '`')
-        << "what the shell would expand is the shell's: " << name;
+    const bool left_to_the_shell = std::string_view("$`'\"").find(name[0]) != std::string_view::npos;
+    EXPECT_EQ(CompleteHostile("/a/" + name.substr(0, 1)).empty(), left_to_the_shell)
+        << "what the shell would expand, or a mark that opens within the word: " << name;
   }
 }
 
