@@ -115,13 +115,13 @@ class AilingTest(unittest.TestCase):
 
     @unittest.skipUnless(os.environ.get(INSIDE) == "inside", "namespaces for networks are root's")
     def test_a_node_that_reaches_its_master_alone_costs_a_job_seconds(self):
-        text = cluster.words(7, 400_000)
+        text = cluster.words(7, 600_000) * 10
         counts = {}
         for word in text.split():
             counts[word] = counts.get(word, 0) + 1
         expected = b"".join(word + b"\t%d\n" % counts[word] for word in sorted(counts))
         with Linked(workers=4, map_slots=2, reduce_slots=2, settings=FAST) as c:
-            c.run("fs", "put", "--block-size", "64K", "-", "/in", input=text)
+            c.run("fs", "put", "--block-size", "1M", "-", "/in", input=text)
             alone = number(c, 1)
             c.links.part(1, [0, 2, 3])
             began = time.monotonic()

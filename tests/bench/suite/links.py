@@ -60,6 +60,7 @@ class Links:
         for holder in self.holders:
             holder.stdin.close()
             holder.wait()
+            holder.stdout.close()
 
 
 @contextlib.contextmanager
