@@ -144,18 +144,19 @@ TEST_F(LocalWriteTest, WhatTheWriterPutBehindTheEndIsCutOff) {
   EXPECT_EQ(*nodes_[0]->store->Read(1, 0, 1000), data);
 }
 
-TEST_F(LocalWriteTest, ACopyToANodeOfThisMachine) {
+TEST_F(LocalWriteTest, ACopyToANodeOfThisMachineGoesByTcp) {
   for (int i = 0; i < 3; ++i) AddDiskNode();
   const std::string data = RandomBytes(7 * kPacketBytes + 3, 1);
   WriteBlock(1, Through(1), data);
-  ReplicaHost target = nodes_[1]->Local();
-  target.port = 1;
+  ReplicaHost target = nodes_[1]->place;
+  target.local_socket = nodes_[2]->local_socket;
   std::promise<Status> done;
-  nodes_[0]->block_server->Replicate(StoredAs(1, data), {target, nodes_[2]->Local()}, {},
+  nodes_[0]->block_server->Replicate(StoredAs(1, data), {target}, {},
                                      [&](const Status& status) { done.set_value(status); });
   const Status copied = done.get_future().get();
   ASSERT_TRUE(copied.ok()) << copied.message();
-  for (const int i : {1, 2}) EXPECT_TRUE(*nodes_[i]->store->Read(1, 0, data.size()) == data);
+  EXPECT_TRUE(*nodes_[1]->store->Read(1, 0, data.size()) == data);
+  EXPECT_FALSE(nodes_[2]->store->Has(1));
 }
 
 // A node that passes `file` and keeps the headers of the packets that it gets. Anything else between them ends the

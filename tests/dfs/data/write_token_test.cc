@@ -192,7 +192,8 @@ TEST_P(WriteTokenTest, ACopyTakesTheMastersOrderAndIsWhatTheOrderSays) {
   const std::vector<ReplicaHost> third = {nodes_[2]->place};
   const auto copy = [&](const std::string& token) {
     std::promise<Status> done;
-    nodes_[0]->block_server->Replicate(block, {nodes_[2]->Local()}, token, [&](const Status& status) { done.set_value(status); });
+    nodes_[0]->block_server->Replicate(block, {nodes_[2]->Local()}, token,
+                                       [&](const Status& status) { done.set_value(status); });
     return done.get_future().get();
   };
   const auto order = [&](const BlockContent& content) {

@@ -20,6 +20,7 @@
 #include "tests/dfs/data/nodes.h"
 #include "worker/daemon/shuffle/fetch_wire.h"
 #include "worker/daemon/shuffle/map_output_server.h"
+#include "worker/sandbox/task_directories.h"
 
 namespace millrace::worker {
 namespace {
@@ -123,7 +124,7 @@ class BulkTableTest : public testing::TestWithParam<bool> {
     local_socket_ = options.local_socket;
     server_ = std::make_unique<net::BulkServer>(options, MakeSilentLog());
     blocks_ = std::make_unique<dfs::BlockServer>(*server_, *store_, dfs::BlockObserver(), MakeSilentLog());
-    outputs_ = std::make_unique<shuffle::MapOutputServer>(*server_, MakeSilentLog());
+    outputs_ = std::make_unique<shuffle::MapOutputServer>(*server_, *directories_, MakeSilentLog());
     incarnation_ = std::make_unique<net::IncarnationServer>(*server_);
     incarnation_->Is(7);
     EXPECT_EQ(server_->Start().message(), "");
@@ -221,6 +222,8 @@ class BulkTableTest : public testing::TestWithParam<bool> {
   std::string local_socket_;
   std::unique_ptr<net::BulkServer> server_;
   std::unique_ptr<dfs::BlockServer> blocks_;
+  // None: what is asked for here is no output of this worker's.
+  const Result<sandbox::TaskDirectories> directories_ = sandbox::TaskDirectories::Open({});
   std::unique_ptr<shuffle::MapOutputServer> outputs_;
   std::unique_ptr<net::IncarnationServer> incarnation_;
   std::map<std::pair<By, std::string>, BlockingStream> streams_;
