@@ -104,6 +104,7 @@ void Checker::CheckAiling() {
       kShare * cluster_.faults().ailing().size() <= all.size() && cluster_.faults().partitions() <= 1 &&
       alive == all.size() && alive > kShare &&
       std::ranges::all_of(cluster_.plan().faults, [&](Fault fault) { return std::ranges::count(kBesides, fault) > 0; });
+  if (!calm) unclear_ = cluster_.world().seconds();
   for (const auto& worker : all) {
     const master::NodeRecord* record = control->nodes().FindByStorage(worker->storage());
     if (record != nullptr && record->alive && worker->running() != nullptr && !worker->stranger())
@@ -127,7 +128,7 @@ void Checker::CheckAilingNode(WorkerMachine& worker, const master::NodeRecord& r
     return;
   }
   if (!calm || record.ailing || record.Drains()) return;
-  const double since = std::max(made->second.since, master_started_);
+  const double since = std::max({made->second.since, master_started_, unclear_});
   if (now - since <= (made->second.slow ? kSlowNoticed : kNoticed)) return;
   cluster_.world().Fail(
       "ailing", fmt::format("{} {} for {:.0f} s, and the master has not noticed", worker.name(),

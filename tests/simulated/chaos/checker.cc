@@ -30,6 +30,10 @@ Counts& Counts::operator+=(const Counts& other) {
   refused += other.refused;
   disks_over += other.disks_over;
   logs_refused += other.logs_refused;
+  unreadable += other.unreadable;
+  set_back += other.set_back;
+  set_back_found += other.set_back_found;
+  trashed_in_doubt += other.trashed_in_doubt;
   answers += other.answers;
   slow_disks += other.slow_disks;
   partitions += other.partitions;
@@ -43,12 +47,14 @@ std::string Counts::Describe() const {
   return fmt::format(
       "{} notices, {} machines taken ({} with no sole replica), copies from leaving machines: {} of sole replicas, {} "
       "of others; {} outputs moved, {} attempts given up, {} decommissions ({} with the machine taken), {} looks at "
-      "full nodes; {} blocks refused by disks, {} workers ended by that, {} masters ended by their disk; {} answers "
+      "full nodes; {} blocks refused by disks, {} workers ended by that, {} blocks not read for a while, {} masters "
+      "ended by their disk; {} starts on old databases ({} found by workers alone), {} replicas of acknowledged blocks "
+      "kept in the trash by that; {} answers "
       "about shared names; {} slow disks, {} partitions, looks at nodes held to be slow {}, out of reach {}, where {} "
       "attempts and outputs were given up",
       notices, taken, taken_without_sole_replicas, sole_copied, others_copied, outputs_moved, given_up, drains, removed,
-      full, refused, disks_over, logs_refused, answers, slow_disks, partitions, found_slow, found_out_of_reach,
-      out_of_reach_given_up);
+      full, refused, disks_over, unreadable, logs_refused, set_back, set_back_found, trashed_in_doubt, answers,
+      slow_disks, partitions, found_slow, found_out_of_reach, out_of_reach_given_up);
 }
 
 void Checker::Accepted(JobId job, const std::string& token) { live_jobs_[job] = token; }
@@ -191,8 +197,10 @@ void Checker::Acknowledge(std::uint64_t block, AckedBlock what) {
 // Orders of a master that was set back may be on their way when the right one is there again. What they put into the
 // trash comes back.
 void Checker::Removing(WorkerMachine& machine, std::uint64_t block, bool trash) {
-  if (trash && cluster_.plan().Has(Fault::kOldMaster) && cluster_.master().misled_times() > 0)
+  if (trash && cluster_.plan().Has(Fault::kOldMaster) && cluster_.master().misled_times() > 0) {
+    counts_.trashed_in_doubt += blocks_.contains(block) ? 1 : 0;
     return cluster_.world().Note(fmt::format("{} puts block {} into its trash", machine.name(), block));
+  }
   const auto acked = blocks_.find(block);
   if (acked == blocks_.end()) return cluster_.world().Note(fmt::format("{} removes block {}", machine.name(), block));
   const BlockDisk::File& file = machine.disk().finished.at(block);
@@ -205,11 +213,21 @@ void Checker::Removing(WorkerMachine& machine, std::uint64_t block, bool trash) 
     cluster_.world().Fail("replicas", fmt::format("{} removes the last good replica of block {} of {}", machine.name(),
                                                   block, acked->second.path));
   }
-  if (left < acked->second.wanted && !hurt_.contains(block) && !Lately(changed_, block)) {
+  const bool unordered = unordered_.erase({machine.name(), block}) > 0;
+  if (left < acked->second.wanted && !unordered && !hurt_.contains(block) && !Lately(changed_, block)) {
     cluster_.world().Fail(
         "surplus", fmt::format("{} removes block {} of {}: {} good replicas are left of {} wanted", machine.name(),
                                block, acked->second.path, left, acked->second.wanted));
   }
+}
+
+void Checker::CopiedUnordered(const WorkerMachine& machine, std::uint64_t block) {
+  unordered_.insert({machine.name(), block});
+  cluster_.world().Note(fmt::format("{} gets a copy of block {} that an earlier master ordered", machine.name(), block));
+}
+
+void Checker::Registered(const WorkerMachine& machine) {
+  std::erase_if(unordered_, [&](const auto& replica) { return replica.first == machine.name(); });
 }
 
 // A master that lost the end of its memory may hand out a number again; the worker that has the older one is told.

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/kv/key_value_store.h"
@@ -27,14 +28,18 @@ struct Counts {
   std::uint64_t sole_copied = 0;                  // copies from machines with a notice, of blocks that they had alone
   std::uint64_t others_copied = 0;                // and of other blocks
   std::uint64_t outputs_moved = 0;
-  std::uint64_t given_up = 0;      // attempts that would not have ended before their machine was taken
-  std::uint64_t drains = 0;        // decommissions that were asked for
-  std::uint64_t removed = 0;       // of these, that ended with the machine's being taken away at the master's word
-  std::uint64_t full = 0;          // looks, about one a second and node, at nodes that were too full for attempts
-  std::uint64_t refused = 0;       // blocks that a disk refused
-  std::uint64_t disks_over = 0;    // disks that refused too many in a row
-  std::uint64_t logs_refused = 0;  // ends of a master by its disk
-  std::uint64_t answers = 0;       // about names that several clients change (shared_names.h)
+  std::uint64_t given_up = 0;          // attempts that would not have ended before their machine was taken
+  std::uint64_t drains = 0;            // decommissions that were asked for
+  std::uint64_t removed = 0;           // of these, that ended with the machine's being taken away at the master's word
+  std::uint64_t full = 0;              // looks, about one a second and node, at nodes that were too full for attempts
+  std::uint64_t refused = 0;           // blocks that a disk refused
+  std::uint64_t disks_over = 0;        // disks that refused too many in a row
+  std::uint64_t logs_refused = 0;      // ends of a master by its disk
+  std::uint64_t unreadable = 0;        // blocks that a disk could not read for a while
+  std::uint64_t set_back = 0;          // starts of a master on what was old
+  std::uint64_t set_back_found = 0;    // of these, on what nobody said was old, and that a worker found to be so
+  std::uint64_t trashed_in_doubt = 0;  // replicas of acknowledged blocks that went to the trash then
+  std::uint64_t answers = 0;           // about names that several clients change (shared_names.h)
   std::uint64_t slow_disks = 0, partitions = 0;          // that were made
   std::uint64_t found_slow = 0, found_out_of_reach = 0;  // looks at nodes that the master held to be ailing
   std::uint64_t out_of_reach_given_up = 0;               // attempts and outputs there
@@ -70,6 +75,10 @@ class Checker {
   [[nodiscard]] Counts& count() { return counts_; }
   // The block goes to the trash, or for good.
   void Removing(WorkerMachine& machine, std::uint64_t block, bool trash);
+  // A copy has arrived there that a master ordered from whom the worker has heard nothing since it registered last: no
+  // master of today counts on it before the worker's next full report, so it may go.
+  void CopiedUnordered(const WorkerMachine& machine, std::uint64_t block);
+  void Registered(const WorkerMachine& machine);
   void Started(const AttemptId& attempt, WorkerMachine& machine);
   void MasterStarted() { master_started_ = cluster_.world().seconds(); }
   void Hurt(std::uint64_t block) { hurt_.insert(block); }  // a fault of a disk met a replica of it
@@ -138,7 +147,9 @@ class Checker {
   std::map<JobId, std::string> live_jobs_;
   std::uint32_t actors_ = 0;
   double master_started_ = 0, last_acknowledged_ = 0;
+  double unclear_ = 0;          // when it was last so that the master might not find out who is ailing
   std::uint32_t too_many_ = 0;  // looks one after the other that found too many nodes held to be ailing
+  std::set<std::pair<std::string, std::uint64_t>> unordered_;  // replicas, by machine
   std::map<AttemptId, double> started_;
   std::set<NodeId> taken_;  // for good
   Differences differ_;

@@ -226,9 +226,10 @@ void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Replic
       ++(cluster_.checker().HasOtherGoodReplica(machine_, block.id) ? count.others_copied : count.sole_copied);
     }
     const double most = cluster_.plan().copy_time;
+    const std::uint64_t ordered_by = machine_.running()->registered_at();
     for (const dfs::ReplicaHost& target : targets) {
       if (most > 0) (void)Await(cluster_.world().Sleep(most * random_.Unit()), scope);
-      const Status written = WriteReplica(cluster_, scope, machine_.host(), target.host, block.id, *data);
+      const Status written = WriteReplica(cluster_, scope, machine_.host(), target.host, block.id, *data, ordered_by);
       if (written.code() == StatusCode::kUnavailable) TellUnreached(target.host);
       if (!written.ok()) {
         cluster_.world().Note(fmt::format("{} does not copy block {} to {}: {}", machine_.name(), block.id, target.host,

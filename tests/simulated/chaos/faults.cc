@@ -239,8 +239,11 @@ void FaultActor::SetBack(double seconds) {
   master.Kill(Death::kLost);
   master.SetBack(restored);
   master.Start();
-  Later(45 + seconds, [this, &master] {
+  cluster_.checker().count().set_back += 1;
+  Later(45 + seconds, [this, &master, restored] {
     if (!master.misled()) return;
+    if (!restored && master.control() != nullptr && master.control()->doubt().there_is())
+      cluster_.checker().count().set_back_found += 1;
     world_.Note("the master is started on its own directory");
     End(master.host());
     master.Kill(Death::kLost);
@@ -578,6 +581,7 @@ void FaultActor::RefuseReads(WorkerMachine& worker, double seconds) {
     file->second.readable = false;
   }
   if (blocks.empty()) return;
+  cluster_.checker().count().unreadable += blocks.size();
   Note(fmt::format("blocks {} of {} cannot be read for {:.2f} s", fmt::join(blocks, " "), worker.name(), seconds));
   Later(seconds, [this, &worker, blocks] {
     world_.Note(fmt::format("blocks {} of {} can be read", fmt::join(blocks, " "), worker.name()));
@@ -685,12 +689,13 @@ void FaultActor::PartWorkers() {
   });
 }
 
-// It may be stopped before anything has left it, or when all has.
+// It may be stopped before anything has left it, or when all has. Nobody else works on the node meanwhile: who takes it
+// back into use takes back what the master said to the other.
 void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
   master::Control* control = cluster_.master().control();
   if (control == nullptr || cluster_.master().misled() || worker.stranger()) return;
   const master::NodeRecord* node = control->nodes().FindByStorage(worker.storage());
-  if (node == nullptr) return;
+  if (node == nullptr || !operated_.insert(node->number).second) return;
   // A worker without a directory would join whoever is the master then.
   const Plan& plan = cluster_.plan();
   if (random_.Below(2) == 0 && !plan.Has(Fault::kEmptyMaster) && !plan.Has(Fault::kOldMaster))
@@ -698,7 +703,10 @@ void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
   Note(fmt::format("{} is decommissioned for {:.2f} s", worker.name(), seconds));
   cluster_.checker().count().drains += 1;
   ++pending_;
-  operator_->Decommission(node->number, seconds, [this] { --pending_; });
+  operator_->Decommission(node->number, seconds, [this, number = node->number] {
+    operated_.erase(number);
+    --pending_;
+  });
   if (random_.Below(2) != 0) return;
   Later(seconds * random_.Unit(), [this, &worker] {
     if (worker.running() == nullptr || worker.process().stopped() || worker.gone()) return;
@@ -714,7 +722,11 @@ void FaultActor::Remove(WorkerMachine& worker, NodeId node) {
   cluster_.checker().count().drains += 1;
   ++pending_;
   operator_->Remove(
-      node, kPatience, [this, &worker, node] { return TakeForGood(worker, node); }, [this] { --pending_; });
+      node, kPatience, [this, &worker, node] { return TakeForGood(worker, node); },
+      [this, node] {
+        operated_.erase(node);
+        --pending_;
+      });
   for (std::uint64_t disturbances = random_.Below(4); disturbances > 0; --disturbances)
     Later(8 * random_.Unit(), [this, &worker] { Disturb(worker); });
 }

@@ -102,6 +102,7 @@ class FaultActor {
   World& world_;
   Random random_;
   std::optional<Operator> operator_;  // if the plan has work for one
+  std::set<NodeId> operated_;         // nodes that it decommissions and has not finished with
   std::vector<Fault> timed_;          // those that come by themselves
   std::uint32_t left_;
   std::uint32_t pending_ = 0;  // to be put right

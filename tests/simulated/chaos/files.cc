@@ -7,6 +7,7 @@
 
 #include "dfs/wire/chunks.h"
 #include "master/control/wire_codec.h"
+#include "tests/simulated/chaos/checker.h"
 #include "tests/simulated/chaos/worker.h"
 
 namespace millrace::simulated {
@@ -42,7 +43,7 @@ Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId r
 }
 
 Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const std::string& host, std::uint64_t id,
-                    const std::string& data) {
+                    const std::string& data, std::uint64_t ordered_by) {
   const Status gone = Unavailable("write block " + std::to_string(id) + ": " + host + " does not answer");
   WorkerProcess* worker = Reach(cluster, scope, writer, host);
   if (worker == nullptr) return gone;
@@ -72,6 +73,7 @@ Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const
     if (!closed.ok()) blocks->Discard(id);
     MILLRACE_TRY(closed.status());
   }
+  if (ordered_by < worker->registered_at()) cluster.checker().CopiedUnordered(*machine, id);
   worker->plane().Received({id, data.size(), dfs::BlockCrc(dfs::ChunkCrcs(data))});
   if (!Await(cluster.network().Transfer(machine->host(), writer, 64, kStall), scope).ok()) return gone;
   return Status::Ok();

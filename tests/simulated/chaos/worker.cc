@@ -133,6 +133,7 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
                                                 cluster.world().MakeLogOf(machine.name()));
   agent_->OnRegistered([this, &cluster, &machine](NodeId) {
     registered_at_ = cluster.master().process().incarnation();
+    cluster.checker().Registered(machine);
     cluster.world().Do(0, [&cluster] { cluster.checker().CheckAgreement(); });
     cluster.faults().Registered(machine);
   });
