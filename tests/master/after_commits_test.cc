@@ -381,7 +381,7 @@ TEST_F(AfterCommitsTest, NoReplicaIsDeletedBeforeTheRemovalIsOnDisk) {
     std::vector<std::string>& orders_;
   };
   const WorkerFacts facts{"storage2", "host2", 2, "socket", "/r", "d", 0, 0, 2};
-  auto registered = control_->workers().Register(facts, kj::heap<Worker>(orders), {}, {});
+  auto registered = control_->workers().Register(facts, kj::heap<Worker>(orders), {}, {}, {});
   ASSERT_TRUE(registered.ok());
   Wait(kj::mv(registered->committed));
   control_->files().blocks().NodeSpace(registered->node, std::uint64_t{1} << 40);

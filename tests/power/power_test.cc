@@ -194,7 +194,7 @@ TEST(PowerTest, ARepairedDatabaseIsThere) {
   }
   for (const std::string& log : logs) fs::remove(log);  // with what was written last
   std::uint64_t repaired = 0;
-  const auto look = [&repaired](const KeyValueStore& store) {
+  const auto look = [&repaired](const KeyValueStore& store, const RepairFacts&) {
     return store.Scan("", "", [&repaired](std::string_view, std::string_view) { return ++repaired > 0; });
   };
   const auto facts = RepairRocksStore(path, true, look);
