@@ -72,7 +72,7 @@ TEST_F(RoomTest, TheAttemptThatWroteMostIsStoppedBeforeTheReserveIsGone) {
   Advance(1 * kj::SECONDS);
   EXPECT_THAT(runner_.killed, IsEmpty());
   room_ = 99 * kMiB;
-  Advance(200 * kj::MILLISECONDS);
+  Advance(100 * kj::MILLISECONDS);
   EXPECT_THAT(runner_.killed, ElementsAre(large));
   EXPECT_THAT(record_.log,
               Contains(AllOf(HasSubstr("failed job3.m.1.0: stopped, so that the disk of its worker does not fill up"),
