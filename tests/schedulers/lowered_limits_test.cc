@@ -99,6 +99,32 @@ TEST(LoweredLimits, ReducesOfSlotsWithoutATypeKeepNoMapSlotsWhenANodeIsLost) {
   )");
 }
 
+// Two reduces copy in one slot when slots lose their types. A map that they wait for needs all of the slot.
+TEST(LoweredLimits, AllReducesAboveTheLimitGiveWayToTheMapThatTheyWaitFor) {
+  Engine engine(WithCatalog(), Make("fifo+ccs"));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 reduces=1
+    0 NodeJoined node=n2 maps=1
+    1 JobSubmitted job=job1 maps=1:n2;1:n2 reduces=1 slow_start=0.5
+    1 JobSubmitted job=job2 maps=1:n2;1:n2 reduces=1 slow_start=0
+    1 decide
+    -> launch job1.m.0.0 n2 node
+    -> launch job2.r.0.0 n1
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n2
+    2 decide
+    -> launch job1.m.1.0 n2 node
+    -> launch job1.r.0.0 n1
+    3 SchedulerSet name=fresh-dynamic
+    3 NodeLost node=n2
+    -> gone job1.m.0.0 n2
+    3 decide
+    -> preempt job1.r.0.0 n1: a map that the reduces wait for needs a slot
+    -> preempt job2.r.0.0 n1: a map that the reduces wait for needs a slot
+    -> launch job2.m.0.0 n1 rack
+  )");
+}
+
 // Reduces that compute end without a map, so they count in full: the node runs no more than it has slots.
 TEST(LoweredLimits, ReducesThatComputeCountAndTheReasonSaysSo) {
   Engine engine(WithCatalog(), Make("fresh-dynamic"));

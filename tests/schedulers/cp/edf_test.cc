@@ -102,6 +102,33 @@ TEST(EdfTest, ExclusiveTheNextJobStartsWhenHalfOfTheReduceTimeIsOver) {
   EXPECT_EQ(engine.NextWake(), std::nullopt);
 }
 
+// With a second reduce what runs is half of the work by its run time, and that since long ago.
+TEST(EdfTest, ExclusiveALaunchThatMakesTheJobHalfDoneLetsTheNextInAtOnce) {
+  Engine engine({}, Edf(true));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 JobSubmitted job=job1 maps=1: reduces=3 slow_start=1 deadline=900 reduce_time=10
+    0 JobSubmitted job=job2 maps=1:
+    0 decide
+    -> launch job1.m.0.0 n1 off
+    10 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    10 decide
+    -> launch job1.r.0.0 n1
+  )");
+  EXPECT_EQ(engine.NextWake(), std::nullopt);
+  EXPECT_PLAYS(&engine, R"(
+    100 NodeJoined node=n2 reduces=1
+    100 decide
+    -> launch job1.r.1.0 n2
+  )");
+  EXPECT_EQ(engine.NextWake(), 101);
+  EXPECT_PLAYS(&engine, R"(
+    101 decide
+    -> launch job2.m.0.0 n1 off
+  )");
+}
+
 TEST(EdfTest, ExclusiveHalfOfTheReducesByWhatTheyReport) {
   Engine engine({}, Edf(true));
   EXPECT_PLAYS(&engine, R"(

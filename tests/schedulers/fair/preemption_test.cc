@@ -672,6 +672,24 @@ TEST_F(PreemptTest, ASlotIsTakenOnlyWhereItIsOfUse) {
   )");
 }
 
+// The map of b that is closest to n1 does not fit there as long as maps run, though another one would.
+TEST_F(PreemptTest, NothingIsTakenForAMapThatWouldNotBeLaunchedThere) {
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1 reduces=1
+    0 NodeSpace node=n1 free_bytes=10
+    0 NodeSpace node=n2 free_bytes=10
+    1 JobSubmitted job=job1 pool=a maps=1:n1;1:n2;1:;1:
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n2 node
+    10 JobSubmitted job=job2 pool=b maps=50:n1;1: reduces=1 profile_runs=1 profile_ratio=1
+    10 decide
+    110 decide
+    500 decide
+  )");
+}
+
 // What was taken for b went to a node that it may not use any more when it was offered: nothing is taken again for it
 // before it has got a slot by itself.
 TEST(StarvationClocksRest, UntilAMemberHasMore) {

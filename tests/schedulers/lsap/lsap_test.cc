@@ -52,6 +52,30 @@ TEST_F(LsapTest, LsapGetsBothOfFigure1Local) {
   }
 }
 
+// Both maps failed on n1, and n2 has no room for them. As long as no map runs they may run on n1 again; once one does,
+// the other waits for the room that this may make.
+TEST_F(LsapTest, APlannedMapIsLeftOutWhereItsNodeHasComeToBeAvoided) {
+  for (const char* name : {"lsap", "lsap-uniform", "lsap-fair"}) {
+    EXPECT_PLAYS(&Make(name), R"(
+      0 NodeJoined node=n1 maps=2
+      0 NodeJoined node=n2 maps=2
+      0 NodeSpace node=n2 free_bytes=1
+      1 JobSubmitted job=job1 maps=9:n1;9:n1 reduces=1 profile_runs=1 profile_ratio=1
+      1 decide
+      -> launch job1.m.0.0 n1 node
+      -> launch job1.m.1.0 n1 node
+      2 AttemptFailed attempt=job1.m.0.0 reason=x
+      2 AttemptFailed attempt=job1.m.1.0 reason=x
+      2 decide
+      -> launch job1.m.0.1 n1 node
+      3 AttemptSucceeded attempt=job1.m.0.1
+      -> ready job1.m.0.1 n1
+      3 decide
+      -> launch job1.m.1.1 n1 node
+    )");
+  }
+}
+
 // Over the maps of all jobs: a later job's node-local map comes before an earlier one's rack-local one, and so on down.
 TEST_F(LsapTest, WithOneSlotLsapIsDl) {
   for (const char* name : {"dl", "lsap", "lsap-uniform"}) {
