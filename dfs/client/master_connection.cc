@@ -113,10 +113,12 @@ MasterConnection::MasterConnection(std::unique_ptr<Impl> impl) : impl_(std::move
 
 MasterConnection::~MasterConnection() {
   (void)impl_->thread.Run([this](kj::AsyncIoContext&) -> kj::Promise<void> {
-    impl_->unchecking = nullptr;
-    impl_->link.reset();
-    impl_->dialer.reset();
-    return kj::READY_NOW;
+    // What was posted before, such as that a file is given up, is written first.
+    return kj::evalLast([this] {
+      impl_->unchecking = nullptr;
+      impl_->link.reset();
+      impl_->dialer.reset();
+    });
   });
   impl_->thread.Stop();
 }

@@ -6,9 +6,10 @@ import json
 import os
 import random
 import signal
+import subprocess
 import unittest
 
-from cluster import Cluster
+from cluster import LIMIT_SECONDS, MILLRACE, Cluster
 
 
 class FsTest(unittest.TestCase):
@@ -140,6 +141,14 @@ class FsTest(unittest.TestCase):
             pipe.close()
         self.cluster.run("fs", "stat", "/half", status=1)
         self.assertNotIn(b"half", self.run_fs("ls", "-R", "/"))
+
+    def test_a_put_that_fails_leaves_its_path_to_the_next_one(self):
+        unreadable = os.open("/", os.O_RDONLY)
+        self.addCleanup(os.close, unreadable)
+        for _ in range(30):
+            done = subprocess.run([MILLRACE, "fs", "put", "-", "/failed"], env=self.cluster.environment(), stdin=unreadable, stderr=subprocess.PIPE, timeout=LIMIT_SECONDS)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"Is a directory", done.stderr)
 
     def test_fsck_is_healthy(self):
         self.run_fs("put", self.local("healthy", os.urandom(2_000_000)), "/healthy")
