@@ -256,7 +256,7 @@ TEST_F(ProcessRunnerTest, LogsAndNotesThatAreLinksOrPipesAreNotRead) {
 TEST_F(ProcessRunnerTest, WhatATaskLeftBehindHoldsNobody) {
   Held ends;
   MakeRunner({}, "plain", nullptr, &ends);
-  const AttemptId first = StartMap(0, "exit 3");
+  StartMap(0, "exit 3");
   while (ends.works.empty()) io_.provider->getTimer().afterDelay(1 * kj::MILLISECONDS).wait(io_.waitScope);
   StartMap(1, "done");
   Next();
@@ -268,7 +268,6 @@ TEST_F(ProcessRunnerTest, WhatATaskLeftBehindHoldsNobody) {
   ends.Do();
   ASSERT_EQ(seen_.failures.size(), 1U) << "nobody hears of the one that was killed";
   EXPECT_EQ(seen_.failures[0].stderr_tail, "first line\nlast words\n");
-  EXPECT_EQ(runner_->processes(), 1U) << ToText(first);
   runner_ = nullptr;
 }
 

@@ -41,7 +41,7 @@ class RunFileTest : public testing::TestWithParam<bool> {
     return ReadRunIndex(fd.get(), path_);
   }
   void Overwrite(std::string_view bytes) {
-    const Fd fd = OpenFile(path_, O_WRONLY | O_TRUNC).value();
+    const Fd fd = OpenFile(path_, O_WRONLY | O_CREAT | O_TRUNC).value();
     ASSERT_TRUE(WriteAll(fd.get(), bytes, path_).ok());
   }
   void ExpectContent(const Partitions& partitions) {
