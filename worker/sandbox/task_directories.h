@@ -58,8 +58,8 @@ class TaskDirectories {
   using Visit = std::function<bool(const std::string& name, const struct stat& info)>;
   [[nodiscard]] Status ForEach(const std::string& path, const Visit& visit) const;
 
-  // Returns how many bytes of the disk it takes, whatever it is; of a directory what is below it, as far as `most` names
-  // tell. 0 if it is not there.
+  // Returns how many bytes of the disk it takes, whatever it is; of a directory what is below it, as far as `most`
+  // names tell. 0 if it is not there.
   [[nodiscard]] std::uint64_t BytesOnDisk(const std::string& path, std::size_t most) const;
 
   // Removes whatever has this name, if it is no directory. Returns false if it is one. What is not there is no failure.
