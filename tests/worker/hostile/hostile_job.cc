@@ -403,7 +403,7 @@ std::string OwnDirectories(const Words&) {
   return "made";
 }
 
-// Leaves what is hard to remove: directories that may not be entered, a tree of 20,000 levels, long names, pipes,
+// Leaves what is hard to remove: directories that may not be entered, a tree of 3,000 levels, long names, pipes,
 // links.
 std::string Leave(const Words&) {
   const std::string top = OwnPlace() + "/shared/left";
@@ -412,7 +412,7 @@ std::string Leave(const Words&) {
   if (mkfifo("pipe", 0) != 0 || symlink("/", "root") != 0 || mkdir("closed", 0700) != 0) return Error();
   if (open("closed/file", O_WRONLY | O_CREAT, 0600) < 0 || chmod("closed", 0555) != 0) return Error();
   if (mkdir("none", 0) != 0 || mkdir(longest.c_str(), 0) != 0) return Error();
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 3'000; ++i) {
     if (mkdir("d", 0700) != 0 || chdir("d") != 0) return Error();
   }
   if (chdir("/tmp") != 0 || chmod(top.c_str(), 0555) != 0) return Error();
