@@ -386,15 +386,9 @@ std::string Swap(const Words&) {
 }
 
 std::string OwnDirectories(const Words&) {
-<<<<<<< ours
   const std::string scratch = "/scratch/" + OwnLog().stem().string() + "/x";
   for (const std::string& name : {std::string("/map/x"), scratch, std::string("/shared/x")}) {
     const std::string path = OwnPlace() + name;
-=======
-  for (const std::string& name :
-       {std::string("/map"), "/scratch/" + OwnLog().stem().string(), std::string("/shared")}) {
-    const std::string path = OwnPlace() + name + "/x";
->>>>>>> theirs
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (fd < 0) return name + " " + Error();
     close(fd);
