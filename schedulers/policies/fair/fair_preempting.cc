@@ -67,6 +67,9 @@ Micros FairPreempting::Patience(const Lack& pool) const {
 
 std::uint32_t FairPreempting::CouldUse(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs,
                                        NodeId node) const {
+  const NodeState& at = *state.FindNode(node);
+  const bool frees = at.Used(kind.task()) <= at.limits.Of(kind.task()) && at.UsedTogether() <= at.limits.total;
+  if (kind != kComputePermit && !frees) return 0;  // more runs there than may: what ends leaves no slot
   std::uint32_t could = 0;
   for (const JobId job : jobs) {
     if (kind != kComputePermit) {

@@ -474,9 +474,11 @@ void Life::Carry(const Effects& effects) {
     } else if (const auto* evict = std::get_if<Evict>(&effect)) {
       ++counts_.evicted;
       LifeJob& job = jobs_.at(evict->job);
-      if (std::exchange(job.was_evicted, true) && TasksDone(evict->job) <= job.evictions_at_done)
-        Fail(ToText(evict->job) + " was evicted twice, and nobody has done anything meanwhile");
-      job.evictions_at_done = TasksDone(evict->job);
+      // A job that ends, in whatever way, leaves what it held to the others: they begin anew with less in their way.
+      const std::uint32_t done = TasksDone(evict->job) + counts_.succeeded + counts_.failed;
+      if (std::exchange(job.was_evicted, true) && done <= job.done_at_eviction)
+        Fail(ToText(evict->job) + " was evicted twice, and nobody has done anything or ended meanwhile");
+      job.done_at_eviction = done;
     } else if (const auto* gone = std::get_if<MapOutputGone>(&effect)) {
       ++counts_.lost_outputs;
       outputs_.erase(gone->map_attempt);

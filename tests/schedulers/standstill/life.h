@@ -60,7 +60,8 @@ class Life {
     std::uint32_t maps = 0, reduces = 0;
     Micros map_time = 0, reduce_time = 0;
     bool ended = false;
-    std::uint32_t evictions_at_done = 0;  // tasks that others had done when it was evicted last
+    std::uint32_t done_at_eviction =
+        0;  // tasks of others that were done, and jobs that had ended, when it was evicted last
     bool was_evicted = false;
   };
   struct LifeAttempt {
