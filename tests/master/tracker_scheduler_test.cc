@@ -368,6 +368,46 @@ TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
   EXPECT_EQ(Take().attempt, (AttemptId{urgent.attempt.task, 1})) << "the other has its turn, from the start";
 }
 
+// A job holds the only reduce slot and the output of its first map, and there is no room for the second: it fails, and
+// stays so.
+TEST_F(TrackerSchedulerTest, AJobWhoseOutputsFitNowhereFailsAndSaysWhy) {
+  const NodeId node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 2, {node});
+  JobRequest request = Request("/out", 1);
+  request.slow_start = 0;
+  const JobId job = Submit(request);
+  const LaunchOrder map = Take();
+  const LaunchOrder reduce = Take();
+  ASSERT_TRUE(reduce.attempt.task.reduce());
+  Step step = At();
+  TaskReport report;
+  report.bytes_read = 1 << 20;
+  report.counters[{"millrace", "map_output_bytes"}] = 1 << 20;
+  jobs->AttemptDone(map.node, map.attempt, report, {}, &step);
+  jobs->NodeSpace(node, 1 << 19, &step);
+  Finish(std::move(step));
+  EXPECT_THAT(launches, IsEmpty());
+  ASSERT_TRUE(jobs->NextWake().has_value());
+  EXPECT_NEAR(static_cast<double>(*jobs->NextWake()), static_cast<double>(now + 300 * kSecond), 1e4);
+  now += 299 * kSecond;
+  Finish(At());
+  EXPECT_EQ(jobs->View(job)->state, JobState::kRunning);
+  now += 2 * kSecond;
+  Finish(At());
+  for (const bool restarted : {false, true}) {
+    if (restarted) Restart();
+    EXPECT_EQ(jobs->View(job)->state, JobState::kFailed);
+    ASSERT_TRUE(jobs->View(job)->record->outcome.has_value());
+    EXPECT_THAT(jobs->View(job)->record->outcome->reason,
+                HasSubstr("map 1 is expected to write 1.0 MiB, and the only worker that takes maps, " +
+                          std::to_string(node.value) + ", has 512.0 KiB"));
+    EXPECT_THAT(Lines(job, "JobGivenUp"), SizeIs(1));
+  }
+  ASSERT_FALSE(kills.empty());
+  EXPECT_EQ(kills.back().attempt, reduce.attempt);
+  EXPECT_THAT(forgets, ::testing::Contains(::testing::Field(&ForgetOrder::job, job)));
+}
+
 // What was copied to the node of the free slot goes first there, and what was not done when the master died is known
 // after the restart.
 TEST_F(TrackerSchedulerTest, ACopyOfItsInputMakesAPendingMapLocalElsewhere) {

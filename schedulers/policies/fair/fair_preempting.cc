@@ -69,7 +69,8 @@ std::uint32_t FairPreempting::CouldUse(const ClusterState& state, SlotKind kind,
                                        NodeId node) const {
   const NodeState& at = *state.FindNode(node);
   const bool frees = at.Used(kind.task()) <= at.limits.Of(kind.task()) && at.UsedTogether() <= at.limits.total;
-  if (kind != kComputePermit && !frees) return 0;  // more runs there than may: what ends leaves no slot
+  // Where no tasks are taken, or more run than may, what ends leaves no slot.
+  if (kind != kComputePermit && (!at.TakesTasks() || !frees)) return 0;
   std::uint32_t could = 0;
   for (const JobId job : jobs) {
     if (kind != kComputePermit) {

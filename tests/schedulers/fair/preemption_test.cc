@@ -690,6 +690,26 @@ TEST_F(PreemptTest, NothingIsTakenForAMapThatWouldNotBeLaunchedThere) {
   )");
 }
 
+TEST_F(PreemptTest, NothingIsTakenOnANodeThatTakesNoTasks) {
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=2
+    0 NodeJoined node=n2 maps=2
+    1 JobSubmitted job=job1 pool=a maps=1:n2;1:n1;1:n2;1:n1
+    1 decide
+    -> launch job1.m.0.0 n2 node
+    -> launch job1.m.1.0 n1 node
+    -> launch job1.m.2.0 n2 node
+    -> launch job1.m.3.0 n1 node
+    9 NodeDrained node=n1
+    10 JobSubmitted job=job2 pool=b maps=1:;1:;1:
+    10 decide
+    110 decide
+    -> preempt job1.m.2.0 n2: pool b is below its fair share
+    -> launch job2.m.0.0 n2 off
+    500 decide
+  )");
+}
+
 // What was taken for b went to a node that it may not use any more when it was offered: nothing is taken again for it
 // before it has got a slot by itself.
 TEST(StarvationClocksRest, UntilAMemberHasMore) {
