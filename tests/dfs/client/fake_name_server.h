@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/release.h"
 #include "base/rpc/control_thread.h"
 #include "base/rpc/transport.h"
 #include "dfs/wire/replica_host.h"
@@ -47,7 +48,7 @@ class FakeNameServer {
   };
   std::mutex mutex;
   std::string cluster = std::string(32, 'a');
-  std::uint32_t protocol = 0;  // base/release.h
+  std::uint32_t protocol = kProtocolLevel;
   std::map<std::string, File> files;
   std::map<std::uint64_t, OpenFile> open;
   std::vector<ReplicaHost> places;       // all are targets and, where a block says so, replicas
