@@ -189,12 +189,13 @@ void FillIn(DynamicStruct::Builder in, JobId job, int number) {
 TEST_F(AfterCommitsTest, EveryCallThatMaySayWhatAStepChangedWaitsForTheStep) {
   const JobId job = Submit();
   dfs::wire::FileLease::Client lease = Open("/there/open");
+  const auto serve = [](auto client) { return DynamicCapability::Client(kj::mv(client)); };  // it takes what it is given
   std::map<std::string, DynamicCapability::Client> served;
-  served.emplace("NameProvider", master_);
-  served.emplace("Master", master_);
-  served.emplace("NameService", names_);
-  served.emplace("FileLease", lease);
-  served.emplace("JobService", jobs_);
+  served.emplace("NameProvider", serve(master_));
+  served.emplace("Master", serve(master_));
+  served.emplace("NameService", serve(names_));
+  served.emplace("FileLease", serve(lease));
+  served.emplace("JobService", serve(jobs_));
   std::set<std::string> at_once, early;
   int number = 0;
   for (const SchemaWalk::Call& call :
