@@ -5,8 +5,9 @@
 
 namespace millrace::rpc {
 
-// Lets the call end, wherever it waits, when its caller hangs up or drops it. From Cap'n Proto 1.0 on the schema says so
-// alone, so the method must be marked `$Calls.allowCancellation` there, too (base/protocol/capnp-1/cancellation.capnp).
+// Lets the call end, wherever it waits, when its caller hangs up or drops it. From Cap'n Proto 1.0 on the schema says
+// so alone, so the method must be marked `$Calls.allowCancellation` there, too
+// (base/protocol/capnp-1/cancellation.capnp).
 template <typename Context>
 void AllowCancellation([[maybe_unused]] Context& context) {
 #if CAPNP_VERSION < 1000000

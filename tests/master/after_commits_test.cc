@@ -27,8 +27,12 @@ namespace {
 
 using capnp::DynamicCapability;
 using capnp::DynamicStruct;
+using testing::AllOf;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 // A commit log whose sync is held back while a test wants it so.
@@ -189,7 +193,9 @@ void FillIn(DynamicStruct::Builder in, JobId job, int number) {
 TEST_F(AfterCommitsTest, EveryCallThatMaySayWhatAStepChangedWaitsForTheStep) {
   const JobId job = Submit();
   dfs::wire::FileLease::Client lease = Open("/there/open");
-  const auto serve = [](auto client) { return DynamicCapability::Client(kj::mv(client)); };  // it takes what it is given
+  const auto serve = [](auto client) {
+    return DynamicCapability::Client(kj::mv(client));
+  };  // it takes what it is given
   std::map<std::string, DynamicCapability::Client> served;
   served.emplace("NameProvider", serve(master_));
   served.emplace("Master", serve(master_));
@@ -403,7 +409,8 @@ TEST_F(AfterCommitsTest, NoReplicaIsDeletedBeforeTheRemovalIsOnDisk) {
   EXPECT_THAT(orders, ElementsAre());
   log_.Sync();
   loop_.Advance(1 * kj::SECONDS);
-  EXPECT_THAT(orders, ElementsAre("delete"));
+  // What is known to be there, and what may be left of the write that was given up.
+  EXPECT_THAT(orders, AllOf(Not(IsEmpty()), Each("delete")));
 }
 
 }  // namespace

@@ -223,7 +223,8 @@ void Checker::Removing(WorkerMachine& machine, std::uint64_t block, bool trash) 
 
 void Checker::CopiedUnordered(const WorkerMachine& machine, std::uint64_t block) {
   unordered_.insert({machine.name(), block});
-  cluster_.world().Note(fmt::format("{} gets a copy of block {} that an earlier master ordered", machine.name(), block));
+  cluster_.world().Note(
+      fmt::format("{} gets a copy of block {} that an earlier master ordered", machine.name(), block));
 }
 
 void Checker::Registered(const WorkerMachine& machine) {

@@ -11,12 +11,11 @@ namespace millrace::simulated {
 namespace {
 
 constexpr std::array<std::string_view, kFaults> kNames = {
-    "master-kill", "master-power", "master-pause", "worker-kill",  "worker-power", "worker-pause",
-    "worker-slow", "worker-gone",  "link-reset",   "link-cut",     "link-one-way", "task-fail",
-    "task-hang",   "task-kill",    "poison",       "rot",          "truncate",     "vanish",
-    "output-lost", "disk-lost",    "empty-master", "foreign",      "writer-gone",  "clock-jump",
-    "notice",      "disk-full",    "drain",        "disk-refuses", "read-fails",   "log-refused",  "old-master",
-    "disk-slow",   "apart"};
+    "master-kill", "master-power", "master-pause", "worker-kill",  "worker-power", "worker-pause", "worker-slow",
+    "worker-gone", "link-reset",   "link-cut",     "link-one-way", "task-fail",    "task-hang",    "task-kill",
+    "poison",      "rot",          "truncate",     "vanish",       "output-lost",  "disk-lost",    "empty-master",
+    "foreign",     "writer-gone",  "clock-jump",   "notice",       "disk-full",    "drain",        "disk-refuses",
+    "read-fails",  "log-refused",  "old-master",   "disk-slow",    "apart"};
 
 constexpr std::array<const char*, 12> kSchedulers = {
     "fifo",   "fifo+ccs", "fair",      "fair+delay", "fair+delay+ccs", "fair+delay+ccs+preempt",

@@ -44,7 +44,7 @@ enum class Fault : std::uint8_t {
   kDiskRefuses,  // a worker's disk refuses to write, to sync or to rename, once or for a while
   kReadFails,    // a worker's disk cannot read a block for a while
   kLogRefused,   // the master's disk refuses what its database is to write
-  kOldMaster,  // the master runs for a while on its database as it was earlier: a backup, or an old image of its disk
+  kOldMaster,    // the master runs for a while on its database as it was earlier: a backup, or an old image of its disk
   kDiskSlow,     // each sync of a worker's disk takes seconds
   kApart,        // workers that the master reaches do not reach each other
 };
