@@ -32,6 +32,9 @@ class GreedyReference : public Policy {
   }
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override {
+    return order_->MayRun(state, kind, job);
+  }
 
  private:
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Micros now);
