@@ -130,7 +130,7 @@ bool Checker::MayBeDamaged(WorkerMachine& machine, std::uint64_t block) const {
     const auto file = worker->disk().finished.find(block);
     const bool there = file != worker->disk().finished.end();
     const bool listed = worker->running() != nullptr && worker->running()->blocks().Length(block).has_value();
-    if (there ? !file->second.good() : listed) ++damaged;
+    if (there ? !file->second.good() || file->second.doubted : listed) ++damaged;
   }
   return damaged < acked->second.wanted;
 }
@@ -140,7 +140,8 @@ bool Checker::HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) c
   for (const auto& worker : cluster_.workers()) {
     if (worker.get() == &machine || worker->stranger() || worker->gone()) continue;
     const auto file = worker->disk().finished.find(block);
-    if (file != worker->disk().finished.end() && file->second.good()) return true;
+    if (file == worker->disk().finished.end() || file->second.doubted) continue;
+    if (file->second.good()) return true;
   }
   return false;
 }

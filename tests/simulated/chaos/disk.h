@@ -111,6 +111,7 @@ class BlockDisk {
     std::uint64_t length = 0;         // likewise
     std::uint64_t synced = 0;         // bytes
     bool readable = true;
+    bool doubted = false;  // it could not be read once, so it may be on its way out although it can be read again
     [[nodiscard]] bool whole() const { return data.size() == length && readable; }
     [[nodiscard]] bool good() const;
     [[nodiscard]] dfs::BlockContent content() const { return {length, dfs::BlockCrc(crcs)}; }
