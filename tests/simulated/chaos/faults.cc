@@ -579,6 +579,7 @@ void FaultActor::RefuseReads(WorkerMachine& worker, double seconds) {
     blocks.push_back(file->first);
     cluster_.checker().Hurt(file->first);
     file->second.readable = false;
+    file->second.doubted = true;
   }
   if (blocks.empty()) return;
   cluster_.checker().count().unreadable += blocks.size();
