@@ -110,6 +110,7 @@ void BlockManager::Impl::Remember(BlockId removed_block) {
   removed_order.push_back(removed_block);
   if (removed_order.size() <= kRemembered) return;
   removed.erase(removed_order.front());
+  given_up.erase(removed_order.front());
   removed_order.pop_front();
 }
 
@@ -178,6 +179,11 @@ void BlockManager::SetReplication(BlockId block, std::uint32_t replication) {
   if (it != impl_->blocks.end()) impl_->ChangeWanted(block, &it->second, replication);
 }
 
+void BlockManager::GiveUp(BlockId block) {
+  Unwant(block);
+  impl_->given_up.insert(block);
+}
+
 void BlockManager::Unwant(BlockId block) {
   impl_->Remember(block);
   std::vector<NodeId> holders;
@@ -210,6 +216,7 @@ void BlockManager::Unwant(BlockId block) {
 void BlockManager::Disown(BlockId block) {
   impl_->disowned.insert(block);
   impl_->removed.erase(block);
+  impl_->given_up.erase(block);
   std::vector<std::pair<NodeId, std::uint64_t>> holders;  // with the length that each has
   if (const auto it = impl_->blocks.find(block); it != impl_->blocks.end()) {
     const std::uint64_t length = it->second.length;

@@ -8,11 +8,12 @@
 // order stands until its node says that the replica is gone, or until the next full report, which tells what became of
 // all orders before it (ReportBegin).
 //
-// Two kinds of replicas belong to no file. Those of a file that is known to be removed are deleted. Unknown ones, which
-// nobody has said were removed, are given out as separate work: they are put aside (into the worker's trash). If they
-// are too many of a node's blocks (TooManyUnknown), that work is held back until an operator confirms it
-// (DiscardUnknown), since then it is rather the master that lacks something: its database is too old, or of another
-// cluster. Which nodes are held back is not stored: the next report shows it again.
+// Two kinds of replicas belong to no file. Those of a file that is known to be removed are deleted, or put aside if
+// only its writer seems to be gone (GiveUp). Unknown ones, which nobody has said were removed, are given out as
+// separate work: they are put aside (into the worker's trash). If they are too many of a node's blocks
+// (TooManyUnknown), that work is held back until an operator confirms it (DiscardUnknown), since then it is rather the
+// master that lacks something: its database is too old, or of another cluster. Which nodes are held back is not stored:
+// the next report shows it again.
 //
 // While what is wanted may be older than what was promised (SetDoubt), surplus replicas and those of another length
 // than the wanted one are put aside, too. Only those with bad bytes and those that nobody ordered are deleted as ever.
@@ -54,7 +55,7 @@ struct DeleteWork {
 struct BlockWork {
   std::vector<ReplicateWork> replicate;
   std::vector<DeleteWork> remove;  // at most one entry for each node
-  std::vector<DeleteWork> aside;   // to be put into the trash: unknown blocks, and in doubt others; likewise
+  std::vector<DeleteWork> aside;   // to be put into the trash: unknown blocks, given up ones, in doubt others; likewise
 };
 
 // Counts over all wanted blocks. Under-replicated are those with fewer replicas than their file wants and than there
@@ -115,6 +116,9 @@ class BlockManager {
   // the master was started anew.
   static constexpr std::size_t kRemembered = std::size_t{1} << 18;
   void Unwant(BlockId block);
+  // Records the same of a block whose writer seems to have gone away. It may as well have ended the file, with a master
+  // that knew more: so the replicas are put aside, however many they are, wherever they are or turn up.
+  void GiveUp(BlockId block);
   // Records that no file has the block any more, though that may be an error of what is known: its replicas are unknown
   // from now on, wherever they are or turn up, and held back if they are too many. It also takes Unwant back.
   void Disown(BlockId block);

@@ -150,6 +150,7 @@ struct BlockManager::Impl {
   boost::unordered_flat_set<BlockId> disowned;
   boost::unordered_flat_set<BlockId> removed;  // the last ones that Unwant named
   std::deque<BlockId> removed_order;
+  boost::unordered_flat_set<BlockId> given_up;  // of `removed`
   // The entries are hints. The code that takes one checks whether it still holds, and puts it at the end if its time
   // has not come, so that no block is starved and a call stays short. endangered[i] has the blocks with i safe
   // replicas, or more by now: good ones on nodes that are not leaving.

@@ -121,7 +121,8 @@ class BlockManager::Impl::Remover {
       node->to_delete.pop_front();
       const auto wanted = impl_.blocks.find(block);
       if (wanted == impl_.blocks.end()) {
-        if (!impl_.expected.contains(block) && !impl_.disowned.contains(block)) chosen_[id].push_back(block);
+        if (impl_.expected.contains(block) || impl_.disowned.contains(block)) continue;
+        (impl_.given_up.contains(block) ? aside_ : chosen_)[id].push_back(block);
       } else if (const auto bad = node->bad.find(block); bad != node->bad.end()) {
         if (HasSureReplica(block, wanted->second)) {
           Order(id, block, bad->second != ReplicaFlaw::kOther);

@@ -227,20 +227,18 @@ Result<dfs::Namespace::Abandoned> FileSystem::Abandon(dfs::FileId file, Micros n
   }
   EndWrites(file);
   given_out_.erase(file);
-  const std::uint64_t removal = Free(freed, batch);
-  if (loaded_open_.erase(file) > 0 && removal != 0) given_up_.push_back({removal, std::move(freed)});
+  if (loaded_open_.erase(file) > 0) {
+    GiveUp(freed);
+  } else {
+    Free(freed, batch);
+  }
   return abandoned;
 }
 
-void FileSystem::SetDoubt(bool doubt, WriteBatch* batch) {
+void FileSystem::SetDoubt(bool doubt) {
   doubt_ = doubt;
   blocks_.SetDoubt(doubt);
-  if (!doubt) return young_.clear();
-  for (const GivenUp& file : given_up_) {
-    removed_.TakeBack(file.removal, batch);
-    for (const dfs::BlockId block : file.blocks) blocks_.Disown(block);
-  }
-  given_up_.clear();
+  if (!doubt) young_.clear();
 }
 
 std::uint64_t FileSystem::WritesTo(NodeId node) const {
@@ -285,7 +283,7 @@ Result<std::vector<FileSystem::Located>> FileSystem::Locate(std::string_view pat
   return located;
 }
 
-std::uint64_t FileSystem::Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch) {
+void FileSystem::Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch) {
   std::vector<dfs::BlockId> removed;
   for (const dfs::BlockId block : freed) {
     if (Doubts(block)) {
@@ -296,7 +294,18 @@ std::uint64_t FileSystem::Free(const std::vector<dfs::BlockId>& freed, WriteBatc
       young_.erase(block);
     }
   }
-  return removed_.Add(removed, batch);
+  removed_.Add(removed, batch);
+}
+
+void FileSystem::GiveUp(const std::vector<dfs::BlockId>& freed) {
+  for (const dfs::BlockId block : freed) {
+    if (Doubts(block)) {
+      blocks_.Disown(block);
+    } else {
+      blocks_.GiveUp(block);
+      young_.erase(block);
+    }
+  }
 }
 
 void FileSystem::EndWrites(dfs::FileId file) {

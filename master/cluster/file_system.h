@@ -34,9 +34,8 @@ class FileSystem {
   [[nodiscard]] dfs::BlockManager& blocks() { return blocks_; }
 
   // Says whether what is known may be older than what clients were told (doubt.h). Then blocks that lose their file,
-  // but for those that were given out since, are taken for unknown and not for removed; the same holds afterwards, as
-  // far as it can still be done, of files that were open when this was loaded and were given up since.
-  void SetDoubt(bool doubt, WriteBatch* batch);
+  // but for those that were given out since, are taken for unknown and not for removed.
+  void SetDoubt(bool doubt);
 
   // These do what dfs::Namespace's do; paths may have any form. They ask for no rights: names().Check comes first.
   Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch,
@@ -99,8 +98,10 @@ class FileSystem {
   [[nodiscard]] Result<std::vector<Located>> Locate(std::string_view path, std::size_t first, std::size_t limit) const;
 
  private:
-  // Returns the number under which RemovedBlocks has the blocks; 0: it has none of them.
-  std::uint64_t Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
+  void Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
+  // Does so for a file that is given up and was open when this was loaded. The blocks are not among the removed ones
+  // that are stored: who names them after the next start knows more.
+  void GiveUp(const std::vector<dfs::BlockId>& freed);
   [[nodiscard]] bool Doubts(dfs::BlockId block) const { return doubt_ && !young_.contains(block); }
   void EndWrites(dfs::FileId file);
   // Makes the blocks of `written` from index `from` on blocks of a file, with these replicas.
@@ -125,11 +126,6 @@ class FileSystem {
   bool doubt_ = false;
   boost::unordered_flat_set<dfs::BlockId> young_;  // given out since there was doubt
   std::set<dfs::FileId> loaded_open_;              // files that were open when this was loaded, and are still
-  struct GivenUp {
-    std::uint64_t removal = 0;
-    std::vector<dfs::BlockId> blocks;
-  };
-  std::vector<GivenUp> given_up_;  // of such files, while there was no doubt
 };
 
 }  // namespace millrace::master

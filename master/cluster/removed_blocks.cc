@@ -31,8 +31,8 @@ Status RemovedBlocks::Load(const KeyValueStore& store, const std::function<void(
   return failure;
 }
 
-std::uint64_t RemovedBlocks::Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* batch) {
-  if (blocks.empty()) return 0;
+void RemovedBlocks::Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* batch) {
+  if (blocks.empty()) return;
   const std::uint64_t number = changes_.empty() ? 1 : changes_.back().number + 1;
   Encoder value;
   const std::size_t size = std::min(blocks.size(), keep_);
@@ -45,16 +45,6 @@ std::uint64_t RemovedBlocks::Add(const std::vector<dfs::BlockId>& blocks, WriteB
     blocks_ -= changes_.front().blocks;
     changes_.pop_front();
   }
-  return number;
-}
-
-// The last change stays in the list without blocks, since the next number is drawn from it.
-void RemovedBlocks::TakeBack(std::uint64_t number, WriteBatch* batch) {
-  const auto change = std::ranges::find(changes_, number, &Change::number);
-  if (change == changes_.end()) return;
-  batch->Remove(Key(number));
-  blocks_ -= change->blocks;
-  change->blocks = 0;
 }
 
 }  // namespace millrace::master

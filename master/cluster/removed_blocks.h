@@ -26,10 +26,7 @@ class RemovedBlocks {
 
   // Calls visit for each block that is stored, the first removed first. Requires: this is empty.
   [[nodiscard]] Status Load(const KeyValueStore& store, const std::function<void(dfs::BlockId)>& visit);
-  // Returns the number of the change, for TakeBack; 0 if there are no blocks.
-  std::uint64_t Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* batch);
-  // Drops a change: its blocks are not known to be removed.
-  void TakeBack(std::uint64_t change, WriteBatch* batch);
+  void Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* batch);
 
  private:
   struct Change {

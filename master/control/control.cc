@@ -123,7 +123,7 @@ Status Control::Load() {
   if (const auto cause = doubt_.announced()) {
     BeginDoubt(*cause, &step);
   } else if (doubt_.there_is()) {
-    files_.SetDoubt(true, &step.batch);
+    files_.SetDoubt(true);
   }
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(UseFirstScheduler(&step));
@@ -195,7 +195,7 @@ void Control::AdvanceMoment() {
 void Control::BeginDoubt(DoubtCause cause, Step* step) {
   const bool new_doubt = !doubt_.there_is();
   doubt_.Begin(cause, step->now, config_.doubt, &step->batch);
-  files_.SetDoubt(true, &step->batch);
+  files_.SetDoubt(true);
   if (new_doubt) seams_.log->error("{}", doubt_.Line(step->now));
 }
 
@@ -203,7 +203,7 @@ void Control::EndDoubt() {
   if (!doubt_.there_is()) return;
   Step step = Begin();
   if (!doubt_.EndIfOver(step.now, &step.batch)) return;
-  files_.SetDoubt(false, &step.batch);
+  files_.SetDoubt(false);
   seams_.log->info("the database is no longer held to be older than what clients were told (master.doubt)");
   FinishLazily(std::move(step));
 }

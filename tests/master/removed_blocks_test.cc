@@ -57,20 +57,6 @@ TEST_F(RemovedBlocksTest, GoOnWhereAnEarlierLifeEnded) {
   EXPECT_THAT(Stored(), ElementsAre(3, 4, 5));
 }
 
-TEST_F(RemovedBlocksTest, AChangeCanBeTakenBackAndTheNumbersGoOn) {
-  RemovedBlocks removed(5);
-  Add(&removed, {1, 2});
-  WriteBatch batch;
-  const std::uint64_t change = removed.Add({3, 4}, &batch);
-  removed.TakeBack(change, &batch);
-  removed.TakeBack(change + 7, &batch);
-  ASSERT_TRUE(store_->Write(batch, Durability::kSynced).ok());
-  EXPECT_THAT(Stored(), ElementsAre(1, 2));
-  Add(&removed, {5, 6});
-  Add(&removed, {7, 8});
-  EXPECT_THAT(Stored(), ElementsAre(1, 2, 5, 6, 7, 8));
-}
-
 TEST_F(RemovedBlocksTest, WhatIsNotUnderstoodIsRefused) {
   WriteBatch batch;
   batch.Put("x/" + KeyNumber(1), "seven b");

@@ -86,13 +86,14 @@ class Cluster {
     }
     for (const DeleteWork& gone : work.aside) {
       for (const BlockId id : gone.blocks) {
-        EXPECT_TRUE(disowned_.contains(id) || (doubt_ && wanted_.contains(id))) << "block " << id << " was removed";
+        EXPECT_TRUE(disowned_.contains(id) || given_up_.contains(id) || (doubt_ && wanted_.contains(id)))
+            << "block " << id << " was removed";
         orders_.push_back({gone.node, id, std::nullopt, true});
       }
     }
     for (const DeleteWork& gone : work.remove) {
       for (const BlockId id : gone.blocks) {
-        EXPECT_FALSE(disowned_.contains(id)) << "block " << id << " may be wanted after all";
+        EXPECT_FALSE(disowned_.contains(id) || given_up_.contains(id)) << "block " << id << " may be wanted after all";
         const auto held = disks_[gone.node].find(id);
         const bool good = held != disks_[gone.node].end() && held->second && !forged_.contains({gone.node, id});
         EXPECT_FALSE(doubt_ && good && wanted_.contains(id)) << "good block " << id << " is deleted in doubt";
@@ -273,7 +274,11 @@ class Cluster {
       disks_[n][id] = true;
       if (random_.Below(2) == 0) manager_.Received(n, {id, kLength});
     }
-    if (targets.empty() || random_.Below(5) == 0) return manager_.Unwant(id);
+    if (targets.empty() || random_.Below(5) == 0) {
+      if (random_.Below(2) == 0) return manager_.Unwant(id);
+      given_up_.insert(id);
+      return manager_.GiveUp(id);
+    }
     manager_.Want({id, kLength}, replication);
     for (const NodeId n : targets) {
       manager_.Written(n, {id, kLength});
@@ -334,6 +339,7 @@ class Cluster {
   std::map<NodeId, std::set<BlockId>> trash_;        // good replicas
   std::map<BlockId, std::uint32_t> wanted_;
   std::set<BlockId> disowned_;
+  std::set<BlockId> given_up_;
   bool doubt_ = false;
   std::deque<Order> orders_;
 };

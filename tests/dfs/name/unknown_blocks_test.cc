@@ -163,6 +163,35 @@ TEST_F(UnknownBlocksTest, ABadReplicaOfADisownedBlockIsNotDeletedEither) {
   EXPECT_THAT(work.aside[0].blocks, ElementsAre(1));
 }
 
+// They are no unknown ones: all may go at once, since the writer is gone as far as anybody knows.
+TEST_F(UnknownBlocksTest, BlocksThatAreGivenUpArePutAsideHoweverManyWhereverTheyTurnUp) {
+  blocks_.Want({1, kLength}, 2);
+  for (const BlockId id : {2, 3, 4}) blocks_.Expect(id);
+  Up(0_n, {{1, kLength}, {2, kLength}, {3, kLength}});
+  for (const BlockId id : {2, 3, 4}) blocks_.GiveUp(id);
+  BlockWork work = Work();
+  EXPECT_THAT(work.remove, IsEmpty());
+  ASSERT_THAT(work.aside, SizeIs(1));
+  EXPECT_THAT(work.aside[0].blocks, ElementsAre(2, 3));
+  Up(1_n, {{1, kLength}, {2, kLength}, {4, kLength}});
+  EXPECT_FALSE(blocks_.UnknownOn(1_n).held);
+  work = Work();
+  EXPECT_THAT(work.remove, IsEmpty());
+  ASSERT_THAT(work.aside, SizeIs(1));
+  EXPECT_EQ(work.aside[0].node, 1_n);
+  EXPECT_THAT(work.aside[0].blocks, ElementsAre(2, 4));
+}
+
+TEST_F(UnknownBlocksTest, ABlockThatIsGivenUpAndThenDisownedIsUnknown) {
+  blocks_.Expect(2);
+  blocks_.GiveUp(2);
+  blocks_.Disown(2);
+  Up(0_n, {{2, kLength}});
+  EXPECT_EQ(blocks_.UnknownOn(0_n).count, 1u);
+  EXPECT_TRUE(blocks_.UnknownOn(0_n).held);
+  ExpectIdle();
+}
+
 // Surplus replicas, which includes the sources of moves, and those of another length may be wanted by what was
 // promised.
 TEST_F(UnknownBlocksTest, InDoubtSurplusAndStaleReplicasArePutAsideAndBadBytesDeleted) {
