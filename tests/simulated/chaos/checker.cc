@@ -223,13 +223,15 @@ void Checker::Removing(WorkerMachine& machine, std::uint64_t block, bool trash) 
 }
 
 void Checker::CopiedUnordered(const WorkerMachine& machine, std::uint64_t block) {
-  unordered_.insert({machine.name(), block});
+  unordered_[{machine.name(), block}] = cluster_.master().process().incarnation();
   cluster_.world().Note(
       fmt::format("{} gets a copy of block {} that an earlier master ordered", machine.name(), block));
 }
 
 void Checker::Registered(const WorkerMachine& machine) {
-  std::erase_if(unordered_, [&](const auto& replica) { return replica.first == machine.name(); });
+  const std::uint64_t master = cluster_.master().process().incarnation();
+  std::erase_if(unordered_,
+                [&](const auto& replica) { return replica.first.first == machine.name() && replica.second != master; });
 }
 
 // A master that lost the end of its memory may hand out a number again; the worker that has the older one is told.

@@ -75,8 +75,8 @@ class Checker {
   [[nodiscard]] Counts& count() { return counts_; }
   // The block goes to the trash, or for good.
   void Removing(WorkerMachine& machine, std::uint64_t block, bool trash);
-  // A copy has arrived there that a master ordered from whom the worker has heard nothing since it registered last: no
-  // master of today counts on it before the worker's next full report, so it may go.
+  // A copy has arrived there that a master ordered from whom the worker has heard nothing since it registered last: the
+  // master of today never counts on it, so it may go. The next one does, by the worker's full report.
   void CopiedUnordered(const WorkerMachine& machine, std::uint64_t block);
   void Registered(const WorkerMachine& machine);
   void Started(const AttemptId& attempt, WorkerMachine& machine);
@@ -149,7 +149,7 @@ class Checker {
   double master_started_ = 0, last_acknowledged_ = 0;
   double unclear_ = 0;          // when it was last so that the master might not find out who is ailing
   std::uint32_t too_many_ = 0;  // looks one after the other that found too many nodes held to be ailing
-  std::set<std::pair<std::string, std::uint64_t>> unordered_;  // replicas, by machine
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> unordered_;  // replicas by machine: the master then
   std::map<AttemptId, double> started_;
   std::set<NodeId> taken_;  // for good
   Differences differ_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "dfs/wire/write_order.h"
 #include "tests/simulated/chaos/checker.h"
 #include "tests/simulated/chaos/faults.h"
 #include "tests/simulated/chaos/files.h"
@@ -214,29 +215,41 @@ void DataPlane::Received(const dfs::StoredBlock& block) {
   if (events_.received) events_.received(block);
 }
 
-void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string /*token*/) {
-  tasks_.Add(cluster_.world().Spawn([this, block, targets = std::move(targets)](kj::WaitScope& scope) {
-    const Result<std::string> data = machine_.running()->blocks().Read(block.id, 0, block.length);
-    if (!data.ok()) {
-      if (events_.corrupt) events_.corrupt(block.id);  // as BlockServer does
-      return;
-    }
-    if (machine_.departure()) {
-      Counts& count = cluster_.checker().count();
-      ++(cluster_.checker().HasOtherGoodReplica(machine_, block.id) ? count.others_copied : count.sole_copied);
-    }
-    const double most = cluster_.plan().copy_time;
-    const std::uint64_t ordered_by = machine_.running()->registered_at();
-    for (const dfs::ReplicaHost& target : targets) {
-      if (most > 0) (void)Await(cluster_.world().Sleep(most * random_.Unit()), scope);
-      const Status written = WriteReplica(cluster_, scope, machine_.host(), target.host, block.id, *data, ordered_by);
-      if (written.code() == StatusCode::kUnavailable) TellUnreached(target.host);
-      if (!written.ok()) {
-        cluster_.world().Note(fmt::format("{} does not copy block {} to {}: {}", machine_.name(), block.id, target.host,
-                                          written.message()));
-      }
-    }
-  }));
+Status DataPlane::CheckWrite(std::uint64_t block, const dfs::BlockContent& content, const std::string& token) const {
+  const std::string what = "write block " + std::to_string(block);
+  if (!keys_) return Unavailable(what + ": " + machine_.name() + " has not registered with its master yet");
+  const Result<dfs::WriteOrder> order =
+      dfs::CheckWriteToken(tls::TokenKey(keys_->write), token, block, {.peer = {}, .local = false, .to = keys_->node},
+                           cluster_.world().clock().Now());
+  if (!order.ok()) return order.status().Within(what);
+  return order->copy_of ? dfs::CheckContent(block, *order->copy_of, content) : Status::Ok();
+}
+
+void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) {
+  tasks_.Add(cluster_.world().Spawn(
+      [this, block, targets = std::move(targets), token = std::move(token)](kj::WaitScope& scope) {
+        const Result<std::string> data = machine_.running()->blocks().Read(block.id, 0, block.length);
+        if (!data.ok()) {
+          if (events_.corrupt) events_.corrupt(block.id);  // as BlockServer does
+          return;
+        }
+        if (machine_.departure()) {
+          Counts& count = cluster_.checker().count();
+          ++(cluster_.checker().HasOtherGoodReplica(machine_, block.id) ? count.others_copied : count.sole_copied);
+        }
+        const double most = cluster_.plan().copy_time;
+        const std::uint64_t ordered_by = machine_.running()->registered_at();
+        for (const dfs::ReplicaHost& target : targets) {
+          if (most > 0) (void)Await(cluster_.world().Sleep(most * random_.Unit()), scope);
+          const Status written =
+              WriteReplica(cluster_, scope, machine_.host(), target.host, block.id, *data, token, ordered_by);
+          if (written.code() == StatusCode::kUnavailable) TellUnreached(target.host);
+          if (!written.ok()) {
+            cluster_.world().Note(fmt::format("{} does not copy block {} to {}: {}", machine_.name(), block.id,
+                                              target.host, written.message()));
+          }
+        }
+      }));
 }
 
 }  // namespace millrace::simulated

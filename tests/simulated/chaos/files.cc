@@ -43,10 +43,12 @@ Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId r
 }
 
 Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const std::string& host, std::uint64_t id,
-                    const std::string& data, std::uint64_t ordered_by) {
+                    const std::string& data, const std::string& token, std::uint64_t ordered_by) {
   const Status gone = Unavailable("write block " + std::to_string(id) + ": " + host + " does not answer");
   WorkerProcess* worker = Reach(cluster, scope, writer, host);
   if (worker == nullptr) return gone;
+  const std::vector<std::uint32_t> crcs = dfs::ChunkCrcs(data);
+  MILLRACE_TRY(worker->plane().CheckWrite(id, {data.size(), dfs::BlockCrc(crcs)}, token));
   WorkerMachine* machine = cluster.FindWorker(host);
   const std::uint64_t incarnation = machine->process().incarnation();
   const auto dead = [&] { return machine->running() == nullptr || machine->process().incarnation() != incarnation; };
@@ -58,7 +60,7 @@ Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const
   const Status arrived = Await(cluster.network().Transfer(writer, machine->host(), data.size(), kStall), scope);
   if (dead()) return gone;
   MILLRACE_TRY(arrived);
-  Status stored = file->Append(data, dfs::ChunkCrcs(data));
+  Status stored = file->Append(data, crcs);
   machine->running()->Sync(scope);
   if (dead()) return gone;
   if (stored.ok()) stored = file->Sync();
@@ -74,7 +76,7 @@ Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const
     MILLRACE_TRY(closed.status());
   }
   if (ordered_by < worker->registered_at()) cluster.checker().CopiedUnordered(*machine, id);
-  worker->plane().Received({id, data.size(), dfs::BlockCrc(dfs::ChunkCrcs(data))});
+  worker->plane().Received({id, data.size(), dfs::BlockCrc(crcs)});
   if (!Await(cluster.network().Transfer(machine->host(), writer, 64, kStall), scope).ok()) return gone;
   return Status::Ok();
 }
@@ -174,6 +176,7 @@ Status FileMaker::AddBlock(kj::WaitScope& scope, const std::string& data) {
   for (int i = 0; i < kTries; ++i) {
     auto given = OnLease<dfs::wire::FileLease::AddBlockResults>(scope, "add a block", [&](auto& lease) {
       auto request = lease.addBlockRequest();
+      request.setShowsToken(true);
       auto nodes = request.initExcluded(static_cast<unsigned>(excluded.size()));
       for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, excluded[n].value);
       return request.send();
@@ -185,9 +188,11 @@ Status FileMaker::AddBlock(kj::WaitScope& scope, const std::string& data) {
       continue;
     }
     if (!given.ok()) return given.status();
+    const auto bytes = given->getToken();
+    const std::string token(bytes.begin(), bytes.end());
     Written::Block block{given->getId(), data.size(), dfs::BlockCrc(dfs::ChunkCrcs(data)), {}};
     for (const auto target : given->getTargets()) {
-      const Status stored = WriteReplica(cluster_, scope, writer_, target.getHost().cStr(), block.id, data);
+      const Status stored = WriteReplica(cluster_, scope, writer_, target.getHost().cStr(), block.id, data, token);
       if (stored.ok()) {
         block.nodes.push_back(NodeId{target.getNode()});
       } else {

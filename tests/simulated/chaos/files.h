@@ -45,10 +45,11 @@ inline constexpr double kConnect = 4;  // and one to which there is no connectio
 // machine cannot be reached.
 [[nodiscard]] Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId reader,
                                               const std::string& host, const BlockPlaces& block);
-// Writes a block to that machine's disk. If it returns OK, the block is finished there.
-// A copy names the master that ordered it, by its incarnation.
+// Writes a block to that machine's disk, by the token that the master gave for it. If it returns OK, the block is
+// finished there. A copy names the master that ordered it, by its incarnation.
 [[nodiscard]] Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const std::string& host,
-                                  std::uint64_t id, const std::string& data, std::uint64_t ordered_by = UINT64_MAX);
+                                  std::uint64_t id, const std::string& data, const std::string& token,
+                                  std::uint64_t ordered_by = UINT64_MAX);
 // Reads a block from the first holder that has it, and reports bad replicas to the master.
 [[nodiscard]] Result<std::string> ReadBlock(Cluster& cluster, kj::WaitScope& scope, HostId reader, MasterCaller& caller,
                                             const BlockPlaces& block);

@@ -56,11 +56,19 @@ void MasterMachine::Start() {
   if (!misled()) {
     commit_log_->Observe([&checker = cluster_.checker()](const WriteBatch& batch) { checker.Journaled(batch); });
   }
-  auto control = master::Control::Make(
-      config_, master::ControlDependencies{
-                   process_.timer(), clock_, *store_, *commit_log_, world.Fork(),
-                   [numbers = world.Fork()]() mutable { return numbers.Next(); }, world.MakeLogOf("master"),
-                   std::make_unique<SettingsFile>(cluster_.plan().settings), nullptr, nullptr, &dialer_});
+  master::ControlDependencies seams{process_.timer(),
+                                    clock_,
+                                    *store_,
+                                    *commit_log_,
+                                    world.Fork(),
+                                    [numbers = world.Fork()]() mutable { return numbers.Next(); },
+                                    world.MakeLogOf("master"),
+                                    std::make_unique<SettingsFile>(cluster_.plan().settings),
+                                    nullptr,
+                                    nullptr,
+                                    &dialer_};
+  seams.write_key = tls::TokenKey(std::string(tls::TokenKey::kBytes, 'k'));
+  auto control = master::Control::Make(config_, std::move(seams));
   if (!control.ok()) {
     world.Note("the master does not start: " + control.status().message());
     if (!misled()) world.Fail("start", "the master does not start: " + control.status().message());

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "base/rpc/link.h"
+#include "dfs/data/block_keys.h"
 #include "dfs/data/spread_block_store.h"
 #include "dfs/data/sync_meter.h"
+#include "dfs/wire/chunks.h"
 #include "tests/simulated/chaos/caller.h"
 #include "tests/simulated/chaos/cluster.h"
 #include "tests/simulated/chaos/disk.h"
@@ -89,7 +91,12 @@ class DataPlane final : public worker::DataPlane {
                                                                 shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId) const override { return {}; }
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) override;
+  void UseKeys(dfs::BlockKeys keys) override { keys_ = std::move(keys); }
 
+  // As the block server does it: a master has ordered this block to be written to this node, as its number is now, and
+  // with this content if it is a copy.
+  [[nodiscard]] Status CheckWrite(std::uint64_t block, const dfs::BlockContent& content,
+                                  const std::string& token) const;
   void Received(const dfs::StoredBlock& block);
   void TellUnreached(const std::string& host);
   // The map's number for this reduce; nothing: it is not served here.
@@ -105,6 +112,7 @@ class DataPlane final : public worker::DataPlane {
   TaskFiles& files_;
   Random random_;
   worker::BlockEvents events_;
+  std::optional<dfs::BlockKeys> keys_;  // once the master has told them
   std::set<AttemptId> served_;
   rpc::TaskGroup tasks_;
 };
