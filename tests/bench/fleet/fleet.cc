@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/net/frame.h"
 #include "base/rpc/status_codec.h"
 #include "dfs/data/block_store.h"
 #include "worker/daemon/agent/agent.h"
@@ -58,7 +59,8 @@ Fleet::~Fleet() noexcept = default;
 
 kj::Promise<void> Fleet::Registered() { return kj::mv(all_here_.promise); }
 
-// The master calls the port of each worker that registers, and only wants to see that somebody answers.
+// The master calls the port of each worker that registers, and asks whether that worker's process is there. For the
+// fleet it is, whichever is asked for.
 kj::Promise<void> Fleet::Open(const FleetOptions& options) {
   return rpc::Listen(io_.provider->getNetwork(), "0.0.0.0:0").then([this, options](rpc::Listening listening) {
     port_ = kj::mv(listening.receiver);
@@ -70,7 +72,22 @@ kj::Promise<void> Fleet::Open(const FleetOptions& options) {
 }
 
 kj::Promise<void> Fleet::TakeCalls() {
-  return port_->accept().ignoreResult().then([this] { return TakeCalls(); });
+  return port_->accept().then([this](kj::Own<kj::AsyncIoStream> call) {
+    answers_.Add(Answer(kj::mv(call)).catch_([](kj::Exception&&) {}));  // the master has hung up
+    return TakeCalls();
+  });
+}
+
+kj::Promise<void> Fleet::Answer(kj::Own<kj::AsyncIoStream> call) {
+  auto& stream = *call;
+  auto question = kj::heapArray<char>(net::kFrameBytes);
+  auto read = stream.read(question.begin(), question.size()).attach(kj::mv(question));
+  return read
+      .then([&stream] {
+        const auto answer = std::make_shared<std::string>(net::EncodeReply(StatusCode::kOk, {}));
+        return stream.write(answer->data(), answer->size()).then([answer] {});
+      })
+      .attach(kj::mv(call));
 }
 
 void Fleet::NoteRegistered() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/ids/time.h"
+#include "base/rpc/task_group.h"
 #include "base/rpc/transport.h"
 #include "tests/bench/fleet/timed_runner.h"
 
@@ -39,6 +40,7 @@ class Fleet {
   struct Worker;
   kj::Promise<void> Open(const FleetOptions& options);
   kj::Promise<void> TakeCalls();
+  kj::Promise<void> Answer(kj::Own<kj::AsyncIoStream> call);
   void NoteRegistered();
 
   kj::AsyncIoContext& io_;
@@ -48,6 +50,7 @@ class Fleet {
   std::size_t missing_;  // workers that have not registered yet
   kj::PromiseFulfillerPair<void> all_here_ = kj::newPromiseAndFulfiller<void>();
   std::vector<std::unique_ptr<Worker>> workers_;
+  rpc::TaskGroup answers_;
   kj::Promise<void> open_ = nullptr;  // last: it uses what stands above
 };
 
