@@ -32,7 +32,10 @@ using rocks::FromRocks;
 
 namespace {
 
-rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
+// Of empty text data() may be null, with which memcmp must not be called.
+rocksdb::Slice ToSlice(std::string_view text) {
+  return text.empty() ? rocksdb::Slice() : rocksdb::Slice(text.data(), text.size());
+}
 std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 Status NoRoom(const std::string& directory, std::uint64_t available, std::uint64_t needed) {
