@@ -95,7 +95,8 @@ class Cluster {
       for (const BlockId id : gone.blocks) {
         EXPECT_FALSE(disowned_.contains(id) || given_up_.contains(id)) << "block " << id << " may be wanted after all";
         const auto held = disks_[gone.node].find(id);
-        const bool good = held != disks_[gone.node].end() && held->second && !forged_.contains({gone.node, id});
+        const bool unordered = forged_.contains({gone.node, id}) || copied_.contains({gone.node, id});
+        const bool good = held != disks_[gone.node].end() && held->second && !unordered;
         EXPECT_FALSE(doubt_ && good && wanted_.contains(id)) << "good block " << id << " is deleted in doubt";
         orders_.push_back({gone.node, id, std::nullopt});
       }
@@ -325,6 +326,7 @@ class Cluster {
     EXPECT_FALSE(forged_.contains({*order.copy_from, order.block}))
         << "block " << order.block << " was copied from there";
     disk[order.block] = true;
+    copied_.emplace(order.node, order.block);
     manager_.Received(order.node, {order.block, kLength});
   }
 
@@ -335,6 +337,7 @@ class Cluster {
   std::map<NodeId, bool> up_, draining_;
   std::map<NodeId, std::map<BlockId, bool>> disks_;  // whether the bytes are good
   std::set<std::pair<NodeId, BlockId>> forged_;      // of these, the ones that are somebody's own
+  std::set<std::pair<NodeId, BlockId>> copied_;      // what came as a copy, perhaps when its order no longer stood
   std::set<std::pair<NodeId, BlockId>> asked_;       // who was ever asked for what
   std::map<NodeId, std::set<BlockId>> trash_;        // good replicas
   std::map<BlockId, std::uint32_t> wanted_;
