@@ -108,7 +108,8 @@ class RefusingDisk {
     const bool evicts = random_.Below(2) == 0;
     files.Refuse(
         [this, one_in](Call call, const std::string& path) {
-          // RocksDB ends the process, by an assertion, where its log for people was refused before: that is an end, too.
+          // RocksDB ends the process, by an assertion, where its log for people was refused before: that is an end,
+          // too.
           const bool for_people = fs::path(path).filename().string().starts_with("LOG");
           if (call == Call::kRead || for_people || !on || random_.Below(one_in) != 0) return 0;
           ++refused;
