@@ -337,11 +337,11 @@ class Cluster {
   std::map<NodeId, bool> up_, draining_;
   std::map<NodeId, std::map<BlockId, bool>> disks_;  // whether the bytes are good
   std::set<std::pair<NodeId, BlockId>> forged_;      // of these, the ones that are somebody's own
-  // What came as a copy. One whose order no longer stood counts for nothing, and the model does not know which these are:
-  // so of none of them does it demand that it is kept in doubt.
+  // What came as a copy. One whose order no longer stood counts for nothing, and the model does not know which these
+  // are: so of none of them does it demand that it is kept in doubt.
   std::set<std::pair<NodeId, BlockId>> copied_;
-  std::set<std::pair<NodeId, BlockId>> asked_;       // who was ever asked for what
-  std::map<NodeId, std::set<BlockId>> trash_;        // good replicas
+  std::set<std::pair<NodeId, BlockId>> asked_;  // who was ever asked for what
+  std::map<NodeId, std::set<BlockId>> trash_;   // good replicas
   std::map<BlockId, std::uint32_t> wanted_;
   std::set<BlockId> disowned_;
   std::set<BlockId> given_up_;
