@@ -24,7 +24,7 @@ void BlockManager::Impl::BeginCopy(const Block& block, NodeId from, NodeId to, M
   expiries.push_back({now, block.id, to});
   ++nodes.at(from).copies;
   ++nodes.at(to).copies;
-  nodes.at(to).asked.insert(block.id);
+  ++nodes.at(to).asked[block.id];
 }
 
 std::optional<NodeId> BlockManager::Impl::FinishCopy(BlockId block, NodeId to) {

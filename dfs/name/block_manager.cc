@@ -351,7 +351,7 @@ bool BlockManager::Recall(NodeId id, const Block& trashed) {
   const bool wanted = node != nullptr && block != impl_->blocks.end() && block->second.Is(trashed) &&
                       !node->blocks.contains(trashed.id) && !node->unconfirmed.contains(trashed.id) &&
                       !impl_->IsUnordered(*node, trashed.id);
-  if (wanted) node->asked.insert(trashed.id);
+  if (wanted) ++node->asked[trashed.id];
   return wanted;
 }
 

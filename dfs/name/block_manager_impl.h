@@ -75,9 +75,9 @@ struct NodeState {
   bool reporting = false;                          // a report is under way
   boost::unordered_flat_set<BlockId> blocks;       // held: good or expected
   boost::unordered_flat_set<BlockId> unconfirmed;  // held, but not named so far by the report under way
-  // Blocks that the node was asked to copy or to bring back, and has not said to have. A copy may arrive long after it
-  // was given up.
-  boost::unordered_flat_set<BlockId> asked;
+  // Blocks that the node was asked to copy or to bring back, and how often more than it has said to have come. A copy
+  // may arrive long after it was given up, and after another that was ordered meanwhile.
+  boost::unordered_flat_map<BlockId, std::uint32_t> asked;
   // These two outlive the node's going down, as the replicas do.
   std::map<BlockId, ReplicaFlaw> bad;
   // Replicas of wanted blocks whose deletion was given out; neither did the node say that they are gone, nor has it

@@ -81,8 +81,11 @@ void BlockManager::Impl::HoldExpected(NodeId id, NodeState* node, const Block& r
 
 // What a node says while it lists its blocks belongs to the list. A replica that was ordered away counted before.
 bool BlockManager::Impl::TakeOrder(NodeState* node, BlockId block) {
-  const bool asked = node->asked.erase(block) > 0;
-  if (asked || node->blocks.contains(block) || node->unconfirmed.contains(block)) return true;
+  if (node->blocks.contains(block) || node->unconfirmed.contains(block)) return true;
+  if (const auto asked = node->asked.find(block); asked != node->asked.end()) {
+    if (--asked->second == 0) node->asked.erase(asked);
+    return true;
+  }
   return !node->bad.contains(block) && (!node->Listed() || node->ordered.contains(block));
 }
 
@@ -270,7 +273,7 @@ void BlockManager::ReportEnd(NodeId id) {
     if (!node->named.contains(block)) cured.push_back(block);
   }
   for (const BlockId block : cured) impl_->UnmarkBad(id, node, block);
-  boost::unordered::erase_if(node->asked, [&](BlockId block) { return !impl_->blocks.contains(block); });
+  boost::unordered::erase_if(node->asked, [&](const auto& asked) { return !impl_->blocks.contains(asked.first); });
   node->ordered = {};  // they are made, or will never be
   node->named = {};
   node->reporting = false;

@@ -90,8 +90,8 @@ class BlockManager::Impl::Remover {
     }
     if (sure.empty()) return std::nullopt;
     if (ordered_before.has_value()) return ordered_before;
-    const auto ailing = std::ranges::find_if(sure, [&](const Candidate& c) { return impl_.ailing.contains(c.node); });
-    if (ailing != sure.end() && sure.size() > 1) return ailing->node;
+    const auto slow = std::ranges::find_if(sure, [&](const Candidate& c) { return impl_.ailing.contains(c.node); });
+    if (slow != sure.end() && sure.size() > 1) return slow->node;
     const auto move = impl_.moves_to_end.find(id);
     return move != impl_.moves_to_end.end() && CanEnd(move->second, sure) ? move->second.from : ChooseSurplus(sure);
   }

@@ -95,8 +95,7 @@ class Cluster {
       for (const BlockId id : gone.blocks) {
         EXPECT_FALSE(disowned_.contains(id) || given_up_.contains(id)) << "block " << id << " may be wanted after all";
         const auto held = disks_[gone.node].find(id);
-        const bool unordered = forged_.contains({gone.node, id}) || copied_.contains({gone.node, id});
-        const bool good = held != disks_[gone.node].end() && held->second && !unordered;
+        const bool good = held != disks_[gone.node].end() && held->second && !forged_.contains({gone.node, id});
         EXPECT_FALSE(doubt_ && good && wanted_.contains(id)) << "good block " << id << " is deleted in doubt";
         orders_.push_back({gone.node, id, std::nullopt});
       }
@@ -326,7 +325,6 @@ class Cluster {
     EXPECT_FALSE(forged_.contains({*order.copy_from, order.block}))
         << "block " << order.block << " was copied from there";
     disk[order.block] = true;
-    copied_.emplace(order.node, order.block);
     manager_.Received(order.node, {order.block, kLength});
   }
 
@@ -337,11 +335,8 @@ class Cluster {
   std::map<NodeId, bool> up_, draining_;
   std::map<NodeId, std::map<BlockId, bool>> disks_;  // whether the bytes are good
   std::set<std::pair<NodeId, BlockId>> forged_;      // of these, the ones that are somebody's own
-  // What came as a copy. One whose order no longer stood counts for nothing, and the model does not know which these
-  // are: so of none of them does it demand that it is kept in doubt.
-  std::set<std::pair<NodeId, BlockId>> copied_;
-  std::set<std::pair<NodeId, BlockId>> asked_;  // who was ever asked for what
-  std::map<NodeId, std::set<BlockId>> trash_;   // good replicas
+  std::set<std::pair<NodeId, BlockId>> asked_;       // who was ever asked for what
+  std::map<NodeId, std::set<BlockId>> trash_;        // good replicas
   std::map<BlockId, std::uint32_t> wanted_;
   std::set<BlockId> disowned_;
   std::set<BlockId> given_up_;
