@@ -223,9 +223,9 @@ void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder o
 }
 
 Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in) {
-  constexpr unsigned kMostCounters = 1000;  // so that a task that invents names cannot fill the memory
+  constexpr unsigned kMostRead = kMostCountersOfTask + 1;  // one too many is enough to refuse them
   Counters counters;
-  for (unsigned i = 0; i < std::min(in.size(), kMostCounters); ++i) {
+  for (unsigned i = 0; i < std::min(in.size(), kMostRead); ++i) {
     AddCounter({ToString(in[i].getGroup()).substr(0, kLongestName), ToString(in[i].getName()).substr(0, kLongestName)},
                in[i].getValue(), &counters);
   }

@@ -138,6 +138,13 @@ void AddCounters(const Counters& from, Counters* to) {
   for (const auto& [name, value] : from) AddCounter(name, value, to);
 }
 
+std::uint64_t MemoryOf(const Counters& counters) {
+  constexpr std::uint64_t kBesidesNames = 64;
+  std::uint64_t bytes = 0;
+  for (const auto& [name, value] : counters) bytes += name.first.size() + name.second.size() + kBesidesNames;
+  return bytes;
+}
+
 void CountLeftOut(const JobFigures& figures, Counters* counters) {
   if (figures.maps_left_out > 0) (*counters)[{"millrace", "maps_left_out"}] = figures.maps_left_out;
 }

@@ -89,6 +89,14 @@ using Counters = std::map<std::pair<std::string, std::string>, std::int64_t>;  /
 void AddCounter(const Counters::key_type& name, std::int64_t value, Counters* to);
 void AddCounters(const Counters& from, Counters* to);
 
+// What the tasks of a job may count, so that tasks that make names of their data do not fill the memory: of names, and
+// of bytes of all tasks' counters. A job with many tasks has room for some 40 counters of each.
+inline constexpr std::size_t kMostCountersOfTask = 1000;
+inline constexpr std::size_t kMostCountersOfJob = 2000;
+inline constexpr std::uint64_t kCounterBytesOfJob = 16 << 20;
+inline constexpr std::uint64_t kCounterBytesForEachTask = 4 << 10;
+[[nodiscard]] std::uint64_t MemoryOf(const Counters& counters);  // bytes, about
+
 // What a succeeded attempt reported.
 struct TaskReport {
   Counters counters;

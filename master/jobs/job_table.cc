@@ -59,7 +59,25 @@ void TrackedJob::NoteReport(const TaskId& task, const TaskReport& report) {
   totals.bytes_read += report.bytes_read - slot.bytes_read;
   totals.bytes_shuffled += report.bytes_shuffled - slot.bytes_shuffled;
   totals.bytes_written += report.bytes_written - slot.bytes_written;
+  counter_bytes += MemoryOf(report.counters) - MemoryOf(slot.counters);
+  for (const auto& [name, value] : report.counters) counted.insert(name);
   slot = report;
+}
+
+Status TrackedJob::CheckCounters(const TaskReport& report) const {
+  const auto refusal = [](const std::string& whose, std::size_t most, const char* unit) {
+    return Invalid("keep the task's counters: " + whose + " more than " + std::to_string(most) + ' ' + unit +
+                   "; name counters after kinds of things, not after what is in the data");
+  };
+  if (report.counters.size() > kMostCountersOfTask) return refusal("it has", kMostCountersOfTask, "of them");
+  std::size_t names = counted.size();
+  for (const auto& [name, value] : report.counters) names += counted.contains(name) ? 0 : 1;
+  if (names > kMostCountersOfJob) return refusal("with it the job has", kMostCountersOfJob, "different ones");
+  const std::uint64_t tasks = record.figures.maps + record.request.reduces;
+  const std::uint64_t most = std::max(kCounterBytesOfJob, tasks * kCounterBytesForEachTask);
+  if (counter_bytes + MemoryOf(report.counters) > most)
+    return refusal("with it the job's tasks have", most, "bytes of them");
+  return Status::Ok();
 }
 
 std::set<NodeId> TrackedJob::ReducingNodes() const {
@@ -80,6 +98,8 @@ std::vector<dfs::FileId> TrackedJob::TakeOutputsOf(const AttemptId& attempt) {
 void TrackedJob::DropWork() {
   outputs.clear();
   reports.clear();
+  counted.clear();
+  counter_bytes = 0;
   nodes.clear();
   splits.clear();
   splits.shrink_to_fit();

@@ -69,6 +69,8 @@ class AttemptList {
 struct TrackedJob {
   // Counts what an attempt of the task reported, in place of what an earlier attempt of it reported.
   void NoteReport(const TaskId& task, const TaskReport& report);
+  // kInvalid if the task counts more than it may, or the job would with it.
+  [[nodiscard]] Status CheckCounters(const TaskReport& report) const;
   // Returns the nodes on which reduces of the job run.
   [[nodiscard]] std::set<NodeId> ReducingNodes() const;
   // Takes the files out of `outputs` that the attempt handed over, and returns them.
@@ -83,6 +85,8 @@ struct TrackedJob {
   std::map<dfs::FileId, AttemptId> outputs;  // open files that attempts handed over
   std::set<NodeId> nodes;                    // the nodes that were given an attempt
   TaskReport totals;                         // the bytes of all reports
+  std::set<Counters::key_type> counted;      // the counters that some report had, while the job lives
+  std::uint64_t counter_bytes = 0;           // of all reports
 };
 
 class JobTable {

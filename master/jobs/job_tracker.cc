@@ -347,6 +347,8 @@ void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskRe
     const Status own = CheckOwnFile(job, output);
     if (!own.ok()) return AttemptFailed(node, attempt, false, own.Within("commit").message(), step);
   }
+  if (const Status counted = job->CheckCounters(report); !counted.ok())
+    return AttemptFailed(node, attempt, false, counted.message(), step);
   std::vector<FileSystem::Completion> files;
   for (const AttemptOutput& output : outputs)
     files.push_back({output.file, job->record.request.output + "/" + output.name, output.blocks});

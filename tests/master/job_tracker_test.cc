@@ -120,6 +120,50 @@ TEST_F(JobTrackerTest, AnAttemptCommitsAndGivesUpNobodyElsesFiles) {
   EXPECT_TRUE(files->names().FindOpen(file));
 }
 
+// Returns counters whose names take this many bytes.
+Counters Invented(std::size_t from, std::size_t count, std::size_t length) {
+  Counters counters;
+  for (std::size_t i = from; i < from + count; ++i) {
+    std::string name = std::to_string(i);
+    name.append(length - name.size(), '.');
+    counters[{"g", name}] = 1;
+  }
+  return counters;
+}
+
+TEST_F(JobTrackerTest, ATaskThatCountsWhatIsInItsDataFails) {
+  struct Case {
+    std::size_t kept, names, shift, length;
+    const char* refused;
+  };
+  // `kept` tasks report `names` counters each, of which `shift` are new every time; the next one is too much.
+  const Case cases[] = {{0, 1001, 0, 10, "more than 1000 of them"},
+                        {2, 999, 999, 10, "more than 2000 different ones"},
+                        {52, 1000, 0, 255, "more than 16777216 bytes"}};
+  const NodeId node = AddWorker("a", 60, 1);
+  AddFile("/in/text", 60, {node});
+  for (const Case& c : cases) {
+    launches.clear();
+    const JobId job = Submit(Request(std::string("/out") + c.refused, 1));
+    ASSERT_THAT(launches, SizeIs(60));
+    const std::vector<LaunchOrder> maps = launches;
+    for (std::size_t i = 0; i <= c.kept; ++i) {
+      Step step = At();
+      jobs->AttemptDone(node, maps[i].attempt, {.counters = Invented(i * c.shift, c.names, c.length)}, {}, &step);
+      Finish(std::move(step));
+      const AttemptRecord attempt = jobs->Attempts(job)->at(i);
+      EXPECT_EQ(attempt.state, i < c.kept ? AttemptState::kSucceeded : AttemptState::kFailed) << c.refused;
+      EXPECT_THAT(attempt.reason, HasSubstr(i < c.kept ? "" : c.refused));
+    }
+    Step step = At();
+    jobs->AttemptDone(node, maps[c.kept + 1].attempt, {.counters = Invented(0, 1, 10)}, {}, &step);
+    Finish(std::move(step));
+    EXPECT_EQ(jobs->Attempts(job)->at(c.kept + 1).state, AttemptState::kSucceeded) << "modest ones go on";
+    ASSERT_TRUE(jobs->Kill(job, "test", &step).ok());
+    Finish(std::move(step));
+  }
+}
+
 TEST_F(JobTrackerTest, AFailedJobRemovesItsOwnersOutputAlone) {
   const NodeId node = AddWorker("a", 2, 1);
   AddFile("/in/text", 1, {node});
