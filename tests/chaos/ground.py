@@ -12,6 +12,7 @@ import uuid
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "cluster"), os.path.join(HERE, "..", "bench")]
 import cluster  # noqa: E402
+from secure_cluster import SecureCluster  # noqa: E402
 from suite import links  # noqa: E402
 
 MARK = "MILLRACE_CHAOS"  # in the environment of every process of one run
@@ -37,6 +38,7 @@ def enter():
 
 class Ground(cluster.Cluster):
     """Requires: a caller that joins threads of clients before it leaves the block."""
+    longest_jump = 86400 * 400
 
     def __init__(self, workers, private, settings):
         super().__init__(workers=workers, racks=2, map_slots=2, reduce_slots=2, settings=SETTINGS + settings)
@@ -154,6 +156,14 @@ class Ground(cluster.Cluster):
             except OSError:
                 pass
         return found
+
+
+class SecureGround(SecureCluster, Ground):
+    """One whose daemons and clients have certificates."""
+    longest_jump = 3600  # of a clock: certificates end
+
+    def environment(self):
+        return {name: value for name, value in super().environment().items() if name != "MILLRACE_WAIT"}  # clients wait, as without TLS
 
 
 def _parents():

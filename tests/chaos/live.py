@@ -36,6 +36,7 @@ def arguments():
     parser.add_argument("--clients", type=int, default=3, help="clients of the file system at once (default 3)")
     parser.add_argument("--bound", type=float, default=120, help="seconds after the last fault in which all has to finish (default 120)")
     parser.add_argument("--build", default="build/dev")
+    parser.add_argument("--tls", action="store_true", help="daemons and clients have certificates")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the daemons")
     parser.add_argument("--logs", default="chaos-logs", help="where logs go if something was wrong (default chaos-logs)")
     options = parser.parse_args()
@@ -170,7 +171,8 @@ def main():
     say(f"seed {options.seed}" + ("" if private else "; not root: no full disks, no cut links"))
     counts, spells, begin = collections.Counter(), [], time.monotonic()
     kinds = faults.kinds()
-    with grounds.Ground(options.workers, private, options.set) as ground:
+    ground_class = grounds.SecureGround if options.tls else grounds.Ground
+    with ground_class(options.workers, private, options.set) as ground:
         if not ground.shim:
             say("no C compiler: no jumping clocks")
         rng = random.Random(options.seed)
