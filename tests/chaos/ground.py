@@ -159,8 +159,16 @@ class Ground(cluster.Cluster):
 
 
 class SecureGround(SecureCluster, Ground):
-    """One whose daemons and clients have certificates."""
+    """One whose daemons and clients have certificates. All is done by an administrator, who may change schedulers."""
     longest_jump = 3600  # of a clock: certificates end
+
+    def __init__(self, workers, private, settings):
+        super().__init__(workers, private, settings, users=["admin"])
+
+    def __enter__(self):
+        super().__enter__()
+        self.tls = self.certificate_of("admin")
+        return self
 
     def environment(self):
         return {name: value for name, value in super().environment().items() if name != "MILLRACE_WAIT"}  # clients wait, as without TLS
