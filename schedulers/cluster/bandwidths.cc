@@ -31,11 +31,10 @@ const double* Bandwidths::Means::Find(std::uint32_t from, std::uint32_t to) cons
   return at != known.end() && at->to == to ? &at->bytes_per_second : nullptr;
 }
 
-void Bandwidths::Record(NodeId from, NodeId to, double bytes_per_second, const Topology& topology) {
-  const Location here = topology.Of(from), there = topology.Of(to);
-  nodes_.Note(from.value, to.value, bytes_per_second);
-  racks_.Note(here.rack, there.rack, bytes_per_second);
-  datacenters_.Note(here.datacenter, there.datacenter, bytes_per_second);
+void Bandwidths::Record(const End& from, const End& to, double bytes_per_second) {
+  nodes_.Note(from.node.value, to.node.value, bytes_per_second);
+  racks_.Note(from.location.rack, to.location.rack, bytes_per_second);
+  datacenters_.Note(from.location.datacenter, to.location.datacenter, bytes_per_second);
 }
 
 double Bandwidths::Between(NodeId from, NodeId to, const Topology& topology, const LevelBandwidths& configured) const {

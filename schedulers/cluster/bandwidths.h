@@ -31,9 +31,14 @@ class Bandwidths {
     double bytes_per_second = 0;
   };
 
+  struct End {
+    NodeId node;
+    Location location;  // where it stands, or stood when it was there last
+  };
+
   // Takes a measured transfer into the means. Requires: bytes_per_second > 0, and `from` and `to` differ and have
   // joined.
-  void Record(NodeId from, NodeId to, double bytes_per_second, const Topology& topology);
+  void Record(const End& from, const End& to, double bytes_per_second);
   // Returns the bytes per second of the pair; they are above 0.
   [[nodiscard]] double Between(NodeId from, NodeId to, const Topology& topology,
                                const LevelBandwidths& configured) const;

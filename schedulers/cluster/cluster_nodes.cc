@@ -52,26 +52,32 @@ std::uint32_t ClusterState::SlotsInUse(TaskKind kind) const {
   return in_use;
 }
 
-void ClusterState::JoinNode(const NodeJoined& node) {
-  const Location location = topology_.Intern(node.rack, node.datacenter);
-  if (location != topology_.Of(node.node)) {
-    std::vector<std::pair<JobState*, std::vector<std::uint32_t>>> moved;
-    for (const QueueKey& key : live_) {
-      JobState& job = MutableJob(key.job);
-      moved.emplace_back(&job, job.pending_maps.At(node.node));
-      for (const auto map : moved.back().second) {
-        job.pending_maps.Erase(map, job.spec.maps[map], topology_, LocalNodes());
-        UnlistLocal(job, local_nodes_);
-      }
+void ClusterState::Place(NodeId node, Location to) {
+  const std::uint32_t rack = to == Location{} ? topology_.Of(node).rack : to.rack;
+  std::vector<std::pair<JobState*, std::vector<std::uint32_t>>> moved;
+  for (const QueueKey& key : live_) {
+    JobState& job = MutableJob(key.job);
+    std::vector<std::uint32_t> maps = job.pending_maps.At(node);
+    std::erase_if(maps,
+                  [&](std::uint32_t map) { return topology_.AnotherIn(rack, node, job.spec.maps[map].replicas); });
+    for (const auto map : maps) {
+      job.pending_maps.Erase(map, job.spec.maps[map], topology_, LocalNodes());
+      UnlistLocal(job, local_nodes_);
     }
-    topology_.Place(node.node, location);
-    for (auto& [job, maps] : moved) {
-      for (const auto map : maps) {
-        job->pending_maps.Insert(map, job->spec.maps[map], topology_, LocalNodes());
-        ListLocal(*job, local_nodes_);
-      }
+    moved.emplace_back(&job, std::move(maps));
+  }
+  topology_.Place(node, to);
+  for (auto& [job, maps] : moved) {
+    for (const auto map : maps) {
+      job->pending_maps.Insert(map, job->spec.maps[map], topology_, LocalNodes());
+      ListLocal(*job, local_nodes_);
     }
   }
+}
+
+void ClusterState::JoinNode(const NodeJoined& node) {
+  const Location location = topology_.Intern(node.rack, node.datacenter);
+  Place(node.node, location);
   if (node.node.value >= nodes_.size()) {
     nodes_.resize(node.node.value + 1);
     if (local_jobs_) local_jobs_->SetNodes(nodes_.size());
@@ -99,6 +105,7 @@ void ClusterState::LoseNode(NodeId node) {
   NodeState& state = Node(node);
   SCHED_CHECK(state.alive && state.running.empty(), "n" + std::to_string(node.value));
   state.alive = false;
+  Place(node, Location{});
   --live_nodes_;
   RefreshOpen(state);
   for (const QueueKey& key : live_) {
@@ -124,7 +131,7 @@ void ClusterState::SetLimits(NodeId node, const NodeLimits& limits) {
 }
 
 void ClusterState::NoteBandwidth(NodeId from, NodeId to, double bytes_per_second) {
-  bandwidths_.Record(from, to, bytes_per_second, topology_);
+  bandwidths_.Record({from, Node(from).location}, {to, Node(to).location}, bytes_per_second);
 }
 
 void ClusterState::SetSpace(NodeId node, std::uint64_t free_bytes) {

@@ -206,10 +206,10 @@ class ClusterState {
 
   // --- What the engine does ---
 
-  // Makes the node alive. O(pending maps with a replica on it) if it stands elsewhere than before. Requires: the node
-  // is not alive.
+  // Makes the node alive. O(pending maps with a replica on it). Requires: the node is not alive.
   void JoinNode(const NodeJoined& node);
-  // Makes the node not alive. Requires: it is alive, and nothing runs there.
+  // Makes the node not alive: a replica there is none until it is back. O(pending maps with a replica on it). Requires:
+  // it is alive, and nothing runs there.
   void LoseNode(NodeId node);
   void DrainNode(NodeId node, bool drained);
   void SetLimits(NodeId node, const NodeLimits& limits);
@@ -301,6 +301,9 @@ class ClusterState {
   // Returns what tells the maps of the job that are not to run on the node; nothing if each may.
   [[nodiscard]] PendingMaps::Skip Avoided(const JobState& job, NodeId node) const;
   NodeState& Node(NodeId node);
+  // Puts the node there in the topology, or takes it away, and each pending map with it. Requires: the node is not
+  // there yet, or `to` is nowhere.
+  void Place(NodeId node, Location to);
   void RefreshFree(const NodeState& node);
   void RefreshOpen(NodeState& node);
   void RefreshRunnable(JobState& job);

@@ -61,7 +61,7 @@ PendingMaps::PendingMaps(const std::vector<MapInput>& maps, const Topology& topo
   for (std::uint32_t map = 0; map < count; ++map) {
     CollectPlaces(maps[map], topology, &places);
     for (const PlaceKey place : places) pairs.push_back(std::uint64_t{place} << 32 | map);
-    if (places.empty()) unlocated_.Insert(map);
+    if (!AnyIsThere(places)) unlocated_.Insert(map);
   }
   Sort(&pairs);
   entries_.reserve(pairs.size());
@@ -175,7 +175,7 @@ void PendingMaps::Insert(std::uint32_t map, const MapInput& input, const Topolog
   std::vector<PlaceKey> places;
   CollectPlaces(input, topology, &places);
   for (const PlaceKey place : places) returned_.insert({place, map});
-  if (places.empty()) unlocated_.Insert(map);
+  if (!AnyIsThere(places)) unlocated_.Insert(map);
 }
 
 std::uint32_t PendingMaps::FirstOnShelf(PlaceKey place) const {

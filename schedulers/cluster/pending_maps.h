@@ -50,7 +50,7 @@ class PendingMaps {
   void Prefetch(std::uint32_t map) const { __builtin_prefetch(&shelves_of_[map]); }
 
   [[nodiscard]] const OrderedBits& all() const { return all_; }
-  // Returns the maps whose input lies on no node: one node is as good for them as another.
+  // Returns the maps whose input lies on no node that is there: one node is as good for them as another.
   [[nodiscard]] const OrderedBits& unlocated() const { return unlocated_; }
   // Returns the closest map for this node that is no farther than `worst`. `skip`, if there is one, is asked about the
   // maps that left before and came back; those for which it returns true are passed over.
@@ -78,6 +78,8 @@ class PendingMaps {
   static PlaceKey Key(Locality level, std::uint32_t id) { return static_cast<PlaceKey>(level) << 30 | id; }
   static void CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places);
   static std::size_t LevelOf(PlaceKey place) { return place >> 30; }
+  // Returns true if one of the places, which rise, is more than the number of a node that is not there.
+  static bool AnyIsThere(const std::vector<PlaceKey>& places) { return !places.empty() && !IsNode(places.back()); }
   static bool IsNode(PlaceKey place) { return LevelOf(place) == 0; }
   Shelf* FindShelf(PlaceKey place) const { return shelves_[LevelOf(place)].Find(place); }
   std::uint32_t& CountOf(PlaceKey place) const;

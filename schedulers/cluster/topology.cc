@@ -30,4 +30,9 @@ Locality Topology::Distance(NodeId node, const std::vector<NodeId>& replicas) co
   return best;
 }
 
+bool Topology::AnotherIn(std::uint32_t rack, NodeId node, const std::vector<NodeId>& replicas) const {
+  return std::any_of(replicas.begin(), replicas.end(),
+                     [&](NodeId other) { return other != node && Of(other).rack == rack; });
+}
+
 }  // namespace millrace::sched

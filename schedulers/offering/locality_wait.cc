@@ -137,7 +137,7 @@ std::optional<double> LocalityWait::CostOfDistance(const ClusterState& state, co
   const MapInput& input = job.spec.maps[job.pending_maps.all().First()];
   double best = 0;
   for (const NodeId replica : input.replicas) {
-    if (replica == node || state.FindNode(replica) == nullptr) continue;
+    if (replica == node || state.topology().Of(replica) == Location{}) continue;
     best = std::max(best, state.bandwidths().Between(replica, node, state.topology(), bandwidths_));
   }
   if (best == 0) return std::nullopt;

@@ -11,8 +11,8 @@
 //   else:
 //     start the job's clock, unless it runs
 //
-// A map whose input lies on no node (generated numbers, a job that only sleeps) is as local anywhere: it waits for
-// nothing, and its launch counts for nothing above.
+// A map whose input lies on no node that is there (generated numbers, a job that only sleeps, replicas on lost nodes
+// alone) is as local anywhere: it waits for nothing, and its launch counts for nothing above.
 //
 // So a job that finds local slots again goes back. On one rack there is nothing beyond the rack, on one datacenter
 // nothing beyond the datacenter, and where no datacenter has two racks a datacenter is a rack: such levels are not

@@ -242,12 +242,13 @@ TEST(BandwidthsTest, APairThenItsRacksThenItsDatacentersThenWhatIsConfigured) {
   EXPECT_EQ(between(1, 2), 300);
   EXPECT_EQ(between(1, 3), 200);
   EXPECT_EQ(between(1, 5), 100);
-  seen.Record(NodeId{1}, NodeId{3}, 80, topology);
+  const auto end = [&](std::uint32_t n) { return Bandwidths::End{NodeId{n}, topology.Of(NodeId{n})}; };
+  seen.Record(end(1), end(3), 80);
   EXPECT_EQ(between(1, 3), 80);
   EXPECT_EQ(between(2, 4), 80) << "their racks";
   EXPECT_EQ(between(3, 1), 80) << "the same datacenter";
   EXPECT_EQ(between(1, 5), 100);
-  seen.Record(NodeId{1}, NodeId{3}, 40, topology);
+  seen.Record(end(1), end(3), 40);
   EXPECT_EQ(between(1, 3), 70);  // a quarter of the way
 }
 

@@ -79,6 +79,37 @@ TEST_F(FifoTest, WithinAJobTheClosestMapThenTheLowestIndex) {
   )");
 }
 
+// A replica counts while its node is there, and again when it comes back.
+TEST_F(FifoTest, AReplicaOnALostNodeIsNone) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 rack=a datacenter=east maps=0
+    0 NodeJoined node=n2 rack=b datacenter=east maps=0
+    0 NodeJoined node=n3 rack=c datacenter=west maps=0
+    0 JobSubmitted job=job1 maps=1:n1;1:n1,n2;1:n1,n3;1:n1
+    1 NodeLost node=n1
+    # n1 stood in the rack of n4; n2 stands in its datacenter.
+    1 NodeJoined node=n4 rack=a datacenter=east maps=2
+    1 decide
+    -> launch job1.m.1.0 n4 datacenter
+    -> launch job1.m.0.0 n4 off
+    2 NodeJoined node=n1 rack=a datacenter=east maps=0
+    2 AttemptSucceeded attempt=job1.m.1.0
+    2 decide
+    -> launch job1.m.2.0 n4 rack
+    # A job that comes while the node is away finds no replica there either.
+    3 NodeLost node=n1
+    3 JobSubmitted job=job2 maps=1:n1
+    3 AttemptFailed attempt=job1.m.2.0 reason=disk
+    3 decide
+    -> launch job1.m.2.1 n4 off
+    4 AttemptSucceeded attempt=job1.m.0.0
+    4 AttemptSucceeded attempt=job1.m.2.1
+    4 decide
+    -> launch job1.m.3.0 n4 off
+    -> launch job2.m.0.0 n4 off
+  )");
+}
+
 TEST_F(FifoTest, TheFirstJobTakesTheSlotEvenIfALaterOneIsCloser) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 rack=a maps=1

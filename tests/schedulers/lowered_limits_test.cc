@@ -95,7 +95,7 @@ TEST(LoweredLimits, ReducesOfSlotsWithoutATypeKeepNoMapSlotsWhenANodeIsLost) {
     3 NodeLost node=n2
     -> gone job1.m.0.0 n2
     3 decide
-    -> launch job1.m.0.1 n1 rack
+    -> launch job1.m.0.1 n1 off
   )");
 }
 
@@ -121,7 +121,7 @@ TEST(LoweredLimits, AllReducesAboveTheLimitGiveWayToTheMapThatTheyWaitFor) {
     3 decide
     -> preempt job1.r.0.0 n1: a map that the reduces wait for needs a slot
     -> preempt job2.r.0.0 n1: a map that the reduces wait for needs a slot
-    -> launch job2.m.0.0 n1 rack
+    -> launch job2.m.0.0 n1 off
   )");
 }
 

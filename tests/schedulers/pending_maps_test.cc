@@ -27,7 +27,7 @@ class Model {
 
   void Step() {
     const std::uint32_t map = random_() % static_cast<std::uint32_t>(inputs_.size());
-    switch (random_() % 4) {
+    switch (random_() % 5) {
       case 0:
         Erase(map);
         pending_.erase(map);
@@ -39,6 +39,9 @@ class Model {
       case 2:
         Move(map, Replicas());
         break;
+      case 3:
+        LoseNode(random_() % kNodes);
+        break;
       default:
         MoveNode(random_() % kNodes);
     }
@@ -47,7 +50,7 @@ class Model {
   void Compare() {
     for (std::uint32_t n = 0; n < kNodes; ++n) {
       ASSERT_EQ(index_.CountAt(NodeId{n}), At(n).size()) << "n" << n;
-      if (racks_[n].empty()) continue;
+      if (!there_[n]) continue;
       for (const Locality worst : {Locality::kNode, Locality::kRack, Locality::kDatacenter, Locality::kOff}) {
         const auto got = index_.Best(NodeId{n}, topology_.Of(NodeId{n}), worst);
         ASSERT_EQ(got, Search(n, worst, false)) << "n" << n;
@@ -63,8 +66,8 @@ class Model {
     std::vector<std::uint32_t> unlocated;
     for (const auto map : pending_) {
       const auto& replicas = inputs_[map].replicas;
-      const auto can_join = [](NodeId node) { return node.value <= kMaxId; };
-      if (std::none_of(replicas.begin(), replicas.end(), can_join)) unlocated.push_back(map);
+      const auto is_there = [&](NodeId node) { return node.value < kNodes && there_[node.value]; };
+      if (std::none_of(replicas.begin(), replicas.end(), is_there)) unlocated.push_back(map);
     }
     ASSERT_EQ(std::vector<std::uint32_t>(index_.unlocated().begin(), index_.unlocated().end()), unlocated);
   }
@@ -77,6 +80,7 @@ class Model {
     const std::string dc = "d" + std::to_string(random_() % 2);
     const std::string rack = "r" + std::to_string(random_() % 3);
     topology_.Place(NodeId{node}, topology_.Intern(rack, dc));
+    there_[node] = true;
     racks_[node] = rack + dc;
     datacenters_[node] = dc;
   }
@@ -116,13 +120,26 @@ class Model {
     for (const auto map : maps) index_.Insert(map, inputs_[map], topology_, &nodes_);
   }
 
+  // Only the maps that are elsewhere without the node leave the index, as in ClusterState.
+  void LoseNode(std::uint32_t node) {
+    if (!there_[node]) return;
+    auto maps = index_.At(NodeId{node});
+    const std::uint32_t rack = topology_.Of(NodeId{node}).rack;
+    std::erase_if(maps,
+                  [&](std::uint32_t map) { return topology_.AnotherIn(rack, NodeId{node}, inputs_[map].replicas); });
+    for (const auto map : maps) Erase(map);
+    topology_.Remove(NodeId{node});
+    there_[node] = false;
+    for (const auto map : maps) index_.Insert(map, inputs_[map], topology_, &nodes_);
+  }
+
   std::optional<MapChoice> Search(std::uint32_t node, Locality worst, bool skip) const {
     std::optional<MapChoice> best;
     for (const auto map : pending_) {
       if (skip && left_.contains(map) && map % 3 == 0) continue;
       Locality locality = Locality::kOff;
       for (const NodeId replica : inputs_[map].replicas) {
-        if (replica.value >= kNodes) continue;
+        if (replica.value >= kNodes || !there_[replica.value]) continue;
         if (replica.value == node) locality = Locality::kNode;
         if (racks_[replica.value] == racks_[node]) locality = std::min(locality, Locality::kRack);
         if (datacenters_[replica.value] == datacenters_[node]) locality = std::min(locality, Locality::kDatacenter);
@@ -135,6 +152,7 @@ class Model {
   std::mt19937& random_;
   Topology topology_;
   std::vector<NodeId> nodes_;  // whose first or last map came or went
+  bool there_[kNodes] = {};
   std::string racks_[kNodes], datacenters_[kNodes];
   std::vector<MapInput> inputs_;
   std::set<std::uint32_t> pending_, left_;  // pending now; left at some time
@@ -231,6 +249,22 @@ TEST(Topology, ARackOfTheSameNameElsewhereIsAnotherRack) {
   EXPECT_EQ(topology.Distance(NodeId{1}, {NodeId{2}, NodeId{3}}), Locality::kDatacenter);
   EXPECT_EQ(topology.Distance(NodeId{1}, {NodeId{3}, NodeId{1}}), Locality::kNode);
   EXPECT_EQ(topology.Distance(NodeId{1}, {NodeId{9}}), Locality::kOff);  // never joined
+}
+
+TEST(Topology, AReplicaOnANodeThatIsAwayIsNone) {
+  Topology topology;
+  topology.Place(NodeId{1}, topology.Intern("a", "east"));
+  topology.Place(NodeId{2}, topology.Intern("a", "east"));
+  topology.Place(NodeId{3}, topology.Intern("b", "east"));
+  const std::uint32_t rack = topology.Of(NodeId{1}).rack;
+  EXPECT_TRUE(topology.AnotherIn(rack, NodeId{1}, {NodeId{1}, NodeId{2}}));
+  EXPECT_FALSE(topology.AnotherIn(rack, NodeId{1}, {NodeId{1}, NodeId{3}}));
+  topology.Remove(NodeId{2});
+  EXPECT_EQ(topology.Distance(NodeId{1}, {NodeId{2}}), Locality::kOff);
+  EXPECT_EQ(topology.Distance(NodeId{1}, {NodeId{2}, NodeId{3}}), Locality::kDatacenter);
+  EXPECT_FALSE(topology.AnotherIn(rack, NodeId{1}, {NodeId{1}, NodeId{2}}));
+  topology.Place(NodeId{2}, topology.Intern("a", "east"));
+  EXPECT_EQ(topology.Distance(NodeId{1}, {NodeId{2}}), Locality::kRack);
 }
 
 }  // namespace

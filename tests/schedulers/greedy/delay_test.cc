@@ -118,6 +118,32 @@ TEST_F(DelayTest, AMapWithoutLocatedInputDoesNotWait) {
   )");
 }
 
+// Nobody waits for a slot on a node that is lost, and everybody does again when it is back.
+TEST_F(DelayTest, AMapWhoseReplicasAreAllOnLostNodesDoesNotWait) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1
+    0 NodeJoined node=n3 maps=2
+    0 JobSubmitted job=job0 maps=1:n1;1:n2
+    0 decide
+    -> launch job0.m.0.0 n1 node
+    -> launch job0.m.1.0 n2 node
+    1 JobSubmitted job=job1 maps=1:n2;1:n1
+    1 decide
+    2 NodeLost node=n2
+    2 decide
+    -> launch job0.m.1.1 n3 off
+    -> launch job1.m.0.0 n3 off
+    3 NodeJoined node=n2 maps=1
+    3 JobSubmitted job=job2 maps=1:n2
+    3 JobSubmitted job=job3 maps=1:n2
+    3 AttemptSucceeded attempt=job1.m.0.0
+    3 decide
+    -> launch job2.m.0.0 n2 node
+    4 decide
+  )");
+}
+
 // A job's turn counts, not who has data at the node that is free.
 TEST(Unlocated, AJobGetsItsShareBesideOneWithLocalMaps) {
   for (const char* scheduler : {"fair+delay", "dl+delay", "capacity+delay", "edf+delay", "lsap+delay"}) {
@@ -205,10 +231,11 @@ TEST_F(DelayTest, OnOneRackOnlyT1IsWaitedFor) {
     0 NodeJoined node=n2 rack=a maps=2
     0 JobSubmitted job=job1 maps=1:n1;1:n77
     0 decide
+    # There is no n77 to wait for.
+    -> launch job1.m.1.0 n2 off
     4999999 decide
     5000000 decide
     -> launch job1.m.0.0 n2 rack
-    -> launch job1.m.1.0 n2 off
   )");
 }
 

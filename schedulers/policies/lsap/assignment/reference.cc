@@ -89,7 +89,7 @@ std::optional<Assignment::Cost> CostByFormula(const ClusterState& state, const T
   double bandwidth = 0;
   for (const NodeId replica : replicas) {
     if (replica == node) return fixed;
-    if (state.FindNode(replica) == nullptr) continue;
+    if (state.topology().Of(replica) == Location{}) continue;
     bandwidth = std::max(bandwidth, state.bandwidths().Between(replica, node, state.topology(), options.configured));
   }
   if (bandwidth == 0) bandwidth = options.configured.off;  // no replica is anywhere
