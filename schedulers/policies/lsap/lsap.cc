@@ -145,6 +145,10 @@ std::optional<Decision> Lsap::NextPlanned(const ClusterState& state, Micros now)
     // The maps that were launched before it have taken room, and a node may be avoided once a map runs.
     if (state.LacksSpace(job, map, decision.node) || state.Avoids(job, kind, map, decision.node)) continue;
     const Locality locality = state.topology().Distance(decision.node, job.spec.maps[map].replicas);
+    // A launch before it in the plan may have stopped the clock that let the job go so far.
+    const LocalityGate* gate = admission().locality();
+    const bool unlocated = job.pending_maps.unlocated().Contains(map);
+    if (gate != nullptr && !unlocated && locality > gate->Worst(state, id, now)) continue;
     OnMapLaunched(state, id, {map, locality}, now);
     return decision;
   }

@@ -105,6 +105,33 @@ TEST_F(LsapTest, WithOneSlotLsapIsDl) {
   }
 }
 
+// At 6 s job1 may go to the rack, for its clock has run for T1. Its launch on n1, at its data, sets it back to the
+// level of nodes, so its other map waits on: from the next refusal, again for T1.
+TEST_F(LsapTest, ALaunchAtTheDataTakesBackALevelFromTheRestOfThePlan) {
+  for (const char* name : {"lsap+delay", "lsap-uniform+delay", "lsap-fair+delay"}) {
+    SCOPED_TRACE(name);
+    Settings settings;
+    settings.Of<LsapSettings>().batch_window = 0;
+    EXPECT_PLAYS(&Make(name, settings), R"(
+      0 NodeJoined node=n1 maps=1
+      0 NodeJoined node=n2 maps=1
+      0 JobSubmitted job=job0 maps=64:n1;64:n2
+      0 decide
+      -> launch job0.m.0.0 n1 node
+      -> launch job0.m.1.0 n2 node
+      1000000 NodeJoined node=n3 maps=1
+      1000000 JobSubmitted job=job1 maps=64:n1;64:n2
+      1000000 decide
+      6000000 AttemptSucceeded attempt=job0.m.0.0
+      6000000 decide
+      -> launch job1.m.0.0 n1 node
+      10999999 decide
+      11000000 decide
+      -> launch job1.m.1.0 n3 rack
+    )");
+  }
+}
+
 TEST_F(LsapTest, ReducesGoAsInFifo) {
   for (const char* name : {"dl", "lsap", "lsap-fair"}) {
     EXPECT_PLAYS(&Make(name), R"(
