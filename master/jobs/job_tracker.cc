@@ -119,6 +119,8 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Prin
   if (const auto known = FindToken(request.token)) return *known;
   MILLRACE_ASSIGN(request.output, dfs::CanonicalPath(request.output));
   MILLRACE_TRY(CheckRights(request, who));
+  if (const std::string why = engine_.policy().Refusal(SpecOf(request, step->now)); !why.empty())
+    return Invalid("submit a job: " + why);
   if (files_.names().Stat(request.output).ok()) {
     return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
   }

@@ -65,6 +65,10 @@ class Policy {
   virtual ~Policy() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
 
+  // Returns why a job like this is not to be submitted, a clause that says what to do instead; empty if it may be. Who
+  // submits jobs asks, the master and the simulator. The engine does not: a journal may hold such a job, from before
+  // another policy or other settings came into force, and it runs.
+  [[nodiscard]] virtual std::string Refusal(const JobSpec&) const { return {}; }
   virtual void OnJobSubmitted(const ClusterState&, JobId) {}
   virtual void OnJobPrioritySet(const ClusterState&, JobId) {}
   virtual void OnJobEnded(const ClusterState&, JobId) {}

@@ -107,6 +107,8 @@ std::optional<AttemptId> Greedy::NextToCompute(const ClusterState& state, Micros
   return first ? std::optional(state.NextToCompute(*first)) : std::nullopt;
 }
 
+std::string Greedy::Refusal(const JobSpec& spec) const { return impl_->order->Refusal(spec); }
+
 bool Greedy::MayHoldBack(const ClusterState& state, JobId job) const { return impl_->order->MayHoldBack(state, job); }
 
 std::optional<Decision> Greedy::Next(const ClusterState& state, Micros now) {

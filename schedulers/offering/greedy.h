@@ -41,6 +41,7 @@ class Greedy : public Policy {
   ~Greedy() override;
 
   [[nodiscard]] std::string_view name() const override;
+  [[nodiscard]] std::string Refusal(const JobSpec& spec) const override;
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;

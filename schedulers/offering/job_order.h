@@ -27,6 +27,8 @@ class JobOrder {
  public:
   virtual ~JobOrder() = default;
 
+  // Returns why a job like this is not to be submitted; empty if it may be (Policy::Refusal).
+  [[nodiscard]] virtual std::string Refusal(const JobSpec&) const { return {}; }
   virtual void OnJobSubmitted(const ClusterState&, JobId) {}
   virtual void OnJobPrioritySet(const ClusterState&, JobId) {}
   virtual void OnJobEnded(const ClusterState&, JobId) {}

@@ -41,6 +41,7 @@ class Speculating : public Policy {
   Speculating(std::unique_ptr<Policy> policy, const SpeculationSettings& settings);
 
   [[nodiscard]] std::string_view name() const override { return policy_->name(); }
+  [[nodiscard]] std::string Refusal(const JobSpec& spec) const override { return policy_->Refusal(spec); }
   void OnJobSubmitted(const ClusterState& state, JobId job) override { policy_->OnJobSubmitted(state, job); }
   void OnJobPrioritySet(const ClusterState& state, JobId job) override { policy_->OnJobPrioritySet(state, job); }
   void OnJobEnded(const ClusterState& state, JobId job) override { policy_->OnJobEnded(state, job); }

@@ -64,6 +64,27 @@ TEST_F(TrackerSchedulerTest, WhatCrossesTheNetworkIsWhatReducesElsewhereTake) {
   EXPECT_EQ(jobs->CrossingShare(77_n), 0) << "nothing is known of it";
 }
 
+TEST_F(TrackerSchedulerTest, AJobThatNamesAQueueThatIsNotIsRefusedAndLeavesNothing) {
+  SetScheduler({"capacity", "[queues.ads]\ncapacity = 40\n"});
+  AddFile("/in/text", 1, {AddWorker("a", 1, 1)});
+  JobRequest request = Request("/out", 1);
+  request.pool = "adds";
+  Step step = At();
+  const Result<JobId> refused = jobs->Submit(request, &step);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.status().message(),
+              HasSubstr("capacity has no queue called \"adds\"; there is: \"ads\", \"default\"; name one of these"));
+  Finish(std::move(step));
+  EXPECT_THAT(Lines(JobId{1}, "JobSubmitted"), IsEmpty());
+  request.pool = "ads";
+  const JobId job = Submit(request);
+  // What came before other settings goes on, in the queue of its user or the default one.
+  SetScheduler({"capacity", "[queues.other]\ncapacity = 40\n"});
+  EXPECT_TRUE(jobs->cluster().FindJob(job)->alive());
+  Restart();
+  EXPECT_TRUE(jobs->cluster().FindJob(job)->alive());
+}
+
 TEST_F(TrackerSchedulerTest, WhatTheUserSaysReachesTheEngine) {
   AddFile("/in/text", 1, {AddWorker("a", 1, 1)});
   JobRequest request = Request("/out", 1);

@@ -33,7 +33,13 @@ Matter MatterOf(const sim::SimulationFile& history, const sched::Settings& setti
     matter.places = matter.places || ReadsFromCluster(job);
   }
   matter.places = matter.places && history.cluster.nodes.size() > 1;
-  matter.queues = !settings.Named<sched::QueueSettings>().empty();
+  // Simulations of jobs that name a queue which is not would be refused.
+  const auto& queues = settings.Named<sched::QueueSettings>();
+  matter.queues = !queues.empty();
+  for (const sim::SimJob& job : history.workload.jobs) {
+    const bool is_queue = job.pool.empty() || job.pool == "default" || queues.contains(job.pool);
+    matter.queues = matter.queues && is_queue;
+  }
   matter.datacenters = datacenters.size() > 1;
   matter.pools = pools.size() > 1;
   return matter;

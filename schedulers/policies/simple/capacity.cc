@@ -14,7 +14,8 @@ double Percent(double percent, double slots) { return percent * slots / 100; }
 
 }  // namespace
 
-CapacityOrder::CapacityOrder(const std::map<std::string, QueueSettings>& queues, SlotKind reduces) : reduces_(reduces) {
+CapacityOrder::CapacityOrder(const std::map<std::string, QueueSettings>& queues, SlotKind reduces)
+    : reduces_(reduces), named_(!queues.empty()) {
   double left = 100;
   for (const auto& [name, settings] : queues) {
     Queue& queue = queues_[name];
@@ -29,8 +30,18 @@ CapacityOrder::CapacityOrder(const std::map<std::string, QueueSettings>& queues,
 }
 
 CapacityOrder::Queue& CapacityOrder::QueueFor(const JobSpec& spec) {
-  const auto named = queues_.find(spec.PoolName());
-  return named == queues_.end() ? queues_.at("default") : named->second;
+  for (const std::string* name : {&spec.pool, &spec.user}) {
+    if (const auto found = queues_.find(*name); found != queues_.end()) return found->second;
+  }
+  return queues_.at("default");
+}
+
+std::string CapacityOrder::Refusal(const JobSpec& spec) const {
+  if (!named_ || spec.pool.empty() || queues_.contains(spec.pool)) return {};
+  std::string names;
+  for (const auto& [name, queue] : queues_) names += (names.empty() ? "\"" : ", \"") + name + '"';
+  return "capacity has no queue called \"" + spec.pool + "\"; there is: " + names +
+         "; name one of these as the job's pool, or none, or add [queues.NAME] to the scheduler's settings";
 }
 
 void CapacityOrder::OnJobSubmitted(const ClusterState& state, JobId id) {

@@ -16,7 +16,9 @@
 // So capacity that a queue does not use is lent out, and comes back as tasks finish; nothing is preempted.
 //
 // A job belongs to the queue that it names, else to one with its user's name, else to "default". A "default" without
-// settings gets the capacity that the others leave, all of it if there are none.
+// settings gets the capacity that the others leave, all of it if there are none. Where queues have settings, a job that
+// names another one is refused at its submission, as in Hadoop; one that came before belongs to its user's or
+// "default".
 //
 // Thread rule: one thread. A change costs O(log jobs). An offer costs O(queues), and in a queue with user limits O(jobs
 // of users at their limit that stand before).
@@ -40,6 +42,7 @@ class CapacityOrder : public JobOrder {
   // kComputePermit, since a reduce that copies, or waits, takes no part of the capacity.
   explicit CapacityOrder(const std::map<std::string, QueueSettings>& queues, SlotKind reduces = kReduceSlot);
 
+  [[nodiscard]] std::string Refusal(const JobSpec& spec) const override;
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
@@ -90,6 +93,7 @@ class CapacityOrder : public JobOrder {
   [[nodiscard]] bool Counts(SlotKind kind) const { return kind == kMapSlot || kind == reduces_; }
 
   const SlotKind reduces_;
+  const bool named_;  // some queue has settings
   std::map<std::string, Queue> queues_;
   std::vector<Job> jobs_;      // by id
   PerSlot<bool> let_in_ = {};  // since the last round began: a queue at its ceiling has room again

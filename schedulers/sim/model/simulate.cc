@@ -70,6 +70,18 @@ Status Check(const ClusterSpec& cluster, const Workload& workload) {
   return Status::Ok();
 }
 
+// Checks that the scheduler takes the jobs' pools.
+Status CheckPools(const Workload& workload, const sched::Policy& policy) {
+  for (std::uint32_t job = 0; job < workload.jobs.size(); ++job) {
+    sched::JobSpec spec;
+    spec.user = workload.jobs[job].user, spec.pool = workload.jobs[job].pool;
+    const std::string why = policy.Refusal(spec);
+    if (!why.empty())
+      return Invalid("job " + std::to_string(job) + " (" + Quote(workload.jobs[job].name) + "): " + why);
+  }
+  return Status::Ok();
+}
+
 // Returns everything that decides how long the job takes alone: two jobs with the same value take the same time.
 auto Likeness(const SimJob& job) {
   std::vector<std::tuple<std::uint64_t, Micros, std::uint64_t>> maps;
@@ -84,6 +96,7 @@ auto Likeness(const SimJob& job) {
 Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload, std::unique_ptr<sched::Policy> policy,
                            const sched::Settings& settings, const SimOptions& options) {
   MILLRACE_TRY(Check(cluster, workload));
+  MILLRACE_TRY(CheckPools(workload, *policy));
   Simulator simulator(cluster, workload, std::move(policy), settings, options);
   return simulator.Run();
 }

@@ -8,6 +8,8 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/offering/greedy.h"
+#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -125,16 +127,52 @@ TEST(Capacity, AJobBelongsToItsQueueItsUsersOrDefault) {
     0 JobSubmitted job=job2 user=ann pool=q maps=1:
     0 JobSubmitted job=job3 user=bob maps=1:
     0 JobSubmitted job=job4 user=bob pool=nowhere maps=1:
+    0 JobSubmitted job=job5 user=ann pool=nowhere maps=1:
   )");
   const PolicyView view = engine.policy().View(engine.state(), 0);
   ASSERT_EQ(view.groups.size(), 3U);
   EXPECT_EQ(view.groups[0].name, "ann");
-  EXPECT_EQ(view.groups[0].jobs.size(), 1U);
+  EXPECT_EQ(view.groups[0].jobs.size(), 2U);  // job5, which came before the queues had settings
   EXPECT_EQ(view.groups[1].name, "default");
   EXPECT_EQ(view.groups[1].jobs.size(), 2U);
   EXPECT_EQ(view.groups[1].weight, 10);
   EXPECT_EQ(view.groups[2].name, "q");
   EXPECT_EQ(view.groups[2].jobs.size(), 1U);
+}
+
+// Hadoop refuses it, too: a typing error must not pass for a job of another queue.
+TEST(Capacity, AJobThatNamesAQueueThatIsNotIsRefusedWithTheNamesOfAll) {
+  const auto spec = [](const std::string& user, const std::string& pool) {
+    JobSpec job;
+    job.user = user, job.pool = pool;
+    return job;
+  };
+  const auto queues = Make({{"ann", {60, 100, 100, false}}, {"q", {30, 100, 100, false}}});
+  EXPECT_EQ(
+      queues->Refusal(spec("ann", "qq")),
+      "capacity has no queue called \"qq\"; there is: \"ann\", \"default\", \"q\"; name one of these as the job's "
+      "pool, or none, or add [queues.NAME] to the scheduler's settings");
+  for (const char* pool : {"", "ann", "q", "default"}) EXPECT_EQ(queues->Refusal(spec("bob", pool)), "") << pool;
+  // Without settings all jobs are in one queue, whatever pool they name for other schedulers.
+  EXPECT_EQ(Make({})->Refusal(spec("ann", "qq")), "");
+}
+
+TEST(Capacity, ThePartsAndDuplicatesPassTheRefusalOn) {
+  Settings settings;
+  settings.Named<QueueSettings>()["q"].capacity = 100;
+  settings.Of<SpeculationSettings>().enabled = true;
+  JobSpec job;
+  job.pool = "qq";
+  for (const char* name : {"capacity", "capacity+delay", "capacity+ccs", "capacity+delay+ccs"}) {
+    std::string why;
+    EXPECT_NE(MakePolicy(name, settings, &why)->Refusal(job), "") << name;
+  }
+  // The pools of the others are made when a job names them, as in Hadoop's fair scheduler.
+  for (const PolicyInfo& info : ListPolicies()) {
+    std::string why;
+    if (info.name == "capacity") continue;
+    EXPECT_EQ(MakePolicy(info.name, settings, &why)->Refusal(job), "") << info.name;
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/simple/capacity_settings.h"
 #include "tests/schedulers/sim/testing.h"
 
 namespace millrace::sim {
@@ -139,6 +140,37 @@ TEST(Simulate, WrongArgumentsAreRefused) {
   job = MakeJob(1, 1);
   job.after = 0;
   EXPECT_FALSE(Simulate(MakeCluster(1), Of({job}), "fifo", {}, {}).ok());
+}
+
+TEST(Simulate, AWorkloadThatNamesAQueueThatIsNotIsRefused) {
+  sched::Settings settings;
+  settings.Named<sched::QueueSettings>()["q"].capacity = 60;
+  SimJob job = MakeJob(1, 1);
+  job.pool = "q";
+  EXPECT_TRUE(Simulate(MakeCluster(1), Of({job}), "capacity", settings, {}).ok());
+  job.pool = "qq";
+  const auto refused = Simulate(MakeCluster(1), Of({MakeJob(1, 1), job}), "capacity", settings, {});
+  ASSERT_FALSE(refused.ok());
+  const std::string message(refused.status().message());
+  EXPECT_TRUE(message.starts_with("job 1 (\"job\"): capacity has no queue called \"qq\"; there is: \"default\", \"q\""))
+      << message;
+  EXPECT_TRUE(Simulate(MakeCluster(1), Of({job}), "fair", settings, {}).ok());
+}
+
+// Node 1 has the only replica of the second map, and is lost while the map runs there.
+TEST(Simulate, NoMapIsLocalToALostReplica) {
+  ClusterSpec cluster = MakeCluster(2);
+  for (NodeSpec& node : cluster.nodes) node.slots = {1, 0};
+  cluster.failures = {{1, 10 * kSecond, 0}};
+  SimJob job = MakeJob(2, 100);
+  job.replicas = {{NodeId{0}}, {NodeId{1}}};
+  for (const char* scheduler : {"fifo", "dl", "fair", "capacity", "lsap", "edf"}) {
+    SCOPED_TRACE(scheduler);
+    const SimResult result = MustSimulate(cluster, Of({job}), scheduler);
+    EXPECT_EQ(result.jobs[0].maps_at[0], 2U);  // both at the start
+    EXPECT_EQ(result.jobs[0].maps_at[1], 0U);
+    EXPECT_EQ(result.jobs[0].maps_at[3], 1U);  // the second one again
+  }
 }
 
 }  // namespace
