@@ -654,6 +654,30 @@ TEST_F(PreemptTest, NoReduceIsKilledForAJobOfItsPoolThatMayCopyNoMore) {
   )");
 }
 
+// Pool a is due 3 of the 6 rooms to copy and has 1, but its job may copy with one reduce more on the node.
+TEST_F(PreemptTest, NoMoreReducesAreKilledThanThePoolMayCopy) {
+  EXPECT_PLAYS(&Make("fair+ccs+preempt"), R"(
+    0 NodeJoined node=n1 maps=1 reduces=2
+    1 JobSubmitted job=job2 pool=b maps=1:;1: reduces=2 slow_start=0
+    1 JobSubmitted job=job3 pool=b maps=1: reduces=2 slow_start=0
+    1 JobSubmitted job=job4 pool=b maps=1: reduces=1 slow_start=0
+    1 decide
+    -> launch job2.m.0.0 n1 off
+    -> launch job2.r.0.0 n1
+    -> launch job3.r.0.0 n1
+    -> launch job4.r.0.0 n1
+    -> launch job2.r.1.0 n1
+    -> launch job3.r.1.0 n1
+    2 JobSubmitted job=job1 pool=a maps=1: reduces=5 slow_start=0
+    2 decide
+    -> launch job1.r.0.0 n1
+    102 decide
+    -> preempt job2.r.1.0 n1: pool a is below its fair share
+    -> launch job1.r.1.0 n1
+    1000 decide
+  )");
+}
+
 // The map of b would write more than n1 has room for, so the map of a that was launched last stays, and n2 gives one.
 TEST_F(PreemptTest, ASlotIsTakenOnlyWhereItIsOfUse) {
   EXPECT_PLAYS(&Make(), R"(
@@ -706,6 +730,30 @@ TEST_F(PreemptTest, NothingIsTakenOnANodeThatTakesNoTasks) {
     110 decide
     -> preempt job1.m.2.0 n2: pool b is below its fair share
     -> launch job2.m.0.0 n2 off
+    500 decide
+  )");
+}
+
+// Of a three reduces copy where one may run since `+ccs` is gone. To kill one leaves no slot for b.
+TEST_F(PreemptTest, NothingIsTakenOnANodeWhereMoreRunsThanMay) {
+  settings_.Named<PoolSettings>()["b"].min_reduces = 1;
+  std::string why;
+  const auto make = [&](const SchedulerSet& set) { return MakePolicy(set.name, settings_, &why); };
+  engine_ = std::make_unique<Engine>(EngineOptions{.make_policy = make}, MakePolicy("fair+ccs", settings_, &why));
+  EXPECT_PLAYS(engine_.get(), R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    1 JobSubmitted job=job1 pool=a maps=1:;1: reduces=2 slow_start=0
+    1 JobSubmitted job=job2 pool=a maps=1:;1: reduces=2 slow_start=0
+    1 JobSubmitted job=job3 pool=a maps=1:;1: reduces=2 slow_start=0
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.r.0.0 n1
+    -> launch job2.r.0.0 n1
+    -> launch job3.r.0.0 n1
+    2 SchedulerSet name=fair%2Bpreempt
+    2 JobSubmitted job=job4 pool=b maps= reduces=1
+    2 decide
+    62 decide
     500 decide
   )");
 }
