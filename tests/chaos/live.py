@@ -137,7 +137,7 @@ class Spell:
             faults._signal([pid], faults.signal.SIGKILL)
         for thread in load.threads:
             thread.join(bound)
-        self.wrong += jobs.settle()
+        self.wrong += jobs.settle(self.struck["kill-worker"])
         for each in files:
             self.wrong += each.settle()
         self.wrong += quiet.blocks_are_healthy(ground, bound)
