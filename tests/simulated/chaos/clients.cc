@@ -73,6 +73,12 @@ Status Client::Trust(Status status, std::uint64_t misled) const {
   return Cancelled("the master was another one");
 }
 
+Client::Era Client::Now() const { return {cluster_.master().set_backs(), cluster_.master().doubts()}; }
+
+bool Client::MayBeForGood(const Era& asked) const {
+  return asked.set_backs % 2 == 1 ? !asked.doubts : cluster_.master().set_backs() != asked.set_backs;
+}
+
 void Client::Fence(kj::WaitScope& scope) {
   const std::string path = fmt::format("/fences{}/{}", home_, fences_++);
   Sleep(scope, 1);
@@ -141,7 +147,9 @@ Client::Outcome Client::Put(kj::WaitScope& scope, const std::string& path, std::
   }
   File file{maker.written().file, {}, std::move(data), cluster_.plan().replication};
   for (const Written::Block& block : maker.written().blocks) file.blocks.push_back(block.id);
+  const Era asked = Now();
   const Status completed = Trust(maker.Complete(scope), misled);
+  const bool for_good = MayBeForGood(asked);
   bool done = completed.ok();
   if (completed.code() == StatusCode::kCancelled) {
     Fence(scope);
@@ -155,7 +163,7 @@ Client::Outcome Client::Put(kj::WaitScope& scope, const std::string& path, std::
         fmt::format("client{} wrote {}: file {}, blocks {}", number_, path, file.id, fmt::join(file.blocks, " ")));
     Keep(path, std::move(file));
   } else if (before.id != 0) {
-    Keep(path, std::move(before));
+    for_good ? Discard(scope, path) : Keep(path, std::move(before));
   }
   return done ? Outcome::kDone : Outcome::kNotDone;
 }
@@ -208,17 +216,33 @@ void Client::Stream(kj::WaitScope& scope, const std::string& path) {
   Keep(path, std::move(file));
 }
 
-void Client::Remove(kj::WaitScope& scope, const std::string& path) {
+Status Client::AskToRemove(kj::WaitScope& scope, const std::string& path) {
   const std::uint64_t misled = Misled();
-  const File file = files_.at(path);
-  Release(file);
   const auto removed =
       files_caller_.Call<NameService::RemoveResults>(scope, "remove", [&](master::wire::Master::Client master) {
         auto request = NamesOf(master).removeRequest();
         request.setPath(master::ToData(path));
         return Plain(request.send());
       });
-  const Status status = Trust(removed.ok() ? Status::Ok() : removed.status(), misled);
+  return Trust(removed.ok() ? Status::Ok() : removed.status(), misled);
+}
+
+void Client::Discard(kj::WaitScope& scope, const std::string& path) {
+  while (!world_.failure()) {
+    const Status status = AskToRemove(scope, path);
+    if (status.ok() || status.code() == StatusCode::kNotFound) break;
+    Sleep(scope, 1);
+  }
+  Fence(scope);
+  world_.Note(fmt::format("client{} discarded {}, whose blocks may be gone", number_, path));
+}
+
+void Client::Remove(kj::WaitScope& scope, const std::string& path) {
+  const Era asked = Now();
+  const File file = files_.at(path);
+  Release(file);
+  const Status status = AskToRemove(scope, path);
+  const bool for_good = MayBeForGood(asked);
   bool gone = status.ok();
   if (status.code() == StatusCode::kCancelled) {
     Fence(scope);
@@ -228,7 +252,8 @@ void Client::Remove(kj::WaitScope& scope, const std::string& path) {
   }
   world_.Note(fmt::format("client{} removed {}: {}", number_, path, gone ? "done" : "not done"));
   files_.erase(path);
-  if (!gone) Keep(path, file);
+  if (gone) return;
+  for_good ? Discard(scope, path) : Keep(path, file);
 }
 
 void Client::Rename(kj::WaitScope& scope, const std::string& from, const std::string& to) {

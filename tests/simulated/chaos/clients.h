@@ -36,6 +36,9 @@ class Client {
                             bool overwrite, bool may_go);
   void Stream(kj::WaitScope& scope, const std::string& path);
   void Remove(kj::WaitScope& scope, const std::string& path);
+  [[nodiscard]] Status AskToRemove(kj::WaitScope& scope, const std::string& path);
+  // Removes what is there, if anything is, at the right master.
+  void Discard(kj::WaitScope& scope, const std::string& path);
   void Rename(kj::WaitScope& scope, const std::string& from, const std::string& to);
   void SetReplication(kj::WaitScope& scope, const std::string& path);
   void ReadAndCompare(kj::WaitScope& scope, const std::string& path);
@@ -57,6 +60,15 @@ class Client {
   // Returns the call's status, or kCancelled if the master was the wrong one at any time since `misled`.
   [[nodiscard]] Status Trust(Status status, std::uint64_t misled) const;
   [[nodiscard]] std::uint64_t Misled() const;
+  // A master that was set back and does not know it removes for good what it is asked to remove, and the right one
+  // still has the file (docs/decisions/0013-one-cluster.md). MayBeForGood returns whether such a master may have
+  // answered what was asked at that time; it is to be called as soon as the call has ended.
+  struct Era {
+    std::uint64_t set_backs = 0;
+    bool doubts = false;
+  };
+  [[nodiscard]] Era Now() const;
+  [[nodiscard]] bool MayBeForGood(const Era& asked) const;
   // Waits until what was sent before is done or never will be, and what was done before is on disk.
   void Fence(kj::WaitScope& scope);
   // The file at a path. Its id is 0 if there is none.

@@ -115,10 +115,13 @@ void MasterMachine::SetBack(bool restored) {
     (void)store_->Write(batch, Durability::kSynced);
   }
   ++misled_times_;
+  ++set_backs_;
 }
 
 void MasterMachine::GiveDirectoryBack() {
-  if (hidden_ != nullptr) store_ = std::move(hidden_);
+  if (hidden_ == nullptr) return;
+  store_ = std::move(hidden_);
+  if (set_backs_ % 2 == 1) ++set_backs_;
 }
 
 std::unique_ptr<LosingStore> MasterMachine::StoreAsOfNow() const {

@@ -43,6 +43,10 @@ class MasterMachine {
   [[nodiscard]] bool has_image() const { return image_ != nullptr; }
   void SetBack(bool restored);
   [[nodiscard]] bool misled() const { return hidden_ != nullptr; }
+  // Counts up when it is set back, and again when it is on its own directory: it is odd while it runs on what is old.
+  [[nodiscard]] std::uint64_t set_backs() const { return set_backs_; }
+  // Returns whether it holds what it runs on to be old, so that it removes nothing for good.
+  [[nodiscard]] bool doubts() const { return control_ != nullptr && control_->doubt().there_is(); }
   [[nodiscard]] std::uint64_t misled_times() const { return misled_times_; }
 
  private:
@@ -67,7 +71,7 @@ class MasterMachine {
   std::unique_ptr<LosingStore> store_ = std::make_unique<LosingStore>();
   std::unique_ptr<LosingStore> hidden_;
   std::unique_ptr<LosingStore> image_;
-  std::uint64_t misled_times_ = 0;
+  std::uint64_t misled_times_ = 0, set_backs_ = 0;
   std::unique_ptr<DrivenCommitLog> commit_log_;
   std::unique_ptr<master::Control> control_;
   std::unique_ptr<rpc::Server> server_;
