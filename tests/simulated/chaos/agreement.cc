@@ -49,6 +49,7 @@ void Checker::CheckAgreement() {
   }
   differ_ = std::move(differ);
   CheckTaken();
+  CheckCleared();
 }
 
 void Checker::CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* differ) {

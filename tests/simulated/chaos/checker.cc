@@ -176,23 +176,50 @@ void Checker::TakenForGood(WorkerMachine& machine, NodeId node) {
   CheckTaken();
 }
 
+void Checker::Cleared(WorkerMachine& machine, NodeId node) {
+  cleared_[node] = {&machine, machine.storage()};
+  CheckCleared();
+}
+
 void Checker::CheckTaken() const {
+  for (const NodeId node : taken_) CheckNotCountedOn(node, "was taken away at the master's word");
+  for (const auto& [node, clearance] : cleared_) CheckNotCountedOn(node, "may go, as the master has said");
+}
+
+// What it was before its death it said with what was on its disk.
+void Checker::MasterStarted() {
+  master_started_ = cluster_.world().seconds();
+  CheckTaken();
+}
+
+void Checker::CheckNotCountedOn(NodeId node, const std::string& said) const {
   master::Control* control = cluster_.master().control();
   if (control == nullptr || cluster_.master().misled()) return;
-  for (const NodeId node : taken_) {
-    const auto [maps, reduces] = control->jobs().RunningOn(node);
-    const std::size_t outputs = control->jobs().OutputsLeftOn(node);
-    if (maps + reduces + outputs == 0) continue;
-    cluster_.world().Fail("decommission",
-                          fmt::format("{} was taken away at the master's word, and {} attempts and {} outputs are "
-                                      "counted on there",
-                                      ToText(node), maps + reduces, outputs));
+  const auto [maps, reduces] = control->jobs().RunningOn(node);
+  const std::size_t outputs = control->jobs().OutputsLeftOn(node);
+  if (maps + reduces + outputs == 0) return;
+  cluster_.world().Fail("decommission", fmt::format("{} {}, and {} attempts and {} outputs are counted on there",
+                                                    ToText(node), said, maps + reduces, outputs));
+}
+
+// A machine that has lost its directory is another node, of which nobody has said anything.
+void Checker::CheckCleared() const {
+  for (const auto& [node, clearance] : cleared_) {
+    WorkerMachine& machine = *clearance.machine;
+    if (machine.storage() != clearance.storage) continue;
+    for (const auto& [block, file] : machine.disk().finished) {
+      if (hurt_.contains(block) || !HasSoleReplica(machine, block)) continue;
+      cluster_.world().Fail("decommission", fmt::format("{} may go, as the master has said, and it has the only "
+                                                        "replica of block {} of {}",
+                                                        machine.name(), block, blocks_.at(block).path));
+    }
   }
 }
 
 void Checker::Acknowledge(std::uint64_t block, AckedBlock what) {
   blocks_[block] = std::move(what);
   last_acknowledged_ = cluster_.world().seconds();
+  CheckCleared();
 }
 
 // Orders of a master that was set back may be on their way when the right one is there again. What they put into the

@@ -80,7 +80,7 @@ class Checker {
   void CopiedUnordered(const WorkerMachine& machine, std::uint64_t block);
   void Registered(const WorkerMachine& machine);
   void Started(const AttemptId& attempt, WorkerMachine& machine);
-  void MasterStarted() { master_started_ = cluster_.world().seconds(); }
+  void MasterStarted();
   void Hurt(std::uint64_t block) { hurt_.insert(block); }  // a fault of a disk met a replica of it
 
   [[nodiscard]] bool IsHurt(std::uint64_t block) const { return hurt_.contains(block); }
@@ -93,6 +93,10 @@ class Checker {
   // Returns false if the machine has the only good replica of a block of which a fault of a disk met another one: that
   // is not the master's fault.
   [[nodiscard]] bool MayBeTaken(WorkerMachine& machine) const;
+  // Notes that the master says that the machine may go, which stays so until NotCleared or TakenForGood: until then it
+  // has nothing that no other has.
+  void Cleared(WorkerMachine& machine, NodeId node);
+  void NotCleared(NodeId node) { cleared_.erase(node); }
   // Notes that the machine is taken away for good, at the master's word: it must have nothing that no other has, from
   // now on.
   void TakenForGood(WorkerMachine& machine, NodeId node);
@@ -130,8 +134,10 @@ class Checker {
   void CheckAilingNode(WorkerMachine& worker, const master::NodeRecord& record, bool calm);
   void CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* differ);
   void Differ(WorkerMachine& worker, const std::string& what, Differences* differ);
-  // Checks that nothing is counted on that was on machines that were taken away for good.
+  // Checks that nothing is counted on that is on machines that may go, or was on some that were taken away for good.
   void CheckTaken() const;
+  void CheckNotCountedOn(NodeId node, const std::string& said) const;
+  void CheckCleared() const;
   [[nodiscard]] bool HasSoleReplica(WorkerMachine& machine, std::uint64_t block) const;
   [[nodiscard]] std::map<std::uint64_t, std::string> Journal() const;
   [[nodiscard]] std::string UntidyWorkers() const;
@@ -152,6 +158,11 @@ class Checker {
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> unordered_;  // replicas by machine: the master then
   std::map<AttemptId, double> started_;
   std::set<NodeId> taken_;  // for good
+  struct Clearance {
+    WorkerMachine* machine = nullptr;
+    std::string storage;
+  };
+  std::map<NodeId, Clearance> cleared_;  // at the master's word, and not taken yet
   Differences differ_;
   Counts counts_;
 };

@@ -168,6 +168,9 @@ void DataPlane::AddMapOutput(const AttemptId& map, std::uint32_t, const std::str
 void DataPlane::CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
                               std::function<void(Status)> then) {
   tasks_.Add(cluster_.world().Spawn([this, source, partitions, path, then = std::move(then)](kj::WaitScope& scope) {
+    cluster_.faults().Arriving(machine_.name(), Arrival::kOutput);
+    if (const double most = cluster_.plan().arrival_time; most > 0)
+      (void)Await(cluster_.world().Sleep(most * (0.3 + 0.7 * random_.Unit())), scope);
     const Status copied = CopyRun(scope, source, partitions);
     if (!copied.ok()) return then(copied);
     AddMapOutput(source.map, partitions, path, then);

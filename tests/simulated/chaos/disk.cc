@@ -121,6 +121,7 @@ kj::Promise<void> DrivenCommitLog::WriteGroups() {
   const std::uint64_t number = taken_ = handed_;
   double time = times_.least + (times_.most - times_.least) * random_.Unit();
   if (random_.Unit() < times_.stalls) time = times_.stall;
+  time += delay_;
   std::function<void()> then;
   if (moment_ && moment_->suits(group_)) {
     const Moment moment = *std::exchange(moment_, std::nullopt);

@@ -77,6 +77,8 @@ class DrivenCommitLog final : public rpc::CommitLog {
     std::function<void()> action;
   };
   void AtWrite(Moment moment) { moment_ = std::move(moment); }
+  // From now on each group takes so many seconds longer.
+  void SetDelay(double seconds) { delay_ = seconds; }
   // Sees everything that is handed over.
   void Observe(std::function<void(const WriteBatch& batch)> observer) { observer_ = std::move(observer); }
   // Returns what was handed over and is not on the disk yet.
@@ -92,6 +94,7 @@ class DrivenCommitLog final : public rpc::CommitLog {
   KeyValueStore& store_;
   Times times_;
   Random random_;
+  double delay_ = 0;
   WriteBatch batch_, group_;
   Durability durability_ = Durability::kBuffered;
   std::uint64_t handed_ = 0, taken_ = 0;

@@ -115,7 +115,7 @@ void FaultActor::Inject(Fault fault) {
     case Fault::kApart:
       return PartWorkers();
     case Fault::kDrain:
-      return Decommission(AnyWorker(), 3 * Duration());
+      return Drain();
     case Fault::kDiskRefuses:
       return RefuseWrites(AnyWorker(), 3 * Duration());
     case Fault::kReadFails:
@@ -690,21 +690,68 @@ void FaultActor::PartWorkers() {
   });
 }
 
-// It may be stopped before anything has left it, or when all has. Nobody else works on the node meanwhile: who takes it
-// back into use takes back what the master said to the other.
-void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
+// A worker without a directory would join whoever is the master then.
+bool FaultActor::MayRemove() const {
+  return !cluster_.plan().Has(Fault::kEmptyMaster) && !cluster_.plan().Has(Fault::kOldMaster);
+}
+
+bool FaultActor::MayEndMaster() const {
+  return cluster_.plan().Has(Fault::kMasterKill) || cluster_.plan().Has(Fault::kMasterPower);
+}
+
+// Nobody else works on the node meanwhile: who takes it back into use takes back what the master said to the other.
+std::optional<NodeId> FaultActor::TakeHold(WorkerMachine& worker) {
   master::Control* control = cluster_.master().control();
-  if (control == nullptr || cluster_.master().misled() || worker.stranger()) return;
+  if (control == nullptr || cluster_.master().misled() || worker.stranger()) return std::nullopt;
   const master::NodeRecord* node = control->nodes().FindByStorage(worker.storage());
-  if (node == nullptr || !operated_.insert(node->number).second) return;
-  // A worker without a directory would join whoever is the master then.
-  const Plan& plan = cluster_.plan();
-  if (random_.Below(2) == 0 && !plan.Has(Fault::kEmptyMaster) && !plan.Has(Fault::kOldMaster))
-    return Remove(worker, node->number);
-  Note(fmt::format("{} is decommissioned for {:.2f} s", worker.name(), seconds));
+  if (node == nullptr || !operated_.insert(node->number).second) return std::nullopt;
   cluster_.checker().count().drains += 1;
   ++pending_;
-  operator_->Decommission(node->number, seconds, [this, number = node->number] {
+  return node->number;
+}
+
+void FaultActor::Drain() {
+  if (!MayRemove()) return Decommission(AnyWorker(), 3 * Duration());
+  switch (random_.Below(4)) {
+    case 0:
+    case 1:
+      return Decommission(AnyWorker(), 3 * Duration());
+    case 2:
+      return Remove(AnyWorker());
+    default:
+      return AimAt(random_.Below(2) == 0 ? Arrival::kOnlyReplica : Arrival::kOutput);
+  }
+}
+
+// The next idle worker that such a thing is under way to is decommissioned before it is there.
+void FaultActor::AimAt(Arrival what) {
+  constexpr double kPatience = 15;
+  ++aims_[what];
+  Later(kPatience, [this, what] {
+    if (aims_[what] > 0) --aims_[what];
+  });
+}
+
+void FaultActor::Arriving(const std::string& host, Arrival what) {
+  if (aims_[what] == 0) return;
+  WorkerMachine* worker = cluster_.FindWorker(host);
+  if (worker == nullptr || worker->running() == nullptr) return;
+  // One that has something else to do would not be let go before this has come.
+  if (!worker->running()->runner().Processes().empty() || !worker->running()->plane().served().empty()) return;
+  --aims_[what];
+  Later(0, [this, worker] { Remove(*worker); });
+}
+
+void FaultActor::Journaled() {
+  if (operator_) operator_->Journaled();
+}
+
+// It may be stopped before anything has left it, or when all has.
+void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
+  const std::optional<NodeId> node = TakeHold(worker);
+  if (!node) return;
+  Note(fmt::format("{} is decommissioned for {:.2f} s", worker.name(), seconds));
+  operator_->Decommission(*node, seconds, [this, number = *node] {
     operated_.erase(number);
     --pending_;
   });
@@ -716,20 +763,46 @@ void FaultActor::Decommission(WorkerMachine& worker, double seconds) {
   });
 }
 
-// The machine goes for good as soon as the master says that it may, whatever has happened meanwhile.
-void FaultActor::Remove(WorkerMachine& worker, NodeId node) {
+// The machine goes for good as soon as the master says that it may, or a while later, whatever has happened meanwhile.
+void FaultActor::Remove(WorkerMachine& worker) {
   constexpr double kPatience = 60;
+  const std::optional<NodeId> held = TakeHold(worker);
+  if (!held) return;
+  const NodeId node = *held;
   Note(worker.name() + " is decommissioned, to be taken away for good");
-  cluster_.checker().count().drains += 1;
-  ++pending_;
-  operator_->Remove(
-      node, kPatience, [this, &worker, node] { return TakeForGood(worker, node); },
-      [this, node] {
-        operated_.erase(node);
-        --pending_;
-      });
+  // An answer that came before its reasons are on disk would show only if the master dies then.
+  const bool watchful = MayEndMaster() && random_.Below(3) != 0;
+  if (watchful) {
+    ++slow_logs_;
+    cluster_.master().SetLogDelay(0.2 + 1.3 * random_.Unit());
+  }
+  Operator::Removal removal;
+  removal.watchful = watchful;
+  removal.cleared = [this, &worker, node] { Cleared(worker, node); };
+  removal.take = [this, &worker, node, storage = worker.storage()] { return TakeForGood(worker, node, storage); };
+  removal.then = [this, node, watchful] {
+    operated_.erase(node);
+    if (watchful && --slow_logs_ == 0) cluster_.master().SetLogDelay(0);
+    --pending_;
+  };
+  operator_->Remove(node, kPatience, std::move(removal));
   for (std::uint64_t disturbances = random_.Below(4); disturbances > 0; --disturbances)
     Later(8 * random_.Unit(), [this, &worker] { Disturb(worker); });
+  // What leaves it may come to another one that is to go.
+  if (!drawn_ && random_.Below(2) == 0) AimAt(Arrival::kOutput);
+}
+
+// The master may end at this moment: it comes back with what is on its disk, and must still mean what it has said.
+void FaultActor::Cleared(WorkerMachine& worker, NodeId node) {
+  world_.Note("the master says that " + worker.name() + " may go");
+  cluster_.checker().Cleared(worker, node);
+  if (!MayEndMaster() || random_.Below(4) == 0) return;
+  const bool power = cluster_.plan().Has(Fault::kMasterPower);
+  Later(0, [this, power] {
+    MasterMachine& master = cluster_.master();
+    if (master.control() == nullptr || master.process().stopped() || master.misled()) return;
+    EndMaster(power ? Fault::kMasterPower : Fault::kMasterKill, Duration());
+  });
 }
 
 // What happens to somebody who decommissions, at the worst moment.
@@ -750,9 +823,11 @@ void FaultActor::Disturb(WorkerMachine& worker) {
   }
 }
 
-// Another machine comes in its place, with an empty disk.
-bool FaultActor::TakeForGood(WorkerMachine& worker, NodeId node) {
-  if (!cluster_.whole() || worker.departure() || !cluster_.checker().MayBeTaken(worker)) return false;
+// Another machine comes in its place, with an empty disk. That may have happened already.
+bool FaultActor::TakeForGood(WorkerMachine& worker, NodeId node, const std::string& storage) {
+  const bool may = cluster_.whole() && !worker.departure() && worker.storage() == storage;
+  cluster_.checker().NotCleared(node);
+  if (!may || !cluster_.checker().MayBeTaken(worker)) return false;
   Note(worker.name() + " is taken away for good");
   cluster_.checker().TakenForGood(worker, node);
   Begin(worker.host());

@@ -17,6 +17,7 @@
 namespace millrace::simulated {
 
 enum class TaskFate { kEnds, kFails, kHangs, kKillsWorker };
+enum class Arrival { kOnlyReplica, kOutput };  // what is under way to a worker
 
 class FaultActor {
  public:
@@ -49,6 +50,10 @@ class FaultActor {
   void StorageGone(WorkerMachine& worker, const Status& why);
   // Is told that the master ends, since its disk refused what its database was to write.
   void LogFailed(const Status& why);
+  // Is told that something is to come to this worker: a block that its writer sends to nobody else, or an output.
+  void Arriving(const std::string& host, Arrival what);
+  // Is told that the master hands something to its log.
+  void Journaled();
   // Is told that a worker serves this output from now on.
   void Serving(WorkerMachine& worker, const AttemptId& map);
 
@@ -84,9 +89,16 @@ class FaultActor {
   void RefuseLog();
   void SlowDisk(WorkerMachine& worker);
   void PartWorkers();
+  void Drain();
+  void AimAt(Arrival what);
+  // Returns the number of its node, which nobody else works on then, or nothing if that cannot be.
+  [[nodiscard]] std::optional<NodeId> TakeHold(WorkerMachine& worker);
   void Decommission(WorkerMachine& worker, double seconds);
-  void Remove(WorkerMachine& worker, NodeId node);
-  [[nodiscard]] bool TakeForGood(WorkerMachine& worker, NodeId node);
+  [[nodiscard]] bool MayRemove() const;
+  [[nodiscard]] bool MayEndMaster() const;
+  void Remove(WorkerMachine& worker);
+  void Cleared(WorkerMachine& worker, NodeId node);
+  [[nodiscard]] bool TakeForGood(WorkerMachine& worker, NodeId node, const std::string& storage);
   void Disturb(WorkerMachine& worker);
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);
@@ -101,9 +113,11 @@ class FaultActor {
   Cluster& cluster_;
   World& world_;
   Random random_;
-  std::optional<Operator> operator_;  // if the plan has work for one
-  std::set<NodeId> operated_;         // nodes that it decommissions and has not finished with
-  std::vector<Fault> timed_;          // those that come by themselves
+  std::optional<Operator> operator_;       // if the plan has work for one
+  std::set<NodeId> operated_;              // nodes that it decommissions and has not finished with
+  std::map<Arrival, std::uint32_t> aims_;  // how many workers are to be decommissioned when such a thing comes to them
+  std::vector<Fault> timed_;               // those that come by themselves
+  std::uint32_t slow_logs_ = 0;            // removals for whose time the master's log is slow
   std::uint32_t left_;
   std::uint32_t pending_ = 0;  // to be put right
   std::uint32_t count_ = 0;

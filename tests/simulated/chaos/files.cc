@@ -8,6 +8,7 @@
 #include "dfs/wire/chunks.h"
 #include "master/control/wire_codec.h"
 #include "tests/simulated/chaos/checker.h"
+#include "tests/simulated/chaos/faults.h"
 #include "tests/simulated/chaos/worker.h"
 
 namespace millrace::simulated {
@@ -191,7 +192,11 @@ Status FileMaker::AddBlock(kj::WaitScope& scope, const std::string& data) {
     const auto bytes = given->getToken();
     const std::string token(bytes.begin(), bytes.end());
     Written::Block block{given->getId(), data.size(), dfs::BlockCrc(dfs::ChunkCrcs(data)), {}};
-    for (const auto target : given->getTargets()) {
+    const auto targets = given->getTargets();
+    for (const auto target : targets) {
+      if (targets.size() == 1) cluster_.faults().Arriving(target.getHost().cStr(), Arrival::kOnlyReplica);
+      if (const double most = cluster_.plan().arrival_time; most > 0)
+        (void)Await(cluster_.world().Sleep(most * cluster_.world().random().Unit()), scope);
       const Status stored = WriteReplica(cluster_, scope, writer_, target.getHost().cStr(), block.id, data, token);
       if (stored.ok()) {
         block.nodes.push_back(NodeId{target.getNode()});

@@ -53,8 +53,12 @@ void MasterMachine::Start() {
     });
   };
   commit_log_ = std::make_unique<DrivenCommitLog>(world, process_.timer(), *store_, cluster_.plan().commit, failed);
+  commit_log_->SetDelay(log_delay_);
   if (!misled()) {
-    commit_log_->Observe([&checker = cluster_.checker()](const WriteBatch& batch) { checker.Journaled(batch); });
+    commit_log_->Observe([&cluster = cluster_](const WriteBatch& batch) {
+      cluster.checker().Journaled(batch);
+      if (!batch.empty()) cluster.faults().Journaled();
+    });
   }
   master::ControlDependencies seams{process_.timer(),
                                     clock_,
@@ -122,6 +126,11 @@ void MasterMachine::GiveDirectoryBack() {
   if (hidden_ == nullptr) return;
   store_ = std::move(hidden_);
   if (set_backs_ % 2 == 1) ++set_backs_;
+}
+
+void MasterMachine::SetLogDelay(double seconds) {
+  log_delay_ = seconds;
+  if (commit_log_ != nullptr) commit_log_->SetDelay(seconds);
 }
 
 std::unique_ptr<LosingStore> MasterMachine::StoreAsOfNow() const {

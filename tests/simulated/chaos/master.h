@@ -33,6 +33,8 @@ class MasterMachine {
   // Its disk refuses the next group.
   void RefuseLog() { store_->Refuse(Random(random_.Next())); }
   void ObeyLog() { store_->Obey(); }
+  // Its disk needs so many seconds more for what its database writes, also after its next start.
+  void SetLogDelay(double seconds);
   void AtWrite(DrivenCommitLog::Moment moment) { commit_log_->AtWrite(std::move(moment)); }
   // It runs on a directory of a new cluster from its next start on, or on its own again.
   void HideDirectory();
@@ -72,6 +74,7 @@ class MasterMachine {
   std::unique_ptr<LosingStore> hidden_;
   std::unique_ptr<LosingStore> image_;
   std::uint64_t misled_times_ = 0, set_backs_ = 0;
+  double log_delay_ = 0;
   std::unique_ptr<DrivenCommitLog> commit_log_;
   std::unique_ptr<master::Control> control_;
   std::unique_ptr<rpc::Server> server_;

@@ -28,9 +28,11 @@ void Operator::Decommission(NodeId node, double seconds, std::function<void()> t
   });
 }
 
-void Operator::Remove(NodeId node, double seconds, std::function<bool()> cleared, std::function<void()> then) {
+void Operator::Remove(NodeId node, double seconds, Removal removal) {
+  constexpr double kLongest = 8;  // seconds from the answer to the end of the machine
   const double pause = 0.1 + 1.5 * random_.Unit();
-  world_.Run([=, this, cleared = std::move(cleared), then = std::move(then)](kj::WaitScope& scope) {
+  const double hesitation = random_.Below(2) == 0 ? 0 : kLongest * random_.Unit();
+  world_.Run([=, this, removal = std::move(removal)](kj::WaitScope& scope) {
     MasterCaller caller(world_, cluster_.network(), host_, process_);
     const double until = world_.seconds() + seconds;
     const Status asked = Drain(scope, caller, node, true, false);
@@ -38,15 +40,28 @@ void Operator::Remove(NodeId node, double seconds, std::function<bool()> cleared
     if (asked.ok() || asked.code() == StatusCode::kCancelled) {
       while (!gone && world_.seconds() < until && !world_.failure()) {
         if (MayGo(scope, caller, node) == master::wire::GoState::YES) {
-          gone = cleared();
+          removal.cleared();
+          if (hesitation > 0) (void)Await(world_.Sleep(hesitation), scope);
+          gone = removal.take();
           break;
         }
-        (void)Await(world_.Sleep(pause), scope);
+        (void)Await(Pause(pause, removal.watchful), scope);
       }
       gone ? Forget(scope, caller, node) : TakeBack(scope, caller, node);
     }
-    then();
+    removal.then();
   });
+}
+
+void Operator::Journaled() {
+  for (auto& watching : std::exchange(watching_, {})) watching->fulfill();
+}
+
+kj::Promise<void> Operator::Pause(double seconds, bool watchful) {
+  if (!watchful) return world_.Sleep(seconds);
+  auto paf = kj::newPromiseAndFulfiller<void>();
+  watching_.push_back(kj::mv(paf.fulfiller));
+  return paf.promise.exclusiveJoin(world_.Sleep(seconds));
 }
 
 void Operator::TakeBack(kj::WaitScope& scope, MasterCaller& caller, NodeId node) {

@@ -2,7 +2,10 @@
 // to the master as `millrace node` makes them. Thread rule: one thread.
 #pragma once
 
+#include <kj/async.h>
+
 #include <functional>
+#include <vector>
 
 #include "base/ids/ids.h"
 #include "base/random.h"
@@ -18,12 +21,22 @@ class Operator {
   // acknowledged that, or has no such node any more.
   void Decommission(NodeId node, double seconds, std::function<void()> then);
   // Drains the node and asks the master until it says that the node may go, for at most so many seconds. Calls
-  // `cleared` at once then, which may have the machine be gone for good; the node is taken off the list, unless
-  // `cleared` returns false. Otherwise, or if the answer is another one for good, takes the node back into use. Calls
-  // `then` in the end.
-  void Remove(NodeId node, double seconds, std::function<bool()> cleared, std::function<void()> then);
+  // `cleared` at once then, and `take` at the same moment or a while later, which may have the machine be gone for
+  // good; the node is taken off the list, unless `take` returns false. Otherwise, or if the answer is another one for
+  // good, takes the node back into use. Calls `then` in the end.
+  struct Removal {
+    bool watchful = false;  // asks again whenever the master hands something to its log, before that is on disk
+    std::function<void()> cleared;
+    std::function<bool()> take;
+    std::function<void()> then;
+  };
+  void Remove(NodeId node, double seconds, Removal removal);
+  // Is told that the master hands something to its log.
+  void Journaled();
 
  private:
+  // Resolves after so many seconds, or at the next Journaled if `watchful`.
+  [[nodiscard]] kj::Promise<void> Pause(double seconds, bool watchful);
   // Returns what the master says; kUnknown if there is no answer that can be trusted.
   [[nodiscard]] master::wire::GoState MayGo(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
   // Until the master has forgotten it, or will not within a while.
@@ -37,6 +50,7 @@ class Operator {
   Random random_;
   HostId host_;
   Process process_;
+  std::vector<kj::Own<kj::PromiseFulfiller<void>>> watching_;
 };
 
 }  // namespace millrace::simulated

@@ -109,6 +109,8 @@ Plan DrawPlan(std::uint64_t seed, const std::set<Fault>& allowed) {
   plan.quick_restarts = random.Below(4) == 0;
   plan.balances = coin();
   plan.onlookers = coin() ? 0 : 2 + static_cast<std::uint32_t>(random.Below(2));
+  // Who is told that a node may go must not be told so while something is under way to it.
+  if (plan.Has(Fault::kDrain) && random.Below(3) != 0) plan.arrival_time = between(0, 6);
   // A worker without a directory joins whoever is the master then, and nobody mends that but its operator.
   if (plan.Has(Fault::kEmptyMaster)) plan.faults.erase(Fault::kDiskLost);
   // Blocks may lie in the trash alone meanwhile, of which the faults of disks and machines do not know.

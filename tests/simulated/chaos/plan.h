@@ -70,6 +70,7 @@ struct Plan {
   std::uint32_t clients = 2, jobs = 2, most_maps = 8, most_reduces = 4, replication = 2;
   double map_time = 1, reduce_time = 1;  // seconds at most
   double copy_time = 0;                  // of a block from worker to worker, likewise
+  double arrival_time = 0;               // of a block from its writer, and of an output from worker to worker, likewise
   bool file_work = true;
   bool balances = false;        // somebody balances the workers now and then
   std::uint32_t onlookers = 0;  // who change and look at the same few names (shared_names.h)
