@@ -2,7 +2,6 @@
 
 #include <openssl/evp.h>
 
-#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -44,11 +43,6 @@ std::string Sha256Hex(std::string_view bytes) {
   Sha256 sum;
   sum.Add(bytes);
   return sum.Hex();
-}
-
-bool IsSha256Hex(std::string_view text) {
-  return text.size() == 2 * kBytes &&
-         std::ranges::all_of(text, [](char c) { return kDigits.find(c) != std::string_view::npos; });
 }
 
 }  // namespace millrace::tls

@@ -22,6 +22,5 @@ class Sha256 {
 };
 
 [[nodiscard]] std::string Sha256Hex(std::string_view bytes);
-[[nodiscard]] bool IsSha256Hex(std::string_view text);  // whether it could be what Hex returns
 
 }  // namespace millrace::tls

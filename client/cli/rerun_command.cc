@@ -17,7 +17,9 @@
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/tls/sha256.h"
 #include "client/job_client/job_client.h"
+#include "dfs/wire/executable.h"
 
 extern char** environ;  // NOLINT: no header of POSIX declares it
 
@@ -77,15 +79,18 @@ Status FetchExecutable(dfs::DfsClient& files, const job::StoredExecutable& store
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::FileReader> reader, files.Open(stored.path));
   MILLRACE_ASSIGN(Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_EXCL));
   std::uint32_t crc = 0;
+  tls::Sha256 digest;
   Status written;
   MILLRACE_TRY(reader->Stream(0, reader->info().length, [&](std::string_view piece) {
     crc = Crc32c(piece, crc);
+    digest.Add(piece);
     written = WriteAll(file.get(), piece, path);
     return written.ok();
   }));
   MILLRACE_TRY(written);
   if (reader->info().length != stored.bytes || crc != stored.crc)
     return Corrupt("the job's executable " + Quote(stored.path) + " is not as it was stored");
+  MILLRACE_TRY(dfs::CheckExecutable(stored.path, digest.Hex()));
   if (::fchmod(file.get(), 0700) != 0) return FromErrno(errno, "make " + Quote(path) + " executable");
   return CloseFile(std::move(file), path);
 }

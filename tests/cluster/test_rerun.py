@@ -1,6 +1,7 @@
 """millrace job rerun: a failed map runs again, alone, and fails in the same way; in a debugger and in valgrind, too."""
 
 import collections
+import hashlib
 import os
 import re
 import shutil
@@ -10,6 +11,35 @@ import unittest
 from cluster import Cluster
 
 JOBS = os.environ["MILLRACE_TEST_JOBS"]
+
+
+def crc_table():
+    table = []
+    for crc in range(256):
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+        table.append(crc)
+    return table
+
+
+def with_crc32c_of(bytes_, wanted):
+    """Four bytes longer, so that the crc32c is that of `wanted`."""
+    table = crc_table()
+    backwards = {crc >> 24: at for at, crc in enumerate(table)}
+
+    def state(data):
+        crc = 0xffffffff
+        for byte in data:
+            crc = crc >> 8 ^ table[(crc ^ byte) & 0xff]
+        return crc
+
+    end = state(wanted)
+    for _ in range(4):
+        at = backwards[end >> 24]
+        end = (end ^ table[at]) << 8 | at
+    forged = bytes_ + (end ^ state(bytes_)).to_bytes(4, "little")
+    assert state(forged) == state(wanted)
+    return forged
 
 
 class RerunTest(unittest.TestCase):
@@ -111,6 +141,26 @@ class RerunTest(unittest.TestCase):
         self.assertIn("another: --millrace-rerun\n", self.rerun(f"job{job}.m.0.0", "--program", program, status=7))
         self.assertIn("nowhere", self.rerun(f"job{job}.m.0.0", "--program", "/nowhere", status=127))
         self.assertIn("no-such-wrapper", self.rerun(f"job{job}.m.0.0", "--", "no-such-wrapper", status=127))
+
+    def test_what_another_stored_under_the_name_of_its_program_is_not_run(self):
+        """Length and crc32c are as they were, and the program is gone from the cluster: anybody may store one of its name."""
+        program = self.cluster.path("program")
+        with open(program, "w", encoding="utf-8") as f:
+            f.write(f'#!/bin/sh\nexec {os.path.join(JOBS, "crash")} "$@"\n#' + 200 * "." + "\n")
+        os.chmod(program, stat.S_IRWXU)
+        job, _ = self.failed(program, "crash.how=throw")
+        self.assertIn("thrown on purpose", self.rerun(f"job{job}.m.0.0", status=1))
+        with open(program, "rb") as f:
+            own = f.read()
+        stored = "/.millrace/executables/" + hashlib.sha256(own).hexdigest()
+        self.cluster.run("fs", "rm", stored)
+        ran = self.cluster.path("ran")
+        begin = f"#!/bin/sh\n>{ran}\nexit 0\n#".encode()
+        forged = with_crc32c_of(begin + (len(own) - len(begin) - 4) * b".", own)
+        self.assertEqual(len(forged), len(own))
+        self.cluster.run("fs", "put", "-", stored, input=forged)
+        self.assertIn("is not what its name says", self.rerun(f"job{job}.m.0.0", status=1))
+        self.assertFalse(os.path.exists(ran))
 
     def test_what_cannot_be_run_again_is_told(self):
         job, _ = self.failed("crash", "crash.how=throw", "crash.where=Reduce", reason=b'the job\'s Reduce threw an exception: thrown on purpose; at the key "bad"')

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "dfs/wire/executable.h"
 #include "dfs/wire/path.h"
 #include "worker/daemon/agent/executables.h"
 #include "worker/daemon/agent/worker_config.h"
@@ -330,6 +331,35 @@ TEST_F(ExecutablesTest, WhatAUserStoresUnderTheDigestOfAnotherProgramIsRefused) 
   EXPECT_TRUE(Get({right, 7, Crc32c("program")}).ok());
 }
 
+// Length, crc32c and base name of a program are public, and whoever likes can make a file that has them.
+TEST_F(ExecutablesTest, AnotherFileWithTheSameLengthCrcAndNameIsAnotherProgram) {
+  Open(1000);
+  content_ = "program";
+  const auto forged = [](char digit) { return ExecutableId{"/bob/" + std::string(64, digit), 7, Crc32c("program")}; };
+  const auto stored = [](char digit) {
+    return ExecutableId{std::string(dfs::kExecutablesDirectory) + "/" + std::string(64, digit), 7, Crc32c("program")};
+  };
+  EXPECT_TRUE(Get(forged('a')).ok());
+  EXPECT_EQ(Get(stored('a')).status().code(), StatusCode::kCorrupt);
+  Result<std::string> bobs = Internal("not called"), anns = bobs;
+  cache_->Get(forged('b'), [&](const Result<std::string>& path) { bobs = path; });
+  cache_->Get(stored('b'), [&](const Result<std::string>& path) { anns = path; });
+  scope_.poll();
+  EXPECT_TRUE(bobs.ok()) << bobs.status().message();
+  EXPECT_EQ(anns.status().code(), StatusCode::kCorrupt) << "at the same time";
+  Open(1000);
+  EXPECT_EQ(Get(stored('a')).status().code(), StatusCode::kCorrupt) << "after a restart";
+}
+
+TEST_F(ExecutablesTest, NoProgramIsTakenForAnUnfinishedCopyOfAnother) {
+  Open(1000);
+  content_ = "program";
+  const auto id = [](const std::string& path) { return ExecutableId{path, 7, Crc32c("program")}; };
+  const std::string path = *Get(id("/jobs/x.new"));
+  EXPECT_TRUE(Get(id("/jobs/x")).ok());
+  EXPECT_TRUE(ReadWholeFile(path).ok());
+}
+
 TEST_F(ExecutablesTest, AFailedFetchIsToldAndTriedAgainNextTime) {
   Open(1000);
   fetch_failure_ = Unavailable("no replica answers");
@@ -351,6 +381,16 @@ TEST_F(ExecutablesTest, TheLongestUnusedGoWhenTheCacheIsFullButNoneInUse) {
   EXPECT_TRUE(ReadWholeFile(used).ok());
   EXPECT_TRUE(ReadWholeFile(fresh).ok());
   EXPECT_EQ(ReadWholeFile(old).status().code(), StatusCode::kNotFound);
+}
+
+TEST(CheckExecutableTest, AFileAmongTheExecutablesIsWhatItsNameSays) {
+  const std::string digest(64, 'a'), other(64, 'b'), directory(dfs::kExecutablesDirectory);
+  EXPECT_TRUE(dfs::CheckExecutable(directory + "/" + digest, digest).ok());
+  for (const std::string& path :
+       {"/" + other, "/x/" + other, std::string("/ann/prog"), "/.millrace/" + other, directory + "2/x"})
+    EXPECT_TRUE(dfs::CheckExecutable(path, digest).ok()) << path;
+  for (const std::string& name : {other, std::string("prog"), digest + ".new", digest + "/" + other, digest.substr(1)})
+    EXPECT_EQ(dfs::CheckExecutable(directory + "/" + name, digest).code(), StatusCode::kCorrupt) << name;
 }
 
 TEST(WorkerConfigTest, WhatMustBeGivenIsAskedFor) {

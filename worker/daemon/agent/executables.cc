@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/tls/sha256.h"
+#include "dfs/wire/executable.h"
 #include "dfs/wire/path.h"
 
 namespace millrace::worker {
@@ -22,16 +22,6 @@ Status CheckFetched(const ExecutableId& id, std::uint64_t bytes, std::uint32_t c
                   Quote(id.path), bytes, crc, id.bytes, id.crc));
 }
 
-// Where any user may store executables, a name is a digest (client/job_client/executable_store.h). Whoever is the first
-// to store something under the name of another's program must not have it run as that.
-Status CheckName(const ExecutableId& id, const std::string& digest) {
-  const std::string_view name = dfs::BaseName(id.path);
-  if (!dfs::IsWithin(id.path, dfs::kExecutablesDirectory) || !tls::IsSha256Hex(name) || name == digest)
-    return Status::Ok();
-  return Corrupt("executable " + Quote(id.path) + " is not what its name says: its SHA-256 is " + digest +
-                 "; have an administrator remove it, and submit the job again");
-}
-
 // Returns true if a file of an earlier incarnation has the right bytes. It is used only then.
 bool IsIntact(const sandbox::TaskDirectories& directories, const std::string& path, const ExecutableId& id) {
   const auto file = directories.Read(path);
@@ -39,7 +29,8 @@ bool IsIntact(const sandbox::TaskDirectories& directories, const std::string& pa
   const auto size = FileSize(file->get(), path);
   if (!size.ok() || *size != id.bytes) return false;
   const auto mapped = MappedFile::Map(file->get(), 0, *size, path);
-  return mapped.ok() && Crc32c(mapped->bytes()) == id.crc && CheckName(id, tls::Sha256Hex(mapped->bytes())).ok();
+  return mapped.ok() && Crc32c(mapped->bytes()) == id.crc &&
+         dfs::CheckExecutable(id.path, tls::Sha256Hex(mapped->bytes())).ok();
 }
 
 Status FetchTo(const sandbox::TaskDirectories& directories, const std::string& path, const ExecutableId& id,
@@ -62,7 +53,7 @@ Status FetchTo(const sandbox::TaskDirectories& directories, const std::string& p
     MILLRACE_TRY(written);
     if (bytes <= id.bytes) MILLRACE_TRY(fetched.Within("cannot fetch the job's executable " + Quote(id.path)));
     MILLRACE_TRY(CheckFetched(id, bytes, crc));
-    MILLRACE_TRY(CheckName(id, digest.Hex()));
+    MILLRACE_TRY(dfs::CheckExecutable(id.path, digest.Hex()));
     if (fchmod(file.get(), 0755) != 0) return FromErrno(errno, "cannot make executable " + aside);
     MILLRACE_TRY(CloseFile(std::move(file), aside));
   }
@@ -114,10 +105,10 @@ Status ExecutableCache::LoadEarlier() {
   return Status::Ok();
 }
 
+// The whole path is part of it: other files than the one at that path may have this length, crc32c and base name.
 std::string ExecutableCache::LocalPath(const ExecutableId& id) const {
-  std::string base = id.path.substr(id.path.rfind('/') + 1);
-  base.resize(std::min<std::size_t>(base.size(), 100));
-  return fmt::format("{}/{:08x}-{}-{}", directory_, id.crc, id.bytes, base);
+  const std::string_view base = dfs::BaseName(id.path);
+  return fmt::format("{}/{}-{:08x}-{}-{}", directory_, tls::Sha256Hex(id.path), id.crc, id.bytes, base.substr(0, 100));
 }
 
 void ExecutableCache::Get(const ExecutableId& id, Then then) {

@@ -39,9 +39,10 @@ class Executables {
 // Background's thread.
 using FetchFile = std::function<Status(const std::string& path, const std::function<bool(std::string_view)>& sink)>;
 
-// Keeps executables in `<directory>/executables/<crc>-<bytes>-<base name>`. It writes each under another name, checks
-// size and crc32c, and renames it. While all together take more than `limit` bytes, it deletes those that nobody uses,
-// the longest unused first.
+// Keeps executables in `<directory>/executables/<sha256 of the path>-<crc>-<bytes>-<base name>`. It writes each under
+// another name, checks size, crc32c and dfs::CheckExecutable, and renames it: what one user has stored is never
+// executed for a job that names another file. While all together take more than `limit` bytes, it deletes those that
+// nobody uses, the longest unused first.
 class ExecutableCache final : public Executables {
  public:
   static Result<std::unique_ptr<ExecutableCache>> Open(const std::string& directory, std::uint64_t limit,
