@@ -36,6 +36,9 @@ constexpr const char* kForbidden[] = {
     // files by other ways than names
     "open_by_handle_at", "name_to_handle_at", "fanotify_init"};
 
+// Commands of fcntl(2), which <fcntl.h> does not all have.
+constexpr std::uint64_t kSetLease = 1024, kSetDelegation = 1024 + 16;
+
 using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
 
 // Collects the first failure of many calls.
@@ -123,6 +126,8 @@ Result<std::string> MakeCallFilter(bool ask) {
   rules.Note(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));  // a binary search over the calls
   for (const char* call : kForbidden) rules.Add(SCMP_ACT_ERRNO(EPERM), call);
   ForbidNamespacesOfClone(rules);
+  for (const std::uint64_t lease : {kSetLease, kSetDelegation})
+    rules.Add(SCMP_ACT_ERRNO(EPERM), "fcntl", IsInt(1, lease));
   for (const std::uint64_t typing : {TIOCSTI, TIOCLINUX}) rules.Add(SCMP_ACT_ERRNO(EPERM), "ioctl", IsInt(1, typing));
   AddFamilies(rules);
   if (ask) AddQuestions(rules);

@@ -1,6 +1,7 @@
 // The filter of system calls (seccomp) of a task process. What no job needs and has helped to break out of confinement
 // fails with EPERM: mounting, namespaces, tracing, kernel modules, keys, BPF, io_uring, clocks, and more; the list
 // follows Docker's default profile. Calls are not answered by a kill, so that a library that merely tries goes on.
+// Leases of files are refused because whoever opens such a file waits 45 seconds for its holder.
 //
 // With `ask`, the calls that decide whom a socket reaches are put to the worker (socket_gate.h): socket for TCP,
 // connect, bind and listen. Other sockets than TCP and unix ones cannot be made, and none can be given a route.

@@ -30,9 +30,10 @@ int OpenAtOnce(int directory, const std::string& below, int flags, mode_t mode) 
   how.flags = static_cast<std::uint64_t>(flags);
   if ((flags & O_CREAT) != 0) how.mode = mode;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+  // EAGAIN is no reason to try again: it says that somebody has a lease of the file, and keeps it.
   for (;;) {
     const long fd = syscall(SYS_openat2, directory, below.c_str(), &how, sizeof how);
-    if (fd >= 0 || (errno != EINTR && errno != EAGAIN)) return static_cast<int>(fd);
+    if (fd >= 0 || errno != EINTR) return static_cast<int>(fd);
   }
 }
 
@@ -95,6 +96,7 @@ Result<Fd> TaskDirectories::OpenRegular(const std::string& path, int flags) cons
   Fd file(OpenBelow(place, flags | kNever, 0644));
   if (!file.valid()) {
     const int error = errno;
+    if (error == EWOULDBLOCK) return Foreign(path, "a file of which somebody has a lease");
     return IsOfForeign(error) ? Foreign(path, "not a regular file") : FromErrno(error, "open " + path);
   }
   struct stat info = {};

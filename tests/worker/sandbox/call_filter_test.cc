@@ -1,6 +1,7 @@
 // The filter is run here as the kernel would run it, on calls that nobody makes: so each rule is seen, on any machine.
 #include "worker/sandbox/call_filter.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -140,6 +141,17 @@ TEST_P(CallFilterTest, WhoItReachesIsAskedOrRefused) {
   Expect(when_asking(Error(EPERM)), "sendmmsg", {3, 0, 1, MSG_FASTOPEN});
   Expect(when_asking(Error(EPERM)), "setsockopt", {3, IPPROTO_IP, IP_OPTIONS, 0, 8});
   Expect(when_asking(Error(EPERM)), "setsockopt", {3, IPPROTO_IPV6, IPV6_RTHDR, 0, 8});
+}
+
+// Who has a lease of a file makes everybody wait who opens it.
+TEST_P(CallFilterTest, LeasesOfFilesAreRefusedAndOtherControlIsAllowed) {
+  constexpr std::uint64_t kSetDelegation = 1024 + 16;
+  for (const std::uint64_t lease : {std::uint64_t{F_SETLEASE}, kSetDelegation}) {
+    for (const std::uint64_t kind : {F_RDLCK, F_WRLCK, F_UNLCK}) Expect(Error(EPERM), "fcntl", {3, lease, kind});
+  }
+  for (const std::uint64_t other : {F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW,
+                                    F_OFD_SETLK, F_GETLEASE, F_SETPIPE_SZ, F_ADD_SEALS})
+    Expect(SECCOMP_RET_ALLOW, "fcntl", {3, other, 0});
 }
 
 // What the kernel does not look at changes nothing.

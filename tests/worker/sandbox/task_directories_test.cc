@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <tuple>
 
@@ -62,6 +64,26 @@ TEST_P(TaskDirectoriesTest, NothingElseIsOpenedAndNothingIsWaitedFor) {
     EXPECT_EQ(directories_->Create(Job(name)).status().code(), StatusCode::kExists) << name;
   }
   EXPECT_NE(access((top_ + "/new").c_str(), F_OK), 0) << "a link is not followed to make a file";
+}
+
+// The kernel has whoever opens such a file wait for 45 seconds, or, if he does not wait, says so.
+TEST_P(TaskDirectoriesTest, AFileOfWhichSomebodyHasALeaseIsNotWaitedFor) {
+  ASSERT_TRUE(directories_->Create(Job("leased")).ok());
+  struct sigaction before = {}, ignore = {};
+  ignore.sa_handler = SIG_IGN;
+  ASSERT_EQ(sigaction(SIGIO, &ignore, &before), 0);
+  const auto began = std::chrono::steady_clock::now();
+  for (const int kind : {F_RDLCK, F_WRLCK}) {
+    const Fd holder(open(Job("leased").c_str(), kind == F_RDLCK ? O_RDONLY : O_RDWR));
+    ASSERT_EQ(fcntl(holder.get(), F_SETLEASE, kind), 0) << errno;
+    EXPECT_EQ(directories_->Append(Job("leased")).status().code(), StatusCode::kInvalid);
+    EXPECT_EQ(directories_->Read(Job("leased")).status().code(),
+              kind == F_WRLCK ? StatusCode::kInvalid : StatusCode::kOk);
+  }
+  ASSERT_EQ(sigaction(SIGIO, &before, nullptr), 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+  EXPECT_TRUE(directories_->Append(Job("leased")).ok()) << "once nobody has one";
+  ASSERT_TRUE(directories_->Replace(Job("leased")).ok());
 }
 
 TEST_P(TaskDirectoriesTest, WhateverIsInThePlaceOfAFileIsReplaced) {
