@@ -188,6 +188,10 @@ class Asked {
     const int flags = fcntl(target->fd.get(), F_GETFL);
     Fd made(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
     if (!made.valid()) return errno;
+    // It is a socket of the worker's network, where names are those of the machine. The kernel gives it one that nobody
+    // has, and no socket a second.
+    const sockaddr any = {AF_UNIX, {}};
+    if (bind(made.get(), &any, sizeof any.sa_family) != 0) return errno;
     if ((flags & O_NONBLOCK) != 0) fcntl(made.get(), F_SETFL, O_NONBLOCK);
     target->fd = std::move(made);
     target->hand_over = Argument(0);
@@ -247,7 +251,7 @@ class Asked {
     const std::size_t header = offsetof(sockaddr_un, sun_path);
     if (domain == AF_UNIX && size > header && local.sun_path[0] != '\0')
       return BindPath(fd, std::string(local.sun_path, strnlen(local.sun_path, size - header)));
-    // Abstract names are those of the socket's own namespace.
+    // Abstract names are those of the socket's own namespace; one of the worker's has its name (NameLocal).
     return bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 ? 0 : errno;
   }
 

@@ -3,7 +3,8 @@
 //
 //   socket   a TCP socket is made in the network of the worker and handed over
 //   connect  goes to the addresses that PeerList names, and to unix sockets of the process's own user; EACCES otherwise
-//   bind     unix sockets may, in the process's own view and as its own user; TCP sockets may not
+//   bind     unix sockets may, in the process's own view and as its own user; TCP sockets may not, nor the socket that
+//            was connected to the worker for it, which is one of the worker's network
 //   listen   unix sockets may, TCP sockets may not
 //
 // The worker acts on its own copy of the address and of the descriptor, so that what was checked is what is done.

@@ -63,7 +63,8 @@ class Peers final : public PeerList {
     changed_.notify_all();
     return answer_;
   }
-  bool AllowsLocal(std::string_view) override { return false; }
+  bool AllowsLocal(std::string_view name) override { return !local_.empty() && name == local_; }
+  void AllowLocal(std::string name) { local_ = std::move(name); }
   void AwaitQuestion() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return asked_ > 0; });
@@ -84,6 +85,24 @@ class Peers final : public PeerList {
   std::optional<bool> answer_ = true;
   std::function<void()> later_;
   int asked_ = 0;
+  std::string local_;
+};
+
+// An abstract name of a unix socket.
+class AbstractName {
+ public:
+  explicit AbstractName(const std::string& name)
+      : size_(static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())) {
+    address_.sun_family = AF_UNIX;
+    std::memcpy(address_.sun_path + 1, name.data(), name.size());
+  }
+  [[nodiscard]] bool Bind(int fd) const { return bind(fd, Generic(), size_) == 0; }
+  [[nodiscard]] bool Connect(int fd) const { return connect(fd, Generic(), size_) == 0; }
+
+ private:
+  [[nodiscard]] const sockaddr* Generic() const { return reinterpret_cast<const sockaddr*>(&address_); }
+  sockaddr_un address_ = {};
+  socklen_t size_;
 };
 
 // As millrace-launch does it.
@@ -309,6 +328,29 @@ TEST_F(SocketGateTest, UnixSocketsOfItsOwnWorkAsEver) {
     return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 ? 0 : 7;
   });
   EXPECT_EQ(Result(), 0);
+}
+
+// That socket is one of the worker's network, where names are those of the machine, such as the one of another worker.
+TEST_F(SocketGateTest, TheSocketThatLeadsToTheWorkerTakesNoNameOfTheMachine) {
+  const std::string name = "gate-worker-" + std::to_string(getpid());
+  const AbstractName worker(name), other(name + "-another");
+  const Fd server(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_TRUE(worker.Bind(server.get()) && listen(server.get(), 8) == 0);
+  peers_.AllowLocal(name);
+  Start([&] {
+    for (const int flag : {0, int{SOCK_NONBLOCK}}) {
+      const int fd = socket(AF_UNIX, SOCK_STREAM | flag, 0);
+      if (!worker.Connect(fd)) return 1;
+      if (other.Bind(fd) || errno != EINVAL) return 2;
+      if (listen(fd, 1) == 0) return 3;
+      if (write(fd, "x", 1) != 1) return 4;
+    }
+    return 0;
+  });
+  EXPECT_EQ(Result(), 0);
+  char got = 0;
+  const Fd taken(accept(server.get(), nullptr, nullptr));
+  EXPECT_EQ(read(taken.get(), &got, 1), 1);
 }
 
 TEST_F(SocketGateTest, AUnixServerThatTakesNobodyHoldsNobody) {
