@@ -57,7 +57,8 @@ class BlockServer {
   // Checks tokens by these keys from now on. Nothing is written before the first call, nor, with TLS, read.
   void UseKeys(BlockKeys keys);
   // Lets the block be written by somebody who shows no token, as if this one had been shown: programs of protocol level
-  // 1 know no tokens for writing. The last 10,000 of them are kept.
+  // 1 know no tokens for writing. It is so by TCP alone, where certificates say who somebody is. The last 10,000 of
+  // them are kept.
   void AllowWrite(std::uint64_t block, std::string token);
 
  private:

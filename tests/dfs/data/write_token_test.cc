@@ -221,6 +221,12 @@ TEST_P(WriteTokenTest, AProgramThatKnowsNoTokensWritesWhatTheMasterHasToldOf) {
   EXPECT_EQ(nodes_[1]->store->Length(kBlock), data_.size());
 }
 
+TEST_P(WriteTokenTest, OnTheMachineOfTheNodeItWritesByTcp) {
+  nodes_[0]->block_server->AllowWrite(kBlock, TokenFor({nodes_[0]->place}));
+  EXPECT_EQ(Write({nodes_[0]->Local()}, {}).message(), "");
+  EXPECT_EQ(nodes_[0]->store->Length(kBlock), data_.size());
+}
+
 TEST_P(WriteTokenTest, AWorkerThatHasNotRegisteredTakesNothing) {
   if (!GetParam()) GTEST_SKIP() << "nodes without TLS are told at once in these tests";
   Node fresh(NodeId{4}, MakeMemoryBlockStore(std::uint64_t{1} << 30), 60 * kSecond, authority_.Of("worker:w4"));

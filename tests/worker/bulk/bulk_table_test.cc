@@ -252,6 +252,25 @@ TEST_P(BulkTableTest, EverybodyIsAnsweredAsTheTableSays) {
   std::printf("%zu cells: %zu served, %zu refused\n", cells, served_, refused_);
 }
 
+// A writer of protocol level 1 shows no token: the master has told the worker what may be written. On the local socket
+// nobody knows who it is, so there the block is not written, and the writer comes by TCP.
+TEST_P(BulkTableTest, WhatTheMasterAllowsAnOldWriterIsWrittenByTcpAsItsUserAlone) {
+  constexpr std::uint64_t kAllowed = 500;
+  blocks_->AllowWrite(kAllowed, TokenOf(Operation::kWriteBlock, "task:ann", Token::kGood, kAllowed));
+  const auto write = [this](By by, const std::string& caller, Operation operation) {
+    auto stream = Connect(by, caller);
+    return stream.ok() ? stream->Call(operation, Request(operation, kAllowed, {})).status() : stream.status();
+  };
+  const Status local = write(By::kLocalSocket, "nobody", Operation::kWriteLocalBlock);
+  EXPECT_EQ(local.code(), StatusCode::kUnavailable) << "it is hung up on: " << local.message();
+  EXPECT_FALSE(store_->Has(kAllowed));
+  if (GetParam()) {
+    EXPECT_EQ(write(By::kTcp, "client:bob", Operation::kWriteBlock).code(), StatusCode::kInvalid);
+  }
+  const Status by_tcp = write(By::kTcp, GetParam() ? "task:ann" : "nobody", Operation::kWriteBlock);
+  EXPECT_TRUE(by_tcp.ok()) << by_tcp.message();
+}
+
 std::string NameOf(const testing::TestParamInfo<bool>& param) { return param.param ? "WithTls" : "WithoutTls"; }
 INSTANTIATE_TEST_SUITE_P(Both, BulkTableTest, testing::Bool(), NameOf);
 
