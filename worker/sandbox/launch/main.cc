@@ -142,8 +142,21 @@ std::vector<char*> Pointers(std::vector<std::string> texts) {
   return pointers;
 }
 
+// The kernel counts the descriptors that are under way in unix sockets by user, and lets nobody send another who is
+// above his limit. Tasks may be one user, and the worker may be it, too: so a task's limit is below the one by which
+// the worker and the launchers of other tasks send theirs.
+Status LimitDescriptors() {
+  rlimit most = {};
+  if (getrlimit(RLIMIT_NOFILE, &most) != 0) return Failed("cannot learn the limit of descriptors");
+  most.rlim_cur /= 2;
+  most.rlim_max = most.rlim_cur;
+  return setrlimit(RLIMIT_NOFILE, &most) == 0 ? Status::Ok() : Failed("cannot limit the number of descriptors");
+}
+
 [[noreturn]] void Execute(const LaunchOrder& order) {
-  if (const Status confined = Confine(order); !confined.ok()) Tell(confined);
+  Status confined = Confine(order);
+  if (confined.ok()) confined = LimitDescriptors();
+  if (!confined.ok()) Tell(confined);
   // An exec that succeeds closes the report, and so tells the worker that the job's own code begins.
   fcntl(kReportFd, F_SETFD, FD_CLOEXEC);
   close_range(kReportFd + 1, ~0U, 0);
