@@ -115,6 +115,19 @@ struct HandlerContext {
     if (order->copy_of.has_value()) request->expected = order->copy_of;
     return Status::Ok();
   }
+  // Opens a block whose descriptor is passed to another process.
+  Result<OpenBlock> OpenToPass(std::uint64_t id) {
+    MILLRACE_ASSIGN(OpenBlock open, Open(id));
+    std::function<Result<Fd>(const Fd&)> by;
+    {
+      const std::lock_guard lock(mutex);
+      by = reopen;
+    }
+    if (by) {
+      MILLRACE_ASSIGN(open.data, by(open.data));
+    }
+    return open;
+  }
   // Opens the block. If its checksums do not fit, it is reported as corrupt.
   Result<OpenBlock> Open(std::uint64_t id) {
     Result<OpenBlock> open = store.Open(id);
@@ -129,6 +142,7 @@ struct HandlerContext {
   std::shared_ptr<const Keys> keys;  // null before the master has told them
   std::map<std::uint64_t, std::string> allowed;
   std::deque<std::uint64_t> allowed_order;
+  std::function<Result<Fd>(const Fd&)> reopen;  // empty: a block's own descriptor is passed
   BlockObserver observer;                       // empty once the block server is gone
 };
 
@@ -215,7 +229,7 @@ class OpenLocalHandler final : public Handler {
     Status status = request.status();
     if (status.ok()) status = shared_->CheckRead(*wire, request->block, request->token);
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
-    auto open = [this, &request] { return shared_->Open(request->block); };
+    auto open = [this, &request] { return shared_->OpenToPass(request->block); };
     const Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
     status = block.status();
     std::string reply;
@@ -301,6 +315,11 @@ BlockServer::~BlockServer() {
 }
 
 void BlockServer::UseKeys(BlockKeys keys) { impl_->shared->UseKeys(std::move(keys)); }
+
+void BlockServer::PassBy(std::function<Result<Fd>(const Fd&)> reopen) {
+  const std::lock_guard lock(impl_->shared->mutex);
+  impl_->shared->reopen = std::move(reopen);
+}
 
 void BlockServer::AllowWrite(std::uint64_t block, std::string token) {
   impl_->shared->AllowWrite(block, std::move(token));

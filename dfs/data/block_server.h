@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/net/bulk_server.h"
 #include "base/status.h"
@@ -56,6 +57,9 @@ class BlockServer {
                  std::function<void(const Status&)> done);
   // Checks tokens by these keys from now on. Nothing is written before the first call, nor, with TLS, read.
   void UseKeys(BlockKeys keys);
+  // Local readers get, from now on, what `reopen` makes of the descriptor of a block, in its place; where it fails they
+  // are refused, and read by TCP. It is called on any thread, and may block on the disk.
+  void PassBy(std::function<Result<Fd>(const Fd& block)> reopen);
   // Lets the block be written by somebody who shows no token, as if this one had been shown: programs of protocol level
   // 1 know no tokens for writing. It is so by TCP alone, where certificates say who somebody is. The last 10,000 of
   // them are kept.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ class BulkPlane final : public DataPlane {
             Log log);
   ~BulkPlane() override;
 
+  // As dfs::BlockServer::PassBy.
+  void PassBlocksBy(std::function<Result<Fd>(const Fd& block)> reopen) { blocks_.PassBy(std::move(reopen)); }
   void Observe(BlockEvents events) override;
   void AddMapOutput(const AttemptId& map, std::uint32_t partitions, const std::string& path,
                     std::function<void(Status)> then) override;

@@ -43,6 +43,7 @@
 #include "worker/daemon/storage/scrubber.h"
 #include "worker/daemon/storage/storage_lock.h"
 #include "worker/daemon/storage/storage_watch.h"
+#include "worker/sandbox/read_only_mounts.h"
 
 namespace millrace::worker {
 namespace {
@@ -86,12 +87,16 @@ std::vector<std::string> Listed(const std::string& commas) {
 }
 
 // The launcher lies beside the minder.
+std::string LauncherOf(const std::string& minder) {
+  return minder.substr(0, minder.rfind('/') + 1) + "millrace-launch";
+}
+
 Result<ConfinerOptions> ConfinerOptionsOf(const WorkerConfig& config, const std::string& minder,
                                           sandbox::PeerList& peers) {
   ConfinerOptions options;
   options.required = config.sandbox == "require";
   options.minder = minder;
-  options.launcher = minder.substr(0, minder.rfind('/') + 1) + "millrace-launch";
+  options.launcher = LauncherOf(minder);
   MILLRACE_ASSIGN(options.users, sandbox::ParseUserRange(config.task_users));
   options.readable = Listed(config.task_paths);
   for (const std::string& path : options.readable) {
@@ -131,6 +136,22 @@ Result<std::unique_ptr<Confiner>> OpenConfiner(const WorkerConfig& config, const
     log->warn("tasks are confined in part: {}", (*confiner)->Describe());
   }
   return confiner;
+}
+
+// Confined tasks that are the worker's own user get blocks by descriptors with which they can do nothing but read.
+void PassReadOnly(BulkPlane& plane, const Confiner& confiner, const std::string& launcher,
+                  const std::vector<std::string>& directories, const Log& log) {
+  if (confiner.parts().Has(sandbox::Part::kUser)) return;  // what tasks do not own they cannot change either
+  std::vector<std::string> blocks;
+  for (const std::string& directory : directories) blocks.push_back(directory + "/blocks");
+  auto mounts = sandbox::ReadOnlyMounts::Open(launcher, blocks);
+  if (!mounts.ok()) {
+    log->warn("tasks could change the blocks that they read here, as they run as this worker's user: {}",
+              mounts.status().message());
+    return;
+  }
+  const auto shared = std::make_shared<const sandbox::ReadOnlyMounts>(*std::move(mounts));
+  plane.PassBlocksBy([shared](const Fd& block) { return shared->Reopen(block); });
 }
 
 ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, const DiskAttemptFiles& files,
@@ -399,6 +420,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
                                   .stall = config.copy_stall,
                                   .reserved_bytes = config.reserved_bytes};
   BulkPlane plane(server, *blocks, files->directories(), mailbox, disk, outputs, copy, log);
+  if (confiner != nullptr) PassReadOnly(plane, *confiner, LauncherOf(minder), directories, log);
   MILLRACE_TRY(server.Start());
   MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,
                                                                 FetchFrom(config, credentials), fetches, log));

@@ -1,6 +1,7 @@
 // Tests reading over the network and by descriptor, with replicas that fail, and replication between nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -77,6 +78,25 @@ TEST_F(BlockReadTest, LocalReplicasAreReadByDescriptor) {
   ASSERT_TRUE(mapped.ok()) << mapped.status().message();
   EXPECT_EQ(mapped->bytes(), data);
   EXPECT_EQ(MapLocalBlock(Located(1, data), {}).status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(BlockReadTest, WhatIsPassedIsWhatTheServerIsToldToMakeOfIt) {
+  AddDiskNode();
+  const std::string data = RandomBytes(kPacketBytes, 1);
+  WriteBlock(1, Pipeline(), data);
+  LocatedBlock block = Located(1, data);
+  block.replicas = {nodes_[0]->Local()};
+  int passed = 0;
+  nodes_[0]->block_server->PassBy([&passed](const Fd& file) -> Result<Fd> {
+    ++passed;
+    return Fd(::dup(file.get()));
+  });
+  EXPECT_EQ(ReadAll(block, 0, data.size()).source, ReadSource::kLocal);
+  EXPECT_EQ(passed, 1);
+  nodes_[0]->block_server->PassBy([](const Fd&) -> Result<Fd> { return Unavailable("not today"); });
+  const auto read = ReadAll(block, 0, data.size());
+  EXPECT_EQ(read.bytes, data) << read.status.message();
+  EXPECT_EQ(read.source, ReadSource::kRemote);
 }
 
 TEST_F(BlockReadTest, AnEmptyBlockCanBeMapped) {

@@ -1,6 +1,8 @@
 // Tests what can only happen to the store on disk: damage, crashes, a full disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -71,6 +73,25 @@ TEST_F(DiskBlockStoreTest, ADamagedByteFailsTheChunkThatHoldsIt) {
   EXPECT_THAT(bad.status().message(), HasSubstr("chunk 1"));
   EXPECT_EQ(*store_->Read(kId, 0, kChunkBytes), data.substr(0, kChunkBytes));
   EXPECT_EQ(*store_->Read(kId, 2 * kChunkBytes, 9), data.substr(2 * kChunkBytes, 9));
+}
+
+// As nobody, if this is root: root may read everything.
+TEST_F(DiskBlockStoreTest, ABlockThatMayNotBeReadAnyMoreIsMended) {
+  store_.reset();
+  for (const char* below : {"/blocks", "/writing", "/trash"}) std::filesystem::remove_all(directory_.path() + below);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && (chown(directory_.path().c_str(), 65534, 65534) != 0 || setresgid(65534, 65534, 65534) != 0 ||
+                           setresuid(65534, 65534, 65534) != 0))
+      _exit(1);
+    Reopen();
+    Store(kId, "data");
+    if (chmod(DataPath().c_str(), 0) != 0 || store_->Open(kId).status().message() != "") _exit(2);
+    _exit(store_->Read(kId, 0, 4).value() == "data" ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << WEXITSTATUS(status);
 }
 
 TEST_F(DiskBlockStoreTest, ADamagedChecksumIsNoticed) {

@@ -5,6 +5,9 @@
 // In a namespace of processes this program is the first process, which the others of the namespace do not outlive. It
 // has the job's executable as its child, reaps whatever becomes an orphan, tells the minder how the child ended, and
 // ends.
+//
+// Started with other words than a worker's for a task, it is no beginning of one: --probe tries the gate, and
+// --mount-read-only sends the worker mounts of the directories that follow, or text that says what failed.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -13,6 +16,7 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -106,7 +110,7 @@ Status SendDescriptor(int fd) {
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(header), &fd, sizeof fd);
-  if (sendmsg(kReportFd, &message, MSG_NOSIGNAL) != 1) return Failed("filter: cannot hand the filter to the worker");
+  if (sendmsg(kReportFd, &message, MSG_NOSIGNAL) != 1) return Failed("filter: cannot hand a descriptor to the worker");
   return Status::Ok();
 }
 
@@ -220,6 +224,17 @@ int Main(uid_t user, gid_t group) {
   Execute(*order);
 }
 
+// Whoever may not mount may do so in namespaces of his own.
+Status GiveReadOnly(const std::vector<std::string>& directories) {
+  if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+    return Failed("namespaces: cannot make one");
+  for (const std::string& directory : directories) {
+    MILLRACE_ASSIGN(const Fd mount, MountReadOnly(directory));
+    MILLRACE_TRY(SendDescriptor(mount.get()));
+  }
+  return Status::Ok();
+}
+
 // Makes the calls that a worker's gate answers. Returns the exit status: 0 when they went well.
 int Probe() {
   const Fd internet(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -235,6 +250,11 @@ int Probe() {
 
 int main(int count, char** arguments) {
   if (count == 2 && std::string_view(arguments[1]) == "--probe") return millrace::sandbox::Probe();
+  if (count > 2 && std::string_view(arguments[1]) == "--mount-read-only") {
+    const millrace::Status given = millrace::sandbox::GiveReadOnly({arguments + 2, arguments + count});
+    if (!given.ok()) millrace::sandbox::Tell(given);
+    return 0;
+  }
   // The user and group that started it, of which a new user namespace knows nothing until they are mapped.
   if (count != 3) return millrace::sandbox::kFailed;
   return millrace::sandbox::Main(static_cast<uid_t>(std::strtoul(arguments[1], nullptr, 10)),

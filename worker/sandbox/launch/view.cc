@@ -172,4 +172,11 @@ Status EnterView(const LaunchOrder& order) {
   return Enter(root);
 }
 
+Result<Fd> MountReadOnly(const std::string& directory) {
+  std::vector<Taken> taken;
+  MILLRACE_TRY(Take(directory, false, &taken));
+  if (taken.empty()) return NotFound("mounts: " + directory + " is not there");
+  return std::move(taken.front().mount);
+}
+
 }  // namespace millrace::sandbox
