@@ -19,6 +19,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -438,6 +439,96 @@ std::string OwnPair(const Words&) {
   return Done(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "connected");
 }
 
+// Takes a lease of each file that the worker opens for the job, and keeps them: whoever opens one waits.
+std::string Lease(const Words&) {
+  signal(SIGIO, SIG_IGN);
+  const std::filesystem::path log = OwnLog();
+  std::string results;
+  for (const std::string& path :
+       {(log.parent_path() / "process.err").string(), std::filesystem::path(log).replace_extension("out").string(),
+        OwnPlace() + "/map/leased"}) {
+    unlink(path.c_str());
+    const int fd = open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL, 0600);
+    if (fd < 0) return path + " " + Error();
+    for (const int kind : {F_RDLCK, F_WRLCK}) results += Done(fcntl(fd, F_SETLEASE, kind), "leased") + " ";
+  }
+  return results;
+}
+
+// The descriptors of blocks that the worker has passed.
+std::vector<int> passed;
+
+// Makes a block that it may read one that nobody can read.
+std::string Spoil(const Words& words) {
+  if (passed.empty()) return "no block was passed";
+  const int fd = passed.back();
+  const std::string path = "/proc/self/fd/" + std::to_string(fd), how = words[1];
+  // The owner, the group and all others may do nothing (the format of posix_acl_xattr.h).
+  const unsigned char nothing[] = {2, 0, 0,   0,   1,   0,   0,  0, 255, 255, 255, 255, 4,   0,
+                                   0, 0, 255, 255, 255, 255, 32, 0, 0,   0,   255, 255, 255, 255};
+  if (how == "fchmod") return Done(fchmod(fd, 0), "done");
+  if (how == "chmod") return Done(chmod(path.c_str(), 0), "done");
+  if (how == "acl") return Done(fsetxattr(fd, "system.posix_acl_access", nothing, sizeof nothing, 0), "done");
+  if (how == "times") return Done(futimens(fd, nullptr), "done");
+  if (how == "lease") return Done(fcntl(fd, F_SETLEASE, F_WRLCK), "done");
+  if (how == "truncate") return Done(truncate(path.c_str(), 0), "done");
+  const int again = open(path.c_str(), O_WRONLY);
+  return Done(again < 0 ? -1 : pwrite(again, "spoilt", 6, 0), "done");
+}
+
+sockaddr_un AbstractAddress(const std::string& name, socklen_t* size) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path + 1, name.data() + 1, name.size() - 1);  // of "@name"
+  *size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+  return address;
+}
+
+// Connects to the worker's socket, and gives its own end the name of another socket of the machine.
+std::string TakeName(const Words& words) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  socklen_t size = 0;
+  const sockaddr_un worker = AbstractAddress(words[1], &size);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&worker), size) != 0) return "connect " + Error();
+  const sockaddr_un other = AbstractAddress(words[2], &size);
+  return Done(bind(fd, reinterpret_cast<const sockaddr*>(&other), size), "taken");
+}
+
+// Sends descriptors that nobody takes, until it cannot or they are so many. It says so in its log, and stays.
+std::string SendDescriptors(const Words& words) {
+  constexpr long kAtOnce = 253;
+  const int null = open("/dev/null", O_RDONLY);
+  const std::vector<int> all(kAtOnce, null);
+  std::vector<char> space(CMSG_SPACE(kAtOnce * sizeof(int)));
+  char byte = 0;
+  iovec data{&byte, 1};
+  int ends[2] = {-1, -1};
+  long sent = 0;
+  for (bool fresh = true; sent < std::atol(words[1].c_str()); sent += kAtOnce) {
+    if (fresh && socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) break;
+    msghdr message = {};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = space.data();
+    message.msg_controllen = space.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(kAtOnce * sizeof(int));
+    memcpy(CMSG_DATA(header), all.data(), kAtOnce * sizeof(int));
+    if (sendmsg(ends[0], &message, 0) == 1) {
+      fresh = false;
+    } else if (errno == EAGAIN && !fresh) {
+      fresh = true;
+      sent -= kAtOnce;
+    } else {
+      break;
+    }
+  }
+  fprintf(stderr, "sent %ld descriptors, then %s\n", sent, Error().c_str());
+  while (true) pause();
+}
+
 // Stays until it is killed.
 std::string Hold(const Words&) {
   while (true) pause();
@@ -488,6 +579,10 @@ const std::map<std::string, std::string (*)(const Words&)> kAttempts = {{"read",
                                                                         {"sctp", Sctp},
                                                                         {"route", Route},
                                                                         {"own-pair", OwnPair},
+                                                                        {"lease", Lease},
+                                                                        {"spoil", Spoil},
+                                                                        {"take-name", TakeName},
+                                                                        {"send-descriptors", SendDescriptors},
                                                                         {"hold", Hold}};
 
 struct Hostile {
@@ -502,5 +597,19 @@ struct Hostile {
 };
 
 }  // namespace
+
+// What the client library calls, too: files that can only be read are the blocks that the job reads.
+extern "C" ssize_t recvmsg(int fd, msghdr* message, int flags) {
+  const ssize_t got = syscall(SYS_recvmsg, fd, message, flags);
+  for (cmsghdr* at = got < 0 ? nullptr : CMSG_FIRSTHDR(message); at != nullptr; at = CMSG_NXTHDR(message, at)) {
+    if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
+    int file = -1;
+    memcpy(&file, CMSG_DATA(at), sizeof file);
+    struct stat info = {};
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && (fcntl(file, F_GETFL) & O_ACCMODE) == O_RDONLY)
+      passed.push_back(dup(file));
+  }
+  return got;
+}
 
 int main(int argc, char** argv) { return millrace::Run<Hostile>(argc, argv); }

@@ -23,6 +23,7 @@ import cluster  # noqa: E402
 JOB = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "hostile")
 LYING = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "lying")
 SECRET = "a secret of the worker\n"
+SPOILING = ("fchmod", "chmod", "acl", "times", "truncate", "write", "lease")
 REFUSED = {"ENOENT", "EACCES", "EPERM", "ESRCH", "EROFS", "ENOTDIR", "ETXTBSY"}
 
 
@@ -209,6 +210,31 @@ class Left(unittest.TestCase):
             self.fail(f"what the job left stays: {os.listdir(jobs)}")
 
 
+class Crowding(unittest.TestCase):
+    def test_descriptors_that_nobody_takes_keep_no_other_task_from_starting(self):
+        """The kernel counts those that are on their way by user, and all tasks may be one."""
+        with cluster.Cluster(workers=1, map_slots=2, settings=["worker.sandbox=auto"], cgroups_of_workers=True) as c:
+            os.chmod(c.directory, 0o711)
+            if "network" not in parts_of(c):
+                self.skipTest("this machine, or this user, has no network")
+            c.run("fs", "put", "-", "/send.txt", input=b"send-descriptors 4000000\n")
+            c.run("fs", "put", "-", "/text", input=b"a b a\n")
+            sending = c.start("run", JOB, "/send.txt", "-o", "/sent", "--name", "sender")
+            try:
+                log = c.path("worker0", "logs", "1", "job1.m.0.0.err")
+                for path in (os.path.dirname(log), log):
+                    cluster.await_file(path, sending)
+                cluster.await_line(log, b"sent ")
+                with open(log) as f:
+                    print("  a job", f.read().strip())
+                c.run("run", "wordcount", "/text", "-o", "/counts", "-D", "job.max_attempts=1")
+                self.assertEqual(c.run("fs", "cat", "/counts/part-r-00000")[0], b"a\t2\nb\t1\n")
+                c.run("job", "kill", "job1")
+            finally:
+                sending.kill()
+                sending.wait()
+
+
 class Lying(unittest.TestCase):
     """What lies in the place of a map's output is not believed."""
 
@@ -303,6 +329,7 @@ class Hostile(unittest.TestCase):
             f"connect 127.0.0.1 {port}", "connect 192.0.2.1 80", "connect 169.254.169.254 80", "udp 127.0.0.1 53", "abstract millrace-nobody",
             "listen", "raw", "own-socket", "mount", "unshare", "clone", "module", "bpf", "keys", "kexec", "ring", "device", "become", "user",
             "bind", "sctp", "route", "own-pair", *(f"family {2**32 + family}" for family in (40, 38, 17, 16 + 2**10)), "own-directories", "swap",
+            *(f"spoil {how}" for how in SPOILING), "lease", f"take-name {cls.own_socket} @millrace-another",
             f"plant {block}", "environment", "descriptors", f"connect {host} {master}", f"link-log {c.path('worker0', 'key.pem')}",
         ]
         c.run("fs", "put", "-", "/hostile.txt", input=("\n".join(cls.lines) + "\n").encode())
@@ -391,6 +418,23 @@ class Hostile(unittest.TestCase):
                      f"ask {self.bulk} {request(3, struct.pack('<QQ', 79, 65536))}"):
             self.assertIn("it takes a token of the master", self.results[line])
         self.assertEqual(select.select([self.foreign], [], [], 0)[0], [], "the worker connected for the task")
+
+    def test_a_block_that_it_may_read_is_not_taken_from_others(self):
+        """The worker passes it a descriptor, and all tasks may be the unix user whose files the blocks are."""
+        self.needs("mounts", "filter")
+        self.refused(*(f"spoil {how}" for how in SPOILING))
+        self.assertEqual(self.cluster.run("fs", "cat", "/hostile.txt")[0].decode().splitlines(), self.lines)
+
+    def test_nobody_waits_for_its_lease_of_a_file(self):
+        self.needs("filter")
+        self.assertEqual(self.results["lease"].split(), ["EPERM"] * 6)
+        self.assertNotIn("is lost", self.cluster.log("master"))
+
+    def test_it_takes_no_name_on_the_machine(self):
+        self.needs("network")
+        self.assertEqual(self.results[f"take-name {self.own_socket} @millrace-another"], "EINVAL")
+        with socket.socket(socket.AF_UNIX) as another:
+            another.bind("\0millrace-another")
 
     def test_dangerous_calls_are_refused(self):
         self.needs("filter")
