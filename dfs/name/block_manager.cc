@@ -128,7 +128,11 @@ void BlockManager::Impl::UpdateCandidate(NodeId id) {
 
 Candidate BlockManager::Impl::CandidateOf(NodeId id) const {
   const NodeState& node = nodes.at(id);
-  return {.node = id, .where = node.where, .free_bytes = node.free_bytes, .writes_under_way = node.writes};
+  return {.node = id,
+          .where = node.where,
+          .free_bytes = node.free_bytes,
+          .writes_under_way = node.writes,
+          .ailing = ailing.contains(id)};
 }
 
 std::vector<NodeId> BlockManager::Impl::AilingInUse() const {
@@ -137,6 +141,13 @@ std::vector<NodeId> BlockManager::Impl::AilingInUse() const {
     if (nodes.at(id).up && !nodes.at(id).draining) in_use.push_back(id);
   }
   return in_use;
+}
+
+std::vector<Candidate> BlockManager::Impl::WithAiling() const {
+  std::vector<Candidate> all = candidates;
+  for (const NodeId id : AilingInUse()) all.push_back(CandidateOf(id));
+  std::ranges::sort(all, {}, &Candidate::node);
+  return all;
 }
 
 BlockManager::BlockManager(Random random) : impl_(std::make_unique<Impl>(random)) {}
@@ -358,10 +369,7 @@ bool BlockManager::Recall(NodeId id, const Block& trashed) {
 std::vector<NodeId> BlockManager::ChooseTargets(const PlacementRequest& request) {
   std::vector<NodeId> targets = dfs::ChooseTargets(impl_->candidates, request, impl_->random);
   if (!targets.empty() || impl_->ailing.empty()) return targets;
-  std::vector<Candidate> with_ailing = impl_->candidates;
-  for (const NodeId id : impl_->AilingInUse()) with_ailing.push_back(impl_->CandidateOf(id));
-  std::ranges::sort(with_ailing, {}, &Candidate::node);
-  return dfs::ChooseTargets(with_ailing, request, impl_->random);
+  return dfs::ChooseTargets(impl_->WithAiling(), request, impl_->random);
 }
 
 std::vector<NodeId> BlockManager::Replicas(BlockId block) const {

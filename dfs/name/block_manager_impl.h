@@ -177,7 +177,8 @@ struct BlockManager::Impl {
   void ChangeWanted(BlockId id, BlockState* block, std::uint32_t replication);
   void UpdateCandidate(NodeId id);
   [[nodiscard]] Candidate CandidateOf(NodeId id) const;
-  [[nodiscard]] std::vector<NodeId> AilingInUse() const;  // up and not draining
+  [[nodiscard]] std::vector<NodeId> AilingInUse() const;    // up and not draining
+  [[nodiscard]] std::vector<Candidate> WithAiling() const;  // the candidates and those, by node
   // Returns how many nodes are there to hold replicas: an ailing one keeps those that it has.
   [[nodiscard]] std::size_t Places() const { return candidates.size() + AilingInUse().size(); }
 

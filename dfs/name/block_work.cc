@@ -85,13 +85,11 @@ class BlockManager::Impl::Remover {
       if (node.ordered.contains(id)) {
         if (!ordered_before.has_value()) ordered_before = holder;
       } else {
-        sure.push_back({.node = holder, .where = node.where, .free_bytes = node.free_bytes, .writes_under_way = 0});
+        sure.push_back(impl_.CandidateOf(holder));
       }
     }
     if (sure.empty()) return std::nullopt;
     if (ordered_before.has_value()) return ordered_before;
-    const auto slow = std::ranges::find_if(sure, [&](const Candidate& c) { return impl_.ailing.contains(c.node); });
-    if (slow != sure.end() && sure.size() > 1) return slow->node;
     const auto move = impl_.moves_to_end.find(id);
     return move != impl_.moves_to_end.end() && CanEnd(move->second, sure) ? move->second.from : ChooseSurplus(sure);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "base/check.h"
 
@@ -120,9 +121,8 @@ NodeId ChooseSurplus(const std::vector<Candidate>& holders) {
   Spread best_spread;
   for (const Candidate& h : holders) {
     const Spread spread = SpreadWithout(holders, h);
-    const bool better = best == nullptr || spread > best_spread ||
-                        (spread == best_spread && (h.free_bytes < best->free_bytes ||
-                                                   (h.free_bytes == best->free_bytes && h.node < best->node)));
+    const auto rank = [](const Candidate& c) { return std::tuple(!c.ailing, c.free_bytes, c.node); };
+    const bool better = best == nullptr || spread > best_spread || (spread == best_spread && rank(h) < rank(*best));
     if (!better) continue;
     best = &h;
     best_spread = spread;

@@ -24,6 +24,7 @@ struct Candidate {
   Location where = {};
   std::uint64_t free_bytes = 0;  // as last reported
   std::uint32_t writes_under_way = 0;
+  bool ailing = false;  // its replica is given up before others that are worth as much
 };
 
 struct PlacementRequest {
@@ -41,8 +42,8 @@ struct PlacementRequest {
                                                 const PlacementRequest& request, Random& random);
 
 // Returns the holder that gives up its replica if there is one too many: the one whose loss keeps the most racks, then
-// the most datacenters, then the one with the least free space, then the one with the smallest number. Requires: there
-// are at least two holders.
+// the most datacenters, then an ailing one, then the one with the least free space, then the one with the smallest
+// number. Requires: there are at least two holders.
 [[nodiscard]] NodeId ChooseSurplus(const std::vector<Candidate>& holders);
 
 // Returns true if a move of a replica from `from` to `to` leaves the block, with its other replicas at `others`, in at

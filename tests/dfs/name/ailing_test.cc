@@ -70,6 +70,42 @@ TEST_F(AilingTest, OfTooManyReplicasAnAilingNodesGoes) {
   EXPECT_EQ(Deletions(), (Deleted{{NodeId{0}, {1}}, {NodeId{1}, {1}}}));
 }
 
+TEST_F(AilingTest, TheRacksOfABlockComeBeforeTheAilingNode) {
+  blocks_.Want({1, kLength}, 2);
+  Up(NodeId{0}, {{1, kLength}}, "r0");
+  Up(NodeId{1}, {{1, kLength}}, "r1");
+  Up(NodeId{2}, {{1, kLength}}, "r0");
+  blocks_.SetAiling(NodeId{1}, true);
+  const auto deletions = Deletions();
+  ASSERT_THAT(deletions, SizeIs(1));
+  EXPECT_NE(deletions.begin()->first, NodeId{1});
+}
+
+TEST_F(AilingTest, OfTooManyReplicasAnAilingNodesGoesBeforeThatOfAFullOne) {
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {1}});
+  blocks_.SetAiling(NodeId{1}, true);
+  for (const std::uint32_t full : {0, 1}) blocks_.NodeSpace(NodeId{full}, 0);
+  EXPECT_EQ(Deletions(), (Deleted{{NodeId{1}, {1}}}));
+}
+
+// The source gives up its replica, and not the ailing node.
+TEST_F(AilingTest, AMoveEndsAsItWasMeantWhileAHolderAils) {
+  blocks_.Want({1, kLength}, 2);
+  Up(NodeId{0}, {{1, kLength}}, "r0");
+  Up(NodeId{1}, {{1, kLength}}, "r1");
+  Up(NodeId{2}, {}, "r0");
+  for (const std::uint32_t n : {0, 1, 2}) blocks_.NodeSpace(NodeId{n}, 1'000'000, 10 * kLength);
+  blocks_.SetAiling(NodeId{1}, true);
+  blocks_.StartBalance(0);
+  const BlockWork move = Work();
+  ASSERT_THAT(move.replicate, SizeIs(1));
+  EXPECT_EQ(move.replicate[0].from, NodeId{0});
+  blocks_.Received(NodeId{2}, {1, kLength});
+  EXPECT_EQ(Deletions(), (Deleted{{NodeId{0}, {1}}}));
+  EXPECT_EQ(blocks_.Balance().moved_blocks, 1U);
+}
+
 TEST_F(AilingTest, ABlockThatLacksAReplicaStillLacksItWhileItsOnlyPlaceAils) {
   blocks_.Want({1, kLength}, 3);
   UpAll({{1}, {1}, {}});
