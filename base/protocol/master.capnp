@@ -321,7 +321,7 @@ struct NodeStatus {
   leaving @15 :Leaving;        # absent: its machine stays, as far as is known. It is drained without being asked to
   outputsLeft @16 :UInt64;     # of a draining or leaving node: map outputs there that reduces may need and no other node has
   mayGo @17 :GoState;          # as Master.mayGo says
-  ailing @18 :Text;            # why it gets no tasks and no blocks although it is alive (master/cluster/node_judge.h); empty: it is well
+  ailing @18 :Text;            # why it is ailing although it is alive (master/cluster/node_judge.h); empty: it is well
   ailingMillis @19 :UInt64;    # for how long it has been ailing
 }
 

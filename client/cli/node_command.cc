@@ -45,8 +45,8 @@ std::string AvoidedLine(const job::Node& node) {
 }
 
 std::string AilingLine(const job::Node& node) {
-  return "node " + std::to_string(node.node.value) + ": " + node.ailing +
-         "; no tasks and no blocks have gone to it for " + FormatDuration(node.ailing_for) + ", until it is well";
+  return "node " + std::to_string(node.node.value) + ": " + node.ailing + "; it has been ailing for " +
+         FormatDuration(node.ailing_for) + ", and gets no tasks, and no blocks that others can take, until it is well";
 }
 
 std::string LeavingLine(const job::Node& node) {

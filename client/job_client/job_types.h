@@ -157,8 +157,8 @@ struct Node {
   // For how long no tasks go there, since too many attempts of these jobs (or more) failed there; 0: it is not avoided.
   Micros avoided_for = 0;
   std::vector<JobId> avoided_by;
-  // Why it gets no tasks and no blocks although it is alive: its disk is slow, or others cannot reach it; empty: it is
-  // well.
+  // Why it gets no tasks, and no blocks that others can take, although it is alive: its disk is slow, or others cannot
+  // reach it; empty: it is well.
   std::string ailing;
   Micros ailing_for = 0;
   std::optional<Micros> sync;  // the median of the recent syncs of its slowest disk; nothing: it is not known

@@ -52,7 +52,7 @@ class BlockManager::Impl::Mover {
   // Counts moves that are under way as if they had been made. Returns false while copies that blocks lack must come
   // first.
   bool Survey() {
-    if (max_copies_ == 1 && impl_.counts.Under(impl_.candidates.size()) > 0) return false;
+    if (max_copies_ == 1 && impl_.counts.Under(impl_.Places()) > 0) return false;
     for (const auto& [key, copy] : impl_.copies) {
       if (!copy.moves) return false;
       const auto block = impl_.blocks.find(key.first);

@@ -65,11 +65,12 @@ class BlockManager::Impl::Copier {
   void Run() {
     const auto empty = [](const auto& queue) { return queue.empty(); };
     if (std::all_of(impl_.endangered.begin(), impl_.endangered.end(), empty)) return;
-    targets_ = impl_.candidates;
+    targets_ = impl_.WithAiling();
     for (Candidate& target : targets_) {
       const NodeState& node = impl_.nodes.at(target.node);
-      if (!node.Ready() || node.copies >= max_copies_) target.free_bytes = 0;
-      open_targets_ += target.free_bytes > 0 ? 1 : 0;
+      if (!node.Ready() || node.copies >= MostTo(target)) target.free_bytes = 0;
+      if (target.ailing) ailing_.push_back(target.node);
+      if (target.free_bytes > 0) ++Open(target);
     }
     const auto staying = impl_.nodes_up - static_cast<std::size_t>(std::ranges::count_if(
                                               impl_.leaving, [this](NodeId n) { return impl_.nodes.at(n).up; }));
@@ -85,7 +86,7 @@ class BlockManager::Impl::Copier {
     std::deque<BlockId>& queue = impl_.endangered[level];
     int attempts = kMaxAttempts;
     std::size_t left = std::min<std::size_t>(queue.size(), kMaxHints);
-    for (; left > 0 && attempts > 0 && open_targets_ > 0; --left) {
+    for (; left > 0 && attempts > 0 && open_well_ + open_ailing_ > 0; --left) {
       const BlockId id = queue.front();
       queue.pop_front();
       const auto it = impl_.blocks.find(id);
@@ -110,7 +111,6 @@ class BlockManager::Impl::Copier {
     if (!from.has_value()) return;
     NodeState& source = impl_.nodes.at(*from);
     PlacementRequest request;
-    request.replicas = std::min(static_cast<std::uint32_t>(Lacking(id, block)), MostFrom(*from) - source.copies);
     request.block_size = std::max<std::uint64_t>(1, block.length);
     request.existing.assign(block.holders.begin(), block.holders.end());
     std::erase_if(request.existing, [this](NodeId n) { return impl_.draining.contains(n); });
@@ -118,6 +118,15 @@ class BlockManager::Impl::Copier {
       request.existing.push_back(it->first.second);
     }
     if (const auto bad = impl_.bad_at.find(id); bad != impl_.bad_at.end()) request.excluded = bad->second;
+    std::uint32_t most = MostFrom(*from);
+    if (OthersCanTake(request)) {
+      if (open_well_ == 0) return;
+      request.excluded.insert(request.excluded.end(), ailing_.begin(), ailing_.end());
+    } else {
+      most = Half(most);
+    }
+    if (source.copies >= most) return;
+    request.replicas = std::min(static_cast<std::uint32_t>(Lacking(id, block)), most - source.copies);
     ReplicateWork work{.block = {id, block.length, block.crc}, .from = *from, .to = {}};
     work.to = dfs::ChooseTargets(targets_, request, impl_.random);
     // An order to delete this block may still be on its way to these nodes.
@@ -131,6 +140,20 @@ class BlockManager::Impl::Copier {
     work_.push_back(std::move(work));
   }
 
+  // Returns true if a node that is well has room for another replica, be it after a while: then the ailing ones are
+  // spared.
+  [[nodiscard]] bool OthersCanTake(const PlacementRequest& request) const {
+    return ailing_.empty() || std::ranges::any_of(impl_.candidates, [&](const Candidate& candidate) {
+             return candidate.free_bytes >= request.block_size &&
+                    std::ranges::find(request.existing, candidate.node) == request.existing.end();
+           });
+  }
+
+  // Copies to ailing nodes may all fail, each when its time is over. They leave half of what a node may do to others.
+  static std::uint32_t Half(std::uint32_t copies) { return (copies + 1) / 2; }
+  [[nodiscard]] std::uint32_t MostTo(const Candidate& target) const {
+    return target.ailing ? Half(max_copies_) : max_copies_;
+  }
   [[nodiscard]] std::uint32_t MostFrom(NodeId source) const {
     return impl_.leaving.contains(source) ? max_copies_ * kLeavingHaste : max_copies_;
   }
@@ -158,20 +181,22 @@ class BlockManager::Impl::Copier {
   }
 
   void CloseIfFull(NodeId id) {
-    if (impl_.nodes.at(id).copies < max_copies_) return;
     const auto target =
         std::lower_bound(targets_.begin(), targets_.end(), id, [](const Candidate& c, NodeId n) { return c.node < n; });
     if (target == targets_.end() || target->node != id || target->free_bytes == 0) return;
+    if (impl_.nodes.at(id).copies < MostTo(*target)) return;
     target->free_bytes = 0;
-    --open_targets_;
+    --Open(*target);
   }
+  std::size_t& Open(const Candidate& target) { return target.ailing ? open_ailing_ : open_well_; }
 
   Impl& impl_;
   const Micros now_;
   const std::uint32_t max_copies_;
   std::vector<ReplicateWork>& work_;
   std::vector<Candidate> targets_;  // those without free bytes take no copy now
-  std::size_t open_targets_ = 0;
+  std::vector<NodeId> ailing_;      // of them
+  std::size_t open_well_ = 0, open_ailing_ = 0;
 };
 
 void BlockManager::Impl::ExpireCopies(Micros now, Micros timeout) {

@@ -147,8 +147,9 @@ class BlockManager {
   // (NextWork). Requires: the caller sets it to drain as well.
   void SetLeaving(NodeId node, bool leaving);
   // An ailing node is alive and its replicas count, but it is slow or others cannot reach it. It gets no blocks while
-  // another node has room, and reads and copies are taken where it is spared: its replicas are read and copied last. Of
-  // surplus replicas whose loss leaves a block in as many racks its own are deleted first.
+  // another node has room (a copy goes there if all others have the block or are full), and reads and copies are taken
+  // where it is spared: its replicas are read and copied last. Of surplus replicas whose loss leaves a block in as many
+  // racks its own are deleted first.
   void SetAiling(NodeId node, bool ailing);
   // Returns how many blocks on a draining node do not have their replicas elsewhere yet (as many as there are nodes
   // left to hold them), those that are being written and the damaged ones that have no good replica included; nothing

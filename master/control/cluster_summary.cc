@@ -156,7 +156,8 @@ std::vector<std::string> WarningsOf(const ClusterSummary& summary) {
   }
   if (!summary.ailing.empty()) {
     warnings.push_back(Count(summary.ailing.size(), "node is", "nodes are") + " ailing: " + Listed(summary.ailing) +
-                       "; no tasks and no blocks go there; look at the disk, or at the network between the machines");
+                       "; no tasks go there, and no blocks that others can take; look at the disk, or at the network "
+                       "between the machines");
   }
   if (!summary.full.empty()) {
     warnings.push_back(Count(summary.full.size(), "node is", "nodes are") + " full: " + Listed(summary.full) +

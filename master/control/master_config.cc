@@ -57,8 +57,8 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Integer("master.history_jobs", &config->history_jobs, 1000, 0, 1000000, "how many ended jobs to remember");
   set.Bool(
       "master.avoid_ailing", &config->avoid_ailing, true,
-      "give no tasks and no blocks to nodes whose disk has become slow or that others cannot reach, while they are a "
-      "third of the nodes at most");
+      "give no tasks, and no blocks that others can take, to nodes whose disk has become slow or that others cannot "
+      "reach, while they are a third of the nodes at most");
   set.Integer("master.max_connections", &config->max_connections, 0, 0, 1'000'000,
               "connections at a time, of which other machines may take 7/8; 0: as many as the limit on file "
               "descriptors allows");

@@ -125,8 +125,9 @@ void NodeWatch::Follow(NodeRecord& node, const Diagnosis* diagnosis) {
   } else if (diagnosis == nullptr) {
     control_.log()->info("{}: it is well again, and gets tasks and blocks", worker);
   } else {
-    control_.log()->warn("{} is ailing: {}: {}; no tasks and no blocks go there until it is well", worker,
-                         InWords(diagnosis->ailment), diagnosis->reason);
+    control_.log()->warn(
+        "{} is ailing: {}: {}; no tasks go there, and no blocks that others can take, until it is well", worker,
+        InWords(diagnosis->ailment), diagnosis->reason);
     if (diagnosis->ailment == Ailment::kOutOfReach)
       control_.jobs().GiveUpOn(node.number, "its node is out of reach: " + diagnosis->reason, &step);
   }

@@ -2,7 +2,7 @@
 // heartbeats how long their syncs take and whom they cannot reach, and are told with the answers whom to look at: by
 // turns everybody, and at once whomever somebody does not reach, so that the others bear it out or do not.
 //
-// An ailing node takes no tasks, by the NodeDrained events of the journal, and no blocks while others have room. From
+// An ailing node takes no tasks, by the NodeDrained events of the journal, and no blocks that others can take. From
 // one that others cannot reach nobody fetches anything either, so what runs there, and the map outputs there, are given
 // up and run elsewhere. Its replicas count, and nothing is deleted for it. Thread rule: the control thread.
 #pragma once
