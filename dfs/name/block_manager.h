@@ -51,6 +51,7 @@ struct ReplicateWork {
 struct DeleteWork {
   NodeId node;
   std::vector<BlockId> blocks;
+  std::uint64_t report = 0;  // BlockManager::ReportsBegun of the node when it was given out
 };
 struct BlockWork {
   std::vector<ReplicateWork> replicate;
@@ -174,6 +175,9 @@ class BlockManager {
   // is to be deleted, an unknown one to be put aside. Requires: each deletion that the node was ordered to make before
   // ReportBegin either was made before the node listed its blocks, or will never be made.
   void ReportBegin(NodeId node);
+  // Returns how many full reports the node has begun. Who keeps DeleteWork back for a while must not send it any more
+  // if they have become more: what the node still has is given out anew.
+  [[nodiscard]] std::uint64_t ReportsBegun(NodeId node) const;
   void ReportPart(NodeId node, const std::vector<Block>& blocks);
   void ReportEnd(NodeId node);
   // Records that the node says, on its own, that it has this replica.

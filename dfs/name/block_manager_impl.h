@@ -73,6 +73,7 @@ struct NodeState {
   bool draining = false;
   bool reported = false;                           // all of it, since it came up
   bool reporting = false;                          // a report is under way
+  std::uint64_t reports = 0;                       // begun
   boost::unordered_flat_set<BlockId> blocks;       // held: good or expected
   boost::unordered_flat_set<BlockId> unconfirmed;  // held, but not named so far by the report under way
   // Blocks that the node was asked to copy or to bring back, and how often more than it has said to have come. A copy

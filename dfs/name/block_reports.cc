@@ -242,6 +242,7 @@ void BlockManager::ReportBegin(NodeId id) {
   NodeState* node = impl_->UpNode(id);
   if (node == nullptr) return;
   node->reporting = true;
+  ++node->reports;
   node->named = {};
   node->to_delete.clear();  // the report names what is still there
   node->to_aside.clear();
@@ -253,6 +254,11 @@ void BlockManager::ReportBegin(NodeId id) {
     node->unconfirmed.insert(node->blocks.begin(), node->blocks.end());
     node->blocks = {};
   }
+}
+
+std::uint64_t BlockManager::ReportsBegun(NodeId id) const {
+  const auto node = impl_->nodes.find(id);
+  return node == impl_->nodes.end() ? 0 : node->second.reports;
 }
 
 void BlockManager::ReportPart(NodeId id, const std::vector<Block>& blocks) {

@@ -29,11 +29,11 @@ class BlockManager::Impl::Remover {
  private:
   using Chosen = std::map<NodeId, std::vector<BlockId>>;
 
-  static void GiveOut(Chosen* chosen, std::vector<DeleteWork>* work) {
+  void GiveOut(Chosen* chosen, std::vector<DeleteWork>* work) const {
     for (auto& [id, lot] : *chosen) {
       std::sort(lot.begin(), lot.end());
       lot.erase(std::unique(lot.begin(), lot.end()), lot.end());
-      work->push_back({id, std::move(lot)});
+      work->push_back({id, std::move(lot), impl_.nodes.at(id).reports});
     }
   }
 

@@ -380,10 +380,18 @@ void Control::ScheduleBlockWork() {
   NoticeBalanceEnd();
   dispatcher_.Send(dfs::BlockWork{std::exchange(work.replicate, {}), {}, {}});
   std::vector<dfs::DeleteWork> leftovers = files_.TakeLeftovers();
-  work.remove.insert(work.remove.end(), leftovers.begin(), leftovers.end());
-  if (work.remove.empty() && work.aside.empty()) return;
-  // Until the removal of a file is on disk, a restart would bring the file back. Its blocks stay until then.
-  tasks_.add(Kept().then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
+  if (work.remove.empty() && work.aside.empty() && leftovers.empty()) return;
+  // Until the removal of a file is on disk, a restart would bring the file back. Its blocks stay until then. Reports
+  // may have begun meanwhile; none names leftovers.
+  tasks_.add(Kept().then([this, work = std::move(work), leftovers = std::move(leftovers)]() mutable {
+    const auto is_old = [this](const dfs::DeleteWork& order) {
+      return order.report != files_.blocks().ReportsBegun(order.node);
+    };
+    std::erase_if(work.remove, is_old);
+    std::erase_if(work.aside, is_old);
+    work.remove.insert(work.remove.end(), leftovers.begin(), leftovers.end());
+    dispatcher_.Send(work);
+  }));
 }
 
 // ---- balancing ----

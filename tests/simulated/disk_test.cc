@@ -182,6 +182,44 @@ TEST(FullDiskTest, AnAttemptThatFailsWhileNothingIsWrittenWasNotAtFault) {
   EXPECT_THAT(attempts(), SizeIs(5)) << "four of its own fault";
 }
 
+// A node that lists its blocks anew has them all, and its replica counts: what it was told to delete before is as if it
+// had not been said.
+TEST(FullDiskTest, WhatWasToBeDeletedBeforeANodeListedItsBlocksAnewIsNotDeletedAfterwards) {
+  SimulatedCluster cluster({.workers = 2});
+  const dfs::BlockId block = cluster.StoreFile("/kept");
+  const std::string data(100, 'x');
+  auto writing = cluster.blocks(1).Create(block);
+  ASSERT_TRUE((*writing)->Append(data, dfs::ChunkCrcs(data)).ok());
+  ASSERT_TRUE((*writing)->Finish().ok());
+  cluster.SetFree(0);
+  cluster.Advance(1);
+  ASSERT_TRUE(cluster.control().Held());
+  master::Step step = cluster.control().Begin();
+  ASSERT_TRUE(cluster.control().files().MakeDirectory("/new", "ann", step.now, &step.batch).ok());
+  cluster.control().FinishLazily(std::move(step));  // deletions wait for it
+
+  dfs::BlockManager& known = cluster.control().files().blocks();
+  const auto register_again = [&](std::uint32_t worker) {
+    cluster.Cut(worker);
+    cluster.Advance(1);
+    cluster.Mend(worker);
+    cluster.Advance(30);
+  };
+  const std::vector<NodeId> nodes = {cluster.control().nodes().FindByStorage("storage0")->number,
+                                     cluster.control().nodes().FindByStorage("storage1")->number};
+  known.SetAiling(nodes[0], true);
+  register_again(1);  // it lists the second replica: one of both is to be deleted
+  EXPECT_EQ(known.Replicas(block), std::vector{nodes[1]}) << "that of the node which ails";
+  register_again(0);
+  known.SetAiling(nodes[0], false);
+  known.SetAiling(nodes[1], true);
+  cluster.Advance(5);
+  cluster.SetFree(1000 * kMiB);
+  cluster.Advance(60);
+  const int left = (cluster.blocks(0).Length(block) ? 1 : 0) + (cluster.blocks(1).Length(block) ? 1 : 0);
+  EXPECT_EQ(left, 1);
+}
+
 // What makes room needs none.
 class FullestDiskTest : public testing::Test {
  protected:
