@@ -170,17 +170,15 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   const std::vector<ExpectedReplica> replicas = std::move(expected->second.replicas);
   impl_->expected.erase(expected);
   for (const ExpectedReplica& replica : replicas) {
+    NodeState* node = &impl_->nodes.at(replica.node);
     if (!replica.ordered) {
-      const auto node = impl_->nodes.find(replica.node);
-      if (node == impl_->nodes.end() || !node->second.up) continue;
-      impl_->MarkBad(replica.node, &node->second, block.id, ReplicaFlaw::kUnordered);
+      impl_->MarkBad(replica.node, node, block.id, ReplicaFlaw::kUnordered);
       continue;
     }
     impl_->AddHolder(block.id, &state, replica.node);
     if (state.Is(replica.reported)) continue;
     const bool damaged = replica.reported.length == kDamagedLength;
-    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id,
-                   damaged ? ReplicaFlaw::kBytes : ReplicaFlaw::kOther);
+    impl_->MarkBad(replica.node, node, block.id, damaged ? ReplicaFlaw::kBytes : ReplicaFlaw::kOther);
   }
 }
 
@@ -205,9 +203,7 @@ void BlockManager::Unwant(BlockId block) {
     impl_->blocks.erase(it);
   }
   if (const auto it = impl_->expected.find(block); it != impl_->expected.end()) {
-    for (const ExpectedReplica& replica : it->second.replicas) {
-      if (impl_->nodes.contains(replica.node)) holders.push_back(replica.node);
-    }
+    for (const ExpectedReplica& replica : it->second.replicas) holders.push_back(replica.node);
     impl_->expected.erase(it);
   }
   if (const auto it = impl_->bad_at.find(block); it != impl_->bad_at.end()) {

@@ -58,8 +58,8 @@ struct ExpectedReplica {
   bool ordered = true;
 };
 struct ExpectedBlock {
-  std::vector<NodeId> at;  // the nodes that it was given out for; none: they are not known any more
-  std::vector<ExpectedReplica> replicas;
+  std::vector<NodeId> at;                 // the nodes that it was given out for; none: they are not known any more
+  std::vector<ExpectedReplica> replicas;  // on nodes that are up
 };
 
 struct NodeState {

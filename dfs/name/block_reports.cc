@@ -144,6 +144,9 @@ void BlockManager::NodeDown(NodeId id) {
   for (const auto* held : {&node->blocks, &node->unconfirmed}) {
     for (const BlockId block : *held) impl_->Lose(id, block);
   }
+  for (auto& [block, open] : impl_->expected) {
+    std::erase_if(open.replicas, [id](const ExpectedReplica& r) { return r.node == id; });  // those that nobody ordered
+  }
   node->last_held = std::move(node->blocks);
   node->last_held->insert(node->unconfirmed.begin(), node->unconfirmed.end());
   node->blocks = {};

@@ -307,7 +307,7 @@ Status Control::GiveUp(dfs::FileId file, std::string_view why) {
 
 kj::Promise<void> Control::Clockwork() {
   return seams_.timer.afterDelay(TickPeriod() * kj::MICROSECONDS).then([this, due = Awake() + TickPeriod()]() {
-    Tick(Awake() - due);
+    Guarded([&] { Tick(Awake() - due); });
     return Clockwork();
   });
 }
@@ -446,7 +446,7 @@ Status Control::CheckGoingOn() const { return Held() ? Busy(room_.Line()) : Stat
 kj::Promise<void> Control::WatchRoom() {
   constexpr kj::Duration kLookEvery = 500 * kj::MILLISECONDS;
   return seams_.timer.afterDelay(kLookEvery).then([this]() {
-    LookAtRoom();
+    Guarded([&] { LookAtRoom(); });
     return WatchRoom();
   });
 }

@@ -237,6 +237,12 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void TellEnded(kj::Promise<void> committed, std::set<JobId> ended);
   kj::Promise<void> Clockwork();
   void Tick(Micros late);
+  // Calls what time drives. The clock goes on whatever is thrown, which is logged: a master that takes nobody for lost
+  // any more is worse than one that has left a thing undone.
+  template <class Work>
+  void Guarded(Work&& work) {
+    KJ_IF_MAYBE (thrown, kj::runCatchingExceptions(work)) taskFailed(kj::mv(*thrown));
+  }
   void ExpireLeases();
   void NoteMovedReplicas();
   void FollowSchedulerFile();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "base/cluster_id.h"
 #include "base/rpc/status_codec.h"
@@ -104,6 +105,7 @@ class SimulatedCluster::SettingsFile final : public master::WatchedFile {
   Result<std::string> Read() override { return given_ = text_; }
   Result<std::optional<std::string>> TakeChange() override {
     if (given_ == text_) return std::optional<std::string>();
+    if (text_ == kThrows) throw std::out_of_range(given_ = text_);
     return std::optional(given_ = text_);
   }
 

@@ -63,6 +63,7 @@ class SimulatedCluster {
   void SubmitAndForget(const std::string& input, const std::string& output);
   // What the scheduler file holds from now on.
   void WriteSettings(const std::string& text) { settings_ = text; }
+  static constexpr const char* kThrows = "throw";  // as such a text: the master's look at the file throws, once
   [[nodiscard]] std::map<std::string, master::JobState> Outputs();  // the state of each job by its output
 
   // The worker's connections break and none comes through until Mend.

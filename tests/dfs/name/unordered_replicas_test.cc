@@ -140,5 +140,22 @@ TEST_F(UnorderedReplicasTest, WhatANodeSaysWhileItListsItsBlocksBelongsToTheList
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n));
 }
 
+// Each of the ways in which an expected block can end, after a node that named it unasked was forgotten.
+TEST_F(UnorderedReplicasTest, AreForgottenWithTheirNode) {
+  for (BlockId id = 1; id <= 4; ++id) blocks_.Expect(id, {0_n});
+  Up(0_n);
+  Up(1_n);
+  for (BlockId id = 1; id <= 4; ++id) blocks_.Received(1_n, {id, kLength});
+  blocks_.NodeDown(1_n);
+  blocks_.ForgetNode(1_n);
+  blocks_.Disown(1);
+  blocks_.Unwant(2);
+  blocks_.GiveUp(3);
+  blocks_.Want({4, kLength}, 1);
+  EXPECT_THAT(blocks_.AllReplicas(4), IsEmpty());
+  ExpectIdle();
+  EXPECT_EQ(blocks_.Health().unknown, 0u);
+}
+
 }  // namespace
 }  // namespace millrace::dfs
