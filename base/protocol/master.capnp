@@ -42,11 +42,11 @@ interface Master extends(N.NameProvider) {
   whoAmI @15 () -> (caller :CallerRights);
   mayGo @16 (nodes :List(UInt32)) -> (answers :List(GoAnswer), others :UInt32, away :UInt32);
   # Says of each of these nodes whether it may be taken away for good (master/cluster/clearance.h). `yes` stays true until somebody
-  # takes the node back into use, also for a master that starts anew. `others` counts the nodes in use, and `away` those that
-  # would be if they were not lost.
+  # takes the node back into use, or the database is found to be in doubt, also for a master that starts anew. `others` counts the
+  # nodes in use, and `away` those that would be if they were not lost.
 }
 
-enum GoState { unknown @0; lost @1; inUse @2; held @3; blocks @4; tasks @5; outputs @6; yes @7; }
+enum GoState { unknown @0; lost @1; inUse @2; held @3; blocks @4; tasks @5; outputs @6; yes @7; doubt @8; }
 
 struct GoAnswer {
   node @0 :UInt32;

@@ -36,6 +36,14 @@ Status Lost(const Answer& answer) {
                      "; start its worker again; `millrace fs fsck` lists the files");
 }
 
+Status Doubted(const Answer& answer) {
+  return Invalid(
+      NodeName(answer) +
+      ": all that files have is elsewhere, but its trash, or blocks that no file has, may be all that is left "
+      "of files that the database has lost: `millrace cluster status` says for how long that is in doubt; "
+      "wait until then, or use --force");
+}
+
 Status FailureOf(const Answer& answer) {
   switch (answer.state) {
     case GoState::kLost:
@@ -53,10 +61,16 @@ Status FailureOf(const Answer& answer) {
 
 }  // namespace
 
-DrainProgress DrainProgressOf(const job::MayGo& answer) {
+DrainProgress DrainProgressOf(const job::MayGo& answer, bool force) {
   DrainProgress progress;
-  progress.done = std::ranges::all_of(answer.answers, [](const Answer& a) { return a.state == GoState::kYes; });
-  if (progress.done) return progress;
+  const auto doubted = [](const Answer& a) { return a.state == GoState::kDoubt && a.tasks == 0 && a.outputs == 0; };
+  const auto settled = [&](const Answer& a) { return a.state == GoState::kYes || doubted(a); };
+  if (std::ranges::all_of(answer.answers, settled)) {
+    const auto first = std::ranges::find_if(answer.answers, doubted);
+    progress.done = force || first == answer.answers.end();
+    if (!progress.done) progress.failure = Doubted(*first);
+    return progress;
+  }
   std::uint64_t blocks = 0, damaged = 0, outputs = 0, tasks = 0;
   bool unknown = false;
   for (const Answer& node : answer.answers) {
@@ -85,7 +99,8 @@ DrainProgress DrainProgressOf(const job::MayGo& answer) {
   return progress;
 }
 
-Status AwaitDrained(const Invocation& invocation, job::JobClient& client, const std::vector<NodeId>& nodes) {
+Status AwaitDrained(const Invocation& invocation, job::JobClient& client, const std::vector<NodeId>& nodes,
+                    bool force) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kSayEvery = std::chrono::seconds(10);
   constexpr int kAskEveryMs = 500;
@@ -98,7 +113,7 @@ Status AwaitDrained(const Invocation& invocation, job::JobClient& client, const 
     const bool unheard = code == StatusCode::kUnavailable || code == StatusCode::kTimeout || code == StatusCode::kBusy;
     DrainProgress progress;
     if (answer.ok()) {
-      progress = DrainProgressOf(*answer);
+      progress = DrainProgressOf(*answer, force);
     } else if (unheard) {
       progress.waiting = "the master cannot be reached: " + answer.status().message();
     } else {

@@ -54,6 +54,8 @@ std::string LeavingLine(const job::Node& node) {
                      std::to_string(*node.leaving_in / kSecond) + " s (" + node.leaving_reason + "); ";
   using job::GoState;
   if (node.may_go == GoState::kUnknown) return line + "what is elsewhere too is not known yet";
+  if (node.may_go == GoState::kDoubt)
+    return line + "its trash, or what no file has, may be all that is left of files that the database has lost";
   const bool copied = node.may_go == GoState::kYes || (node.may_go == GoState::kTasks && node.outputs_left == 0);
   line += copied ? "everything on it is elsewhere too"
                  : std::to_string(node.blocks_left) + " blocks and " + std::to_string(node.outputs_left) +
@@ -255,7 +257,7 @@ int Decommission(const Invocation& invocation, const Words& args) {
   arguments.Example("10.0.0.7");
   arguments.Example("--no-wait 3 4");
   bool force = false, no_wait = false;
-  arguments.Flag("--force", &force, "do it even if too few nodes are left for the blocks");
+  arguments.Flag("--force", &force, "do it even if too few nodes are left for the blocks, or its trash may be needed");
   arguments.Flag("--no-wait", &no_wait, "return at once; `node list --wide` shows how much is left to move");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kMostNodes)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
@@ -264,7 +266,7 @@ int Decommission(const Invocation& invocation, const Words& args) {
   const Result<std::vector<NodeId>> nodes = FindNodes(client, arguments.operands());
   if (!nodes.ok()) return invocation.Fail(verb, nodes.status());
   Status done = client.DrainNodes(*nodes, true, force);
-  if (done.ok() && !no_wait) done = AwaitDrained(invocation, client, *nodes);
+  if (done.ok() && !no_wait) done = AwaitDrained(invocation, client, *nodes, force);
   return done.ok() ? kDone : invocation.Fail(verb, done);
 }
 

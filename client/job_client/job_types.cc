@@ -71,6 +71,8 @@ std::string_view InWords(GoState state) {
       return "outputs";
     case GoState::kYes:
       return "yes";
+    case GoState::kDoubt:
+      return "doubt";
   }
   return "unknown";
 }

@@ -122,7 +122,7 @@ struct Counter {
 };
 
 // Whether a node may be taken away for good, as GoState in master.capnp says.
-enum class GoState : std::uint8_t { kUnknown, kLost, kInUse, kHeld, kBlocks, kTasks, kOutputs, kYes };
+enum class GoState : std::uint8_t { kUnknown, kLost, kInUse, kHeld, kBlocks, kTasks, kOutputs, kYes, kDoubt };
 // Returns "unknown", "lost", "in use", "held", "blocks", "tasks", "outputs" or "yes".
 [[nodiscard]] std::string_view InWords(GoState state);
 

@@ -69,7 +69,7 @@ AttemptStatus Read(master::wire::AttemptStatus::Reader in) {
 }
 
 GoState Read(master::wire::GoState state) {
-  return Known(static_cast<unsigned>(state), GoState::kYes, GoState::kUnknown);
+  return Known(static_cast<unsigned>(state), GoState::kDoubt, GoState::kUnknown);
 }
 
 MayGo::Answer Read(master::wire::GoAnswer::Reader in) {

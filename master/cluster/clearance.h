@@ -2,9 +2,9 @@
 // a cluster, `node list` and `node forget` all ask for this one answer (Workers::StandOf says what it is made of).
 // Pure. Thread rule: any.
 //
-// kYes stays true until somebody takes the node back into use: a node that drains gets no tasks, is no target of
-// writes, copies and moves of outputs, and its replicas justify the deletion of no other. What was given to it before,
-// and may still arrive, keeps it from being cleared.
+// kYes stays true until somebody takes the node back into use, or the database is found to be in doubt: a node that
+// drains gets no tasks, is no target of writes, copies and moves of outputs, and its replicas justify the deletion of
+// no other. What was given to it before, and may still arrive, keeps it from being cleared.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ enum class Clearance : std::uint8_t {
   kInUse,    // nobody wants it to go
   kHeld,     // it has too many blocks that no file has, and nobody has said what is to become of them
   kBlocks,   // it has blocks, or may be getting some, that have too few replicas elsewhere
+  kDoubt,    // its trash, or blocks that no file has, may be all that is left of files: the database may be too old
   kTasks,    // tasks run there
   kOutputs,  // reduces may need map outputs that it alone has
   kYes,
@@ -32,6 +33,7 @@ struct NodeStand {
   bool drains = false;
   bool unknown_held = false;                 // as UnknownBlocks::held
   std::optional<std::uint64_t> blocks_left;  // without their replicas elsewhere; none: it has not listed its blocks
+  bool doubted = false;                      // what no file has, or its trash, may be needed (doubt.h)
   std::uint64_t writes = 0;                  // blocks of open files that it may be getting, and nobody else has
   std::uint32_t tasks = 0;
   std::uint64_t outputs = 0;
@@ -44,6 +46,7 @@ struct NodeStand {
   if (!stand.blocks_left) return Clearance::kUnknown;
   if (stand.unknown_held) return Clearance::kHeld;
   if (*stand.blocks_left + stand.writes > 0) return Clearance::kBlocks;
+  if (stand.doubted) return Clearance::kDoubt;
   if (stand.tasks > 0) return Clearance::kTasks;
   return stand.outputs > 0 ? Clearance::kOutputs : Clearance::kYes;
 }

@@ -154,6 +154,7 @@ bool NodeTable::NoteSpace(NodeId number, const WorkerSpace& space) {
   NodeRecord* record = Find(number);
   if (record == nullptr) return false;
   record->space = space;
+  record->put_aside = false;
   const bool full = space.capacity > 0 && space.free <= (record->full ? space.capacity / 100 : 0);
   return std::exchange(record->full, full) != full;
 }

@@ -62,6 +62,7 @@ struct NodeRecord {
   bool draining = false;           // as somebody asked for
   std::optional<Leaving> leaving;  // not stored: the worker says it again whenever it registers
   bool full = false;               // it had no room for blocks, and has not had a hundredth of its disks free since
+  bool put_aside = false;          // something went into its trash, or lay there, since it last said how much that is
   bool no_room = false;            // attempts cannot start there, since the disk for their files is full
   std::optional<Ailing> ailing;    // not stored: it is found again
   DiskPace pace;                   // of its slowest disk, as it last said

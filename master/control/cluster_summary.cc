@@ -81,6 +81,8 @@ std::string LeavingLine(const ClusterSummary::LeavingNode& node) {
   if (clearance == Clearance::kUnknown) return line + ": what is elsewhere too is not known yet";
   if (clearance == Clearance::kHeld)
     return line + ": it has too many blocks that no file has; `millrace node list` says more";
+  if (clearance == Clearance::kDoubt)
+    return line + ": its trash, or what no file has, may be all that is left of files that the database has lost";
   const bool copied = clearance == Clearance::kYes || (clearance == Clearance::kTasks && stand.outputs == 0);
   line += copied ? ": everything on it is elsewhere too"
                  : ": " + Count(*stand.blocks_left + stand.writes, "block", "blocks") + " and " +

@@ -235,6 +235,10 @@ void Workers::NoteSpace(NodeId number, const WorkerSpace& space, bool no_room) {
   }
 }
 
+void Workers::NoteTrash(NodeId number) {
+  if (NodeRecord* node = control_.nodes().Find(number)) node->put_aside = true;
+}
+
 std::uint64_t Workers::MillisSilent(const NodeRecord& node) const {
   Micros silent = 0;
   if (node.last_heard != 0) {
@@ -304,7 +308,9 @@ NodeStand Workers::StandOf(const NodeRecord& node) const {
   stand.complete = !AwaitingReports() && !control_.Held();
   stand.alive = node.alive;
   stand.drains = node.Drains();
-  stand.unknown_held = control_.files().blocks().UnknownOn(node.number).held;
+  const dfs::UnknownBlocks unknown = control_.files().blocks().UnknownOn(node.number);
+  stand.unknown_held = unknown.held;
+  stand.doubted = control_.doubt().there_is() && (unknown.count > 0 || node.put_aside || node.space.trashed > 0);
   stand.blocks_left = control_.files().blocks().LeftToDrain(node.number);
   if (!node.Drains()) return stand;
   stand.writes = control_.files().WritesTo(node.number);

@@ -87,6 +87,8 @@ class Workers {
   // Notes what a worker says of its disks, and tells the log when they are full and when they have room again.
   // `no_room` says that attempts cannot start there.
   void NoteSpace(NodeId node, const WorkerSpace& space, bool no_room = false);
+  // Notes that the worker's trash is not empty, before its next heartbeat says how much is there.
+  void NoteTrash(NodeId node);
   // Returns the time since the node was last heard; for one that was lost before this master started, since it was
   // lost.
   [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;

@@ -39,6 +39,8 @@ constexpr wire::GoState ToWire(Clearance clearance) {
       return wire::GoState::HELD;
     case Clearance::kBlocks:
       return wire::GoState::BLOCKS;
+    case Clearance::kDoubt:
+      return wire::GoState::DOUBT;
     case Clearance::kTasks:
       return wire::GoState::TASKS;
     case Clearance::kOutputs:

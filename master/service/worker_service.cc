@@ -105,6 +105,7 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
 
   kj::Promise<void> offerTrash(OfferTrashContext context) override {
     Listen();
+    if (context.getParams().getBlocks().size() > 0) control_.workers().NoteTrash(node_);
     std::vector<dfs::BlockId> wanted;
     for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks())) {
       if (control_.files().blocks().Recall(node_, block)) wanted.push_back(block.id);
@@ -133,6 +134,7 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
   kj::Promise<void> blocksDeleted(BlocksDeletedContext context) override {
     Listen();
     for (const std::uint64_t block : context.getParams().getBlocks()) control_.files().blocks().Deleted(node_, block);
+    if (control_.doubt().there_is()) control_.workers().NoteTrash(node_);
     return kj::READY_NOW;
   }
 

@@ -31,6 +31,7 @@ TEST(ClearanceTest, AnyThingThatKeepsItIsEnough) {
       {[](NodeStand& s) { s.unknown_held = true; }, Clearance::kHeld},
       {[](NodeStand& s) { s.blocks_left = 1; }, Clearance::kBlocks},
       {[](NodeStand& s) { s.writes = 1; }, Clearance::kBlocks},
+      {[](NodeStand& s) { s.doubted = true; }, Clearance::kDoubt},
       {[](NodeStand& s) { s.tasks = 1; }, Clearance::kTasks},
       {[](NodeStand& s) { s.outputs = 1; }, Clearance::kOutputs},
   };

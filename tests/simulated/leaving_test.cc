@@ -1,6 +1,7 @@
 // Workers whose machines will be taken away, and workers that are decommissioned, in a whole cluster under driven time.
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -152,6 +153,41 @@ TEST(LeavingTest, WhatOnlyItHasIsCopiedAndWhenItHasLeftItIsForgotten) {
 
 master::Clearance ClearanceOf(SimulatedCluster& cluster, std::uint32_t worker) {
   return master::ClearanceOf(cluster.control().workers().StandOf(NodeOf(cluster, worker)));
+}
+
+// What the database does not know may be all that is left of a file, if it is older than what clients were told.
+TEST(LeavingTest, ANodeWhoseTrashMayBeNeededMayNotGo) {
+  using master::Clearance;
+  SimulatedCluster cluster({.workers = 3, .racks = 1});
+  const std::string data(100, 'x');
+  auto writing = cluster.blocks(0).Create(77);
+  ASSERT_TRUE((*writing)->Append(data, dfs::ChunkCrcs(data)).ok());
+  ASSERT_TRUE((*writing)->Finish().ok());
+  cluster.RestartMaster();
+  cluster.Advance(30);
+  for (const std::uint32_t worker : {0, 1}) Decommission(cluster, worker);
+  cluster.Advance(10);
+  ASSERT_EQ(ClearanceOf(cluster, 0), Clearance::kHeld);
+  ASSERT_EQ(ClearanceOf(cluster, 1), Clearance::kYes);
+  master::Step step = cluster.control().Begin();
+  cluster.control().DoubtDatabase(&step);
+  cluster.control().FinishLazily(std::move(step));
+  ASSERT_TRUE(cluster.control().files().blocks().DiscardUnknown(NodeOf(cluster, 0).number).ok());
+  for (int tenth = 0; tenth < 100; ++tenth) {
+    ASSERT_EQ(ClearanceOf(cluster, 0), Clearance::kDoubt) << tenth;
+    cluster.Advance(0.1);
+  }
+  EXPECT_FALSE(cluster.blocks(0).Has(77)) << "it is in the trash";
+  EXPECT_EQ(ClearanceOf(cluster, 1), Clearance::kYes) << "its trash is empty";
+  cluster.RestartMaster();
+  for (int tenth = 0; tenth < 300; ++tenth) {
+    cluster.Advance(0.1);
+    ASSERT_NE(ClearanceOf(cluster, 0), Clearance::kYes) << tenth;
+  }
+  EXPECT_EQ(ClearanceOf(cluster, 0), Clearance::kDoubt);
+  (void)cluster.blocks(0).SweepTrash(std::numeric_limits<Micros>::max(), 0);
+  cluster.Advance(10);
+  EXPECT_EQ(ClearanceOf(cluster, 0), Clearance::kYes) << "nothing is left of it";
 }
 
 TEST(LeavingTest, ANodeMayGoOnlyWhenAMasterHasHeardOfWhatItHas) {

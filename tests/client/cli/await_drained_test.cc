@@ -9,8 +9,8 @@ namespace {
 using job::GoState;
 using ::testing::HasSubstr;
 
-constexpr GoState kAll[] = {GoState::kUnknown, GoState::kLost,  GoState::kInUse,   GoState::kHeld,
-                            GoState::kBlocks,  GoState::kTasks, GoState::kOutputs, GoState::kYes};
+constexpr GoState kAll[] = {GoState::kUnknown, GoState::kLost,    GoState::kInUse, GoState::kHeld, GoState::kBlocks,
+                            GoState::kTasks,   GoState::kOutputs, GoState::kYes,   GoState::kDoubt};
 
 job::MayGo Of(std::vector<GoState> states) {
   job::MayGo answer;
@@ -31,8 +31,11 @@ TEST(DrainProgressTest, ItIsDoneIfEachNodeMayGoAndNeverOtherwise) {
         return s == GoState::kLost || s == GoState::kInUse || s == GoState::kHeld;
       };
       SCOPED_TRACE(std::string(job::InWords(one)) + ", " + std::string(job::InWords(two)));
+      const auto is_settled = [](GoState s) { return s == GoState::kYes || s == GoState::kDoubt; };
+      const bool settled = is_settled(one) && is_settled(two);
       EXPECT_EQ(progress.done, one == GoState::kYes && two == GoState::kYes);
-      EXPECT_EQ(progress.failure.ok(), !is_failure(one) && !is_failure(two));
+      EXPECT_EQ(progress.failure.ok(), !is_failure(one) && !is_failure(two) && (progress.done || !settled));
+      EXPECT_EQ(DrainProgressOf(Of({one, two}), true).done, settled);
       EXPECT_EQ(progress.waiting.empty(), progress.done || !progress.failure.ok());
     }
   }
@@ -49,6 +52,17 @@ TEST(DrainProgressTest, ALostNodeEndsItWithTheBlocksThatAreMissing) {
   answer.answers[0].lost_known = false;
   answer.answers[0].lost_blocks = 1;
   EXPECT_THAT(DrainProgressOf(answer).failure.message(), HasSubstr("1 block of all files, which it may have"));
+}
+
+TEST(DrainProgressTest, ANodeWhoseTrashMayBeNeededKeepsItUnlessForced) {
+  job::MayGo answer = Of({GoState::kDoubt, GoState::kYes});
+  EXPECT_THAT(DrainProgressOf(answer).failure.message(),
+              HasSubstr("node 1: all that files have is elsewhere, but its trash"));
+  answer.answers[0].tasks = 1;
+  for (const bool force : {false, true}) {
+    EXPECT_FALSE(DrainProgressOf(answer, force).done);
+    EXPECT_THAT(DrainProgressOf(answer, force).waiting, HasSubstr("1 task to end"));
+  }
 }
 
 TEST(DrainProgressTest, WhatIsToCopyIsSummedAndNeedsSomebodyToTakeIt) {
