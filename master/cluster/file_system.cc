@@ -117,6 +117,11 @@ Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optiona
   return pipelines_[file] = NewBlock{id, std::move(targets)};
 }
 
+std::vector<NodeId> FileSystem::LastTargets(dfs::FileId file) const {
+  const auto it = pipelines_.find(file);
+  return it == pipelines_.end() ? std::vector<NodeId>() : it->second.targets;
+}
+
 Status FileSystem::DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch) {
   MILLRACE_TRY(names_.DropBlock(file, block, batch));
   if (const auto it = given_out_.find(file); it != given_out_.end()) it->second.erase(block);

@@ -78,6 +78,8 @@ class FileSystem {
   [[nodiscard]] Status CheckNotSynced(dfs::FileId file) const;
   Result<dfs::Namespace::Abandoned> Abandon(dfs::FileId file, Micros now, WriteBatch* batch,
                                             const dfs::Principal& writer = dfs::Everybody());
+  // Returns the nodes for which the file's last block was given out; none if its writing has ended.
+  [[nodiscard]] std::vector<NodeId> LastTargets(dfs::FileId file) const;
   // Returns, once, the blocks that writers who were given up may have left unfinished on their nodes; no report of
   // blocks names them.
   [[nodiscard]] std::vector<dfs::DeleteWork> TakeLeftovers() { return std::exchange(leftovers_, {}); }

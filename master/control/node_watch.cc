@@ -44,7 +44,7 @@ void NodeWatch::Doubt(NodeId node) {
 
 void NodeWatch::Forget(NodeId node) {
   said_.erase(node);
-  next_.erase(node);
+  turns_.erase(node);
 }
 
 std::vector<NodeId> NodeWatch::ToLookAt(NodeId asker) {
@@ -64,9 +64,11 @@ std::vector<NodeId> NodeWatch::ToLookAt(NodeId asker) {
     if (node != asker && record != nullptr && record->alive && look.size() < kMostLooks) look.push_back(node);
   };
   // Those first who are in doubt, in turns if they are too many.
-  NodeId& next = next_[asker];
-  for (auto at = wanted.upper_bound(next); at != wanted.end(); ++at) add(*at);
-  for (auto at = wanted.begin(); at != wanted.upper_bound(next); ++at) add(*at);
+  auto& [next, last_doubted] = turns_[asker];
+  const auto from = wanted.upper_bound(last_doubted);
+  for (auto at = from; at != wanted.end(); ++at) add(*at);
+  for (auto at = wanted.begin(); at != from; ++at) add(*at);
+  if (!look.empty()) last_doubted = look.back();
   // Of its own accord it looks at one after the other, and at many at once while something is wrong with it.
   const auto& all = control_.nodes().all();
   const std::size_t most = concerned ? kMostLooks : std::min(kMostLooks, look.size() + 1);

@@ -62,7 +62,11 @@ class NodeWatch {
   NodeJudge judge_;
   std::map<NodeId, Said> said_;       // by live workers
   std::map<NodeId, Micros> doubted_;  // when a writer last failed there
-  std::map<NodeId, NodeId> next_;     // by worker: at whom it looks next of its own
+  // At whom a worker has looked last.
+  struct Turn {
+    NodeId own, doubted;
+  };
+  std::map<NodeId, Turn> turns_;  // by worker
 };
 
 }  // namespace millrace::master

@@ -1,5 +1,6 @@
 #include "master/service/file_lease.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/ids/ids.h"
@@ -11,6 +12,8 @@
 
 namespace millrace::master {
 namespace {
+
+constexpr std::ptrdiff_t kMostExcluded = 64;  // nodes that one block avoids
 
 class FileLeaseImpl : public dfs::wire::FileLease::Server {
  public:
@@ -32,8 +35,12 @@ class FileLeaseImpl : public dfs::wire::FileLease::Server {
     const auto params = context.getParams();
     const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
     Step step = control_.Begin();
-    const std::vector<NodeId> excluded = ReadNodes(params.getExcluded());
-    for (const NodeId node : excluded) control_.workers().watch().Doubt(node);
+    // The last ones are those that failed last. A writer can say so only of nodes that it was given.
+    std::vector<NodeId> excluded = ReadNodes(params.getExcluded());
+    if (std::ssize(excluded) > kMostExcluded) excluded.erase(excluded.begin(), excluded.end() - kMostExcluded);
+    for (const NodeId node : control_.files().LastTargets(file_)) {
+      if (std::ranges::find(excluded, node) != excluded.end()) control_.workers().watch().Doubt(node);
+    }
     const Result<FileSystem::NewBlock> block = control_.files().AddBlock(
         file_, asker == nullptr ? std::nullopt : std::optional<NodeId>(asker->number), excluded, &step.batch);
     if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.workers().AwaitingReports()) {

@@ -1,10 +1,16 @@
 // Workers that come, are not heard, and go; and who is awaited when a master starts.
 #include <gmock/gmock.h>
 
+#include <set>
+#include <vector>
+
 #include "base/cluster_id.h"
+#include "base/rpc/status_codec.h"
 #include "dfs/data/block_store.h"
 #include "master/control/cluster_record.h"
 #include "master/control/cluster_summary.h"
+#include "master/control/wire_codec.h"
+#include "master/service/name_service.h"
 #include "tests/node_ids.h"
 #include "tests/simulated/simulated_cluster.h"
 
@@ -13,6 +19,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -443,5 +450,80 @@ TEST(StartTest, ASubmissionIsPutOffAndNotLeftWithoutAnAnswer) {
   EXPECT_GE(cluster.put_off(), 6) << "and that was said every two seconds";
   EXPECT_EQ(cluster.control().workers().AwaitedLine(), "") << "it is missing now";
 }
+TEST(MembershipTest, AnErrorOfTheMasterDoesNotStopItsClock) {
+  SimulatedCluster cluster({.workers = 2});
+  cluster.Advance(30);
+  cluster.WriteSettings(SimulatedCluster::kThrows);
+  cluster.Advance(30);
+  cluster.Cut(1);
+  cluster.Advance(60);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 1u);
+}
+
+// ---- who is looked at ----
+
+TEST(LookingTest, ManyInDoubtAreLookedAtInTurnsAndEverybodyOtherwise) {
+  SimulatedCluster cluster({.workers = 30});
+  master::NodeWatch& watch = cluster.control().workers().watch();
+  std::vector<NodeId> nodes;
+  for (const auto& [number, node] : cluster.control().nodes().all()) nodes.push_back(number);
+  const NodeId asker = nodes[4];
+  const auto looked_at = [&](std::size_t times) {
+    std::set<NodeId> seen;
+    for (std::size_t i = 0; i < times; ++i) {
+      const std::vector<NodeId> look = watch.ToLookAt(asker);
+      EXPECT_LE(look.size(), master::NodeWatch::kMostLooks);
+      seen.insert(look.begin(), look.end());
+    }
+    return seen;
+  };
+  const std::set<NodeId> others = [&] {
+    std::set<NodeId> all(nodes.begin(), nodes.end());
+    all.erase(asker);
+    return all;
+  }();
+  EXPECT_EQ(looked_at(29), others) << "one after the other";
+  watch.Doubt(nodes[7]);
+  EXPECT_EQ(looked_at(29), others) << "and one that is in doubt each time";
+  for (std::size_t i = 0; i < 20; ++i) watch.Doubt(nodes[i]);
+  const std::set<NodeId> seen = looked_at(3);
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_TRUE(nodes[i] == asker || seen.contains(nodes[i])) << i;
+}
+
+// A writer can say of nobody else that it does not get through to it.
+TEST(LookingTest, AWriterCastsDoubtAloneOnTheNodesOfTheBlockThatItGivesUp) {
+  SimulatedCluster cluster({.workers = 20});
+  cluster.Advance(30);
+  auto names = master::MakeNameService(cluster.control(), cluster.control().MakeCaller());
+  auto create = names.createRequest();
+  create.setPath(master::ToData("/file"));
+  create.setReplication(2);
+  auto lease = create.send().getLease();
+  const auto add_block = [&](const std::vector<NodeId>& excluded) {
+    auto request = lease.addBlockRequest();
+    auto out = request.initExcluded(static_cast<unsigned>(excluded.size()));
+    for (unsigned i = 0; i < out.size(); ++i) out.set(i, excluded[i].value);
+    std::vector<NodeId> given;
+    const auto added = request.send()
+                           .then([&](auto&& answer) {
+                             for (const auto target : answer.getTargets()) given.push_back(NodeId{target.getNode()});
+                           })
+                           .eagerlyEvaluate(nullptr);
+    cluster.Advance(0.1);
+    return given;
+  };
+  std::vector<NodeId> nodes;
+  for (const auto& [number, node] : cluster.control().nodes().all()) nodes.push_back(number);
+  master::NodeWatch& watch = cluster.control().workers().watch();
+  EXPECT_THAT(add_block({nodes.begin(), nodes.begin() + 10}), SizeIs(2));
+  EXPECT_THAT(watch.ToLookAt(nodes[0]), SizeIs(1)) << "of its own accord";
+  const std::vector<NodeId> given = add_block({});
+  ASSERT_THAT(given, SizeIs(2));
+  EXPECT_THAT(add_block(given), SizeIs(2));
+  for (const NodeId node : nodes) {
+    if (node != given[0] && node != given[1]) EXPECT_THAT(watch.ToLookAt(node), IsSupersetOf(given)) << ToText(node);
+  }
+}
+
 }  // namespace
 }  // namespace millrace
