@@ -45,7 +45,7 @@ void Permit(int parent, const std::string& name) {
 
 class TreeRemover {
  public:
-  TreeRemover(int directory, std::string_view path, const std::atomic<bool>* stop)
+  TreeRemover(int directory, std::string_view path, const std::function<bool()>& stop)
       : directory_(directory), path_(path), stop_(stop) {}
 
   Status Remove(const std::string& name) {
@@ -53,7 +53,7 @@ class TreeRemover {
     const int error = errno;
     if (!Enter(directory_, name)) return FromErrno(errno == ENOTDIR ? error : errno, Said());
     while (!levels_.empty()) {
-      if (stop_ != nullptr && *stop_) return Cancelled(Said() + ": it was interrupted");
+      if (stop_ && stop_()) return Cancelled(Said() + ": it was interrupted");
       Step();
     }
     if (stay_ == 0) return Status::Ok();
@@ -168,7 +168,7 @@ class TreeRemover {
 
   const int directory_;
   const std::string path_;
-  const std::atomic<bool>* const stop_;
+  const std::function<bool()>& stop_;
   std::vector<Level> levels_;
   std::uint64_t moved_ = 0;
   std::uint64_t stay_ = 0;
@@ -178,7 +178,7 @@ class TreeRemover {
 
 }  // namespace
 
-Status RemoveTreeAt(int directory, const std::string& name, std::string_view path, const std::atomic<bool>* stop) {
+Status RemoveTreeAt(int directory, const std::string& name, std::string_view path, const std::function<bool()>& stop) {
   return TreeRemover(directory, path, stop).Remove(name);
 }
 

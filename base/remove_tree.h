@@ -5,7 +5,7 @@
 // disk.
 #pragma once
 
-#include <atomic>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -15,8 +15,9 @@ namespace millrace {
 
 // Removes `name` in `directory` (as of openat(2)) and all below it. What is not there is no failure. It goes on after a
 // failure, and says how much stays and what the first of it is; `path` serves the message only. kCancelled, with the
-// rest still there, as soon as `stop` becomes true.
+// rest still there, as soon as `stop` returns true; it is asked before each name that is looked at. Somebody who makes
+// names as fast as they go keeps the call busy until then.
 [[nodiscard]] Status RemoveTreeAt(int directory, const std::string& name, std::string_view path,
-                                  const std::atomic<bool>* stop = nullptr);
+                                  const std::function<bool()>& stop = {});
 
 }  // namespace millrace

@@ -178,8 +178,7 @@ TEST_F(RemoveTreeTest, ItGoesOnAfterAFailureAndSaysWhatStays) {
 TEST_F(RemoveTreeTest, ItCanBeInterrupted) {
   const std::string tree = directory_.path() + "/tree";
   ASSERT_TRUE(MakeDirectories(tree + "/a/b").ok());
-  const std::atomic<bool> stop = true;
-  EXPECT_EQ(RemoveTreeAt(AT_FDCWD, tree, tree, &stop).code(), StatusCode::kCancelled);
+  EXPECT_EQ(RemoveTreeAt(AT_FDCWD, tree, tree, [] { return true; }).code(), StatusCode::kCancelled);
   EXPECT_EQ(access(tree.c_str(), F_OK), 0);
 }
 

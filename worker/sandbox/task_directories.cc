@@ -57,6 +57,13 @@ int OpenStepByStep(int directory, const std::string& below, int flags, mode_t mo
   return openat(at, below.substr(begin).c_str(), flags, mode);
 }
 
+// Gives the owner of a directory all permissions on it.
+void Permit(int directory) {
+  struct stat info = {};
+  if (fstat(directory, &info) != 0) return;
+  (void)chmod(("/proc/self/fd/" + std::to_string(directory)).c_str(), (info.st_mode & 07777) | S_IRWXU);
+}
+
 }  // namespace
 
 Result<TaskDirectories> TaskDirectories::Open(std::vector<std::string> paths, Lookup lookup) {
@@ -204,12 +211,15 @@ Result<bool> TaskDirectories::RemoveFile(const std::string& path) const {
   const auto entry = FindEntry(path);
   if (entry.status().code() == StatusCode::kNotFound) return true;
   MILLRACE_TRY(entry.status());
-  if (unlinkat(entry->directory.get(), entry->name.c_str(), 0) == 0 || errno == ENOENT) return true;
-  const int error = errno;
-  struct stat info = {};
-  const bool found = fstatat(entry->directory.get(), entry->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
-  if (found && S_ISDIR(info.st_mode)) return false;
-  return FromErrno(error, "remove " + path);
+  for (bool permitted = false;; permitted = true) {
+    if (unlinkat(entry->directory.get(), entry->name.c_str(), 0) == 0 || errno == ENOENT) return true;
+    const int error = errno;
+    struct stat info = {};
+    const bool found = fstatat(entry->directory.get(), entry->name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (found && S_ISDIR(info.st_mode)) return false;
+    if (permitted || error != EACCES) return FromErrno(error, "remove " + path);
+    Permit(entry->directory.get());
+  }
 }
 
 Status TaskDirectories::Rename(const std::string& from, const std::string& to) const {
@@ -220,14 +230,15 @@ Status TaskDirectories::Rename(const std::string& from, const std::string& to) c
       return Status::Ok();
     const int error = errno;
     if (error == ENOTEMPTY || error == ENOTDIR || error == EISDIR) return FromErrno(EEXIST, "rename to " + to);
+    if (permitted || error != EACCES) return FromErrno(error, "rename " + from);
+    Permit(source.directory.get());
     // A directory that goes elsewhere has to be writable, for the sake of its "..".
     const Fd place(openat(source.directory.get(), source.name.c_str(), kPlace));
-    if (permitted || error != EACCES || !place.valid()) return FromErrno(error, "rename " + from);
-    (void)chmod(("/proc/self/fd/" + std::to_string(place.get())).c_str(), 0700);
+    if (place.valid()) Permit(place.get());
   }
 }
 
-Status TaskDirectories::RemoveTree(const std::string& path, const std::atomic<bool>* stop) const {
+Status TaskDirectories::RemoveTree(const std::string& path, const std::function<bool()>& stop) const {
   const auto entry = FindEntry(path);
   if (entry.status().code() == StatusCode::kNotFound) return Status::Ok();
   MILLRACE_TRY(entry.status());

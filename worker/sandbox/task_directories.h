@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -63,12 +62,14 @@ class TaskDirectories {
   [[nodiscard]] std::uint64_t BytesOnDisk(const std::string& path, std::size_t most) const;
 
   // Removes whatever has this name, if it is no directory. Returns false if it is one. What is not there is no failure.
+  // This and Rename give the owner of the directory in which it lies the right to change it, which a task may have
+  // taken away.
   [[nodiscard]] Result<bool> RemoveFile(const std::string& path) const;
   // Gives it another name, in the same or in another of the directories. kExists if a directory that is not empty, or
   // something of another kind, has that name.
   [[nodiscard]] Status Rename(const std::string& from, const std::string& to) const;
   // As base/remove_tree.h.
-  [[nodiscard]] Status RemoveTree(const std::string& path, const std::atomic<bool>* stop = nullptr) const;
+  [[nodiscard]] Status RemoveTree(const std::string& path, const std::function<bool()>& stop = {}) const;
 
  private:
   struct Root {

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <kj/async.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <optional>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/crc32c.h"
@@ -128,6 +131,80 @@ TEST_F(StorageTest, WhatJobsLeftBehindKeepsNoWorkerFromStarting) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_THAT(*ListDirectory(jobs), ElementsAre("1"));
+}
+
+// As nobody, for the same reason.
+TEST_F(StorageTest, WhatATaskForbidsToChangeIsMovedAsideAndRemovedAllTheSame) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0) {
+      const bool nobody = chown(directory_.path().c_str(), 65534, 65534) == 0 && setresgid(65534, 65534, 65534) == 0 &&
+                          setresuid(65534, 65534, 65534) == 0;
+      if (!nobody) _exit(3);
+    }
+    const auto files = DiskAttemptFiles::Open(directory_.path(), 0);
+    const AttemptId map = MapAttemptId(JobId{1}, 0, 0), running = MapAttemptId(JobId{1}, 1, 0);
+    if (!files.ok() || !(*files)->Prepare(map).ok() || !(*files)->Prepare(running).ok()) _exit(4);
+    const AttemptPaths paths = (*files)->Paths(map);
+    if (!WriteFileDurably(paths.scratch + "/file", "x").ok() || !WriteFileDurably(paths.run_file, "x").ok()) _exit(5);
+    for (const char* closed : {"/jobs/1/map", "/jobs/1/scratch"}) {
+      if (chmod((directory_.path() + closed).c_str(), 0555) != 0) _exit(6);
+    }
+    (*files)->RemoveScratch(map);
+    (*files)->RemoveRun(map);
+    if (access(paths.scratch.c_str(), F_OK) == 0 || access(paths.run_file.c_str(), F_OK) == 0) _exit(7);
+    (*files)->AwaitRemovals();
+    _exit(ListDirectory(directory_.path() + "/jobs")->size() == 1 ? 0 : 8);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Removes with turns of ten names. What is removed as a whole is told by the directory in which it lies.
+TEST_F(StorageTest, ATreeThatTakesLongGivesWayToOthers) {
+  const std::string top = directory_.path();
+  ASSERT_TRUE(MakeDirectories(top + "/large").ok() && MakeDirectories(top + "/small").ok());
+  for (int i = 0; i < 3000; ++i) Write(top + "/large/" + std::to_string(i), "");
+  Write(top + "/small/file", "");
+  const auto directories = *sandbox::TaskDirectories::Open({top});
+  const Fd watch(inotify_init1(IN_CLOEXEC));
+  ASSERT_GE(inotify_add_watch(watch.get(), top.c_str(), IN_DELETE), 0);
+  Removals removals(directories, MakeSilentLog(), 10);
+  removals.Add(top + "/large", top);
+  removals.Add(top + "/small", top);
+  removals.Await();
+  alignas(inotify_event) char events[4096];
+  ASSERT_GT(read(watch.get(), events, sizeof events), 0);
+  EXPECT_STREQ(reinterpret_cast<const inotify_event*>(events)->name, ".removed-1") << "the small one is gone first";
+  EXPECT_THAT(*ListDirectory(top), IsEmpty());
+}
+
+// A task that has the directory open fills it as fast as it is emptied.
+TEST_F(StorageTest, ATreeThatIsFilledAllTheTimeHoldsNobody) {
+  const std::string top = directory_.path();
+  for (const char* name : {"/live/a/b/c", "/small"}) ASSERT_TRUE(MakeDirectories(top + name).ok());
+  const auto directories = *sandbox::TaskDirectories::Open({top});
+  const Fd live = *OpenFile(top + "/live", O_PATH | O_DIRECTORY);
+  std::atomic<bool> over = false;
+  std::thread task([&] {
+    for (int i = 0; !over; ++i) {
+      (void)mkdirat(live.get(), "a", 0700);
+      (void)mkdirat(live.get(), ("a/" + std::to_string(i % 100)).c_str(), 0700);
+    }
+  });
+  const Fd watch(inotify_init1(IN_CLOEXEC));
+  ASSERT_GE(inotify_add_watch(watch.get(), top.c_str(), IN_DELETE), 0);
+  Removals removals(directories, MakeSilentLog(), 10);
+  removals.Add(top + "/live", top);
+  removals.Add(top + "/small", top);
+  alignas(inotify_event) char events[4096];
+  EXPECT_GT(read(watch.get(), events, sizeof events), 0) << "waits until one of them is gone";
+  over = true;
+  task.join();
+  removals.Await();
+  EXPECT_FALSE(removals.IsBusy());
+  EXPECT_THAT(*ListDirectory(top), IsEmpty());
 }
 
 TEST_F(StorageTest, WhatAnEarlierWorkerMovedAsideIsRemovedByTheNext) {

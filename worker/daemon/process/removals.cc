@@ -1,5 +1,6 @@
 #include "worker/daemon/process/removals.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -7,8 +8,8 @@
 
 namespace millrace::worker {
 
-Removals::Removals(const sandbox::TaskDirectories& directories, Log log)
-    : directories_(directories), log_(std::move(log)), thread_([this] { Loop(); }) {}
+Removals::Removals(const sandbox::TaskDirectories& directories, Log log, std::uint64_t turn)
+    : directories_(directories), log_(std::move(log)), turn_(turn), thread_([this] { Loop(); }) {}
 
 Removals::~Removals() {
   {
@@ -41,7 +42,7 @@ Status Removals::AddAll(const std::string& directory) {
 
 Status Removals::Resume(const std::string& directory) {
   return directories_.ForEach(directory, [&](const std::string& name, const struct stat&) {
-    if (IsAside(name)) Queue(directory + "/" + name);
+    if (IsAside(name)) Queue({directory + "/" + name});
     return true;
   });
 }
@@ -52,13 +53,13 @@ void Removals::Add(const std::string& path, const std::string& directory) {
   std::string to;
   const Status moved = MoveAside(path, directory, &to);
   if (moved.code() == StatusCode::kNotFound) return;
-  Queue(moved.ok() ? std::move(to) : path);
+  Queue({moved.ok() ? std::move(to) : path});
 }
 
-void Removals::Queue(std::string path) {
+void Removals::Queue(Item item) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(path));
+    waiting_.push_back(std::move(item));
   }
   changed_.notify_all();
 }
@@ -70,7 +71,7 @@ void Removals::Await() {
 
 bool Removals::IsBusy() const {
   const std::lock_guard lock(mutex_);
-  return !waiting_.empty() || working_;
+  return (working_ && working_->counts()) || std::ranges::any_of(waiting_, &Item::counts);
 }
 
 void Removals::Loop() {
@@ -79,16 +80,25 @@ void Removals::Loop() {
   for (;;) {
     changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
     if (stop_) return;
-    const std::string path = std::move(waiting_.front());
+    working_ = std::move(waiting_.front());
     waiting_.pop_front();
-    working_ = true;
     lock.unlock();
-    const Status removed = directories_.RemoveTree(path, &stop_);
-    if (!removed.ok() && !stop_) log_->warn("what tasks left behind stays until the next start: {}", removed.message());
+    const bool over = Remove(working_->path);
     lock.lock();
-    working_ = false;
+    Item item = *std::exchange(working_, std::nullopt);
+    ++item.turns;
+    if (!over) waiting_.push_back(std::move(item));
     changed_.notify_all();
   }
+}
+
+bool Removals::Remove(const std::string& path) {
+  std::uint64_t looked_at = 0;
+  const Status removed = directories_.RemoveTree(path, [&] { return stop_ || ++looked_at > turn_; });
+  const bool turn_ended = looked_at > turn_;
+  if (!removed.ok() && !turn_ended && !stop_)
+    log_->warn("what tasks left behind stays until the next start: {}", removed.message());
+  return !turn_ended;
 }
 
 }  // namespace millrace::worker

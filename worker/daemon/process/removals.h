@@ -1,6 +1,8 @@
 // Removals: removes what tasks have left behind, which may be trees of any depth and size, on a thread of its own, so
 // that nobody waits for it. What is to go is moved aside at once, within the same directory of tasks, and so has its
-// name no longer; a worker that starts finds what an earlier one has not removed. Thread rule: any thread.
+// name no longer; a worker that starts finds what an earlier one has not removed. One that takes long gives way to
+// others after a while, and has its turn again: a task that still runs may fill it as fast as it is emptied. Thread
+// rule: any thread.
 #pragma once
 
 #include <atomic>
@@ -8,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -24,8 +27,10 @@ class Removals {
   static constexpr std::string_view kAside = ".removed-";
   [[nodiscard]] static bool IsAside(std::string_view name) { return name.starts_with(kAside); }
 
-  // Requires: `directories` outlives it.
-  Removals(const sandbox::TaskDirectories& directories, Log log);
+  // `turn`: how many names of one tree are looked at before others have their turn. Requires: `directories` outlives
+  // it.
+  static constexpr std::uint64_t kTurn = 100'000;
+  Removals(const sandbox::TaskDirectories& directories, Log log, std::uint64_t turn = kTurn);
   ~Removals();  // stops between two files; what is left stays where it is
 
   // Moves aside all that is in a directory of tasks, and removes it and what was aside already.
@@ -37,21 +42,29 @@ class Removals {
   void Add(const std::string& path, const std::string& directory);
   // Waits until all that was added has been removed, or could not be.
   void Await();
-  // Returns whether that is still to come.
+  // Returns whether that is still to come; what has had ten turns may never be, and does not count.
   [[nodiscard]] bool IsBusy() const;
 
  private:
   [[nodiscard]] Status MoveAside(const std::string& path, const std::string& directory, std::string* to);
-  void Queue(std::string path);
+  struct Item {
+    std::string path;
+    int turns = 0;  // that it had
+    [[nodiscard]] bool counts() const { return turns < 10; }
+  };
+  void Queue(Item item);
   void Loop();
+  // Removes it. Returns false if its turn ended before.
+  bool Remove(const std::string& path);
 
   const sandbox::TaskDirectories& directories_;
   const Log log_;
+  const std::uint64_t turn_;
   std::atomic<std::uint64_t> next_{0};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::string> waiting_;
-  bool working_ = false;
+  std::deque<Item> waiting_;
+  std::optional<Item> working_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;
 };
