@@ -422,8 +422,9 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   BulkPlane plane(server, *blocks, files->directories(), mailbox, disk, outputs, copy, log);
   if (confiner != nullptr) PassReadOnly(plane, *confiner, LauncherOf(minder), directories, log);
   MILLRACE_TRY(server.Start());
-  MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,
-                                                                FetchFrom(config, credentials), fetches, log));
+  MILLRACE_ASSIGN(const auto executables,
+                  ExecutableCache::Open(config.directory, config.executable_cache, FetchFrom(config, credentials),
+                                        fetches, log, {.reserved_bytes = config.reserved_bytes}));
   ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer},
                        LimitsOf(config, minder, *files, confiner.get(), credentials), ends, orphans, log);
   rpc::TcpDialer dialer(io.provider->getNetwork(), credentials);

@@ -340,7 +340,9 @@ class ExecutablesTest : public StorageTest {
       }
       return Status::Ok();
     };
-    cache_ = std::move(*ExecutableCache::Open(directory_.path(), limit, fetch, background_, MakeSilentLog()));
+    const auto free = [this](const std::string&) -> Result<std::uint64_t> { return free_ -= std::min(free_, taken_); };
+    cache_ = std::move(*ExecutableCache::Open(directory_.path(), limit, fetch, background_, MakeSilentLog(),
+                                              {.reserved_bytes = 1000, .free = free}));
   }
   static std::string ContentOf(const std::string& path) { return "program " + path; }
   static ExecutableId IdOf(const std::string& path) { return {path, ContentOf(path).size(), Crc32c(ContentOf(path))}; }
@@ -355,6 +357,7 @@ class ExecutablesTest : public StorageTest {
   kj::EventLoop loop_;
   kj::WaitScope scope_{loop_};
   rpc::InlineBackground background_;
+  std::uint64_t free_ = 1'000'000, taken_ = 0;  // bytes of the disk, and how many go between two looks
   int fetches_ = 0;
   Status fetch_failure_;
   std::optional<std::string> content_;  // of every file, instead of ContentOf
@@ -435,6 +438,39 @@ TEST_F(ExecutablesTest, NoProgramIsTakenForAnUnfinishedCopyOfAnother) {
   const std::string path = *Get(id("/jobs/x.new"));
   EXPECT_TRUE(Get(id("/jobs/x")).ok());
   EXPECT_TRUE(ReadWholeFile(path).ok());
+}
+
+TEST_F(ExecutablesTest, AFetchLeavesTheReserveFree) {
+  Open(1000);
+  free_ = 1008;
+  taken_ = 3;
+  const auto refused = Get(IdOf("/a"));
+  EXPECT_EQ(refused.status().code(), StatusCode::kNoSpace);
+  EXPECT_THAT(refused.status().message(), HasSubstr("worker.reserved_bytes"));
+  EXPECT_THAT(Files(), IsEmpty());
+  free_ = 1'000'000;
+  EXPECT_TRUE(Get(IdOf("/a")).ok());
+}
+
+TEST_F(ExecutablesTest, AFetchThatFailsLeavesNothing) {
+  Open(1000);
+  ExecutableId wrong = IdOf("/a");
+  wrong.crc ^= 1;
+  EXPECT_FALSE(Get(wrong).ok());
+  EXPECT_THAT(Files(), IsEmpty());
+  fetch_failure_ = Unavailable("no replica answers");
+  EXPECT_FALSE(Get(IdOf("/b")).ok());
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
+TEST_F(ExecutablesTest, WhatIsTooLargeForAProgramIsNotFetched) {
+  Open(1000);
+  ExecutableId large = IdOf("/a");
+  large.bytes = kMostExecutableBytes + 1;
+  const auto refused = Get(large);
+  EXPECT_EQ(refused.status().code(), StatusCode::kInvalid);
+  EXPECT_THAT(refused.status().message(), HasSubstr("more than 1"));
+  EXPECT_EQ(fetches_, 0);
 }
 
 TEST_F(ExecutablesTest, AFailedFetchIsToldAndTriedAgainNextTime) {

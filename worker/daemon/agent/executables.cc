@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/tls/sha256.h"
+#include "base/units.h"
 #include "dfs/wire/executable.h"
 #include "dfs/wire/path.h"
 
@@ -33,10 +34,16 @@ bool IsIntact(const sandbox::TaskDirectories& directories, const std::string& pa
          dfs::CheckExecutable(id.path, tls::Sha256Hex(mapped->bytes())).ok();
 }
 
-Status FetchTo(const sandbox::TaskDirectories& directories, const std::string& path, const ExecutableId& id,
-               const FetchFile& fetch) {
-  if (IsIntact(directories, path, id)) return Status::Ok();
-  const std::string aside = path + ".new";
+Status CheckRoom(const ExecutableRoom& room, std::size_t size, const std::string& path) {
+  if (room.reserved_bytes == 0) return Status::Ok();
+  MILLRACE_ASSIGN(const std::uint64_t free, room.free(path));
+  if (free >= room.reserved_bytes + size) return Status::Ok();
+  return NoSpace(fmt::format("write {}: its disk has {} free, and {} stay free (worker.reserved_bytes)", path,
+                             FormatBytes(free), FormatBytes(room.reserved_bytes)));
+}
+
+Status FetchAside(const sandbox::TaskDirectories& directories, const std::string& aside, const std::string& path,
+                  const ExecutableId& id, const FetchFile& fetch, const ExecutableRoom& room) {
   {
     MILLRACE_ASSIGN(Fd file, directories.Replace(aside));
     std::uint64_t bytes = 0;
@@ -47,7 +54,8 @@ Status FetchTo(const sandbox::TaskDirectories& directories, const std::string& p
       bytes += piece.size();
       crc = Crc32c(piece, crc);
       digest.Add(piece);
-      written = WriteAll(file.get(), piece, aside);
+      written = CheckRoom(room, piece.size(), aside);
+      if (written.ok()) written = WriteAll(file.get(), piece, aside);
       return written.ok() && bytes <= id.bytes;
     });
     MILLRACE_TRY(written);
@@ -62,25 +70,40 @@ Status FetchTo(const sandbox::TaskDirectories& directories, const std::string& p
   return directories.Rename(aside, path);
 }
 
+Status FetchTo(const sandbox::TaskDirectories& directories, const std::string& path, const ExecutableId& id,
+               const FetchFile& fetch, const ExecutableRoom& room, std::uint64_t most) {
+  if (id.bytes > most) {
+    return Invalid(fmt::format("the job's executable {} takes {}, more than {}, which is the most for a program here",
+                               Quote(id.path), FormatBytes(id.bytes), FormatBytes(most)));
+  }
+  if (IsIntact(directories, path, id)) return Status::Ok();
+  const std::string aside = path + ".new";
+  const Status fetched = FetchAside(directories, aside, path, id, fetch, room);
+  if (!fetched.ok()) (void)directories.RemoveTree(aside);
+  return fetched;
+}
+
 }  // namespace
 
 ExecutableCache::ExecutableCache(std::string directory, sandbox::TaskDirectories directories, std::uint64_t limit,
-                                 FetchFile fetch, rpc::Background& background, Log log)
+                                 FetchFile fetch, rpc::Background& background, Log log, ExecutableRoom room)
     : directory_(std::move(directory)),
       directories_(std::move(directories)),
       limit_(limit),
       fetch_(std::move(fetch)),
       background_(background),
       log_(std::move(log)),
+      room_(std::move(room)),
       self_(std::make_shared<ExecutableCache*>(this)) {}
 
 Result<std::unique_ptr<ExecutableCache>> ExecutableCache::Open(const std::string& directory, std::uint64_t limit,
-                                                               FetchFile fetch, rpc::Background& background, Log log) {
+                                                               FetchFile fetch, rpc::Background& background, Log log,
+                                                               ExecutableRoom room) {
   const std::string own = directory + "/executables";
   MILLRACE_TRY(MakeDirectories(own));
   MILLRACE_ASSIGN(auto directories, sandbox::TaskDirectories::Open({own}));
-  std::unique_ptr<ExecutableCache> cache(
-      new ExecutableCache(own, std::move(directories), limit, std::move(fetch), background, std::move(log)));
+  std::unique_ptr<ExecutableCache> cache(new ExecutableCache(own, std::move(directories), limit, std::move(fetch),
+                                                             background, std::move(log), std::move(room)));
   MILLRACE_TRY(cache->LoadEarlier());
   return cache;
 }
@@ -119,8 +142,9 @@ void ExecutableCache::Get(const ExecutableId& id, Then then) {
   if (entry.waiting.size() > 1) return;
   auto status = std::make_shared<Status>();
   background_.Run(
-      [status, id, path, ready = entry.ready, fetch = fetch_, directories = directories_] {
-        if (!ready) *status = FetchTo(directories, path, id, fetch);
+      [status, id, path, ready = entry.ready, fetch = fetch_, directories = directories_, room = room_,
+       most = std::max(limit_, kMostExecutableBytes)] {
+        if (!ready) *status = FetchTo(directories, path, id, fetch, room, most);
       },
       [status, path, self = std::weak_ptr(self_)] {
         if (const auto alive = self.lock()) (*alive)->Fetched(path, *status);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/free_bytes.h"
 #include "base/log.h"
 #include "base/rpc/background.h"
 #include "base/status.h"
@@ -39,14 +40,24 @@ class Executables {
 // Background's thread.
 using FetchFile = std::function<Status(const std::string& path, const std::function<bool(std::string_view)>& sink)>;
 
+// What a fetch of executables leaves free on the disk.
+struct ExecutableRoom {
+  std::uint64_t reserved_bytes = 0;
+  RoomProbe free = FreeBytes;
+};
+
+// A program of a job may take this much, or as much as the cache if that is more.
+inline constexpr std::uint64_t kMostExecutableBytes = std::uint64_t{1} << 30;
+
 // Keeps executables in `<directory>/executables/<sha256 of the path>-<crc>-<bytes>-<base name>`. It writes each under
 // another name, checks size, crc32c and dfs::CheckExecutable, and renames it: what one user has stored is never
-// executed for a job that names another file. While all together take more than `limit` bytes, it deletes those that
-// nobody uses, the longest unused first.
+// executed for a job that names another file. A fetch that fails leaves nothing. While all together take more than
+// `limit` bytes, it deletes those that nobody uses, the longest unused first.
 class ExecutableCache final : public Executables {
  public:
   static Result<std::unique_ptr<ExecutableCache>> Open(const std::string& directory, std::uint64_t limit,
-                                                       FetchFile fetch, rpc::Background& background, Log log);
+                                                       FetchFile fetch, rpc::Background& background, Log log,
+                                                       ExecutableRoom room = {});
   void Get(const ExecutableId& id, Then then) override;
   void Release(const ExecutableId& id) override;
 
@@ -59,7 +70,7 @@ class ExecutableCache final : public Executables {
     std::vector<Then> waiting;
   };
   ExecutableCache(std::string directory, sandbox::TaskDirectories directories, std::uint64_t limit, FetchFile fetch,
-                  rpc::Background& background, Log log);
+                  rpc::Background& background, Log log, ExecutableRoom room);
   Status LoadEarlier();
   void Fetched(const std::string& path, const Status& status);
   void Evict();
@@ -71,6 +82,7 @@ class ExecutableCache final : public Executables {
   FetchFile fetch_;
   rpc::Background& background_;
   Log log_;
+  ExecutableRoom room_;
   std::map<std::string, CachedExecutable> entries_;  // by local path
   std::uint64_t uses_ = 0;
   std::shared_ptr<ExecutableCache*> self_;  // callbacks that come after the cache's end find it gone
