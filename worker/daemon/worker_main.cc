@@ -200,13 +200,15 @@ net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::stri
   return options;
 }
 
-// Sweeps again and again until the promise is dropped.
-kj::Promise<void> SweepLogs(kj::Timer& timer, rpc::Background& background, DiskAttemptFiles& files, const Clock& clock,
-                            const WorkerConfig& config) {
-  background.Run([&files, &clock, &config] { files.SweepLogs(clock.Now() - config.log_retention, config.log_bytes); },
+// Sweeps again and again until the promise is dropped. The background has nothing that anybody waits for.
+kj::Promise<void> SweepLogs(kj::Timer& timer, rpc::Background& background, DiskAttemptFiles& files,
+                            const WorkerAgent& agent, const Clock& clock, const WorkerConfig& config) {
+  background.Run([&files, &clock, &config,
+                  here = agent.Jobs()] { files.SweepLogs(clock.Now() - config.log_retention, config.log_bytes, here); },
                  [] {});
-  return timer.afterDelay(kLogSweep).then(
-      [&timer, &background, &files, &clock, &config] { return SweepLogs(timer, background, files, clock, config); });
+  return timer.afterDelay(kLogSweep).then([&timer, &background, &files, &agent, &clock, &config] {
+    return SweepLogs(timer, background, files, agent, clock, config);
+  });
 }
 
 kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
@@ -468,7 +470,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   MILLRACE_ASSIGN(const Watches watches, WatchAll(config, directories, mailbox, timer, meters, *disks, over));
   MILLRACE_ASSIGN(auto spot, SpotWatch::Start(config, timer, mailbox, clock, *agent, log));
   UntilStopped(io.unixEventPort)
-      .exclusiveJoin(SweepLogs(timer, disk, *files, clock, config))
+      .exclusiveJoin(SweepLogs(timer, scrubbing, *files, *agent, clock, config))
       .exclusiveJoin(kj::mv(gone.promise))
       .exclusiveJoin(manager.TellAlive(timer))
       .exclusiveJoin(pages->Follow(timer, [&agent, &config] { return HealthOf(*agent, config); }))

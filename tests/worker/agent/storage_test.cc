@@ -294,6 +294,33 @@ TEST_F(LogSweepTest, TheOldestGoUntilTheRestFits) {
   EXPECT_THAT(Left(), ElementsAre("1"));
 }
 
+TEST_F(LogSweepTest, WhoeverHasMostLogsLosesThem) {
+  MakeLog(JobId{1}, 100, 100 * kSecond);
+  MakeLog(JobId{2}, 900, 300 * kSecond);
+  MakeLog(JobId{3}, 100, 200 * kSecond);
+  (*files_)->SweepLogs(0, 500);
+  EXPECT_THAT(Left(), ElementsAre("1", "3"));
+}
+
+TEST_F(LogSweepTest, WhatIsDatedInTheFutureIsAsOldAsTheDatingOfIt) {
+  const Micros now = SystemClock().Now(), year = 365 * 24 * 3600 * kSecond;
+  MakeLog(JobId{1}, 10, now + 10 * year);
+  (*files_)->SweepLogs(now - kSecond, 1000);
+  EXPECT_THAT(Left(), ElementsAre("1"));
+  (*files_)->SweepLogs(now + year, 1000);
+  EXPECT_THAT(Left(), IsEmpty());
+}
+
+// A process that is kept has their directory in its view of the files.
+TEST_F(LogSweepTest, LogsOfJobsThatAreHereStay) {
+  MakeLog(JobId{1}, 900, 100 * kSecond);
+  MakeLog(JobId{2}, 400, 300 * kSecond);
+  (*files_)->SweepLogs(200 * kSecond, 500, {JobId{1}});
+  EXPECT_THAT(Left(), ElementsAre("1", "2")) << "and do not count for the others";
+  (*files_)->SweepLogs(200 * kSecond, 500);
+  EXPECT_THAT(Left(), ElementsAre("2"));
+}
+
 // A file that claims a length and takes nothing of the disk would otherwise have the logs of all others deleted.
 TEST_F(LogSweepTest, AFileIsCountedByWhatItTakesOfTheDisk) {
   MakeLog(JobId{1}, 400, 100 * kSecond);

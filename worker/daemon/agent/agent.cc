@@ -106,6 +106,12 @@ void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId exec
   FetchExecutable(job);
 }
 
+std::set<JobId> WorkerAgent::Jobs() const {
+  std::set<JobId> ids;
+  for (const auto& [id, job] : jobs_) ids.insert(id);
+  return ids;
+}
+
 void WorkerAgent::FetchExecutable(const std::shared_ptr<WorkerJob>& job) {
   job->executable_state = WorkerJob::ExecutableState::kFetching;
   const auto fetched = [self = self_, known = std::weak_ptr(job), id = job->executable,

@@ -97,6 +97,7 @@ class WorkerAgent final : private SessionOwner {
   // to it after that.
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason) { return session_.Leave(reason); }
 
+  [[nodiscard]] std::set<JobId> Jobs() const;  // that are set up here
   [[nodiscard]] std::size_t running() const { return attempts_.size(); }
   [[nodiscard]] bool registered() const { return session_.stands(); }  // and the connection has not broken since
 

@@ -60,7 +60,7 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
   options.Duration("worker.log_retention", &config->log_retention, 24 * kHour, 0, 10000 * kHour,
                    "how long the logs of attempts are kept after their last line");
   options.Bytes("worker.log_bytes", &config->log_bytes, 4 * kGiB, 0, kMost,
-                "the oldest logs of attempts are deleted when all logs take more than this");
+                "when the logs of jobs that have ended take more than this, those of the job with most are deleted");
   options.Integer("worker.warm_processes", &config->warm_processes, 8, 0, 4096,
                   "idle task processes to keep for the next attempts of their jobs");
   options.Duration("worker.warm_idle", &config->warm_idle, 60 * kSecond, 0, 24 * kHour,

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,15 @@
 #include "base/units.h"
 
 namespace millrace::worker {
+namespace {
+
+// A task may set when its file was written, but not when that was last changed.
+Micros WrittenAt(const struct stat& info) {
+  const auto micros = [](const timespec& time) { return Micros{time.tv_sec} * kSecond + time.tv_nsec / 1000; };
+  return std::min(micros(info.st_mtim), micros(info.st_ctim));
+}
+
+}  // namespace
 
 std::optional<task::RecordPlace> DiskAttemptFiles::ReadNote(const AttemptId& attempt) const {
   const std::string path = Paths(attempt).record_note;
@@ -158,39 +169,48 @@ Result<LogPiece> DiskAttemptFiles::ReadLog(const AttemptId& attempt, bool standa
 
 DiskAttemptFiles::JobLogs DiskAttemptFiles::Measure(const std::string& path) {
   constexpr std::size_t kMostForeign = 1000;  // that one sweep removes
-  constexpr std::uint64_t kBlock = 512;       // of st_blocks
+  constexpr std::size_t kMostFiles = 100'000;
+  constexpr std::uint64_t kBlock = 512;  // of st_blocks
   JobLogs logs;
   logs.path = path;
   std::vector<std::string> foreign;
+  std::size_t files = 0;
   (void)directories_.ForEach(path, [&](const std::string& name, const struct stat& info) {
     if (!S_ISREG(info.st_mode)) foreign.push_back(path + "/" + name);
     // A file may have any length and take nothing of the disk.
     if (S_ISREG(info.st_mode))
       logs.bytes +=
           std::min(static_cast<std::uint64_t>(info.st_size), static_cast<std::uint64_t>(info.st_blocks) * kBlock);
-    logs.written = std::max(logs.written, Micros{info.st_mtim.tv_sec} * kSecond + info.st_mtim.tv_nsec / 1000);
-    return foreign.size() < kMostForeign;
+    logs.written = std::max(logs.written, WrittenAt(info));
+    logs.crowded = ++files > kMostFiles;
+    return foreign.size() < kMostForeign && !logs.crowded;
   });
   for (const std::string& one : foreign) removals_.Add(one, logs_directory());
   return logs;
 }
 
-void DiskAttemptFiles::SweepLogs(Micros oldest, std::uint64_t limit) {
+void DiskAttemptFiles::SweepLogs(Micros oldest, std::uint64_t limit, const std::set<JobId>& here) {
+  std::set<std::string> kept;
+  for (const JobId job : here) kept.insert(std::to_string(job.value));
   std::vector<JobLogs> jobs;
   std::uint64_t total = 0;
   const Status listed = directories_.ForEach(logs_directory(), [&](const std::string& name, const struct stat& info) {
-    if (Removals::IsAside(name)) return true;
+    if (Removals::IsAside(name) || kept.contains(name)) return true;
     JobLogs logs = Measure(logs_directory() + "/" + name);
     // A directory that holds nothing is as old as itself.
-    logs.written = std::max(logs.written, Micros{info.st_mtim.tv_sec} * kSecond + info.st_mtim.tv_nsec / 1000);
+    logs.written = std::max(logs.written, WrittenAt(info));
     total += logs.bytes;
     jobs.push_back(std::move(logs));
     return true;
   });
   if (!listed.ok()) return;
-  std::sort(jobs.begin(), jobs.end(), [](const JobLogs& a, const JobLogs& b) { return a.written < b.written; });
+  const auto goes_first = [oldest](const JobLogs& job) {
+    const bool old = job.written < oldest;
+    return std::make_tuple(!old, !job.crowded, ~job.bytes, job.written);
+  };
+  std::ranges::sort(jobs, std::less(), goes_first);
   for (const JobLogs& job : jobs) {
-    if (job.written >= oldest && total <= limit) break;
+    if (job.written >= oldest && !job.crowded && total <= limit) break;
     removals_.Add(job.path, logs_directory());
     total -= job.bytes;
   }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -101,10 +102,12 @@ class DiskAttemptFiles final : public AttemptFiles {
                                          std::uint32_t limit) const override;
   [[nodiscard]] std::optional<task::RecordPlace> ReadNote(const AttemptId& attempt) const override;
 
-  // Deletes the logs of jobs to which nothing was written since `oldest`. Then, until all logs together take at most
-  // `limit` bytes of the disk, it deletes those to which nothing was written for longest. What lies beside logs and is
-  // none (a directory, a link, a pipe) goes, too.
-  void SweepLogs(Micros oldest, std::uint64_t limit);
+  // Deletes the logs of jobs to which nothing was written since `oldest`. Then, until the others together take at most
+  // `limit` bytes of the disk, it deletes those of the job that has most of them, and of two that have as much of the
+  // one to which nothing was written for longer. A job with very many files has most. What lies beside logs and is none
+  // (a directory, a link, a pipe) goes, too. The logs of the jobs `here`, which may be written to, stay and do not
+  // count: they are part of what such a job answers for when the disk fills up.
+  void SweepLogs(Micros oldest, std::uint64_t limit, const std::set<JobId>& here = {});
   [[nodiscard]] std::string jobs_directory() const { return directory_ + "/jobs"; }
   [[nodiscard]] std::string logs_directory() const { return directory_ + "/logs"; }
   // By which whoever else works with these files opens them.
@@ -124,6 +127,7 @@ class DiskAttemptFiles final : public AttemptFiles {
   struct JobLogs {
     Micros written = 0;       // when the latest of its files was written
     std::uint64_t bytes = 0;  // of the disk
+    bool crowded = false;     // it has more files than are looked at
     std::string path;
   };
   // Looks at the logs of a job, and removes what is none.
