@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <cstdio>
+
 #include "tests/worker/shuffle/shuffle_fixture.h"
 #include "worker/daemon/shuffle/fetch_wire.h"
 
@@ -35,6 +38,29 @@ TEST(OutputCopyTest, TheCopyIsTheFileByteForByteAndIsServed) {
 TEST(OutputCopyTest, AnOutputThatIsNotThereIsNotFound) {
   const Worker there, here;
   EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.directories, here.PathOf(1), {}).status().code(),
+            StatusCode::kNotFound);
+}
+
+// A job may have more maps on a worker than that may have files open.
+TEST(OutputCopyTest, OutputsThatAreServedTakeNoDescriptors) {
+  const Worker there, here;
+  const auto open = [] { return ListDirectory("/proc/self/fd")->size(); };
+  const std::size_t before = open();
+  for (std::uint32_t map = 0; map < 50; ++map) there.AddRun(map, kPartitions);
+  EXPECT_LT(open(), before + 10);
+  EXPECT_TRUE(CopyOutput(there.Has(49), kPartitions, here.directories, here.PathOf(49), {}).ok());
+}
+
+TEST(OutputCopyTest, AFileThatIsAnotherByNowIsNotSent) {
+  const Worker there, here;
+  there.AddRun(1, kPartitions);
+  const std::string path = there.PathOf(1), bytes = *ReadWholeFile(path);
+  ASSERT_TRUE(WriteFileDurably(path + "+", bytes).ok());
+  ASSERT_EQ(std::rename((path + "+").c_str(), path.c_str()), 0);
+  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.directories, here.PathOf(1), {}).status().code(),
+            StatusCode::kNotFound);
+  ASSERT_EQ(std::remove(path.c_str()), 0);
+  EXPECT_EQ(CopyOutput(there.Has(1), kPartitions, here.directories, here.PathOf(2), {}).status().code(),
             StatusCode::kNotFound);
 }
 

@@ -18,12 +18,13 @@ using net::Wire;
 
 // This is the handler of kFetchRuns. The bulk server holds it as well, and for longer.
 struct MapOutputServer::Impl final : net::BulkHandler {
-  explicit Impl(Log log_to) : log(std::move(log_to)) {}
+  Impl(sandbox::TaskDirectories of_runs, Log log_to) : directories(std::move(of_runs)), log(std::move(log_to)) {}
 
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override;
   [[nodiscard]] std::shared_ptr<const ServedRun> Get(const AttemptId& attempt) const;
   [[nodiscard]] SegmentPump::Answer Answer(const AttemptId& attempt, std::uint32_t partition) const;
 
+  const sandbox::TaskDirectories directories;
   const Log log;
   mutable std::shared_mutex mutex;
   std::map<AttemptId, std::shared_ptr<const ServedRun>> runs;
@@ -58,7 +59,7 @@ Awaitable<bool> MapOutputServer::Impl::Serve(std::shared_ptr<Wire> wire, std::st
   for (const AttemptId& attempt : request->attempts) items.push_back(Answer(attempt, request->partition));
   Status status = co_await wire->WriteReply({});
   if (!status.ok()) co_return false;
-  const auto pump = std::make_shared<SegmentPump>(std::move(items));
+  const auto pump = std::make_shared<SegmentPump>(std::move(items), directories);
   auto step = [pump](net::Outlet& outlet) { return pump->Step(outlet); };
   status = co_await wire->Pump(step);
   if (!status.ok()) log->debug("a fetch of map outputs ended early: {}", status.message());
@@ -66,7 +67,7 @@ Awaitable<bool> MapOutputServer::Impl::Serve(std::shared_ptr<Wire> wire, std::st
 }
 
 MapOutputServer::MapOutputServer(net::BulkServer& server, const sandbox::TaskDirectories& directories, Log log)
-    : directories_(directories), impl_(std::make_shared<Impl>(std::move(log))) {
+    : impl_(std::make_shared<Impl>(directories, std::move(log))) {
   server.Register(net::Operation::kFetchRuns, impl_);
 }
 
@@ -78,27 +79,33 @@ MapOutputServer::~MapOutputServer() {
 }
 
 Status MapOutputServer::Add(const AttemptId& attempt, const std::string& path, std::uint32_t partitions) {
-  auto run = std::make_shared<ServedRun>();
-  run->path = path;
-  MILLRACE_ASSIGN(run->file, directories_.Read(path));
-  MILLRACE_ASSIGN(run->segments, run::ReadRunIndex(run->file.get(), path, partitions));
-  std::shared_ptr<const ServedRun> replaced = std::move(run);
+  MILLRACE_ASSIGN(ServedRun run, ServedRun::Look(impl_->directories, path, partitions));
+  std::shared_ptr<const ServedRun> replaced = std::make_shared<ServedRun>(std::move(run));
   const std::unique_lock lock(impl_->mutex);
   impl_->runs[attempt].swap(replaced);
   return Status::Ok();
 }
 
 void MapOutputServer::Remove(const AttemptId& attempt) {
-  decltype(impl_->runs)::node_type removed;  // closed without the lock
+  decltype(impl_->runs)::node_type removed;  // destroyed without the lock
   const std::unique_lock lock(impl_->mutex);
   removed = impl_->runs.extract(attempt);
 }
 
 void MapOutputServer::RemoveJob(JobId job) {
-  std::vector<decltype(impl_->runs)::node_type> removed;  // closed without the lock
+  std::vector<decltype(impl_->runs)::node_type> removed;  // destroyed without the lock
   const std::unique_lock lock(impl_->mutex);
   auto at = impl_->runs.lower_bound(MapAttemptId(job, 0, 0));
   while (at != impl_->runs.end() && at->first.task.job == job) removed.push_back(impl_->runs.extract(at++));
+}
+
+std::uint64_t MapOutputServer::BytesOf(JobId job) const {
+  const std::shared_lock lock(impl_->mutex);
+  std::uint64_t bytes = 0;
+  for (auto at = impl_->runs.lower_bound(MapAttemptId(job, 0, 0)); at != impl_->runs.end() && at->first.task.job == job;
+       ++at)
+    bytes += at->second->bytes_on_disk;
+  return bytes;
 }
 
 std::optional<MapOutputServer::Local> MapOutputServer::Find(const AttemptId& attempt, std::uint32_t partition) const {

@@ -1,5 +1,5 @@
-// SegmentPump sends the answer to one fetch: segment headers, and the segments' bytes from their files. Thread rule:
-// one thread at a time; Step is for a disk thread.
+// SegmentPump sends the answer to one fetch: segment headers, and the segments' bytes from their files, of which one is
+// open at a time. Thread rule: one thread at a time; Step is for a disk thread.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,22 @@
 #include "base/net/outlet.h"
 #include "base/status.h"
 #include "worker/daemon/shuffle/fetch_wire.h"
+#include "worker/sandbox/task_directories.h"
+#include "worker/task/run/run_file.h"
 
 namespace millrace::shuffle {
 
-// A run file that is being served. It stays open while somebody holds it, removed or not.
+// A run file that is being served. It is opened for each answer: a worker serves more of them than it may have open.
 struct ServedRun {
+  // Looks at the file, and reads its index. `partitions`: of the job.
+  static Result<ServedRun> Look(const sandbox::TaskDirectories& directories, const std::string& path,
+                                std::uint32_t partitions);
+  // kNotFound if it is not the file that was looked at.
+  [[nodiscard]] Result<Fd> Open(const sandbox::TaskDirectories& directories) const;
+
   std::string path;
-  Fd file;
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::uint64_t bytes_on_disk = 0;
   std::vector<run::SegmentInfo> segments;  // by partition
 };
 
@@ -29,17 +38,20 @@ class SegmentPump {
     SegmentHeader header;
     std::shared_ptr<const ServedRun> run;  // none if the header's status is a failure
   };
-  explicit SegmentPump(std::vector<Answer> items);
+  SegmentPump(std::vector<Answer> items, sandbox::TaskDirectories directories);
 
   // Sends until the outlet has taken all (returns true) or takes no more for now (returns false).
   Result<bool> Step(net::Outlet& outlet);
 
  private:
-  void Load();  // loads the current item
+  void Load();  // loads the current item: one whose file is not there any more, or is another, is answered so
   Result<bool> SendHeader(net::Outlet& outlet);
   Result<bool> SendBytes(net::Outlet& outlet);
 
   std::vector<Answer> items_;
+  const sandbox::TaskDirectories directories_;
+  bool loaded_ = false;
+  Fd file_;  // of the current item
   std::size_t item_ = 0;
   std::string header_;
   std::size_t header_sent_ = 0;
