@@ -130,6 +130,8 @@ void BulkPlane::RemoveMapOutputs(JobId job) {
   meter_.Forget(job);
 }
 
+std::uint64_t BulkPlane::ServedBytes(JobId job) const { return outputs_.BytesOf(job); }
+
 std::unique_ptr<ReduceCopier> BulkPlane::StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                    shuffle::CopyCallbacks callbacks) {
   return std::make_unique<BulkCopier>(server_, outputs_, reduce.task.index, maps, directories_, std::move(file), copy_,

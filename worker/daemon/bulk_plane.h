@@ -38,6 +38,7 @@ class BulkPlane final : public DataPlane {
                      std::function<void(Status)> then) override;
   void RemoveMapOutput(const AttemptId& map) override;
   void RemoveMapOutputs(JobId job) override;
+  [[nodiscard]] std::uint64_t ServedBytes(JobId job) const override;
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId job) const override;

@@ -183,7 +183,7 @@ Status TaskDirectories::ForEach(const std::string& path, const Visit& visit) con
   return errno == 0 ? Status::Ok() : FromErrno(errno, "list " + path);
 }
 
-std::uint64_t TaskDirectories::BytesOnDisk(const std::string& path, std::size_t most) const {
+std::uint64_t TaskDirectories::BytesOnDisk(const std::string& path, std::size_t most, bool* whole) const {
   constexpr std::uint64_t kBlock = 512;  // of st_blocks
   std::uint64_t bytes = 0;
   std::vector<std::string> directories;
@@ -199,11 +199,13 @@ std::uint64_t TaskDirectories::BytesOnDisk(const std::string& path, std::size_t 
   while (!directories.empty() && seen < most) {
     const std::string directory = std::move(directories.back());
     directories.pop_back();
-    (void)ForEach(directory, [&](const std::string& name, const struct stat& info) {
+    const Status seen_it = ForEach(directory, [&](const std::string& name, const struct stat& info) {
       add(directory + "/" + name, info);
       return ++seen < most;
     });
+    if (whole != nullptr && !seen_it.ok() && seen_it.code() != StatusCode::kNotFound) *whole = false;
   }
+  if (whole != nullptr && seen >= most) *whole = false;
   return bytes;
 }
 

@@ -58,8 +58,9 @@ class TaskDirectories {
   [[nodiscard]] Status ForEach(const std::string& path, const Visit& visit) const;
 
   // Returns how many bytes of the disk it takes, whatever it is; of a directory what is below it, as far as `most`
-  // names tell. 0 if it is not there.
-  [[nodiscard]] std::uint64_t BytesOnDisk(const std::string& path, std::size_t most) const;
+  // names tell. 0 if it is not there. `whole`, if given, becomes false if there is more below it, or something that
+  // cannot be looked at.
+  [[nodiscard]] std::uint64_t BytesOnDisk(const std::string& path, std::size_t most, bool* whole = nullptr) const;
 
   // Removes whatever has this name, if it is no directory. Returns false if it is one. What is not there is no failure.
   // This and Rename give the owner of the directory in which it lies the right to change it, which a task may have

@@ -277,6 +277,10 @@ struct ManualRunner final : TaskRunner {
     killed.push_back(attempt);
     return kj::READY_NOW;
   }
+  kj::Promise<void> EndJob(JobId job) override {
+    ended.push_back(job);
+    return kj::READY_NOW;
+  }
   kj::Promise<void> ForgetJob(JobId job) override {
     forgotten.push_back(job);
     return kj::READY_NOW;
@@ -308,7 +312,7 @@ struct ManualRunner final : TaskRunner {
   std::vector<task::RecordPlace> left_out;
   std::vector<run::ShuffleLink> links;
   std::vector<AttemptId> running, killed;
-  std::vector<JobId> forgotten;
+  std::vector<JobId> forgotten, ended;
   std::size_t segments = 0;
 };
 
@@ -369,16 +373,17 @@ class AgentTest : public testing::Test {
     ADD_FAILURE() << "the worker has not registered";
     return nullptr;
   }
-  void SetUpJob(std::uint32_t reduces = 2) {
+  void SetUpJob(std::uint32_t reduces = 2, JobId job = kJob) {
     auto request = Control().setUpJobRequest();
-    request.initSetup().setJob(kJob.value);
+    request.initSetup().setJob(job.value);
     request.getSetup().setReduces(reduces);
     const std::string path = "/system/wordcount";
     request.setExecutable({reinterpret_cast<const kj::byte*>(path.data()), path.size()});
     Send(std::move(request));
   }
-  AttemptId LaunchMap(std::uint32_t task, double crossing = 0, const std::vector<task::RecordPlace>& left_out = {}) {
-    const AttemptId id = MapAttemptId(kJob, task, 0);
+  AttemptId LaunchMap(std::uint32_t task, double crossing = 0, const std::vector<task::RecordPlace>& left_out = {},
+                      JobId job = kJob) {
+    const AttemptId id = MapAttemptId(job, task, 0);
     auto request = Control().launchMapRequest();
     ToWire(id, request.initAttempt());
     request.initInputs(1);

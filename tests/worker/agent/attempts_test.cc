@@ -166,7 +166,7 @@ TEST_F(AttemptsTest, TheMasterHearsThatTheDiskIsFullBeforeItHearsOfTheAttemptTha
   EXPECT_EQ(record_.heartbeats.size(), beats + 1) << "at once";
   ASSERT_GE(record_.log.size(), 2U);
   EXPECT_EQ(record_.log[record_.log.size() - 2], "no room");
-  EXPECT_THAT(record_.log.back(), testing::StartsWith("failed job3.m.0.0: job3.m.0.0 cannot start"));
+  EXPECT_THAT(record_.log.back(), testing::StartsWith("lost job3.m.0.0: job3.m.0.0 cannot start"));
 }
 
 TEST_F(AttemptsTest, ARepeatedLaunchIsHarmless) {

@@ -383,6 +383,18 @@ TEST_F(ProcessRunnerTest, ForgetJobEndsIdleAndBusyProcesses) {
   EXPECT_TRUE(seen_.failures.empty());
 }
 
+TEST_F(ProcessRunnerTest, AJobThatIsEndedIsStillSetUp) {
+  MakeRunner();
+  StartMap(0, "done");
+  Next();
+  runner_->EndJob(kJob).wait(io_.waitScope);
+  EXPECT_EQ(runner_->processes(), 0U) << "it was idle";
+  StartMap(1, "done");
+  Next();
+  EXPECT_EQ(runner_->processes(), 1U);
+  EXPECT_TRUE(seen_.failures.empty());
+}
+
 TEST_F(ProcessRunnerTest, AProcessThatDoesNotBecomeReadyInTimeFailsItsAttempt) {
   kj::TimerImpl timer(kj::origin<kj::TimePoint>());
   ProcessLimits limits;

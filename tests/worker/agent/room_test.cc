@@ -1,5 +1,11 @@
 // Tests that what attempts write leaves the reserved bytes of the disk free.
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <set>
 
 #include "tests/worker/agent/agent_fixture.h"
 
@@ -28,6 +34,8 @@ class SlowlyRemoved final : public AttemptFiles {
   [[nodiscard]] bool HasRoom() override { return files_->HasRoom(); }
   [[nodiscard]] std::optional<Shortage> FindShortage() const override { return files_->FindShortage(); }
   [[nodiscard]] std::uint64_t BytesOf(const AttemptId& attempt) const override { return files_->BytesOf(attempt); }
+  [[nodiscard]] Taken TakenBy(JobId job) const override { return files_->TakenBy(job); }
+  void RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) override { files_->RemoveAllBut(job, outputs); }
   [[nodiscard]] bool IsRemoving() const override { return removing_; }
   void RemoveScratch(const AttemptId& attempt) override { files_->RemoveScratch(attempt); }
   void RemoveRun(const AttemptId& attempt) override { files_->RemoveRun(attempt); }
@@ -41,6 +49,8 @@ class SlowlyRemoved final : public AttemptFiles {
   const std::unique_ptr<AttemptFiles> files_;
   const bool& removing_;
 };
+
+bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 class RoomTest : public AgentTest {
  protected:
@@ -59,6 +69,23 @@ class RoomTest : public AgentTest {
   }
   void WriteRun(const AttemptId& map, std::uint64_t bytes) {
     ASSERT_TRUE(WriteFileDurably(files_->Paths(map).run_file, std::string(bytes, 'x')).ok());
+  }
+  // A task of the job writes this much where no attempt has its files. Returns the file.
+  std::string WriteBeside(JobId job, const std::string& name, std::uint64_t bytes) {
+    const std::string path = fmt::format("{}/jobs/{}/{}", directory_.path(), job.value, name);
+    EXPECT_TRUE(WriteFileDurably(path, std::string(bytes, 'x')).ok());
+    return path;
+  }
+  AttemptId LaunchMapOf(JobId job, std::uint32_t task) {
+    SetUpJob(2, job);
+    return LaunchMap(task, 0, {}, job);
+  }
+  [[nodiscard]] std::vector<std::string> Said(const std::string& what) const {
+    std::vector<std::string> said;
+    for (const std::string& line : record_.log) {
+      if (line.starts_with(what)) said.push_back(line);
+    }
+    return said;
   }
 
   std::uint64_t room_ = 1000 * kMiB;
@@ -91,7 +118,7 @@ TEST_F(RoomTest, WhoWroteNothingIsNotToBlame) {
   EXPECT_THAT(runner_.killed, IsEmpty());
 }
 
-TEST_F(RoomTest, WhenHardlyAnyIsLeftAllThatWriteAreStopped) {
+TEST_F(RoomTest, WhenHardlyAnyIsLeftAllAreStoppedWhoseRoomIsNeeded) {
   const AttemptId first = LaunchMap(0), second = LaunchMap(1), idle = LaunchMap(2);
   WriteRun(first, 3 * kMiB);
   WriteScratch(second, 2 * kMiB);
@@ -132,6 +159,101 @@ TEST_F(RoomTest, TheNextOneIsStoppedOnceTheFirstHasGivenItsRoomAndThatIsNotEnoug
   removing_ = false;
   Advance(1 * kj::SECONDS);
   EXPECT_THAT(runner_.killed, ElementsAre(first, second));
+}
+
+// ---- what a job writes beside the files of its attempts ----
+
+constexpr JobId kOther{4};
+
+TEST_F(RoomTest, AJobThatWritesBesideItsAttemptsGivesWayBeforeOthers) {
+  const AttemptId innocent = LaunchMap(0), filling = LaunchMapOf(kOther, 0);
+  WriteRun(innocent, 2 * kMiB);
+  const std::string shared = WriteBeside(kOther, "shared/x", 60 * kMiB);
+  const std::string other = WriteBeside(kOther, "map/x", 40 * kMiB);
+  room_ = 0;
+  Advance(100 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(filling));
+  EXPECT_THAT(Said("failed job4.m.0.0: stopped"), testing::SizeIs(1));
+  EXPECT_THAT(runner_.ended, ElementsAre(kOther)) << "its idle processes may write as well";
+  for (const std::string& path : {shared, other})
+    EXPECT_FALSE(Exists(path)) << path << " would stay until its job ends";
+  EXPECT_TRUE(Exists(files_->Paths(innocent).run_file));
+}
+
+TEST_F(RoomTest, AJobWithoutAttemptsGivesWayToo) {
+  const AttemptId filling = LaunchMapOf(kOther, 0);
+  runner_.Finish(filling);
+  RunReady();
+  const std::string shared = WriteBeside(kOther, "shared/x", 60 * kMiB);
+  Advance(1 * kj::SECONDS);
+  room_ = 90 * kMiB;
+  Advance(100 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.ended, ElementsAre(kOther));
+  EXPECT_FALSE(Exists(shared));
+}
+
+TEST_F(RoomTest, WhoGivesWayForAnotherJobHasNotFailed) {
+  const AttemptId small = LaunchMap(0), large = LaunchMapOf(kOther, 0);
+  WriteRun(small, 2 * kMiB);
+  WriteRun(large, 3 * kMiB);
+  room_ = 0;
+  Advance(100 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(large, small));
+  EXPECT_THAT(Said("failed job4.m.0.0: stopped"), testing::SizeIs(1));
+  EXPECT_THAT(Said("lost job3.m.0.0: stopped"), testing::SizeIs(1));
+  EXPECT_THAT(Said("no room"), Not(IsEmpty())) << "or they would come again at once";
+}
+
+TEST_F(RoomTest, NoMoreAreStoppedThanAreNeededAndNoneWhileThoseGiveTheirRoom) {
+  const AttemptId small = LaunchMap(0), large = LaunchMapOf(kOther, 0);
+  WriteRun(small, 2 * kMiB);
+  WriteRun(large, 70 * kMiB);
+  room_ = 40 * kMiB;
+  removing_ = true;
+  Advance(5 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(large));
+  room_ = 15 * kMiB;  // meanwhile something else writes
+  Advance(100 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(large, small));
+}
+
+TEST_F(RoomTest, OutputsThatAreServedAreNobodysFaultAndStay) {
+  const AttemptId done = LaunchMapOf(kOther, 0), writing = LaunchMap(0);
+  WriteRun(done, 20 * kMiB);
+  runner_.Finish(done);
+  RunReady();
+  plane_.SetServedBytes(kOther, 20 * kMiB);
+  WriteRun(writing, 2 * kMiB);
+  room_ = 99 * kMiB;
+  Advance(100 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(writing));
+  room_ = 1000 * kMiB;
+  const AttemptId filling = LaunchMapOf(kOther, 1);
+  const std::string shared = WriteBeside(kOther, "shared/x", 5 * kMiB);
+  room_ = 99 * kMiB;
+  Advance(100 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(writing, filling));
+  EXPECT_FALSE(Exists(shared));
+  EXPECT_TRUE(Exists(files_->Paths(done).run_file));
+}
+
+TEST_F(RoomTest, WhatAJobHidesSpeaksAgainstIt) {
+  const AttemptId innocent = LaunchMap(0), hiding = LaunchMapOf(kOther, 0);
+  WriteRun(innocent, 5 * kMiB);
+  std::string deep = files_->Paths(hiding).scratch;
+  const Fd here = *OpenFile(deep, O_PATH | O_DIRECTORY);
+  int at = dup(here.get());
+  const std::string name(250, 'd');
+  for (int i = 0; i < 20; ++i) {  // deeper than a path may be long
+    ASSERT_EQ(mkdirat(at, name.c_str(), 0700), 0);
+    const int next = openat(at, name.c_str(), O_PATH | O_DIRECTORY);
+    close(at);
+    at = next;
+  }
+  close(at);
+  room_ = 99 * kMiB;
+  Advance(100 * kj::MILLISECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(hiding));
 }
 
 }  // namespace

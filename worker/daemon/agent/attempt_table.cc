@@ -120,6 +120,10 @@ AttemptTable::AttemptPtr AttemptTable::Admit(const AttemptId& id) {
     ReportFailed(id, {fmt::format("the worker was not told of {} before", ToText(id.task.job)), {}}, true);
     return nullptr;
   }
+  if (clearing_.contains(id.task.job)) {
+    ReportFailed(id, {"the files of its job are being removed, since the worker's disk fills up", {}}, true);
+    return nullptr;
+  }
   const auto most = static_cast<std::size_t>(kMostAttemptsPerSlot * (config_.map_slots + config_.reduce_slots));
   if (attempts_.size() >= most) {
     ReportFailed(
@@ -173,9 +177,11 @@ void AttemptTable::Prepare(const AttemptPtr& attempt) {
   const auto status = std::make_shared<Status>();
   parts_.background.Run([status, id = attempt->id, &files = parts_.files] { *status = files.Prepare(id); },
                         rpc::WhileAlive(self_, attempt, [status](AttemptTable& table, const AttemptPtr& still) {
-                          // The master must know that the disk is full before it has a task for the free slot.
-                          if (status->code() == StatusCode::kNoSpace) table.session_.BeatNow();
-                          if (!status->ok()) return table.Fail(*still, {status->message(), {}});
+                          // The master must know that the disk is full before it has a task for the free slot. The
+                          // attempt has not filled it.
+                          const bool full = status->code() == StatusCode::kNoSpace;
+                          if (full) table.session_.BeatNow();
+                          if (!status->ok()) return table.Fail(*still, {status->message(), {}}, full);
                           still->prepared = true;
                           if (still->id.task.reduce()) table.StartCopy(still);
                           table.Proceed(*still);
@@ -341,53 +347,96 @@ kj::Promise<void> AttemptTable::WatchRoom() {
   constexpr kj::Duration kLookAtRoom = 100 * kj::MILLISECONDS;
   return parts_.timer.afterDelay(kLookAtRoom).then([this]() -> kj::Promise<void> {
     LookAtRoom();
-    watches_room_ = !attempts_.empty();
+    watches_room_ = !jobs_.empty();
     return watches_room_ ? WatchRoom() : kj::Promise<void>(kj::READY_NOW);
   });
 }
 
-// One after the other, as the room that one gives may be enough; all of them when hardly any is left.
+// One after the other, as the room that one gives may be enough; as many as are needed when hardly any is left. While
+// they give it, others are stopped only if half of what was left has gone as well.
 void AttemptTable::LookAtRoom() {
   const std::optional<AttemptFiles::Shortage> shortage = parts_.files.FindShortage();
+  if (!shortage) stopped_at_.reset();
   if (!shortage || measures_) return;
   const bool urgent = shortage->free < shortage->reserved / 2;
-  if ((!giving_room_.empty() || parts_.files.IsRemoving()) && !urgent) return;
+  const bool giving = !giving_room_.empty() || !clearing_.empty() || parts_.files.IsRemoving();
+  if (giving && (!urgent || (stopped_at_ && shortage->free >= *stopped_at_ / 2))) return;
   measures_ = true;
-  auto sizes = std::make_shared<Sizes>();
-  for (const auto& [id, attempt] : attempts_) sizes->emplace_back(0, id);
+  const auto jobs = std::make_shared<std::vector<JobRoom>>(ListJobs());
   parts_.background.Run(
-      [sizes, &files = parts_.files] {
-        for (auto& [bytes, id] : *sizes) bytes = files.BytesOf(id);
+      [jobs, &files = parts_.files] {
+        for (JobRoom& job : *jobs) {
+          const AttemptFiles::Taken taken = files.TakenBy(job.job);
+          job.bytes = taken.bytes;
+          job.seen_whole = taken.whole;
+          for (auto& [bytes, id] : job.attempts) bytes = files.BytesOf(id);
+        }
       },
-      [self = self_, sizes, shortage = *shortage, most = urgent ? sizes->size() : 1] {
+      [self = self_, jobs, shortage = *shortage, missing = urgent ? shortage->reserved - shortage->free : 1] {
         if (*self == nullptr) return;
         (*self)->measures_ = false;
-        (*self)->FailLargest(*sizes, most, shortage);
+        for (const GivesWay& who : ChooseWhoGivesWay(std::move(*jobs), missing)) (*self)->GiveWay(who, shortage);
       });
 }
 
-// Attempts that wrote nothing are not to blame.
-void AttemptTable::FailLargest(const Sizes& sizes, std::size_t most, const AttemptFiles::Shortage& shortage) {
-  constexpr std::uint64_t kNoteworthy = std::uint64_t{1} << 20;
-  std::vector<std::pair<std::uint64_t, AttemptPtr>> by_size;
-  for (const auto& [bytes, id] : sizes) {
-    if (const AttemptPtr attempt = Find(id); attempt != nullptr && bytes >= kNoteworthy)
-      by_size.emplace_back(bytes, attempt);
+std::vector<JobRoom> AttemptTable::ListJobs() const {
+  std::vector<JobRoom> jobs;
+  for (const auto& [id, job] : jobs_) {
+    JobRoom& room = jobs.emplace_back();
+    room.job = id;
+    room.served = parts_.plane.ServedBytes(id);
+    for (const auto& [attempt, here] : attempts_) {
+      if (attempt.task.job == id) room.attempts.emplace_back(0, attempt);
+    }
   }
-  std::ranges::stable_sort(by_size, std::ranges::greater(), [](const auto& sized) { return sized.first; });
-  by_size.resize(std::min(by_size.size(), most));
-  for (const auto& [bytes, attempt] : by_size) {
-    ReportFailed(attempt->id,
-                 {fmt::format("stopped, so that the disk of its worker does not fill up: {} are free there, less than "
-                              "worker.reserved_bytes = {}, and the attempt had written {}; make room there, or let the "
-                              "job put out less at a time",
-                              FormatBytes(shortage.free), FormatBytes(shortage.reserved), FormatBytes(bytes)),
-                  {},
-                  {}},
-                 false);
-    giving_room_.insert(attempt->id);
-    Stop(*attempt);
+  return jobs;
+}
+
+// The master must know that there is no room before it has tasks for the free slots. Where all of a job gives way, so
+// do attempts that came after it was measured.
+void AttemptTable::GiveWay(const GivesWay& who, const AttemptFiles::Shortage& shortage) {
+  stopped_at_ = shortage.free;
+  session_.BeatNow();
+  if (!who.all) {
+    for (const auto& [bytes, id] : who.attempts)
+      StopForRoom(id, "the attempt had written " + FormatBytes(bytes), shortage, who.to_blame);
+    return;
   }
+  if (!jobs_.contains(who.job)) return;
+  const std::string wrote = who.seen_whole ? "its job had written " + FormatBytes(who.bytes) + " there"
+                                           : "its job had more files there than can be looked at";
+  log_->warn("the disk fills up, and {} gives way: {}; all of it is removed but outputs that are served",
+             ToText(who.job), wrote);
+  for (const AttemptId& id : Ids()) {
+    if (id.task.job == who.job) StopForRoom(id, wrote, shortage, who.to_blame);
+  }
+  Clear(who.job);
+}
+
+void AttemptTable::StopForRoom(const AttemptId& id, const std::string& wrote, const AttemptFiles::Shortage& shortage,
+                               bool to_blame) {
+  const AttemptPtr attempt = Find(id);
+  if (attempt == nullptr) return;
+  ReportFailed(
+      id,
+      {fmt::format("stopped, so that the disk of its worker does not fill up: {} are free there, less than "
+                   "worker.reserved_bytes = {}, and {}; make room there, or let the job put out less at a time",
+                   FormatBytes(shortage.free), FormatBytes(shortage.reserved), wrote),
+       {},
+       {}},
+      !to_blame);
+  giving_room_.insert(id);
+  Stop(*attempt);
+}
+
+void AttemptTable::Clear(JobId job) {
+  clearing_.insert(job);
+  tasks_.Add(parts_.runner.EndJob(job).then([this, job] {
+    const auto known = jobs_.find(job);
+    const std::set<AttemptId> served = known == jobs_.end() ? std::set<AttemptId>() : known->second->held;
+    parts_.background.Run([job, served, &files = parts_.files] { files.RemoveAllBut(job, served); },
+                          rpc::WhileAlive(self_, [job](AttemptTable& table) { table.clearing_.erase(job); }));
+  }));
 }
 
 void AttemptTable::Moved(Attempt& attempt, std::uint64_t mark) const {
@@ -499,9 +548,9 @@ void AttemptTable::TaskFailed(const AttemptId& id, TaskFailure failure) {
   if (const AttemptPtr attempt = Find(id)) Fail(*attempt, std::move(failure));
 }
 
-void AttemptTable::Fail(Attempt& attempt, TaskFailure failure) {
+void AttemptTable::Fail(Attempt& attempt, TaskFailure failure, bool lost) {
   const AttemptId id = attempt.id;
-  ReportFailed(id, std::move(failure), false);
+  ReportFailed(id, std::move(failure), lost);
   Remove(attempt);
   RemoveFiles(id, true);
 }

@@ -3,8 +3,9 @@
 // A map attempt: directories, executable, process; then its run file is served, then the master is told.
 // A reduce attempt: directories, copy phase (no process yet), then past the compute gate, for which it may have to ask
 // the master (compute_gate.h), process; then the master is told. Reports are repeated until answered (report_queue.h).
-// An attempt whose reports do not change for task.timeout has failed. So has one that wrote the most when the disk has
-// fewer than the reserved bytes free: what attempts write never fills it. Thread rule: the control thread.
+// An attempt whose reports do not change for task.timeout has failed. When the disk has fewer than the reserved bytes
+// free, attempts of the job that has most there are stopped (room_plan.h): what jobs write never fills it. Thread rule:
+// the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -27,6 +28,7 @@
 #include "worker/daemon/agent/agent_parts.h"
 #include "worker/daemon/agent/compute_gate.h"
 #include "worker/daemon/agent/master_session.h"
+#include "worker/daemon/agent/room_plan.h"
 #include "worker/daemon/agent/worker_config.h"
 
 namespace millrace::worker {
@@ -145,8 +147,13 @@ class AttemptTable final : private TaskObserver {
   void FailStalled();
   kj::Promise<void> WatchRoom();
   void LookAtRoom();
-  using Sizes = std::vector<std::pair<std::uint64_t, AttemptId>>;  // in bytes
-  void FailLargest(const Sizes& sizes, std::size_t most, const AttemptFiles::Shortage& shortage);
+  // Returns the jobs that are here and their attempts, to be measured.
+  [[nodiscard]] std::vector<JobRoom> ListJobs() const;
+  void GiveWay(const GivesWay& who, const AttemptFiles::Shortage& shortage);
+  void StopForRoom(const AttemptId& id, const std::string& wrote, const AttemptFiles::Shortage& shortage,
+                   bool to_blame);
+  // Ends the processes of the job, which has no attempts here any more, and removes its files but for what is served.
+  void Clear(JobId job);
   void FailStalled(Attempt& attempt, const std::optional<task::RecordPlace>& record);
   [[nodiscard]] bool Stalled(Attempt& attempt) const;
   void Moved(Attempt& attempt, std::uint64_t mark) const;
@@ -158,7 +165,7 @@ class AttemptTable final : private TaskObserver {
   void ReportDone(Attempt& attempt, const std::shared_ptr<OwnedMessage<task::wire::Done>>& done);
   void ReportFailed(const AttemptId& id, TaskFailure failure, bool lost);
   void ReportFetchFailed(Attempt& reduce, const AttemptId& map, const Status& why);
-  void Fail(Attempt& attempt, TaskFailure failure);
+  void Fail(Attempt& attempt, TaskFailure failure, bool lost = false);
   void Stop(Attempt& attempt);  // ends what runs of it, and its files go
   void Remove(Attempt& attempt);
   void RemoveFiles(const AttemptId& id, bool run_too);
@@ -173,10 +180,12 @@ class AttemptTable final : private TaskObserver {
   ComputeGate gate_;
   std::map<AttemptId, AttemptPtr> attempts_;
   std::optional<std::set<AttemptId>> asked_since_claims_;
-  bool watches_room_ = false;            // while there are attempts
-  bool measures_ = false;                // finds out what attempts have written
-  std::set<AttemptId> giving_room_;      // were stopped for want of room; their files are still there
-  std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find this null
+  bool watches_room_ = false;                // while there are jobs
+  bool measures_ = false;                    // finds out what jobs have written
+  std::optional<std::uint64_t> stopped_at_;  // bytes that were free when somebody was stopped in this shortage
+  std::set<AttemptId> giving_room_;          // were stopped for want of room; their files are still there
+  std::set<JobId> clearing_;                 // so are those of these jobs
+  std::shared_ptr<AttemptTable*> self_;      // callbacks that outlive the table find this null
   rpc::TaskGroup tasks_;
 };
 

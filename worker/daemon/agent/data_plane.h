@@ -50,6 +50,8 @@ class DataPlane {
                              std::function<void(Status)> then) = 0;
   virtual void RemoveMapOutput(const AttemptId& map) = 0;
   virtual void RemoveMapOutputs(JobId job) = 0;
+  // Returns how many bytes of the disk the job's outputs took when they began to be served.
+  [[nodiscard]] virtual std::uint64_t ServedBytes(JobId job) const = 0;
   // Starts a copy into `file`. Callbacks are those of shuffle::ReduceCopy, but come on the control thread. Requires:
   // the directory of `file` exists.
   [[nodiscard]] virtual std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,

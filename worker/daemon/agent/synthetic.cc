@@ -61,7 +61,7 @@ kj::Promise<void> SyntheticRunner::Kill(const AttemptId& attempt) {
   return kj::READY_NOW;
 }
 
-kj::Promise<void> SyntheticRunner::ForgetJob(JobId job) {
+kj::Promise<void> SyntheticRunner::EndJob(JobId job) {
   std::erase_if(running_, [&](const auto& entry) { return entry.first.task.job == job; });
   return kj::READY_NOW;
 }

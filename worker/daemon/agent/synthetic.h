@@ -45,7 +45,8 @@ class SyntheticRunner final : public TaskRunner {
   void RunMap(OwnedMessage<task::wire::RunMap> launch) override;
   void RunReduce(OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
-  [[nodiscard]] kj::Promise<void> ForgetJob(JobId job) override;
+  [[nodiscard]] kj::Promise<void> EndJob(JobId job) override;
+  [[nodiscard]] kj::Promise<void> ForgetJob(JobId job) override { return EndJob(job); }
 
  private:
   void Run(const AttemptId& attempt, kj::Duration least, kj::Duration most);
@@ -77,6 +78,10 @@ class SyntheticPlane final : public DataPlane {
   }
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }
   void RemoveMapOutputs(JobId job) override;
+  [[nodiscard]] std::uint64_t ServedBytes(JobId job) const override {
+    const auto found = served_bytes_.find(job);
+    return found == served_bytes_.end() ? 0 : found->second;
+  }
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId) const override { return figures_; }
@@ -87,6 +92,7 @@ class SyntheticPlane final : public DataPlane {
   void EndOutputCopies() {
     for (const auto& end : std::exchange(output_copies_, {})) end();
   }
+  void SetServedBytes(JobId job, std::uint64_t bytes) { served_bytes_[job] = bytes; }
   void SetFetchFigures(const shuffle::FetchMeter::Figures& figures) { figures_ = figures; }
   struct Copy {
     dfs::StoredBlock block;
@@ -102,6 +108,7 @@ class SyntheticPlane final : public DataPlane {
   std::vector<std::function<void()>> output_copies_;  // those that have not ended
   bool hold_output_copies_ = false;
   std::set<AttemptId> served_;
+  std::map<JobId, std::uint64_t> served_bytes_;
   std::vector<Copy> replications_;
   rpc::TaskGroup tasks_;
 };
@@ -115,6 +122,7 @@ class SyntheticFiles final : public AttemptFiles {
   void RemoveScratch(const AttemptId&) override {}
   void RemoveRun(const AttemptId&) override {}
   void RemoveJob(JobId) override {}
+  void RemoveAllBut(JobId, const std::set<AttemptId>&) override {}
   [[nodiscard]] Result<LogPiece> ReadLog(const AttemptId&, bool, std::uint64_t, std::uint32_t) const override {
     return LogPiece();
   }

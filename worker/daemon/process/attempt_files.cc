@@ -18,6 +18,9 @@
 namespace millrace::worker {
 namespace {
 
+// That are looked at below a directory of a job. A job of 100,000 maps has fewer.
+constexpr std::size_t kMostNames = 250'000;
+
 // A task may set when its file was written, but not when that was last changed.
 Micros WrittenAt(const struct stat& info) {
   const auto micros = [](const timespec& time) { return Micros{time.tv_sec} * kSecond + time.tv_nsec / 1000; };
@@ -63,10 +66,11 @@ Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string dir
 }
 
 std::string DiskAttemptFiles::JobDirectory(JobId job) const { return fmt::format("{}/jobs/{}", directory_, job.value); }
+std::string DiskAttemptFiles::LogDirectory(JobId job) const { return fmt::format("{}/logs/{}", directory_, job.value); }
 
 AttemptPaths DiskAttemptFiles::Paths(const AttemptId& attempt) const {
   const std::string job = JobDirectory(attempt.task.job), stem = ToText(attempt);
-  const std::string log = fmt::format("{}/{}/{}", logs_directory(), attempt.task.job.value, stem);
+  const std::string log = LogDirectory(attempt.task.job) + "/" + stem;
   AttemptPaths paths;
   if (!attempt.task.reduce()) paths.run_file = job + "/map/" + stem + ".run";
   if (attempt.task.reduce()) paths.copy_file = job + "/reduce/" + stem + ".copy";
@@ -104,6 +108,13 @@ std::uint64_t DiskAttemptFiles::BytesOf(const AttemptId& attempt) const {
   return bytes;
 }
 
+AttemptFiles::Taken DiskAttemptFiles::TakenBy(JobId job) const {
+  Taken taken;
+  for (const std::string& path : {JobDirectory(job), LogDirectory(job)})
+    taken.bytes += directories_.BytesOnDisk(path, kMostNames, &taken.whole);
+  return taken;
+}
+
 Status DiskAttemptFiles::Prepare(const AttemptId& attempt) {
   MILLRACE_ASSIGN(const std::uint64_t free, Free());
   if (free < reserved_bytes_) {
@@ -118,7 +129,7 @@ Status DiskAttemptFiles::Prepare(const AttemptId& attempt) {
   MILLRACE_TRY(MakeWritable(own + "/map", job));
   MILLRACE_TRY(MakeWritable(own + "/shared", job));
   MILLRACE_TRY(MakeWritable(Paths(attempt).scratch, job));
-  return MakeWritable(fmt::format("{}/{}", logs_directory(), job.value), job);
+  return MakeWritable(LogDirectory(job), job);
 }
 
 Status DiskAttemptFiles::MakeWritable(const std::string& path, JobId job) const {
@@ -148,6 +159,34 @@ void DiskAttemptFiles::RemoveRun(const AttemptId& attempt) {
 }
 
 void DiskAttemptFiles::RemoveJob(JobId job) { removals_.Add(JobDirectory(job), jobs_directory()); }
+
+void DiskAttemptFiles::RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) {
+  constexpr std::uint64_t kMuch = std::uint64_t{64} << 20;
+  const std::string own = JobDirectory(job);
+  std::set<std::string> known;
+  for (const AttemptId& map : outputs) known.insert(ToText(map) + ".run");
+  for (const char* directory : {"/map", "/reduce"}) RemoveStrangers(own + directory, known);
+  for (const char* directory : {"/shared", "/scratch"}) removals_.Add(own + directory, jobs_directory());
+  bool whole = true;
+  const std::uint64_t logs = directories_.BytesOnDisk(LogDirectory(job), kMostNames, &whole);
+  if (logs > kMuch || !whole) removals_.Add(LogDirectory(job), logs_directory());
+}
+
+// Some at a time, since a task may have made any number. Those that are left after all passes go with the job.
+void DiskAttemptFiles::RemoveStrangers(const std::string& directory, const std::set<std::string>& known) {
+  constexpr std::size_t kAtATime = 1000;
+  constexpr int kPasses = 100;
+  std::vector<std::string> strangers(kAtATime);
+  for (int pass = 0; pass < kPasses && strangers.size() == kAtATime; ++pass) {
+    strangers.clear();
+    const Status listed = directories_.ForEach(directory, [&](const std::string& name, const struct stat&) {
+      if (!known.contains(name)) strangers.push_back(directory + "/" + name);
+      return strangers.size() < kAtATime;
+    });
+    if (!listed.ok()) removals_.Add(directory, jobs_directory());  // a task has made something else of it
+    for (const std::string& path : strangers) removals_.Add(path, jobs_directory());
+  }
+}
 
 Result<LogPiece> DiskAttemptFiles::ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                            std::uint32_t limit) const {

@@ -63,11 +63,21 @@ class AttemptFiles {
   // Returns how many bytes the attempt's files take on the disk; those in its scratch directory, as far as they can be
   // looked at in a moment.
   [[nodiscard]] virtual std::uint64_t BytesOf(const AttemptId&) const { return 0; }
+  // Returns how many bytes all files of the job take, those that it has beside the files of its attempts too. They are
+  // looked at for longer; `whole` is false if that was not all, or if something cannot be looked at.
+  struct Taken {
+    std::uint64_t bytes = 0;
+    bool whole = true;
+  };
+  [[nodiscard]] virtual Taken TakenBy(JobId) const { return {}; }
   // Returns whether some of what was to be removed still takes its room.
   [[nodiscard]] virtual bool IsRemoving() const { return false; }
   virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
   virtual void RemoveRun(const AttemptId& attempt) = 0;      // wherever the attempt ran
   virtual void RemoveJob(JobId job) = 0;                     // all but the logs
+  // Removes what the job has on the disk, but for these outputs of maps, and for its logs unless they take much.
+  // Requires: none of its attempts or processes is here.
+  virtual void RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) = 0;
   // Returns at most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log (any more).
   [[nodiscard]] virtual Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                                  std::uint32_t limit) const = 0;
@@ -94,10 +104,12 @@ class DiskAttemptFiles final : public AttemptFiles {
   [[nodiscard]] bool HasRoom() override;
   [[nodiscard]] std::optional<Shortage> FindShortage() const override;
   [[nodiscard]] std::uint64_t BytesOf(const AttemptId& attempt) const override;
+  [[nodiscard]] Taken TakenBy(JobId job) const override;
   [[nodiscard]] bool IsRemoving() const override { return removals_.IsBusy(); }
   void RemoveScratch(const AttemptId& attempt) override;
   void RemoveRun(const AttemptId& attempt) override;
   void RemoveJob(JobId job) override;
+  void RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) override;
   [[nodiscard]] Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                          std::uint32_t limit) const override;
   [[nodiscard]] std::optional<task::RecordPlace> ReadNote(const AttemptId& attempt) const override;
@@ -120,6 +132,9 @@ class DiskAttemptFiles final : public AttemptFiles {
                    std::optional<sandbox::UserRange> users, Log log, RoomProbe free);
   [[nodiscard]] Result<std::uint64_t> Free() const;  // bytes
   [[nodiscard]] std::string JobDirectory(JobId job) const;
+  [[nodiscard]] std::string LogDirectory(JobId job) const;
+  // Removes what lies in a directory of the job and has none of these names.
+  void RemoveStrangers(const std::string& directory, const std::set<std::string>& known);
 
   // Makes a directory that the job's tasks write to, or one that they read only. What is above it exists.
   Status MakeWritable(const std::string& path, JobId job) const;

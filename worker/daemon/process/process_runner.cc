@@ -340,6 +340,10 @@ kj::Promise<void> ProcessRunner::Kill(const AttemptId& attempt) {
 
 kj::Promise<void> ProcessRunner::ForgetJob(JobId job) {
   jobs_.erase(job);
+  return EndJob(job);
+}
+
+kj::Promise<void> ProcessRunner::EndJob(JobId job) {
   std::erase_if(failing_, [&](const auto& failed) { return failed.second.task.job == job; });
   kj::Vector<kj::Promise<void>> ends;
   for (const auto& [serial, process] : processes_) {

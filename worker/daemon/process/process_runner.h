@@ -58,6 +58,7 @@ class ProcessRunner final : public TaskRunner {
   void RunMap(OwnedMessage<task::wire::RunMap> launch) override;
   void RunReduce(OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
+  [[nodiscard]] kj::Promise<void> EndJob(JobId job) override;
   [[nodiscard]] kj::Promise<void> ForgetJob(JobId job) override;
 
   [[nodiscard]] std::size_t processes() const { return processes_.size(); }

@@ -44,7 +44,9 @@ class TaskRunner {
   // Kills the attempt, of which the observer hears nothing any more. Resolves when nothing of it executes any more, at
   // once if nothing does.
   [[nodiscard]] virtual kj::Promise<void> Kill(const AttemptId& attempt) = 0;
-  // Does what Kill does for all of the job's attempts, and forgets the job's set-up.
+  // Does what Kill does for all of the job's attempts, and ends its processes that have none.
+  [[nodiscard]] virtual kj::Promise<void> EndJob(JobId job) = 0;
+  // Does the same, and forgets the job's set-up.
   [[nodiscard]] virtual kj::Promise<void> ForgetJob(JobId job) = 0;
 };
 
