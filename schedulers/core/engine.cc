@@ -29,7 +29,7 @@ void Engine::Decide(Micros now, Effects* effects) {
   impl_->PassTime();
   do {
     impl_->DecideRound(*effects);
-  } while (impl_->EndStandstill(*effects));
+  } while (impl_->EndStandstill(*effects) || impl_->EndBlocking(*effects));
 }
 
 void Engine::Impl::DecideRound(Effects& effects) {
@@ -58,6 +58,7 @@ bool Engine::Impl::DecideNext(Effects& effects) {
   CheckDecision(*decision);
   const TaskId& task = decision->task;
   const AttemptId attempt{task, FindTask(task)->launched};
+  if (!blocks_since.empty()) blocks_since.erase(task.job);
   const Locality locality = state.StartAttempt(attempt, decision->node, now, decision->locality);
   const bool asks = task.reduce() && policy->MayHoldBack(state, task.job);
   effects.push_back(Launch{attempt, decision->node, locality, asks});

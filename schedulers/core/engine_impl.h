@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids/time.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
@@ -18,8 +19,12 @@ struct Engine::Impl {
   std::unique_ptr<Policy> policy;
   ClusterState state;
   Micros now = 0;
-  // Since when nothing goes on for lack of room, or for want of a job that was evicted; an eviction begins it anew.
+  // Since when nothing goes on for lack of room, or for want of a job that was evicted. An eviction begins it anew, and
+  // so does a node that comes or goes.
   std::optional<Micros> still_since;
+  // Since when each job keeps from others what it holds, though none of its maps runs and one fits nowhere.
+  std::map<JobId, Micros> blocks_since;
+  Micros look_at = 0;  // when EndBlocking next looks at the jobs, if there are many
   // By task: the nodes that died with an attempt of it. Only unfinished tasks of live jobs are listed.
   std::map<TaskId, std::vector<NodeId>> deaths;
 
@@ -59,8 +64,16 @@ struct Engine::Impl {
   void Evict(JobId job, Effects& effects);
   // Ends what keeps everything still, if it has lasted for too long. Returns true if there is something to decide anew.
   bool EndStandstill(Effects& effects);
-  // Returns when it has lasted for too long; nothing while something goes on.
+  // Evicts a job that has kept others from what it holds for too long, while none of its maps could run; in the end it
+  // fails. Returns true if there is something to decide anew.
+  bool EndBlocking(Effects& effects);
+  // Returns when one of these has lasted for too long; nothing while all goes on.
   [[nodiscard]] std::optional<Micros> StandstillEnd() const;
+  void GiveUp(JobId job, const std::string& reason, Effects& effects);
+  [[nodiscard]] Micros GivesUpAfter() const;
+  // Returns true if what began then has lasted for too long. If the time is over since long, then nobody asked at its
+  // end: the process stood still, and what it knows of the nodes is old, so the time begins anew.
+  bool IsOver(Micros* since) const;
   void LoseNode(const NodeState& node, bool died, Effects& effects);
 
   // engine_jobs.cc

@@ -12,6 +12,7 @@ bool Engine::Impl::On(const NodeJoined& event, Effects& effects) {
   const NodeState* old = state.FindNode(event.node);
   if (old != nullptr && old->alive) LoseNode(*old, true, effects);
   state.JoinNode(event);
+  still_since.reset();
   state.SetLimits(event.node, policy->LimitsOf(*state.FindNode(event.node)));
   return true;
 }
@@ -20,6 +21,7 @@ bool Engine::Impl::On(const NodeLost& event, Effects& effects) {
   const NodeState* node = state.FindNode(event.node);
   if (node == nullptr || !node->alive) return false;
   LoseNode(*node, event.died, effects);
+  still_since.reset();
   return true;
 }
 
@@ -28,6 +30,7 @@ bool Engine::Impl::On(const NodeDrained& event, Effects&) {
   if (node == nullptr || !node->alive) return false;
   if (!event.drained) state.ForgetBlames(event.node);
   state.DrainNode(event.node, event.drained);
+  still_since.reset();
   return true;
 }
 

@@ -1,18 +1,20 @@
 // Jobs that cannot go on because no node has room for what their maps would write (Zaharia et al. section 5.4).
 #include <algorithm>
-#include <cstdio>
-#include <iterator>
+#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "schedulers/core/engine_impl.h"
+#include "schedulers/core/misfit.h"
 
 namespace millrace::sched {
 namespace {
 
 constexpr std::uint32_t kMostEvictions = 3;  // of a job that alone holds what it waits for
+// With more jobs than these EndBlocking does not look at them in each round, but this often in Policy::gives_up_after.
+constexpr std::size_t kFewJobs = 64;
+constexpr Micros kLooks = 60;
 
 // Returns true if the job has maps left and holds something that others could use: reduce slots, or room for outputs.
 bool Holds(const JobState& job) {
@@ -35,100 +37,66 @@ bool SomethingGoesOn(const ClusterState& state) {
   });
 }
 
-// Returns the pending map of the job that is expected to write most. Requires: it has one.
-std::uint32_t LargestMap(const JobState& job) {
-  std::uint32_t largest = job.pending_maps.all().First();
-  for (const std::uint32_t map : job.pending_maps.all()) {
-    if (job.spec.maps[map].bytes > job.spec.maps[largest].bytes) largest = map;
-  }
-  return largest;
-}
-
-// Returns true if the job's largest map might fit on some node, were the outputs of the holder not there.
-bool MightFitInstead(const ClusterState& state, const JobState& job, const JobState& holder) {
-  const std::uint64_t writes = job.ExpectedOutput(LargestMap(job));
-  for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
-    const NodeState* node = state.FindNode(NodeId{id});
-    if (node == nullptr || !node->TakesTasks() || node->limits.maps == 0) continue;
-    if (!node->free_bytes || writes <= *node->free_bytes + holder.map_output_bytes) return true;
-  }
-  return false;
-}
-
 // Returns true if another job would be given a slot that this one holds, or has a map to run where its outputs lie.
+// Requires: no map runs anywhere.
 bool OthersCouldUse(const ClusterState& state, const Policy& policy, const JobState& holder) {
+  BytesByNode outputs;
+  AddOutputs(holder, &outputs);
+  const Room room = RoomOn(state, Places::kThatTakeMaps, outputs);
   return std::any_of(state.LiveJobs().begin(), state.LiveJobs().end(), [&](const QueueKey& key) {
     const JobState& job = *state.FindJob(key.job);
     if (&job == &holder || job.held) return false;
     const bool for_map =
-        job.runnable[kMapSlot] && policy.MayRun(state, TaskKind::kMap, key.job) && MightFitInstead(state, job, holder);
+        job.runnable[kMapSlot] && policy.MayRun(state, TaskKind::kMap, key.job) && room.nodes > 0 && Fits(job, room);
     const bool for_reduce = holder.running_attempts[TaskKind::kReduce] > 0 && job.runnable[kReduceSlot] &&
                             policy.MayRun(state, TaskKind::kReduce, key.job);
     return for_map || for_reduce;
   });
 }
 
-// The map of a job that is expected to write most, and the node that has most room among those that take maps.
-struct Misfit {
-  JobId job;
-  std::uint32_t map = 0;
-  std::uint32_t nodes = 0;
-  NodeId roomiest;
-  std::uint64_t room = 0;
-};
-
-// Returns nothing if some node has room for each of the job's pending maps, or if no node takes maps.
-std::optional<Misfit> MisfitOf(const ClusterState& state, const JobState& job) {
-  if (!job.runnable[kMapSlot]) return std::nullopt;
-  Misfit misfit;
-  misfit.job = job.progress.job, misfit.map = LargestMap(job);
-  for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
-    const NodeState* node = state.FindNode(NodeId{id});
-    if (node == nullptr || !node->TakesTasks() || node->limits.maps == 0) continue;
-    if (!state.LacksSpace(job, misfit.map, node->id)) return std::nullopt;
-    if (misfit.nodes++ > 0 && *node->free_bytes <= misfit.room) continue;
-    misfit.roomiest = node->id, misfit.room = *node->free_bytes;
-  }
-  return misfit.nodes > 0 ? std::optional(misfit) : std::nullopt;
+// Returns true if another job lacks a slot that this one holds: no slot that is free suits its reduces. Or it lacks the
+// room for a map that it would have if the outputs of this one were not there.
+bool OthersLack(const ClusterState& state, const Policy& policy, const JobState& holder, const Room& room) {
+  BytesByNode outputs;
+  AddOutputs(holder, &outputs);
+  const Room after = RoomOn(state, Places::kThatTakeMaps, outputs);
+  const OrderedBits& free = state.FreeNodes(TaskKind::kReduce);
+  return std::any_of(state.LiveJobs().begin(), state.LiveJobs().end(), [&](const QueueKey& key) {
+    const JobState& job = *state.FindJob(key.job);
+    if (&job == &holder || job.held) return false;
+    if (IsMisfit(job, room) && policy.MayRun(state, TaskKind::kMap, key.job) && Fits(job, after)) return true;
+    return holder.running_attempts[TaskKind::kReduce] > 0 && job.runnable[kReduceSlot] &&
+           policy.MayRun(state, TaskKind::kReduce, key.job) &&
+           std::none_of(free.begin(), free.end(),
+                        [&](std::uint32_t node) { return state.NextPendingReduce(key.job, NodeId{node}).has_value(); });
+  });
 }
 
-// Returns that of a job that holds something, since that is what others wait for; else of the first job in the queue.
-std::optional<Misfit> FirstMisfit(const ClusterState& state) {
-  std::optional<Misfit> first;
+// Returns true if the largest map of the job would fit on a node, were the outputs of all jobs not there.
+bool WouldFitAlone(const ClusterState& state, const JobState& job) {
+  BytesByNode outputs;
+  for (const QueueKey& key : state.LiveJobs()) AddOutputs(*state.FindJob(key.job), &outputs);
+  return Fits(job, RoomOn(state, Places::kAvoidedToo, outputs));
+}
+
+// Returns the job that holds something, since that is what others wait for; else the first in the queue; null if each
+// fits somewhere.
+const JobState* FirstMisfit(const ClusterState& state, const Room& room) {
+  const JobState* first = nullptr;
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
-    if (first && !Holds(job)) continue;
-    const std::optional<Misfit> misfit = MisfitOf(state, job);
-    if (!misfit) continue;
-    first = misfit;
+    if ((first != nullptr && !Holds(job)) || !IsMisfit(job, room)) continue;
+    first = &job;
     if (Holds(job)) break;
   }
   return first;
 }
 
-// "1.5 GiB", "12 B"
-std::string BytesInWords(std::uint64_t bytes) {
-  constexpr std::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return std::to_string(bytes) + " B";
-  double value = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < std::size(kUnits); value /= 1024) ++unit;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f ", value);
-  return text + std::string(kUnits[unit]);
-}
-
-std::string InWords(const Misfit& misfit, const ClusterState& state, Micros waited) {
-  const JobState& job = *state.FindJob(misfit.job);
-  const std::string room = misfit.nodes == 1
-                               ? "the only worker that takes maps, " + std::to_string(misfit.roomiest.value) + ", has "
-                               : "of " + std::to_string(misfit.nodes) + " workers that take maps worker " +
-                                     std::to_string(misfit.roomiest.value) + " has most room, ";
-  return "its map outputs do not fit: map " + std::to_string(misfit.map) + " is expected to write " +
-         BytesInWords(job.ExpectedOutput(misfit.map)) + ", and " + room + BytesInWords(misfit.room) +
-         "; nothing has run for " + FormatDuration(waited) +
-         " that would free some. Free space on the workers' disks or add workers, or have the maps write less (a "
-         "combiner, compression)";
+// Returns true if `job` gives way rather than `other`.
+bool GoesBefore(const JobState& job, const JobState& other, GivesWay gives_way) {
+  const bool later = job.key.submit_order > other.key.submit_order;
+  if (gives_way == GivesWay::kSubmittedLast || ShareDone(job) == ShareDone(other)) return later;
+  return ShareDone(job) < ShareDone(other);
 }
 
 }  // namespace
@@ -141,24 +109,20 @@ bool Engine::Impl::EvictIfStuck(Effects& effects) {
     const JobState& job = *state.FindJob(key.job);
     if (!Holds(job)) continue;
     ++holders;
-    const bool later = victim == nullptr || job.key.submit_order > victim->key.submit_order;
-    const bool less = victim == nullptr || ShareDone(job) < ShareDone(*victim);
-    const bool same = victim != nullptr && ShareDone(job) == ShareDone(*victim);
-    if (policy->gives_way() == GivesWay::kSubmittedLast ? later : less || (same && later)) victim = &job;
+    if (victim == nullptr || GoesBefore(job, *victim, policy->gives_way())) victim = &job;
   }
   if (victim == nullptr || !policy->WaitsForSpace(state, now)) return false;
   // A job that alone holds what it waits for gives way to those that hold nothing, unless it has done so often enough.
   if (holders == 1 && (victim->evictions >= kMostEvictions || !OthersCouldUse(state, *policy, *victim))) return false;
-  const JobId job = victim->progress.job;
-  effects.push_back(sched::Evict{job});
-  Evict(job, effects);
+  effects.push_back(sched::Evict{victim->progress.job});
+  Evict(victim->progress.job, effects);
+  still_since = now;
   return true;
 }
 
 void Engine::Impl::Evict(JobId job, Effects& effects) {
   const JobState& evicted = *state.FindJob(job);
   state.Hold(job);
-  still_since = now;
   for (const TaskKind kind : kTaskKinds) {
     for (std::uint32_t index = 0; index < evicted.Tasks(kind).size(); ++index) {
       KillAttempts({job, kind, index}, "the job gives way for lack of space", effects);
@@ -178,12 +142,13 @@ bool Engine::Impl::EndStandstill(Effects& effects) {
     return false;
   }
   if (!still_since) still_since = now;
-  if (now < *StandstillEnd()) return false;
+  if (!IsOver(&*still_since)) return false;
   const Micros waited = now - *std::exchange(still_since, now);
-  if (const auto misfit = for_space ? FirstMisfit(state) : std::nullopt) {
-    const std::string reason = InWords(*misfit, state, waited);
-    effects.push_back(GiveUp{misfit->job, reason});
-    EndJob(misfit->job, JobOutcome::kFailed, reason, effects);
+  const Room room = RoomOn(state, Places::kAvoidedToo);
+  if (const JobState* misfit = for_space ? FirstMisfit(state, room) : nullptr) {
+    GiveUp(misfit->progress.job,
+           MisfitInWords(*misfit, room, "nothing has run for " + FormatDuration(waited) + " that would free some"),
+           effects);
     return true;
   }
   if (!state.AnyHeld()) return false;
@@ -191,9 +156,61 @@ bool Engine::Impl::EndStandstill(Effects& effects) {
   return true;
 }
 
+bool Engine::Impl::EndBlocking(Effects& effects) {
+  const bool few = state.LiveJobs().size() <= kFewJobs;
+  if (!few && now < look_at &&
+      std::ranges::none_of(blocks_since, [&](const auto& job) { return now >= job.second + GivesUpAfter(); }))
+    return false;
+  look_at = now + GivesUpAfter() / kLooks;
+  const Room room = RoomOn(state, Places::kThatTakeMaps);
+  std::map<JobId, Micros> since;
+  const JobState* victim = nullptr;
+  for (const QueueKey& key : state.LiveJobs()) {
+    const JobState& job = *state.FindJob(key.job);
+    if (!Holds(job) || job.running_attempts[kMapSlot] > 0 || !IsMisfit(job, room)) continue;
+    if (!OthersLack(state, *policy, job, room)) continue;
+    const auto before = blocks_since.find(key.job);
+    Micros& began = since[key.job] = before == blocks_since.end() ? now : before->second;
+    if (IsOver(&began) && (victim == nullptr || GoesBefore(job, *victim, policy->gives_way()))) victim = &job;
+  }
+  blocks_since = std::move(since);
+  if (victim == nullptr) return false;
+  const JobId job = victim->progress.job;
+  const Micros waited = now - blocks_since.at(job);
+  blocks_since.erase(job);
+  if (victim->evictions < kMostEvictions || WouldFitAlone(state, *victim)) {
+    effects.push_back(sched::Evict{job});
+    Evict(job, effects);
+    return true;
+  }
+  GiveUp(job,
+         MisfitInWords(*victim, RoomOn(state, Places::kAvoidedToo),
+                       "none of its maps has run for " + FormatDuration(waited) + ", it has given way to other jobs " +
+                           std::to_string(victim->evictions) +
+                           " times, and it would not fit without their outputs, either"),
+         effects);
+  return true;
+}
+
+void Engine::Impl::GiveUp(JobId job, const std::string& reason, Effects& effects) {
+  effects.push_back(sched::GiveUp{job, reason});
+  EndJob(job, JobOutcome::kFailed, reason, effects);
+}
+
+Micros Engine::Impl::GivesUpAfter() const { return std::max<Micros>(policy->gives_up_after(), 1); }
+
+bool Engine::Impl::IsOver(Micros* since) const {
+  const Micros end = *since + GivesUpAfter();
+  if (now < end) return false;
+  if (now <= end + std::max(GivesUpAfter() / 10, kSecond)) return true;
+  *since = now;
+  return false;
+}
+
 std::optional<Micros> Engine::Impl::StandstillEnd() const {
-  if (!still_since) return std::nullopt;
-  return *still_since + std::max<Micros>(policy->gives_up_after(), 1);
+  std::optional<Micros> first = still_since;
+  for (const auto& [job, since] : blocks_since) first = std::min(first.value_or(since), since);
+  return first ? std::optional(*first + GivesUpAfter()) : std::nullopt;
 }
 
 bool Engine::Impl::On(const JobGivenUp& event, Effects& effects) {
