@@ -151,6 +151,45 @@ TEST_F(Still, AProcessThatStoodStillBeginsTheTimeAnew) {
   EXPECT_TRUE(GivesUp(Decide(1201 * kSecond)));
 }
 
+TEST_F(Still, ALaunchShowsThatAnEvictedJobWasLetGo) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=10:;10:
+    1 JobSubmitted job=job2 maps=10:;10:
+    1 JobSubmitted job=job3 maps=10:;10:
+    2 JobEvicted job=job1
+    2 JobEvicted job=job2
+    # The job whose end let them go is not in the journal any more.
+    3 AttemptLaunched attempt=job1.m.0.0 node=n1
+    4 AttemptSucceeded attempt=job1.m.0.0
+    4 decide
+    -> launch job1.m.1.0 n1 off
+    5 AttemptSucceeded attempt=job1.m.1.0
+    -> ended job1 succeeded
+    5 decide
+    -> launch job2.m.0.0 n1 off
+  )");
+}
+
+TEST_F(Still, JobsThatAreLetGoByNoEventAreLetGoInAReplay) {
+  const std::string held = R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=10:
+    1 JobSubmitted job=job2 maps=10:
+    1 JobSubmitted job=job3 maps= reduces=1
+    2 JobEvicted job=job1
+    2 JobEvicted job=job2)";
+  EXPECT_PLAYS(&engine_, held + "\n3 decide");
+  EXPECT_EQ(engine_.NextWake(), 3 + 300 * kSecond);
+  EXPECT_PLAYS(&engine_, "300000003 decide\n-> launch job1.m.0.0 n1 off");
+  Engine replay({}, Make());
+  EXPECT_PLAYS(&replay, held + "\n300000003 AttemptLaunched attempt=job1.m.0.0 node=n1");
+  for (const std::uint32_t job : {1, 2}) {
+    EXPECT_FALSE(engine_.state().FindJob({job})->held);
+    EXPECT_FALSE(replay.state().FindJob({job})->held);
+  }
+}
+
 TEST_F(Still, AJobThatFitsOnANodeThatIsOnlyAvoidedWaitsForIt) {
   EXPECT_PLAYS(&engine_, std::string(kNoRoom) + R"(
     1 NodeJoined node=n2 maps=1
