@@ -36,8 +36,13 @@ void StarvationClocks::Rest(const Lack& lack, std::uint32_t running) {
 
 void StarvationClocks::WakeThoseThatGained(Micros now) {
   for (auto at = resting_.begin(); at != resting_.end();) {
-    const auto [lack, running] = *at++;
-    if (lack.member->fair().running <= running) continue;
+    const Lack lack = at->first;
+    std::uint32_t& too_few = at++->second;
+    const std::uint32_t running = lack.member->fair().running;
+    if (running <= too_few) {
+      too_few = running;
+      continue;
+    }
     resting_.erase(lack);
     Start(lack, now);
   }

@@ -36,10 +36,11 @@ class StarvationClocks {
   // Let the member wait anew, and until then. Requires: the clock runs.
   void BeginAnew(const Lack& lack, Micros now) { Postpone(lack, now + patience_(lack)); }
   void Postpone(const Lack& lack, Micros until);
-  // Lets the member wait until it has more than `running` slots, and then anew: what was taken for it went back to
-  // those it was taken from, and would do so again. Requires: the clock runs.
+  // Lets the member wait until it has more than `running` slots, or than it had when it had fewest since, and then
+  // anew: what was taken for it went back to those it was taken from, and would do so again. Requires: the clock runs.
   void Rest(const Lack& lack, std::uint32_t running);
-  // Begins the waits anew of those that rest and have gained a slot.
+  // Begins the waits anew of those that rest and have gained a slot. What they have lost since they began to rest, or
+  // since the last call, they may gain again.
   void WakeThoseThatGained(Micros now);
   // Returns true if the clock runs.
   [[nodiscard]] bool Runs(const Lack& lack) const { return until_.contains(lack); }
