@@ -10,26 +10,20 @@
 namespace millrace::sched {
 namespace {
 
-// Returns how many permits waiting reduces can have without anything being killed.
-std::uint32_t FreePermits(const ClusterState& state) {
-  std::uint32_t free = 0;
+// Returns how many of these can be had on each node without anything being killed.
+std::map<NodeId, std::uint32_t> FreeOf(const ClusterState& state, SlotKind kind) {
+  std::map<NodeId, std::uint32_t> free;
+  if (kind != kComputePermit) {
+    for (const std::uint32_t id : state.FreeNodes(kind.task()))
+      free[NodeId{id}] = state.FindNode(NodeId{id})->FreeSlots(kind.task());
+    return free;
+  }
   for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
     const NodeState* node = state.FindNode(NodeId{id});
-    if (node == nullptr || !node->HasFreePermit()) continue;
-    free += std::min(node->Permits() - node->computing, static_cast<std::uint32_t>(node->copied.size()));
+    if (node != nullptr && node->HasFreePermit() && !node->copied.empty())
+      free[node->id] = node->Permits() - node->computing;
   }
   return free;
-}
-
-std::uint32_t FreeSlots(const ClusterState& state, TaskKind kind) {
-  std::uint32_t free = 0;
-  for (const std::uint32_t id : state.FreeNodes(kind)) free += state.FindNode(NodeId{id})->FreeSlots(kind);
-  return free;
-}
-
-// Returns how many of these can be had without anything being killed.
-std::uint32_t FreeOf(const ClusterState& state, SlotKind kind) {
-  return kind == kComputePermit ? FreePermits(state) : FreeSlots(state, kind.task());
 }
 
 PerSlot<StarvationClocks> ClocksWith(const StarvationClocks::Patience& patience) {
@@ -90,8 +84,20 @@ bool FairPreempting::CouldUseAny(const ClusterState& state, SlotKind kind, const
   return false;
 }
 
+std::uint32_t FairPreempting::TakeFree(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs,
+                                       std::uint32_t most, Free* free) const {
+  std::uint32_t taken = 0;
+  for (auto& [node, left] : *free) {
+    if (taken == most) break;
+    if (left == 0) continue;
+    const std::uint32_t here = std::min({most - taken, left, CouldUse(state, kind, jobs, node)});
+    taken += here, left -= here;
+  }
+  return taken;
+}
+
 std::vector<FairPreempting::Need> FairPreempting::NeedsOfPools(const ClusterState& state, const std::vector<Lack>& due,
-                                                               SlotKind kind, std::uint32_t free) {
+                                                               SlotKind kind, Free free) {
   std::vector<Need> needs;
   std::map<std::string_view, std::uint32_t> promised;
   for (const Lack& lack : due) {
@@ -102,8 +108,7 @@ std::vector<FairPreempting::Need> FairPreempting::NeedsOfPools(const ClusterStat
     const std::uint32_t wanted = Holding::WholeSlots(share), has = pool.Running(kind) + promised[pool.name()];
     if (has >= wanted || !CouldUseAny(state, kind, pool.AdmittedJobs())) continue;
     promised[pool.name()] += wanted - has;
-    const std::uint32_t from_free = std::min(free, wanted - has);
-    free -= from_free;
+    const std::uint32_t from_free = TakeFree(state, kind, pool.AdmittedJobs(), wanted - has, &free);
     order().Owe(pool, kind, wanted);
     if (wanted - has == from_free) continue;
     needs.push_back({pool.AdmittedJobs(), wanted - has - from_free,
@@ -115,7 +120,7 @@ std::vector<FairPreempting::Need> FairPreempting::NeedsOfPools(const ClusterStat
 std::vector<FairPreempting::Need> FairPreempting::NeedsOfJobs(const ClusterState& state, const FairPool& pool,
                                                               const std::vector<Lack>& due,
                                                               const std::vector<JobHolding>& holdings, SlotKind kind,
-                                                              std::uint32_t& free) {
+                                                              Free* free) {
   std::vector<Need> needs;
   const std::uint32_t maximum = pool.Maximum(kind);
   std::uint32_t room = maximum - std::min(maximum, pool.Running(kind));
@@ -124,8 +129,9 @@ std::vector<FairPreempting::Need> FairPreempting::NeedsOfJobs(const ClusterState
     const Holding& slots = std::ranges::find(holdings, job, &JobHolding::job)->slots;
     const std::uint32_t wanted = Holding::WholeSlots(slots.share);
     if (slots.running >= wanted || !CouldUseAny(state, kind, {job})) continue;
-    const std::uint32_t lacking = wanted - slots.running, from_free = std::min({free, room, lacking});
-    free -= from_free, room -= from_free;
+    const std::uint32_t lacking = wanted - slots.running;
+    const std::uint32_t from_free = TakeFree(state, kind, {job}, std::min(room, lacking), free);
+    room -= from_free;
     if (lacking == from_free) continue;
     if (!order().IsOwed(job, kind)) order().Owe(job, kind, wanted);
     needs.push_back(
@@ -158,7 +164,9 @@ std::vector<Victim> FairPreempting::Take(const ClusterState& state, SlotKind kin
   for (const ChosenVictim& victim : chosen) {
     const Need& need = needs[victim.need];
     victims.push_back({victim.attempt, need.reason});
-    const auto same = [&](const Served& served) { return served.lack.member == need.lack.member; };
+    const auto same = [&](const Served& served) {
+      return served.lack.member == need.lack.member && served.lack.cause == need.lack.cause;
+    };
     if (std::none_of(served_.begin(), served_.end(), same))
       served_.push_back(
           {need.of_job ? &job_clocks_[kind] : &pool_clocks_[kind], need.lack, need.lack.member->fair().running});
@@ -195,13 +203,13 @@ std::vector<Victim> FairPreempting::ForJobs(const ClusterState& state, SlotKind 
     due[order().PoolOf(JobId{lack.member->id()}).name()].push_back(lack);
   }
   if (due.empty()) return {};
-  std::uint32_t free = FreeOf(state, kind);
+  Free free = FreeOf(state, kind);
   std::vector<Victim> victims;
   for (const auto& [name, jobs] : due) {
     FairPool& pool = order().PoolOf(JobId{jobs.front().member->id()});
     std::vector<JobHolding> holdings;
     AddHoldings(state, pool, kind, 0, &holdings);
-    const std::vector<Need> needs = NeedsOfJobs(state, pool, jobs, holdings, kind, free);
+    const std::vector<Need> needs = NeedsOfJobs(state, pool, jobs, holdings, kind, &free);
     order().Owe(pool, kind, pool.Running(kind));
     // The pool gets back what it loses, so it may lose all.
     std::ranges::move(Take(state, kind, needs, {{pool.Running(kind), 0}}, std::move(holdings)),
@@ -224,6 +232,12 @@ void FairPreempting::OweAgain(const ClusterState& state, SlotKind kind) {
     FairPool& pool = *order().live_pools().find(name)->second;
     const std::uint32_t due = Holding::WholeSlots(order().pools(kind).Share(pool.member(kind)));
     if (pool.Running(kind) < due) order().Owe(pool, kind, due);
+  }
+  // Pools below their minimum come first in any order, also among those that are owed slots.
+  for (const auto& [name, pool] : order().live_pools()) {
+    if (owes_others || !order().OwesAny(kind)) break;
+    const auto minimum = static_cast<std::uint32_t>(pool->member(kind).claim().minimum / kSlot);
+    if (pool->Running(kind) < minimum && !pool->Owed(kind)) order().Owe(*pool, kind, minimum);
   }
   std::map<std::string, std::vector<JobHolding>> holdings;  // by pool
   for (const JobId job : jobs_first_[kind]) {

@@ -89,12 +89,15 @@ class FairPreempting : public GreedyOver<FairOrder> {
   std::vector<Victim> ForStarved(const ClusterState& state, SlotKind kind, Micros now);
   std::vector<Victim> ForPools(const ClusterState& state, SlotKind kind, Micros now);
   std::vector<Victim> ForJobs(const ClusterState& state, SlotKind kind, Micros now);
-  // Return what the pools, or the jobs of one pool, need beyond the free slots, of which they take their part, and put
-  // them before all others.
-  std::vector<Need> NeedsOfPools(const ClusterState& state, const std::vector<Lack>& due, SlotKind kind,
-                                 std::uint32_t free);
+  // Takes from the free slots, or permits, those that the jobs could use, at most this many. Returns how many.
+  using Free = std::map<NodeId, std::uint32_t>;
+  std::uint32_t TakeFree(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs, std::uint32_t most,
+                         Free* free) const;
+  // Return what the pools, or the jobs of one pool, need beyond the free slots that they could use, of which they take
+  // their part, and put them before all others.
+  std::vector<Need> NeedsOfPools(const ClusterState& state, const std::vector<Lack>& due, SlotKind kind, Free free);
   std::vector<Need> NeedsOfJobs(const ClusterState& state, const FairPool& pool, const std::vector<Lack>& due,
-                                const std::vector<JobHolding>& holdings, SlotKind kind, std::uint32_t& free);
+                                const std::vector<JobHolding>& holdings, SlotKind kind, Free* free);
   // Returns how many slots of the kind that come free on the node the jobs could use.
   [[nodiscard]] std::uint32_t CouldUse(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs,
                                        NodeId node) const;
@@ -106,8 +109,9 @@ class FairPreempting : public GreedyOver<FairOrder> {
   std::vector<Victim> Take(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs,
                            std::vector<Holding> pools, std::vector<JobHolding> holdings);
   // Puts whoever tasks were killed for, and is below the share again in whole slots, before all others: a pool, unless
-  // slots are owed to others in this round, and a job in its pool. The order alone would give the next slot to a pool
-  // that has none of a share of a quarter, and it would be taken from there again.
+  // slots are owed to others in this round, and a job in its pool. Pools below their minimum come before it. The order
+  // alone would give the next slot to a pool that has none of a share of a quarter, and it would be taken from there
+  // again.
   void OweAgain(const ClusterState& state, SlotKind kind);
   // Ends a round: what has gained nothing by it rests.
   void EndRound(Micros now);

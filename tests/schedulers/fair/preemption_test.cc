@@ -596,6 +596,32 @@ TEST_F(PreemptTest, WhatWasTakenIsNotGivenBackAndTakenAgain) {
   )");
 }
 
+// b was served, and is below its share again. m is below its minimum, so it comes first.
+TEST_F(PreemptTest, APoolThatWasServedComesAfterThoseBelowTheirMinimum) {
+  settings_.Named<PoolSettings>()["b"].weight = 14;
+  settings_.Named<PoolSettings>()["m"].min_maps = 1;
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=4
+    1 JobSubmitted job=job1 pool=b maps=1:;1:;1:;1:;1:;1:;1:
+    1 JobSubmitted job=job2 pool=c maps=1:;1:
+    1 JobSubmitted job=job3 pool=d maps=1:;1:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job2.m.0.0 n1 off
+    -> launch job3.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    101 decide
+    -> preempt job2.m.0.0 n1: pool b is below its fair share
+    -> launch job1.m.2.0 n1 off
+    500 AttemptSucceeded attempt=job1.m.0.0
+    500 AttemptSucceeded attempt=job1.m.1.0
+    500 JobSubmitted job=job4 pool=m maps=1:;1:
+    500 decide
+    -> launch job4.m.0.0 n1 off
+    -> launch job1.m.3.0 n1 off
+  )");
+}
+
 // The minima of 6, 1 and 3 are scaled to 1.2, 0.2 and 0.6 of the 2 slots. c and d hold one each.
 TEST_F(PreemptTest, APoolThatHasNoneGetsOneFromPoolsOfLessThanOne) {
   settings_.Named<PoolSettings>()["b"].min_maps = 6;
@@ -696,6 +722,26 @@ TEST_F(PreemptTest, ASlotIsTakenOnlyWhereItIsOfUse) {
   )");
 }
 
+// Both slots of n2 are free, but no map of b fits there.
+TEST_F(PreemptTest, SlotsThatAreFreeCountOnlyWhereTheyAreOfUse) {
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=4 reduces=1
+    0 NodeJoined node=n2 maps=2
+    0 NodeSpace node=n2 free_bytes=10
+    1 JobSubmitted job=job1 pool=a maps=50:;50:;50:;50: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    -> launch job1.m.2.0 n1 off
+    -> launch job1.m.3.0 n1 off
+    10 JobSubmitted job=job2 pool=b maps=50:;50:;50: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    10 decide
+    110 decide
+    -> preempt job1.m.3.0 n1: pool b is below its fair share
+    -> launch job2.m.0.0 n1 off
+  )");
+}
+
 // The map of b that is closest to n1 does not fit there as long as maps run, though another one would.
 TEST_F(PreemptTest, NothingIsTakenForAMapThatWouldNotBeLaunchedThere) {
   EXPECT_PLAYS(&Make(), R"(
@@ -778,6 +824,14 @@ TEST(StarvationClocksRest, UntilAMemberHasMore) {
   clocks.WakeThoseThatGained(30);
   EXPECT_EQ(clocks.NextDue(), 40);
   clocks.Rest(lack, 3);
+  // It loses what it has, and then gets some again by itself.
+  queue.Put(member, {kSlot, 0, 5, 0, true});
+  clocks.WakeThoseThatGained(41);
+  EXPECT_EQ(clocks.NextDue(), std::nullopt);
+  queue.Put(member, {kSlot, 0, 5, 1, true});
+  clocks.WakeThoseThatGained(42);
+  EXPECT_EQ(clocks.NextDue(), 52);
+  clocks.Rest(lack, 1);
   clocks.Stop(lack);  // it lacks nothing any more
   clocks.Start(lack, 50);
   EXPECT_EQ(clocks.NextDue(), 60);
