@@ -21,7 +21,18 @@ namespace millrace::sched {
 namespace {
 
 constexpr Micros kChaosLasts = 120 * kSecond;
-constexpr std::uint32_t kMostJobs = 7;
+constexpr Micros kStreamLasts = 3600 * kSecond;
+
+// Returns the job that the line of the journal is about; nothing if it is about the cluster.
+std::optional<JobId> JobOf(const Event& event) {
+  return std::visit(
+      [](const auto& e) -> std::optional<JobId> {
+        if constexpr (requires { e.job; }) return e.job;
+        if constexpr (requires { e.attempt.task; }) return e.attempt.task.job;
+        return std::nullopt;
+      },
+      event);
+}
 
 std::vector<std::string> EveryScheduler() {
   std::vector<std::string> all;
@@ -38,7 +49,11 @@ std::vector<std::string> EveryScheduler() {
 
 }  // namespace
 
-Life::Life(std::uint64_t seed) : random_(seed) {
+Life::Life(std::uint64_t seed) : random_(seed), engine_(MakeEngine()) {
+  if (OneIn(8)) most_jobs_ = 30;
+}
+
+std::unique_ptr<Engine> Life::MakeEngine() {
   EngineOptions options;
   options.refusal = 20 * kSecond;
   options.longest_refusal = 60 * kSecond;
@@ -47,7 +62,7 @@ Life::Life(std::uint64_t seed) : random_(seed) {
     return MakePolicy(set.name, made_.at(set.settings), &why);
   };
   std::string why;
-  engine_ = std::make_unique<Engine>(options, MakePolicy("fifo", {}, &why));
+  return std::make_unique<Engine>(options, MakePolicy("fifo", {}, &why));
 }
 
 void Life::Fail(const std::string& why) {
@@ -62,8 +77,8 @@ std::optional<std::string> Life::Play() {
   for (std::uint32_t i = 0; i < events; ++i)
     At(static_cast<Micros>(random_() % static_cast<std::uint64_t>(kChaosLasts)), {What::kChaos, {}, {}});
   At(kChaosLasts, {What::kCalm, {}, {}});
-  // Each job may wait for the room of each other that is given up.
-  const Micros bound = kChaosLasts + Micros{kMostJobs + 2} * 300 * kSecond + 3600 * kSecond;
+  // Each job may wait for the room of each other that is given up, which may give way three times before.
+  const Micros bound = kChaosLasts + kStreamLasts + Micros{most_jobs_ + 2} * 1500 * kSecond + 3600 * kSecond;
   Decide();
   while (!wrong_) {
     const bool calm = now_ >= kChaosLasts;
@@ -94,6 +109,9 @@ std::optional<std::string> Life::Play() {
         case What::kCalm:
           Calm();
           break;
+        case What::kSubmit:
+          Submit();
+          break;
       }
     }
     Decide();
@@ -104,7 +122,7 @@ std::optional<std::string> Life::Play() {
 // ---- what happens from outside ----
 
 void Life::MakeNodes() {
-  const std::uint32_t count = 1 + Below(5);
+  const std::uint32_t count = 1 + Below(7);
   for (std::uint32_t n = 1; n <= count; ++n) {
     LifeNode& node = nodes_[NodeId{n}];
     node.joins = {NodeId{n}, "r" + std::to_string(Below(3)), "d" + std::to_string(Below(2)), {Below(4), Below(3)}};
@@ -160,7 +178,7 @@ void Life::SwitchScheduler() {
 }
 
 void Life::Submit() {
-  if (next_job_ > kMostJobs) return;
+  if (next_job_ > most_jobs_) return;
   const JobId id{next_job_++};
   LifeJob& job = jobs_[id];
   JobSpec spec;
@@ -178,7 +196,7 @@ void Life::Submit() {
   spec.user = "u" + std::to_string(Below(3));
   if (OneIn(2)) spec.pool = "p" + std::to_string(Below(2));
   if (OneIn(2)) spec.deadline = now_ + Micros{1 + Below(300)} * kSecond;
-  job.map_time = Micros{1 + Below(OneIn(4) ? 60 : 8)} * kSecond;
+  job.map_time = Micros{1 + Below(OneIn(4) ? now_ > kChaosLasts ? 600 : 60 : 8)} * kSecond;
   job.reduce_time = Micros{1 + Below(OneIn(4) ? 60 : 8)} * kSecond;
   if (OneIn(2)) spec.map_time = job.map_time, spec.reduce_time = job.reduce_time;
   job.ratio = Below(5) / 2.0;
@@ -203,7 +221,7 @@ void Life::FillDisk(NodeId id) {
 void Life::Chaos() {
   const NodeId id = AnyNode();
   LifeNode& node = nodes_.at(id);
-  switch (Below(14)) {
+  switch (Below(17)) {
     case 0:
     case 1:
     case 2:
@@ -243,6 +261,17 @@ void Life::Chaos() {
       if (Apply(event)) Drop(*attempt);
       return;
     }
+    case 13:
+      return Restart();
+    case 14:
+      // Nobody decides for a while.
+      now_ += Micros{Below(900)} * kSecond;
+      return;
+    case 15:
+      // Jobs of the past.
+      for (std::uint32_t job = 0; job < 3; ++job)
+        (void)Apply(NodeBlamed{id, {1000 + job}, now_ + Micros{1 + Below(900)} * kSecond});
+      return;
     default:
       if (outputs_.empty()) return;
       (void)Apply(AttemptLost{std::next(outputs_.begin(), Below(static_cast<std::uint32_t>(outputs_.size())))->first,
@@ -262,6 +291,33 @@ void Life::Calm() {
     ReportSpace(id);
   }
   if (OneIn(2)) SwitchScheduler();
+  for (std::uint32_t job = next_job_; job <= most_jobs_ && most_jobs_ > 7; ++job)
+    At(now_ + static_cast<Micros>(random_() % static_cast<std::uint64_t>(kStreamLasts)), {What::kSubmit, {}, {}});
+}
+
+// The process ends, and another one reads the journal, which has no lines of jobs that have ended.
+void Life::Restart() {
+  const std::unique_ptr<Engine> before = std::exchange(engine_, MakeEngine());
+  journal_ += std::to_string(now_) + " restart\n";
+  ++counts_.restarts;
+  for (const auto& [time, event] : events_) {
+    const std::optional<JobId> job = JobOf(event);
+    if (job && (!jobs_.contains(*job) || jobs_.at(*job).ended)) continue;
+    Effects effects;
+    (void)engine_->Apply(time, event, &effects);
+  }
+  for (const auto& [id, node] : nodes_) {
+    if (engine_->RunningOn(id) != before->RunningOn(id))
+      Fail("after a restart node " + std::to_string(id.value) + " runs something else");
+  }
+  for (const QueueKey& key : before->state().LiveJobs()) {
+    const JobState* job = engine_->state().FindJob(key.job);
+    if (job == nullptr || job->progress.maps_done != before->state().FindJob(key.job)->progress.maps_done)
+      Fail("after a restart " + ToText(key.job) + " is not what it was");
+    if (job != nullptr && job->held && !before->state().FindJob(key.job)->held && job->running_attempts[kMapSlot] > 0)
+      Fail("after a restart " + ToText(key.job) + " is held, and runs");
+  }
+  in_vain_.clear();
 }
 
 std::uint64_t Life::Free(NodeId id) const {
@@ -352,10 +408,15 @@ bool Life::Apply(const Event& event) {
   }
   Effects effects;
   const bool fits = engine_->Apply(now_, event, &effects);
-  if (fits) journal_ += FormatEvent(now_, event) + '\n';
+  if (fits) Record(event);
   changed_ |= fits;
   Carry(effects);
   return fits;
+}
+
+void Life::Record(const Event& event) {
+  journal_ += FormatEvent(now_, event) + '\n';
+  events_.emplace_back(now_, event);
 }
 
 // Returns for each pool, each job, and each kind of slot how many it has. The keys are the beginnings of the reasons of
@@ -379,7 +440,7 @@ void Life::Decide() {
   Effects effects;
   engine_->Decide(now_, &effects);
   for (const Effect& effect : effects) {
-    if (const auto decision = DecisionOf(effect)) journal_ += FormatEvent(now_, *decision) + '\n';
+    if (const auto decision = DecisionOf(effect)) Record(*decision);
   }
   Carry(effects);
   CheckKills(effects, before);
@@ -396,6 +457,7 @@ void Life::CheckKills(const Effects& effects, const std::map<std::string, std::u
     return at != after.end() && at->second > had;
   };
   std::erase_if(in_vain_, [&](const auto& one) { return !after.contains(one.first) || gained(one.first, one.second); });
+  for (auto& [whom, had] : in_vain_) had = std::min(had, after.at(whom));
   std::set<std::string> whoms;
   bool for_map = false;
   for (const Effect& effect : effects) {
@@ -447,7 +509,7 @@ void Life::CheckGivenUp(const GiveUp& gives_up) {
       static_cast<std::uint64_t>(jobs_.at(gives_up.job).ratio * static_cast<double>(spec.maps.at(map).bytes));
   for (const auto& [id, node] : nodes_) {
     const NodeState& known = *engine_->state().FindNode(id);
-    if (!known.TakesTasks() || known.limits.maps == 0) continue;
+    if (!known.alive || known.drained || known.limits.maps == 0) continue;
     if (!node.capacity || writes <= Free(id))
       Fail(ToText(gives_up.job) + " is given up, though it fits: " + gives_up.reason);
   }
@@ -479,6 +541,8 @@ void Life::Carry(const Effects& effects) {
       if (std::exchange(job.was_evicted, true) && done <= job.done_at_eviction)
         Fail(ToText(evict->job) + " was evicted twice, and nobody has done anything or ended meanwhile");
       job.done_at_eviction = done;
+    } else if (const auto* blame = std::get_if<Blame>(&effect)) {
+      Record(NodeBlamed{blame->node, blame->by, blame->until});
     } else if (const auto* gone = std::get_if<MapOutputGone>(&effect)) {
       ++counts_.lost_outputs;
       outputs_.erase(gone->map_attempt);

@@ -1,6 +1,6 @@
 // Life: a random history of a cluster in driven time, under schedulers that are switched while it lasts, with nodes
-// that are lost and come back and disks that fill up. After the last event everything calms down, and then every job
-// has to end, or to fail with a reason.
+// that are lost, come back and are avoided, disks that fill up, and a process that stands still or starts again. After
+// the last event everything calms down, and then every job has to end, or to fail with a reason.
 //
 // Unlike History (tests/schedulers/history.h), which reports whatever it likes, it plays what tasks do: a map takes a
 // while and leaves its output on a disk that may be too small; a reduce copies until all outputs of its job are there,
@@ -37,13 +37,14 @@ class Life {
 
   // What has happened, so that a test can tell whether the histories are worth anything.
   struct Counts {
-    std::uint32_t succeeded = 0, failed = 0, given_up = 0, evicted = 0, preempted = 0, switched = 0, lost_outputs = 0;
+    std::uint32_t succeeded = 0, failed = 0, given_up = 0, evicted = 0, preempted = 0, switched = 0, lost_outputs = 0,
+                  restarts = 0;
     std::uint32_t futile = 0;  // rounds in which tasks were killed for somebody who gained nothing in them
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
  private:
-  enum class What : std::uint8_t { kEnd, kCopied, kReport, kChaos, kCalm };
+  enum class What : std::uint8_t { kEnd, kCopied, kReport, kChaos, kCalm, kSubmit };
   struct Happening {
     What what = What::kChaos;
     AttemptId attempt;
@@ -93,7 +94,10 @@ class Life {
   void EndCopying(const AttemptId& attempt);
   void LookForInput(JobId job);
 
+  [[nodiscard]] std::unique_ptr<Engine> MakeEngine();
+  void Restart();
   bool Apply(const Event& event);
+  void Record(const Event& event);
   void Decide();
   void Carry(const Effects& effects);
   void Drop(const AttemptId& attempt);
@@ -111,6 +115,8 @@ class Life {
   std::mt19937_64 random_;
   std::map<std::string, Settings> made_;  // by the text of a SchedulerSet: what it stands for
   std::unique_ptr<Engine> engine_;
+  std::vector<std::pair<Micros, Event>> events_;  // of journal_
+  std::uint32_t most_jobs_ = 7;                   // more: a stream of them, some of which last
   Micros now_ = 0;
   std::multimap<Micros, Happening> queue_;
   std::map<NodeId, LifeNode> nodes_;

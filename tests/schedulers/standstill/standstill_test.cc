@@ -30,16 +30,17 @@ TEST(Standstill, EveryJobEndsOrFailsWithAReasonAndNobodyIsKilledTwiceForNothing)
     all.succeeded += counts.succeeded, all.failed += counts.failed, all.given_up += counts.given_up;
     all.evicted += counts.evicted, all.preempted += counts.preempted, all.switched += counts.switched;
     all.lost_outputs += counts.lost_outputs, all.futile += counts.futile;
+    all.restarts += counts.restarts;
   }
   std::printf(
       "%llu histories from seed %llu: %u jobs succeeded, %u failed, %u of these for lack of room, %u evicted, "
-      "%u preempted (%u rounds for nobody), %u switches, %u outputs lost\n",
+      "%u preempted (%u rounds for nobody), %u switches, %u outputs lost, %u restarts\n",
       static_cast<unsigned long long>(histories), static_cast<unsigned long long>(base), all.succeeded, all.failed,
-      all.given_up, all.evicted, all.preempted, all.futile, all.switched, all.lost_outputs);
+      all.given_up, all.evicted, all.preempted, all.futile, all.switched, all.lost_outputs, all.restarts);
   // They are only worth something if they reach all of this.
   if (histories < 1000) return;
-  for (const std::uint32_t count :
-       {all.succeeded, all.failed, all.given_up, all.evicted, all.preempted, all.switched, all.lost_outputs}) {
+  for (const std::uint32_t count : {all.succeeded, all.failed, all.given_up, all.evicted, all.preempted, all.switched,
+                                    all.lost_outputs, all.restarts}) {
     EXPECT_GT(count, histories / 50);
   }
 }
