@@ -319,7 +319,9 @@ void JobTracker::NodeSpace(NodeId node, std::uint64_t free_bytes, Step* step) {
   if (known == nullptr || !known->alive) return;
   const std::uint64_t believed = known->free_bytes.value_or(0);
   const std::uint64_t off = believed > free_bytes ? believed - free_bytes : free_bytes - believed;
-  if (known->free_bytes && off < std::max(kLeast, free_bytes / 16)) return;
+  // Less is told when it matters. Much more is told however little it is: a job may fail for lack of it.
+  const std::uint64_t least = free_bytes > believed ? believed / 16 : std::max(kLeast, free_bytes / 16);
+  if (known->free_bytes && (off == 0 || off < least)) return;
   Apply(sched::NodeSpace{node, free_bytes}, JobId{0}, step);
 }
 
