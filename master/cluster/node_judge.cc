@@ -141,11 +141,13 @@ std::vector<NodeJudge::Suspect> NodeJudge::OutOfReach(const std::vector<NodeSign
 }
 
 const std::map<NodeId, Diagnosis>& NodeJudge::Judge(const std::vector<NodeSigns>& nodes, Micros now) {
-  std::vector<Suspect> suspects = OutOfReach(nodes);
-  std::vector<Suspect> slow = Slow(nodes);
-  std::ranges::move(slow, std::back_inserter(suspects));
-  // Those that ail already come before others that are as bad, so that no two take turns.
-  std::ranges::stable_partition(suspects, [this](const Suspect& suspect) { return ailing_.contains(suspect.node); });
+  // What is out of reach comes before what is slow. Those that ail already come before others that are as bad, so that
+  // no two take turns.
+  std::vector<Suspect> suspects;
+  for (std::vector<Suspect> alike : {OutOfReach(nodes), Slow(nodes)}) {
+    std::ranges::stable_partition(alike, [this](const Suspect& suspect) { return ailing_.contains(suspect.node); });
+    std::ranges::move(alike, std::back_inserter(suspects));
+  }
 
   std::map<NodeId, Diagnosis> ailing;
   const std::size_t most = nodes.size() / kShare;

@@ -13,8 +13,8 @@
 //
 // Whoever ails has to be well for kWellFor before it counts as well. Not more than a third of the nodes ail at a time,
 // and never so many that no other node has slots of a kind. If more nodes than may ail would have to be out of reach to
-// explain the reports, the network is at fault and no further node is blamed; of slow nodes the slowest ail. Fewer than
-// three nodes accuse nobody.
+// explain the reports, the network is at fault and no further node is blamed; of slow nodes the slowest ail, where
+// those out of reach leave any. Fewer than three nodes accuse nobody.
 #pragma once
 
 #include <cstddef>

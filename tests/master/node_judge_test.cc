@@ -147,6 +147,18 @@ TEST(NodeJudgeTest, WhoAilsStaysWhenASecondOneWouldBeTooMany) {
   EXPECT_THAT(Numbers(slow.Judge(Syncs({2 * kMs, 2 * kMs, 9 * kSecond, 2 * kSecond}), kSecond)), ElementsAre(4));
 }
 
+// Only one of five may ail. From a slow disk one can read.
+TEST(NodeJudgeTest, WhoIsOutOfReachComesBeforeWhoIsSlow) {
+  NodeJudge judge;
+  std::vector<NodeSigns> nodes = Syncs({9 * kSecond, 2 * kMs, 2 * kMs, 2 * kMs, 2 * kMs});
+  EXPECT_THAT(Numbers(judge.Judge(nodes, 0)), ElementsAre(1));
+  for (const std::size_t other : {0, 1, 2, 3}) nodes[other].unreached = {NodeId{5}};
+  EXPECT_THAT(Numbers(judge.Judge(nodes, kSecond)), ElementsAre(5));
+  EXPECT_THAT(Numbers(judge.Judge(nodes, 2 * kSecond)), ElementsAre(5));
+  for (const std::size_t other : {0, 1, 2, 3}) nodes[other].unreached.clear();
+  EXPECT_THAT(Numbers(judge.Judge(nodes, 30 * kSecond)), ElementsAre(1));
+}
+
 TEST(NodeJudgeTest, ANodeThatIsLostIsForgotten) {
   NodeJudge judge;
   EXPECT_THAT(Numbers(judge.Judge(Reach({{4}, {4}, {4}, {}}), 0)), ElementsAre(4));
