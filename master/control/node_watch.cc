@@ -86,6 +86,7 @@ std::vector<NodeSigns> NodeWatch::Signs() const {
   for (const auto& [number, node] : control_.nodes().all()) {
     if (!node.alive || node.Drains()) continue;
     NodeSigns& sign = signs.emplace_back(NodeSigns{number, node.facts.map_slots, node.facts.reduce_slots, {}, {}});
+    if (node.no_room) sign.map_slots = sign.reduce_slots = 0;
     const auto said = said_.find(number);
     if (said == said_.end()) continue;
     sign.pace = said->second.pace;
