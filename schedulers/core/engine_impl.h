@@ -24,6 +24,8 @@ struct Engine::Impl {
   std::optional<Micros> still_since;
   // Since when each job keeps from others what it holds, though none of its maps runs and one fits nowhere.
   std::map<JobId, Micros> blocks_since;
+  // When outputs were last deleted. What the nodes then have is not known at once.
+  std::optional<Micros> freed_at;
   Micros look_at = 0;  // when EndBlocking next looks at the jobs, if there are many
   // By task: the nodes that died with an attempt of it. Only unfinished tasks of live jobs are listed.
   std::map<TaskId, std::vector<NodeId>> deaths;

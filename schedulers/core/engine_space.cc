@@ -15,6 +15,7 @@ constexpr std::uint32_t kMostEvictions = 3;  // of a job that alone holds what i
 // With more jobs than these EndBlocking does not look at them in each round, but this often in Policy::gives_up_after.
 constexpr std::size_t kFewJobs = 64;
 constexpr Micros kLooks = 60;
+constexpr Micros kNodesTellWithin = 10 * kSecond;  // what room they have, since outputs were deleted
 
 // Returns true if the job has maps left and holds something that others could use: reduce slots, or room for outputs.
 bool Holds(const JobState& job) {
@@ -72,9 +73,13 @@ bool OthersLack(const ClusterState& state, const Policy& policy, const JobState&
   });
 }
 
-// Returns true if the largest map of the job would fit on a node, were the outputs of all jobs not there.
+// Returns true if the largest map of the job would fit on a node, were the outputs of all jobs not there, and no map
+// ran.
 bool WouldFitAlone(const ClusterState& state, const JobState& job) {
-  BytesByNode outputs;
+  BytesByNode outputs(state.node_ids());
+  for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
+    if (const NodeState* node = state.FindNode(NodeId{id})) outputs[id] = node->reserved_bytes;
+  }
   for (const QueueKey& key : state.LiveJobs()) AddOutputs(*state.FindJob(key.job), &outputs);
   return Fits(job, RoomOn(state, Places::kAvoidedToo, outputs));
 }
@@ -178,7 +183,8 @@ bool Engine::Impl::EndBlocking(Effects& effects) {
   const JobId job = victim->progress.job;
   const Micros waited = now - blocks_since.at(job);
   blocks_since.erase(job);
-  if (victim->evictions < kMostEvictions || WouldFitAlone(state, *victim)) {
+  const bool room_is_known = !freed_at || now - *freed_at >= kNodesTellWithin;
+  if (victim->evictions < kMostEvictions || !room_is_known || WouldFitAlone(state, *victim)) {
     effects.push_back(sched::Evict{job});
     Evict(job, effects);
     return true;
