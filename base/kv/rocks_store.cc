@@ -165,15 +165,15 @@ class StoreOnDisk final : public RocksStore {
     return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(rocksdb::ReadOptions()));
   }
 
-  // What has been written before is in the database, and synced when this batch is.
+  // The spare log continues what is on disk: all that is in the database is synced before the first batch. One that is
+  // open to be read was synced when it was opened.
   Status WriteToSpare(const WriteBatch& batch, Durability durability) {
+    if (spare_->empty() && room_needed_ == 0) MILLRACE_TRY(WriteDown({}, Durability::kSynced));
     if (!batch.empty()) {
       MILLRACE_TRY(spare_->Append(batch, db_->GetLatestSequenceNumber()));
       LayOver(batch);
     }
-    if (durability != Durability::kSynced) return Status::Ok();
-    if (room_needed_ == 0) MILLRACE_TRY(WriteDown({}, durability));
-    if (!mark_) return Status::Ok();
+    if (durability != Durability::kSynced || !mark_) return Status::Ok();
     return mark_->Raise(spare_->empty() ? db_->GetLatestSequenceNumber() : spare_->after() + spare_->operations());
   }
 
@@ -381,8 +381,8 @@ Status CheckEnd(const std::string& directory) {
   if (here) {
     MILLRACE_ASSIGN(const std::unique_ptr<rocksdb::DB> db, OpenDatabaseToRead(directory));
     end = db->GetLatestSequenceNumber();
-    if (const auto spare = OpenSpare(directory, end); spare.ok() && *spare && !(*spare)->empty())
-      end = std::max(end, (*spare)->after() + (*spare)->operations());
+    MILLRACE_ASSIGN(const std::optional<SpareLog> spare, OpenSpare(directory, end));
+    if (spare && !spare->empty()) end = std::max(end, spare->after() + spare->operations());
   }
   if (end >= mark->number()) return Status::Ok();
   return Corrupt(what + ": the database ends at operation " + std::to_string(end) + " but " +
@@ -424,6 +424,7 @@ Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory,
   if (available >= needed) {
     MILLRACE_ASSIGN(db, rocks::OpenDatabase(rocks::MakeOptions(), directory));
   } else if (held) {
+    MILLRACE_TRY(SyncTree(directory));  // for the spare log, which goes on from here
     MILLRACE_ASSIGN(db, rocks::OpenDatabaseToRead(directory));
   } else {
     return NoRoom(directory, available, needed);

@@ -531,6 +531,28 @@ TEST_F(RepairTest, TakesTheSpareLogAlong) {
   EXPECT_EQ(*Open()->Get("key11"), "v");
 }
 
+// Every start fails on it.
+TEST_F(RepairTest, ASpareLogThatDoesNotGoWithTheDatabaseIsNotSound) {
+  const std::string old = path_ + ".old";
+  std::filesystem::copy(path_, old);
+  const std::string mark = *ReadWholeFile(path_ + ".committed");
+  {
+    auto store = OpenRocksStore(path_, FreeBytes, kSpare);
+    ASSERT_TRUE(store.ok());
+    Put(**store, "key10", "v", Durability::kSynced);
+    (*store)->UseSpare(true);
+    Put(**store, "key11", "v", Durability::kSynced);
+  }
+  std::filesystem::remove_all(path_);
+  std::filesystem::rename(old, path_);
+  ASSERT_TRUE(WriteFileDurably(path_ + ".committed", mark).ok());
+  EXPECT_NE(Refusal().find("one of them is an older copy"), std::string::npos);
+  EXPECT_NE(Repair(false).problem.find("one of them is an older copy"), std::string::npos);
+  Repair(true);
+  EXPECT_EQ(*Open()->Get("key9"), std::string(1000, 'v'));
+  EXPECT_TRUE(std::filesystem::exists(path_ + ".spare.damaged-1"));
+}
+
 TEST_F(RepairTest, WithoutAManifestTheTablesAndLogsAreGathered) {
   const auto names = ListDirectory(path_);
   for (const std::string& name : *names) {

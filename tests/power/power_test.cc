@@ -99,6 +99,44 @@ TEST(PowerTest, ADatabaseKeepsWhatItAcknowledged) {
   EXPECT_GT(most, 50u);
 }
 
+// The disk is full now and then: what is written goes into the spare log, also at a start that only reads the database,
+// of which much may be in no file that was synced.
+TEST(PowerTest, ADatabaseOnAFullDiskKeepsWhatItAcknowledged) {
+  constexpr std::uint64_t kSpare = std::uint64_t{64} << 10, kRoom = std::uint64_t{1} << 40;
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Cuts<std::uint64_t> cuts(seed);
+  Random random(seed + 1);
+  const std::string path = cuts.directory() + "/database";
+  std::uint64_t free = kRoom;
+  const RoomProbe probe = [&free](const std::string&) -> Result<std::uint64_t> { return free; };
+  for (std::uint64_t n = 0; !cuts.Done();) {
+    const auto store = OpenRocksStore(path, probe, kSpare);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    for (std::uint64_t left = 1 + random.Below(20); left > 0; --left) {
+      (*store)->UseSpare(free == 0);
+      WriteBatch batch;
+      batch.Put(KeyNumber(n), std::string(random.Below(1000), static_cast<char>('a' + n % 26)));
+      const bool synced = random.Below(3) == 0;
+      const Status written = (*store)->Write(batch, synced ? Durability::kSynced : Durability::kBuffered);
+      if (written.code() == StatusCode::kNoSpace) {  // not even the spare log has room
+        free = kRoom;
+        break;
+      }
+      ASSERT_TRUE(written.ok()) << written.message();
+      ++n;
+      if (synced) cuts.acknowledged = n;
+      if (random.Below(6) == 0) free = kRoom - free;
+    }
+  }
+  cuts.Stop();
+  for (const auto& [image, acknowledged] : cuts.images()) {
+    const auto count = CountNumbers(image + "/database");
+    ASSERT_TRUE(count.ok()) << image << " after " << acknowledged << ": " << count.status().message();
+    ASSERT_GE(*count, acknowledged) << image;
+  }
+}
+
 // A disk that refuses one call in `one_in`, and loses what a failed sync was to bring to it. Requires: the test ends
 // before this does.
 class RefusingDisk {
