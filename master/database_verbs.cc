@@ -127,12 +127,14 @@ void Tell(const std::string& database, const RepairFacts& facts, const Holdings&
             << facts.operations << " with " << InWords(holdings) << "\n";
   std::uint64_t lost = 0;
   for (const DamagedPart& part : facts.left_out) lost += part.operations;
+  const char* const at_least = facts.acknowledged_known ? "" : "at least ";
   if (!facts.left_out.empty()) {
-    std::cout << lost << " operations are lost, and " << facts.kept_behind << " behind the first of them are kept\n";
+    std::cout << at_least << lost << " operations are lost, and " << facts.kept_behind
+              << " behind the first of them are kept\n";
     for (const std::string& line : facts.mended) std::cout << "so that the rest fits together: " << line << "\n";
   } else if (facts.acknowledged > facts.operations) {
-    std::cout << facts.acknowledged - facts.operations << " acknowledged operations are lost\n";
-  } else if (facts.acknowledged == 0) {
+    std::cout << at_least << facts.acknowledged - facts.operations << " acknowledged operations are lost\n";
+  } else if (!facts.acknowledged_known) {
     std::cout << "how many acknowledged operations are lost is not known\n";
   } else {
     std::cout << "it ends no earlier than what was acknowledged\n";
@@ -170,8 +172,8 @@ int RunRestore(const std::vector<std::string>& args) {
   if (!config.journal_copy.empty() && PathExists(CopyIn(config.journal_copy))) {
     return Fail(verb,
                 Exists("there is a second copy of the database in " + config.journal_copy +
-                       " (master.journal_copy): `millrace master repair --yes` takes it, and it is newer than any "
-                       "backup; move it away to restore " +
+                       " (master.journal_copy), which may be newer than the backup: `millrace master repair` says "
+                       "where it ends, and takes it with --yes; move it away to restore " +
                        args[0] + " all the same"));
   }
   const Result<std::uint64_t> end = RestoreRocksStore(args[0], database, NoteOf(DoubtCause::kRestored));

@@ -152,15 +152,23 @@ std::string DifferenceFrom(const std::string& mirror, const rocks::Digest& of_fi
          "other; if the first is right, move the copy away";
 }
 
-// Takes the second copy of the database.
-Status TakeMirror(const std::string& mirror, const std::string& copy, RepairFacts* facts, const LookAtState& look) {
+// Takes the second copy of the database. What was acknowledged is known if it is `whole`.
+Status TakeMirror(const std::string& mirror, bool whole, const std::string& copy, RepairFacts* facts,
+                  const LookAtState& look) {
   MILLRACE_TRY(rocks::CheckEnd(mirror));
   MILLRACE_TRY(Copy(mirror, copy));
   MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), copy));
   facts->method = "everything that its second copy in " + mirror + " has";
   facts->operations = db->GetLatestSequenceNumber();
-  facts->whole = facts->acknowledged > 0 && facts->acknowledged <= facts->operations;
+  facts->whole = facts->acknowledged_known = whole;
   return look(*rocks::WrapDatabase(copy, std::move(db)), *facts);
+}
+
+// Returns the last operation that the mark says was acknowledged; nothing if it cannot be read.
+std::optional<std::uint64_t> MarkOf(const std::string& directory) {
+  if (directory.empty()) return std::nullopt;
+  const auto mark = CommittedMark::Open(rocks::MarkPath(directory));
+  return mark.ok() ? std::optional(mark->number()) : std::nullopt;
 }
 
 // Returns where the second copy ends; nothing if it is not whole, or there is none.
@@ -172,9 +180,10 @@ std::optional<std::uint64_t> EndOf(const std::string& mirror) {
   return (*db)->GetLatestSequenceNumber();
 }
 
-// Makes the good state in `copy`, of the database or of its second copy, and lets `look` see it.
+// Makes the good state in `copy`, of the database or of its second copy, and lets `look` see it. `kept`: the second
+// copy has all that was acknowledged, if both belong together.
 Status MakeGoodState(const std::string& directory, const std::string& copy, RepairFacts* facts, const LookAtState& look,
-                     const MendStore& mend, const std::string& mirror) {
+                     const MendStore& mend, const std::string& mirror, bool kept) {
   std::optional<rocks::Digest> digest;
   const auto digest_and_look = [&](const KeyValueStore& store, const RepairFacts& state) -> Status {
     if (!mirror.empty() && !mend) {
@@ -184,8 +193,10 @@ Status MakeGoodState(const std::string& directory, const std::string& copy, Repa
   };
   const Status salvaged = SalvageAndLook(directory, copy, facts, digest_and_look, mend);
   const std::optional<std::uint64_t> end = EndOf(mirror);
-  if (facts->problem.empty() && salvaged.ok() && digest && end == facts->operations)
+  if (facts->problem.empty() && salvaged.ok() && digest && end == facts->operations) {
     facts->problem = DifferenceFrom(mirror, *digest, directory);
+    kept = kept && facts->problem.empty();
+  }
   if (facts->problem.empty() && salvaged.ok() && facts->acknowledged > facts->operations) {
     facts->problem = "database " + directory + " ends at operation " + std::to_string(facts->operations) +
                      ", and its second copy has " + std::to_string(facts->acknowledged) +
@@ -197,7 +208,7 @@ Status MakeGoodState(const std::string& directory, const std::string& copy, Repa
   of_mirror.problem = facts->problem.empty() ? std::string(salvaged.message()) : facts->problem;
   of_mirror.acknowledged = facts->acknowledged;
   *facts = std::move(of_mirror);
-  return TakeMirror(mirror, copy, facts, look);
+  return TakeMirror(mirror, kept, copy, facts, look);
 }
 
 }  // namespace
@@ -225,14 +236,15 @@ Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, c
   if (gone) MILLRACE_TRY(MakeDirectories(directory));
   MILLRACE_ASSIGN(const Fd lock, rocks::LockDirectory(directory));
   RepairFacts facts;
-  for (const std::string& of : {directory, mirror}) {
-    const auto mark = CommittedMark::Open(rocks::MarkPath(of));
-    if (mark.ok()) facts.acknowledged = std::max(facts.acknowledged, mark->number());
-  }
+  const std::optional<std::uint64_t> mark = MarkOf(directory), of_mirror = MarkOf(mirror);
+  facts.acknowledged = std::max(mark.value_or(0), of_mirror.value_or(0));
+  // The mark of a copy that was given up stays behind; a mark that is behind the copy's is an older state.
+  facts.acknowledged_known = mark && mark >= of_mirror;
+  const bool kept = mark && mark == of_mirror;
   facts.problem = rocks::CheckEnd(directory).message();
   if (gone) facts.problem = "database " + directory + " does not exist";
   const std::string copy = directory + ".repairing";
-  const Status made = MakeGoodState(directory, copy, &facts, look, mend, mirror);
+  const Status made = MakeGoodState(directory, copy, &facts, look, mend, mirror, kept);
   if (!apply || facts.problem.empty() || !made.ok()) {
     for (const std::string& left : {copy, gone ? directory : copy}) MILLRACE_TRY(RemoveTree(left));
     if (!made.ok()) return made;

@@ -71,7 +71,8 @@ struct RepairFacts {
   std::string problem;                // why the database cannot be opened as it is; empty if it can
   std::string method;                 // how the good state was found, in words
   std::uint64_t operations = 0;       // the last one that the good state has
-  std::uint64_t acknowledged = 0;     // the last one that was acknowledged; 0 if that is not known
+  std::uint64_t acknowledged = 0;     // the last one that is known to have been acknowledged
+  bool acknowledged_known = false;    // none behind that can have been, nor another one that the good state lacks
   bool whole = false;                 // the good state is the second copy, and lacks nothing that was acknowledged
   std::string aside;                  // where the damaged database lies now; empty if nothing was changed
   std::vector<DamagedPart> left_out;  // of its logs, where parts were left out
