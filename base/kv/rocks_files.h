@@ -34,6 +34,8 @@ namespace millrace::rocks {
 // Returns how many bytes opening the database writes at most: the logs as tables, and a new log. RocksDB does not
 // survive an opening without that room.
 [[nodiscard]] Result<std::uint64_t> RoomToOpen(const std::string& directory);
+// Does what OpenRocksStore does, but leaves it to the caller to raise the mark.
+[[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenUnmarked(const std::string& directory, const RoomProbe& free);
 [[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabaseToRead(const std::string& directory);
 [[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabase(const rocksdb::Options& options,
                                                                 const std::string& directory);
@@ -47,7 +49,7 @@ struct Digest {
 // Reads everything, and so finds all damage that can be seen.
 [[nodiscard]] Result<Digest> DigestOf(const KeyValueStore& store);
 [[nodiscard]] Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory);
-// Renames the directory to a name that does not exist yet, and returns that name: "<directory>.damaged-1".
+// Renames the directory or file to a name that does not exist yet, and returns that name: "<directory>.damaged-1".
 [[nodiscard]] Result<std::string> MoveAside(const std::string& directory);
 // Returns a store without lock and mark, to look into.
 [[nodiscard]] std::unique_ptr<KeyValueStore> WrapDatabase(std::string directory, std::unique_ptr<rocksdb::DB> db);

@@ -406,34 +406,48 @@ std::unique_ptr<KeyValueStore> WrapDatabase(std::string directory, std::unique_p
   return std::make_unique<StoreOnDisk>(std::move(directory), Fd(), std::nullopt, std::move(db));
 }
 
+namespace {
+
+Result<std::unique_ptr<RocksStore>> OpenStore(const std::string& directory, RoomProbe free, std::uint64_t spare_bytes,
+                                              bool raises_mark) {
+  MILLRACE_TRY(MakeDirectories(directory).Within("open database " + directory));
+  MILLRACE_ASSIGN(Fd lock, LockDirectory(directory));
+  const std::string mark_path = MarkPath(directory);
+  MILLRACE_ASSIGN(const bool held, HoldsDatabase(directory));
+  MILLRACE_ASSIGN(const bool marked, IsThere(mark_path));
+  if (!held && !marked) MILLRACE_TRY(CommittedMark::Make(mark_path, 0));
+  MILLRACE_TRY(CheckEnd(directory));
+  MILLRACE_ASSIGN(CommittedMark mark, CommittedMark::Open(mark_path));
+  MILLRACE_ASSIGN(const std::uint64_t needed, RoomToOpen(directory));
+  MILLRACE_ASSIGN(const std::uint64_t available, free(directory));
+  std::unique_ptr<rocksdb::DB> db;
+  if (available >= needed) {
+    MILLRACE_ASSIGN(db, OpenDatabase(MakeOptions(), directory));
+  } else if (held) {
+    MILLRACE_TRY(SyncTree(directory));  // for the spare log, which goes on from here
+    MILLRACE_ASSIGN(db, OpenDatabaseToRead(directory));
+  } else {
+    return NoRoom(directory, available, needed);
+  }
+  MILLRACE_ASSIGN(std::optional<SpareLog> spare, OpenSpare(directory, db->GetLatestSequenceNumber()));
+  auto store = std::make_unique<StoreOnDisk>(
+      directory, std::move(lock), raises_mark ? std::optional(std::move(mark)) : std::nullopt, std::move(db));
+  if (available < needed) store->AwaitRoom(needed);
+  MILLRACE_TRY(store->TakeSpare(std::move(spare), spare_bytes, std::move(free)));
+  return std::unique_ptr<RocksStore>(std::move(store));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RocksStore>> OpenUnmarked(const std::string& directory, const RoomProbe& free) {
+  return OpenStore(directory, free, 0, false);
+}
+
 }  // namespace rocks
 
 Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory, RoomProbe free,
                                                    std::uint64_t spare_bytes) {
-  MILLRACE_TRY(MakeDirectories(directory).Within("open database " + directory));
-  MILLRACE_ASSIGN(Fd lock, rocks::LockDirectory(directory));
-  const std::string mark_path = rocks::MarkPath(directory);
-  MILLRACE_ASSIGN(const bool held, rocks::HoldsDatabase(directory));
-  MILLRACE_ASSIGN(const bool marked, rocks::IsThere(mark_path));
-  if (!held && !marked) MILLRACE_TRY(CommittedMark::Make(mark_path, 0));
-  MILLRACE_TRY(rocks::CheckEnd(directory));
-  MILLRACE_ASSIGN(CommittedMark mark, CommittedMark::Open(mark_path));
-  MILLRACE_ASSIGN(const std::uint64_t needed, rocks::RoomToOpen(directory));
-  MILLRACE_ASSIGN(const std::uint64_t available, free(directory));
-  std::unique_ptr<rocksdb::DB> db;
-  if (available >= needed) {
-    MILLRACE_ASSIGN(db, rocks::OpenDatabase(rocks::MakeOptions(), directory));
-  } else if (held) {
-    MILLRACE_TRY(SyncTree(directory));  // for the spare log, which goes on from here
-    MILLRACE_ASSIGN(db, rocks::OpenDatabaseToRead(directory));
-  } else {
-    return NoRoom(directory, available, needed);
-  }
-  MILLRACE_ASSIGN(std::optional<SpareLog> spare, rocks::OpenSpare(directory, db->GetLatestSequenceNumber()));
-  auto store = std::make_unique<StoreOnDisk>(directory, std::move(lock), std::move(mark), std::move(db));
-  if (available < needed) store->AwaitRoom(needed);
-  MILLRACE_TRY(store->TakeSpare(std::move(spare), spare_bytes, std::move(free)));
-  return std::unique_ptr<RocksStore>(std::move(store));
+  return rocks::OpenStore(directory, std::move(free), spare_bytes, true);
 }
 
 Result<std::optional<std::string>> ReadFromRocksStore(const std::string& directory, std::string_view key) {

@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -24,6 +27,30 @@ using testing::Pair;
 
 using Pairs = std::map<std::string, std::string>;
 
+// A store whose disk can be made to refuse what is written.
+class RefusingStore final : public RocksStore {
+ public:
+  RefusingStore(std::unique_ptr<RocksStore> store, const bool& refuses) : store_(std::move(store)), refuses_(refuses) {}
+  Status Write(const WriteBatch& batch, Durability durability) override {
+    return refuses_ ? NoSpace("the disk is full") : store_->Write(batch, durability);
+  }
+  Result<std::optional<std::string>> Get(std::string_view key) const override { return store_->Get(key); }
+  Status Scan(std::string_view prefix, std::string_view from,
+              const std::function<bool(std::string_view, std::string_view)>& visit) const override {
+    return store_->Scan(prefix, from, visit);
+  }
+  Result<BackupFacts> BackUp(const std::string& directory) override { return store_->BackUp(directory); }
+  std::uint64_t room_needed() const override { return store_->room_needed(); }
+  std::uint64_t last_operation() const override { return store_->last_operation(); }
+  Status CopyTo(const std::string& directory) override { return store_->CopyTo(directory); }
+  void UseSpare(bool use) override { store_->UseSpare(use); }
+  std::uint64_t spare_left() const override { return store_->spare_left(); }
+
+ private:
+  const std::unique_ptr<RocksStore> store_;
+  const bool& refuses_;
+};
+
 class MirroredStoreTest : public testing::Test {
  protected:
   Result<std::unique_ptr<MirroredStore>> TryOpen() {
@@ -32,7 +59,8 @@ class MirroredStoreTest : public testing::Test {
         OpenRocksStore(
             first_, [this](const std::string&) -> Result<std::uint64_t> { return free_of_first_; }, kSpare));
     return OpenMirror(
-        std::move(store), copy_, [this](const std::string&) -> Result<std::uint64_t> { return free_; },
+        std::make_unique<RefusingStore>(std::move(store), first_refuses_), copy_,
+        [this](const std::string&) -> Result<std::uint64_t> { return free_; },
         [this](const std::string& line) { told_.push_back(line); });
   }
   std::unique_ptr<MirroredStore> Open() {
@@ -87,6 +115,7 @@ class MirroredStoreTest : public testing::Test {
   Result<TempDir> directory_ = TempDir::Make("mirror");
   std::string first_ = directory_->path() + "/one/database", copy_ = directory_->path() + "/two/database";
   std::uint64_t free_ = std::uint64_t{1} << 40, free_of_first_ = free_;
+  bool first_refuses_ = false;
   std::vector<std::string> told_;
   Pairs written_;
 };
@@ -154,9 +183,37 @@ TEST_F(MirroredStoreTest, AnOlderStateOfTheFirstIsSeenAndTheCopyTaken) {
   const auto facts = Repair();
   ASSERT_TRUE(facts.ok()) << facts.status().message();
   EXPECT_THAT(facts->method, HasSubstr("second copy"));
+  written_["note"] = "it may lack something";  // the mark is as old, and does not tell whether the copy was given up
+  EXPECT_EQ(*All(*Open()), written_);
+}
+
+// It was given up before the first went on, and then lost with its mark, or set back with it.
+TEST_F(MirroredStoreTest, ACopyThatMayHaveBeenGivenUpIsNotSaidToBeWhole) {
+  Put(*Open(), "first", "1");
+  const std::string old = directory_->path() + "/old";
+  fs::copy(directory_->path() + "/one", old, fs::copy_options::recursive);
+  for (const bool is_set_back : {false, true}) {
+    SCOPED_TRACE(is_set_back);
+    Put(*Open(), "second", "2");
+    Put(**OpenRocksStore(first_), "third", "3");
+    fs::remove_all(directory_->path() + "/one");
+    if (is_set_back) fs::copy(old, directory_->path() + "/one", fs::copy_options::recursive);
+    const auto facts = Repair();
+    ASSERT_TRUE(facts.ok()) << facts.status().message();
+    EXPECT_FALSE(facts->acknowledged_known);
+    EXPECT_FALSE(facts->whole);
+    EXPECT_THAT(*All(*Open()),
+                ElementsAre(Pair("first", "1"), Pair("note", "it may lack something"), Pair("second", "2")));
+  }
+}
+
+TEST_F(MirroredStoreTest, ACopyThatHasAllThatTheMarkOfALostFirstSaysIsWhole) {
+  Put(*Open(), "first", "1");
+  fs::remove_all(first_);
+  const auto facts = Repair();
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
   EXPECT_TRUE(facts->whole);
-  EXPECT_EQ(*All(*Open()), written_) << "with nothing noted";
-  EXPECT_THAT(told_, IsEmpty()) << "the copy goes on";
+  EXPECT_EQ(*All(*Open()), written_);
 }
 
 TEST_F(MirroredStoreTest, AStateThatMayLackSomethingIsNotedInIt) {
@@ -184,6 +241,7 @@ TEST_F(MirroredStoreTest, ACopyOfAnotherHistoryIsNotTakenForTheSame) {
   const auto facts = Repair();
   ASSERT_TRUE(facts.ok()) << facts.status().message();
   EXPECT_THAT(facts->problem, HasSubstr("if the first is right, move the copy away"));
+  written_["note"] = "it may lack something";  // what the first went on with
   EXPECT_EQ(*All(*Open()), written_);
   EXPECT_THAT(told_, IsEmpty());
 }
@@ -203,6 +261,74 @@ TEST_F(MirroredStoreTest, WhatTheFirstRefusesForWantOfRoomTheCopyDoesNotHave) {
   Put(*store, "second", "3");
   EXPECT_EQ(store->copy_problem(), "");
   EXPECT_THAT(told_, IsEmpty());
+}
+
+// The copy has it then, as after a master that was killed while the first was still writing.
+TEST_F(MirroredStoreTest, WhatTheFirstFailsToWriteIsNotHeldAgainstItAtTheNextStart) {
+  for (const bool is_full : {false, true}) {
+    SCOPED_TRACE(is_full);
+    Put(*Open(), "first", "1");
+    auto store = Open();
+    first_refuses_ = true;
+    WriteBatch batch;
+    batch.Put("second", "2");
+    EXPECT_EQ(store->Write(batch, Durability::kSynced).code(), StatusCode::kNoSpace);
+    first_refuses_ = false;
+    EXPECT_FALSE(store->Write(batch, Durability::kSynced).ok()) << "the copy would have it twice";
+    store.reset();
+    free_of_first_ = is_full ? 0 : free_;
+    store = Open();
+    ASSERT_NE(store, nullptr) << "nothing that was acknowledged is missing";
+    EXPECT_EQ(*All(*store), written_);
+    EXPECT_EQ(store->copy_problem() != "", is_full) << store->copy_problem();
+    store.reset();
+    free_of_first_ = free_;
+    EXPECT_EQ(Open()->copy_problem(), "");
+    EXPECT_EQ(*All(**OpenRocksStore(copy_)), written_);
+  }
+}
+
+TEST_F(MirroredStoreTest, ItWritesWhereTheSystemGivesNoMoreThreads) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto write_without_threads = [this] {
+    const auto store = Open();
+    // The limit counts all processes of a user, and none of root's.
+    const rlimit none{1, 1};
+    if (::geteuid() == 0 && ::setuid(61'235) != 0) std::_Exit(2);
+    if (::setrlimit(RLIMIT_NPROC, &none) != 0) std::_Exit(3);
+    Put(*store, "first", "1");
+    std::_Exit(store->copy_problem().empty() && *All(*store) == written_ ? 0 : 4);
+  };
+  EXPECT_EXIT(write_without_threads(), testing::ExitedWithCode(0), "");
+}
+
+// Nothing but a user can tell what it was.
+TEST_F(MirroredStoreTest, ACopyThatCannotBeReadIsPutAsideAndNotRemoved) {
+  Put(*Open(), "first", "1");
+  fs::remove(copy_ + "/CURRENT");
+  ASSERT_TRUE(WriteFileDurably(copy_ + "/letter", "dear Ann").ok());
+  EXPECT_EQ(Open()->copy_problem(), "");
+  EXPECT_EQ(*ReadWholeFile(copy_ + ".damaged-1/letter"), "dear Ann");
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("is made anew: there are files, but no database"),
+                                 HasSubstr("lies in " + copy_ + ".damaged-1")));
+  EXPECT_EQ(*All(**OpenRocksStore(copy_)), written_);
+}
+
+// As after an old image of the first disk.
+TEST_F(MirroredStoreTest, ACopyThatGoesFurtherIsNotReplacedIfItsMarkCannotBeRead) {
+  Put(*Open(), "first", "1");
+  const std::string old = directory_->path() + "/old";
+  fs::copy(directory_->path() + "/one", old, fs::copy_options::recursive);
+  Put(*Open(), "second", "2");
+  fs::remove_all(directory_->path() + "/one");
+  fs::rename(old, directory_->path() + "/one");
+  ASSERT_TRUE(WriteFileDurably(copy_ + ".committed", "?").ok());
+  const auto refused = TryOpen();
+  EXPECT_EQ(refused.status().code(), StatusCode::kCorrupt);
+  EXPECT_THAT(refused.status().message(), HasSubstr("goes on to operation 2"));
+  EXPECT_TRUE(fs::exists(copy_ + "/CURRENT"));
+  fs::rename(copy_, directory_->path() + "/away");
+  EXPECT_THAT(*All(*Open()), ElementsAre(Pair("first", "1"))) << "as the refusal said";
 }
 
 TEST_F(MirroredStoreTest, AnOlderCopyStaysUntilANewOneIsWhole) {
@@ -277,6 +403,7 @@ TEST_F(MirroredStoreTest, AFirstThatIsGoneIsMadeOfTheCopy) {
   EXPECT_THAT(dry->problem, HasSubstr("does not exist"));
   EXPECT_FALSE(fs::exists(first_)) << "nothing was changed";
   ASSERT_TRUE(Repair().ok());
+  written_["note"] = "it may lack something";  // the mark is gone, too
   EXPECT_EQ(*All(*Open()), written_);
 }
 
@@ -352,8 +479,9 @@ TEST_F(MirroredStoreTest, DamageAnywhereInTheFirstLosesNothing) {
         store = TryOpen();
         ASSERT_TRUE(store.ok()) << victim << ": " << store.status().message();
       }
-      const auto now = All(**store);
+      auto now = All(**store);
       ASSERT_TRUE(now.ok()) << victim << ": " << now.status().message();
+      now->erase("note");  // if the mark was damaged
       ASSERT_EQ(*now, written_) << victim;
     }
     EXPECT_GT(repaired, 20);
