@@ -254,6 +254,25 @@ std::vector<FileId> Namespace::OpenFiles() const {
   return ids;
 }
 
+// ---- what changes write ----
+
+WriteBatch Namespace::Removal(std::string_view path) const {
+  WriteBatch batch;
+  const TreeNode* node = impl_->tree.Find(path).node;
+  if (node == nullptr || node->parent == nullptr) return batch;
+  if (node->directory) {
+    for (const OpenEntry* open : impl_->open.Below(path)) batch.Put(EncodeOpenKey(open->file.id), EncodeOpen(*open));
+  }
+  impl_->RemoveKeys(*node, &batch);
+  return batch;
+}
+
+WriteBatch Namespace::Stored(std::string_view path) const {
+  WriteBatch batch;
+  if (const TreeNode* node = impl_->tree.Find(path).node) impl_->StoreNode(*node, &batch);
+  return batch;
+}
+
 // ---- changes of the tree ----
 
 void Namespace::Impl::StoreNode(const TreeNode& node, WriteBatch* batch) const {

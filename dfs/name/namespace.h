@@ -114,6 +114,14 @@ class Namespace {
   [[nodiscard]] Status CheckSetOwner(std::string_view path, std::optional<std::string_view> owner,
                                      std::optional<std::string_view> group, const Principal& who) const;
 
+  // ---- what changes write ----
+  // Returns what Remove, with `recursive`, would append to its batch, but for a flag of the same size in the open files
+  // below; nothing if it would fail.
+  [[nodiscard]] WriteBatch Removal(std::string_view path) const;
+  // Returns what is stored of the file or directory, which SetReplication would write as long; nothing if none is
+  // there.
+  [[nodiscard]] WriteBatch Stored(std::string_view path) const;
+
   // ---- changing the tree ----
 
   // Makes a directory and its parents, which have kDirectoryMode. An existing directory is no failure. Returns kExists

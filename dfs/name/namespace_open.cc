@@ -38,6 +38,14 @@ bool OpenTable::DropBlock(FileId file, BlockId block) {
 
 void OpenTable::Sync(FileId file, const Block& block) { files_.at(file).file.synced.push_back(block); }
 
+std::vector<const OpenEntry*> OpenTable::Below(std::string_view path) const {
+  std::vector<const OpenEntry*> found;
+  const std::string below = std::string(path) + "/";
+  for (auto it = by_path_.lower_bound(below); it != by_path_.end() && it->first.starts_with(below); ++it)
+    found.push_back(&files_.at(it->second));
+  return found;
+}
+
 std::vector<const OpenEntry*> OpenTable::Orphan(std::string_view path) {
   std::vector<const OpenEntry*> orphans;
   const std::string below = std::string(path) + "/";

@@ -29,6 +29,8 @@ class OpenTable {
   [[nodiscard]] bool AddBlock(FileId file, BlockId block);
   [[nodiscard]] bool DropBlock(FileId file, BlockId block);  // false if it was not given out to this file
   void Sync(FileId file, const Block& block);                // records the next block that is synced
+  // Returns the open files below the directory `path`, without orphaned ones.
+  [[nodiscard]] std::vector<const OpenEntry*> Below(std::string_view path) const;
   // Marks the open files below the directory `path` as orphaned, and returns them.
   [[nodiscard]] std::vector<const OpenEntry*> Orphan(std::string_view path);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/kv/spare_log.h"
 #include "base/text.h"
 #include "dfs/wire/block_name.h"
 #include "dfs/wire/path.h"
@@ -75,6 +76,25 @@ Status FileSystem::SetReplication(std::string_view path, std::uint32_t replicati
   MILLRACE_ASSIGN(const std::vector<dfs::Block> blocks, names_.Blocks(canonical));
   for (const dfs::Block& block : blocks) blocks_.SetReplication(block.id, replication);
   return Status::Ok();
+}
+
+std::uint64_t FileSystem::BytesToRemove(std::string_view path) const {
+  const Result<dfs::Namespace::Usage> usage = names_.Measure(path);
+  if (!usage.ok()) return 0;
+  return SpareLog::BytesOf(names_.Removal(path)) + removed_.BytesToAdd(usage->blocks);
+}
+
+std::uint64_t FileSystem::BytesToSetReplication(std::string_view path) const {
+  return SpareLog::BytesOf(names_.Stored(path));
+}
+
+// What was synced of it may become visible, with directories on its way.
+std::uint64_t FileSystem::BytesToAbandon(dfs::FileId file) const {
+  constexpr std::uint64_t kBytesOfAFile = 1024, kBytesOfABlock = 64;
+  const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+  if (!open) return 0;
+  const std::size_t blocks = open->blocks.size();
+  return kBytesOfAFile + 2 * open->path.size() + kBytesOfABlock * blocks + removed_.BytesToAdd(blocks);
 }
 
 Status FileSystem::SetMode(std::string_view path, dfs::Mode mode, WriteBatch* batch) {

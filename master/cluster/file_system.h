@@ -46,6 +46,11 @@ class FileSystem {
   Status SetMode(std::string_view path, dfs::Mode mode, WriteBatch* batch);
   Status SetOwner(std::string_view path, std::optional<std::string_view> owner, std::optional<std::string_view> group,
                   WriteBatch* batch);
+  // These return how many bytes of a spare log Remove (with `recursive`), SetReplication and Abandon take at most, as
+  // things are. Requires: `path` is canonical.
+  [[nodiscard]] std::uint64_t BytesToRemove(std::string_view path) const;
+  [[nodiscard]] std::uint64_t BytesToSetReplication(std::string_view path) const;
+  [[nodiscard]] std::uint64_t BytesToAbandon(dfs::FileId file) const;
   // Makes the directory, if it is not there, and gives it to nobody, with this mode, whatever it had. Adds nothing to
   // the batch if all that is so already. Returns what MakeDirectory does. Requires: `path` is canonical.
   Status KeepDirectory(std::string_view path, dfs::Mode mode, Micros now, WriteBatch* batch);

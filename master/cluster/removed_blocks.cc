@@ -47,4 +47,17 @@ void RemovedBlocks::Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* bat
   }
 }
 
+std::uint64_t RemovedBlocks::BytesToAdd(std::size_t blocks) const {
+  constexpr std::uint64_t kBytesOfAChange = 32;  // with its key, on top of the value
+  if (blocks == 0) return 0;
+  const std::size_t size = std::min(blocks, keep_);
+  std::uint64_t bytes = kBytesOfAChange + sizeof(dfs::BlockId) * size;
+  std::size_t left = blocks_ + size;
+  for (auto oldest = changes_.begin(); oldest != changes_.end() && left - oldest->blocks >= keep_; ++oldest) {
+    bytes += kBytesOfAChange;
+    left -= oldest->blocks;
+  }
+  return bytes;
+}
+
 }  // namespace millrace::master

@@ -27,6 +27,8 @@ class RemovedBlocks {
   // Calls visit for each block that is stored, the first removed first. Requires: this is empty.
   [[nodiscard]] Status Load(const KeyValueStore& store, const std::function<void(dfs::BlockId)>& visit);
   void Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* batch);
+  // Returns how many bytes of a spare log it takes at most to add so many blocks.
+  [[nodiscard]] std::uint64_t BytesToAdd(std::size_t blocks) const;
 
  private:
   struct Change {

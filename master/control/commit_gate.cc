@@ -44,9 +44,10 @@ kj::Promise<void> CommitGate::Wait() {
 }
 
 kj::Promise<void> CommitGate::Pass(WriteBatch batch) {
-  passed_ = synced_to_ = handed_;
+  if (waiting_.empty()) passed_ = handed_;
+  synced_to_ = passed_;
   synced_ =
-      log_.Commit(std::move(batch)).then([kept = kept_, number = handed_] { *kept = std::max(*kept, number); }).fork();
+      log_.Commit(std::move(batch)).then([kept = kept_, number = passed_] { *kept = std::max(*kept, number); }).fork();
   return synced_.addBranch();
 }
 

@@ -176,8 +176,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // ---- a full disk (room_watch.h) ----
   // Checks a change that somebody asks for: kNoSpace, with a line that says all, while the master is read-only.
   [[nodiscard]] Status CheckChange() const;
-  // Checks a change that makes room, of about so many bytes in the database: what makes room needs none, as it goes
-  // into the spare log. kNoSpace with that line if even that is used up, or too small for it.
+  // Checks a change that makes room and takes at most so many bytes of the spare log: it needs no other room, as it
+  // goes there. kNoSpace with that line if even the spare log is used up, or too small for it.
   [[nodiscard]] Status CheckMakesRoom(std::uint64_t bytes) const;
   // Checks work that had begun before (a file being written, a job's attempt): kBusy with that line while nothing is
   // written. The caller that gets it asks again.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/ids/ids.h"
+#include "base/kv/spare_log.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/wire/path.h"
@@ -163,6 +164,24 @@ Status JobTracker::Kill(JobId job, const std::string& reason, Step* step) {
   MILLRACE_TRY(jobs_.GetLive(job).status());
   Apply(sched::JobKilled{job, reason}, job, step);
   return Status::Ok();
+}
+
+// As CloseJob does it.
+std::uint64_t JobTracker::BytesToKill(JobId id) const {
+  constexpr std::uint64_t kBytesOfReasons = std::uint64_t{8} << 10;  // in the record and in the journal
+  const TrackedJob* job = jobs_.Find(id);
+  if (job == nullptr || job->record.outcome) return 0;
+  JobRecord record = job->record;
+  record.left_out_records = FirstLeftOutRecords(*job, engine_.state());
+  record.counters = CountersOf(*job);
+  WriteBatch batch;
+  for (const auto& [task, report] : job->reports) batch.Remove(TaskKey(task));
+  batch.Put(FailedMapsKey(id), EncodeFailedMaps(FailedMapsOf(job->attempts.all(), job->splits)));
+  batch.Remove(SplitsKey(id));
+  batch.Put(JobKey(id), EncodeJob(record));
+  std::uint64_t bytes = SpareLog::BytesOf(batch) + kBytesOfReasons + files_.BytesToRemove(record.request.output);
+  for (const auto& [file, attempt] : job->outputs) bytes += files_.BytesToAbandon(file);
+  return bytes;
 }
 
 Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
@@ -487,6 +506,7 @@ void JobTracker::NoteMovedReplicas(Step* step) {
 // ---- decisions and effects ----
 
 void JobTracker::Decide(Step* step) {
+  ForgetOldJobs(step);
   const std::optional<Micros> wake = engine_.NextWake();
   sched::Effects effects;
   const std::int64_t begin = Nanoseconds();
@@ -697,7 +717,6 @@ void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   step->batch.Put(JobKey(record.id), EncodeJob(record));
   step->ended.insert(record.id);
   engine_.Forget(record.id);
-  ForgetOldJobs(step);
 }
 
 void JobTracker::RecordHistory(const TrackedJob& job, Step* step) {

@@ -96,6 +96,8 @@ class JobTracker {
   [[nodiscard]] bool IsOutput(std::string_view path) const { return jobs_.IsOutput(path); }
   // Kills the job. kNotFound for one that is not remembered, kInvalid for one that has ended.
   Status Kill(JobId job, const std::string& reason, Step* step);
+  // Returns how many bytes of a spare log Kill takes at most, as things are; 0 if it would fail.
+  [[nodiscard]] std::uint64_t BytesToKill(JobId job) const;
   Status SetPriority(JobId job, std::uint8_t priority, Step* step);
   // Journals that the master started again. Requires: it is called once after Load, before anything else is journaled.
   void NoteRestart(Step* step) { journal_.RecordMark(sched::JournalMark::kRestart, step); }

@@ -102,12 +102,11 @@ class JobServiceImpl : public wire::JobService::Server {
   }
 
   kj::Promise<void> kill(KillContext context) override {
-    constexpr std::uint64_t kBytesOfAnEnd = std::uint64_t{64} << 10;
-    Require(control_.CheckMakesRoom(kBytesOfAnEnd));
     const JobId job = Job(context);
     std::string reason = ToString(context.getParams().getReason());
     Require(CheckLength("kill a job: the reason", reason, kLongestReason));
     Require(CheckManages("kill", "kill", job));
+    if (!control_.CheckChange().ok()) Require(control_.CheckMakesRoom(control_.jobs().BytesToKill(job)));
     if (reason.empty()) {
       reason = "killed on request" + ByUser();
     } else if (!user_.empty()) {

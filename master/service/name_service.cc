@@ -96,15 +96,11 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     const bool recursive = context.getParams().getRecursive();
     return Change(
         "remove", context.getParams().getPath(), "",
-        [&](const std::string& path, Step* step) {
-          Require(names().Check(dfs::Wish::kRemove, path, Who()));
-          Require(files().Remove(path, recursive, &step->batch));
-        },
+        [&](const std::string& path, Step* step) { Require(files().Remove(path, recursive, &step->batch)); },
         [this](const std::string& path) {
-          constexpr std::uint64_t kBytesOfAnEntry = 96;
-          const Result<dfs::Namespace::Usage> there = names().Measure(path);
-          const std::uint64_t entries = there.ok() ? there->files + there->directories : 0;
-          return control_.CheckMakesRoom(kBytesOfAnEntry * entries);
+          MILLRACE_TRY(names().Check(dfs::Wish::kRemove, path, Who()));
+          if (control_.CheckChange().ok()) return Status::Ok();
+          return control_.CheckMakesRoom(files().BytesToRemove(path));
         });
   }
 
@@ -122,15 +118,13 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     const std::uint32_t replication = context.getParams().getReplication();
     return Change(
         "setReplication", context.getParams().getPath(), "to " + std::to_string(replication),
-        [&](const std::string& path, Step* step) {
-          Require(names().Check(dfs::Wish::kChange, path, Who()));
-          Require(files().SetReplication(path, replication, &step->batch));
-        },
+        [&](const std::string& path, Step* step) { Require(files().SetReplication(path, replication, &step->batch)); },
         [this, replication](const std::string& path) {
-          constexpr std::uint64_t kBytesOfAFile = std::uint64_t{64} << 10;
+          MILLRACE_TRY(names().Check(dfs::Wish::kChange, path, Who()));
           const Result<dfs::FileStatus> there = names().Stat(path);
           const bool lower = there.ok() && replication < there->replication;
-          return lower ? control_.CheckMakesRoom(kBytesOfAFile) : control_.CheckChange();
+          if (!lower || control_.CheckChange().ok()) return control_.CheckChange();
+          return control_.CheckMakesRoom(files().BytesToSetReplication(path));
         });
   }
 
@@ -417,14 +411,14 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     Require(caller_->AuditedLook(call, canonical, names().Check(wish, canonical, Who())));
     return canonical;
   }
-  // Makes a change that begins now, and writes to the audit log how that went. `how` ends its line. `room` says whether
-  // there is room for it.
-  template <class Make, class Room>
+  // Makes a change that begins now, and writes to the audit log how that went. `how` ends its line. `check` comes first
+  // and changes nothing: it says whether there is room for the change.
+  template <class Make, class Check>
   kj::Promise<void> Change(std::string_view call, capnp::Data::Reader at, const std::string& how, Make&& make,
-                           Room&& room) {
+                           Check&& check) {
     const std::string path = Canonical(at);
     return Audited(*caller_, call, AuditedPath(path) + (how.empty() ? "" : " " + how), [&] {
-      Require(room(path));
+      Require(check(path));
       Step step = control_.Begin();
       make(path, &step);
       return control_.Finish(std::move(step));

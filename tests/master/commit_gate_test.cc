@@ -140,6 +140,21 @@ TEST_F(CommitGateTest, WhatFitsIsLetThroughInOrder) {
   EXPECT_FALSE(gate_->CanSpend(0)) << "it is given anew";
 }
 
+TEST_F(CommitGateTest, WhatWaitsInMemoryIsNotKeptByASyncOfWhatWasLetThrough) {
+  Hold();
+  gate_->Spend(1000);
+  gate_->CommitLazily(Batch("a", "1"));
+  const std::uint64_t through = gate_->last();
+  auto large = gate_->Commit(Batch("b", std::string(2000, 'x')));
+  EXPECT_TRUE(gate_->Kept(through).poll(scope_));
+  EXPECT_TRUE(gate_->HoldsBack(gate_->last()));
+  EXPECT_FALSE(gate_->Kept().poll(scope_));
+  EXPECT_FALSE(large.poll(scope_));
+  gate_->Release();
+  EXPECT_TRUE(gate_->Kept().poll(scope_));
+  EXPECT_EQ(Stored("b"), std::string(2000, 'x'));
+}
+
 TEST_F(CommitGateTest, WhatNobodyWaitsForTakesHalf) {
   Hold();
   gate_->Spend(1000);

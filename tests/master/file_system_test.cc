@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "base/kv/key_value_store.h"
+#include "base/kv/spare_log.h"
+#include "base/random.h"
 #include "tests/node_ids.h"
 
 namespace millrace::master {
@@ -242,6 +244,52 @@ TEST_F(DoubtfulFileSystemTest, WhatWasGivenUpIsNotDeletedWhereItTurnsUpLater) {
 }
 
 // A node may be getting blocks that it has not said to have.
+// A master on a full disk must not find out when memory has changed.
+TEST_F(FileSystemTest, HowMuchAChangeThatMakesRoomWritesIsKnownBefore) {
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  const auto name = [&random](int n) { return std::to_string(n) + std::string(random.Below(200), 'x'); };
+  const auto bytes_of = [this](const WriteBatch& batch) {
+    EXPECT_TRUE(store_->Write(batch, Durability::kSynced).ok());
+    return SpareLog::BytesOf(batch);
+  };
+  for (int round = 0; round < 20; ++round) {
+    const std::string top = "/" + name(round);
+    WriteBatch made;
+    ASSERT_TRUE(files_->MakeDirectory(top, "ann", 1, &made).ok());
+    for (int n = 0; n < 30; ++n) {
+      const std::string path = top + (random.Below(2) == 0 ? "/" + name(n) : "") + "/" + name(n);
+      const dfs::FileId file = *files_->Create(path, {.replication = 3}, 1, &made);
+      std::vector<dfs::WrittenBlock> blocks;
+      for (std::uint64_t b = random.Below(20); b > 0; --b) {
+        const FileSystem::NewBlock block = *files_->AddBlock(file, 1_n, {}, &made);
+        blocks.push_back({block.id, 10, {block.targets}, 99});
+      }
+      if (random.Below(4) == 0) {  // it stays open
+        if (random.Below(2) == 0) continue;
+        const std::uint64_t known = files_->BytesToAbandon(file);
+        WriteBatch batch;
+        ASSERT_TRUE(files_->Abandon(file, 2, &batch).ok());
+        EXPECT_GE(known, bytes_of(batch));
+        continue;
+      }
+      ASSERT_TRUE(files_->Complete(file, {}, blocks, 2, &made).ok());
+      const std::uint64_t known = files_->BytesToSetReplication(path);
+      WriteBatch batch;
+      ASSERT_TRUE(files_->SetReplication(path, 1, &batch).ok());
+      EXPECT_EQ(known, bytes_of(batch));
+    }
+    const std::uint64_t known = files_->BytesToRemove(top);
+    WriteBatch batch;
+    ASSERT_TRUE(files_->Remove(top, true, &batch).ok());
+    EXPECT_GE(known, bytes_of(batch));
+    EXPECT_LE(known, bytes_of(batch) + 64) << "no more than that is refused";
+  }
+  EXPECT_EQ(files_->BytesToRemove("/none"), 0u);
+  (void)files_->BytesToRemove("/");
+}
+
 TEST_F(FileSystemTest, ABlockThatIsBeingWrittenIsOnTheNodesOfItsPipelineUntilItsFileEnds) {
   const NodeId target = block_.targets[0];
   EXPECT_EQ(files_->WritesTo(target), 1u);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/kv/spare_log.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/event_text.h"
 #include "tests/master/tracker_fixture.h"
@@ -318,6 +319,26 @@ TEST_F(JobTrackerTest, KillEndsAttemptsAndRemovesOutput) {
   EXPECT_FALSE(Exists("/out"));
   Step again = At();
   EXPECT_EQ(jobs->Kill(job, "twice", &again).code(), StatusCode::kInvalid);
+}
+
+// A master on a full disk must not find out when memory has changed.
+TEST_F(JobTrackerTest, HowMuchAKillWritesIsKnownBefore) {
+  const NodeId node = AddWorker("a", 50, 1);
+  AddFile("/in/text", 50, {node});
+  JobRequest request = Request("/out", 1);
+  request.parameters.emplace_back("of.the.user", std::string(100'000, 'p'));
+  const JobId job = Submit(request);
+  ASSERT_THAT(launches, SizeIs(Ge(50u)));
+  for (int i = 0; i < 40; ++i) Done(Take());
+  const LaunchOrder left = Take();
+  for (int i = 0; i < 20; ++i) WriteOutput(left.attempt, "part" + std::to_string(i));
+  const std::uint64_t known = jobs->BytesToKill(job);
+  Step step = At();
+  ASSERT_TRUE(jobs->Kill(job, std::string(1000, 'w'), &step).ok());
+  EXPECT_GE(known, SpareLog::BytesOf(step.batch));
+  EXPECT_LE(known, SpareLog::BytesOf(step.batch) + 60'000);
+  Finish(std::move(step));
+  EXPECT_EQ(jobs->BytesToKill(job), 0u);
 }
 
 TEST_F(JobTrackerTest, AJobGoesOnAfterTheMasterDied) {

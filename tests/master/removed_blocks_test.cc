@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "base/kv/spare_log.h"
+
 namespace millrace::master {
 namespace {
 
@@ -26,6 +28,19 @@ class RemovedBlocksTest : public testing::Test {
 
   const std::unique_ptr<KeyValueStore> store_ = MakeMemoryStore();
 };
+
+TEST_F(RemovedBlocksTest, WhatTheyTakeOfASpareLogIsKnownBefore) {
+  RemovedBlocks removed(50);
+  EXPECT_EQ(removed.BytesToAdd(0), 0u);
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    const std::vector<dfs::BlockId> blocks(1 + i * 7 % 13 * (i % 20 == 0 ? 10 : 1), i);
+    const std::uint64_t known = removed.BytesToAdd(blocks.size());
+    WriteBatch batch;
+    removed.Add(blocks, &batch);
+    EXPECT_GE(known, SpareLog::BytesOf(batch) - SpareLog::BytesOf({}));
+    EXPECT_LE(known, SpareLog::BytesOf(batch));
+  }
+}
 
 TEST_F(RemovedBlocksTest, AreReadBackInTheirOrder) {
   RemovedBlocks removed(5);
