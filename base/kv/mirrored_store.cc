@@ -137,6 +137,14 @@ class Mirror final : public MirroredStore {
   std::string problem_;
 };
 
+// Puts what is in the directory of the copy aside, with its mark.
+Status PutAside(const std::string& directory, const std::function<void(const std::string& line)>& told) {
+  MILLRACE_ASSIGN(const std::string aside, rocks::MoveAside(directory));
+  told("what was in " + directory + " (master.journal_copy) lies in " + aside + "; remove it if nobody needs it");
+  const std::string mark = rocks::MarkPath(directory);
+  return std::filesystem::exists(mark) ? rocks::MoveAside(mark).status() : Status::Ok();
+}
+
 // Makes the copy from `first`. An older copy stays until the new one is whole; then it goes, or is put aside. The mark
 // comes before the database, so that a copy that is broken off is behind.
 Status MakeCopy(RocksStore& first, const std::string& directory, bool puts_aside,
@@ -146,12 +154,7 @@ Status MakeCopy(RocksStore& first, const std::string& directory, bool puts_aside
   MILLRACE_TRY(MakeDirectories(rocks::Parent(directory)));
   const std::uint64_t end = first.last_operation();
   MILLRACE_TRY(first.CopyTo(making));
-  if (puts_aside) {
-    MILLRACE_ASSIGN(const std::string aside, rocks::MoveAside(directory));
-    told("what was in " + directory + " (master.journal_copy) lies in " + aside + "; remove it if nobody needs it");
-    const std::string mark = rocks::MarkPath(directory);
-    if (std::filesystem::exists(mark)) MILLRACE_TRY(rocks::MoveAside(mark).status());
-  }
+  if (puts_aside) MILLRACE_TRY(PutAside(directory, told));
   MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), end));
   MILLRACE_TRY(RemoveTree(directory));
   if (::rename(making.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + making);
@@ -163,6 +166,7 @@ struct Found {
   std::unique_ptr<Copy> copy = nullptr;  // null if it is to be made anew
   std::string why = {};                  // it is made anew; empty if there is nothing
   bool unknown = false;                  // what is there could not be read
+  bool ahead = false;                    // it has what was not acknowledged, and what `first` will not have
 };
 
 Found Unknown(const Status& why) { return {nullptr, std::string(why.message()), true}; }
@@ -187,7 +191,7 @@ Result<Found> OpenCopyOf(const RocksStore& first, const rocks::Digest& of_first,
   if (!copy.ok()) return Unknown(copy.status());
   const std::uint64_t end = first.last_operation(), of_copy = (*copy)->store().last_operation();
   if (of_copy < end) return Found{nullptr, "it is not up to date"};
-  if (of_copy > end) return Found{nullptr, "it goes further, by what was not acknowledged"};
+  if (of_copy > end) return Found{nullptr, "it goes further, by what was not acknowledged", false, true};
   const Result<rocks::Digest> digest = rocks::DigestOf((*copy)->store());
   if (!digest.ok()) return Found{nullptr, std::string(digest.status().message())};
   if (*digest == of_first) return Found{*std::move(copy)};
@@ -239,6 +243,9 @@ Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> fi
     mirror->Take(*std::move(copy));
   } else {
     mirror->GiveUp(copy.status());
+    // Nobody may take it for a copy once the first goes on with something else.
+    const Status aside = found.ahead ? PutAside(directory, told) : Status::Ok();
+    if (!aside.ok()) told("move " + directory + " away: " + std::string(aside.message()));
   }
   return std::unique_ptr<MirroredStore>(std::move(mirror));
 }

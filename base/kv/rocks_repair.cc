@@ -152,15 +152,14 @@ std::string DifferenceFrom(const std::string& mirror, const rocks::Digest& of_fi
          "other; if the first is right, move the copy away";
 }
 
-// Takes the second copy of the database. What was acknowledged is known if it is `whole`.
-Status TakeMirror(const std::string& mirror, bool whole, const std::string& copy, RepairFacts* facts,
-                  const LookAtState& look) {
+// Takes the second copy of the database.
+Status TakeMirror(const std::string& mirror, const std::string& copy, RepairFacts* facts, const LookAtState& look) {
   MILLRACE_TRY(rocks::CheckEnd(mirror));
   MILLRACE_TRY(Copy(mirror, copy));
   MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), copy));
   facts->method = "everything that its second copy in " + mirror + " has";
   facts->operations = db->GetLatestSequenceNumber();
-  facts->whole = facts->acknowledged_known = whole;
+  facts->whole = facts->acknowledged_known && facts->acknowledged <= facts->operations;
   return look(*rocks::WrapDatabase(copy, std::move(db)), *facts);
 }
 
@@ -180,10 +179,9 @@ std::optional<std::uint64_t> EndOf(const std::string& mirror) {
   return (*db)->GetLatestSequenceNumber();
 }
 
-// Makes the good state in `copy`, of the database or of its second copy, and lets `look` see it. `kept`: the second
-// copy has all that was acknowledged, if both belong together.
+// Makes the good state in `copy`, of the database or of its second copy, and lets `look` see it.
 Status MakeGoodState(const std::string& directory, const std::string& copy, RepairFacts* facts, const LookAtState& look,
-                     const MendStore& mend, const std::string& mirror, bool kept) {
+                     const MendStore& mend, const std::string& mirror) {
   std::optional<rocks::Digest> digest;
   const auto digest_and_look = [&](const KeyValueStore& store, const RepairFacts& state) -> Status {
     if (!mirror.empty() && !mend) {
@@ -195,7 +193,7 @@ Status MakeGoodState(const std::string& directory, const std::string& copy, Repa
   const std::optional<std::uint64_t> end = EndOf(mirror);
   if (facts->problem.empty() && salvaged.ok() && digest && end == facts->operations) {
     facts->problem = DifferenceFrom(mirror, *digest, directory);
-    kept = kept && facts->problem.empty();
+    if (!facts->problem.empty()) facts->acknowledged_known = false;  // the first may have gone on with something else
   }
   if (facts->problem.empty() && salvaged.ok() && facts->acknowledged > facts->operations) {
     facts->problem = "database " + directory + " ends at operation " + std::to_string(facts->operations) +
@@ -207,8 +205,9 @@ Status MakeGoodState(const std::string& directory, const std::string& copy, Repa
   RepairFacts of_mirror;
   of_mirror.problem = facts->problem.empty() ? std::string(salvaged.message()) : facts->problem;
   of_mirror.acknowledged = facts->acknowledged;
+  of_mirror.acknowledged_known = facts->acknowledged_known;
   *facts = std::move(of_mirror);
-  return TakeMirror(mirror, kept, copy, facts, look);
+  return TakeMirror(mirror, copy, facts, look);
 }
 
 }  // namespace
@@ -240,11 +239,10 @@ Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, c
   facts.acknowledged = std::max(mark.value_or(0), of_mirror.value_or(0));
   // The mark of a copy that was given up stays behind; a mark that is behind the copy's is an older state.
   facts.acknowledged_known = mark && mark >= of_mirror;
-  const bool kept = mark && mark == of_mirror;
   facts.problem = rocks::CheckEnd(directory).message();
   if (gone) facts.problem = "database " + directory + " does not exist";
   const std::string copy = directory + ".repairing";
-  const Status made = MakeGoodState(directory, copy, &facts, look, mend, mirror, kept);
+  const Status made = MakeGoodState(directory, copy, &facts, look, mend, mirror);
   if (!apply || facts.problem.empty() || !made.ok()) {
     for (const std::string& left : {copy, gone ? directory : copy}) MILLRACE_TRY(RemoveTree(left));
     if (!made.ok()) return made;

@@ -207,6 +207,30 @@ TEST_F(MirroredStoreTest, ACopyThatMayHaveBeenGivenUpIsNotSaidToBeWhole) {
   }
 }
 
+TEST_F(MirroredStoreTest, HowMuchACopyThatWasGivenUpLacksIsSaidIfTheMarkIsThere) {
+  Put(*Open(), "first", "1");
+  for (const char* key : {"second", "third"}) Put(**OpenRocksStore(first_), key, "2");
+  fs::remove_all(first_);
+  const auto facts = Repair();
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
+  EXPECT_TRUE(facts->acknowledged_known);
+  EXPECT_EQ(facts->acknowledged - facts->operations, 2u);
+  EXPECT_FALSE(facts->whole);
+}
+
+// A master that was killed between the two marks.
+TEST_F(MirroredStoreTest, ACopyWhoseMarkIsOneBehindIsWhole) {
+  Put(*Open(), "first", "1");
+  const std::string mark = *ReadWholeFile(copy_ + ".committed");
+  Put(*Open(), "second", "2");
+  ASSERT_TRUE(WriteFileDurably(copy_ + ".committed", mark).ok());
+  fs::remove_all(first_);
+  const auto facts = Repair();
+  ASSERT_TRUE(facts.ok()) << facts.status().message();
+  EXPECT_TRUE(facts->whole);
+  EXPECT_EQ(*All(*Open()), written_);
+}
+
 TEST_F(MirroredStoreTest, ACopyThatHasAllThatTheMarkOfALostFirstSaysIsWhole) {
   Put(*Open(), "first", "1");
   fs::remove_all(first_);
@@ -281,6 +305,8 @@ TEST_F(MirroredStoreTest, WhatTheFirstFailsToWriteIsNotHeldAgainstItAtTheNextSta
     ASSERT_NE(store, nullptr) << "nothing that was acknowledged is missing";
     EXPECT_EQ(*All(*store), written_);
     EXPECT_EQ(store->copy_problem() != "", is_full) << store->copy_problem();
+    EXPECT_EQ(fs::exists(copy_), !is_full) << "the first goes on with something else";
+    EXPECT_EQ(fs::exists(copy_ + ".damaged-1/CURRENT"), is_full);
     store.reset();
     free_of_first_ = free_;
     EXPECT_EQ(Open()->copy_problem(), "");
