@@ -163,7 +163,10 @@ std::optional<MapChoice> ClusterState::ThatFits(const std::optional<MapChoice>& 
                                                 NodeId node, Locality worst, const OrderedBits& maps) const {
   if (!choice || !LacksSpace(job, choice->map, node)) return choice;
   std::optional<MapChoice> closest;
-  if (running_[TaskKind::kMap] > 0) return closest;
+  if (running_[TaskKind::kMap] > 0 ||
+      LacksSpaceFor(job.ExpectedOutputOf(job.pending_maps.Smallest(job.spec.maps)), node))
+    return closest;
+  maps_looked_at_ += maps.size();
   for (const std::uint32_t map : maps) {
     const Locality locality = topology_.Distance(node, job.spec.maps[map].replicas);
     if (locality > worst || (closest && locality >= closest->locality)) continue;
@@ -183,9 +186,13 @@ bool ClusterState::AnyMapLacksSpace() const {
 }
 
 bool ClusterState::LacksSpace(const JobState& job, std::uint32_t map, NodeId node) const {
+  return LacksSpaceFor(job.ExpectedOutput(map), node);
+}
+
+bool ClusterState::LacksSpaceFor(std::uint64_t output, NodeId node) const {
   const NodeState* host = FindNode(node);
   if (host == nullptr || !host->free_bytes) return false;
-  return host->reserved_bytes + job.ExpectedOutput(map) > *host->free_bytes;
+  return host->reserved_bytes + output > *host->free_bytes;
 }
 
 std::optional<std::uint32_t> ClusterState::NextPendingReduce(JobId job, NodeId node) const {

@@ -162,7 +162,8 @@ class ClusterState {
   // Returns the pending map of the job that is closest to the node, the one with the lowest index among equals; nothing
   // if no map that the node may run is as close as `worst`, or if the expected output of the closest one does not fit
   // there. When no map runs anywhere, which might make room by ending, it is the closest of those that fit, in
-  // O(pending maps). Requires: the job and the node are alive.
+  // O(pending maps) if the smallest fits, which is O(1) to tell as long as the job's pending maps are the same.
+  // Requires: the job and the node are alive.
   [[nodiscard]] std::optional<MapChoice> BestPendingMap(JobId job, NodeId node, Locality worst = Locality::kOff) const;
   // Returns the first pending map of the job whose input lies on no node (PendingMaps::unlocated) in the same way.
   [[nodiscard]] std::optional<MapChoice> UnlocatedPendingMap(JobId job, NodeId node) const;
@@ -180,6 +181,8 @@ class ClusterState {
   [[nodiscard]] AttemptId NextToCompute(JobId job) const;
   // Returns true if the expected output of the map does not fit on the node beside those of the maps that run there.
   [[nodiscard]] bool LacksSpace(const JobState& job, std::uint32_t map, NodeId node) const;
+  // Returns how many maps were looked at so far because the closest one did not fit, so that a test can count them.
+  [[nodiscard]] std::uint64_t maps_looked_at() const { return maps_looked_at_; }
   // Returns true if too many attempts of the job failed on the node (EngineOptions::max_failures_per_node), not too
   // long ago.
   [[nodiscard]] bool Refused(const JobState& job, NodeId node) const;
@@ -298,6 +301,7 @@ class ClusterState {
   // Returns `choice` if it fits on the node; else, when no map runs, the closest of `maps` that does; else nothing.
   [[nodiscard]] std::optional<MapChoice> ThatFits(const std::optional<MapChoice>& choice, const JobState& job,
                                                   NodeId node, Locality worst, const OrderedBits& maps) const;
+  [[nodiscard]] bool LacksSpaceFor(std::uint64_t output, NodeId node) const;
   // Returns what tells the maps of the job that are not to run on the node; nothing if each may.
   [[nodiscard]] PendingMaps::Skip Avoided(const JobState& job, NodeId node) const;
   NodeState& Node(NodeId node);
@@ -367,6 +371,7 @@ class ClusterState {
   PerKind<OrderedBits> free_;  // those of them with a free one
   OrderedBits free_with_permits_;
   std::uint32_t live_nodes_ = 0;
+  mutable std::uint64_t maps_looked_at_ = 0;
   std::uint64_t submitted_ = 0;
 };
 

@@ -54,7 +54,7 @@ Micros JobState::SlotTime(TaskKind kind, Micros now) const {
   return times[kind].ended_total + static_cast<Micros>(running - times[kind].since_total);
 }
 
-std::uint64_t JobState::ExpectedOutput(std::uint32_t map) const {
+std::uint64_t JobState::ExpectedOutputOf(std::uint64_t bytes) const {
   if (progress.reduces == 0) return 0;  // the output goes to the file system, not to the node's scratch space
   double ratio = 0;
   if (map_input_bytes > 0) {
@@ -62,7 +62,7 @@ std::uint64_t JobState::ExpectedOutput(std::uint32_t map) const {
   } else if (spec.profile.runs > 0) {
     ratio = spec.profile.output_ratio;
   }
-  return static_cast<std::uint64_t>(ratio * static_cast<double>(spec.maps[map].bytes));
+  return static_cast<std::uint64_t>(ratio * static_cast<double>(bytes));
 }
 
 bool JobState::MayLeaveOutAnother() const {

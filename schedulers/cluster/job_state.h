@@ -179,7 +179,9 @@ struct alignas(64) JobState {
   // Returns the slot time that all attempts have used so far, running ones included.
   [[nodiscard]] Micros SlotTime(TaskKind kind, Micros now) const;
   // Returns how many bytes this map is expected to write for reduces; 0 when nothing is known of the job.
-  [[nodiscard]] std::uint64_t ExpectedOutput(std::uint32_t map) const;
+  [[nodiscard]] std::uint64_t ExpectedOutput(std::uint32_t map) const { return ExpectedOutputOf(spec.maps[map].bytes); }
+  // Returns the same of a map that reads `bytes`.
+  [[nodiscard]] std::uint64_t ExpectedOutputOf(std::uint64_t bytes) const;
   // Returns true if a map that fails now is left out and does not fail the job.
   [[nodiscard]] bool MayLeaveOutAnother() const;
   // Returns true if the slow-start fraction of the maps is done.

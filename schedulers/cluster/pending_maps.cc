@@ -93,6 +93,34 @@ PendingMaps::PendingMaps(const std::vector<MapInput>& maps, const Topology& topo
   }
 }
 
+std::uint64_t PendingMaps::Largest(const std::vector<MapInput>& maps) const {
+  if (largest_.maps > 0) return largest_.bytes;
+  for (const std::uint32_t map : all_) {
+    if (largest_.maps == 0 || maps[map].bytes > largest_.bytes) largest_ = {maps[map].bytes, 0};
+    if (maps[map].bytes == largest_.bytes) ++largest_.maps;
+  }
+  return largest_.bytes;
+}
+
+std::uint64_t PendingMaps::Smallest(const std::vector<MapInput>& maps) const {
+  if (smallest_.maps > 0) return smallest_.bytes;
+  for (const std::uint32_t map : all_) {
+    if (smallest_.maps == 0 || maps[map].bytes < smallest_.bytes) smallest_ = {maps[map].bytes, 0};
+    if (maps[map].bytes == smallest_.bytes) ++smallest_.maps;
+  }
+  return smallest_.bytes;
+}
+
+// A job whose sizes nobody has asked for pays nothing: its inputs need not be read from memory.
+void PendingMaps::NoteSize(bool came, const MapInput& input) {
+  for (Extreme* extreme : {&largest_, &smallest_}) {
+    if (extreme->maps == 0) continue;
+    const bool beyond = extreme == &largest_ ? input.bytes > extreme->bytes : input.bytes < extreme->bytes;
+    if (beyond) *extreme = {input.bytes, 0};
+    if (input.bytes == extreme->bytes) extreme->maps += came ? 1 : -1;
+  }
+}
+
 std::uint32_t& PendingMaps::CountOf(PlaceKey place) const {
   Shelf* shelf = FindShelf(place);
   return shelf != nullptr ? shelf->count : counts_off_shelves_[place];
@@ -155,6 +183,7 @@ void PendingMaps::Erase(std::uint32_t map, const MapInput& input, const Topology
   if (!all_.Contains(map)) return;
   if (nodes != nullptr) Recount();
   all_.Erase(map);
+  NoteSize(false, input);
   unlocated_.Erase(map);
   if (shelved_[map]) {
     shelved_[map] = false;
@@ -171,6 +200,7 @@ void PendingMaps::Insert(std::uint32_t map, const MapInput& input, const Topolog
   if (all_.Contains(map)) return;
   if (nodes != nullptr) Recount();
   all_.Insert(map);
+  NoteSize(true, input);
   CountNodes(input, true, nodes);
   std::vector<PlaceKey> places;
   CollectPlaces(input, topology, &places);

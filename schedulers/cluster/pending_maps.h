@@ -50,6 +50,11 @@ class PendingMaps {
   void Prefetch(std::uint32_t map) const { __builtin_prefetch(&shelves_of_[map]); }
 
   [[nodiscard]] const OrderedBits& all() const { return all_; }
+  // Return how many bytes the largest and the smallest of the maps read. O(1), but O(maps) for the first call, and when
+  // all maps of that size have left since the last. Requires: some map is pending, and `maps` are those that they were
+  // made from.
+  [[nodiscard]] std::uint64_t Largest(const std::vector<MapInput>& maps) const;
+  [[nodiscard]] std::uint64_t Smallest(const std::vector<MapInput>& maps) const;
   // Returns the maps whose input lies on no node that is there: one node is as good for them as another.
   [[nodiscard]] const OrderedBits& unlocated() const { return unlocated_; }
   // Returns the closest map for this node that is no farther than `worst`. `skip`, if there is one, is asked about the
@@ -91,8 +96,16 @@ class PendingMaps {
   [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;
   [[nodiscard]] std::optional<MapChoice> FirstOf(const OrderedBits& maps, const Skip& skip) const;
 
+  // How many of the maps read this many bytes, which is the most, or the least, of all; with none it is not known.
+  struct Extreme {
+    std::uint64_t bytes = 0;
+    std::uint32_t maps = 0;
+  };
+  void NoteSize(bool came, const MapInput& input);
+
   OrderedBits all_;
   OrderedBits unlocated_;
+  mutable Extreme largest_, smallest_;
   // By node id: true if the node has a shelf that is not empty yet. Most searches fail at the node, and these bits fit
   // the cache.
   mutable std::vector<bool> stocked_;

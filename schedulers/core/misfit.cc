@@ -20,15 +20,6 @@ std::string BytesInWords(std::uint64_t bytes) {
   return text + std::string(kUnits[unit]);
 }
 
-// Returns the pending map of the job that is expected to write most. Requires: it has one.
-std::uint32_t LargestMap(const JobState& job) {
-  std::uint32_t largest = job.pending_maps.all().First();
-  for (const std::uint32_t map : job.pending_maps.all()) {
-    if (job.spec.maps[map].bytes > job.spec.maps[largest].bytes) largest = map;
-  }
-  return largest;
-}
-
 }  // namespace
 
 Room RoomOn(const ClusterState& state, Places places, const BytesByNode& freed) {
@@ -58,7 +49,7 @@ void AddOutputs(const JobState& job, BytesByNode* bytes) {
 }
 
 bool Fits(const JobState& job, const Room& room) {
-  return room.unknown || room.Holds(job.ExpectedOutput(LargestMap(job)));
+  return room.unknown || room.Holds(job.ExpectedOutputOf(job.pending_maps.Largest(job.spec.maps)));
 }
 
 bool IsMisfit(const JobState& job, const Room& room) {
@@ -66,7 +57,10 @@ bool IsMisfit(const JobState& job, const Room& room) {
 }
 
 std::string MisfitInWords(const JobState& job, const Room& room, const std::string& nothing_helps) {
-  const std::uint32_t map = LargestMap(job);
+  const OrderedBits& pending = job.pending_maps.all();
+  const std::uint64_t largest = job.pending_maps.Largest(job.spec.maps);
+  const std::uint32_t map = *std::find_if(pending.begin(), pending.end(),
+                                          [&](std::uint32_t each) { return job.spec.maps[each].bytes == largest; });
   const std::string avoided =
       room.avoided == 0 ? ""
                         : " (" + std::to_string(room.avoided) + " of them not now, since too many jobs failed there)";

@@ -278,5 +278,27 @@ TEST_F(Still, NobodyGivesWayForAMapThatWouldNotFitAfterwards) {
   )");
 }
 
+// What cannot be placed is not searched again and again, however many maps it is and however often somebody asks.
+TEST_F(Still, AStandstillThatLastsCostsNoSearchOfAllMaps) {
+  constexpr std::uint32_t kMaps = 10'000;
+  JobSubmitted job{{1}, {}};
+  job.spec.maps.resize(kMaps);
+  for (std::uint32_t map = 0; map < kMaps; ++map) job.spec.maps[map].bytes = 1000 + map % 7;
+  job.spec.reduces = 1;
+  job.spec.profile.runs = 1, job.spec.profile.output_ratio = 1;
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 NodeJoined node=n2 maps=1
+    0 NodeSpace node=n1 free_bytes=1000
+    0 NodeSpace node=n2 free_bytes=100
+  )");
+  Effects effects;
+  ASSERT_TRUE(engine_.Apply(1, job, &effects));
+  EXPECT_EQ(FormatEffect(Decide(1).front()), "launch job1.m.0.0 n1 off");
+  EXPECT_PLAYS(&engine_, "2 AttemptFailed attempt=job1.m.0.0 reason=why\n2 NodeSpace node=n1 free_bytes=500\n2 decide");
+  for (Micros now = 3; now < 1000; ++now) EXPECT_TRUE(Decide(now).empty());
+  EXPECT_EQ(engine_.state().maps_looked_at(), 0U);
+}
+
 }  // namespace
 }  // namespace millrace::sched

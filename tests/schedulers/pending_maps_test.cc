@@ -20,7 +20,10 @@ class Model {
   explicit Model(std::mt19937* random) : random_(*random) {
     for (std::uint32_t n = 0; n < kNodes - 4; ++n) Place(n);
     inputs_.resize(1 + random_() % 60);
-    for (MapInput& input : inputs_) input.replicas = Replicas();
+    for (MapInput& input : inputs_) {
+      input.replicas = Replicas();
+      input.bytes = random_() % 6;
+    }
     for (std::uint32_t map = 0; map < inputs_.size(); ++map) pending_.insert(map);
     index_ = PendingMaps(inputs_, topology_);
   }
@@ -48,6 +51,12 @@ class Model {
   }
 
   void Compare() {
+    if (!pending_.empty()) {
+      const auto less = [this](std::uint32_t a, std::uint32_t b) { return inputs_[a].bytes < inputs_[b].bytes; };
+      const auto [least, most] = std::minmax_element(pending_.begin(), pending_.end(), less);
+      ASSERT_EQ(index_.Smallest(inputs_), inputs_[*least].bytes);
+      ASSERT_EQ(index_.Largest(inputs_), inputs_[*most].bytes);
+    }
     for (std::uint32_t n = 0; n < kNodes; ++n) {
       ASSERT_EQ(index_.CountAt(NodeId{n}), At(n).size()) << "n" << n;
       if (!there_[n]) continue;
