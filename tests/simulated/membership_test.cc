@@ -521,7 +521,8 @@ TEST(LookingTest, AWriterCastsDoubtAloneOnTheNodesOfTheBlockThatItGivesUp) {
   ASSERT_THAT(given, SizeIs(2));
   EXPECT_THAT(add_block(given), SizeIs(2));
   for (const NodeId node : nodes) {
-    if (node != given[0] && node != given[1]) EXPECT_THAT(watch.ToLookAt(node), IsSupersetOf(given)) << ToText(node);
+    if (node == given[0] || node == given[1]) continue;
+    EXPECT_THAT(watch.ToLookAt(node), IsSupersetOf(given)) << ToText(node);
   }
 }
 

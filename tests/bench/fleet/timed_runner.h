@@ -33,6 +33,7 @@ class TimedRunner final : public worker::TaskRunner, private worker::TaskObserve
   void RunMap(worker::OwnedMessage<task::wire::RunMap> launch) override;
   void RunReduce(worker::OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override { return attempts_.Kill(attempt); }
+  [[nodiscard]] kj::Promise<void> EndJob(JobId job) override { return attempts_.EndJob(job); }
   [[nodiscard]] kj::Promise<void> ForgetJob(JobId job) override { return attempts_.ForgetJob(job); }
 
  private:

@@ -203,6 +203,15 @@ void DataPlane::RemoveMapOutputs(JobId job) {
   std::erase_if(served_, [&](const AttemptId& map) { return map.task.job == job; });
 }
 
+std::uint64_t DataPlane::ServedBytes(JobId job) const {
+  std::uint64_t bytes = 0;
+  for (const AttemptId& map : served_) {
+    const MapOutput* output = map.task.job == job ? files_.FindRun(map) : nullptr;
+    if (output != nullptr) bytes += output->size() * sizeof(MapOutput::value_type);
+  }
+  return bytes;
+}
+
 std::optional<std::uint64_t> DataPlane::Serve(const AttemptId& map, std::uint32_t reduce) const {
   const MapOutput* output = served_.contains(map) ? files_.FindRun(map) : nullptr;
   if (output == nullptr || reduce >= output->size()) return std::nullopt;

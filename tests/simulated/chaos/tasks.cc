@@ -186,10 +186,14 @@ kj::Promise<void> TaskRunner::Kill(const AttemptId& attempt) {
   return machine_.process().timer().afterDelay(5 * kj::MILLISECONDS);
 }
 
-kj::Promise<void> TaskRunner::ForgetJob(JobId job) {
+kj::Promise<void> TaskRunner::EndJob(JobId job) {
   std::erase_if(running_, [&](const auto& entry) { return entry.first.task.job == job; });
-  jobs_.erase(job);
   return machine_.process().timer().afterDelay(5 * kj::MILLISECONDS);
+}
+
+kj::Promise<void> TaskRunner::ForgetJob(JobId job) {
+  jobs_.erase(job);
+  return EndJob(job);
 }
 
 }  // namespace millrace::simulated

@@ -36,8 +36,8 @@ Status TaskFiles::WriteRun(const AttemptId& map, MapOutput output) {
   return Status::Ok();
 }
 
-void TaskFiles::RemoveJob(JobId job) {
-  std::erase_if(runs_, [&](const auto& run) { return run.first.task.job == job; });
+void TaskFiles::RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) {
+  std::erase_if(runs_, [&](const auto& run) { return run.first.task.job == job && !outputs.contains(run.first); });
   std::erase_if(scratch_, [&](const AttemptId& attempt) { return attempt.task.job == job; });
 }
 

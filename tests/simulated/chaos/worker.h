@@ -40,7 +40,8 @@ class TaskFiles final : public worker::AttemptFiles {
   Status Prepare(const AttemptId& attempt) override;
   void RemoveScratch(const AttemptId& attempt) override;
   void RemoveRun(const AttemptId& attempt) override;
-  void RemoveJob(JobId job) override;
+  void RemoveJob(JobId job) override { RemoveAllBut(job, {}); }
+  void RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) override;
   [[nodiscard]] Result<worker::LogPiece> ReadLog(const AttemptId&, bool, std::uint64_t, std::uint32_t) const override {
     return worker::LogPiece();
   }
@@ -86,6 +87,7 @@ class DataPlane final : public worker::DataPlane {
                      std::function<void(Status)> then) override;
   void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }
   void RemoveMapOutputs(JobId job) override;
+  [[nodiscard]] std::uint64_t ServedBytes(JobId job) const override;
   [[nodiscard]] std::unique_ptr<worker::ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
                                                                 std::string file,
                                                                 shuffle::CopyCallbacks callbacks) override;
@@ -126,6 +128,7 @@ class TaskRunner final : public worker::TaskRunner {
   void RunMap(worker::OwnedMessage<task::wire::RunMap> launch) override;
   void RunReduce(worker::OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
+  [[nodiscard]] kj::Promise<void> EndJob(JobId job) override;
   [[nodiscard]] kj::Promise<void> ForgetJob(JobId job) override;
   [[nodiscard]] std::vector<AttemptId> Processes() const;
 
