@@ -30,7 +30,7 @@ using ::testing::SizeIs;
 
 constexpr std::uint32_t kNodes = 700, kHolders = 45, kBlocks = 8000, kLocated = 200, kFiles = 400, kJobs = 1000,
                         kMaps = 300;
-constexpr std::uint32_t kTasksWithCounters = 3, kCountersOfATask = 1000;
+constexpr std::uint32_t kTasksWithCounters = 2, kCountersOfATask = 1000;
 
 // Returns `text` extended to the longest length of a name.
 std::string Long(const std::string& text) { return text + std::string(kLongestName - text.size(), 'x'); }

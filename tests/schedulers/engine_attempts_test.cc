@@ -303,12 +303,12 @@ TEST(EnginePoison, ATaskThatIsLostWithThreeWorkersFailsItsJob) {
     4 NodeLost node=n1 died=1
     5 NodeJoined node=n2 maps=2
     5 decide
-    -> launch job1.m.0.2 n2 rack
-    -> launch job2.m.1.1 n2 rack
+    -> launch job1.m.0.2 n2 off
+    -> launch job2.m.1.1 n2 off
     6 NodeJoined node=n2 maps=2
     -> ended job1 failed: task job1.m.0 was lost with its worker 3 times (workers 1, 1, 2), which may be its doing; no other worker is given it
     6 decide
-    -> launch job2.m.1.2 n2 rack
+    -> launch job2.m.1.2 n2 off
     7 AttemptSucceeded attempt=job2.m.1.2
     -> ended job2 succeeded
   )");

@@ -57,7 +57,7 @@ TEST_F(Outputs, OutputsLostWithTheirNodeRunAgainWhileTheReduceGoesOn) {
   EXPECT_EQ(Ready(1), "ready job1.m.1.0 n2\n");
   EXPECT_PLAYS(&engine_, R"(
     3 decide
-    -> launch job1.m.0.1 n2 rack
+    -> launch job1.m.0.1 n2 off
     4 AttemptSucceeded attempt=job1.m.0.1
     -> ready job1.m.0.1 n2
     # Now both are on n2; a node that joins under a living id was lost first.
@@ -66,7 +66,7 @@ TEST_F(Outputs, OutputsLostWithTheirNodeRunAgainWhileTheReduceGoesOn) {
     -> gone job1.m.1.0 n2
     5 decide
     -> launch job1.m.1.1 n2 node
-    -> launch job1.m.0.2 n2 rack
+    -> launch job1.m.0.2 n2 off
     6 AttemptSucceeded attempt=job1.m.0.2
     -> ready job1.m.0.2 n2
     # The reduce had fetched all it needed before: the job is over.
@@ -125,7 +125,7 @@ TEST_F(Outputs, OutputsOfAMapOnlyJobAreCommittedAndNeverLost) {
     3 NodeLost node=n1
     3 NodeJoined node=n2 maps=2
     3 decide
-    -> launch job1.m.1.0 n2 rack
+    -> launch job1.m.1.0 n2 off
     4 AttemptSucceeded attempt=job1.m.1.0
     -> ended job1 succeeded
   )");

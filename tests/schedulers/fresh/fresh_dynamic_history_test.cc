@@ -39,7 +39,7 @@ TEST(FreshDynamicHistoryTest, ReducesThatWaitForALostMapGiveItASlot) {
     -> gone job1.m.1.0 n2
     5 decide
     -> preempt job1.r.0.0 n1: a map that the reduces wait for needs a slot
-    -> launch job1.m.1.1 n1 rack
+    -> launch job1.m.1.1 n1 off
     6 AttemptSucceeded attempt=job1.m.1.1
     -> ready job1.m.1.1 n1
     6 decide

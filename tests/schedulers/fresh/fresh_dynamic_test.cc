@@ -219,7 +219,7 @@ TEST(FreshDynamicTest, AReduceThatComputesIsLeftAlone) {
     4 decide
     5 AttemptSucceeded attempt=job1.r.0.0
     5 decide
-    -> launch job1.m.0.1 n1 rack
+    -> launch job1.m.0.1 n1 off
   )");
 }
 

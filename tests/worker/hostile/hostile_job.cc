@@ -463,7 +463,7 @@ std::string Spoil(const Words& words) {
   if (passed.empty()) return "no block was passed";
   const int fd = passed.back();
   const std::string path = "/proc/self/fd/" + std::to_string(fd), how = words[1];
-  // The owner, the group and all others may do nothing (the format of posix_acl_xattr.h).
+  // The owner, the group and all others may do nothing (in the kernel's format of access lists).
   const unsigned char nothing[] = {2, 0, 0,   0,   1,   0,   0,  0, 255, 255, 255, 255, 4,   0,
                                    0, 0, 255, 255, 255, 255, 32, 0, 0,   0,   255, 255, 255, 255};
   if (how == "fchmod") return Done(fchmod(fd, 0), "done");
