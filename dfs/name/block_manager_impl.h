@@ -79,6 +79,8 @@ struct NodeState {
   // Blocks that the node was asked to copy or to bring back, and how often more than it has said to have come. A copy
   // may arrive long after it was given up, and after another that was ordered meanwhile.
   boost::unordered_flat_map<BlockId, std::uint32_t> asked;
+  // Blocks that are being written, that the node had and has no more: a writer that names it is not believed.
+  boost::unordered_flat_set<BlockId> gone;
   // These two outlive the node's going down, as the replicas do.
   std::map<BlockId, ReplicaFlaw> bad;
   // Replicas of wanted blocks whose deletion was given out; neither did the node say that they are gone, nor has it

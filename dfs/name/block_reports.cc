@@ -14,6 +14,7 @@ NodeState* BlockManager::Impl::UpNode(NodeId id) {
 }
 
 void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported, ToldBy told) {
+  if (node->gone.erase(reported.id) > 0 && told == ToldBy::kWriter) return;
   const auto it = blocks.find(reported.id);
   if (it == blocks.end()) {
     const auto open = expected.find(reported.id);
@@ -116,7 +117,8 @@ bool BlockManager::Impl::IsUnordered(const NodeState& node, BlockId block) const
 void BlockManager::Impl::Lose(NodeId id, BlockId block) {
   if (const auto it = blocks.find(block); it != blocks.end()) return RemoveHolder(block, &it->second, id);
   if (const auto it = expected.find(block); it != expected.end()) {
-    std::erase_if(it->second.replicas, [id](const ExpectedReplica& r) { return r.node == id; });
+    const auto lost = std::erase_if(it->second.replicas, [id](const ExpectedReplica& r) { return r.node == id; });
+    if (lost > 0) nodes.at(id).gone.insert(block);
   }
 }
 
@@ -283,6 +285,7 @@ void BlockManager::ReportEnd(NodeId id) {
   }
   for (const BlockId block : cured) impl_->UnmarkBad(id, node, block);
   boost::unordered::erase_if(node->asked, [&](const auto& asked) { return !impl_->blocks.contains(asked.first); });
+  boost::unordered::erase_if(node->gone, [&](BlockId block) { return !impl_->expected.contains(block); });
   node->ordered = {};  // they are made, or will never be
   node->named = {};
   node->reporting = false;

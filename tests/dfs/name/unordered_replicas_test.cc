@@ -102,6 +102,23 @@ TEST_F(UnorderedReplicasTest, ACopyCountsAsOftenAsItWasOrderedHoweverLateItComes
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n)) << "nobody ordered a third";
 }
 
+TEST_F(UnorderedReplicasTest, AWriterIsNotBelievedOfWhatItsNodeHasNoMore) {
+  Up(0_n);
+  Up(1_n);
+  blocks_.Expect(1, {0_n, 1_n});
+  blocks_.Received(0_n, {1, kLength});
+  blocks_.Received(1_n, {1, kLength});
+  Report(0_n, {});  // its file has vanished
+  Report(0_n, {});
+  blocks_.Want({1, kLength}, 2);
+  blocks_.Written(0_n, {1, kLength});
+  blocks_.Written(1_n, {1, kLength});
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1_n));
+  ASSERT_THAT(Work().replicate, SizeIs(1));
+  blocks_.Received(0_n, {1, kLength});
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n, 1_n));
+}
+
 TEST_F(UnorderedReplicasTest, WhatWasAskedBackFromTheTrashCounts) {
   blocks_.Want({1, kLength}, 1);
   Up(0_n);
