@@ -1,5 +1,10 @@
 #include "worker/sandbox/launch_order.h"
 
+#include <errno.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
 #include "base/bytes.h"
 
 namespace millrace::sandbox {
@@ -17,6 +22,27 @@ std::vector<std::string> ReadTexts(Decoder& in) {
 }
 
 }  // namespace
+
+std::optional<LaunchReport> ReceiveReport(int socket, int flags) {
+  char text[1024];
+  iovec data{text, sizeof text};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = space;
+  message.msg_controllen = sizeof space;
+  ssize_t got = 0;
+  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags);
+  while (got < 0 && errno == EINTR);
+  if (got <= 0) return std::nullopt;
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+    return LaunchReport{Fd(), std::string(text, static_cast<std::size_t>(got))};
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+  return LaunchReport{Fd(fd), {}};
+}
 
 std::string Encode(const LaunchOrder& order) {
   Encoder out;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/status.h"
 
 namespace millrace::sandbox {
@@ -46,6 +47,14 @@ struct LaunchOrder {
   std::string filter;           // a program for seccomp; empty: none
   bool filter_tells = false;    // the filter asks the worker about calls
 };
+
+// What millrace-launch tells by kReportFd.
+struct LaunchReport {
+  Fd passed;            // a descriptor; without one:
+  std::string failure;  // what failed
+};
+// Receives what was told. Returns nothing if the launcher has ended or, with MSG_DONTWAIT in `flags`, has told nothing.
+[[nodiscard]] std::optional<LaunchReport> ReceiveReport(int socket, int flags);
 
 [[nodiscard]] std::string Encode(const LaunchOrder& order);
 [[nodiscard]] Result<LaunchOrder> DecodeLaunchOrder(std::string_view bytes);

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -52,26 +51,11 @@ Result<pid_t> Start(const std::string& launcher, const std::vector<std::string>&
   return failure == 0 ? Result<pid_t>(child) : Result<pid_t>(FromErrno(failure, "start " + launcher));
 }
 
-// Receives a mount, or why there is none.
 Result<Fd> Receive(int socket) {
-  char text[1024];
-  iovec data{text, sizeof text};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = sizeof space;
-  ssize_t got = 0;
-  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  while (got < 0 && errno == EINTR);
-  if (got <= 0) return Unavailable("millrace-launch ended without a word");
-  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
-    return Unavailable(std::string(text, static_cast<std::size_t>(got)));
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return Fd(fd);
+  std::optional<LaunchReport> report = ReceiveReport(socket, 0);
+  if (!report) return Unavailable("millrace-launch ended without a word");
+  if (!report->passed.valid()) return Unavailable(report->failure);
+  return std::move(report->passed);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "base/start_thread.h"
+#include "worker/sandbox/launch_order.h"
 
 namespace millrace::sandbox {
 namespace {
@@ -382,24 +383,12 @@ void SocketGate::Loop() {
 }
 
 bool SocketGate::Receive() {
-  char text[1024];
-  iovec data{text, sizeof text};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = sizeof space;
-  const ssize_t got = recvmsg(report_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if (got <= 0) return got < 0 && errno == EINTR;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr) {
-    failure_.assign(text, static_cast<std::size_t>(got));
-  } else if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    listener_ = Fd(fd);
-    if (options_.peers == nullptr) listener_.Close();
+  std::optional<LaunchReport> report = ReceiveReport(report_.get(), MSG_DONTWAIT);
+  if (!report) return false;
+  if (!report->passed.valid()) {
+    failure_ = std::move(report->failure);
+  } else if (options_.peers != nullptr) {
+    listener_ = std::move(report->passed);
   }
   return true;
 }
