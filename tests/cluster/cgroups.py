@@ -4,10 +4,12 @@ A service manager gives a worker one. A test starts the worker beside itself and
 with limits. So the test first moves into a child of its cgroup, and each daemon gets another.
 """
 
+import itertools
 import os
 
 ROOT = "/sys/fs/cgroup"
 CONTROLLERS = {"memory", "pids", "cpu"}
+_numbers = itertools.count()
 
 
 def _read(path):
@@ -50,12 +52,14 @@ def make_room():
 
 
 def for_daemon(name):
-    """Makes a cgroup for a daemon to be started in, and gives its directory; nothing where there is no room for it."""
+    """Makes a cgroup for a daemon to be started in, and gives its directory; nothing where there is no room for it. Each start has one of its own, as
+    a service manager would give it: a worker divides its cgroup, and then no other can be started there."""
     parent = make_room()
     if parent is None:
         return None
-    os.makedirs(os.path.join(parent, name), exist_ok=True)
-    return os.path.join(parent, name)
+    path = os.path.join(parent, f"{name}.{next(_numbers)}")
+    os.makedirs(path)
+    return path
 
 
 def within(cgroup, command):

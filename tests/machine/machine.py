@@ -37,6 +37,7 @@ done
 COMMANDS_UNIT = """[Unit]
 Description=Commands from outside
 After=basic.target
+RequiresMountsFor=/brought
 [Service]
 ExecStart=/usr/local/sbin/commands
 Restart=always
