@@ -370,12 +370,11 @@ void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskRe
     const Status own = CheckOwnFile(job, output);
     if (!own.ok()) return AttemptFailed(node, attempt, false, own.Within("commit").message(), step);
   }
-  if (const Status counted = job->CheckCounters(report); !counted.ok())
-    return AttemptFailed(node, attempt, false, counted.message(), step);
   std::vector<FileSystem::Completion> files;
   for (const AttemptOutput& output : outputs)
     files.push_back({output.file, job->record.request.output + "/" + output.name, output.blocks});
-  const Status committed = files_.CompleteAll(files, step->now, &step->batch);
+  Status committed = job->CheckCounters(report);
+  if (committed.ok()) committed = files_.CompleteAll(files, step->now, &step->batch);
   if (!committed.ok()) {
     // One that was handed over to an earlier process of the master is not among the job's outputs.
     for (const AttemptOutput& output : outputs) job->outputs.emplace(output.file, attempt);

@@ -165,6 +165,24 @@ TEST_F(JobTrackerTest, ATaskThatCountsWhatIsInItsDataFails) {
   }
 }
 
+TEST_F(JobTrackerTest, WhatItWroteBeforeAnotherProcessOfTheMasterGoesWithIt) {
+  const NodeId node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  Submit(Request("/out", 0));
+  const LaunchOrder map = Take();
+  const AttemptOutput part = WriteOutput(map.attempt, "part-m-00000");
+  Restart();
+  Step step = At();
+  (void)jobs->NodeRegistered(*nodes->Find(node), {{}, {map.attempt}, {}, {}}, &step);
+  Finish(std::move(step));
+  ComeBack(node);
+  Step done = At();
+  jobs->AttemptDone(node, map.attempt, {.counters = Invented(0, kMostCountersOfTask + 1, 10)}, {part}, &done);
+  Finish(std::move(done));
+  EXPECT_EQ(jobs->Attempts(map.attempt.task.job)->at(0).state, AttemptState::kFailed);
+  EXPECT_FALSE(files->names().FindOpen(part.file).has_value());
+}
+
 TEST_F(JobTrackerTest, AFailedJobRemovesItsOwnersOutputAlone) {
   const NodeId node = AddWorker("a", 2, 1);
   AddFile("/in/text", 1, {node});
