@@ -105,7 +105,7 @@ def hunt(patch, arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/dev")
+    parser.add_argument("--build", type=pathlib.Path, help="a build of the apart preset (default: build/apart, made)")
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--check", action="store_true", help="only look whether each can still be planted")
@@ -114,6 +114,9 @@ def main():
     patches = [p for p in sorted((HERE / "bugs").glob("*.patch")) if not arguments.names or p.stem in arguments.names]
     if arguments.check:
         return 1 if [patch for patch in patches if not fits(patch)] else 0
+    if arguments.build is None:
+        arguments.build = ROOT / "build/apart"  # a file can be exchanged only where it is a unit
+        subprocess.run(["cmake", "--preset", "apart"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     arguments.build = arguments.build.resolve()
     subprocess.run(["ninja", "-C", str(arguments.build), "chaos_sim"], check=True, stdout=subprocess.DEVNULL)
     missed = 0
