@@ -172,6 +172,22 @@ TEST_F(Space, AJobThatAloneHoldsSlotsGivesThemToOthers) {
   )");
 }
 
+// The reduce of job3 has all its input. When it ends job2 has a slot without anybody giving way.
+TEST_F(Space, NobodyGivesWayWhileAReduceThatHasAllItsInputRuns) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n2 reduces=1
+    0 JobSubmitted job=job3 maps= reduces=1
+    0 decide
+    -> launch job3.r.0.0 n2
+  )" + std::string(kHolder) + R"(
+    3 decide
+    4 AttemptSucceeded attempt=job3.r.0.0
+    -> ended job3 succeeded
+    4 decide
+    -> launch job2.r.0.0 n2
+  )");
+}
+
 TEST_F(Space, AJobWhoseOutputsFitNowhereFailsAndSaysWhatDoesNotFit) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=1 reduces=1
