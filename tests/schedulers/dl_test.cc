@@ -97,6 +97,32 @@ TEST(HeldJob, GetsNoSlotAtItsData) {
   }
 }
 
+// The map of job1 failed on n1 and fits nowhere else. As long as maps run, one that ends might make room for it on n2,
+// so it is refused the free slot of n1. When none runs it has to go there.
+TEST(RefusedMap, GoesWhereItFailedWhenNoMapRuns) {
+  for (const PolicyInfo& info : ListPolicies()) {
+    SCOPED_TRACE(info.name);
+    std::string why;
+    Engine engine({}, MakePolicy(info.name, {}, &why));
+    EXPECT_PLAYS(&engine, R"(
+      0 NodeJoined node=n1 rack=r1 maps=2 reduces=1
+      0 NodeJoined node=n2 rack=r1 maps=1
+      0 NodeSpace node=n2 free_bytes=10
+      1 JobSubmitted job=job1 maps=50: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+      1 decide
+      -> launch job1.m.0.0 n1 off
+      2 JobSubmitted job=job2 maps=1:
+      2 AttemptLaunched attempt=job2.m.0.0 node=n1
+      2 AttemptFailed attempt=job1.m.0.0 reason=x
+      1000000 decide
+      2000000 AttemptSucceeded attempt=job2.m.0.0
+      -> ended job2 succeeded
+      2000000 decide
+      -> launch job1.m.0.1 n1 off
+    )");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Dl, DelayedDl, testing::Values("dl+delay", "lsap+delay", "lsap-uniform+delay"),
                          [](const auto& param) {
                            std::string name = param.param;
