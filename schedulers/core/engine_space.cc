@@ -85,14 +85,12 @@ bool WouldFitAlone(const ClusterState& state, const JobState& job) {
 }
 
 // Returns the job that holds something, since that is what others wait for; else the first in the queue; null if each
-// fits somewhere.
+// fits somewhere. No two jobs hold something when this is asked, since EvictIfStuck has come before.
 const JobState* FirstMisfit(const ClusterState& state, const Room& room) {
   const JobState* first = nullptr;
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
-    if ((first != nullptr && !Holds(job)) || !IsMisfit(job, room)) continue;
-    first = &job;
-    if (Holds(job)) break;
+    if ((first == nullptr || Holds(job)) && IsMisfit(job, room)) first = &job;
   }
   return first;
 }

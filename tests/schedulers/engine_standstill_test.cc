@@ -143,6 +143,22 @@ TEST_F(Still, ARecoveryBeginsTheTimeAnewAlsoIfAJobWasEvictedBefore) {
   EXPECT_TRUE(GivesUp(Decide(3300 * kSecond)));
 }
 
+// job1 is the first in the queue, but what it waits for is what job2 holds.
+TEST_F(Still, TheJobThatHoldsSomethingIsGivenUpBeforeTheFirstInTheQueue) {
+  EXPECT_PLAYS(&engine_, std::string(kNoRoom) + R"(
+    1 JobSubmitted job=job2 maps=10:;5000: reduces=1 slow_start=0 profile_runs=1 profile_ratio=1
+    1 decide
+    -> launch job2.m.0.0 n1 off
+    -> launch job2.r.0.0 n1
+    2 AttemptSucceeded attempt=job2.m.0.0 input_bytes=10 output_bytes=10
+    -> ready job2.m.0.0 n1
+    2 decide
+  )");
+  const Effects effects = Decide(2 + 300 * kSecond);
+  ASSERT_TRUE(GivesUp(effects));
+  EXPECT_EQ(std::get<GiveUp>(effects.front()).job, JobId{2});
+}
+
 TEST_F(Still, AProcessThatStoodStillBeginsTheTimeAnew) {
   EXPECT_PLAYS(&engine_, std::string(kNoRoom) + "\n0 decide");
   EXPECT_EQ(engine_.NextWake(), 1 + 300 * kSecond);
