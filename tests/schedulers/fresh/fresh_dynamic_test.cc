@@ -223,6 +223,30 @@ TEST(FreshDynamicTest, AReduceThatComputesIsLeftAlone) {
   )");
 }
 
+// On n2, where one may run, three reduces wait for the map: all of them would have to go. They were launched last, but
+// on n1 it is enough that one goes.
+TEST(FreshDynamicTest, TheNodeGivesASlotWhereTheFewestReducesHaveToGo) {
+  Engine engine = Fresh(0);
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1
+    1 JobSubmitted job=job1 maps=1: reduces=4
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    2 AttemptLaunched attempt=job1.r.0.0 node=n1
+    3 AttemptLaunched attempt=job1.r.1.0 node=n2
+    3 AttemptLaunched attempt=job1.r.2.0 node=n2
+    3 AttemptLaunched attempt=job1.r.3.0 node=n2
+    4 AttemptLost attempt=job1.m.0.0
+    -> gone job1.m.0.0 n1
+    4 decide
+    -> preempt job1.r.0.0 n1: a map that the reduces wait for needs a slot
+    -> launch job1.m.0.1 n1 off
+  )");
+}
+
 // A scheduler that takes over lets in first what has begun.
 TEST(FreshDynamicTest, TakesOverWhatRuns) {
   Engine engine = Fresh(0);
