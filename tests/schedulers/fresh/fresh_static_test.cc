@@ -274,19 +274,19 @@ TEST(FreshStaticTest, MapSlotsGoWhereThereIsRoomForOutputs) {
   )");
 }
 
-Engine WithPools(std::uint32_t k) {
+std::unique_ptr<Policy> WithPools(std::uint32_t k) {
   Settings settings;
   settings.Of<FreshSettings>().k = k;
   settings.Named<PoolSettings>()["p"].max_running_jobs = 1;
   settings.Named<PoolSettings>()["closed"].max_maps = 0;
   std::string why;
-  return Engine({}, MakePolicy("fresh-static", settings, &why));
+  return MakePolicy("fresh-static", settings, &why);
 }
 
 // job2 has no maps and would enter R at once, where it would wait for its pool, which waits for job1, which would wait
 // for R.
 TEST(FreshStaticTest, AJobThatItsPoolDoesNotLetRunHoldsNoPlaceOfK) {
-  Engine engine = WithPools(1);
+  Engine engine({}, WithPools(1));
   EXPECT_PLAYS(&engine, R"(
     0 NodeJoined node=n1 maps=2 reduces=2
     1 JobSubmitted job=job1 pool=p maps=1: reduces=1
@@ -312,9 +312,27 @@ TEST(FreshStaticTest, AJobThatItsPoolDoesNotLetRunHoldsNoPlaceOfK) {
   )");
 }
 
+// M is full with job2 when pool p has room for job3, which goes past M.
+TEST(FreshStaticTest, AJobWithoutMapsTakesItsPlaceInThePoolWhileMIsFull) {
+  Engine engine({}, WithPools(1));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=2 reduces=2
+    1 JobSubmitted job=job1 pool=p maps= reduces=1
+    1 JobSubmitted job=job2 pool=q maps=1: reduces=1
+    1 JobSubmitted job=job3 pool=p maps= reduces=1
+    1 decide
+    -> launch job2.m.0.0 n1 off
+    -> launch job1.r.0.0 n1
+    2 AttemptSucceeded attempt=job1.r.0.0
+    -> ended job1 succeeded
+    2 decide
+    -> launch job3.r.0.0 n1
+  )");
+}
+
 // job2 waits for its pool, so job3 enters M in its place; job4 may never run, and keeps nobody.
 TEST(FreshStaticTest, OthersPassAJobThatItsPoolHoldsBack) {
-  Engine engine = WithPools(1);
+  Engine engine({}, WithPools(1));
   EXPECT_PLAYS(&engine, R"(
     0 NodeJoined node=n1 maps=2 reduces=2
     1 JobSubmitted job=job1 pool=p maps=1: reduces=1
