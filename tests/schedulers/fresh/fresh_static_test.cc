@@ -330,6 +330,31 @@ TEST(FreshStaticTest, AJobWithoutMapsTakesItsPlaceInThePoolWhileMIsFull) {
   )");
 }
 
+// Both are in pool p, which lets one job run. job2 has begun under another policy, so it is the one, though job1 was
+// submitted first and could go to R at once.
+TEST(FreshStaticTest, WhatHasBegunKeepsItsPlaceInThePool) {
+  std::string why;
+  Engine engine({}, MakePolicy("fifo", {}, &why));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=2 reduces=2
+    1 JobSubmitted job=job1 pool=p maps= reduces=1
+    1 JobSubmitted job=job2 pool=p maps=1: reduces=1
+    2 AttemptLaunched attempt=job2.m.0.0 node=n1
+  )");
+  engine.SetPolicy(WithPools(1));
+  EXPECT_PLAYS(&engine, R"(
+    3 decide
+    4 AttemptSucceeded attempt=job2.m.0.0
+    -> ready job2.m.0.0 n1
+    4 decide
+    -> launch job2.r.0.0 n1
+    5 AttemptSucceeded attempt=job2.r.0.0
+    -> ended job2 succeeded
+    5 decide
+    -> launch job1.r.0.0 n1
+  )");
+}
+
 // job2 waits for its pool, so job3 enters M in its place; job4 may never run, and keeps nobody.
 TEST(FreshStaticTest, OthersPassAJobThatItsPoolHoldsBack) {
   Engine engine({}, WithPools(1));
