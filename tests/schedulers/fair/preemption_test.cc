@@ -565,22 +565,23 @@ TEST_F(PreemptTest, NoPermitIsTakenWhereReducesThatComputeAreLeftAlone) {
   EXPECT_PLAYS(engine_.get(), "500 decide");
 }
 
-// b is due 3.5 of the 4 slots, c and d 0.25 each. These come first while they have none, so by the order alone c would
-// have the slot that was taken from it again as soon as a map of b ends, and lose it again.
-TEST_F(PreemptTest, WhatWasTakenIsNotGivenBackAndTakenAgain) {
-  settings_.Named<PoolSettings>()["b"].weight = 14;
-  EXPECT_PLAYS(&Make(), R"(
+// job1 is due 3.5 of the 4 slots, job2 and job3 0.25 each. These come first while they have none, so by the order alone
+// job2 would have the slot that was taken from it again as soon as a map of job1 ends, and lose it again.
+std::string TakenOnce(const std::string& of_job1, const std::string& of_job2, const std::string& of_job3,
+                      const std::string& reason) {
+  return R"(
     0 NodeJoined node=n1 maps=4
-    1 JobSubmitted job=job1 pool=b maps=1:;1:;1:;1:;1:;1:;1:
-    1 JobSubmitted job=job2 pool=c maps=1:;1:
-    1 JobSubmitted job=job3 pool=d maps=1:;1:
+    1 JobSubmitted job=job1 maps=1:;1:;1:;1:;1:;1:;1: )" +
+         of_job1 + "\n1 JobSubmitted job=job2 maps=1:;1: " + of_job2 +
+         "\n1 JobSubmitted job=job3 maps=1:;1: " + of_job3 + R"(
     1 decide
     -> launch job1.m.0.0 n1 off
     -> launch job2.m.0.0 n1 off
     -> launch job3.m.0.0 n1 off
     -> launch job1.m.1.0 n1 off
     101 decide
-    -> preempt job2.m.0.0 n1: pool b is below its fair share
+    -> preempt job2.m.0.0 n1: )" +
+         reason + R"(
     -> launch job1.m.2.0 n1 off
     500 AttemptSucceeded attempt=job1.m.0.0
     500 decide
@@ -593,7 +594,18 @@ TEST_F(PreemptTest, WhatWasTakenIsNotGivenBackAndTakenAgain) {
     2100 decide
     -> launch job1.m.4.0 n1 off
     9000 decide
-  )");
+  )";
+}
+
+TEST_F(PreemptTest, WhatWasTakenIsNotGivenBackAndTakenAgain) {
+  settings_.Named<PoolSettings>()["b"].weight = 14;
+  EXPECT_PLAYS(&Make(), TakenOnce("pool=b", "pool=c", "pool=d", "pool b is below its fair share"));
+}
+
+// The weights of the priorities are 4 and 0.25, so the shares are 3.6, 0.2 and 0.2.
+TEST_F(WithinPoolsTest, WhatWasTakenIsNotGivenBackAndTakenAgain) {
+  EXPECT_PLAYS(&Make(), TakenOnce("pool=a priority=VERY_HIGH", "pool=a priority=VERY_LOW", "pool=a priority=VERY_LOW",
+                                  "job1 is below its fair share of pool a"));
 }
 
 // b was served, and is below its share again. m is below its minimum, so it comes first.
