@@ -608,6 +608,53 @@ TEST_F(WithinPoolsTest, WhatWasTakenIsNotGivenBackAndTakenAgain) {
                                   "job1 is below its fair share of pool a"));
 }
 
+// b was served at 110, and is below its share again from 299 on, further than c. But it is c that has waited for its
+// second slot since 200, and for which one is taken at 300.
+TEST_F(PreemptTest, WhatIsTakenForAPoolIsNotOfferedToOneThatWasServedBefore) {
+  settings_.Named<PoolSettings>()["b"].weight = 2;
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=8
+    1 JobSubmitted job=job1 pool=a maps=1:;1:;1:;1:;1:;1:;1:;1:;1:;1:;1:;1:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    -> launch job1.m.2.0 n1 off
+    -> launch job1.m.3.0 n1 off
+    -> launch job1.m.4.0 n1 off
+    -> launch job1.m.5.0 n1 off
+    -> launch job1.m.6.0 n1 off
+    -> launch job1.m.7.0 n1 off
+    10 JobSubmitted job=job2 pool=b maps=1:;1:;1:;1:;1:;1:;1:;1:;1:;1:;1:;1:
+    10 decide
+    110 decide
+    -> preempt job1.m.7.0 n1: pool b is below its fair share
+    -> preempt job1.m.6.0 n1: pool b is below its fair share
+    -> preempt job1.m.5.0 n1: pool b is below its fair share
+    -> preempt job1.m.4.0 n1: pool b is below its fair share
+    -> preempt job1.m.3.0 n1: pool b is below its fair share
+    -> launch job2.m.0.0 n1 off
+    -> launch job2.m.1.0 n1 off
+    -> launch job2.m.2.0 n1 off
+    -> launch job2.m.3.0 n1 off
+    -> launch job2.m.4.0 n1 off
+    200 JobSubmitted job=job3 pool=c maps=1:;1:;1:
+    200 decide
+    250 AttemptSucceeded attempt=job2.m.0.0
+    250 decide
+    -> launch job3.m.0.0 n1 off
+    299 AttemptSucceeded attempt=job2.m.1.0
+    299 AttemptSucceeded attempt=job2.m.2.0
+    299 AttemptSucceeded attempt=job2.m.3.0
+    299 AttemptLaunched attempt=job1.m.3.1 node=n1
+    299 AttemptLaunched attempt=job1.m.4.1 node=n1
+    299 AttemptLaunched attempt=job1.m.5.1 node=n1
+    299 decide
+    300 decide
+    -> preempt job1.m.5.1 n1: pool c is below its fair share
+    -> launch job3.m.1.0 n1 off
+  )");
+}
+
 // b was served, and is below its share again. m is below its minimum, so it comes first.
 TEST_F(PreemptTest, APoolThatWasServedComesAfterThoseBelowTheirMinimum) {
   settings_.Named<PoolSettings>()["b"].weight = 14;
