@@ -819,6 +819,45 @@ TEST_F(PreemptTest, NothingIsTakenForAMapThatWouldNotBeLaunchedThere) {
   )");
 }
 
+// Each is due one of the 3 slots. When both are due, the map of job2 does not fit beside the three of job1, so the slot
+// is taken for job3 alone, and is its own, though the map of job2 would fit by then.
+std::string FitsNotYet(const std::string& of_job2, const std::string& of_job3, const std::string& reason_of_job2,
+                       const std::string& reason_of_job3) {
+  const std::string writes = " reduces=1 slow_start=1 profile_runs=1 profile_ratio=1 ";
+  return R"(
+    0 NodeJoined node=n1 maps=3 reduces=1
+    0 NodeSpace node=n1 free_bytes=130
+    1 JobSubmitted job=job1 pool=a maps=40:;40:;40:)" +
+         writes + R"(
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    -> launch job1.m.2.0 n1 off
+    10 JobSubmitted job=job2 maps=40:)" +
+         writes + of_job2 + "\n10 JobSubmitted job=job3 maps=10:" + writes + of_job3 + R"(
+    10 decide
+    110 decide
+    -> preempt job1.m.2.0 n1: )" +
+         reason_of_job3 + R"(
+    -> launch job3.m.0.0 n1 off
+    210 decide
+    -> preempt job1.m.1.0 n1: )" +
+         reason_of_job2 + R"(
+    -> launch job2.m.0.0 n1 off
+    500 decide
+  )";
+}
+
+TEST_F(PreemptTest, APoolThatCouldUseNothingIsNotOfferedWhatIsTakenForAnother) {
+  EXPECT_PLAYS(&Make(),
+               FitsNotYet("pool=b", "pool=c", "pool b is below its fair share", "pool c is below its fair share"));
+}
+
+TEST_F(WithinPoolsTest, AJobThatCouldUseNothingIsNotOfferedWhatIsTakenForAnother) {
+  EXPECT_PLAYS(&Make(), FitsNotYet("pool=a", "pool=a", "job2 is below its fair share of pool a",
+                                   "job3 is below its fair share of pool a"));
+}
+
 TEST_F(PreemptTest, NothingIsTakenOnANodeThatTakesNoTasks) {
   EXPECT_PLAYS(&Make(), R"(
     0 NodeJoined node=n1 maps=2
