@@ -858,6 +858,50 @@ TEST_F(WithinPoolsTest, AJobThatCouldUseNothingIsNotOfferedWhatIsTakenForAnother
                                    "job3 is below its fair share of pool a"));
 }
 
+// There is room for one more output. At 110 slots are taken for b and c, which is due two of the 4, but what is taken
+// for c goes back to a, since the map of b leaves no room. As soon as b lost its map the same would happen again: c is
+// left alone until it has got a slot by itself, at 300.
+TEST_F(PreemptTest, NothingIsTakenAgainForAPoolThatGotNothingByIt) {
+  settings_.Named<PoolSettings>()["c"].weight = 2;
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=4 reduces=1
+    0 NodeSpace node=n1 free_bytes=10
+    1 JobSubmitted job=job1 pool=a maps=1:;1:;1:;1:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    -> launch job1.m.2.0 n1 off
+    -> launch job1.m.3.0 n1 off
+    10 JobSubmitted job=job2 pool=b maps=6:;6: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    10 JobSubmitted job=job3 pool=c maps=6:;6:;6: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    10 decide
+    110 decide
+    -> preempt job1.m.3.0 n1: pool b is below its fair share
+    -> preempt job1.m.2.0 n1: pool c is below its fair share
+    -> preempt job1.m.1.0 n1: pool c is below its fair share
+    -> launch job2.m.0.0 n1 off
+    -> launch job1.m.1.1 n1 off
+    -> launch job1.m.2.1 n1 off
+    110 AttemptLost attempt=job2.m.0.0
+    110 AttemptLaunched attempt=job1.m.3.1 node=n1
+    110 decide
+    210 decide
+    -> preempt job1.m.3.1 n1: pool b is below its fair share
+    -> launch job2.m.0.1 n1 off
+  )");
+  EXPECT_EQ(engine_->NextWake(), std::nullopt);
+  EXPECT_PLAYS(engine_.get(), R"(
+    220 NodeSpace node=n1 free_bytes=100
+    300 AttemptSucceeded attempt=job1.m.1.1
+    300 decide
+    -> launch job3.m.0.0 n1 off
+    399 decide
+    400 decide
+    -> preempt job1.m.2.1 n1: pool c is below its fair share
+    -> launch job3.m.1.0 n1 off
+  )");
+}
+
 TEST_F(PreemptTest, NothingIsTakenOnANodeThatTakesNoTasks) {
   EXPECT_PLAYS(&Make(), R"(
     0 NodeJoined node=n1 maps=2
