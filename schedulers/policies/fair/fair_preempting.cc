@@ -210,6 +210,7 @@ std::vector<Victim> FairPreempting::ForJobs(const ClusterState& state, SlotKind 
     std::vector<JobHolding> holdings;
     AddHoldings(state, pool, kind, 0, &holdings);
     const std::vector<Need> needs = NeedsOfJobs(state, pool, jobs, holdings, kind, &free);
+    if (needs.empty()) continue;  // nothing is owed here, so nobody gives way (OweAgain)
     order().Owe(pool, kind, pool.Running(kind));
     // The pool gets back what it loses, so it may lose all.
     std::ranges::move(Take(state, kind, needs, {{pool.Running(kind), 0}}, std::move(holdings)),

@@ -655,6 +655,36 @@ TEST_F(PreemptTest, WhatIsTakenForAPoolIsNotOfferedToOneThatWasServedBefore) {
   )");
 }
 
+// b was served at 101, and is below its share of 3.3 again. job5 has waited for its share of pool x just as long as it
+// may, but has no room for its output, so nothing is owed to it and b comes first, though c has nothing.
+TEST_F(WithinPoolsTest, AJobThatCouldUseNothingKeepsNoPoolFromWhatItIsDue) {
+  settings_.Named<PoolSettings>()["b"].weight = 12;
+  settings_.Named<PoolSettings>()["x"].weight = 8;
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=6 reduces=1
+    0 NodeSpace node=n1 free_bytes=10
+    1 JobSubmitted job=job1 pool=b maps=1:;1:;1:;1:;1:;1:
+    1 JobSubmitted job=job2 pool=c maps=1:;1:
+    1 JobSubmitted job=job3 pool=d maps=1:;1:
+    1 JobSubmitted job=job4 pool=x maps=1:;1:;1:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job2.m.0.0 n1 off
+    -> launch job3.m.0.0 n1 off
+    -> launch job4.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    -> launch job4.m.1.0 n1 off
+    101 decide
+    -> preempt job2.m.0.0 n1: pool b is below its fair share
+    -> launch job1.m.2.0 n1 off
+    200 JobSubmitted job=job5 pool=x maps=50: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    200 decide
+    300 AttemptSucceeded attempt=job1.m.0.0
+    300 decide
+    -> launch job1.m.3.0 n1 off
+  )");
+}
+
 // b was served, and is below its share again. m is below its minimum, so it comes first.
 TEST_F(PreemptTest, APoolThatWasServedComesAfterThoseBelowTheirMinimum) {
   settings_.Named<PoolSettings>()["b"].weight = 14;
