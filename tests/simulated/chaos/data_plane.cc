@@ -171,6 +171,7 @@ void DataPlane::CopyMapOutput(const shuffle::Source& source, std::uint32_t parti
     cluster_.faults().Arriving(machine_.name(), Arrival::kOutput);
     if (const double most = cluster_.plan().arrival_time; most > 0)
       (void)Await(cluster_.world().Sleep(most * (0.3 + 0.7 * random_.Unit())), scope);
+    while (cluster_.faults().HoldsUp(machine_)) (void)Await(cluster_.world().Sleep(0.1), scope);
     const Status copied = CopyRun(scope, source, partitions);
     if (!copied.ok()) return then(copied);
     AddMapOutput(source.map, partitions, path, then);

@@ -87,6 +87,7 @@ void FaultActor::LoseNextOutput(WorkerMachine& worker) {
 }
 
 void FaultActor::Serving(WorkerMachine& worker, const AttemptId& map) {
+  if (Hits(Arrival::kServed)) Later(0, [this, &worker] { Remove(worker); });
   if (losing_.erase(worker.host()) == 0) return;
   world_.Do(0, [this, &worker, map] {
     if (worker.running() != nullptr) LoseOutput(worker, map);

@@ -17,7 +17,9 @@
 namespace millrace::simulated {
 
 enum class TaskFate { kEnds, kFails, kHangs, kKillsWorker };
-enum class Arrival { kOnlyReplica, kOutput };  // what is under way to a worker
+// What comes to a worker: a block that its writer sends to nobody else, or a copy of an output, both under way still;
+// or an output that it serves from now on.
+enum class Arrival { kOnlyReplica, kOutput, kServed };
 
 class FaultActor {
  public:
@@ -50,8 +52,10 @@ class FaultActor {
   void StorageGone(WorkerMachine& worker, const Status& why);
   // Is told that the master ends, since its disk refused what its database was to write.
   void LogFailed(const Status& why);
-  // Is told that something is to come to this worker: a block that its writer sends to nobody else, or an output.
+  // Is told that something is to come to this worker.
   void Arriving(const std::string& host, Arrival what);
+  // Returns whether the outputs that are under way to it do not arrive yet.
+  [[nodiscard]] bool HoldsUp(const WorkerMachine& worker) const;
   // Is told that the master hands something to its log.
   void Journaled();
   // Is told that a worker serves this output from now on.
@@ -91,11 +95,12 @@ class FaultActor {
   void PartWorkers();
   void Drain();
   void AimAt(Arrival what);
+  // Returns whether a worker was to be decommissioned at such a moment; from now on it is not.
+  [[nodiscard]] bool Hits(Arrival what);
   // Returns the number of its node, which nobody else works on then, or nothing if that cannot be.
   [[nodiscard]] std::optional<NodeId> TakeHold(WorkerMachine& worker);
   void Decommission(WorkerMachine& worker, double seconds);
   [[nodiscard]] bool MayRemove() const;
-  [[nodiscard]] bool MayEndMaster() const;
   void Remove(WorkerMachine& worker);
   void Cleared(WorkerMachine& worker, NodeId node);
   [[nodiscard]] bool TakeForGood(WorkerMachine& worker, NodeId node, const std::string& storage);
@@ -132,6 +137,7 @@ class FaultActor {
   std::uint32_t partitions_ = 0;                             // between workers, under way
   std::map<HostId, std::function<void()>> at_registration_;  // by worker
   std::set<HostId> losing_;                                  // workers that lose the output which they serve next
+  std::map<HostId, double> held_up_;                         // until when at most outputs do not arrive there
 };
 
 }  // namespace millrace::simulated

@@ -95,16 +95,15 @@ bool FaultActor::MayRemove() const {
   return !cluster_.plan().Has(Fault::kEmptyMaster) && !cluster_.plan().Has(Fault::kOldMaster);
 }
 
-bool FaultActor::MayEndMaster() const {
-  return cluster_.plan().Has(Fault::kMasterKill) || cluster_.plan().Has(Fault::kMasterPower);
-}
-
 // Nobody else works on the node meanwhile: who takes it back into use takes back what the master said to the other.
 std::optional<NodeId> FaultActor::TakeHold(WorkerMachine& worker) {
   master::Control* control = cluster_.master().control();
   if (control == nullptr || cluster_.master().misled() || worker.stranger()) return std::nullopt;
   const master::NodeRecord* node = control->nodes().FindByStorage(worker.storage());
-  if (node == nullptr || !operated_.insert(node->number).second) return std::nullopt;
+  if (node == nullptr || operated_.contains(node->number)) return std::nullopt;
+  // Of a cluster that drains altogether nothing may ever go.
+  if (operated_.size() + 1 >= cluster_.workers().size()) return std::nullopt;
+  operated_.insert(node->number);
   cluster_.checker().count().drains += 1;
   ++pending_;
   return node->number;
@@ -112,18 +111,21 @@ std::optional<NodeId> FaultActor::TakeHold(WorkerMachine& worker) {
 
 void FaultActor::Drain() {
   if (!MayRemove()) return Decommission(AnyWorker(), 3 * Duration());
-  switch (random_.Below(4)) {
+  switch (random_.Below(5)) {
     case 0:
-    case 1:
       return Decommission(AnyWorker(), 3 * Duration());
-    case 2:
+    case 1:
       return Remove(AnyWorker());
+    case 2:
+      return AimAt(Arrival::kOnlyReplica);
+    case 3:
+      return AimAt(Arrival::kOutput);
     default:
-      return AimAt(random_.Below(2) == 0 ? Arrival::kOnlyReplica : Arrival::kOutput);
+      return AimAt(Arrival::kServed);  // which has to leave it, as nothing else may have to
   }
 }
 
-// The next idle worker that such a thing is under way to is decommissioned before it is there.
+// The next worker that such a thing comes to is decommissioned at that moment: if it is under way, before it is there.
 void FaultActor::AimAt(Arrival what) {
   constexpr double kPatience = 15;
   ++aims_[what];
@@ -132,14 +134,27 @@ void FaultActor::AimAt(Arrival what) {
   });
 }
 
+bool FaultActor::Hits(Arrival what) {
+  if (aims_[what] == 0) return false;
+  --aims_[what];
+  return true;
+}
+
 void FaultActor::Arriving(const std::string& host, Arrival what) {
-  if (aims_[what] == 0) return;
+  constexpr double kHeldUp = 30;  // seconds
   WorkerMachine* worker = cluster_.FindWorker(host);
   if (worker == nullptr || worker->running() == nullptr) return;
-  // One that has something else to do would not be let go before this has come.
-  if (!worker->running()->runner().Processes().empty() || !worker->running()->plane().served().empty()) return;
-  --aims_[what];
+  // A block is there soon: one that has something else to do would not be let go before that.
+  const bool idle = worker->running()->runner().Processes().empty() && worker->running()->plane().served().empty();
+  if ((what == Arrival::kOnlyReplica && !idle) || !Hits(what)) return;
+  if (what == Arrival::kOutput) held_up_[worker->host()] = world_.seconds() + kHeldUp;
   Later(0, [this, worker] { Remove(*worker); });
+}
+
+// An output arrives at the worst moment: when the master has said that the worker may go.
+bool FaultActor::HoldsUp(const WorkerMachine& worker) const {
+  const auto until = held_up_.find(worker.host());
+  return until != held_up_.end() && world_.seconds() < until->second;
 }
 
 void FaultActor::Journaled() {
@@ -171,7 +186,7 @@ void FaultActor::Remove(WorkerMachine& worker) {
   const NodeId node = *held;
   Note(worker.name() + " is decommissioned, to be taken away for good");
   // An answer that came before its reasons are on disk would show only if the master dies then.
-  const bool watchful = MayEndMaster() && random_.Below(3) != 0;
+  const bool watchful = random_.Below(3) != 0;
   if (watchful) {
     ++slow_logs_;
     cluster_.master().SetLogDelay(0.2 + 1.3 * random_.Unit());
@@ -192,16 +207,18 @@ void FaultActor::Remove(WorkerMachine& worker) {
   if (!drawn_ && random_.Below(2) == 0) AimAt(Arrival::kOutput);
 }
 
-// The master may end at this moment: it comes back with what is on its disk, and must still mean what it has said.
+// The master may end at this moment, whether it does in this plan otherwise or not: it comes back with what is on its
+// disk, and must still mean what it has said.
 void FaultActor::Cleared(WorkerMachine& worker, NodeId node) {
   world_.Note("the master says that " + worker.name() + " may go");
   cluster_.checker().Cleared(worker, node);
-  if (!MayEndMaster() || random_.Below(4) == 0) return;
-  const bool power = cluster_.plan().Has(Fault::kMasterPower);
-  Later(0, [this, power] {
+  held_up_.erase(worker.host());
+  if (random_.Below(2) == 0) return;
+  const Fault fault = random_.Below(2) == 0 ? Fault::kMasterPower : Fault::kMasterKill;
+  Later(0, [this, fault] {
     MasterMachine& master = cluster_.master();
     if (master.control() == nullptr || master.process().stopped() || master.misled()) return;
-    EndMaster(power ? Fault::kMasterPower : Fault::kMasterKill, Duration());
+    EndMaster(fault, Duration());
   });
 }
 
