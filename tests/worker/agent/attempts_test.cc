@@ -445,6 +445,25 @@ TEST_F(CopyOutputTest, WhatEndsAfterAMasterWasToldWhatIsHereIsDropped) {
   EXPECT_FALSE(plane_.served().contains(map)) << "that master does not know of it";
 }
 
+TEST_F(CopyOutputTest, WhatTheNextMasterAsksForAgainIsCopiedOnceAndStays) {
+  StartAgent();
+  SetUpJob();
+  plane_.HoldOutputCopies();
+  const AttemptId map = MapAttemptId(kJob, 4, 1);
+  const auto copy = CopyOutput(map).eagerlyEvaluate([](kj::Exception&&) {});  // its connection breaks
+  RunReady();
+  network_.Cut("master:1");
+  Advance(1 * kj::SECONDS);
+  network_.Mend("master:1");
+  Advance(10 * kj::SECONDS);
+  ASSERT_EQ(record_.registrations.size(), 2U);
+  auto again = CopyOutput(map).eagerlyEvaluate(nullptr);
+  RunReady();
+  plane_.EndOutputCopies();
+  again.wait(scope_);
+  EXPECT_TRUE(plane_.served().contains(map)) << "that master counts on it";
+}
+
 TEST_F(CopyOutputTest, OfAJobThatIsNotKnownNothingIsCopied) {
   StartAgent();
   try {

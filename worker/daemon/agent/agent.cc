@@ -150,14 +150,16 @@ kj::Promise<void> WorkerAgent::CopyOutput(const AnnouncedOutput& output) {
   if (job == jobs_.end())
     return rpc::ToException(NotFound("copy the output of " + ToText(map) + ": its job is not known here"));
   if (job->second->held.contains(map)) return kj::READY_NOW;
+  // One that a master asked for before may be under way still: another one would write the same file.
   auto pair = kj::newPromiseAndFulfiller<void>();
-  const auto done = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(pair.fulfiller));
+  const auto [copy, begins] = output_copies_.try_emplace(map);
+  copy->second.claims = claims_;
+  copy->second.asked.push_back(kj::mv(pair.fulfiller));
+  if (!begins) return kj::mv(pair.promise);
   const auto prepared = std::make_shared<Status>();
   const std::uint32_t partitions = job->second->setup.reader().getReduces();
   const shuffle::Source source{map, output.host, output.port, false};
-  const auto copied = [done, map, claims = claims_](WorkerAgent& agent, const Status& status) {
-    agent.OutputCopied(map, claims, status, **done);
-  };
+  const auto copied = [map](WorkerAgent& agent, const Status& status) { agent.OutputCopied(map, status); };
   parts_.background.Run(
       [prepared, map, &files = parts_.files] {
         *prepared = files.Prepare(map);
@@ -171,19 +173,21 @@ kj::Promise<void> WorkerAgent::CopyOutput(const AnnouncedOutput& output) {
   return kj::mv(pair.promise);
 }
 
-// A master that was told meanwhile what is here was not told of this output, and does not know that it was asked for.
-void WorkerAgent::OutputCopied(const AttemptId& map, std::uint64_t claims, const Status& status,
-                               kj::PromiseFulfiller<void>& done) {
+// Who was told what is here after it had last asked was not told of this output, and does not know that it asked.
+void WorkerAgent::OutputCopied(const AttemptId& map, const Status& status) {
+  OutputCopy copy = kj::mv(output_copies_.extract(map).mapped());
   const auto job = jobs_.find(map.task.job);
-  const bool wanted = job != jobs_.end() && claims == claims_;
+  const bool wanted = job != jobs_.end() && copy.claims == claims_;
   if (status.ok() && wanted) {
     job->second->held.insert(map);
     log_->info("the output of {} was copied to here", ToText(map));
-    return done.fulfill();
+    for (auto& asked : copy.asked) asked->fulfill();
+    return;
   }
   parts_.plane.RemoveMapOutput(map);
   parts_.background.Run([map, &files = parts_.files] { files.RemoveRun(map); }, [] {});
-  done.reject(rpc::ToException(status.ok() ? Cancelled("its job, or the master's session, has ended") : status));
+  const Status why = status.ok() ? Cancelled("its job, or the master's session, has ended") : status;
+  for (auto& asked : copy.asked) asked->reject(rpc::ToException(why));
 }
 
 void WorkerAgent::ForgetJob(JobId job) {

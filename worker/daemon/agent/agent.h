@@ -107,7 +107,7 @@ class WorkerAgent final : private SessionOwner {
   kj::Promise<void> SweepBlocks();
   // ---- jobs, and the exchange with the master ----
   void FetchExecutable(const std::shared_ptr<WorkerJob>& job);
-  void OutputCopied(const AttemptId& map, std::uint64_t claims, const Status& status, kj::PromiseFulfiller<void>& done);
+  void OutputCopied(const AttemptId& map, const Status& status);
   void ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const Result<std::string>& path);
   kj::Promise<void> Join(std::string cluster) override;
   void DescribeWorker(master::wire::WorkerInfo::Builder info) override;
@@ -136,6 +136,11 @@ class WorkerAgent final : private SessionOwner {
   std::optional<kj::TimePoint> told_kept_;  // when identity_.told was stored last
   std::function<void(NodeId)> on_registered_;
   std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
+  struct OutputCopy {
+    std::uint64_t claims = 0;  // as claims_ was when it was last asked for
+    std::vector<kj::Own<kj::PromiseFulfiller<void>>> asked;
+  };
+  std::map<AttemptId, OutputCopy> output_copies_;  // under way
   WorkerJobs jobs_;
   AttemptTable attempts_;
   std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive the agent find it gone
