@@ -412,6 +412,17 @@ TEST_F(ReduceCopyTest, RefusesAFileThatIsNoRun) {
   EXPECT_FALSE(here_.outputs->Find(MapAttemptId(kJob, 0, 0), 0).has_value());
 }
 
+// A task writes the file, so how many partitions it claims to have is not believed.
+TEST_F(ReduceCopyTest, RefusesARunOfAnotherNumberOfPartitionsThanTheJobHas) {
+  here_.AddRun(0, 3);
+  for (const std::uint32_t partitions : {0u, 2u, 4u}) {
+    const Status added = here_.outputs->Add(MapAttemptId(kJob, 1, 0), here_.PathOf(0), partitions);
+    EXPECT_EQ(added.code(), StatusCode::kCorrupt) << partitions;
+    EXPECT_FALSE(here_.outputs->Find(MapAttemptId(kJob, 1, 0), 0).has_value()) << partitions;
+  }
+  EXPECT_TRUE(here_.outputs->Add(MapAttemptId(kJob, 1, 0), here_.PathOf(0), 3).ok());
+}
+
 TEST_F(ReduceCopyTest, FindsUntilItIsRemoved) {
   for (const std::uint32_t map : {0u, 1u, 2u}) here_.AddRun(map, 2);
   ASSERT_TRUE(here_.outputs->Find(MapAttemptId(kJob, 1, 0), 1).has_value());
