@@ -135,6 +135,17 @@ TEST(Credentials, OfTasksLastADayAndNoLongerThanTheirWorkers) {
   EXPECT_NEAR(static_cast<double>(until(20 * kHour)), static_cast<double>(4 * kHour), 2.0 * kSecond);
 }
 
+// A job can print what its tasks were given, so a worker that is good for a year must not make it so.
+TEST(Credentials, OfTasksLastADayThoughTheirWorkerLastsAYear) {
+  constexpr Micros kYear = 365 * 24 * kHour;
+  const Micros now = SystemClock().Now();
+  const KeyPair authority = MakeAuthority({now, kYear}).value();
+  const KeyPair worker = Issue(authority, ParseIdentity("worker:w1").value(), {now, kYear}).value();
+  const KeyPair task = Credentials::From({authority.certificate, worker}).value()->ForTask("ann", now).value().own;
+  const Micros lasts = ReadFacts(task.certificate, "task")->until - now;
+  EXPECT_NEAR(static_cast<double>(lasts), static_cast<double>(24 * kHour), 2.0 * kSecond);
+}
+
 TEST(Credentials, FromTextsAreReplacedByOthers) {
   const TestAuthority authority;
   const auto credentials = authority.Of("client:ann");
