@@ -391,6 +391,25 @@ TEST_F(RocksStoreTest, ABackupTakesThePlaceOfADatabaseThatWasLost) {
   EXPECT_EQ(*store->Get("first"), "1");
 }
 
+// Whoever opens it must learn that it may lack something, so the note is there before anybody can.
+TEST_F(RocksStoreTest, ARestoredDatabaseHasItsNote) {
+  const std::string backups = directory_->path() + "/backups";
+  auto store = Open();
+  Put(*store, "first", "1", Durability::kSynced);
+  ASSERT_TRUE(store->BackUp(backups).ok());
+  store.reset();
+  std::filesystem::remove_all(path_);
+  WriteBatch note;
+  note.Put("note", "restored");
+  const auto restored = RestoreRocksStore(backups, path_, note);
+  ASSERT_TRUE(restored.ok()) << restored.status().message();
+  EXPECT_EQ(*restored, 1u) << "the note is none of the operations that the backup had";
+  store = Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(*store->Get("first"), "1");
+  EXPECT_EQ(*store->Get("note"), "restored");
+}
+
 // What is left is no longer a database, but a repair could still read it.
 TEST_F(RocksStoreTest, WhatIsLeftOfADatabaseIsMovedAsideByARestoration) {
   const std::string backups = directory_->path() + "/backups";

@@ -7,6 +7,7 @@
 #include "base/cluster_id.h"
 #include "base/rpc/status_codec.h"
 #include "dfs/data/block_store.h"
+#include "master/cluster/doubt.h"
 #include "master/control/cluster_record.h"
 #include "master/control/cluster_summary.h"
 #include "master/control/wire_codec.h"
@@ -412,6 +413,28 @@ TEST(SetBackTest, WorkersFindADatabaseThatIsOlderThanWhatTheyWereTold) {
   cluster.Advance(30);
   EXPECT_EQ(cluster.control().files().blocks().Health().missing, 0u);
   EXPECT_TRUE(cluster.control().doubt().there_is()) << "this one lacks what was done on the image";
+}
+
+// As `master restore` and `master repair` leave it: what a file loses then is not deleted.
+TEST(SetBackTest, ADatabaseThatWasRestoredIsInDoubtFromItsFirstStart) {
+  SimulatedCluster cluster({.workers = 2, .racks = 1});
+  const dfs::BlockId block = cluster.StoreFile("/file");
+  cluster.Advance(10);
+  ASSERT_FALSE(cluster.control().doubt().there_is());
+  auto other = MakeMemoryStore();
+  ASSERT_TRUE(master::StoreClusterId(FormatClusterId(9, 9), other.get()).ok());
+  auto own = cluster.RestartMasterWith(std::move(other));
+  WriteBatch note;
+  master::Doubt::Announce(master::DoubtCause::kRestored, &note);
+  ASSERT_TRUE(own->Write(note, Durability::kSynced).ok());
+  (void)cluster.RestartMasterWith(std::move(own));
+  EXPECT_TRUE(cluster.control().doubt().there_is());
+  cluster.Advance(20);
+  master::Step step = cluster.control().Begin();
+  ASSERT_TRUE(cluster.control().files().Remove("/file", false, &step.batch).ok());
+  cluster.control().FinishLazily(std::move(step));
+  cluster.Advance(20);
+  EXPECT_TRUE(cluster.blocks(0).Has(block) || cluster.blocks(0).ListTrash().size() == 1);
 }
 
 TEST(StartTest, WhoIsAwaitedIsSaidAndASubmissionWaitsForIt) {
