@@ -155,6 +155,40 @@ master::Clearance ClearanceOf(SimulatedCluster& cluster, std::uint32_t worker) {
   return master::ClearanceOf(cluster.control().workers().StandOf(NodeOf(cluster, worker)));
 }
 
+// Nothing runs there any more, but a reduce elsewhere may need what its maps left.
+TEST(LeavingTest, ANodeMayNotGoWhileItAloneHasOutputsOfUse) {
+  using master::Clearance;
+  SimulatedCluster cluster(WithoutSpeculation(4));
+  cluster.AddFile("/in", 8);
+  cluster.Submit("/in", "/out", 1);
+  const auto left_on = [&](std::uint32_t worker) {
+    return cluster.control().jobs().OutputsLeftOn(NodeOf(cluster, worker).number);
+  };
+  const auto idles_with_outputs = [&](std::uint32_t worker) {
+    const auto [maps, reduces] = cluster.control().jobs().RunningOn(NodeOf(cluster, worker).number);
+    return maps + reduces == 0 && left_on(worker) > 0;
+  };
+  std::uint32_t worker = 0;
+  for (int tenths = 0; tenths < 2000 && !idles_with_outputs(worker); ++tenths) {
+    worker = (worker + 1) % 4;
+    if (worker == 0) cluster.Advance(0.4);
+  }
+  ASSERT_TRUE(idles_with_outputs(worker));
+  master::Step step = cluster.control().Begin();  // blocks would keep it, too
+  ASSERT_TRUE(cluster.control().files().Remove("/in", false, &step.batch).ok());
+  cluster.control().FinishLazily(std::move(step));
+  Decommission(cluster, worker);
+  EXPECT_EQ(ClearanceOf(cluster, worker), Clearance::kOutputs);
+  for (int tenths = 0; tenths < 1000 && left_on(worker) > 0; ++tenths) {
+    EXPECT_EQ(ClearanceOf(cluster, worker), Clearance::kOutputs) << tenths;
+    cluster.Advance(0.1);
+  }
+  EXPECT_EQ(ClearanceOf(cluster, worker), Clearance::kYes);
+  Die(cluster, worker);
+  EXPECT_TRUE(cluster.RunUntilIdle(900));
+  EXPECT_EQ(cluster.JournalLines("AttemptSucceeded"), 8u + 1u) << "a map ran again";
+}
+
 // What the database does not know may be all that is left of a file, if it is older than what clients were told.
 TEST(LeavingTest, ANodeWhoseTrashMayBeNeededMayNotGo) {
   using master::Clearance;
