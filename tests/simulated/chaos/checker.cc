@@ -153,8 +153,9 @@ bool Checker::HasSoleReplica(WorkerMachine& machine, std::uint64_t block) const 
     const auto file = worker.disk().finished.find(block);
     return file != worker.disk().finished.end() && file->second.good() && file->second.data == acked->second.data;
   };
+  // A stranger that belonged to no cluster has joined this one, and may hold what it was given here.
   return good(machine) && std::ranges::none_of(cluster_.workers(), [&](const auto& worker) {
-           return worker.get() != &machine && !worker->stranger() && good(*worker);
+           return worker.get() != &machine && good(*worker);
          });
 }
 
