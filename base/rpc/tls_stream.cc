@@ -43,19 +43,36 @@ kj::Promise<void> TlsStream::HearOut(std::size_t most) {
           [](kj::Exception&&) -> kj::Promise<void> { return kj::READY_NOW; });
 }
 
+// A peer that has hung up cannot be told why; that it could not is no reason to forget it.
+kj::Promise<void> TlsStream::Refuse(const Status& why) {
+  return SendOutput()
+      .then([this] {
+        inner_->shutdownWrite();
+        return HearOut(kMostHeardOut);
+      })
+      .catch_([](kj::Exception&&) {})
+      .then([why]() -> kj::Promise<void> { return ToException(why); });
+}
+
 kj::Promise<void> TlsStream::Handshake() {
   const Result<bool> done = session_.Handshake();
-  return SendOutput().then([this, done]() -> kj::Promise<void> {
-    if (!done.ok()) {
-      inner_->shutdownWrite();
-      return HearOut(kMostHeardOut).then([done]() -> kj::Promise<void> { return ToException(done.status()); });
-    }
-    if (*done) return kj::READY_NOW;
-    return FeedMore().then([this](std::size_t size) -> kj::Promise<void> {
-      if (size == 0) return ToException(Unavailable("the peer hung up during the TLS handshake; does it use TLS?"));
-      return Handshake();
-    });
-  });
+  if (!done.ok()) return Refuse(done.status());
+  const auto broke = [](kj::Exception&& why) -> kj::Promise<std::size_t> {
+    if (!ConnectionBroke(why)) return kj::mv(why);
+    const Status plain = FromException(why);
+    return ToException(Unavailable(plain.message() + ", during the TLS handshake; does the peer use TLS?"));
+  };
+  return SendOutput()
+      .then([this, done = *done]() -> kj::Promise<std::size_t> {
+        if (done) return std::size_t{1};
+        return FeedMore();
+      })
+      .catch_(broke)
+      .then([this, done = *done](std::size_t size) -> kj::Promise<void> {
+        if (size == 0) return ToException(Unavailable("the peer hung up during the TLS handshake; does it use TLS?"));
+        if (done) return kj::READY_NOW;
+        return Handshake();
+      });
 }
 
 kj::Promise<std::size_t> TlsStream::tryRead(void* buffer, std::size_t least, std::size_t most) {

@@ -47,6 +47,8 @@ class TlsStream final : public OuterStream {
  private:
   kj::Promise<std::size_t> ReadMore(char* buffer, std::size_t least, std::size_t most, std::size_t done);
   kj::Promise<void> SendOutput();
+  // Tells the peer what the session has to say of it, if it can, and rejects with the reason.
+  kj::Promise<void> Refuse(const Status& why);
   // Reads on until the peer closes. A connection that is closed with bytes unread is reset, and then the peer may not
   // see why it was refused.
   kj::Promise<void> HearOut(std::size_t most);

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "base/rpc/link.h"
+#include "base/rpc/status_codec.h"
+#include "base/rpc/tls_stream.h"
 #include "tests/base/rpc_fixture.h"
 #include "tests/base/tls/tls_fixture.h"
 
@@ -95,6 +97,42 @@ TEST_F(TlsRpcTest, AClientWithTlsDoesNotTalkToAServerWithoutIt) {
   const Status failed = Ping(authority_.Of("client:ann"));
   EXPECT_FALSE(failed.ok());
   EXPECT_THAT(failed.message(), HasSubstr("TLS"));
+}
+
+// A connection that the peer resets once it has answered, or before.
+class ResetStream final : public kj::AsyncIoStream {
+ public:
+  explicit ResetStream(std::string answer) : answer_(std::move(answer)) {}
+  kj::Promise<std::size_t> tryRead(void* buffer, std::size_t, std::size_t most) override {
+    if (answer_.empty()) return KJ_EXCEPTION(DISCONNECTED, "read(fd, buffer, size): Connection reset by peer");
+    const std::size_t size = answer_.copy(static_cast<char*>(buffer), most);
+    answer_.erase(0, size);
+    return size;
+  }
+  kj::Promise<void> write(const void*, std::size_t) override { return kj::READY_NOW; }
+  kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>>) override { return kj::READY_NOW; }
+  kj::Promise<void> whenWriteDisconnected() override { return kj::NEVER_DONE; }
+  void shutdownWrite() override {
+    kj::throwFatalException(
+        KJ_EXCEPTION(DISCONNECTED, "shutdown(fd, SHUT_WR): Transport endpoint is not connected"));
+  }
+
+ private:
+  std::string answer_;
+};
+
+TEST_F(TlsRpcTest, ThatAPeerUsesNoTlsIsSaidThoughItResetsTheConnection) {
+  const auto shake = [&](std::string answer) {
+    TlsStream stream(kj::heap<ResetStream>(std::move(answer)),
+                     tls::Session(authority_.Of("client:ann")->Current(), tls::Side::kClient, "one:7700"));
+    return stream.Handshake()
+        .then([] { return Status::Ok(); }, [](kj::Exception&& why) { return FromException(why); })
+        .wait(io_.waitScope);
+  };
+  EXPECT_THAT(shake("no TLS, and neither is this").message(), HasSubstr("one:7700: does not use TLS as we do"));
+  const Status reset = shake("");
+  EXPECT_EQ(reset.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(reset.message(), HasSubstr("Connection reset by peer, during the TLS handshake; does the peer use TLS?"));
 }
 
 TEST_F(TlsRpcTest, AClientDoesNotTalkToAWorkerThatPassesForAMaster) {
