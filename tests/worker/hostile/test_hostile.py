@@ -352,6 +352,11 @@ class Hostile(unittest.TestCase):
             if part not in self.parts:
                 self.skipTest(f"this machine, or this user, has no {part}")
 
+    def answered(self, line, sentence):
+        """The worker said so; or, where nobody connects for tasks, Landlock kept them from its socket."""
+        if "network" in self.parts or self.results[line] not in REFUSED:
+            self.assertIn(sentence, self.results[line], line)
+
     def refused(self, *begins):
         for begin in begins:
             found = self.happened(begin)
@@ -410,13 +415,13 @@ class Hostile(unittest.TestCase):
 
     def test_the_workers_socket_gives_blocks_and_nothing_else(self):
         for asked in (FETCH_RUNS, request(2, bytes(24)), request(77, b"")):
-            self.assertIn("is refused to everybody on the local socket", self.results[f"ask {self.own_socket} {asked}"])
+            self.answered(f"ask {self.own_socket} {asked}", "is refused to everybody on the local socket")
 
     def test_no_block_is_written_without_a_token_nor_sent_elsewhere(self):
         foreign = self.foreign.getsockname()[1]
         for line in (f"ask {self.own_socket} {write_request(6, 77, foreign)}", f"ask {self.bulk} {write_request(1, 78, foreign)}",
                      f"ask {self.bulk} {request(3, struct.pack('<QQ', 79, 65536))}"):
-            self.assertIn("it takes a token of the master", self.results[line])
+            self.answered(line, "it takes a token of the master")
         self.assertEqual(select.select([self.foreign], [], [], 0)[0], [], "the worker connected for the task")
 
     def test_a_block_that_it_may_read_is_not_taken_from_others(self):
@@ -439,7 +444,7 @@ class Hostile(unittest.TestCase):
     def test_dangerous_calls_are_refused(self):
         self.needs("filter")
         for attempt in ("mount", "unshare", "clone", "module", "bpf", "keys", "kexec", "ring", "device", "become"):
-            self.assertIn(self.results[attempt], {"EPERM", "EINVAL"} if attempt == "become" else {"EPERM"}, attempt)
+            self.assertIn(self.results[attempt], {"EPERM", {"become": "EINVAL", "device": "EACCES"}.get(attempt)}, attempt)
 
     def test_a_family_is_what_the_kernel_takes_for_it(self):
         """AF_VSOCK (40), AF_ALG (38) and AF_PACKET (17), with more bits than the kernel looks at; and a family that there is not."""
