@@ -184,6 +184,12 @@ void Link::Reset() {
   if (impl_->connection.get() != nullptr) impl_->Break();
 }
 
+std::uint64_t Link::connection() const { return impl_->generation; }
+
+void Link::Reset(std::uint64_t connection) {
+  if (connection == impl_->generation) Reset();
+}
+
 const std::string& Link::address() const { return impl_->address; }
 
 }  // namespace millrace::rpc

@@ -8,6 +8,7 @@
 #include <kj/async.h>
 #include <kj/timer.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,6 +45,11 @@ class Link {
   [[nodiscard]] kj::Promise<void> Broken();
   // Breaks the connection, if there is one. For a peer that no longer answers.
   void Reset();
+  // Returns the number of the present connection, which no other connection of this link has.
+  [[nodiscard]] std::uint64_t connection() const;
+  // Breaks the connection of this number if it is still the present one. For those who learn of a break from a call:
+  // until the link has learnt of it, which takes a turn to the operating system, Connected() would give them the same.
+  void Reset(std::uint64_t connection);
   [[nodiscard]] const std::string& address() const;
 
  private:

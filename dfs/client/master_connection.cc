@@ -99,12 +99,17 @@ struct MasterConnection::Impl {
   }
 
   kj::Promise<void> Try(kj::AsyncIoContext& io, const WithMaster& f) {
-    return Connected()
+    const auto used = std::make_shared<std::uint64_t>();
+    auto connected = link->Connected().then([this, used](capnp::Capability::Client bootstrap) {
+      *used = link->connection();
+      return bootstrap;
+    });
+    return Checked(kj::mv(connected))
         .then([&io, &f](capnp::Capability::Client bootstrap) { return f(bootstrap, io); })
-        .catch_([this, &io, &f](kj::Exception&& failure) -> kj::Promise<void> {
+        .catch_([this, &io, &f, used](kj::Exception&& failure) -> kj::Promise<void> {
           if (!rpc::ConnectionBroke(failure)) return kj::mv(failure);
-          // The link may not have noticed the break yet. It can do so before an evaluation that is put off.
-          return kj::evalLater([this, &io, &f] { return Try(io, f); });
+          link->Reset(*used);
+          return Try(io, f);
         });
   }
 };

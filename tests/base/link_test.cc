@@ -192,6 +192,20 @@ TEST_F(LinkTest, ResetBreaksTheConnection) {
   EXPECT_EQ(server_.connections(), 1u);
 }
 
+TEST_F(LinkTest, OnlyTheConnectionThatSomebodyHasSeenBreakIsReset) {
+  network_.Serve("master:7000", server_);
+  Link link = MakeLink(dialer_);
+  (void)link.Connected().wait(loop_.scope);
+  const std::uint64_t first = link.connection();
+  link.Reset(first);
+  auto again = link.Connected();
+  loop_.Advance(10 * kj::SECONDS);
+  auto echo = again.wait(loop_.scope);
+  EXPECT_NE(link.connection(), first);
+  link.Reset(first);
+  EXPECT_TRUE(Ping(echo).ok()) << "the second is not the one that broke";
+}
+
 TEST_F(LinkTest, ConnectOnceTriesOnce) {
   Link link = MakeLink(dialer_);
   const Status refused = Outcome(link.ConnectOnce(), loop_.scope);

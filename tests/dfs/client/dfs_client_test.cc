@@ -1,6 +1,7 @@
 #include "dfs/client/dfs_client.h"
 
 #include <gmock/gmock.h>
+#include <kj/debug.h>
 
 #include <thread>
 
@@ -113,6 +114,24 @@ TEST_F(DfsClientTest, ACallToAMasterThatStaysAwayTimesOut) {
   const Status failed = client->Stat("/a").status();
   EXPECT_TRUE(failed.code() == StatusCode::kTimeout || failed.code() == StatusCode::kUnavailable) << failed.message();
   EXPECT_THAT(failed.message(), HasSubstr("/a"));
+}
+
+// A call that is made again at once, over a connection that the link still believes in, would keep the thread from all
+// else: the end of that connection and its own deadline, too.
+TEST_F(DfsClientTest, ACallThatBreaksEachTimeTakesNewConnectionsAndEndsInTime) {
+  ClientOptions options;
+  options.master = master_.address();
+  options.call_timeout = 300 * kMillisecond;
+  const auto client = DfsClient::Connect(options).value();
+  unsigned tries = 0;
+  const Status failed = client->Call("try", [&tries](const capnp::Capability::Client&, kj::AsyncIoContext&) {
+    ++tries;
+    return kj::Promise<void>(KJ_EXCEPTION(DISCONNECTED, "the peer has hung up"));
+  });
+  EXPECT_EQ(failed.code(), StatusCode::kTimeout) << failed.message();
+  EXPECT_GE(tries, 2u);
+  EXPECT_LE(tries, 20u) << "it waits between connections that do not last";
+  Ok(client_->MakeDirectory("/others/go/on"));
 }
 
 TEST_F(DfsClientTest, ModesAndOwnersAreAskedFor) {
