@@ -113,8 +113,7 @@ class ResetStream final : public kj::AsyncIoStream {
   kj::Promise<void> write(kj::ArrayPtr<const kj::ArrayPtr<const kj::byte>>) override { return kj::READY_NOW; }
   kj::Promise<void> whenWriteDisconnected() override { return kj::NEVER_DONE; }
   void shutdownWrite() override {
-    kj::throwFatalException(
-        KJ_EXCEPTION(DISCONNECTED, "shutdown(fd, SHUT_WR): Transport endpoint is not connected"));
+    kj::throwFatalException(KJ_EXCEPTION(DISCONNECTED, "shutdown(fd, SHUT_WR): Transport endpoint is not connected"));
   }
 
  private:

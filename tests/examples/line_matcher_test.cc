@@ -25,7 +25,8 @@ Found ByLine(const std::string& pattern, std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const re2::StringPiece line(text.data(), end);
-    if (compiled->Match(line, 0, line.size(), RE2::UNANCHORED, nullptr, 0)) found.lines.emplace_back(line.data(), line.size());
+    if (compiled->Match(line, 0, line.size(), RE2::UNANCHORED, nullptr, 0))
+      found.lines.emplace_back(line.data(), line.size());
     re2::StringPiece match;
     for (std::size_t at = 0; at < end && compiled->Match(line, at, end, RE2::UNANCHORED, &match, 1);) {
       if (!match.empty()) found.matches.emplace_back(match.data(), match.size());
