@@ -22,7 +22,9 @@ find_package(OpenSSL REQUIRED)
 find_package(BZip2 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+# Not ZSTD: RocksDB's package files look for the library as ZSTD_LIBRARIES, and would take the bare name that is left there
+# for its place when the build is configured again.
+pkg_check_modules(LIBZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
