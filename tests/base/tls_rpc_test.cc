@@ -1,6 +1,7 @@
 // Tests TLS on control connections, over real sockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <kj/debug.h>
 
 #include <optional>
 
