@@ -105,7 +105,9 @@ void Checker::CheckAiling() {
       kShare * cluster_.faults().ailing().size() <= all.size() && cluster_.faults().partitions() <= 1 &&
       alive == all.size() && alive > kShare &&
       std::ranges::all_of(cluster_.plan().faults, [&](Fault fault) { return std::ranges::count(kBesides, fault) > 0; });
-  if (!calm) unclear_ = cluster_.world().seconds();
+  // Whoever was slow until lately may hold the places of those that ail (kLeftAlone): then nobody else is found.
+  const bool full = kShare * (ailing + 1) > alive;
+  if (!calm || full) unclear_ = cluster_.world().seconds();
   for (const auto& worker : all) {
     const master::NodeRecord* record = control->nodes().FindByStorage(worker->storage());
     if (record != nullptr && record->alive && worker->running() != nullptr && !worker->stranger())
