@@ -406,7 +406,24 @@ TEST_F(ComputeGateTest, WhoeverWaitsComputesOnceThereIsRoomForAll) {
   EXPECT_THAT(entered_, ElementsAre(0, 1));
 }
 
-using CopyOutputTest = AgentTest;
+class CopyOutputTest : public AgentTest {
+ protected:
+  void BreakTheSession() {
+    network_.Cut("master:1");
+    Advance(1 * kj::SECONDS);
+    network_.Mend("master:1");
+    Advance(10 * kj::SECONDS);
+    ASSERT_EQ(record_.registrations.size(), 2U);
+  }
+
+  // Orders a copy, which goes on while the session that it was ordered in ends and another one begins.
+  void CopyOverASession(const AttemptId& map) {
+    plane_.HoldOutputCopies();
+    const auto copy = CopyOutput(map).eagerlyEvaluate([](kj::Exception&&) {});  // its connection breaks
+    RunReady();
+    BreakTheSession();
+  }
+};
 
 TEST_F(CopyOutputTest, WhatWasCopiedIsServedAndToldAsIfTheMapHadRunHere) {
   StartAgent();
@@ -415,11 +432,7 @@ TEST_F(CopyOutputTest, WhatWasCopiedIsServedAndToldAsIfTheMapHadRunHere) {
   CopyOutput(map).wait(scope_);
   EXPECT_TRUE(plane_.served().contains(map));
   CopyOutput(map).wait(scope_);  // asked again
-  network_.Cut("master:1");
-  Advance(1 * kj::SECONDS);
-  network_.Mend("master:1");
-  Advance(10 * kj::SECONDS);
-  ASSERT_EQ(record_.registrations.size(), 2U);
+  ASSERT_NO_FATAL_FAILURE(BreakTheSession());
   EXPECT_EQ(record_.registrations.back().map_outputs, std::vector{map});
   auto forget = Control().forgetJobRequest();
   forget.setJob(kJob.value);
@@ -430,15 +443,8 @@ TEST_F(CopyOutputTest, WhatWasCopiedIsServedAndToldAsIfTheMapHadRunHere) {
 TEST_F(CopyOutputTest, WhatEndsAfterAMasterWasToldWhatIsHereIsDropped) {
   StartAgent();
   SetUpJob();
-  plane_.HoldOutputCopies();
   const AttemptId map = MapAttemptId(kJob, 4, 1);
-  const auto copy = CopyOutput(map).eagerlyEvaluate([](kj::Exception&&) {});  // its connection breaks
-  RunReady();
-  network_.Cut("master:1");
-  Advance(1 * kj::SECONDS);
-  network_.Mend("master:1");
-  Advance(10 * kj::SECONDS);
-  ASSERT_EQ(record_.registrations.size(), 2U);
+  ASSERT_NO_FATAL_FAILURE(CopyOverASession(map));
   EXPECT_TRUE(record_.registrations.back().map_outputs.empty());
   plane_.EndOutputCopies();
   RunReady();
@@ -448,15 +454,8 @@ TEST_F(CopyOutputTest, WhatEndsAfterAMasterWasToldWhatIsHereIsDropped) {
 TEST_F(CopyOutputTest, WhatTheNextMasterAsksForAgainIsCopiedOnceAndStays) {
   StartAgent();
   SetUpJob();
-  plane_.HoldOutputCopies();
   const AttemptId map = MapAttemptId(kJob, 4, 1);
-  const auto copy = CopyOutput(map).eagerlyEvaluate([](kj::Exception&&) {});  // its connection breaks
-  RunReady();
-  network_.Cut("master:1");
-  Advance(1 * kj::SECONDS);
-  network_.Mend("master:1");
-  Advance(10 * kj::SECONDS);
-  ASSERT_EQ(record_.registrations.size(), 2U);
+  ASSERT_NO_FATAL_FAILURE(CopyOverASession(map));
   auto again = CopyOutput(map).eagerlyEvaluate(nullptr);
   RunReady();
   plane_.EndOutputCopies();

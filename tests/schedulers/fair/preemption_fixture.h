@@ -1,0 +1,36 @@
+// What the tests of `fair+preempt` have in common: minima are waited for 60 us, shares 100 us.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "schedulers/core/engine.h"
+#include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
+
+namespace millrace::sched {
+
+class PreemptTest : public testing::Test {
+ protected:
+  PreemptTest() {
+    settings_.Of<FairSettings>().min_share_timeout = 60;
+    settings_.Of<FairSettings>().fair_share_timeout = 100;
+  }
+  Engine& Make(const std::string& scheduler = "fair+preempt") {
+    std::string why;
+    engine_ = std::make_unique<Engine>(EngineOptions{}, MakePolicy(scheduler, settings_, &why));
+    return *engine_;
+  }
+  Settings settings_;
+  std::unique_ptr<Engine> engine_;
+};
+
+// Jobs give way within their pools, too.
+class WithinPoolsTest : public PreemptTest {
+ protected:
+  WithinPoolsTest() { settings_.Of<FairSettings>().preempt_within_pools = true; }
+};
+
+}  // namespace millrace::sched
