@@ -104,6 +104,28 @@ TEST_F(StorageTest, JobsOfAnEarlierIncarnationAreDeletedAndBlocksAndLogsStay) {
   EXPECT_THAT(*ListDirectory(directory_.path() + "/blocks/1"), ElementsAre("file"));
 }
 
+// Directories that others own and that nobody else may list, as a disk's own errors leave them. Only root can make
+// them.
+TEST_F(StorageTest, WhatCannotBeListedKeepsNoWorkerFromStarting) {
+  if (geteuid() != 0) GTEST_SKIP() << "makes directories of another user";
+  for (const std::string name : {"/jobs", "/logs"}) {
+    ASSERT_TRUE(MakeDirectories(directory_.path() + name).ok());
+    ASSERT_EQ(chmod((directory_.path() + name).c_str(), 0333), 0);
+  }
+  ASSERT_EQ(chmod(directory_.path().c_str(), 0755), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0) _exit(3);
+    if (ListDirectory(directory_.path() + "/jobs").ok() || ListDirectory(directory_.path() + "/logs").ok()) _exit(4);
+    const auto files = DiskAttemptFiles::Open(directory_.path(), 0);
+    if (!files.ok()) _exit(5);
+    _exit((*files)->Prepare(MapAttemptId(JobId{1}, 0, 0)).ok() ? 0 : 6);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 // As nobody, if this is root: a worker of the package is not root.
 TEST_F(StorageTest, WhatJobsLeftBehindKeepsNoWorkerFromStarting) {
   const std::string jobs = directory_.path() + "/jobs";
