@@ -63,8 +63,8 @@ Json DesignJson(const Material& material) {
           {"significance", material.subject->options.significance},
           {"same_against_same", design.same_against_same},
           {"significance_possible",
-           design.blocks >= FewestRuns(DecidingComparisons(design, material.subject->headline.size()),
-                                       material.subject->options.significance)}};
+           design.schedulers < 2 ||
+               design.blocks >= sim::FewestRuns(design.schedulers, material.subject->options.significance)}};
 }
 
 Json VariantsJson(const std::vector<sched::Variant>& schedulers) {
@@ -112,25 +112,28 @@ Json ComparisonsJson(const Material& material) {
     for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
       if (scheduler == material.design.baseline) continue;
       const sim::Comparison& comparison = one.comparison.schedulers[scheduler];
+      const std::string_view unjudged = sim::UnjudgedName(comparison.unjudged);
       json.push_back({{"scheduler", scheduler},
                       {"metric", one.metric->key},
                       {"runs", comparison.runs},
                       {"ratio", EstimateOrNull(comparison.ratio)},
                       {"shift", EstimateOrNull(comparison.shift)},
                       {"p", Exact(comparison.p)},
-                      {"p_adjusted", OrNull(comparison.p_adjusted, Exact)},
+                      {"p_adjusted", Exact(comparison.p_adjusted)},
                       {"verdict", sim::VerdictName(comparison.verdict)},
+                      {"no_verdict", unjudged.empty() ? Json() : Json(unjudged)},
                       {"more_runs", comparison.more_runs ? Json(*comparison.more_runs) : Json()}});
     }
   }
   return json;
 }
 
-Json SameAgainstSameJson(const Material& material) {
+// With `ratios` those of metrics that have some, else the differences of the others.
+Json SameAgainstSameJson(const Material& material, bool ratios) {
   Json json = Json::object();
   for (const JudgedMetric& one : material.judged) {
     const auto& same = one.comparison.same_against_same;
-    if (same) json[std::string(one.metric->key)] = ToJson(*same);
+    if (same && one.comparison.has_ratios == ratios) json[std::string(one.metric->key)] = ToJson(*same);
   }
   return json;
 }
@@ -249,7 +252,8 @@ Json DocumentOf(const Material& material) {
           {"metrics", MetricsJson(material.judged)},
           {"runs", RunsJson(material.counting)},
           {"comparisons", ComparisonsJson(material)},
-          {"same_against_same", SameAgainstSameJson(material)},
+          {"same_against_same", SameAgainstSameJson(material, true)},
+          {"same_against_same_difference", SameAgainstSameJson(material, false)},
           {"winners", WinnersJson(material)},
           {"sources", SourcesJson(material)},
           {"details", std::move(details)},
@@ -264,7 +268,8 @@ Json FindingsOf(const Material& material) {
   return {{"schedulers", LabelsOf(material.subject->schedulers)},
           {"baseline", material.design.baseline},
           {"comparisons", ComparisonsJson(material)},
-          {"same_against_same", SameAgainstSameJson(material)},
+          {"same_against_same", SameAgainstSameJson(material, true)},
+          {"same_against_same_difference", SameAgainstSameJson(material, false)},
           {"winners", WinnersJson(material)},
           {"simulated", material.simulated},
           {"warnings", WarningsOf(material)}};

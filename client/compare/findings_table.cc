@@ -1,5 +1,6 @@
 #include "client/compare/findings_table.h"
 
+#include <cmath>
 #include <cstdio>
 #include <optional>
 
@@ -18,32 +19,52 @@ std::string Interval(const std::optional<sim::Estimate>& estimate) {
 }
 
 std::string VerdictCell(const sim::Comparison& comparison) {
+  if (comparison.unjudged != sim::Unjudged::kNo) return std::string(sim::UnjudgedName(comparison.unjudged));
   std::string text(sim::VerdictName(comparison.verdict));
-  if (comparison.more_runs) text += ", +" + std::to_string(*comparison.more_runs) + " runs?";
-  return text;
+  if (comparison.verdict != sim::Verdict::kUndecided) return text;
+  return text + (comparison.more_runs ? ", +" + std::to_string(*comparison.more_runs) + " runs?"
+                                      : ", +" + std::to_string(sim::kMostMoreRuns) + " runs would not do");
+}
+
+// In the metric's unit, with its sign.
+std::string SignedValue(const Metric& metric, double value) {
+  return (value < 0 ? "-" : "+") + FormatValue(metric, std::abs(value));
+}
+
+std::string Differences(const Metric& metric, const std::optional<sim::Estimate>& difference) {
+  if (!difference) return "-";
+  return SignedValue(metric, difference->low) + " to " + SignedValue(metric, difference->high);
 }
 
 std::string ShiftCell(const Metric& metric, const std::optional<sim::Estimate>& shift) {
   if (!shift) return "-";
-  return FormatValue(metric, shift->value) + " (" + FormatValue(metric, shift->low) + " to " +
-         FormatValue(metric, shift->high) + ")";
+  return SignedValue(metric, shift->value) + " (" + Differences(metric, shift) + ")";
 }
 
-// The baseline's own line: its second runs over its first ones.
+// The baseline's own line: its second runs over its first ones, or less them where there is no ratio.
 std::vector<std::string> BaselineCells(const JudgedMetric& one, bool wide) {
   const auto& same = one.comparison.same_against_same;
-  std::vector<std::string> cells{"1", same ? Interval(same) : "-", "baseline"};
+  const bool ratios = one.comparison.has_ratios;
+  std::vector<std::string> cells{ratios ? "1" : "+0", ratios ? Interval(same) : Differences(*one.metric, same),
+                                 "baseline"};
   if (wide) cells.insert(cells.end(), 3, "-");
   return cells;
 }
 
 std::vector<std::string> RivalCells(const JudgedMetric& one, const sim::Comparison& comparison, bool wide) {
-  std::vector<std::string> cells{comparison.ratio ? Formatted("%.3f", comparison.ratio->value) : "-",
-                                 Interval(comparison.ratio), VerdictCell(comparison)};
+  const bool is_alone = comparison.runs == 1;  // there is nothing to make an interval of
+  std::vector<std::string> cells;
+  if (comparison.ratio) {
+    cells = {Formatted("%.3f", comparison.ratio->value), is_alone ? "-" : Interval(comparison.ratio)};
+  } else {
+    cells = {SignedValue(*one.metric, comparison.difference.value),
+             is_alone ? "-" : Differences(*one.metric, comparison.difference)};
+  }
+  cells.push_back(VerdictCell(comparison));
   if (!wide) return cells;
   cells.push_back(ShiftCell(*one.metric, comparison.shift));
   cells.push_back(Formatted("%.4f", comparison.p));
-  cells.push_back(comparison.p_adjusted ? Formatted("%.4f", *comparison.p_adjusted) : "-");
+  cells.push_back(Formatted("%.4f", comparison.p_adjusted));
   return cells;
 }
 

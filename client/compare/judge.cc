@@ -1,11 +1,17 @@
 #include "client/compare/judge.h"
 
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/ids/time.h"
 
 namespace millrace::compare {
 namespace {
+
+constexpr std::string_view kDeciding = "deciding";  // the metric that differs between equal runs
 
 // Returns the metric by scheduler and block; nothing if a run does not know it.
 std::optional<sim::MetricRuns> RunsOf(const Metric& metric, const Design& design,
@@ -21,6 +27,38 @@ std::optional<sim::MetricRuns> RunsOf(const Metric& metric, const Design& design
   return runs;
 }
 
+// Returns what difference of a metric does not matter where it can be 0: a moment of a job's time, a hundredth of a
+// share, an attempt, a mebibyte.
+double LeastDifference(const Metric& metric, const Design& design, const std::vector<const RunRecord*>& counting,
+                       double practical) {
+  constexpr double kShare = 0.01, kAttempt = 1, kMebibyte = 1 << 20;
+  if (metric.key == kDeciding) return 0;
+  if (metric.unit == "share" || metric.unit == "ratio") return kShare;
+  if (metric.unit == "count") return kAttempt;
+  if (metric.unit == "bytes") return kMebibyte;
+  double turnarounds = 0, runs = 0;
+  for (const RunRecord* record : counting) {
+    if (record->run.scheduler != design.baseline) continue;
+    turnarounds += record->outcome.result.summary.mean_turnaround / static_cast<double>(kSecond);
+    runs += 1;
+  }
+  return runs > 0 ? practical * turnarounds / runs : 0;
+}
+
+// Returns for each first run a number that tells which of its jobs succeeded.
+std::vector<std::vector<std::uint64_t>> EndedJobs(const Design& design, const std::vector<const RunRecord*>& counting) {
+  std::vector<std::vector<std::uint64_t>> ended(design.schedulers);
+  std::map<std::vector<bool>, std::uint64_t> numbers;
+  for (const RunRecord* record : counting) {
+    if (record->run.second) continue;
+    std::vector<bool> succeeded;
+    for (const sim::JobRow& job : record->outcome.result.jobs)
+      succeeded.push_back(job.outcome == sched::JobOutcome::kSucceeded);
+    ended[record->run.scheduler].push_back(numbers.emplace(std::move(succeeded), numbers.size()).first->second);
+  }
+  return ended;
+}
+
 }  // namespace
 
 std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const RunRecord*>& counting,
@@ -30,25 +68,33 @@ std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const Ru
   for (const Metric& metric : Metrics()) {
     std::optional<sim::MetricRuns> runs = RunsOf(metric, design, counting);
     if (!runs) continue;
+    runs->least = LeastDifference(metric, design, counting, options.practical);
+    runs->of_ended = metric.of_ended;
+    runs->by_itself = metric.key == kDeciding;
     runs->headline = std::find(headline.begin(), headline.end(), metric.key) != headline.end();
     all.push_back(*runs);
     judged.push_back({&metric, runs->headline, std::move(*runs), {}});
   }
-  std::vector<sim::MetricComparison> comparisons = sim::Compare(all, design.baseline, options);
+  sim::CompareOptions with_runs = options;
+  with_runs.ended = EndedJobs(design, counting);
+  with_runs.one_observation = AreOneObservation(design, counting);
+  std::vector<sim::MetricComparison> comparisons = sim::Compare(all, design.baseline, with_runs);
   for (std::size_t i = 0; i < judged.size(); ++i) judged[i].comparison = std::move(comparisons[i]);
   return judged;
 }
 
-std::uint32_t FewestRuns(std::size_t comparisons, double significance) {
-  std::uint32_t runs = sim::kFewestForSignificance;
-  while (runs < sim::kExactPairs &&
-         std::ldexp(2.0, -static_cast<int>(runs)) * static_cast<double>(comparisons) > significance)
-    ++runs;
-  return runs;
-}
-
-std::size_t DecidingComparisons(const Design& design, std::size_t headlines) {
-  return (design.schedulers - 1) * headlines;
+bool AreOneObservation(const Design& design, const std::vector<const RunRecord*>& counting) {
+  std::vector<const RunRecord*> first(design.schedulers, nullptr);
+  std::uint32_t blocks = 0;
+  for (const RunRecord* record : counting) {
+    blocks = std::max(blocks, record->run.block + 1);
+    const RunRecord*& one = first[record->run.scheduler];
+    if (one == nullptr) one = record;
+    for (const Metric& metric : Metrics()) {
+      if (metric.key != kDeciding && metric.of(record->outcome) != metric.of(one->outcome)) return false;
+    }
+  }
+  return blocks > 1;
 }
 
 bool NarrowEnough(const std::vector<JudgedMetric>& judged, const Design& design, double width) {

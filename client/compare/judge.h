@@ -26,11 +26,9 @@ struct JudgedMetric {
                                               const std::vector<std::string>& headline,
                                               const sim::CompareOptions& options);
 
-// Returns the fewest runs of each scheduler with which one of so many comparisons can be significant: the least p of n
-// pairs is 2 / 2^n, and Holm multiplies it by the number of comparisons. At least kFewestForSignificance.
-[[nodiscard]] std::uint32_t FewestRuns(std::size_t comparisons, double significance);
-// Returns how many comparisons decide: each headline metric of each rival.
-[[nodiscard]] std::size_t DecidingComparisons(const Design& design, std::size_t headlines);
+// Says whether the seeds change nothing: under each scheduler all runs have the same metrics, but for the time that
+// deciding took. So many runs are one observation.
+[[nodiscard]] bool AreOneObservation(const Design& design, const std::vector<const RunRecord*>& counting);
 
 // Returns whether the intervals of all headline metrics are known within `width` of their ratios, to both sides. A
 // metric without ratio is as it is.

@@ -57,7 +57,7 @@ std::string ComparisonsCsv(const Material& material) {
       AddEstimate(comparison.ratio, &cells);
       AddEstimate(comparison.shift, &cells);
       cells.push_back(Number(comparison.p));
-      cells.push_back(NumberOrNothing(comparison.p_adjusted));
+      cells.push_back(Number(comparison.p_adjusted));
       cells.emplace_back(sim::VerdictName(comparison.verdict));
       cells.push_back(comparison.more_runs ? std::to_string(*comparison.more_runs) : "");
       Line(&text, cells);

@@ -9,13 +9,19 @@ namespace millrace::compare {
 namespace {
 
 void WarnOfFewRuns(const Material& material, std::vector<std::string>* warnings) {
-  const std::uint32_t runs = material.design.blocks;
-  const std::size_t comparisons = DecidingComparisons(material.design, material.subject->headline.size());
-  const std::uint32_t fewest = FewestRuns(comparisons, material.subject->options.significance);
-  if (runs >= fewest) return;
+  const std::uint32_t runs = material.design.blocks, schedulers = material.design.schedulers;
+  const std::uint32_t fewest = sim::FewestRuns(schedulers, material.subject->options.significance);
+  if (runs >= fewest || schedulers < 2) return;
   warnings->push_back("with " + std::to_string(runs) +
-                      " runs of each scheduler no difference can be significant; for " + std::to_string(comparisons) +
-                      " comparisons at least " + std::to_string(fewest) + " are needed");
+                      " runs of each scheduler no difference can be significant; for " + std::to_string(schedulers) +
+                      " schedulers at least " + std::to_string(fewest) + " are needed");
+}
+
+void WarnOfOneObservation(const Material& material, std::vector<std::string>* warnings) {
+  if (!AreOneObservation(material.design, material.counting)) return;
+  warnings->push_back("the seeds change nothing in this workload: the " + std::to_string(material.design.blocks) +
+                      " runs of each scheduler are all alike, and so one observation; what is shown holds for this "
+                      "very workload, and there is no verdict on others");
 }
 
 void WarnOfIdleCluster(const Material& material, std::vector<std::string>* warnings) {
@@ -42,14 +48,14 @@ void WarnOfUnfinishedJobs(const Material& material, std::vector<std::string>* wa
   for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
     std::uint64_t jobs = 0, succeeded = 0;
     for (const RunRecord* record : material.counting) {
-      if (record->run.scheduler != scheduler) continue;
+      if (record->run.scheduler != scheduler || record->run.second) continue;
       jobs += record->outcome.result.summary.jobs;
       succeeded += record->outcome.result.summary.succeeded;
     }
     if (succeeded == jobs) continue;
     warnings->push_back("under " + material.subject->schedulers[scheduler].label + " " +
                         std::to_string(jobs - succeeded) + " of " + std::to_string(jobs) +
-                        " jobs did not succeed, so its means are over other jobs");
+                        " jobs did not succeed; where other jobs ended, there is no verdict by what is of them");
   }
 }
 
@@ -65,8 +71,7 @@ void WarnOfUnknownHeadlines(const Material& material, std::vector<std::string>* 
 void WarnOfDifferenceToItself(const Material& material, std::vector<std::string>* warnings) {
   for (const JudgedMetric& one : material.judged) {
     const auto& same = one.comparison.same_against_same;
-    const bool ratio = std::all_of(one.runs.second.begin(), one.runs.second.end(), [](double v) { return v > 0; });
-    if (!one.headline || !same || !ratio || (same->low <= 1 && same->high >= 1)) continue;
+    if (!one.headline || !same || !one.comparison.has_ratios || (same->low <= 1 && same->high >= 1)) continue;
     const double practical = material.subject->options.practical;
     if (same->value <= 1 + practical && same->value >= 1 / (1 + practical)) continue;
     char text[160];
@@ -82,6 +87,7 @@ void WarnOfDifferenceToItself(const Material& material, std::vector<std::string>
 std::vector<std::string> WarningsOf(const Material& material) {
   std::vector<std::string> warnings;
   WarnOfFewRuns(material, &warnings);
+  WarnOfOneObservation(material, &warnings);
   WarnOfIdleCluster(material, &warnings);
   WarnOfUnfinishedJobs(material, &warnings);
   WarnOfDisturbedRuns(material, &warnings);

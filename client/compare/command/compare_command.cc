@@ -203,8 +203,8 @@ Status ReadQuestion(const CompareWords& words, Prepared* prepared) {
 std::uint32_t BlocksFor(const CompareWords& words, const Subject& subject, const Design& design) {
   if (words.repeat > 0) return static_cast<std::uint32_t>(words.repeat);
   if (subject.where == "sim") return kRepeatSimulated;
-  const std::size_t comparisons = DecidingComparisons(design, subject.headline.size());
-  return std::max(kRepeatLive, FewestRuns(comparisons, subject.options.significance));
+  if (design.schedulers < 2) return kRepeatLive;
+  return std::max(kRepeatLive, sim::FewestRuns(design.schedulers, subject.options.significance));
 }
 
 // Everything that can be wrong about the command is found here.

@@ -63,6 +63,7 @@
       p: number(row.p),
       p_adjusted: number(row.p_adjusted),
       more_runs: number(row.more_runs),
+      no_verdict: typeof row.no_verdict === "string" ? row.no_verdict : null,
       verdict: ["better", "worse", "same"].includes(row.verdict) ? row.verdict : "undecided",
     }));
     const practical = design.practical > 0 && design.practical < 1 ? design.practical : 0.03;

@@ -11,9 +11,10 @@
   const rowsOf = (data, metrics) =>
     metrics.flatMap((metric) => {
       const rows = data.comparisons
-        .filter((row) => row.metric === metric.key && row.ratio && row.scheduler !== data.baseline)
+        .filter((row) => row.metric === metric.key && (row.ratio || row.shift) && row.scheduler !== data.baseline)
         .map((row) => ({
-          kind: "row",
+          // What has no ratio has no place on an axis of ratios, and is written in its own unit.
+          kind: row.ratio ? "row" : "plain",
           metric,
           row,
           ratio: row.ratio,
@@ -41,14 +42,19 @@
     return [Math.max(low / 2, Math.min(low, ...ends)) / 1.03, Math.min(high * 2, Math.max(high, ...ends)) * 1.03];
   };
 
+  const size = ({kind, metric, ratio, row}) =>
+    kind === "plain"
+      ? format.interval(row.shift, (x) => format.signed(metric.unit, x))
+      : format.interval(ratio, format.ratio);
+
   const words = (entry) =>
     entry.kind === "same"
       ? `${format.interval(entry.ratio, format.ratio)}  run twice`
-      : `${format.interval(entry.ratio, format.ratio)}  ${look.kVerdicts[entry.row.verdict][0]} ${entry.row.verdict}`;
+      : `${size(entry)}  ${look.kVerdicts[entry.row.verdict][0]} ${entry.row.verdict}`;
 
   const chart = (data, metrics) => {
     const rows = rowsOf(data, metrics);
-    if (rows.length === 0) return note("No ratio to the baseline is in the document for these metrics.");
+    if (rows.length === 0) return note("No comparison with the baseline is in the document for these metrics.");
     const height = rows.reduce((sum, {kind}) => sum + (kind === "head" ? kHead : kRow), 0);
     const [from, to] = domain(rows, data.design.practical);
     const alt =
@@ -80,7 +86,7 @@
           const faint = entry.kind === "same" ? "quiet" : null;
           const strong = entry.row && entry.row.verdict !== "undecided" ? "strong" : faint;
           const text = narrow ? y + 14 : y + kRow / 2 + 4;
-          one(g, entry, x, narrow ? y + 29 : y + kRow / 2, w);
+          if (entry.kind !== "plain") one(g, entry, x, narrow ? y + 29 : y + kRow / 2, w);
           label(g, narrow ? 0 : 8 - names, text, entry.name, {look: faint, room: narrow ? w * 0.42 : names - 12});
           label(g, narrow ? w : w + 12, text, words(entry), {look: strong, anchor: narrow ? "end" : "start"});
           y += kRow * step;
@@ -190,7 +196,7 @@
           ]),
       ),
       "Ratio: geometric mean over pairs of runs of one seed, bootstrap-t interval. Difference: " +
-        "Hodges-Lehmann. p: exact sign-flip test; adjusted by Holm over the headline metrics.",
+        "Hodges-Lehmann. p: exact sign-flip test; adjusted over all metrics and all pairs of schedulers.",
     );
 
   const draw = (data) => {

@@ -4,6 +4,12 @@
   const {format} = report;
   const {make, verdict, table} = report.chart;
   const kSentences = 10;
+  const kMost = "1,000"; // runs that are thought of
+  const kUnjudged = {
+    "other jobs ended": "Other jobs ended under the two, so there is no verdict.",
+    "one observation": "All runs are alike, so there is no verdict on other workloads.",
+    "not judged": "It differs between equal runs, so there is no verdict.",
+  };
   const times = (ratio) =>
     `${format.ratio(ratio.value)} times` +
     (format.known(ratio.low) && format.known(ratio.high)
@@ -33,7 +39,7 @@
     const more =
       format.known(row.more_runs) && row.more_runs > 0
         ? ` About ${format.counted(Math.ceil(row.more_runs), "more run")} of each would settle it.`
-        : " How many more runs would settle it is not known.";
+        : ` ${kUnjudged[row.no_verdict] ?? `Not even ${kMost} more runs would settle it.`}`;
     return [`Between ${name} and ${baseline} it is undecided by ${by}`, size + more];
   };
 
@@ -56,7 +62,9 @@
     const more = rows.every((row) => format.known(row.more_runs))
       ? `About ${format.counted(Math.ceil(Math.max(...rows.map((row) => row.more_runs))), "more run")} of each ` +
         "would settle them all."
-      : "How many more runs would settle them all is not known.";
+      : rows.some((row) => row.no_verdict)
+        ? "Of some there is no verdict; the table says why."
+        : `Not even ${kMost} more runs would settle them all.`;
     return [bold, `: ${list}. ${more}`];
   };
 

@@ -14,35 +14,54 @@ namespace {
 // Sums that differ by less than rounding are the same sum.
 constexpr double kRounding = 1e-12;
 
-double SumOfMagnitudes(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0, [](double sum, double v) { return sum + std::abs(v); });
-}
+// The ways to choose the signs of the pairs, for all metrics alike: all of them if the pairs are few; else draws, of
+// which the signs that were observed are one, so that no share of them is 0 (Phipson and Smyth 2010).
+class SignFlips {
+ public:
+  SignFlips(const std::vector<std::vector<double>>& metrics, const Bootstrap& draws)
+      : metrics_(metrics), pairs_(metrics.front().size()), draws_(draws) {}
 
-// Each step flips one sign (Gray code).
-double ExactSignFlipP(std::vector<double> values, double least) {
-  const std::uint64_t ways = std::uint64_t{1} << values.size();
-  double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  std::uint64_t as_far = std::abs(sum) >= least ? 1 : 0;
-  for (std::uint64_t way = 1; way < ways; ++way) {
-    double& value = values[static_cast<std::size_t>(std::countr_zero(way))];
-    sum -= 2 * value;
-    value = -value;
-    as_far += std::abs(sum) >= least ? 1 : 0;
+  // Calls `see` with the sums of each metric under each way, the observed one first. Returns how many ways there were.
+  template <class See>
+  double ForEach(const See& see) const {
+    std::vector<double> sums;
+    for (const auto& values : metrics_) sums.push_back(std::accumulate(values.begin(), values.end(), 0.0));
+    see(sums);
+    return pairs_ <= kExactPairs ? ForAll(sums, see) : ForDraws(sums, see);
   }
-  return static_cast<double>(as_far) / static_cast<double>(ways);
-}
 
-// The observed signs count as one of the draws, so that p is never 0 (Phipson and Smyth 2010).
-double DrawnSignFlipP(const std::vector<double>& values, double least, const Bootstrap& draws) {
-  Random random(draws.seed);
-  std::uint64_t as_far = 1;
-  for (std::uint32_t draw = 0; draw < draws.resamples; ++draw) {
-    double sum = 0;
-    for (const double value : values) sum += (random.Next() >> 63) != 0 ? value : -value;
-    as_far += std::abs(sum) >= least ? 1 : 0;
+ private:
+  // Each step flips one sign (Gray code).
+  template <class See>
+  double ForAll(std::vector<double> sums, const See& see) const {
+    const std::uint64_t ways = std::uint64_t{1} << pairs_;
+    std::vector<double> sign(pairs_, 1.0);
+    for (std::uint64_t way = 1; way < ways; ++way) {
+      const auto pair = static_cast<std::size_t>(std::countr_zero(way));
+      for (std::size_t m = 0; m < metrics_.size(); ++m) sums[m] -= 2 * sign[pair] * metrics_[m][pair];
+      sign[pair] = -sign[pair];
+      see(sums);
+    }
+    return static_cast<double>(ways);
   }
-  return static_cast<double>(as_far) / (draws.resamples + 1.0);
-}
+  template <class See>
+  double ForDraws(std::vector<double> sums, const See& see) const {
+    Random random(draws_.seed);
+    for (std::uint32_t draw = 0; draw < draws_.resamples; ++draw) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (std::size_t pair = 0; pair < pairs_; ++pair) {
+        const double sign = (random.Next() >> 63) != 0 ? 1 : -1;
+        for (std::size_t m = 0; m < metrics_.size(); ++m) sums[m] += sign * metrics_[m][pair];
+      }
+      see(sums);
+    }
+    return draws_.resamples + 1.0;
+  }
+
+  const std::vector<std::vector<double>>& metrics_;
+  const std::size_t pairs_;
+  const Bootstrap draws_;
+};
 
 std::vector<double> WalshAverages(const std::vector<double>& values) {
   std::vector<double> averages;
@@ -82,14 +101,35 @@ int Sign(double value) { return (value > 0 ? 1 : 0) - (value < 0 ? 1 : 0); }
 
 }  // namespace
 
+std::vector<double> JointSignFlipP(const std::vector<std::vector<double>>& metrics, const Bootstrap& draws) {
+  MILLRACE_CHECK(!metrics.empty() && !metrics.front().empty(), "a test of nothing");
+  std::vector<double> scale;  // what makes a sum a statistic; 0 if all differences are 0
+  for (const auto& values : metrics) {
+    MILLRACE_CHECK(values.size() == metrics.front().size(), "metrics of different pairs");
+    const double squares = std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+    scale.push_back(squares > 0 ? 1 / std::sqrt(squares) : 0);
+  }
+  std::vector<double> least;  // what is as far as what was observed
+  std::vector<std::uint64_t> as_far(metrics.size(), 0);
+  const double ways = SignFlips(metrics, draws).ForEach([&](const std::vector<double>& sums) {
+    double most = 0;
+    if (least.empty()) {
+      for (std::size_t m = 0; m < sums.size(); ++m) least.push_back(std::abs(sums[m]) * scale[m] - kRounding);
+    }
+    for (std::size_t m = 0; m < sums.size(); ++m) most = std::max(most, std::abs(sums[m]) * scale[m]);
+    for (std::size_t m = 0; m < sums.size(); ++m) as_far[m] += most >= least[m] ? 1 : 0;
+  });
+  std::vector<double> p;
+  for (const std::uint64_t count : as_far) p.push_back(static_cast<double>(count) / ways);
+  return p;
+}
+
 double SignFlipP(const std::vector<double>& differences, const Bootstrap& draws) {
-  MILLRACE_CHECK(!differences.empty(), "a test of nothing");
-  const double magnitude = SumOfMagnitudes(differences);
-  if (magnitude == 0) return 1;
-  const double sum = std::accumulate(differences.begin(), differences.end(), 0.0);
-  const double least = std::abs(sum) - kRounding * magnitude;
-  if (differences.size() <= kExactPairs) return ExactSignFlipP(differences, least);
-  return DrawnSignFlipP(differences, least, draws);
+  return JointSignFlipP({differences}, draws).front();
+}
+
+double LeastSignFlipP(std::uint32_t pairs, const Bootstrap& draws) {
+  return pairs <= kExactPairs ? std::ldexp(2.0, -static_cast<int>(pairs)) : 1 / (draws.resamples + 1.0);
 }
 
 double HodgesLehmann(const std::vector<double>& differences) {
@@ -103,19 +143,6 @@ std::optional<Estimate> HodgesLehmannInterval(const std::vector<double>& differe
   const std::size_t outside = AveragesOutside(differences.size());
   MILLRACE_CHECK(outside >= 1, "an interval without an end");
   return Estimate{MedianOfSorted(averages), averages[outside - 1], averages[averages.size() - outside]};
-}
-
-std::vector<double> HolmAdjusted(const std::vector<double>& p) {
-  std::vector<std::size_t> order(p.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
-  std::vector<double> adjusted(p.size());
-  double least = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    least = std::max(least, p[order[i]] * static_cast<double>(p.size() - i));
-    adjusted[order[i]] = std::min(least, 1.0);
-  }
-  return adjusted;
 }
 
 std::optional<double> KendallTau(const std::vector<double>& a, const std::vector<double>& b) {

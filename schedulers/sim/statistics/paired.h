@@ -11,7 +11,9 @@
 // - p: of the sign-flip test (Fisher 1935): the share of all 2^n ways to flip the signs of the differences whose sum
 //   is at least as far from 0. Exact up to kExactPairs pairs, by seeded draws above. It cannot be below 2 / 2^n, so
 //   that fewer than kFewestForSignificance pairs show nothing at 5%.
-// - Several comparisons: Holm's step-down adjustment (Holm 1979).
+// - Several metrics of the same pairs: the same flips for all of them, each against the largest statistic that any of
+//   them has under a flip (maxT; Westfall and Young, "Resampling-based multiple testing", 1993). Metrics that say the
+//   same cost no more than one, and the least p is that of one metric.
 //
 // Thread rule: free functions, any thread. The same values give the same results.
 #pragma once
@@ -30,14 +32,18 @@ inline constexpr std::uint32_t kFewestForSignificance = 6;  // 2 / 2^6 = 0.031
 // Returns the two-sided p value of the mean being 0; 1 if all differences are 0. Requires: at least one value.
 [[nodiscard]] double SignFlipP(const std::vector<double>& differences, const Bootstrap& draws = {});
 
+// Returns the p values of several metrics, adjusted for being read together. The statistic is |sum| / sqrt(sum of
+// squares), which no metric's unit changes. Requires: as many differences of each metric, at least one.
+[[nodiscard]] std::vector<double> JointSignFlipP(const std::vector<std::vector<double>>& metrics,
+                                                 const Bootstrap& draws = {});
+// Returns the least p that so many pairs can have.
+[[nodiscard]] double LeastSignFlipP(std::uint32_t pairs, const Bootstrap& draws = {});
+
 // Returns the median of the Walsh averages. Requires: at least one value.
 [[nodiscard]] double HodgesLehmann(const std::vector<double>& differences);
 // Returns the same with its exact interval; nothing for fewer pairs than kFewestForSignificance. It is symmetric around
 // 0 by its assumption, as the signed-rank test is.
 [[nodiscard]] std::optional<Estimate> HodgesLehmannInterval(const std::vector<double>& differences);
-
-// Returns the p values adjusted for being read together, in the order given.
-[[nodiscard]] std::vector<double> HolmAdjusted(const std::vector<double>& p);
 
 // Returns Kendall's tau-b of two rankings, 1 for the same order, -1 for the reverse; nothing if one of them is all
 // alike. Requires: equal lengths.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 #include "base/check.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 using Runs = std::vector<double>;
 
+constexpr double kQuantile = 2;  // of t; 1.96 for many pairs
+
 // How one metric is judged: by logarithms, so that differences are ratios, if all its values allow it.
 class Scale {
  public:
@@ -17,9 +20,12 @@ class Scale {
     for (const Runs& runs : metric.values) logarithmic_ = logarithmic_ && AllPositive(runs);
     logarithmic_ = logarithmic_ && AllPositive(metric.second);
     const Runs& base = metric.values[baseline];
-    practical_ = region_ = logarithmic_ ? std::log1p(practical) : practical * std::abs(Mean(base));
+    practical_ = region_ =
+        logarithmic_ ? std::log1p(practical) : std::max(practical * std::abs(Mean(base)), metric.least);
     if (metric.second.empty()) return;
-    same_against_same_ = MeanByBootstrapT(Differences(metric.second, base));
+    const Runs differences = Differences(metric.second, base);
+    same_against_same_ = MeanByBootstrapT(differences);
+    same_deviation_ = Deviation(differences);
     region_ = std::max({region_, std::abs(same_against_same_->low), std::abs(same_against_same_->high)});
   }
 
@@ -34,6 +40,11 @@ class Scale {
   // How far from no difference what does not matter reaches, and how far what equal schedulers may show.
   [[nodiscard]] double practical() const { return practical_; }
   [[nodiscard]] double region() const { return region_; }
+  // About how far the latter would reach with so many pairs.
+  [[nodiscard]] double RegionAfter(double pairs) const {
+    if (!same_against_same_.has_value()) return region_;
+    return std::max(practical_, std::abs(same_against_same_->value) + kQuantile * same_deviation_ / std::sqrt(pairs));
+  }
 
   [[nodiscard]] std::optional<Estimate> SameAgainstSame() const {
     if (!same_against_same_.has_value() || !logarithmic_) return same_against_same_;
@@ -49,87 +60,159 @@ class Scale {
   }
 
   bool logarithmic_ = true;
-  double practical_ = 0, region_ = 0;
+  double practical_ = 0, region_ = 0, same_deviation_ = 0;
   std::optional<Estimate> same_against_same_;  // on this scale
 };
 
-// What a comparison is judged by, on its metric's scale.
-struct Judged {
-  Estimate effect;
-  double deviation = 0;
-};
-
-struct Rules {
-  Better better = Better::kLower;
-  double practical = 0, region = 0;
-  double significance = 0;
-  std::size_t adjusted_over = 1;  // comparisons that are read together
-};
-
-Verdict VerdictOf(const Comparison& comparison, const Judged& judged, const Rules& rules) {
-  const Estimate& effect = judged.effect;
-  if (-rules.practical <= effect.low && effect.high <= rules.practical) return Verdict::kSame;
-  const bool above = effect.low > rules.region, below = effect.high < -rules.region;
-  const bool by_chance =
-      comparison.runs < kFewestForSignificance || comparison.p_adjusted.value_or(0) >= rules.significance;
-  if ((!above && !below) || by_chance) return Verdict::kUndecided;
-  return below == (rules.better == Better::kLower) ? Verdict::kBetter : Verdict::kWorse;
-}
-
-// Returns the pairs at which an interval of this deviation would no longer reach the region's nearest border, and at
-// which p, adjusted, can be low enough.
-std::optional<std::uint32_t> MoreRuns(const Comparison& comparison, const Judged& judged, const Rules& rules) {
-  constexpr double kQuantile = 2;  // of t; 1.96 for many pairs
-  const double to_border = std::abs(std::abs(judged.effect.value) - rules.region);
-  if (to_border <= 0) return std::nullopt;
-  const double by_width = std::ceil(std::pow(kQuantile * judged.deviation / to_border, 2));
-  const double ways = 2 * static_cast<double>(rules.adjusted_over) / rules.significance;
-  const double by_p = std::max(std::floor(std::log2(ways)) + 1, static_cast<double>(kFewestForSignificance));
-  const double more = std::max(by_width, by_p) - comparison.runs;
-  if (more > kMostMoreRuns) return std::nullopt;
-  return static_cast<std::uint32_t>(std::max(more, 1.0));
-}
-
-Comparison CompareRuns(const Runs& rival, const Runs& baseline, const Scale& scale, Judged* judged) {
-  MILLRACE_CHECK(rival.size() == baseline.size() && rival.size() >= 2, "runs that are not paired, or too few");
-  Comparison comparison;
-  comparison.runs = static_cast<std::uint32_t>(rival.size());
-  Runs plain;
-  for (std::size_t i = 0; i < rival.size(); ++i) plain.push_back(rival[i] - baseline[i]);
-  comparison.shift = HodgesLehmannInterval(plain);
-  comparison.difference = MeanByBootstrapT(plain);
-  const Runs differences = scale.Differences(rival, baseline);
-  *judged = {scale.logarithmic() ? MeanByBootstrapT(differences) : comparison.difference, Deviation(differences)};
-  if (scale.logarithmic()) comparison.ratio = Scale::AsRatio(judged->effect);
-  comparison.p = SignFlipP(differences);
-  return comparison;
-}
-
-// Says whether `rival` is shown to beat `mine`, p not yet looked at.
-bool IsAhead(const Runs& rival, const Runs& mine, const Scale& scale, Better better) {
-  const double mean = Mean(scale.Differences(rival, mine));
-  return better == Better::kLower ? mean < -scale.region() : mean > scale.region();
-}
-
-std::vector<std::uint32_t> WinnersOf(const MetricRuns& metric, const Scale& scale, double significance) {
-  std::vector<std::uint32_t> winners;
-  for (std::uint32_t mine = 0; mine < metric.values.size(); ++mine) {
-    std::vector<double> p;
-    std::vector<std::uint32_t> rivals;
-    for (std::uint32_t rival = 0; rival < metric.values.size(); ++rival) {
-      if (rival == mine) continue;
-      rivals.push_back(rival);
-      p.push_back(SignFlipP(scale.Differences(metric.values[rival], metric.values[mine])));
-    }
-    const std::vector<double> adjusted = HolmAdjusted(p);
-    bool beaten = false;
-    for (std::size_t i = 0; i < rivals.size(); ++i) {
-      beaten = beaten || (adjusted[i] < significance &&
-                          IsAhead(metric.values[rivals[i]], metric.values[mine], scale, metric.better));
-    }
-    if (!beaten) winners.push_back(mine);
+// The pairs of schedulers: each once, the first below the second.
+class Pairs {
+ public:
+  explicit Pairs(std::size_t schedulers) : schedulers_(schedulers) {}
+  [[nodiscard]] std::size_t size() const { return schedulers_ * (schedulers_ - 1) / 2; }
+  [[nodiscard]] std::size_t IndexOf(std::size_t a, std::size_t b) const {
+    const auto [low, high] = std::minmax(a, b);
+    return high * (high - 1) / 2 + low;
   }
-  return winners;
+
+ private:
+  std::size_t schedulers_;
+};
+
+// All metrics, and who is ahead of whom by which.
+class Judgement {
+ public:
+  Judgement(const std::vector<MetricRuns>& metrics, std::uint32_t baseline, const CompareOptions& options)
+      : metrics_(metrics), options_(options), pairs_(metrics.front().values.size()) {
+    for (const MetricRuns& metric : metrics) {
+      MILLRACE_CHECK(metric.values.size() == schedulers(), "metrics of different schedulers");
+      for (const Runs& runs : metric.values)
+        MILLRACE_CHECK(runs.size() == this->runs() && runs.size() >= 2, "runs that are not paired, or too few");
+      scales_.emplace_back(metric, baseline, options.practical);
+    }
+    p_.assign(metrics.size(), Runs(pairs_.size(), 1.0));
+    for (const bool headline : {true, false}) AdjustFamily(headline);
+  }
+
+  [[nodiscard]] std::uint32_t schedulers() const { return static_cast<std::uint32_t>(metrics_.front().values.size()); }
+  [[nodiscard]] std::uint32_t runs() const {
+    return static_cast<std::uint32_t>(metrics_.front().values.front().size());
+  }
+  [[nodiscard]] const Scale& scale(std::size_t metric) const { return scales_[metric]; }
+  [[nodiscard]] double AdjustedP(std::size_t metric, std::uint32_t a, std::uint32_t b) const {
+    return p_[metric][pairs_.IndexOf(a, b)];
+  }
+  // Returns why the two cannot be told apart by the metric, if so.
+  [[nodiscard]] Unjudged WhyNot(std::size_t m, std::uint32_t a, std::uint32_t b) const {
+    const MetricRuns& metric = metrics_[m];
+    if (options_.one_observation) return Unjudged::kOneObservation;
+    if (metric.by_itself && !metric.headline) return Unjudged::kByItself;
+    if (metric.of_ended && !options_.ended.empty() && options_.ended[a] != options_.ended[b])
+      return Unjudged::kOtherJobs;
+    return Unjudged::kNo;
+  }
+  // Says whether `one` is ahead of `other`; `effect` is of one against other.
+  [[nodiscard]] bool IsAhead(std::size_t metric, std::uint32_t one, std::uint32_t other, const Estimate& effect) const {
+    if (!MayBeAhead(metric, one, other)) return false;
+    const double region = scales_[metric].region();
+    return metrics_[metric].better == Better::kLower ? effect.high < -region : effect.low > region;
+  }
+  [[nodiscard]] std::vector<std::uint32_t> Winners(std::size_t metric) const {
+    std::vector<std::uint32_t> winners;
+    for (std::uint32_t mine = 0; mine < schedulers(); ++mine) {
+      bool beaten = false;
+      for (std::uint32_t rival = 0; rival < schedulers() && !beaten; ++rival) {
+        // An interval takes time, and few are asked for one.
+        beaten = rival != mine && MayBeAhead(metric, rival, mine) &&
+                 IsAhead(metric, rival, mine, MeanByBootstrapT(DifferencesOf(metric, rival, mine)));
+      }
+      if (!beaten) winners.push_back(mine);
+    }
+    return winners;
+  }
+  [[nodiscard]] Runs DifferencesOf(std::size_t metric, std::uint32_t one, std::uint32_t other) const {
+    return scales_[metric].Differences(metrics_[metric].values[one], metrics_[metric].values[other]);
+  }
+  // Returns by what the p of a metric, joint with those that are read with it, is multiplied.
+  [[nodiscard]] double Multiple(bool headline) const {
+    const bool both =
+        std::ranges::any_of(metrics_, &MetricRuns::headline) && !std::ranges::all_of(metrics_, &MetricRuns::headline);
+    const double share = !both ? 1 : headline ? kHeadlineShare : 1 - kHeadlineShare;
+    return static_cast<double>(pairs_.size()) / share;
+  }
+
+ private:
+  [[nodiscard]] bool MayBeAhead(std::size_t metric, std::uint32_t one, std::uint32_t other) const {
+    return runs() >= kFewestForSignificance && WhyNot(metric, one, other) == Unjudged::kNo &&
+           AdjustedP(metric, one, other) < options_.significance;
+  }
+  void AdjustFamily(bool headline) {
+    std::vector<std::size_t> family;
+    for (std::size_t m = 0; m < metrics_.size(); ++m) {
+      if (metrics_[m].headline == headline && (headline || !metrics_[m].by_itself)) family.push_back(m);
+    }
+    if (family.empty()) return;
+    for (std::uint32_t b = 1; b < schedulers(); ++b) {
+      for (std::uint32_t a = 0; a < b; ++a) {
+        std::vector<Runs> differences;
+        for (const std::size_t m : family) differences.push_back(DifferencesOf(m, b, a));
+        const std::vector<double> p = JointSignFlipP(differences);
+        for (std::size_t i = 0; i < family.size(); ++i)
+          p_[family[i]][pairs_.IndexOf(a, b)] = std::min(p[i] * Multiple(headline), 1.0);
+      }
+    }
+  }
+
+  const std::vector<MetricRuns>& metrics_;
+  const CompareOptions& options_;
+  const Pairs pairs_;
+  std::vector<Scale> scales_;           // by metric
+  std::vector<std::vector<double>> p_;  // adjusted, by metric and pair of schedulers
+};
+
+// Returns the pairs that are lacking until an interval of this deviation lies beyond the region, or within the
+// practical one, and p can be low enough.
+std::optional<std::uint32_t> MoreRuns(double mean, double deviation, const Scale& scale, double multiple,
+                                      std::uint32_t runs, double significance) {
+  for (std::uint32_t more = 1; more <= kMostMoreRuns; ++more) {
+    const double pairs = runs + more;
+    const double reach = kQuantile * deviation / std::sqrt(pairs);
+    const bool tells = runs + more >= kFewestForSignificance && LeastSignFlipP(runs + more) * multiple < significance;
+    if ((tells && std::abs(mean) - reach > scale.RegionAfter(pairs)) || std::abs(mean) + reach <= scale.practical())
+      return more;
+  }
+  return std::nullopt;
+}
+
+Comparison CompareRuns(const Judgement& judgement, std::size_t m, const MetricRuns& metric, std::uint32_t rival,
+                       std::uint32_t baseline, const CompareOptions& options) {
+  const Scale& scale = judgement.scale(m);
+  Comparison comparison;
+  comparison.unjudged = judgement.WhyNot(m, rival, baseline);
+  comparison.runs = comparison.unjudged == Unjudged::kOneObservation ? 1 : judgement.runs();
+  Runs plain;
+  for (std::size_t i = 0; i < metric.values[rival].size(); ++i)
+    plain.push_back(metric.values[rival][i] - metric.values[baseline][i]);
+  comparison.difference = MeanByBootstrapT(plain);
+  const Runs differences = judgement.DifferencesOf(m, rival, baseline);
+  const Estimate effect = scale.logarithmic() ? MeanByBootstrapT(differences) : comparison.difference;
+  if (scale.logarithmic()) comparison.ratio = Scale::AsRatio(effect);
+  if (comparison.runs == 1) return comparison;
+  comparison.shift = HodgesLehmannInterval(plain);
+  comparison.p = SignFlipP(differences);
+  comparison.p_adjusted = judgement.AdjustedP(m, rival, baseline);
+  if (comparison.unjudged != Unjudged::kNo) return comparison;
+  const Estimate reversed{-effect.value, -effect.high, -effect.low};
+  if (-scale.practical() <= effect.low && effect.high <= scale.practical()) {
+    comparison.verdict = Verdict::kSame;
+  } else if (judgement.IsAhead(m, rival, baseline, effect)) {
+    comparison.verdict = Verdict::kBetter;
+  } else if (judgement.IsAhead(m, baseline, rival, reversed)) {
+    comparison.verdict = Verdict::kWorse;
+  } else {
+    comparison.more_runs = MoreRuns(effect.value, Deviation(differences), scale, judgement.Multiple(metric.headline),
+                                    comparison.runs, options.significance);
+  }
+  return comparison;
 }
 
 }  // namespace
@@ -148,40 +231,43 @@ std::string_view VerdictName(Verdict verdict) {
   return "undecided";
 }
 
+std::string_view UnjudgedName(Unjudged why) {
+  switch (why) {
+    case Unjudged::kNo:
+      return "";
+    case Unjudged::kOtherJobs:
+      return "other jobs ended";
+    case Unjudged::kOneObservation:
+      return "one observation";
+    case Unjudged::kByItself:
+      return "not judged";
+  }
+  return "";
+}
+
 std::vector<MetricComparison> Compare(const std::vector<MetricRuns>& metrics, std::uint32_t baseline,
                                       const CompareOptions& options) {
+  if (metrics.empty()) return {};
+  MILLRACE_CHECK(baseline < metrics.front().values.size(), "the baseline is none of the schedulers");
+  const Judgement judgement(metrics, baseline, options);
   std::vector<MetricComparison> compared(metrics.size());
-  std::vector<std::vector<Judged>> judged(metrics.size());
-  std::vector<Scale> scales;
-  std::vector<double> p;  // of the headline
   for (std::size_t m = 0; m < metrics.size(); ++m) {
-    const MetricRuns& metric = metrics[m];
-    MILLRACE_CHECK(baseline < metric.values.size(), "the baseline is none of the schedulers");
-    const Scale& scale = scales.emplace_back(metric, baseline, options.practical);
-    compared[m].same_against_same = scale.SameAgainstSame();
-    compared[m].schedulers.resize(metric.values.size());
-    judged[m].resize(metric.values.size());
-    for (std::uint32_t s = 0; s < metric.values.size(); ++s) {
-      if (s == baseline) continue;
-      compared[m].schedulers[s] = CompareRuns(metric.values[s], metric.values[baseline], scale, &judged[m][s]);
-      if (metric.headline) p.push_back(compared[m].schedulers[s].p);
+    compared[m].has_ratios = judgement.scale(m).logarithmic();
+    compared[m].same_against_same = judgement.scale(m).SameAgainstSame();
+    compared[m].schedulers.resize(judgement.schedulers());
+    for (std::uint32_t s = 0; s < judgement.schedulers(); ++s) {
+      if (s != baseline) compared[m].schedulers[s] = CompareRuns(judgement, m, metrics[m], s, baseline, options);
     }
-    compared[m].winners = WinnersOf(metric, scale, options.significance);
-  }
-  const std::vector<double> adjusted = HolmAdjusted(p);
-  std::size_t next = 0;
-  for (std::size_t m = 0; m < metrics.size(); ++m) {
-    const Rules rules{metrics[m].better, scales[m].practical(), scales[m].region(), options.significance,
-                      metrics[m].headline ? adjusted.size() : 1};
-    for (std::uint32_t s = 0; s < compared[m].schedulers.size(); ++s) {
-      if (s == baseline) continue;
-      Comparison& comparison = compared[m].schedulers[s];
-      if (metrics[m].headline) comparison.p_adjusted = adjusted[next++];
-      comparison.verdict = VerdictOf(comparison, judged[m][s], rules);
-      if (comparison.verdict == Verdict::kUndecided) comparison.more_runs = MoreRuns(comparison, judged[m][s], rules);
-    }
+    compared[m].winners = judgement.Winners(m);
   }
   return compared;
+}
+
+std::uint32_t FewestRuns(std::size_t schedulers, double significance) {
+  const double multiple = static_cast<double>(Pairs(schedulers).size()) / kHeadlineShare;
+  std::uint32_t runs = kFewestForSignificance;
+  while (runs < kExactPairs && LeastSignFlipP(runs) * multiple >= significance) ++runs;
+  return runs;
 }
 
 }  // namespace millrace::sim

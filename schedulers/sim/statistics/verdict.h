@@ -1,19 +1,24 @@
-// Verdict: whether a scheduler is better than the baseline, by paired runs.
+// Verdict: which of two schedulers is better by a metric, by paired runs. There is one rule, for better and worse than
+// the baseline and for who is best.
 //
-// A difference counts only if it matters, and if it is more than equal schedulers show by chance. The interval of the
-// ratio is held against two regions around 1: the practical one, from 1 / (1 + d) to 1 + d with d = 3% by default, and
-// that one widened, if need be, to hold the interval of the baseline against itself (A/A).
-// - same: the whole interval lies within the practical region;
-// - better, worse: the whole interval lies beyond the wider region, there are pairs enough that chance can be told from
-//   it (kFewestForSignificance), and, for a headline metric, Holm's p is below 5%;
-// - undecided: all else. `more_runs` says about how many further pairs would decide, by the deviation that was seen
+// A difference counts only if it matters, if it is more than equal schedulers show by chance, and if it is more than
+// one of all the differences that are looked at shows by chance. The interval of the ratio is held against two regions
+// around 1: the practical one, from 1 / (1 + d) to 1 + d with d = 3% by default, and that one widened, if need be, to
+// hold the interval of the baseline against itself (A/A).
+// - One scheduler is ahead of another if the whole interval lies beyond the wider region, there are pairs enough that
+//   chance can be told from it (kFewestForSignificance), and the adjusted p is below 5%.
+// - p is adjusted over all metrics and all pairs of schedulers: within a pair by maxT over the metrics (paired.h), over
+//   the pairs by their number (Bonferroni). The headline metrics have four fifths of the 5% and the others the rest, so
+//   that many metrics which nobody asked for do not hide what the few show. So 5% of comparisons of schedulers that are
+//   all alike at most say anything at all.
+// - better, worse: the scheduler is ahead of the baseline, or the baseline of it.
+// - same: the whole interval lies within the practical region.
+// - undecided: all else. `more_runs` says about how many further pairs would decide, by the deviations that were seen
 //   (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013).
+// - winners: the schedulers that none is ahead of. A set, not one name.
 // A metric with a value that is not above 0 has no ratio: then the differences are judged, the region reaching to d of
-// the baseline's mean on both sides of 0.
-//
-// Winners: of all schedulers, those that no other one is shown to beat: one beats it whose advantage lies beyond the
-// region, with a sign-flip p below 5% after Holm's adjustment over all rivals of the scheduler (after multiple
-// comparisons with the best, Hsu 1984). A set, not one name.
+// the baseline's mean on both sides of 0, and to what is least for such a metric.
+// There is no verdict where there cannot be one, and Unjudged says why.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -31,20 +36,31 @@ enum class Verdict : std::uint8_t { kBetter, kWorse, kSame, kUndecided };
 
 enum class Better : std::uint8_t { kLower, kHigher };
 
+// Why there is no verdict.
+enum class Unjudged : std::uint8_t {
+  kNo,              // there is one
+  kOtherJobs,       // other jobs ended under the two, and the metric is of the jobs that ended
+  kOneObservation,  // all runs are alike
+  kByItself,        // the metric differs between equal runs, and nobody asked for it
+};
+[[nodiscard]] std::string_view UnjudgedName(Unjudged why);  // empty for kNo
+
 inline constexpr double kPracticalDifference = 0.03;
 inline constexpr double kSignificance = 0.05;
+inline constexpr double kHeadlineShare = 0.8;  // of the significance; the rest is that of the other metrics
 inline constexpr std::uint32_t kMostMoreRuns = 1000;
 
 // One scheduler against the baseline by one metric.
 struct Comparison {
-  std::uint32_t runs = 0;            // pairs
-  std::optional<Estimate> ratio;     // rival / baseline; nothing if a value is not above 0
-  std::optional<Estimate> shift;     // rival - baseline; nothing for few pairs: see HodgesLehmannInterval
-  Estimate difference;               // mean of rival - baseline, by bootstrap-t
-  double p = 1;                      // of the logarithms of the ratios, where there are ratios; else of the differences
-  std::optional<double> p_adjusted;  // of a headline metric
+  std::uint32_t runs = 0;         // pairs; 1 if all are alike: see CompareOptions
+  std::optional<Estimate> ratio;  // rival / baseline; nothing if a value is not above 0
+  std::optional<Estimate> shift;  // rival - baseline; nothing for few pairs: see HodgesLehmannInterval
+  Estimate difference;            // mean of rival - baseline, by bootstrap-t
+  double p = 1;                   // of the logarithms of the ratios, where there are ratios; else of the differences
+  double p_adjusted = 1;          // as above
   Verdict verdict = Verdict::kUndecided;
-  std::optional<std::uint32_t> more_runs;  // if undecided; nothing if that would be more than kMostMoreRuns
+  Unjudged unjudged = Unjudged::kNo;       // else the verdict is kUndecided
+  std::optional<std::uint32_t> more_runs;  // if undecided; nothing if kMostMoreRuns would not do
 };
 
 // The runs of all schedulers by one metric.
@@ -53,22 +69,34 @@ struct MetricRuns {
   bool headline = false;
   std::vector<std::vector<double>> values;  // by scheduler, then by seed; all of one length, at least 2
   std::vector<double> second;               // the baseline's second run of each seed; may be empty
+  double least = 0;                         // a difference that does not matter, where there is no ratio
+  bool of_ended = false;                    // it is of the jobs that ended
+  bool by_itself = false;                   // it differs between equal runs; judged only if it is a headline
 };
 
 struct MetricComparison {
   std::vector<Comparison> schedulers;         // by scheduler; the baseline's own is left as it is
+  bool has_ratios = true;                     // all values are above 0
   std::optional<Estimate> same_against_same;  // ratio of second to first, or their difference where there is no ratio
   std::vector<std::uint32_t> winners;         // in rising order
 };
 
 struct CompareOptions {
   double practical = kPracticalDifference;  // above 0
-  double significance = kSignificance;      // of Holm's p; smaller for a look before the last one of a sequence
+  double significance = kSignificance;      // of the adjusted p; smaller for a look before the last one of a sequence
+  // Which jobs ended under each scheduler with each seed, as equal numbers for the same jobs; empty: the same under
+  // all.
+  std::vector<std::vector<std::uint64_t>> ended = {};
+  // The seeds change nothing: the runs are all alike, and so one observation, of which there is no verdict.
+  bool one_observation = false;
 };
 
-// Compares all metrics; Holm's adjustment is over the headline metrics times the rivals. Requires: baseline is one of
-// the schedulers, and every metric has the same ones.
+// Compares all metrics. Requires: baseline is one of the schedulers, and every metric has the same ones.
 [[nodiscard]] std::vector<MetricComparison> Compare(const std::vector<MetricRuns>& metrics, std::uint32_t baseline,
                                                     const CompareOptions& options = {});
+
+// Returns the fewest pairs with which one of so many schedulers can be ahead of another by a headline metric; at least
+// kFewestForSignificance. Requires: two schedulers.
+[[nodiscard]] std::uint32_t FewestRuns(std::size_t schedulers, double significance);
 
 }  // namespace millrace::sim

@@ -160,14 +160,6 @@ TEST(DocumentTest, AThousandJobsAndTwentyThousandTasksStayBelowFiveMegabytes) {
   RecordProperty("bytes", static_cast<int>(text.size()));
 }
 
-// 2 / 2^n times the comparisons has to be 5% or less: 2 / 64 x 1, 2 / 256 x 6, 2 / 512 x 12, 2 / 1024 x 25.
-TEST(JudgeTest, TheFewestRunsWithWhichADifferenceCanBeSignificant) {
-  for (const auto& [comparisons, runs] :
-       {std::pair(0, 6), {1, 6}, {2, 7}, {6, 8}, {7, 9}, {12, 9}, {13, 10}, {25, 10}, {26, 11}})
-    EXPECT_EQ(FewestRuns(comparisons, 0.05), static_cast<std::uint32_t>(runs)) << comparisons;
-  EXPECT_EQ(FewestRuns(1, 0.05 / 3), 7u);
-}
-
 TEST(JudgeTest, TheMedianRunIsTheLowerOfTwo) {
   std::vector<RunRecord> records(4);
   std::vector<const RunRecord*> counting;

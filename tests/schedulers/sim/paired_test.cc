@@ -62,14 +62,23 @@ TEST(PairedTest, AnIntervalOfAShiftTakesSixPairs) {
   EXPECT_DOUBLE_EQ(six->high, 3);
 }
 
-// multipletests(p, method="holm")[1]
-TEST(PairedTest, HolmAdjustsStepByStep) {
-  const std::vector<double> adjusted = HolmAdjusted({0.01, 0.04, 0.03, 0.005, 0.5});
-  const std::vector<double> expected = {0.04, 0.09, 0.09, 0.025, 0.5};
-  ASSERT_EQ(adjusted.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(adjusted[i], expected[i], 1e-12) << i;
-  EXPECT_TRUE(HolmAdjusted({}).empty());
-  EXPECT_EQ(HolmAdjusted({0.9, 0.8}), (std::vector<double>{1, 1})) << "a p value is 1 at most";
+// By numpy, over all 2^8 rows of signs S and metrics D, each divided by the root of its sum of squares:
+// (abs(S @ D.T).max(1)[:, None] >= abs(D.sum(1)) - 1e-12).mean(0)
+TEST(PairedTest, MetricsAreReadTogetherByTheFarthestOfThem) {
+  const std::vector<double> far = {0.2, 0.22, 0.18, 0.21, 0.19, 0.23, 0.2, 0.17},
+                            noise = {0.1, -0.2, 0.15, -0.05, 0.02, 0.08, -0.11, 0.04};
+  EXPECT_EQ(JointSignFlipP({kEight}), std::vector<double>{SignFlipP(kEight)}) << "one alone is as it was";
+  const std::vector<double> alike = JointSignFlipP({kEight, kEight, kEight});
+  for (const double p : alike) EXPECT_DOUBLE_EQ(p, 0.03125) << "metrics that say the same cost nothing";
+  const std::vector<double> joint = JointSignFlipP({far, kEight, noise});
+  ASSERT_EQ(joint.size(), 3u);
+  EXPECT_DOUBLE_EQ(joint[0], 0.0078125);
+  EXPECT_DOUBLE_EQ(joint[1], 0.078125);
+  EXPECT_DOUBLE_EQ(joint[2], 1.0);
+  std::vector<double> scaled = kEight;
+  for (double& value : scaled) value *= 1e6;
+  EXPECT_EQ(JointSignFlipP({far, scaled, noise}), joint) << "units do not count";
+  EXPECT_EQ(JointSignFlipP({kEight, {0, 0, 0, 0, 0, 0, 0, 0}})[1], 1) << "no difference shows nothing";
 }
 
 // stats.kendalltau(a, b).statistic
