@@ -1,6 +1,9 @@
 #include "client/compare/advise/advice.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
 
 #include "base/check.h"
 #include "schedulers/sim/statistics/estimate.h"
@@ -58,7 +61,7 @@ std::string_view AdviceName(AdviceKind kind) {
   return "none";
 }
 
-Advice AdviceOf(const Material& material, const Metric& metric) {
+Advice AdviceOf(const Material& material, const Metric& metric, bool redrawn) {
   Advice advice;
   advice.metric = &metric;
   const JudgedMetric* const judged = FindJudged(material, metric);
@@ -86,9 +89,26 @@ Advice AdviceOf(const Material& material, const Metric& metric) {
   const std::vector<double>& mine = judged->runs.values[material.design.baseline];
   const std::vector<double>& its = judged->runs.values[to];
   advice.runs = static_cast<std::uint32_t>(its.size());
+  if (redrawn) advice.as_it_was = {mine.front(), its.front()};
   for (std::size_t i = 0; i < its.size(); ++i) advice.better_in += IsBetter(metric, its[i], mine[i]) ? 1 : 0;
   advice.costs = CostsOf(material, metric, to);
   return advice;
+}
+
+std::size_t JobsOfHalfTheWork(const sim::Workload& workload) {
+  std::vector<double> work;
+  for (const sim::SimJob& job : workload.jobs) {
+    double& one = work.emplace_back(0.0);
+    for (const sim::SimMap& map : job.maps) one += static_cast<double>(map.cpu);
+    for (const sim::SimReduce& reduce : job.reduces) one += static_cast<double>(reduce.cpu);
+  }
+  const double half = std::accumulate(work.begin(), work.end(), 0.0) / 2;
+  if (half == 0) return 0;
+  std::ranges::sort(work, std::greater());
+  double sum = 0;
+  std::size_t jobs = 0;
+  while (sum < half) sum += work[jobs++];
+  return jobs;
 }
 
 Advice TooLittle(std::size_t jobs) {

@@ -2,12 +2,14 @@
 // and cost, from simulated runs in pairs (client/compare). Thread rule: values and free functions, any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "client/compare/document.h"
+#include "schedulers/sim/workload/workload.h"
 
 namespace millrace::compare {
 
@@ -30,6 +32,11 @@ struct ModelCheck {
   double live = 0, simulated = 0;
 };
 
+// The metric of the history itself, as it was: under the scheduler in force and the recommended one.
+struct AsItWas {
+  double before = 0, after = 0;
+};
+
 struct Advice {
   AdviceKind kind = AdviceKind::kNone;
   std::string why;  // a sentence
@@ -38,6 +45,7 @@ struct Advice {
   std::optional<std::uint32_t> recommended;  // of kChange
   double before = 0, after = 0;              // means of the metric under the scheduler in force and the recommended one
   sim::Comparison gain;                      // of the recommended one
+  std::optional<AsItWas> as_it_was;          // of kChange, if the first runs are of it and the others are not
   std::uint32_t better_in = 0, runs = 0;     // pairs of runs in which it was better
   std::vector<Cost> costs;
   std::optional<ModelCheck> model;
@@ -47,8 +55,13 @@ struct Advice {
 inline constexpr std::size_t kFewestJobs = 20;
 
 // Returns the advice of a comparison whose baseline is the scheduler in force and whose headline is `metric` alone. Of
-// several that serve best it recommends the one with the best mean; of equal ones the first.
-[[nodiscard]] Advice AdviceOf(const Material& material, const Metric& metric);
+// several that serve best it recommends the one with the best mean; of equal ones the first. `redrawn` says that the
+// first runs are of the history as it was, and the others of such as are drawn from it.
+[[nodiscard]] Advice AdviceOf(const Material& material, const Metric& metric, bool redrawn);
+
+// Returns how few of the jobs, the largest, have half of the work of all: few are a heavy tail, and what is drawn from
+// it hangs on them. 0 if there is no work.
+[[nodiscard]] std::size_t JobsOfHalfTheWork(const sim::Workload& workload);
 
 // Returns that the history has too few jobs.
 [[nodiscard]] Advice TooLittle(std::size_t jobs);

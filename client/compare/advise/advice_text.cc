@@ -104,11 +104,29 @@ std::string ChangeText(const Change& change, const History& history) {
   return text + "In " + file + ":\n" + Indented(change.settings);
 }
 
-std::string ChangeAdvice(const Advice& advice, const Material& material) {
-  const std::string to = material.subject->schedulers[*advice.recommended].label;
-  std::string text = "With " + to + ", " + std::string(advice.metric->name) + ": " +
-                     Effect(*advice.metric, advice.before, advice.after, advice.gain) + ", better in " +
-                     std::to_string(advice.better_in) + " of " + std::to_string(advice.runs) + " runs.\n";
+// Returns a line where few jobs have most of the work: draws have them more or less often than the history had.
+std::string TailLine(const History& history) {
+  constexpr std::size_t kOneIn = 10;
+  const std::size_t all = history.file.workload.jobs.size(), few = JobsOfHalfTheWork(history.file.workload);
+  if (few == 0 || few * kOneIn > all) return "";
+  return std::to_string(few) + " of the " + std::to_string(all) + (few == 1 ? " jobs has" : " jobs have") +
+         " half of the work, so what days to come bring hangs on " + (few == 1 ? "it" : "them") + ".\n";
+}
+
+std::string ChangeAdvice(const Advice& advice, const Material& material, const History& history) {
+  const Metric& metric = *advice.metric;
+  std::string text =
+      "With " + material.subject->schedulers[*advice.recommended].label + ", " + std::string(metric.name);
+  if (advice.as_it_was) {
+    const AsItWas& was = *advice.as_it_was;
+    text += " of these jobs as they were: " + FormatValue(metric, was.after) + " in place of " +
+            FormatValue(metric, was.before);
+    if (was.before > 0) text += ", " + Formatted("%.2f", was.after / was.before) + " times as much";
+    text += ".\nIf the days to come are drawn from them";
+  }
+  text += ": " + Effect(metric, advice.before, advice.after, advice.gain) + ", better in " +
+          std::to_string(advice.better_in) + " of " + std::to_string(advice.runs) + " runs.\n";
+  if (advice.as_it_was) text += TailLine(history);
   for (const Cost& cost : advice.costs)
     text += "Given up: " + std::string(cost.metric->name) + " " +
             Effect(*cost.metric, cost.before, cost.after, cost.comparison) + ".\n";
@@ -132,7 +150,7 @@ std::string AdviceText(const Advice& advice, const Material& material, const His
   if (advice.kind != AdviceKind::kNone)
     text += "Best by " + std::string(advice.metric->name) + ": " + Labels(material, advice.best) + ".\n";
   text += advice.why + "\n";
-  if (advice.kind == AdviceKind::kChange) text += ChangeAdvice(advice, material);
+  if (advice.kind == AdviceKind::kChange) text += ChangeAdvice(advice, material, history);
   text += ModelLine(advice, history);
   if (advice.kind == AdviceKind::kChange) text += "\n" + ChangeText(ChangeOf(advice, material, history), history);
   return text;
@@ -156,11 +174,12 @@ Json AdviceJson(const Advice& advice, const Material& material, const History& h
   json["recommended"] = Json(), json["gain"] = Json(), json["worse"] = Json::array(), json["change"] = Json();
   if (advice.recommended) {
     json["recommended"] = material.subject->schedulers[*advice.recommended].label;
-    json["gain"] = {{"before", Exact(advice.before)},
-                    {"after", Exact(advice.after)},
-                    {"ratio", ratio(advice.gain)},
-                    {"difference", ToJson(advice.gain.difference)},
-                    {"better_in", advice.better_in}};
+    json["gain"] = {{"before", Exact(advice.before)}, {"after", Exact(advice.after)},
+                    {"ratio", ratio(advice.gain)},    {"difference", ToJson(advice.gain.difference)},
+                    {"better_in", advice.better_in},  {"as_it_was", Json()}};
+    if (advice.as_it_was)
+      json["gain"]["as_it_was"] = {{"before", Exact(advice.as_it_was->before)},
+                                   {"after", Exact(advice.as_it_was->after)}};
     for (const Cost& cost : advice.costs) {
       json["worse"].push_back({{"metric", cost.metric->key},
                                {"before", Exact(cost.before)},

@@ -184,7 +184,7 @@ int Advise(const Invocation& invocation, const AdviseWords& words, Prepared& pre
     return 128 + SIGINT;
   }
   Material& material = **made;
-  Advice advice = AdviceOf(material, *prepared.metric);
+  Advice advice = AdviceOf(material, *prepared.metric, prepared.history.redrawn);
   advice.model = CheckModel(prepared, material);
   if (!words.directory.empty()) {
     Status written = AddDetails(*arena, &material);
