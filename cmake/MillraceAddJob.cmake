@@ -7,3 +7,12 @@ function(millrace_add_job name)
   target_link_libraries(${name} PRIVATE millrace::job)
   target_link_options(${name} PRIVATE -Wl,--gc-sections -Wl,--as-needed)
 endfunction()
+
+# millrace_add_test(NAME SOURCE ...): a program that tests a job (client/api/testing.h), which CTest runs. Its assert is
+# one in a release build, too. The whole project is tested by ctest where the first directory calls enable_testing().
+function(millrace_add_test name)
+  millrace_add_job(${name} ${ARGN})
+  target_compile_options(${name} PRIVATE -UNDEBUG)
+  enable_testing()
+  add_test(NAME ${name} COMMAND ${name})
+endfunction()

@@ -9,6 +9,12 @@ Status BadBytes(const char* what, const TaskContext& context) {
                  " does not decode; does its Codec read what it writes?");
 }
 
+Status ValuesTakenTwice() {
+  return Invalid(
+      "the job's Reduce goes over the values of a key a second time, and they can be passed over only once; keep what "
+      "the second pass needs");
+}
+
 void LeaveOutRecord(TaskContext& context) { ++context.counter("millrace", "skipped_records"); }
 
 void CountMapOutput(TaskContext& context, const map::CollectorFigures& figures, bool combines) {

@@ -12,6 +12,7 @@
 namespace millrace::internal {
 
 [[nodiscard]] Status BadBytes(const char* what, const TaskContext& context);
+[[nodiscard]] Status ValuesTakenTwice();
 void CountMapOutput(TaskContext& context, const map::CollectorFigures& figures, bool combines);
 
 // Makes what emits to the job's output.
@@ -112,13 +113,14 @@ Status ReduceEach(J& job, Records& records, bool at_segments, ReduceAttempt& att
     return part.status().ok();
   };
   while (writes() && records.NextGroup()) {
-    ValuesOf<J> values(records);
+    ValuesOf<J> values(records, attempt.lent_values);
     if constexpr (HasGroup<J>) {
       job.Reduce(records.first(), values, emit);
       if (!records.decodes()) break;
     } else {
       typename J::Key key{};
-      if (!Codec<typename J::Key>::Decode(records.key(), &key)) return BadBytes("key", attempt.context);
+      const std::string_view bytes = LendBytes<typename J::Key>(attempt.lent_keys, records.key());
+      if (!Codec<typename J::Key>::Decode(bytes, &key)) return BadBytes("key", attempt.context);
       if constexpr (Reduces<J>) {
         job.Reduce(key, values, emit);
       } else {
@@ -126,8 +128,10 @@ Status ReduceEach(J& job, Records& records, bool at_segments, ReduceAttempt& att
       }
     }
     if (!values.ok()) return BadBytes("value", attempt.context);
+    if (values.begun_again()) return ValuesTakenTwice();
     if (at_segments && records.groups() % 256 == 0) attempt.context.SetOffset(records.raw_bytes_consumed());
   }
+  attempt.lent_keys.Recall();
   if constexpr (HasGroup<J>) {
     if (!records.decodes()) return BadBytes("key", attempt.context);
   }
@@ -146,7 +150,7 @@ Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttem
   groups.CountIn(attempt.context.values_taken());
   attempt.context.Enter(Hook::kReduce);
   if constexpr (HasGroup<J>) {
-    Grouping<J> grouping(groups);
+    Grouping<J> grouping(groups, attempt.lent_keys, attempt.lent_value_keys);
     MILLRACE_TRY(ReduceEach(job, grouping, at_segments, attempt, emit));
   } else {
     MILLRACE_TRY(ReduceEach(job, groups, at_segments, attempt, emit));

@@ -20,6 +20,7 @@
 
 #include "base/status.h"
 #include "client/api/group_watch.h"
+#include "client/api/lending.h"
 #include "client/format/codec.h"
 #include "client/format/compound_codec.h"
 #include "worker/task/run/groups.h"
@@ -50,8 +51,9 @@ template <HasGroup J>
 class Grouping {
  public:
   using Key = typename J::Key;
-  // Requires: `keys` outlives this.
-  explicit Grouping(reduce::Groups& keys) : keys_(keys) {}
+  // Requires: the arguments outlive this. The first key of a group is `lent_first`, that of a value `lent`.
+  Grouping(reduce::Groups& keys, LentViews& lent_first, LentViews& lent)
+      : keys_(keys), lent_first_(lent_first), lent_(lent) {}
 
   // Goes to the next group. Returns false at the end or on a failure (ask status() and decodes()).
   bool NextGroup() {
@@ -59,7 +61,7 @@ class Grouping {
     if (ended_ || !watch_.Begin(group_)) return false;
     begins_ = false;
     first_bytes_.assign(keys_.key());
-    decodes_ = Codec<Key>::Decode(first_bytes_, &first_);
+    decodes_ = Codec<Key>::Decode(LendBytes<Key>(lent_first_, first_bytes_), &first_);
     return decodes_;
   }
   // Returns the first key of the group; it lives until the next NextGroup.
@@ -90,7 +92,7 @@ class Grouping {
       ended_ = true;
       return;
     }
-    decodes_ = Codec<Key>::Decode(keys_.key(), &key_);
+    decodes_ = Codec<Key>::Decode(LendBytes<Key>(lent_, keys_.key()), &key_);
     ended_ = !decodes_;
     if (ended_) return;
     UseGroup<J>(key_, &scratch_, [&](std::string_view group) {
@@ -100,6 +102,7 @@ class Grouping {
   }
 
   reduce::Groups& keys_;
+  LentViews &lent_first_, &lent_;
   GroupWatch watch_;
   Key key_{}, first_{};
   std::string first_bytes_, group_, scratch_;  // the keys may be views of bytes

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "client/api/job_traits.h"
+#include "client/api/lending.h"
 #include "client/format/byte_source.h"
 #include "client/job/attempt.h"
 
@@ -71,7 +72,10 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt, std::size_t begin, st
       if (watch != nullptr && !watch->Begin(offset)) [[unlikely]]
         return LeaveOutRecord(context);
       ++records;
-      job.Map(record, emit);
+      const auto& lent = LendRecord(attempt, record);
+      job.Map(lent, emit);
+      attempt.lent.Recall();
+      attempt.lent_too.Recall();
       if (watch != nullptr) watch->End();
     };
     NoBytes none;

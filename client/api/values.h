@@ -1,14 +1,16 @@
 // Values<V>: the values of one key, as Reduce sees them: for (V value : values) ...
-// They can be passed over only once; Reduce may stop early. A std::string_view among them lives until the next one is
-// taken. Those of a group (group.h) have keys of their own: values.key() is the key of the current value.
-// Thread rule: one thread.
+// They can be passed over only once, which a second begin() fails for; Reduce may stop early. A std::string_view among
+// them lives until the next one is taken (client/job/lent_views.h). Those of a group (group.h) have keys of their own:
+// values.key() is the key of the current value. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
 #include <iterator>
 #include <string_view>
 
+#include "client/api/lending.h"
 #include "client/format/value_bytes.h"
+#include "client/job/lent_views.h"
 #include "worker/task/run/groups.h"
 
 namespace millrace {
@@ -17,7 +19,11 @@ namespace millrace {
 template <class V, class Records = reduce::Groups>
 class Values {
  public:
-  explicit Values(Records& records) : records_(records) {}
+  // Requires: `records` and `lent` outlive this.
+  Values(Records& records, LentViews& lent) : records_(records), lent_(lent) {}
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  ~Values() { lent_.Recall(); }
 
   class Iterator {
    public:
@@ -37,7 +43,13 @@ class Values {
   };
 
   Iterator begin() {
-    Advance();
+    if (begun_) {
+      more_ = false;
+      begun_again_ = true;
+    } else {
+      begun_ = true;
+      Advance();
+    }
     return Iterator(*this);
   }
   [[nodiscard]] std::default_sentinel_t end() const { return {}; }
@@ -55,16 +67,21 @@ class Values {
   }
   // Returns false after bytes that are not a V; such bytes end the values.
   [[nodiscard]] bool ok() const { return ok_; }
+  // Returns true if they were to be passed over a second time; they were empty then.
+  [[nodiscard]] bool begun_again() const { return begun_again_; }
 
  private:
   void Advance() {
     std::string_view bytes;
     more_ = ok_ && records_.NextValue(&bytes);
-    if (more_ && !internal::ValueBytes<V>::Decode(bytes, &value_)) more_ = ok_ = false;
+    if (!more_) return lent_.Recall();
+    if (!internal::ValueBytes<V>::Decode(internal::LendBytes<V>(lent_, bytes), &value_)) more_ = ok_ = false;
   }
 
   Records& records_;
+  LentViews& lent_;
   V value_{};
+  bool begun_ = false, begun_again_ = false;
   bool more_ = false;
   bool ok_ = true;
 };

@@ -14,6 +14,7 @@
 #include "client/format/byte_source.h"
 #include "client/job/group_place.h"
 #include "client/job/job_options.h"
+#include "client/job/lent_views.h"
 #include "client/job/output_files.h"
 #include "client/job/preparation.h"
 #include "client/job/record_watch.h"
@@ -40,8 +41,9 @@ struct MapAttempt {
   map::CollectorOptions collector;
   OutputFiles* output = nullptr;  // instead of a collector, when the job runs without reduces
   Random random;
-  RecordWatch* watch = nullptr;   // null: every record is mapped, and none is noted
-  map::CollectorFigures figures;  // result
+  RecordWatch* watch = nullptr;                            // null: every record is mapped, and none is noted
+  map::CollectorFigures figures;                           // result
+  LentViews lent{Lent::kRecord}, lent_too{Lent::kRecord};  // the records; of those with two parts, the second
 };
 
 struct ReduceAttempt {
@@ -52,6 +54,8 @@ struct ReduceAttempt {
   Random random;
   std::uint64_t groups = 0;  // result
   GroupPlace place = {};     // at which key it is
+  LentViews lent_keys{Lent::kKey}, lent_values{Lent::kValue};
+  LentViews lent_value_keys{Lent::kValue};  // in a job with Group
 };
 
 // What a job asks for that makes its data from numbers (SplitBy::kNumbers).

@@ -18,6 +18,8 @@
 #include <span>
 #include <string_view>
 
+#include "client/job/lent_views.h"
+
 namespace millrace {
 namespace {
 
@@ -97,6 +99,20 @@ std::uintptr_t CallerOf([[maybe_unused]] const void* context, [[maybe_unused]] c
 
 bool InExecutable(std::uintptr_t address) { return address >= code_begin && address < code_end; }
 
+std::string_view WhatIsGone(Lent lent) {
+  switch (lent) {
+    case Lent::kNothing:
+      return "";
+    case Lent::kRecord:
+      return ", a view of a record was kept after its Map; keep a std::string";
+    case Lent::kKey:
+      return ", a view of a key was kept after its Reduce; keep a std::string";
+    case Lent::kValue:
+      return ", a view of a value was kept after the next one was taken; keep a std::string";
+  }
+  return "";
+}
+
 void Describe(const Crash& crash, const siginfo_t& info, const Registers& registers, Text<256>* text) {
   text->Add(crash.name);
   if (!crash.address || info.si_code <= 0) return;                    // sent by kill, and not by the kernel
@@ -105,6 +121,7 @@ void Describe(const Crash& crash, const siginfo_t& info, const Registers& regist
   const bool near_stack = address + kBelowStack >= registers.sp && address < registers.sp + kAboveStack;
   if (address < kFirstPage) text->Add(", null pointer");
   if (crash.signal == SIGSEGV && near_stack) text->Add(", stack overflow");
+  text->Add(WhatIsGone(WhatWasLent(info.si_addr)));
   text->Add(" (address 0x");
   text->AddHex(address);
   text->Add(")");

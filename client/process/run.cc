@@ -102,6 +102,7 @@ int Report(const std::string& name, const Result<std::vector<CounterValue>>& cou
 }
 
 int Solo(const JobBinding& binding, int argc, char** argv) {
+  ReportOwnCrashes(argv[0]);
   const std::string name = BaseName(argv[0]);
   const Result<solo::SoloRun> run = solo::ParseSoloRun({argv + 2, argv + argc});
   if (run.ok()) return Report(name, solo::RunSolo(binding, name, *run));

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "client/job/side_files.h"
 #include "client/solo/local_input.h"
 #include "client/solo/local_output.h"
+#include "worker/task/collect/collector.h"
 
 namespace millrace::solo {
 namespace {
@@ -76,10 +78,30 @@ class Job {
         side_files_(side_files),
         scratch_(scratch) {}
 
-  Status Run() {
+  Status RunMaps() {
     for (std::uint32_t i = 0; i < pieces_.size(); ++i) MILLRACE_TRY(RunTask({JobId{0}, TaskKind::kMap, i}));
-    for (std::uint32_t i = 0; i < run_.reduces; ++i) MILLRACE_TRY(RunTask({JobId{0}, TaskKind::kReduce, i}));
     return Status::Ok();
+  }
+  Status RunReduces() {
+    for (std::uint32_t i = 0; i < run_.reduces; ++i) MILLRACE_TRY(RunTask({JobId{0}, TaskKind::kReduce, i}));
+    return output_.Commit();
+  }
+  // Returns what the maps left for the first reduce.
+  Result<std::vector<RawRecord>> MapRecords() const {
+    MILLRACE_ASSIGN(const MappedSegments segments, SegmentsOf(0));
+    std::vector<RawRecord> records;
+    for (run::SegmentCursor& segment : segments.Cursors()) {
+      while (segment.Next()) records.emplace_back(segment.key(), segment.value());
+      MILLRACE_TRY(segment.status());
+    }
+    std::ranges::stable_sort(records, {}, &RawRecord::first);
+    return records;
+  }
+  // Has the first reduce find these records, as if the maps had left them.
+  Status LeaveRecords(const std::vector<RawRecord>& records) const {
+    map::SortCollector collector({1, options_.engine().task_memory, RunFile(0), scratch_.path()}, nullptr);
+    for (const auto& [key, value] : records) collector.Emit(0, key, value);
+    return collector.Finish();
   }
 
   [[nodiscard]] std::vector<CounterValue> Counters() const {
@@ -139,14 +161,18 @@ class Job {
     return binding_.map(attempt);
   }
 
-  Status Reduce(const TaskId& task, TaskContext& context) {
+  Result<MappedSegments> SegmentsOf(std::uint32_t reduce) const {
     std::vector<ReduceSegment> segments;
     for (std::uint32_t map = 0; map < pieces_.size(); ++map) {
       MILLRACE_ASSIGN(const Fd fd, OpenFile(RunFile(map), O_RDONLY));
       MILLRACE_ASSIGN(const std::vector<run::SegmentInfo> index, run::ReadRunIndex(fd.get(), RunFile(map)));
-      segments.push_back({RunFile(map), index.at(task.index)});
+      segments.push_back({RunFile(map), index.at(reduce)});
     }
-    MILLRACE_ASSIGN(const MappedSegments mapped, MappedSegments::Open(segments));
+    return MappedSegments::Open(segments);
+  }
+
+  Status Reduce(const TaskId& task, TaskContext& context) {
+    MILLRACE_ASSIGN(const MappedSegments mapped, SegmentsOf(task.index));
     context.SetTotal(mapped.raw_bytes());
     return Write(task, context, [&](OutputFiles& output) {
       ReduceAttempt attempt{context, mapped, context.facts().memory, output, Random(kSeed + task.index)};
@@ -197,6 +223,32 @@ Result<std::vector<Piece>> Pieces(const JobBinding& binding, const JobOptions& o
   return pieces;
 }
 
+// Makes ready what a job needs besides its code, and lets `steps` run its tasks. Without `reads_input` it has one map
+// that reads nothing, and is not prepared.
+Result<std::vector<CounterValue>> RunWith(const JobBinding& binding, const std::string& name, const SoloRun& run,
+                                          bool reads_input, const std::function<Status(Job&)>& steps) {
+  JobOptions options;
+  binding.declare(options);
+  for (const std::string& parameter : run.parameters) MILLRACE_TRY(options.SetPair(parameter));
+  MILLRACE_TRY(options.Validate());
+  if (binding.map_only && run.reduces > 0) return Invalid("the job has no reduces; let REDUCES be 0");
+  MILLRACE_ASSIGN(OutputDirectory output, OutputDirectory::Make(run.output));
+  MILLRACE_ASSIGN(const TempDir scratch, TempDir::Make("millrace-solo-"));
+  LocalInput files(run.files);
+  SideFiles side_files(files, {scratch.path() + "/shared"});
+  std::vector<Piece> pieces(1);
+  if (reads_input) {
+    Preparation preparation(files, run.inputs, run.reduces, options);
+    if (binding.prepare) MILLRACE_TRY(binding.prepare(preparation));
+    if (binding.total_order) MILLRACE_TRY(PrepareCuts(binding, preparation, side_files, scratch.path()));
+    MILLRACE_TRY(options.Validate());
+    MILLRACE_ASSIGN(pieces, Pieces(binding, options, run));
+  }
+  Job job(binding, name, run, options, std::move(pieces), output, side_files, scratch);
+  MILLRACE_TRY(steps(job));
+  return job.Counters();
+}
+
 }  // namespace
 
 Result<SoloRun> ParseSoloRun(const std::vector<std::string>& words) {
@@ -227,24 +279,31 @@ Result<SoloRun> ParseSoloRun(const std::vector<std::string>& words) {
 }
 
 Result<std::vector<CounterValue>> RunSolo(const JobBinding& binding, const std::string& name, const SoloRun& run) {
-  JobOptions options;
-  binding.declare(options);
-  for (const std::string& parameter : run.parameters) MILLRACE_TRY(options.SetPair(parameter));
-  MILLRACE_TRY(options.Validate());
-  if (binding.map_only && run.reduces > 0) return Invalid("the job has no reduces; let REDUCES be 0");
-  MILLRACE_ASSIGN(OutputDirectory output, OutputDirectory::Make(run.output));
-  MILLRACE_ASSIGN(const TempDir scratch, TempDir::Make("millrace-solo-"));
-  LocalInput files(run.files);
-  SideFiles side_files(files, {scratch.path() + "/shared"});
-  Preparation preparation(files, run.inputs, run.reduces, options);
-  if (binding.prepare) MILLRACE_TRY(binding.prepare(preparation));
-  if (binding.total_order) MILLRACE_TRY(PrepareCuts(binding, preparation, side_files, scratch.path()));
-  MILLRACE_TRY(options.Validate());
-  MILLRACE_ASSIGN(std::vector<Piece> pieces, Pieces(binding, options, run));
-  Job job(binding, name, run, options, std::move(pieces), output, side_files, scratch);
-  MILLRACE_TRY(job.Run());
-  MILLRACE_TRY(output.Commit());
-  return job.Counters();
+  return RunWith(binding, name, run, true, [](Job& job) -> Status {
+    MILLRACE_TRY(job.RunMaps());
+    return job.RunReduces();
+  });
+}
+
+Result<SoloMaps> RunSoloMaps(const JobBinding& binding, const std::string& name, SoloRun run) {
+  if (binding.map_only) return Invalid("the job emits nothing for reduces");
+  run.reduces = 1;
+  SoloMaps maps;
+  MILLRACE_ASSIGN(maps.counters, RunWith(binding, name, run, true, [&maps](Job& job) -> Status {
+                    MILLRACE_TRY(job.RunMaps());
+                    MILLRACE_ASSIGN(maps.records, job.MapRecords());
+                    return Status::Ok();
+                  }));
+  return maps;
+}
+
+Result<std::vector<CounterValue>> RunSoloReduce(const JobBinding& binding, const std::string& name, SoloRun run,
+                                                const std::vector<RawRecord>& records) {
+  run.reduces = 1;
+  return RunWith(binding, name, run, false, [&records](Job& job) -> Status {
+    MILLRACE_TRY(job.LeaveRecords(records));
+    return job.RunReduces();
+  });
 }
 
 }  // namespace millrace::solo

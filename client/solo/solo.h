@@ -10,7 +10,9 @@
 // Thread rule: the main thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -33,5 +35,22 @@ struct SoloRun {
 // Runs the job. Returns its counters, summed over its tasks. A failure names the task, and leaves no output.
 [[nodiscard]] Result<std::vector<CounterValue>> RunSolo(const JobBinding& binding, const std::string& name,
                                                         const SoloRun& run);
+
+using RawRecord = std::pair<std::string, std::string>;  // the bytes of a key and of a value
+
+// For a job's tests: what the maps leave for the reduces, in order of keys, and of one key in order of maps.
+struct SoloMaps {
+  std::vector<RawRecord> records;
+  std::vector<CounterValue> counters;
+};
+
+// Runs the job's maps alone, for one reduce, whatever the run says of reduces. kInvalid if the job emits nothing for
+// reduces.
+[[nodiscard]] Result<SoloMaps> RunSoloMaps(const JobBinding& binding, const std::string& name, SoloRun run);
+
+// Runs one reduce over these records, which need not be sorted, and leaves its output. There is no input, so no
+// Prepare.
+[[nodiscard]] Result<std::vector<CounterValue>> RunSoloReduce(const JobBinding& binding, const std::string& name,
+                                                              SoloRun run, const std::vector<RawRecord>& records);
 
 }  // namespace millrace::solo

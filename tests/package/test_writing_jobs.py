@@ -15,7 +15,7 @@ import writing_jobs
 
 
 class WritingJobsTest(unittest.TestCase):
-    """One test, since each command of the page stands on those before it."""
+    """The page is one test, since each of its commands stands on those before it."""
 
     def setUp(self):
         self.tmp = tempfile.TemporaryDirectory(prefix="millrace-writing-jobs-")
@@ -95,11 +95,30 @@ class WritingJobsTest(unittest.TestCase):
         for name in ("frequent", "frequent-in-process"):
             self.assertEqual(self.result(name), ranked, name)
 
-        # The test of a job needs the job's flags, which are those of a job.
-        with open(os.path.join(self.project, "CMakeLists.txt"), "a", encoding="utf-8") as f:
-            f.write("millrace_add_job(average_test average_test.cc)\n")
-        self.run_command("cmake -B build && cmake --build build --target average_test && ./build/average_test")
+        self.wrong_tests_fail()
         self.rerun_with_a_sanitizer()
+
+    def wrong_tests_fail(self):
+        """In a release build, too: by what a test expects, by an assert, and if it expects nothing."""
+        with open(os.path.join(self.project, "average_test.cc"), encoding="utf-8") as f:
+            text = f.read()
+        for right, wrong in ((r"Rome\t20", r"Rome\t777"), ("int main() {", "#include <cassert>\nint main() {\n  assert(2 == 3);"),
+                             ("MILLRACE_EXPECT", "(void)")):
+            self.assertIn(right, text)
+            with open(os.path.join(self.project, "average_test.cc"), "w", encoding="utf-8") as f:
+                f.write(text.replace(right, wrong))
+            self.run_command("cmake --build build --target average_test")
+            self.run_command("! ./build/average_test")
+
+    def test_a_job_is_optimized_if_nothing_is_said(self):
+        writing_jobs.write(self.project, "my_job.cc", ["int main() {}"])
+        writing_jobs.write(self.project, "CMakeLists.txt", [
+            "cmake_minimum_required(VERSION 3.25)", "project(my_job CXX)", "find_package(millrace REQUIRED)", "millrace_add_job(my_job my_job.cc)"])
+        for given, expected in (("", "-O3"), ("-DCMAKE_BUILD_TYPE=Debug", "-g"), ("-DCMAKE_CXX_FLAGS=-O1", "-O1")):
+            said = self.run_command(f"rm -rf b; cmake -B b -DCMAKE_EXPORT_COMPILE_COMMANDS=ON {given}; cat b/compile_commands.json")
+            self.assertIn(f" {expected} ", said)
+            self.assertEqual(" -O3 " in said, not given, given)
+            self.assertEqual("no CMAKE_BUILD_TYPE is given" in said, not given, given)
 
     def rerun_with_a_sanitizer(self):
         """A map that failed runs again as another build of its job, which says why it failed."""

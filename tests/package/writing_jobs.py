@@ -23,8 +23,7 @@ def write_project(directory):
         name = re.match(r"// (\w+\.cc)\n", block)
         assert name is not None, "a listing begins with its file's name:\n" + block
         write(directory, name[1], [block.rstrip("\n")])
-    (project,) = pages.blocks(PAGE, "cmake")
-    write(directory, "CMakeLists.txt", [project.rstrip("\n")])
+    write(directory, "CMakeLists.txt", [block.rstrip("\n") for block in pages.blocks(PAGE, "cmake")])
     return [line for block in pages.blocks(PAGE, "sh") for line in block.splitlines()]
 
 
