@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "client/format/byte_order_mark.h"
 #include "client/format/line_reader.h"
 
 namespace millrace {
@@ -75,7 +76,9 @@ class ChunkCutter {
   }
 
   void Give(std::string_view chunk) {
-    on_chunk_(strip_cr_ ? WithoutCr(chunk) : chunk, offset_);
+    const std::size_t mark = offset_ == 0 ? MarkSize(chunk) : 0;
+    const std::string_view lines = chunk.substr(mark);
+    if (!lines.empty()) on_chunk_(strip_cr_ ? WithoutCr(lines) : lines, offset_ + mark);
     offset_ += chunk.size();
   }
   std::string_view WithoutCr(std::string_view chunk) {

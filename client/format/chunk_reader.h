@@ -1,7 +1,8 @@
 // Reads the lines of a split many at a time, for jobs that look at few bytes of each line. A chunk is one or more whole
 // lines that are next to each other. It ends with \n, which is part of the chunk, unless it ends with the last line of
 // a file that does not end with \n. Splits own lines as in line_reader.h: the chunks of a file's splits, one after the
-// other, are the file's lines, each once. A \r before the \n is kept unless strip_cr is set. Thread rule: one thread.
+// other, are the file's lines, each once. A \r before the \n is kept unless strip_cr is set; a byte order mark at the
+// beginning of the file is not part of its first line. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Reads the lines of a split. A line belongs to the split in which its first byte lies. It ends at \n, which is not
 // part of it, or at the end of the file; after a final \n there is no further, empty line. A \r before the \n is kept
 // unless strip_cr is set. The last line of a split is completed from the bytes after the split, however far it reaches.
+// A mark that the text is UTF-8, at the beginning of a file, is part of no line (byte_order_mark.h).
 // Thread rule: one thread.
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "client/format/byte_order_mark.h"
 #include "client/format/byte_source.h"
 
 namespace millrace {
@@ -73,8 +75,11 @@ class LineCutter {
     return true;
   }
   void Give(std::string_view line, bool newline) {
+    const std::size_t mark = offset_ == 0 ? MarkSize(line) : 0;
+    line.remove_prefix(mark);
+    if (mark > 0 && line.empty() && !newline) return;  // the file has nothing else
     if (strip_cr_ && newline && line.ends_with('\r')) line.remove_suffix(1);
-    on_line_(line, offset_);
+    on_line_(line, offset_ + mark);
   }
 
   std::uint64_t offset_;

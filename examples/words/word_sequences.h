@@ -36,6 +36,7 @@ class SequenceCutter {
   // Takes the next piece, whose first byte is at `offset` in the file. Returns false if a word is too long.
   bool Feed(std::string_view piece, std::uint64_t offset) {
     const char* const begin = piece.data();
+    if (offset == 0 && !piece.empty()) mark_ = !IsSpace(piece.front());
     if ((open_ || skipping_) && !TakeRest(&piece, offset)) return !too_long_;
     const char* const end = piece.data() + piece.size();
     std::size_t tail = piece.size();
@@ -54,6 +55,7 @@ class SequenceCutter {
   }
   // Tells that what is fed from here on lies after the split.
   void EndSplit() {
+    ended_ = true;
     const std::uint64_t own = words_ + (open_ ? 1 : 0);
     left_ = own == 0 ? 0 : own + kWords - 1 - words_;
   }
@@ -99,7 +101,19 @@ class SequenceCutter {
     std::memcpy(text_.data() + size_, bytes.data(), bytes.size());
     size_ += bytes.size();
   }
+  // Takes a byte order mark from the first word of the file. Returns false if nothing is left of the word.
+  bool TakeMark() {
+    mark_ = false;
+    const std::size_t mark = MarkSize({text_.data(), size_});
+    std::memmove(text_.data(), text_.data() + mark, size_ - mark);
+    size_ -= mark;
+    return size_ > 0;
+  }
   void End(std::uint64_t offset) {
+    if (mark_ && !TakeMark()) {
+      if (ended_) left_ = 0;  // what the split has is no word
+      return;
+    }
     if (left_ == 0) return;
     --left_;
     if (++words_ < kWords) return;
@@ -132,6 +146,8 @@ class SequenceCutter {
   std::uint64_t words_ = 0;                 // how many words are complete
   std::uint64_t left_ = ~std::uint64_t{0};  // how many words are still to be taken
   bool open_ = false;                       // the last word may go on in the next piece
+  bool mark_ = false;                       // the word begins where the file does
+  bool ended_ = false;                      // the split has
   bool skipping_;
   bool too_long_ = false;
 };
@@ -146,6 +162,7 @@ struct WordSequences {
   using Record = WordSequence<kWords>;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
   static constexpr std::uint32_t kRecordBytes = 0;
+  static constexpr bool kReadsText = true;
 
   template <class OnRecord>
   static Status Read(ByteSource& source, const Split& split, const ReadOptions&, OnRecord&& on_record) {

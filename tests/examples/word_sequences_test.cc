@@ -80,6 +80,26 @@ TEST(WordSequencesTest, SplitsAnywhereGiveWhatTheWholeFileGives) {
   }
 }
 
+TEST(WordSequencesTest, AByteOrderMarkIsPartOfNoWord) {
+  const std::string mark = "\xef\xbb\xbf";
+  for (const std::string text : {"one two three four", "", "\none two three\n",
+                                 " \xef\xbb\xbf"
+                                 "a b c",
+                                 "\xef\xbb\xbf"
+                                 "a b c d"}) {
+    const auto threes = Expected<3>(text), ones = Expected<1>(text);
+    const std::string file = mark + text;
+    for (std::uint64_t cut = 1; cut <= file.size() + 1; ++cut) {
+      for (const std::uint64_t width : {1u, 2u, 1000u}) {
+        for (const std::size_t piece : {1u, 2u, 1000u}) {
+          ASSERT_EQ(OfSplits<3>(file, cut, width, piece), threes) << text << cut << ' ' << width << ' ' << piece;
+          ASSERT_EQ(OfSplits<1>(file, cut, width, piece), ones) << text << cut << ' ' << width << ' ' << piece;
+        }
+      }
+    }
+  }
+}
+
 TEST(WordSequencesTest, WordsOfAnyLengthAndManyOfThem) {
   const std::uint64_t seed = SeedFromSystem();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -15,6 +15,9 @@
 namespace millrace {
 namespace {
 
+// Returns where the first line begins: behind a byte order mark.
+std::size_t FirstLine(std::string_view file) { return file.starts_with("\xef\xbb\xbf") ? 3 : 0; }
+
 // Returns the chunks of a split, after it has checked what must hold of each of them.
 std::vector<Line> ReadChunks(std::string_view file, std::uint64_t offset, std::uint64_t length, std::size_t piece,
                              bool strip = false) {
@@ -23,7 +26,7 @@ std::vector<Line> ReadChunks(std::string_view file, std::uint64_t offset, std::u
   const Status status =
       ReadLineChunks(source, Split{"f", offset, length, file.size()}, strip, [&](std::string_view chunk, auto at) {
         EXPECT_FALSE(chunk.empty());
-        EXPECT_TRUE(at == 0 || file[at - 1] == '\n') << "a chunk begins inside of a line, at " << at;
+        EXPECT_TRUE(at == FirstLine(file) || file[at - 1] == '\n') << "a chunk begins inside of a line, at " << at;
         EXPECT_TRUE(chunk.ends_with('\n') || at + chunk.size() == file.size());
         chunks.push_back({std::string(chunk), at});
       });
@@ -62,6 +65,26 @@ TEST(ChunkReaderTest, ASplitInOnePieceComesInOneChunkAndItsLastLine) {
   const std::string file = "ab\n\ncd\nefgh\nij\n";
   EXPECT_EQ(ReadChunks(file, 0, 10, 100), (std::vector<Line>{{"ab\n\ncd\n", 0}, {"efgh\n", 7}}));
   EXPECT_EQ(ReadChunks(file, 10, 5, 100), (std::vector<Line>{{"ij\n", 12}}));
+}
+
+TEST(ChunkReaderTest, AByteOrderMarkIsPartOfNoChunk) {
+  const std::string mark = "\xef\xbb\xbf";
+  std::vector<std::string> files = {mark, mark + "\n", mark + mark, mark + "a\r\nb", "x\n" + mark + "y", "\xef\xbb"};
+  for (const std::string& file : NastyFiles()) files.push_back(mark + file);
+  for (const std::string& file : files) {
+    for (std::size_t length = 1; length <= file.size() + 1; ++length) {
+      for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, std::size_t{1000}}) {
+        std::vector<Line> got;
+        for (std::size_t offset = 0; offset < file.size(); offset += length) {
+          for (const Line& chunk : ReadChunks(file, offset, std::min(length, file.size() - offset), piece)) {
+            for (Line& line : LinesOf(chunk.text)) got.push_back({line.text, chunk.offset + line.offset});
+          }
+        }
+        ASSERT_EQ(got, LinesOf(file, FirstLine(file))) << testing::PrintToString(file) << " length " << length;
+      }
+    }
+  }
+  EXPECT_EQ(ReadChunks(mark + "a\r\nb\r\n", 0, 9, 100, true), (std::vector<Line>{{"a\nb\n", 3}}));
 }
 
 TEST(ChunkReaderTest, StripCrDropsOneBeforeTheNewlineOnly) {

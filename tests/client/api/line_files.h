@@ -16,12 +16,12 @@ struct Line {
   bool operator==(const Line&) const = default;
 };
 
-// Returns the lines by the definition, byte for byte.
-inline std::vector<Line> LinesOf(std::string_view file) {
+// Returns the lines by the definition, byte for byte, from byte `first` on.
+inline std::vector<Line> LinesOf(std::string_view file, std::size_t first = 0) {
   std::vector<Line> lines;
   Line line;
   bool open = false;
-  for (std::size_t i = 0; i < file.size(); ++i) {
+  for (std::size_t i = first; i < file.size(); ++i) {
     if (!open) line = {"", i};
     open = file[i] != '\n';
     if (open) line.text.push_back(file[i]);

@@ -47,6 +47,35 @@ TEST(LineReaderTest, EveryLineOnceInTheSplitWhereItBegins) {
   }
 }
 
+// It lies in the first split, as the line after it does, however short that split is.
+TEST(LineReaderTest, AByteOrderMarkIsPartOfNoLine) {
+  const std::string mark = "\xef\xbb\xbf";
+  std::vector<std::string> files = {
+      mark + "the cat\nthe dog\n", mark,       mark + "\n",  mark + mark + "x", mark + "\r\n",
+      "x\n" + mark + "y\n",        "\xef\xbb", "\xef\xbbx\n"};
+  for (const std::string& file : NastyFiles()) files.push_back(mark + file);
+  for (const std::string& file : files) {
+    std::vector<Line> all = LinesOf(file, file.starts_with(mark) ? 3 : 0);
+    for (std::size_t length = 1; length <= file.size() + 1; ++length) {
+      for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, std::size_t{1000}}) {
+        std::vector<Line> got;
+        for (std::size_t offset = 0; offset < file.size(); offset += length) {
+          for (Line& line : ReadSplit(file, offset, std::min(length, file.size() - offset), piece, false))
+            got.push_back(std::move(line));
+        }
+        ASSERT_EQ(got, all) << testing::PrintToString(file) << " length " << length << " piece " << piece;
+      }
+    }
+  }
+  EXPECT_EQ(ReadSplit(mark + "k\r\n", 0, 6, 2, true), (std::vector<Line>{{"k", 3}}));
+  MemorySource source("\xef\xbb\xbfk\tv\n", 4);
+  std::vector<std::pair<std::string, std::string>> got;
+  ASSERT_TRUE(KeyValueText::Read(source, Split{"f", 0, 7, 7}, {}, [&](KeyValue record, std::uint64_t) {
+                got.emplace_back(record.key, record.value);
+              }).ok());
+  EXPECT_EQ(got, (std::vector<std::pair<std::string, std::string>>{{"k", "v"}}));
+}
+
 TEST(LineReaderTest, StripCrDropsOneBeforeTheNewlineOnly) {
   const std::string file = "a\r\n\r\r\nb\rc\nd\r";
   const std::vector<std::string> want = {"a", "\r", "b\rc", "d\r"};
