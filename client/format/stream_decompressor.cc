@@ -1,5 +1,7 @@
 #include "client/format/stream_decompressor.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace millrace {
@@ -9,6 +11,7 @@ bool StreamDecompressor::Feed(std::string_view bytes, const Sink& sink) {
     std::string_view bite = bytes.substr(0, kBiteBytes);
     bytes.remove_prefix(bite.size());
     for (bool more = true; more;) {
+      SkipPadding(&bite);
       const std::size_t before = bite.size(), room = kBufferBytes - filled_;
       const Result<std::size_t> wrote = decompressor_->Decompress(&bite, buffer_.get() + filled_, room);
       taken_ += before - bite.size();
@@ -26,6 +29,14 @@ bool StreamDecompressor::Feed(std::string_view bytes, const Sink& sink) {
     }
   }
   return true;
+}
+
+// No member begins with a NUL.
+void StreamDecompressor::SkipPadding(std::string_view* bite) {
+  if (taken_ == 0 || !decompressor_->AtBorder()) return;
+  const std::size_t size = std::min(bite->find_first_not_of('\0'), bite->size());
+  bite->remove_prefix(size);
+  taken_ += size;
 }
 
 Status StreamDecompressor::Finish(const Sink& sink) {

@@ -1,5 +1,6 @@
 // StreamDecompressor takes the bytes of a compressed file as they come and gives away what they decompress to. It has
-// one buffer: what a file grows to does not matter.
+// one buffer: what a file grows to does not matter. NULs after a member are padding, with which tapes and some file
+// systems fill their blocks; gzip(1) passes over them, too. What follows them may be a further member.
 // Thread rule: one thread.
 #pragma once
 
@@ -43,6 +44,7 @@ class StreamDecompressor {
   static constexpr std::size_t kBiteBytes = std::size_t{64} << 10;
 
   bool Give(const Sink& sink);
+  void SkipPadding(std::string_view* bite);
   [[nodiscard]] Status Failure(std::string_view reason) const;
 
   const Compression compression_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/random.h"
@@ -112,6 +113,41 @@ TEST_P(DecompressorTest, WhatFollowsTheLastMemberMustBeAnother) {
     for (const std::size_t piece : {1, 1 << 20})
       EXPECT_EQ(Decompressed(GetParam(), file + std::string(garbage), piece), std::nullopt) << garbage;
   }
+}
+
+// Returns what a file gives whose pieces have `piece` bytes, or the message of the failure.
+std::string Streamed(Compression compression, std::string_view file, std::size_t piece) {
+  StreamDecompressor decompressor(compression, "f", file.size(), nullptr);
+  std::string out;
+  const auto sink = [&](std::string_view bytes) {
+    out += bytes;
+    return true;
+  };
+  for (std::size_t at = 0; at < file.size(); at += piece) {
+    if (!decompressor.Feed(file.substr(at, piece), sink)) return decompressor.status().message();
+  }
+  const Status end = decompressor.Finish(sink);
+  return end.ok() ? out : end.message();
+}
+
+// As gzip(1) and Python's gzip have it; the latter goes on with a member after the padding, too.
+TEST_P(DecompressorTest, NulsAfterAMemberArePadding) {
+  const std::string text = Text(1000), file = Compress(GetParam(), text);
+  for (const std::size_t nuls : {std::size_t{1}, std::size_t{511}, std::size_t{200'000}}) {
+    const std::string padding(nuls, '\0');
+    for (const std::size_t piece : {1, 512, 1 << 20}) {
+      EXPECT_EQ(Streamed(GetParam(), file + padding, piece), text);
+      EXPECT_EQ(Streamed(GetParam(), file + padding + file + padding, piece), text + text);
+      const std::string garbage = file + padding + "garbage", said = Streamed(GetParam(), garbage, piece);
+      const std::string begin = "\"f\" cannot be decompressed (" + std::string(ToString(GetParam())) + ") at byte ";
+      ASSERT_TRUE(said.starts_with(begin)) << said;
+      const std::size_t at = std::stoul(said.substr(begin.size()));
+      EXPECT_TRUE(at >= garbage.size() - 7 && at < garbage.size() - 2) << said << " after " << file.size() + nuls;
+    }
+  }
+  const std::string cut = file.substr(0, file.size() - 3) + std::string(512, '\0');
+  for (const std::size_t piece : {1, 1 << 20})
+    EXPECT_NE(Streamed(GetParam(), cut, piece), text) << "within a member they are no padding";
 }
 
 TEST_P(DecompressorTest, RandomBytesBehindAGoodBeginning) {
