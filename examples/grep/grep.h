@@ -1,6 +1,6 @@
-// Looks for a regular expression (RE2 on bytes) and writes a line "match TAB count" for each text that it matches,
-// counting all matches that do not overlap and are not empty. With grep.lines it writes the lines that match instead,
-// each as often as it occurs.
+// Looks for a regular expression (RE2) and writes a line "match TAB count" for each text that it matches, counting all
+// matches that do not overlap and are not empty. With grep.lines it writes the lines that match instead, each as often
+// as it occurs. Text is letters in UTF-8, or, with grep.bytes, bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,21 @@ struct Grep {
   using Value = std::uint64_t;
 
   static void Options(JobOptions& options) {
-    options.Text("grep.pattern", "", "regular expression (RE2, on bytes) to look for");
+    options.Text("grep.pattern", "", "regular expression (RE2) to look for");
     options.Require("grep.pattern");
     options.Bool("grep.lines", false, "write the lines that match instead of matches and counts");
+    options.Bool("grep.bytes", false, "take each byte for a letter; false: the text is letters in UTF-8");
     options.Check([](const JobOptions& set) {
-      const std::unique_ptr<RE2> pattern = CompilePattern(set.text("grep.pattern"));
+      const std::unique_ptr<RE2> pattern = CompilePattern(set.text("grep.pattern"), LettersOf(set));
       if (pattern->ok()) return Status::Ok();
-      return Invalid("grep.pattern is not a valid regular expression: " + pattern->error());
+      const bool not_utf8 = pattern->error_code() == RE2::ErrorBadUTF8;
+      return Invalid("grep.pattern is not a valid regular expression: " + pattern->error() +
+                     (not_utf8 ? "; give it in UTF-8, or set grep.bytes=true" : ""));
     });
   }
 
   Status Start(TaskContext& context) {
-    matcher_.emplace(context.options().text("grep.pattern"));
+    matcher_.emplace(context.options().text("grep.pattern"), LettersOf(context.options()));
     lines_ = context.options().boolean("grep.lines");
     return Status::Ok();
   }
@@ -62,6 +65,10 @@ struct Grep {
   }
 
  private:
+  static Letters LettersOf(const JobOptions& options) {
+    return options.boolean("grep.bytes") ? Letters::kBytes : Letters::kUtf8;
+  }
+
   std::optional<LineMatcher> matcher_;
   bool lines_ = false;
 };

@@ -1,5 +1,7 @@
-// LineMatcher finds what a regular expression (RE2 on bytes) matches in the lines of a text. Each line counts for
-// itself, without its \n: the result is what RE2 gives if it is asked line by line. There are three ways to it:
+// LineMatcher finds what a regular expression (RE2) matches in the lines of a text, of letters in UTF-8 or of bytes.
+// Each line counts for itself, without its \n: the result is what RE2 gives if it is asked line by line. In UTF-8,
+// bytes that are part of no letter are in no match, but for \C, and do not keep what is beside them from one. There are
+// three ways:
 //   - A pattern that is a literal is searched for, and RE2 is not asked.
 //   - If all matches of a pattern contain a literal (pattern_facts.h), the literal is searched for, and RE2 looks at
 //     the bytes around it of which a match can consist: the line, or less of it when the pattern matches no blanks,
@@ -28,9 +30,9 @@
 namespace millrace::examples {
 
 // Compiles a pattern for texts of one line, or of many. The result is never null; ask its ok().
-inline std::unique_ptr<RE2> CompilePattern(const std::string& pattern, bool many_lines = false) {
+inline std::unique_ptr<RE2> CompilePattern(const std::string& pattern, Letters letters, bool many_lines = false) {
   RE2::Options options;
-  options.set_encoding(RE2::Options::EncodingLatin1);
+  options.set_encoding(letters == Letters::kUtf8 ? RE2::Options::EncodingUTF8 : RE2::Options::EncodingLatin1);
   options.set_log_errors(false);
   options.set_never_nl(many_lines);
   return std::make_unique<RE2>(many_lines ? "(?m)" + pattern : pattern, options);
@@ -39,12 +41,13 @@ inline std::unique_ptr<RE2> CompilePattern(const std::string& pattern, bool many
 class LineMatcher {
  public:
   // Requires: RE2 takes the pattern.
-  explicit LineMatcher(const std::string& pattern) : facts_(FactsOf(pattern)), pattern_(CompilePattern(pattern)) {
+  LineMatcher(const std::string& pattern, Letters letters)
+      : facts_(FactsOf(pattern, letters)), pattern_(CompilePattern(pattern, letters)) {
     whole_lines_ = facts_.looks_around || facts_.bytes.count() == 255;
     if (facts_.literal.size() >= (facts_.only_literal ? 1 : kLeastLiteral)) {
       literal_.emplace(facts_.literal);
     } else if (facts_.known && !facts_.line_alone && !facts_.begins_line && !HasMatch("")) {
-      std::unique_ptr<RE2> of_many = CompilePattern(pattern, true);
+      std::unique_ptr<RE2> of_many = CompilePattern(pattern, letters, true);
       many_lines_ = of_many->ok();
       if (many_lines_) pattern_ = std::move(of_many);
     }

@@ -1,4 +1,4 @@
-// PatternFacts is what a regular expression (in RE2's syntax, Latin-1) says of its matches in a line before it is run:
+// PatternFacts is what a regular expression (in RE2's syntax) says of its matches in a line before it is run:
 // of which bytes they consist, and a literal that each of them contains. Requires: RE2 takes the pattern. The facts may
 // be weak but are never wrong; of a pattern with syntax that is not known here they say nothing. Thread rule: any
 // thread.
@@ -37,7 +37,7 @@ namespace internal {
 // Reads a pattern by recursive descent over RE2's grammar.
 class PatternReader {
  public:
-  explicit PatternReader(std::string_view pattern) : text_(pattern) {}
+  PatternReader(std::string_view pattern, Letters letters) : text_(pattern, letters), letters_(letters) {}
 
   PatternFacts Read() {
     const Part all = Alternatives();
@@ -135,8 +135,27 @@ class PatternReader {
     }
   }
 
+  Part Character(unsigned c) const {
+    if (letters_ == Letters::kBytes || c < 0x80 || fold_) return OneOf(text_.Character(c, fold_));
+    if (c >= 0xd800 && c < 0xe000)
+      return OneOf({AnyByte(), false});  // half of a pair of UTF-16 has no bytes of its own
+    Part part;
+    for (const std::uint8_t byte : InUtf8(c)) {
+      part.bytes.set(byte);
+      part.literal.push_back({byte});
+    }
+    return part;
+  }
+  // Requires: the character is beyond ASCII.
+  static std::vector<std::uint8_t> InUtf8(unsigned c) {
+    const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    std::vector<std::uint8_t> bytes = {static_cast<std::uint8_t>(0xff00u >> (more + 1) | c >> (6 * more))};
+    for (int left = more; left-- > 0;) bytes.push_back(static_cast<std::uint8_t>(0x80 | (c >> (6 * left) & 0x3f)));
+    return bytes;
+  }
+
   Part One() {
-    const char c = text_.Next();
+    const unsigned c = text_.Next();
     switch (c) {
       case '(':
         return Group();
@@ -150,7 +169,7 @@ class PatternReader {
       case '\\':
         return Escape();
       default:
-        return OneOf(PatternText::Character(static_cast<std::uint8_t>(c), fold_));
+        return Character(c);
     }
   }
   Part Beside(bool begins_line) {
@@ -159,9 +178,9 @@ class PatternReader {
   }
 
   Part Escape() {
-    if (const std::optional<unsigned> c = text_.EscapedCharacter()) return OneOf(PatternText::Character(*c, fold_));
+    if (const std::optional<unsigned> c = text_.EscapedCharacter()) return Character(*c);
     if (const std::optional<PatternText::Bytes> named = text_.NamedClass(fold_)) return OneOf(*named);
-    const char c = text_.Next();
+    const unsigned c = text_.Next();
     if (c == 'b' || c == 'B') return Beside(false);
     facts_.line_alone = true;
     if (c == 'A' || c == 'z') return Beside(c == 'A');
@@ -185,7 +204,7 @@ class PatternReader {
   // Reads flags. Returns whether a group follows them.
   bool Flags() {
     for (bool on = true; !text_.Take(":");) {
-      const char flag = text_.Next();
+      const auto flag = static_cast<char>(text_.Next());
       if (flag == 'i') fold_ = on;
       if (flag == 'm' && !on) facts_.line_alone = true;
       if (flag == '-') on = false;
@@ -198,6 +217,7 @@ class PatternReader {
   }
 
   PatternText text_;
+  Letters letters_;
   PatternFacts facts_;
   bool fold_ = false;
   int groups_ = 0;
@@ -205,6 +225,8 @@ class PatternReader {
 
 }  // namespace internal
 
-inline PatternFacts FactsOf(std::string_view pattern) { return internal::PatternReader(pattern).Read(); }
+inline PatternFacts FactsOf(std::string_view pattern, Letters letters) {
+  return internal::PatternReader(pattern, letters).Read();
+}
 
 }  // namespace millrace::examples

@@ -1,5 +1,5 @@
-// PatternText reads the characters and classes of RE2's syntax (Latin-1) as sets of bytes. Requires: RE2 takes the
-// pattern. Thread rule: one thread.
+// PatternText reads the characters and classes of RE2's syntax as sets of bytes. Requires: RE2 takes the pattern.
+// Thread rule: one thread.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,12 @@
 #include <string_view>
 #include <utility>
 
-namespace millrace::examples::internal {
+namespace millrace::examples {
+
+// What patterns and texts are made of: letters in UTF-8, or bytes, each of which is a letter of its own (Latin-1).
+enum class Letters { kUtf8, kBytes };
+
+namespace internal {
 
 using ByteSet = std::bitset<256>;
 
@@ -21,16 +26,17 @@ inline ByteSet ByteRange(unsigned low, unsigned high) {
   return set;
 }
 inline ByteSet AnyByte() { return ~ByteSet(); }
+inline ByteSet BytesBeyondAscii() { return ByteRange(0x80, 0xff); }
 
 class PatternText {
  public:
-  // What a character or a class matches, and whether it matches all of that for certain.
+  // The bytes of which what a character or a class matches consists, and whether it matches each of them for certain.
   struct Bytes {
     ByteSet set;
     bool certain = true;
   };
 
-  explicit PatternText(std::string_view pattern) : rest_(pattern) {}
+  PatternText(std::string_view pattern, Letters letters) : rest_(pattern), utf8_(letters == Letters::kUtf8) {}
 
   // Returns true once something was read that is not known here, or that RE2 would not take. The text is then at its
   // end.
@@ -48,13 +54,17 @@ class PatternText {
     return taken;
   }
   // Returns the next character. At the end it returns 0 and fails.
-  char Next() {
+  unsigned Next() {
     if (rest_.empty()) {
       Fail();
       return 0;
     }
-    const char c = rest_.front();
-    rest_.remove_prefix(1);
+    const auto lead = static_cast<std::uint8_t>(rest_.front());
+    const std::size_t size = !utf8_ || lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    unsigned c = size == 1 ? lead : lead & (0x7fu >> size);
+    for (const char next : rest_.substr(std::min<std::size_t>(1, rest_.size()), size - 1))
+      c = c << 6 | (static_cast<std::uint8_t>(next) & 0x3fu);
+    rest_.remove_prefix(std::min(size, rest_.size()));
     return c;
   }
   // Goes on after the next `last`.
@@ -79,13 +89,17 @@ class PatternText {
     return least;
   }
 
-  // Returns the bytes of a character, in either case if `fold` is set. One above 0xff is beyond Latin-1.
-  static Bytes Character(unsigned c, bool fold) {
+  // Returns the bytes of a character, in either case if `fold` is set. In bytes, one above 0xff is beyond Latin-1,
+  // which folds only among its upper half. In UTF-8, k and s are also the small letters of others (U+212A, U+017F).
+  [[nodiscard]] Bytes Character(unsigned c, bool fold) const {
+    if (c >= 0x80 && utf8_) return {fold ? AnyByte() : BytesBeyondAscii(), false};
     if (c > 0xff) return {AnyByte(), false};
     if (!fold) return {ByteRange(c, c)};
-    if (c >= 0x80) return {ByteRange(0x80, 0xff), false};  // Latin-1 folds only among these bytes
+    if (c >= 0x80) return {BytesBeyondAscii(), false};
     const unsigned other = IsLetter(static_cast<char>(c)) ? c ^ 0x20 : c;
-    return {ByteRange(c, c) | ByteRange(other, other)};
+    const ByteSet both = ByteRange(c, c) | ByteRange(other, other);
+    if (utf8_ && ((c | 0x20) == 'k' || (c | 0x20) == 's')) return {both | BytesBeyondAscii(), false};
+    return {both};
   }
 
   // Returns, after a backslash, the character for which the escape stands, if it stands for one.
@@ -104,7 +118,7 @@ class PatternText {
   // than that they are bytes.
   std::optional<Bytes> NamedClass(bool fold) {
     if (!AtOneOf("dDsSwWpP")) return std::nullopt;
-    const char c = Next();
+    const unsigned c = Next();
     const bool property = c == 'p' || c == 'P';
     if (property && Next() == '{') SkipBehind("}");
     if (property || fold) return Bytes{AnyByte(), false};
@@ -128,9 +142,10 @@ class PatternText {
       bytes.certain = bytes.certain && member.certain;
     }
     if (!bytes.certain) return {AnyByte(), false};
-    if (!fold) return {negated ? ~bytes.set : bytes.set};
-    if (negated) return {~bytes.set, false};
-    if ((bytes.set >> 0x80).any()) bytes.set |= ByteRange(0x80, 0xff);
+    if (negated) return {utf8_ ? ~bytes.set | BytesBeyondAscii() : ~bytes.set, !fold};
+    if (!fold) return {bytes.set};
+    if (utf8_ && (bytes.set >> 0x80).any()) return {AnyByte(), false};
+    if (utf8_ || (bytes.set >> 0x80).any()) bytes.set |= BytesBeyondAscii();
     const ByteSet upper = bytes.set & ByteRange('A', 'Z'), lower = bytes.set & ByteRange('a', 'z');
     return {bytes.set | upper << 0x20 | lower >> 0x20, false};
   }
@@ -165,18 +180,22 @@ class PatternText {
     const unsigned low = ClassCharacter();
     const bool range = At("-") && !At("-]") && rest_.size() > 1 && Take("-");
     const unsigned high = range ? ClassCharacter() : low;
-    if (high > 0xff || high < low) return {AnyByte(), false};
+    if (high < low) return {AnyByte(), false};
+    if (utf8_) return {high < 0x80 ? ByteRange(low, high) : BytesBeyondAscii() | ByteRange(low, 0x7f)};
+    if (high > 0xff) return {AnyByte(), false};
     return {ByteRange(low, high)};
   }
   unsigned ClassCharacter() {
-    if (!Take("\\")) return static_cast<std::uint8_t>(Next());
+    if (!Take("\\")) return Next();
     const std::optional<unsigned> c = EscapedCharacter();
     if (!c) Fail();
     return c.value_or(0);
   }
 
   std::string_view rest_;
+  bool utf8_;
   bool failed_ = false;
 };
 
-}  // namespace millrace::examples::internal
+}  // namespace internal
+}  // namespace millrace::examples

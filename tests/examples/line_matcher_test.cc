@@ -13,14 +13,16 @@
 namespace millrace::examples {
 namespace {
 
+using enum Letters;
+
 struct Found {
   std::vector<std::string> matches, lines;
   bool operator==(const Found&) const = default;
 };
 
 // RE2 asked line by line.
-Found ByLine(const std::string& pattern, std::string_view text) {
-  const std::unique_ptr<RE2> compiled = CompilePattern(pattern);
+Found ByLine(const std::string& pattern, Letters letters, std::string_view text) {
+  const std::unique_ptr<RE2> compiled = CompilePattern(pattern, letters);
   Found found;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -44,14 +46,14 @@ Found ByMatcher(LineMatcher& matcher, std::string_view text) {
   return found;
 }
 
-Found ByMatcher(const std::string& pattern, std::string_view text) {
-  LineMatcher matcher(pattern);
+Found ByMatcher(const std::string& pattern, std::string_view text, Letters letters = kUtf8) {
+  LineMatcher matcher(pattern, letters);
   return ByMatcher(matcher, text);
 }
 
 class Patterns {
  public:
-  explicit Patterns(std::uint64_t seed) : random_(seed) {}
+  Patterns(std::uint64_t seed, Letters letters) : random_(seed), letters_(letters) {}
 
   std::string Next(int depth = 4) {
     std::string pattern = Sequence(depth);
@@ -63,6 +65,11 @@ class Patterns {
   std::string Text() {
     std::string text;
     for (std::uint64_t n = random_.Below(8) == 0 ? random_.Below(400) : random_.Below(40); n > 0; --n) {
+      if (random_.Below(4) == 0) {
+        // Letters of two to four bytes, and pieces of them.
+        text += Pick({"\xc3\xa9", "\xc3\x89", "\xc5\xbf", "\xe2\x84\xaa", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xc3",
+                      "\xa9", "\xe2\x82", "\xff", "\xe3\xa9\xb0"});
+      }
       text += Pick(
           {"a",    "b",     "a",  "b",  "ab", "ba", "abc", "A",    "B",    "c", "\n",  "\n",   " ",
            "_",    "1",     "\r", "\t", "-",  "k",  "K",   "\xe5", "\xc5", "s", "ing", "aabb", std::string(1, '\0'),
@@ -74,6 +81,11 @@ class Patterns {
  private:
   std::string Pick(const std::vector<std::string>& from) { return from[random_.Below(from.size())]; }
 
+  // One beyond ASCII.
+  std::string Letter() {
+    if (letters_ == kBytes) return Pick({"\xe5", "\xc5"});
+    return Pick({"\xc3\xa9", "\xc3\x89", "\xc5\xbf", "\xe2\x84\xaa", "\xe2\x82\xac", "\xf0\x9f\x98\x80"});
+  }
   std::string Sequence(int depth) {
     std::string pattern;
     for (std::uint64_t n = random_.Below(5); n > 0; --n) pattern += Repeated(depth);
@@ -106,40 +118,41 @@ class Patterns {
   std::string Class() {
     std::string set = random_.Below(3) == 0 ? "[^" : "[";
     for (std::uint64_t n = 1 + random_.Below(3); n > 0; --n) {
-      set += Pick({"a",   "b",    "a-c",  "A-B", "aA",        "k",          "]",   "-",           "\\n",
-                   "\\d", "\\W",  "\\s",  "\\S", "[:alpha:]", "[:^space:]", "[",   "\\x00-\\x1f", "\\x80-\\xff",
-                   "\\]", "\xe5", "\\pN", "^",   "\\-",       "a-",         "b-b", "\\x{212a}",   "Z-a"});
+      set += Pick({"a",   "b",      "a-c",  "A-B", "aA",        "k",          "]",   "-",           "\\n",
+                   "\\d", "\\W",    "\\s",  "\\S", "[:alpha:]", "[:^space:]", "[",   "\\x00-\\x1f", "\\x80-\\xff",
+                   "\\]", Letter(), "\\pN", "^",   "\\-",       "a-",         "b-b", "\\x{212a}",   "Z-a"});
     }
     return set + "]";
   }
 
   Random random_;
+  Letters letters_;
 };
 
 // How LineMatcher goes about it.
 enum class Way { kLiteral, kNearLiteral, kManyLines, kLineByLine };
-Way WayOf(const std::string& pattern) {
-  const PatternFacts facts = FactsOf(pattern);
+Way WayOf(const std::string& pattern, Letters letters) {
+  const PatternFacts facts = FactsOf(pattern, letters);
   if (facts.only_literal && !facts.literal.empty()) return Way::kLiteral;
   if (facts.literal.size() >= 2) return Way::kNearLiteral;
   return facts.known && !facts.line_alone && !facts.begins_line ? Way::kManyLines : Way::kLineByLine;
 }
 
-TEST(LineMatcherTest, FindsWhatRe2FindsLineByLine) {
+void ExpectWhatRe2Finds(Letters letters) {
   const std::uint64_t seed = SeedFromSystem();
   SCOPED_TRACE("seed " + std::to_string(seed));
-  Patterns patterns(seed);
+  Patterns patterns(seed, letters);
   int tried = 0;
   std::map<Way, int> found;
   while (tried < 4'000) {
     const std::string pattern = patterns.Next();
-    if (!CompilePattern(pattern)->ok()) continue;
+    if (!CompilePattern(pattern, letters)->ok()) continue;
     ++tried;
-    LineMatcher matcher(pattern);
+    LineMatcher matcher(pattern, letters);
     for (int i = 0; i < 4; ++i) {
       const std::string text = patterns.Text();
-      const Found want = ByLine(pattern, text), got = ByMatcher(matcher, text);
-      if (!want.matches.empty()) ++found[WayOf(pattern)];
+      const Found want = ByLine(pattern, letters, text), got = ByMatcher(matcher, text);
+      if (!want.matches.empty()) ++found[WayOf(pattern, letters)];
       const std::string what = testing::PrintToString(pattern) + " in " + testing::PrintToString(text);
       ASSERT_EQ(got.matches, want.matches) << what;
       ASSERT_EQ(got.lines, want.lines) << what;
@@ -147,6 +160,45 @@ TEST(LineMatcherTest, FindsWhatRe2FindsLineByLine) {
   }
   for (const Way way : {Way::kLiteral, Way::kNearLiteral, Way::kManyLines, Way::kLineByLine})
     EXPECT_GT(found[way], 100);
+}
+
+TEST(LineMatcherTest, FindsWhatRe2FindsLineByLineInLetters) { ExpectWhatRe2Finds(kUtf8); }
+TEST(LineMatcherTest, FindsWhatRe2FindsLineByLineInBytes) { ExpectWhatRe2Finds(kBytes); }
+
+// By hand, as GNU grep 3.8 finds it in a locale of UTF-8.
+TEST(LineMatcherTest, ALetterIsNeverCut) {
+  const auto matches = [](const char* pattern, std::string_view text) { return ByMatcher(pattern, text).matches; };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(matches("caf.", "un caf\xc3\xa9 noir\n"), (Texts{"caf\xc3\xa9"}));
+  EXPECT_EQ(matches("[\xc3\xa9\xc3\xa8]", "\xc3\xa4 \xc3\xa9\n"), (Texts{"\xc3\xa9"}))
+      << "not the first half of another";
+  EXPECT_EQ(matches("(?i)\xc3\x89", "\xc3\xa9 \xe3\xa9\xb0\n"), (Texts{"\xc3\xa9"})) << "nor the last of one";
+  EXPECT_EQ(ByMatcher("^.$", "\xc3\xa9\n").lines, (Texts{"\xc3\xa9"}));
+  EXPECT_EQ(ByMatcher("^..$", "\xc3\xa9\n").lines, Texts{});
+  EXPECT_EQ(matches("x{0}.", "\xf0\x9f\x98\x80\xe2\x82\xac"), (Texts{"\xf0\x9f\x98\x80", "\xe2\x82\xac"}));
+  EXPECT_EQ(matches("[^a]", "\xe2\x82\xac\n"), (Texts{"\xe2\x82\xac"}));
+  EXPECT_EQ(matches("\\pL+", "na\xc3\xafve 12"), (Texts{"na\xc3\xafve"}));
+}
+
+TEST(LineMatcherTest, BytesThatAreNoLetterAreInNoMatchAndHideNone) {
+  using Texts = std::vector<std::string>;
+  const std::string text =
+      "a\xff"
+      "b caf\xe9 caf\xc3\xa9\n\xc3\n";
+  EXPECT_EQ(ByMatcher("caf.", text).matches, (Texts{"caf\xc3\xa9"}));
+  EXPECT_EQ(ByMatcher("b", text).lines, (Texts{"a\xff"
+                                               "b caf\xe9 caf\xc3\xa9"}))
+      << "a line comes as it is";
+  EXPECT_EQ(ByMatcher("^.$", text).lines, Texts{});
+  EXPECT_EQ(ByMatcher(".", "\xff\xc3\n").matches, Texts{});
+  EXPECT_EQ(ByMatcher("\\C", "\xff\n").matches, (Texts{"\xff"}));
+}
+
+TEST(LineMatcherTest, InBytesEachIsALetter) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(ByMatcher("caf.", "caf\xc3\xa9\n", kBytes).matches, (Texts{"caf\xc3"}));
+  EXPECT_EQ(ByMatcher("^..$", "\xc3\xa9\n", kBytes).lines, (Texts{"\xc3\xa9"}));
+  EXPECT_EQ(ByMatcher("(?i)\xe9", "\xc9\n", kBytes).matches, (Texts{"\xc9"})) << "Latin-1";
 }
 
 // By hand: ends of lines that are ends of the text, or beside each other, and what would match across them.
