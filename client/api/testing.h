@@ -2,7 +2,7 @@
 // with options, counters and side files, in this process, and are compared with what it should do.
 //
 //   #define main job_main          // the job's own main stays out of the way
-//   #include "average.cc"
+//   #include "SOURCE OF THE JOB"
 //   #undef main
 //   #include "client/api/testing.h"
 //
@@ -13,7 +13,7 @@
 //     return millrace::TestStatus();
 //   }
 //
-// A build of such a test is millrace_add_test(NAME average_test.cc). They go as well with any framework of tests.
+// A build of such a test is millrace_add_test(NAME SOURCE). They go as well with any framework of tests.
 // Thread rule: one thread.
 #pragma once
 

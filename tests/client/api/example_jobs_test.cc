@@ -7,10 +7,11 @@
 namespace millrace {
 namespace {
 
-std::string RunGrep(const std::string& pattern, const std::string& lines, const std::string& text) {
+std::string RunGrep(const std::string& pattern, const std::string& lines, const std::string& text,
+                    const std::string& bytes = "false") {
   TaskFiles files;
   TaskDriver driver(internal::BindJob<examples::Grep>(), files);
-  EXPECT_EQ(driver.SetUpJob(1, {{"grep.pattern", pattern}, {"grep.lines", lines}}), "");
+  EXPECT_EQ(driver.SetUpJob(1, {{"grep.pattern", pattern}, {"grep.lines", lines}, {"grep.bytes", bytes}}), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", text)}, driver.Path("m0"));
   EXPECT_EQ(driver.WaitForEnd().error, "");
   driver.LaunchReduce(0, {driver.Path("m0")});
@@ -22,7 +23,8 @@ TEST(GrepTest, MatchesAreCounted) {
   EXPECT_EQ(RunGrep("a+", "false", "baa a\nxaaxaa\nnone\n"), "a\t1\naa\t3\n");
   EXPECT_EQ(RunGrep("a*", "false", "baab\n"), "aa\t1\n") << "empty matches do not count";
   EXPECT_EQ(RunGrep("^a|\\bb", "false", "aa bb\n"), "a\t1\nb\t1\n") << "anchors see the whole line";
-  EXPECT_EQ(RunGrep("\\xff.", "false", "x\xff\xfe\n"), "\xff\xfe\t1\n") << "patterns are matched on bytes";
+  EXPECT_EQ(RunGrep("b.", "false", "b\u00e9 b\xff bx\n"), "bx\t1\nb\u00e9\t1\n") << "a letter is never cut";
+  EXPECT_EQ(RunGrep("\\xff.", "false", "x\xff\xfe\n", "true"), "\xff\xfe\t1\n") << "on bytes, where it is asked for";
 }
 
 TEST(GrepTest, LinesComeAsOftenAsTheyOccur) {
