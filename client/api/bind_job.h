@@ -88,20 +88,27 @@ Status RunMap(MapAttempt& attempt) {
   }
 }
 
-// Reduces for a job without Reduce: emits the combined value if the job has Combine, else all its records.
+// Reduces a key of a job without Reduce: emits the combined value if the job has Combine, else all its records.
 template <class J, class Emit>
-void ReduceByDefault(const typename J::Key& key, Values<typename J::Value>& values, Emit& emit) {
+ValuesFault ReduceByDefault(const typename J::Key& key, reduce::Groups& records, Emit& emit) {
+  std::string_view bytes;
+  typename J::Value value{};
   if constexpr (Combines<J>) {
     typename J::Value sum{};
     bool first = true;
-    for (const auto& value : values) {
+    while (records.NextValue(&bytes)) {
+      if (!ValueBytes<typename J::Value>::Decode(bytes, &value)) return ValuesFault::kBadBytes;
       sum = first ? value : J::Combine(sum, value);
       first = false;
     }
     emit(key, sum);
   } else {
-    for (const auto& value : values) emit(key, value);
+    while (records.NextValue(&bytes)) {
+      if (!ValueBytes<typename J::Value>::Decode(bytes, &value)) return ValuesFault::kBadBytes;
+      emit(key, value);
+    }
   }
+  return ValuesFault::kNone;
 }
 
 // Calls Reduce for each key, or each group of keys.
@@ -113,22 +120,27 @@ Status ReduceEach(J& job, Records& records, bool at_segments, ReduceAttempt& att
     return part.status().ok();
   };
   while (writes() && records.NextGroup()) {
-    ValuesOf<J> values(records, attempt.lent_values);
+    ValuesFault fault = ValuesFault::kNone;
     if constexpr (HasGroup<J>) {
+      ValuesOf<J> values(records, attempt.lent_values);
       job.Reduce(records.first(), values, emit);
+      fault = values.fault();
       if (!records.decodes()) break;
     } else {
       typename J::Key key{};
-      const std::string_view bytes = LendBytes<typename J::Key>(attempt.lent_keys, records.key());
+      std::string_view bytes = records.key();
+      if constexpr (Reduces<J>) bytes = LendBytes<typename J::Key>(attempt.lent_keys, bytes);
       if (!Codec<typename J::Key>::Decode(bytes, &key)) return BadBytes("key", attempt.context);
       if constexpr (Reduces<J>) {
+        ValuesOf<J> values(records, attempt.lent_values);
         job.Reduce(key, values, emit);
+        fault = values.fault();
       } else {
-        ReduceByDefault<J>(key, values, emit);
+        fault = ReduceByDefault<J>(key, records, emit);
       }
     }
-    if (!values.ok()) return BadBytes("value", attempt.context);
-    if (values.begun_again()) return ValuesTakenTwice();
+    if (fault != ValuesFault::kNone) [[unlikely]]
+      return fault == ValuesFault::kBadBytes ? BadBytes("value", attempt.context) : ValuesTakenTwice();
     if (at_segments && records.groups() % 256 == 0) attempt.context.SetOffset(records.raw_bytes_consumed());
   }
   attempt.lent_keys.Recall();

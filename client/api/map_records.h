@@ -74,8 +74,6 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt, std::size_t begin, st
       ++records;
       const auto& lent = LendRecord(attempt, record);
       job.Map(lent, emit);
-      attempt.lent.Recall();
-      attempt.lent_too.Recall();
       if (watch != nullptr) watch->End();
     };
     NoBytes none;
@@ -84,6 +82,8 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt, std::size_t begin, st
     if constexpr (InputOf<J>::kSplitBy != SplitBy::kNumbers) bytes.Add(static_cast<std::int64_t>(input.split.length));
     context.EndInput(input.split.length);
     input.source.reset();
+    attempt.lent.Recall();
+    attempt.lent_too.Recall();
   }
   return Status::Ok();
 }

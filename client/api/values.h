@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 
@@ -15,6 +16,13 @@
 
 namespace millrace {
 
+// What was wrong about how values were taken.
+enum class ValuesFault : std::uint8_t {
+  kNone,
+  kBadBytes,    // bytes that are no value ended them
+  kBegunAgain,  // they were to be passed over a second time, and were empty then
+};
+
 // `Records` is what gives the bytes of the values.
 template <class V, class Records = reduce::Groups>
 class Values {
@@ -23,7 +31,6 @@ class Values {
   Values(Records& records, LentViews& lent) : records_(records), lent_(lent) {}
   Values(const Values&) = delete;
   Values& operator=(const Values&) = delete;
-  ~Values() { lent_.Recall(); }
 
   class Iterator {
    public:
@@ -45,7 +52,7 @@ class Values {
   Iterator begin() {
     if (begun_) {
       more_ = false;
-      begun_again_ = true;
+      fault_ = ValuesFault::kBegunAgain;
     } else {
       begun_ = true;
       Advance();
@@ -65,25 +72,27 @@ class Values {
       return value_;
     }
   }
-  // Returns false after bytes that are not a V; such bytes end the values.
-  [[nodiscard]] bool ok() const { return ok_; }
-  // Returns true if they were to be passed over a second time; they were empty then.
-  [[nodiscard]] bool begun_again() const { return begun_again_; }
+  [[nodiscard]] ValuesFault fault() const { return fault_; }
 
  private:
   void Advance() {
     std::string_view bytes;
-    more_ = ok_ && records_.NextValue(&bytes);
-    if (!more_) return lent_.Recall();
-    if (!internal::ValueBytes<V>::Decode(internal::LendBytes<V>(lent_, bytes), &value_)) more_ = ok_ = false;
+    more_ = records_.NextValue(&bytes);
+    if (!more_) {
+      if constexpr (internal::kMayBeView<V>) lent_.Recall();
+      return;
+    }
+    if (internal::ValueBytes<V>::Decode(internal::LendBytes<V>(lent_, bytes), &value_)) return;
+    more_ = false;
+    fault_ = ValuesFault::kBadBytes;
   }
 
   Records& records_;
   LentViews& lent_;
   V value_{};
-  bool begun_ = false, begun_again_ = false;
+  bool begun_ = false;
   bool more_ = false;
-  bool ok_ = true;
+  ValuesFault fault_ = ValuesFault::kNone;
 };
 
 }  // namespace millrace
