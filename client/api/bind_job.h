@@ -143,7 +143,7 @@ Status ReduceEach(J& job, Records& records, bool at_segments, ReduceAttempt& att
       return fault == ValuesFault::kBadBytes ? BadBytes("value", attempt.context) : ValuesTakenTwice();
     if (at_segments && records.groups() % 256 == 0) attempt.context.SetOffset(records.raw_bytes_consumed());
   }
-  attempt.lent_keys.Recall();
+  for (LentViews* const lent : {&attempt.lent_keys, &attempt.lent_values, &attempt.lent_value_keys}) lent->Recall();
   if constexpr (HasGroup<J>) {
     if (!records.decodes()) return BadBytes("key", attempt.context);
   }

@@ -62,6 +62,9 @@ Json DesignJson(const Material& material) {
           {"confidence", sim::kConfidence},
           {"significance", material.subject->options.significance},
           {"same_against_same", design.same_against_same},
+          {"fewest_runs", design.schedulers < 2
+                              ? Json()
+                              : Json(sim::FewestRuns(design.schedulers, material.subject->options.significance))},
           {"significance_possible",
            design.schedulers < 2 ||
                design.blocks >= sim::FewestRuns(design.schedulers, material.subject->options.significance)}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -77,24 +78,19 @@ std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const Ru
   }
   sim::CompareOptions with_runs = options;
   with_runs.ended = EndedJobs(design, counting);
-  with_runs.one_observation = AreOneObservation(design, counting);
+  with_runs.fixed = FixedSchedulers(design, counting);
   std::vector<sim::MetricComparison> comparisons = sim::Compare(all, design.baseline, with_runs);
   for (std::size_t i = 0; i < judged.size(); ++i) judged[i].comparison = std::move(comparisons[i]);
   return judged;
 }
 
-bool AreOneObservation(const Design& design, const std::vector<const RunRecord*>& counting) {
-  std::vector<const RunRecord*> first(design.schedulers, nullptr);
-  std::uint32_t blocks = 0;
-  for (const RunRecord* record : counting) {
-    blocks = std::max(blocks, record->run.block + 1);
-    const RunRecord*& one = first[record->run.scheduler];
-    if (one == nullptr) one = record;
-    for (const Metric& metric : Metrics()) {
-      if (metric.key != kDeciding && metric.of(record->outcome) != metric.of(one->outcome)) return false;
-    }
-  }
-  return blocks > 1;
+std::vector<bool> FixedSchedulers(const Design& design, const std::vector<const RunRecord*>& counting) {
+  std::vector<std::set<double>> turnarounds(design.schedulers);
+  for (const RunRecord* record : counting)
+    turnarounds[record->run.scheduler].insert(record->outcome.result.summary.mean_turnaround);
+  std::vector<bool> fixed;
+  for (const std::set<double>& one : turnarounds) fixed.push_back(design.blocks > 1 && one.size() == 1);
+  return fixed;
 }
 
 bool NarrowEnough(const std::vector<JudgedMetric>& judged, const Design& design, double width) {

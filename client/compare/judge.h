@@ -26,9 +26,8 @@ struct JudgedMetric {
                                               const std::vector<std::string>& headline,
                                               const sim::CompareOptions& options);
 
-// Says whether the seeds change nothing: under each scheduler all runs have the same metrics, but for the time that
-// deciding took. So many runs are one observation.
-[[nodiscard]] bool AreOneObservation(const Design& design, const std::vector<const RunRecord*>& counting);
+// Returns for each scheduler whether the seeds leave its turnarounds as they are, so that its runs are one observation.
+[[nodiscard]] std::vector<bool> FixedSchedulers(const Design& design, const std::vector<const RunRecord*>& counting);
 
 // Returns whether the intervals of all headline metrics are known within `width` of their ratios, to both sides. A
 // metric without ratio is as it is.

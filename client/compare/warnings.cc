@@ -18,10 +18,16 @@ void WarnOfFewRuns(const Material& material, std::vector<std::string>* warnings)
 }
 
 void WarnOfOneObservation(const Material& material, std::vector<std::string>* warnings) {
-  if (!AreOneObservation(material.design, material.counting)) return;
-  warnings->push_back("the seeds change nothing in this workload: the " + std::to_string(material.design.blocks) +
-                      " runs of each scheduler are all alike, and so one observation; what is shown holds for this "
-                      "very workload, and there is no verdict on others");
+  const std::vector<bool> fixed = FixedSchedulers(material.design, material.counting);
+  std::string names;
+  for (std::uint32_t scheduler = 0; scheduler < fixed.size(); ++scheduler) {
+    if (fixed[scheduler]) names += (names.empty() ? "" : ", ") + material.subject->schedulers[scheduler].label;
+  }
+  if (names.empty()) return;
+  warnings->push_back("the seeds change nothing in the turnarounds under " + names + ": " +
+                      std::to_string(material.design.blocks) +
+                      " runs are one observation, so that schedulers of which this is so are not told apart; what is "
+                      "shown holds for this very workload");
 }
 
 void WarnOfIdleCluster(const Material& material, std::vector<std::string>* warnings) {

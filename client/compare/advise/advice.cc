@@ -36,6 +36,26 @@ std::optional<std::uint32_t> Recommended(const JudgedMetric& one) {
   return best;
 }
 
+// Returns why no scheduler could be shown to serve better, whatever the runs had been; empty: one could.
+std::string WhyNothingShows(const Material& material, const JudgedMetric& one) {
+  const Design& design = material.design;
+  if (design.schedulers < 2) return "";
+  const std::uint32_t fewest = sim::FewestRuns(design.schedulers, material.subject->options.significance);
+  if (design.blocks < fewest)
+    return "With " + std::to_string(design.blocks) + " runs of each of " + std::to_string(design.schedulers) +
+           " schedulers no difference can be told from chance, so nothing can be said: take at least " +
+           std::to_string(fewest) + " (--repeat), or fewer schedulers.";
+  std::string why;
+  for (std::uint32_t scheduler = 0; scheduler < design.schedulers; ++scheduler) {
+    if (scheduler == design.baseline) continue;
+    const sim::Unjudged unjudged = one.comparison.schedulers[scheduler].unjudged;
+    if (unjudged == sim::Unjudged::kNo) return "";
+    why = sim::UnjudgedName(unjudged);
+  }
+  return "There is no verdict on any scheduler by " + std::string(one.metric->name) + " (" + why +
+         "), so nothing can be said beyond the figures.";
+}
+
 std::vector<Cost> CostsOf(const Material& material, const Metric& decides, std::uint32_t scheduler) {
   std::vector<Cost> costs;
   for (const JudgedMetric& one : material.judged) {
@@ -68,6 +88,10 @@ Advice AdviceOf(const Material& material, const Metric& metric, bool redrawn) {
   const std::string in_force = material.subject->schedulers[material.design.baseline].label;
   if (judged == nullptr) {
     advice.why = "Not every run has a value of " + std::string(metric.name) + ", so nothing can be said.";
+    return advice;
+  }
+  if (const std::string why = WhyNothingShows(material, *judged); !why.empty()) {
+    advice.why = why;
     return advice;
   }
   advice.best = judged->comparison.winners;

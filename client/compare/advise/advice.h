@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/compare/document.h"
@@ -16,7 +17,7 @@ namespace millrace::compare {
 enum class AdviceKind : std::uint8_t {
   kChange,  // another scheduler is shown to serve better than the one in force
   kKeep,    // none is
-  kNone     // the history is too small to say
+  kNone     // nothing can be said: the history is too small, or its simulations show nothing
 };
 [[nodiscard]] std::string_view AdviceName(AdviceKind kind);  // "change", "keep", "none"
 

@@ -86,7 +86,7 @@
         runs.filter((run) => run.scheduler === scheduler && !run.second).map((run) => number(run.metrics[key])),
       same: (key) => estimate(object(raw.same_against_same)[key]),
       winners: (key) => array(object(raw.winners)[key]).filter((index) => names[index] !== undefined),
-      design: {...design, practical, confidence: number(design.confidence) ?? 0.95, repeat: number(design.repeat)},
+      design: {...design, practical, confidence: number(design.confidence) ?? 0.95, repeat: number(design.repeat), fewest_runs: number(design.fewest_runs)},
       made: object(raw.made),
       machine: object(object(raw.made).machine),
       workload: object(raw.workload),

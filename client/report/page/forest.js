@@ -207,8 +207,9 @@
       "How much better or worse",
       `Each symbol is how many times the value of ${data.names[data.baseline]} a scheduler has, and its line ` +
         "the interval in which the truth is likely. " +
-        "A line wholly outside of the grey zone is a difference; one wholly inside (differences below " +
-        `${format.percent(data.design.practical)}) is none; any other is undecided.`,
+        "A line wholly outside of the grey zone is a difference, if it is more than one of all these comparisons shows by " +
+        `chance; one wholly inside (differences below ${format.percent(data.design.practical)}) is none; any other is ` +
+        "undecided.",
     );
     section.append(
       chart(data, data.headline),

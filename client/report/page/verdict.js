@@ -95,7 +95,7 @@
       out.push(
         `${format.known(repeat) ? format.counted(repeat, "run") : "So few runs"} of each ` +
           `${repeat === 1 ? "is" : "are"} too few for any verdict: ` +
-          "no difference can be told from chance. At least 6 runs of each make it possible, and 8 are a good start.",
+          `no difference can be told from chance. At least ${data.design.fewest_runs ?? 6} runs of each make it possible.`,
       );
     }
     if (twice === true) {

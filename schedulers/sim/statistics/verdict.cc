@@ -104,7 +104,7 @@ class Judgement {
   // Returns why the two cannot be told apart by the metric, if so.
   [[nodiscard]] Unjudged WhyNot(std::size_t m, std::uint32_t a, std::uint32_t b) const {
     const MetricRuns& metric = metrics_[m];
-    if (options_.one_observation) return Unjudged::kOneObservation;
+    if (IsFixed(m, a) && IsFixed(m, b) && metric.values[a] != metric.values[b]) return Unjudged::kOneObservation;
     if (metric.by_itself && !metric.headline) return Unjudged::kByItself;
     if (metric.of_ended && !options_.ended.empty() && options_.ended[a] != options_.ended[b])
       return Unjudged::kOtherJobs;
@@ -141,6 +141,11 @@ class Judgement {
   }
 
  private:
+  [[nodiscard]] bool IsFixed(std::size_t m, std::uint32_t scheduler) const {
+    const Runs& runs = metrics_[m].values[scheduler];
+    return !options_.fixed.empty() && options_.fixed[scheduler] &&
+           std::ranges::all_of(runs, [&](double value) { return value == runs.front(); });
+  }
   [[nodiscard]] bool MayBeAhead(std::size_t metric, std::uint32_t one, std::uint32_t other) const {
     return runs() >= kFewestForSignificance && WhyNot(metric, one, other) == Unjudged::kNo &&
            AdjustedP(metric, one, other) < options_.significance;

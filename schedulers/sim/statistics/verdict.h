@@ -40,7 +40,7 @@ enum class Better : std::uint8_t { kLower, kHigher };
 enum class Unjudged : std::uint8_t {
   kNo,              // there is one
   kOtherJobs,       // other jobs ended under the two, and the metric is of the jobs that ended
-  kOneObservation,  // all runs are alike
+  kOneObservation,  // the seeds change nothing under either
   kByItself,        // the metric differs between equal runs, and nobody asked for it
 };
 [[nodiscard]] std::string_view UnjudgedName(Unjudged why);  // empty for kNo
@@ -52,7 +52,7 @@ inline constexpr std::uint32_t kMostMoreRuns = 1000;
 
 // One scheduler against the baseline by one metric.
 struct Comparison {
-  std::uint32_t runs = 0;         // pairs; 1 if all are alike: see CompareOptions
+  std::uint32_t runs = 0;         // pairs; 1 where they are one observation
   std::optional<Estimate> ratio;  // rival / baseline; nothing if a value is not above 0
   std::optional<Estimate> shift;  // rival - baseline; nothing for few pairs: see HodgesLehmannInterval
   Estimate difference;            // mean of rival - baseline, by bootstrap-t
@@ -87,8 +87,9 @@ struct CompareOptions {
   // Which jobs ended under each scheduler with each seed, as equal numbers for the same jobs; empty: the same under
   // all.
   std::vector<std::vector<std::uint64_t>> ended = {};
-  // The seeds change nothing: the runs are all alike, and so one observation, of which there is no verdict.
-  bool one_observation = false;
+  // Under which schedulers the seeds do not change what happens when. Two such schedulers are not told apart by a
+  // metric that is the same in all runs of each: that is one observation. Empty: under none.
+  std::vector<bool> fixed = {};
 };
 
 // Compares all metrics. Requires: baseline is one of the schedulers, and every metric has the same ones.

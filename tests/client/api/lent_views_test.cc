@@ -142,6 +142,21 @@ struct Last {
   void FinishReduce(auto& emit) { emit(last_, 1); }
   Kept last_;
 };
+// Keeps the first value of the last key, at which it stops.
+template <class Kept>
+struct First {
+  using Key = std::string_view;
+  using Value = std::string_view;
+  void Map(std::string_view line, auto& emit) { emit(line.substr(0, 1), line); }
+  void Reduce(std::string_view, auto& values, auto&) {
+    for (const std::string_view value : values) {
+      first_ = Kept(value);
+      return;
+    }
+  }
+  void FinishReduce(auto& emit) { emit(first_, std::string_view("first")); }
+  Kept first_;
+};
 // Keeps the keys of the values of a group.
 template <class Kept>
 struct Groups {
@@ -239,6 +254,12 @@ TEST_F(KeptViewsTest, OfKeys) {
   ExpectFault(RunApart<Last<std::string_view>>(), "a view of a key was kept after its Reduce");
   EXPECT_EQ(RunApart<Last<std::string>>(), "exit 0");
   EXPECT_EQ(Output(), "c 5\t1\n");
+}
+
+TEST_F(KeptViewsTest, OfAValueAfterWhichReduceStops) {
+  ExpectFault(RunApart<First<std::string_view>>(), "a view of a value was kept after the next one was taken");
+  EXPECT_EQ(RunApart<First<std::string>>(), "exit 0");
+  EXPECT_EQ(Output(), "c 5\tfirst\n");
 }
 
 TEST_F(KeptViewsTest, OfKeysOfValues) {

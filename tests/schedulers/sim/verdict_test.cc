@@ -133,16 +133,21 @@ TEST(VerdictTest, WhereOtherJobsEndedThereIsNoVerdictByThem) {
   EXPECT_EQ(compared[1].schedulers[1].verdict, Verdict::kBetter) << "it is not of the jobs that ended";
 }
 
-TEST(VerdictTest, RunsThatAreAllAlikeAreOneObservation) {
+TEST(VerdictTest, RunsThatTheSeedsDoNotChangeAreOneObservation) {
   CompareOptions options;
-  options.one_observation = true;
-  const MetricComparison compared = Compare({Headline({Runs(8, 10.0), Runs(8, 5.0)})}, 0, options).front();
+  options.fixed = {true, true, false};
+  const MetricRuns metric = Headline({Runs(8, 10.0), Runs(8, 5.0), Times(Runs(8, 5.0), 1, kNoise)});
+  const MetricComparison compared = Compare({metric}, 0, options).front();
   EXPECT_EQ(compared.schedulers[1].runs, 1u);
   EXPECT_EQ(compared.schedulers[1].unjudged, Unjudged::kOneObservation);
   EXPECT_EQ(compared.schedulers[1].verdict, Verdict::kUndecided);
   EXPECT_EQ(compared.schedulers[1].p, 1);
   EXPECT_DOUBLE_EQ(compared.schedulers[1].ratio->value, 0.5);
-  EXPECT_EQ(compared.winners, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(compared.schedulers[2].unjudged, Unjudged::kNo) << "its runs differ";
+  // What is always the same though the seeds change the runs, such as no late job in any of them, is told apart.
+  options.fixed = {true, false};
+  EXPECT_EQ(Compare({Headline({Runs(8, 10.0), Runs(8, 5.0)})}, 0, options).front().schedulers[1].verdict,
+            Verdict::kBetter);
 }
 
 TEST(VerdictTest, WhatDiffersByItselfIsJudgedIfItIsAskedFor) {
