@@ -88,7 +88,7 @@ struct CompareOptions {
   // all.
   std::vector<std::vector<std::uint64_t>> ended = {};
   // Under which schedulers the seeds do not change what happens when. Two such schedulers are not told apart by a
-  // metric that is the same in all runs of each: that is one observation. Empty: under none.
+  // metric that is the same in all runs of each, and another under the other: that is one observation.
   std::vector<bool> fixed = {};
 };
 

@@ -137,20 +137,22 @@ TEST(SettingsChangeTest, IsTheLinesThatDiffer) {
 class Made {
  public:
   static constexpr std::uint32_t kBlocks = 9;  // as four schedulers take
-  explicit Made(std::uint32_t schedulers) {
+  // Runs differ from one another by about `spread`.
+  explicit Made(std::uint32_t schedulers, std::uint32_t blocks = kBlocks, double spread = 0.01)
+      : blocks_(blocks), spread_(spread) {
     subject_.schedulers = testing::Plain({"now", "b", "c", "d"});
     subject_.schedulers.resize(schedulers);
     material_.subject = &subject_;
-    material_.design.schedulers = schedulers, material_.design.blocks = kBlocks;
+    material_.design.schedulers = schedulers, material_.design.blocks = blocks;
     material_.design.same_against_same = false;
     records_.reserve(100);
   }
-  // Of all blocks; runs differ a little from one another.
+  // Of all blocks.
   Made& Add(std::uint32_t scheduler, double wait, double end) {
-    for (std::uint32_t block = 0; block < kBlocks; ++block) {
+    for (std::uint32_t block = 0; block < blocks_; ++block) {
       RunRecord& record = records_.emplace_back();
       record.run.scheduler = scheduler, record.run.block = block, record.run.seed = block;
-      const double factor = 1 + 0.01 * (block * 5 % 8 + scheduler * block % 3);
+      const double factor = 1 + spread_ * (block * 5 % 8 + scheduler * block % 3);
       record.outcome = testing::Outcome({testing::Job(0, "a", 0, wait * factor, end * factor)});
     }
     return *this;
@@ -163,6 +165,8 @@ class Made {
   }
 
  private:
+  const std::uint32_t blocks_;
+  const double spread_;
   Subject subject_;
   Material material_;
   std::vector<RunRecord> records_;
@@ -190,6 +194,15 @@ TEST(AdviceTest, ThoseThatCannotBeToldApartServeBestTogether) {
   const Advice advice = Made(4).Add(0, 1, 100).Add(1, 1, 50).Add(2, 1, 50.5).Add(3, 1, 99).By("turnaround");
   EXPECT_EQ(advice.best, (std::vector<std::uint32_t>{1, 2}));
   EXPECT_EQ(advice.recommended, 1u);
+}
+
+TEST(AdviceTest, WhereNothingCanShowNothingIsSaid) {
+  const Advice few = Made(4, 8).Add(0, 1, 100).Add(1, 1, 50).Add(2, 1, 50.5).Add(3, 1, 99).By("turnaround");
+  EXPECT_EQ(few.kind, AdviceKind::kNone) << "four schedulers take 9 runs";
+  EXPECT_NE(few.why.find("at least 9"), std::string::npos) << few.why;
+  const Advice fixed = Made(2, Made::kBlocks, 0).Add(0, 1, 100).Add(1, 1, 50).By("turnaround");
+  EXPECT_EQ(fixed.kind, AdviceKind::kNone);
+  EXPECT_NE(fixed.why.find("one observation"), std::string::npos) << fixed.why;
 }
 
 TEST(AdviceTest, WhereNothingIsBetterNothingChanges) {

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
+#include "client/compare/findings_table.h"
 #include "client/compare/make_runs.h"
 #include "client/compare/sim_arena.h"
 #include "client/compare/tables.h"
@@ -137,6 +141,76 @@ TEST(DocumentTest, WarnsOfWhatMakesAComparisonWorthless) {
   EXPECT_FALSE(idle["design"]["significance_possible"]);
   const Json good = Compared(kSmall, {"fifo", "fair"}, 8).Document();
   EXPECT_EQ(good["warnings"], Json::array());
+}
+
+const Json& ComparisonOf(const Json& document, const std::string& metric) {
+  for (const Json& one : document["comparisons"]) {
+    if (one["metric"] == metric) return one;
+  }
+  ADD_FAILURE() << metric;
+  return document["comparisons"][0];
+}
+
+// A job of 20 maps before one of 4, on 4 slots, each map 3 s: under fifo they end after 15 and 18 s, and under fair the
+// small one ends after 6 s. Nothing in it is drawn.
+constexpr const char* kFixed =
+    "[cluster]\nnodes = 2\nmap_slots = 2\nreduce_slots = 1\n"
+    "[[jobs]]\nname = \"a\"\nmaps = 20\nmap_time = 3\nlocated = false\nuser = \"a\"\n"
+    "[[jobs]]\nname = \"b\"\nmaps = 4\nmap_time = 3\nlocated = false\nuser = \"b\"\n";
+
+TEST(DocumentTest, RunsThatAreAllAlikeAreOneObservation) {
+  const Compared compared(kFixed, {"fifo", "fair"}, 12);
+  const Json document = compared.Document();
+  const Json& turnaround = ComparisonOf(document, "turnaround");
+  EXPECT_NEAR(turnaround["ratio"]["value"].get<double>(), (6.0 + 18) / (15 + 18), 1e-8);
+  EXPECT_EQ(turnaround["verdict"], "undecided");
+  EXPECT_EQ(turnaround["no_verdict"], "one observation");
+  EXPECT_EQ(turnaround["more_runs"], Json());
+  EXPECT_EQ(ComparisonOf(document, "makespan")["verdict"], "same");
+  EXPECT_EQ(document["winners"]["turnaround"], (Json{0, 1}));
+  ASSERT_EQ(document["warnings"].size(), 1u) << document["warnings"];
+  EXPECT_NE(
+      document["warnings"][0].get<std::string>().find("the seeds change nothing in the turnarounds under fifo, fair"),
+      std::string::npos);
+  const std::vector<std::vector<std::string>> table = FindingsTable(compared.material(), false);
+  EXPECT_EQ(table[2], (std::vector<std::string>{"turnaround", "fair", "12.0 s", "0.727", "-", "one observation"}));
+}
+
+// Under fifo the second job waits for 15 s, and under fair none waits: the difference is shown, in seconds, and none of
+// it is called a factor.
+TEST(DocumentTest, AMetricThatIsZeroIsShownInItsOwnUnit) {
+  const Compared compared(kFixed, {"fifo", "fair"}, 8);
+  const Json document = compared.Document();
+  EXPECT_EQ(ComparisonOf(document, "wait")["ratio"], Json());
+  EXPECT_FALSE(document["same_against_same"].contains("wait"));
+  EXPECT_EQ(document["same_against_same_difference"]["wait"], (Json{{"value", 0.0}, {"low", 0.0}, {"high", 0.0}}));
+  for (const std::string warning : document["warnings"])
+    EXPECT_EQ(warning.find("factor"), std::string::npos) << warning;
+  std::map<std::string, std::vector<std::string>> waits;
+  for (const std::vector<std::string>& row : FindingsTable(compared.material(), true)) {
+    if (row[0] == "wait") waits[row[1]] = row;
+  }
+  EXPECT_EQ(waits["fifo"][3], "+0");
+  EXPECT_EQ(waits["fifo"][4], "+0.000 s to +0.000 s");
+  EXPECT_EQ(waits["fair"][3], "-7.500 s") << "half of 15 s, since there are two jobs";
+}
+
+// Stopped while fifo is at long jobs that sjf would have put off.
+TEST(DocumentTest, WhereOtherJobsEndedThereIsNoVerdictOnThem) {
+  const Json document = Compared(
+                            "stop_at = 120\n[cluster]\nnodes = 2\nmap_slots = 2\nreduce_slots = 1\n[arrival]\n"
+                            "kind = \"poisson\"\nmean = 4\n[[jobs]]\ncount = 20\nmaps = { uniform = [1, 3] }\n"
+                            "map_time = { uniform = [2, 5] }\nlocated = false\n[[jobs]]\ncount = 6\nmaps = 40\n"
+                            "map_time = { uniform = [4, 8] }\nlocated = false\n",
+                            {"fifo", "sjf"}, 12)
+                            .Document();
+  for (const char* metric : {"turnaround", "makespan"}) {
+    EXPECT_EQ(ComparisonOf(document, metric)["no_verdict"], "other jobs ended");
+    EXPECT_EQ(ComparisonOf(document, metric)["verdict"], "undecided");
+    EXPECT_EQ(document["winners"][metric], (Json{0, 1}));
+  }
+  EXPECT_EQ(ComparisonOf(document, "fairness")["no_verdict"], Json()) << "it is of the whole run";
+  EXPECT_EQ(ComparisonOf(document, "deciding")["no_verdict"], "not judged");
 }
 
 // Names may be any bytes, and a page has to parse all the same.

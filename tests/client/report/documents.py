@@ -305,6 +305,18 @@ def variants():
     return made
 
 
+def without_verdicts():
+    """A metric that is 0 somewhere has no ratio; and of some pairs there is no verdict, for each of the reasons."""
+    made = document("zeros", jobs=20, tasks=300, nodes=4, schedulers=("fair", "fair+delay"), repeat=6)
+    made["design"].update(significance_possible=False, fewest_runs=9)
+    for comparison, why in zip((c for c in made["comparisons"]), ("other jobs ended", "one observation", None)):
+        comparison.update(verdict="undecided", more_runs=None, no_verdict=why)
+        if why is None:
+            comparison["ratio"] = None
+            made["same_against_same"].pop(comparison["metric"], None)
+    return made
+
+
 def no_jobs():
     made = document("none", jobs=4, tasks=20, nodes=2, repeat=6)
     made["workload"]["jobs"] = 0
@@ -324,6 +336,7 @@ CASES = {
     "large": large,
     "hostile": hostile,
     "no-jobs": no_jobs,
+    "without-verdicts": without_verdicts,
     "one-scheduler": lambda: document("alone", by_run=False, schedulers=("fair",), jobs=20, tasks=300, nodes=4),
     "variants": variants,
     "two-runs": lambda: document("few", repeat=2, jobs=20, tasks=300, nodes=4),

@@ -112,6 +112,17 @@ class ReportTest(unittest.TestCase):
         self.open("one-scheduler")
         self.assertIn("Only fair ran", self.text("#summary"))
 
+    def test_what_has_no_verdict_says_why_and_what_has_no_ratio_is_not_on_their_axis(self):
+        document = self.open("without-verdicts")
+        summary = self.text("#summary")
+        for sentence in ("Other jobs ended under the two", "All runs are alike", "Not even 1,000 more runs would settle it", "At least 9 runs of each"):
+            self.assertIn(sentence, summary)
+        headline = [c for c in document["comparisons"][:3]]
+        ratios = sum(c["ratio"] is not None for c in headline)
+        self.assertEqual((len(headline), ratios), (3, 2))
+        self.assertEqual(self.count("#ratios path.mark"), 2 * ratios, "a mark a ratio, and one of the baseline against itself")
+        self.assertIn(f"{abs(headline[2]['shift']['value']) * 100:.1f}", self.text("#ratios svg"), "the share is shown in its own unit")
+
     def colours(self, selector=CANVAS):
         return self.browser.run("""
             const canvas = document.querySelector(arguments[0]);

@@ -144,6 +144,8 @@ TEST(VerdictTest, RunsThatTheSeedsDoNotChangeAreOneObservation) {
   EXPECT_EQ(compared.schedulers[1].p, 1);
   EXPECT_DOUBLE_EQ(compared.schedulers[1].ratio->value, 0.5);
   EXPECT_EQ(compared.schedulers[2].unjudged, Unjudged::kNo) << "its runs differ";
+  EXPECT_EQ(Compare({Headline({Runs(8, 5.0), Runs(8, 5.0)})}, 0, options).front().schedulers[1].verdict,
+            Verdict::kSame);
   // What is always the same though the seeds change the runs, such as no late job in any of them, is told apart.
   options.fixed = {true, false};
   EXPECT_EQ(Compare({Headline({Runs(8, 10.0), Runs(8, 5.0)})}, 0, options).front().schedulers[1].verdict,
