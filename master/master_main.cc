@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/free_bytes.h"
 #include "base/kv/rocks_store.h"
+#include "base/local_place.h"
 #include "base/log.h"
 #include "base/program.h"
 #include "base/random.h"
@@ -64,7 +65,7 @@ daemon::Health HealthOf(Control& control) {
 // A file that has this text already is not written, since the disk may be full.
 Status TellAddress(const std::string& path, const std::string& text) {
   const Result<std::string> there = ReadWholeFile(path);
-  return there.ok() && *there == text ? Status::Ok() : WriteFileDurably(path, text);
+  return there.ok() && *there == text ? Status::Ok() : WriteLocalFile(path, text);
 }
 
 // Returns the key of tokens, which is kept in the directory, so that tokens outlive a restart: a write goes on over it.

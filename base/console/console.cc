@@ -36,8 +36,8 @@ void SayError(const Console& console, std::string_view what, const Status& failu
 
 void SayLine(const Console& console, std::string_view line) { WriteLine(console.err, line); }
 
-Status WriteOut(int fd, std::string_view bytes) {
-  Status written = WriteAll(fd, bytes, "standard output");
+Status WriteOut(int fd, std::string_view bytes, std::string_view name) {
+  Status written = WriteAll(fd, bytes, name);
   pollfd pipe{fd, POLLOUT, 0};
   if (written.ok() || ::poll(&pipe, 1, 0) != 1 || (pipe.revents & POLLERR) == 0) return written;
   // SIGPIPE is ignored, so that a connection that breaks ends no program.

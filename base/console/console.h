@@ -12,6 +12,7 @@
 namespace millrace::console {
 
 inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kUnreachable = 3;  // exit statuses of every command
+inline constexpr int kInterrupted = 130;  // as a shell has SIGINT; of those that say so
 
 struct Console {
   int in = 0, out = 1, err = 2;
@@ -27,9 +28,9 @@ void SayError(const Console& console, std::string_view what, const Status& failu
 // Prints one line on the error descriptor.
 void SayLine(const Console& console, std::string_view line);
 
-// Writes to standard output, as which `fd` is known. If it is a pipe whose reader wanted no more (`| head`), the
+// Writes to standard output, or to what `name` says. If it is a pipe whose reader wanted no more (`| head`), the
 // process ends by SIGPIPE and without a word, as tools in a pipe do.
-[[nodiscard]] Status WriteOut(int fd, std::string_view bytes);
+[[nodiscard]] Status WriteOut(int fd, std::string_view bytes, std::string_view name = "standard output");
 
 // Writes text to standard output in pieces of 64 KiB, as WriteOut does. Flush writes the rest; so does the destructor.
 // The first failure is the console's.

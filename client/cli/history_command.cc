@@ -1,9 +1,13 @@
 #include "client/cli/history_command.h"
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "base/console/arguments.h"
 #include "base/file.h"
+#include "base/local_place.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "schedulers/sim/export_workload.h"
 
@@ -29,18 +33,25 @@ int ExportHistory(const Invocation& invocation, const Words& args) {
   arguments.Text("--since", &since, "jobs submitted in this time until now, such as 24h (default: all remembered)");
   arguments.Text("-o,--output", &output, "a file; standard output if none is given");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  std::optional<LocalFile> file;
+  if (!output.empty()) {
+    Result<LocalFile> opened = LocalFile::Open(output, {.replace = true});
+    if (!opened.ok()) return invocation.Fail("history export", opened.status());
+    file.emplace(std::move(opened).value());
+  }
   const Result<std::string> text = Export(invocation, since);
   if (!text.ok()) {
     const bool away = text.status().code() == StatusCode::kUnavailable;
     return invocation.Fail("history export", text.status(), away ? kUnreachable : kFailed);
   }
   Status written = Status::Ok();
-  if (output.empty()) {
+  if (!file) {
     console::Printer out(invocation.console);
     out << *text;
     written = out.Flush();
   } else {
-    written = WriteFileDurably(output, *text);
+    written = console::WriteOut(file->fd(), *text, Quote(output));
+    if (written.ok()) written = file->Commit();
   }
   return written.ok() ? kDone : invocation.Fail("history export", written);
 }

@@ -1,8 +1,6 @@
 #include "client/cli/known_clusters.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,6 +9,7 @@
 
 #include "base/cluster_id.h"
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/text.h"
 
 namespace millrace::cli {
@@ -86,14 +85,9 @@ Status RememberCluster(const std::string& file, const std::string& addresses, co
   MILLRACE_ASSIGN(std::string text, ReadLines(file));
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
   text += addresses + " " + cluster + "\n";
-  const std::string aside = file + "." + std::to_string(::getpid());
-  {
-    MILLRACE_ASSIGN(const Fd fd, OpenFile(aside, O_WRONLY | O_CREAT | O_TRUNC, 0600));
-    MILLRACE_TRY(WriteAll(fd.get(), text, aside));
-    if (::fsync(fd.get()) != 0) return FromErrno(errno, "sync " + aside);
-  }
-  if (::rename(aside.c_str(), file.c_str()) != 0) return FromErrno(errno, "rename " + aside);
-  return Status::Ok();
+  MILLRACE_ASSIGN(LocalFile place, LocalFile::Open(file, {.replace = true, .mode = 0600}));
+  MILLRACE_TRY(WriteAll(place.fd(), text, file));
+  return place.Commit();
 }
 
 }  // namespace millrace::cli

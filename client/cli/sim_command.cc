@@ -5,6 +5,7 @@
 
 #include "base/console/arguments.h"
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/text.h"
 #include "client/cli/scheduler_names.h"
 #include "client/cli/sim_workload.h"
@@ -60,6 +61,7 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
   MILLRACE_ASSIGN(plan.file, source.Draw(std::nullopt));
   MILLRACE_TRY(plan.file.CheckSimulable());
+  if (!words.directory.empty()) MILLRACE_TRY(PrepareDirectory(words.directory));
   plan.options.seed = plan.file.seed;
   plan.options.stop_at = plan.file.stop_at;
   const bool few = sim::TasksOf(plan.file.workload) <= kTasksByDefault;
@@ -80,13 +82,31 @@ void SayWarnings(const Console& console, const SimWords& words, const Plan& plan
   }
 }
 
-Result<std::vector<sim::SimResult>> RunPlan(const SimWords& words, Plan& plan) {
+// The file of --journal, if there is to be one, and what goes into it.
+struct JournalFile {
+  std::optional<LocalFile> file;
+  std::string lines;
+
+  static Result<JournalFile> Open(const std::string& path) {
+    JournalFile journal;
+    if (path.empty()) return journal;
+    MILLRACE_ASSIGN(LocalFile opened, LocalFile::Open(path, {.replace = true}));
+    journal.file.emplace(std::move(opened));
+    return journal;
+  }
+  Status Write(const std::string& path) {
+    if (!file) return Status::Ok();
+    MILLRACE_TRY(console::WriteOut(file->fd(), lines, Quote(path)));
+    return file->Commit();
+  }
+};
+
+Result<std::vector<sim::SimResult>> RunPlan(const SimWords& words, Plan& plan, JournalFile& journal) {
   if (words.slowdowns) {
     MILLRACE_ASSIGN(plan.options.alone, sim::AloneTimes(plan.file.cluster, plan.file.workload, plan.options));
   }
-  std::string journal;
-  if (!words.journal.empty()) {
-    plan.options.journal = [&journal](std::string_view line) { (journal += line) += '\n'; };
+  if (journal.file) {
+    plan.options.journal = [&journal](std::string_view line) { (journal.lines += line) += '\n'; };
   }
   std::vector<sim::SimResult> results;
   for (const sched::Variant& variant : plan.schedulers) {
@@ -95,8 +115,6 @@ Result<std::vector<sim::SimResult>> RunPlan(const SimWords& words, Plan& plan) {
     result.scheduler = variant.label;
     results.push_back(std::move(result));
   }
-  if (!words.journal.empty()) MILLRACE_TRY(WriteFileDurably(words.journal, journal));
-  if (!words.directory.empty()) MILLRACE_TRY(sim::WriteReports(words.directory, results));
   return results;
 }
 
@@ -149,11 +167,18 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   }
   Result<Plan> plan = MakePlan(words, path);
   if (!plan.ok()) return invocation.FailToStart(kVerb, plan.status());
-  const Result<std::vector<sim::SimResult>> results = RunPlan(words, *plan);
+  Result<JournalFile> journal = JournalFile::Open(words.journal);
+  if (!journal.ok()) return invocation.FailToStart(kVerb, journal.status());
+  const Result<std::vector<sim::SimResult>> results = RunPlan(words, *plan, *journal);
   if (!results.ok()) return invocation.Fail(kVerb, results.status());
+  // What was computed is told wherever it can be, also if a disk has filled up meanwhile.
+  Status written = journal->Write(words.journal);
+  if (const Status kept = words.directory.empty() ? Status::Ok() : sim::WriteReports(words.directory, *results);
+      written.ok())
+    written = kept;
   Printer out(invocation.console);
   out << (words.json ? sim::ComparisonJson(*results) : FormatTable(sim::ComparisonTable(*results, words.wide)));
-  const Status written = out.Flush();
+  if (const Status printed = out.Flush(); written.ok()) written = printed;
   if (!written.ok()) return invocation.Fail(kVerb, written);
   SayWarnings(invocation.console, words, *plan, *results);
   int status = kDone;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/local_place.h"
 #include "base/text.h"
 
 namespace millrace::compare {
@@ -117,6 +118,7 @@ Result<RunStore> RunStore::Open(const std::string& directory, const Conditions& 
       });
   if (!names.empty() && !ours && !begun)
     return Invalid(directory + " is not empty, and what it holds is no comparison; give another directory");
+  MILLRACE_TRY(PrepareDirectory(directory));
   MILLRACE_TRY(MakeDirectories(store.below_));
   MILLRACE_TRY(store.Lock(directory));
   MILLRACE_TRY(store.Settle(directory, conditions, discard));

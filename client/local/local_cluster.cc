@@ -16,7 +16,9 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "base/file.h"
 #include "base/free_bytes.h"
+#include "base/local_place.h"
 #include "base/machine_memory.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -130,7 +132,7 @@ Status LocalCluster::MakeDirectory(const ClusterOptions& options) {
     directory_ = temporary_->path();
     return Status::Ok();
   }
-  MILLRACE_TRY(MakeDirectories(options.keep));
+  MILLRACE_TRY(PrepareDirectory(options.keep));
   MILLRACE_ASSIGN(const std::vector<std::string> inside, ListDirectory(options.keep));
   if (!inside.empty() && !options.again)
     return Exists("--keep " + Quote(options.keep) + ": the directory is not empty; choose another");

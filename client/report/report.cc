@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "base/file.h"
+#include "base/local_place.h"
 #include "base/tls/sha256.h"
 #include "client/report/packed.h"
 #include "client/report/page.h"
@@ -40,7 +40,7 @@ Result<std::string> Page(std::string_view document) {
 
 Status WriteReport(std::string_view document, const std::string& path) {
   MILLRACE_ASSIGN(const std::string page, Page(document));
-  return WriteFileDurably(path, page);
+  return WriteLocalFile(path, page);
 }
 
 }  // namespace millrace::report

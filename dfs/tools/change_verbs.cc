@@ -54,7 +54,12 @@ int RunMv(const Args& args, const FsContext& context) {
     if (all.size() > 1 || target.ends_with('/')) {
       const Result<FileInfo> found = client.Stat(to);
       if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
-      if (!found.ok() || !found->directory) return Invalid(Quote(to) + " is not a directory; make it first");
+      bool fits = found.ok() && found->directory;
+      if (!found.ok() && all.size() == 1) {  // a directory may get a new name with a slash at its end, as mv takes it
+        MILLRACE_ASSIGN(const FileInfo from, client.Stat(all[0]));
+        fits = from.directory;
+      }
+      if (!fits) return Invalid(Quote(to) + " is not a directory; make it first");
     }
     for (const std::string& from : all) MILLRACE_TRY(client.Rename(from, to));
     return Status::Ok();

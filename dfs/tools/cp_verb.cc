@@ -60,6 +60,7 @@ Status Copy(DfsClient& client, const Args& sources, const std::string& target, c
     MILLRACE_ASSIGN(const FileInfo from, client.Stat(source));
     const std::string place = into ? JoinPath(to, LastName(from.path)) : to;
     if (!from.directory) {
+      if (!into && target.ends_with('/')) return Invalid(Quote(to) + " is not a directory; make it first");
       if (place == from.path) return Invalid(Quote(place) + " and its copy are the same file");
       MILLRACE_TRY(CopyFile(client, from, place, options.overwrite));
       continue;

@@ -1,14 +1,13 @@
 #include "dfs/tools/get.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <optional>
 
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/text.h"
 #include "dfs/tools/parallel.h"
 #include "dfs/tools/remote_path.h"
-#include "dfs/tools/staged_file.h"
 #include "dfs/wire/path.h"
 
 namespace millrace::dfs {
@@ -17,28 +16,19 @@ namespace {
 // Fetching and checking a block costs as much as writing it, so the next block is fetched while one is written.
 constexpr std::size_t kBlocksAtOnce = 2;
 
-enum class LocalKind { kNothing, kFile, kDirectory };
-
-LocalKind LookLocal(const std::string& path) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0)
-    return ::lstat(path.c_str(), &found) == 0 ? LocalKind::kFile : LocalKind::kNothing;
-  return S_ISDIR(found.st_mode) ? LocalKind::kDirectory : LocalKind::kFile;
-}
-
 Status GetFile(DfsClient& client, const FileInfo& file, const std::string& local, const GetOptions& options,
                console::Progress& progress) {
-  MILLRACE_ASSIGN(StagedFile staged, StagedFile::Make(local));
+  MILLRACE_ASSIGN(LocalFile place, LocalFile::Open(local, {.replace = options.overwrite}));
   progress.Begin("reading", file.path);
-  const auto write = [&](std::string_view bytes) { return WriteAll(staged.fd(), bytes, local); };
+  const auto write = [&](std::string_view bytes) { return console::WriteOut(place.fd(), bytes, Quote(local)); };
   MILLRACE_TRY(CopyOut(client, file, 0, write, options.interrupt, &progress));
-  MILLRACE_TRY(staged.Commit(options.overwrite));
+  MILLRACE_TRY(place.Commit());
   progress.Done("read", file.path, file.length);
   return Status::Ok();
 }
 
 Status GetTree(DfsClient& client, const GetPlan& plan, const GetOptions& options, console::Progress& progress) {
-  MILLRACE_ASSIGN(StagedDirectory staged, StagedDirectory::Make(plan.local));
+  MILLRACE_ASSIGN(LocalDirectory staged, LocalDirectory::Make(plan.local));
   const std::size_t root = plan.source.path == "/" ? 0 : plan.source.path.size();
   std::vector<const FileInfo*> files;
   for (const FileInfo& entry : plan.below) {
@@ -52,6 +42,17 @@ Status GetTree(DfsClient& client, const GetPlan& plan, const GetOptions& options
     return GetFile(client, *files[i], staged.path() + files[i]->path.substr(root), options, progress);
   }));
   return staged.Commit();
+}
+
+// Returns kExists if something is at the place that is not to be replaced. What else may be wrong with it, its opening
+// says.
+Status CheckPlace(const GetPlan& plan, bool overwrite) {
+  const LocalKind there = LookAtLocal(plan.local);
+  if (there == LocalKind::kNothing) return Status::Ok();
+  if (plan.source.directory || there == LocalKind::kDirectory)
+    return Exists(Quote(plan.local) + ": exists already; name another place");
+  if (there == LocalKind::kFile && !overwrite) return Exists(Quote(plan.local) + ": exists already; -f replaces it");
+  return Status::Ok();
 }
 
 }  // namespace
@@ -71,9 +72,8 @@ std::uint64_t GetPlan::bytes() const {
 
 Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources,
                                      const std::string& target, bool overwrite) {
-  const bool into = LookLocal(target) == LocalKind::kDirectory;
-  if (!into && (sources.size() > 1 || target.ends_with('/')))
-    return Invalid(Quote(target) + " is not a local directory");
+  const bool into = LookAtLocal(target) == LocalKind::kDirectory;
+  if (!into && sources.size() > 1) return Invalid(Quote(target) + " is not a local directory");
   std::vector<GetPlan> plans;
   for (const std::string& source : sources) {
     GetPlan plan;
@@ -82,12 +82,11 @@ Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::s
     const std::string name = LastName(path);
     if (into && name.empty())
       return Invalid("\"/\" has no name of its own; name a local directory that does not exist");
-    plan.local = into ? JoinPath(target, name) : target;
-    const LocalKind taken = LookLocal(plan.local);
-    if (taken != LocalKind::kNothing && (plan.source.directory || taken == LocalKind::kDirectory || !overwrite)) {
-      const bool forced = !plan.source.directory && taken == LocalKind::kFile;
-      return Exists(Quote(plan.local) + ": exists already; " + (forced ? "-f replaces it" : "name another place"));
-    }
+    // A new directory may be named with a slash at its end, as cp -r takes it; a file may not.
+    if (!into && !plan.source.directory && target.ends_with('/'))
+      return Invalid(Quote(target) + " is not a local directory");
+    plan.local = into ? JoinPath(target, name) : WithoutSlashes(target);
+    MILLRACE_TRY(CheckPlace(plan, overwrite));
     if (plan.source.directory) {
       MILLRACE_TRY(Walk(client, path, [&](const FileInfo& entry) {
         plan.below.push_back(entry);

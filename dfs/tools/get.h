@@ -14,7 +14,7 @@
 namespace millrace::dfs {
 
 struct GetOptions {
-  bool overwrite = false;  // a local file; never a directory
+  bool overwrite = false;  // a local file; never a directory, a device or a link (base/local_place.h)
   std::size_t threads = 4;
   const console::Interrupt* interrupt = nullptr;
 };
@@ -29,7 +29,8 @@ struct GetPlan {
 };
 
 // Plans as cp -r does: into `target` if that is a directory, else under its name, for which there must be one source
-// only. Returns kExists if the local path is taken (by a directory, or by a file and not `overwrite`).
+// only. Returns kExists if the local path is taken (by a directory, or by a file and not `overwrite`). A device, a FIFO
+// or a descriptor is not taken: a file is written into it.
 [[nodiscard]] Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources,
                                                    const std::string& target, bool overwrite);
 

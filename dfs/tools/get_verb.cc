@@ -42,7 +42,8 @@ int RunGet(const Args& args, const FsContext& context) {
       "standard output.");
   arguments.Example("/out/part-* .");
   arguments.Example("/out/part-r-00000 -");
-  arguments.Flag("-f,--force", &options.overwrite, "replace a local file that exists");
+  arguments.Flag("-f,--force", &options.overwrite,
+                 "replace a local file that exists; a device or a FIFO is always written into, and a link stays");
   arguments.Text("--progress", &progress, "auto, bar, plain or none");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
   const Result<console::ProgressStyle> style = console::ParseProgressStyle(progress, context.console);
@@ -58,12 +59,13 @@ int RunGet(const Args& args, const FsContext& context) {
     target = sources.back();
     sources.pop_back();
   }
-  return WithClient(context, "get", [&](DfsClient& client) {
+  const int status = WithClient(context, "get", [&](DfsClient& client) {
     const Result<std::vector<std::string>> all = ExpandPatterns(client, sources);
     if (!all.ok()) return all.status();
     if (target == "-") return GetToOutput(client, *all, context.console.out, interrupt);
     return GetAll(client, *all, target, options, context.console, *style);
   });
+  return status == console::kFailed && interrupt.Seen() ? console::kInterrupted : status;
 }
 
 }  // namespace millrace::dfs

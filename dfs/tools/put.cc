@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/text.h"
 #include "dfs/tools/parallel.h"
 #include "dfs/tools/remote_path.h"
@@ -168,7 +169,9 @@ Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::s
   const Result<FileInfo> found = client.Stat(to);
   if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
   const bool directory = found.ok() && found->directory;
-  if (!directory && (sources.size() > 1 || (target.ends_with('/') && to != "/"))) {
+  // A new directory may be named with a slash at its end, as cp -r takes it; a file may not.
+  const bool makes_directory = sources.size() == 1 && LookAtLocal(sources[0]) == LocalKind::kDirectory;
+  if (!directory && (sources.size() > 1 || (target.ends_with('/') && !makes_directory))) {
     return Invalid(Quote(to) + " is not a directory; make it first (millrace fs mkdir)");
   }
   std::vector<PutItem> items;

@@ -1,12 +1,11 @@
 // millrace-generate makes data for jobs and benchmarks. Its exit statuses are those of the program millrace.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <thread>
 
-#include "base/file.h"
+#include "base/local_place.h"
 #include "base/program.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -54,10 +53,9 @@ int Fail(const Status& failure, int status) {
 
 Status Write(const generate::Generator& generator, const Request& request) {
   if (request.output == "-") return Produce(generator, STDOUT_FILENO, "standard output", request.threads);
-  MILLRACE_ASSIGN(const Fd file, OpenFile(request.output, O_WRONLY | O_CREAT | O_EXCL));
-  const Status written = Produce(generator, file.get(), request.output, request.threads);
-  if (!written.ok()) ::unlink(request.output.c_str());
-  return written;
+  MILLRACE_ASSIGN(LocalFile file, LocalFile::Open(request.output, {}));
+  MILLRACE_TRY(Produce(generator, file.fd(), request.output, request.threads));
+  return file.Commit();
 }
 
 int Main(int argc, char** argv) {

@@ -21,6 +21,7 @@
 #include "base/daemon/service_manager.h"
 #include "base/daemon/threads.h"
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/machine_memory.h"
 #include "base/program.h"
 #include "base/rpc/status_codec.h"
@@ -443,7 +444,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   agent->OnRegistered([&config, &log, &manager](NodeId node) {
     manager.Say("node " + std::to_string(node.value) + " of the master at " + config.master);
     if (config.ready_file.empty()) return;
-    const Status written = WriteFileDurably(config.ready_file, std::to_string(node.value) + "\n");
+    const Status written = WriteLocalFile(config.ready_file, std::to_string(node.value) + "\n");
     if (!written.ok()) log->error("{}", written.message());
   });
   log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, AddressOf(config), server.port());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/text.h"
 #include "client/cli/verbs.h"
 #include "client/compare/beside/calibrated_file.h"
@@ -61,6 +62,7 @@ Result<std::string> Calibrate(Calibration calibration) {
   const std::string workload = calibration.live.workload, where = calibration.live.kind;
   if (!KeepOneOfEachProgram(&file))
     return Invalid(workload + ": no class of jobs has a program, so there is nothing to calibrate");
+  MILLRACE_ASSIGN(LocalFile target, LocalFile::Open(calibration.target, {.replace = true}));
   calibration.live.one_by_one = true;
   MILLRACE_ASSIGN(const std::unique_ptr<Arena> arena, MakeLiveArena(std::move(calibration.live)));
   MILLRACE_ASSIGN(const std::vector<RunOutcome> outcomes, MakeMeasuredRuns(*arena, calibration.seed));
@@ -70,7 +72,8 @@ Result<std::string> Calibrate(Calibration calibration) {
   const std::string comment = "Measured by `millrace compare --calibrate` (--on " + where +
                               "), the job being alone: the means of " + std::to_string(kRuns) + " runs.";
   MILLRACE_ASSIGN(const std::string text, WithMeasuredTimes(calibration.text, workload, costs, comment));
-  MILLRACE_TRY(WriteFileDurably(calibration.target, text));
+  MILLRACE_TRY(WriteAll(target.fd(), text, calibration.target));
+  MILLRACE_TRY(target.Commit());
   return TableOf(file, costs) + "\n" + calibration.target + " has these times\n";
 }
 

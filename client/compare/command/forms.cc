@@ -1,6 +1,7 @@
 #include "client/compare/command/forms.h"
 
 #include "base/file.h"
+#include "base/local_place.h"
 #include "client/compare/judge.h"
 #include "client/compare/tables.h"
 #include "client/report/report.h"
@@ -28,7 +29,7 @@ Status AddDetails(Arena& arena, Material* material) {
 
 Status WriteAllForms(const std::string& directory, const Material& material, const std::optional<Beside>& beside) {
   const auto write = [&directory](const char* name, const std::string& text) {
-    return WriteFileDurably(directory + "/" + name, text);
+    return WriteLocalFile(directory + "/" + name, text);
   };
   MILLRACE_TRY(write(kComparisons, ComparisonsCsv(material)));
   MILLRACE_TRY(write(kRuns, RunsCsv(material)));

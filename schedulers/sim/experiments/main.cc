@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/program.h"
 #include "schedulers/sim/experiments/experiment.h"
 #include "schedulers/sim/experiments/page.h"
@@ -100,7 +101,7 @@ int PutInto(const PageTables& tables, const Arguments& arguments) {
     Complain(path, *page, *made);
     return 1;
   }
-  const Status written = WriteFileDurably(path, *made);
+  const Status written = WriteLocalFile(path, *made);
   if (!written.ok()) std::fprintf(stderr, "%s\n", written.message().c_str());
   return written.ok() ? 0 : 1;
 }

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <latch>
@@ -77,6 +79,61 @@ TEST_F(GetTest, WhatExistsIsKeptUnlessForced) {
   EXPECT_EQ(LocalNames("d/t"), std::vector<std::string>{"other"});
   EXPECT_EQ(Run({"get", "-f", "/a", Local("a")}).status, 0);
   EXPECT_EQ(Read("a"), "new");
+}
+
+TEST_F(GetTest, ADeviceOrAPipeIsWrittenIntoAndStays) {
+  tree_->MakeFile("/a", "some bytes");
+  const std::string null = Local("null"), fifo = Local("fifo");
+  ASSERT_EQ(::symlink("/dev/null", null.c_str()), 0);
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  for (const std::vector<std::string>& get : {std::vector<std::string>{"get"}, {"get", "-f"}}) {
+    const auto run = [&](const std::string& to) {
+      std::vector<std::string> words = get;
+      words.insert(words.end(), {"/a", to});
+      EXPECT_EQ(Run(words).status, 0) << to;
+    };
+    run("/dev/null");
+    run(null);
+    const Fd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    run(fifo);
+    char bytes[32];
+    EXPECT_EQ(std::string(bytes, static_cast<std::size_t>(::read(reader.get(), bytes, sizeof bytes))), "some bytes");
+  }
+  struct stat found {};
+  ASSERT_EQ(::stat("/dev/null", &found), 0);
+  EXPECT_TRUE(S_ISCHR(found.st_mode));
+  ASSERT_EQ(::lstat(null.c_str(), &found), 0);
+  EXPECT_TRUE(S_ISLNK(found.st_mode));
+  ASSERT_EQ(::lstat(fifo.c_str(), &found), 0);
+  EXPECT_TRUE(S_ISFIFO(found.st_mode));
+  Refuses(1, {"get", "/a", "/dev/full"}, {"/dev/full", "No space left"});
+}
+
+TEST_F(GetTest, ALinkStaysAndTheFileBehindItIsReplaced) {
+  tree_->MakeFile("/a", "new");
+  MakeLocal("d/file", "old");
+  ASSERT_EQ(::symlink("d/file", Local("link").c_str()), 0);
+  ASSERT_EQ(::symlink("nowhere", Local("dead").c_str()), 0);
+  Refuses(1, {"get", "/a", Local("link")}, {"exists", "-f"});
+  EXPECT_EQ(Run({"get", "-f", "/a", Local("link")}).status, 0);
+  EXPECT_EQ(Read("d/file"), "new");
+  Refuses(1, {"get", "-f", "/a", Local("dead")}, {"a link to", "nowhere"});
+  EXPECT_EQ(LocalNames(), (std::vector<std::string>{"d", "dead", "link"}));
+  EXPECT_EQ(LocalNames("d"), std::vector<std::string>{"file"});
+  struct stat found {};
+  ASSERT_EQ(::lstat(Local("link").c_str(), &found), 0);
+  EXPECT_TRUE(S_ISLNK(found.st_mode));
+}
+
+// As cp -r and cp take it.
+TEST_F(GetTest, ASlashAtTheEndIsForDirectories) {
+  tree_->MakeFile("/t/f", "1");
+  EXPECT_EQ(Run({"get", "/t", Local("back/")}).status, 0);
+  EXPECT_EQ(Read("back/f"), "1");
+  Refuses(1, {"get", "/t/f", Local("file/")}, {"file/", "not a local directory"});
+  Refuses(1, {"get", "/t", Local("no/such")}, {"no/such", "does not exist"});
+  Refuses(1, {"get", "/t/f", Local("no/such")}, {"no/such", "does not exist"});
+  Refuses(1, {"get", "/t", "s3://bucket/x"}, {"s3://bucket/x", "URL"});
 }
 
 TEST_F(GetTest, AFailureLeavesNothingOfAFile) {

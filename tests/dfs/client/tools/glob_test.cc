@@ -46,6 +46,7 @@ TEST_F(GlobTest, APatternThatMatchesNothingIsAnErrorButForRmWithForce) {
 TEST_F(GlobTest, ManyAreMovedOnlyIntoADirectory) {
   Refuses(1, {"mv", "/in/2025/*", "/in/readme"}, {"not a directory"});
   Refuses(1, {"mv", "/in/readme", "/nowhere/"}, {"/nowhere", "not a directory"});
+  Refuses(1, {"cp", "/in/readme", "/nowhere/"}, {"/nowhere", "not a directory"});
   EXPECT_EQ(Run({"mv", "/in/2025/*", "/odd"}).status, 0);
   EXPECT_EQ(Run({"cat", "/odd/b.log"}).out, "b25");
 }
