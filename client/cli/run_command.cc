@@ -19,6 +19,7 @@
 #include "client/job_client/compressed_input.h"
 #include "client/job_client/input_sample.h"
 #include "client/job_client/job_client.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::cli {
 namespace {
@@ -35,7 +36,15 @@ std::string NewToken() {
   return token;
 }
 
-std::string Absolute(const std::string& path) { return path.starts_with('/') ? path : "/" + path; }
+// Names the inputs and the output as the master takes them, from the root.
+Status CompletePaths(const RunOptions& options, job::JobRequest* request) {
+  for (const std::string& input : options.inputs) {
+    MILLRACE_ASSIGN(std::string path, dfs::CompletePath(input));
+    request->inputs.push_back(std::move(path));
+  }
+  MILLRACE_ASSIGN(request->output, dfs::CompletePath(options.output));
+  return Status::Ok();
+}
 
 // Copies those options of the engine that the master needs into the request. The job has checked their values.
 Status ApplyEngineOptions(const job::Parameters& parameters, job::JobRequest* request) {
@@ -45,6 +54,7 @@ Status ApplyEngineOptions(const job::Parameters& parameters, job::JobRequest* re
   for (const auto& [name, value] : parameters) {
     if (const Status taken = set.Set(name, value); !taken.ok() && taken.code() != StatusCode::kNotFound) return taken;
   }
+  MILLRACE_TRY(CheckEngineOptions(engine));
   request->slow_start = engine.slow_start;
   request->max_attempts = static_cast<std::uint32_t>(engine.max_attempts);
   request->max_failed_maps = static_cast<std::uint32_t>(engine.max_failed_maps);
@@ -143,7 +153,17 @@ Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
   const Result<dfs::FileInfo> output = files.Stat(request.output);
   if (output.ok())
     return Exists("the output " + Quote(request.output) + " exists already; remove it or choose another");
-  return output.status().code() == StatusCode::kNotFound ? Status::Ok() : output.status();
+  if (output.status().code() != StatusCode::kNotFound) return output.status();
+  // Directories above it are made; a file among them is in the way.
+  for (std::string above = request.output; above != "/";) {
+    above = dfs::ParentPath(above);
+    const Result<dfs::FileInfo> found = files.Stat(above);
+    if (found.ok() && !found->directory)
+      return Invalid("the output " + Quote(request.output) + " cannot be made: " + Quote(above) +
+                     " is a file; choose another");
+    if (found.ok() || found.status().code() != StatusCode::kNotFound) break;
+  }
+  return Status::Ok();
 }
 
 // Runs the job's own Prepare. What it sets comes after what the user has set.
@@ -292,8 +312,7 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   MILLRACE_TRY(ApplyEngineOptions(request.parameters, &request));
   request.name = options.name.empty() ? request.description.name : options.name;
   if (request.owner.empty()) request.owner = invocation.user;
-  for (const std::string& input : options.inputs) request.inputs.push_back(Absolute(input));
-  request.output = Absolute(options.output);
+  if (!options.local) MILLRACE_TRY(CompletePaths(options, &request));
   if (request.description.map_only && options.reducers > 0)
     return Invalid("the job has no reduces; leave out --reducers");
   request.reduces = options.reducers >= 0          ? static_cast<std::uint32_t>(options.reducers)

@@ -18,6 +18,7 @@ struct RunOptions {
   // Of `local run`: LOCAL=PATH, what the job reads besides its input; and whether it runs without a cluster.
   std::vector<std::string> files;
   bool in_process = false;
+  bool local = false;  // the inputs and the output are paths of this machine
 };
 
 // An option that tells schedulers of a job: --pool P, or -D scheduler.pool=P.

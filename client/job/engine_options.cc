@@ -1,5 +1,7 @@
 #include "client/job/engine_options.h"
 
+#include "dfs/wire/file_shape.h"
+
 namespace millrace {
 
 void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
@@ -22,10 +24,10 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
       "open input files that gzip, zstd or bzip2 has compressed, as a whole; false: read their bytes as they are");
   set->Bytes("input.record_bytes", &options->record_bytes, 0, 0, kGiB,
              "length of fixed-length records, for a job that leaves it open");
-  set->Integer("output.replication", &options->output_replication, 0, 0, 64,
+  set->Integer("output.replication", &options->output_replication, 0, 0, dfs::kMaxReplication,
                "replicas of output files; 0: the cluster's default");
-  set->Bytes("output.block_size", &options->output_block_size, 0, 0, kGiB,
-             "block size of output files; 0: the cluster's default");
+  set->Bytes("output.block_size", &options->output_block_size, 0, 0, dfs::kMaxBlockSize,
+             "block size of output files, at least 1MiB; 0: the cluster's default");
   set->Real("job.slow_start", &options->slow_start, 0.05, 0, 1,
             "the share of the maps that must be done before reduces begin to copy");
   set->Integer("job.max_attempts", &options->max_attempts, 4, 1, 100,
@@ -39,6 +41,11 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
              "small files and blocks share a map up to this size, each counted as at least 256KiB; 0: never");
   set->Bool("job.speculation", &options->speculation, true,
             "whether a slow task may get a second attempt beside the first, if the scheduler speculates");
+}
+
+Status CheckEngineOptions(const EngineOptions& options) {
+  if (options.output_block_size == 0) return Status::Ok();
+  return dfs::CheckBlockSize(options.output_block_size).Within("option output.block_size");
 }
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "base/status.h"
 
 namespace millrace {
 
@@ -34,5 +35,8 @@ struct EngineOptions {
 
 // Declares all of them in `set`. Requires: `options` outlives `set`.
 void DeclareEngineOptions(OptionSet* set, EngineOptions* options);
+// Returns kInvalid, naming the option, for a value that is in its range and that the file system would refuse when the
+// output is written.
+[[nodiscard]] Status CheckEngineOptions(const EngineOptions& options);
 
 }  // namespace millrace

@@ -59,6 +59,7 @@ Status JobOptions::Validate() const {
   for (const std::string& name : required_) {
     if (!given_.contains(name)) return Invalid("option " + name + " is not set; give -D " + name + "=VALUE");
   }
+  MILLRACE_TRY(CheckEngineOptions(engine_));
   for (const auto& check : checks_) MILLRACE_TRY(check(*this));
   return Status::Ok();
 }

@@ -51,12 +51,6 @@ Status CheckLength(std::string_view from, std::string_view to, const TreeNode& n
                  std::to_string(kMaxPathBytes) + " bytes");
 }
 
-Status CheckReplication(std::string_view path, std::uint32_t replication) {
-  if (replication >= 1 && replication <= kMaxReplication) return Status::Ok();
-  return Invalid(Quote(path) + ": replication " + std::to_string(replication) + " is not between 1 and " +
-                 std::to_string(kMaxReplication));
-}
-
 Status CheckMode(std::string_view path, Mode mode) {
   if (mode <= kAllModeBits) return Status::Ok();
   return Invalid(Quote(path) + ": a mode has no bits beyond " + OctalText(kAllModeBits));
@@ -67,11 +61,9 @@ Status FileInTheWay(std::string_view path, const File& blocker) {
 }
 
 Status CheckOptions(std::string_view path, const CreateOptions& options) {
-  MILLRACE_TRY(CheckReplication(path, options.replication));
+  MILLRACE_TRY(CheckReplicas(options.replication).Within(Quote(path)));
   MILLRACE_TRY(CheckMode(path, options.mode));
-  if (options.block_size >= kMinBlockSize && options.block_size <= kMaxBlockSize) return Status::Ok();
-  return Invalid(Quote(path) + ": block size " + std::to_string(options.block_size) + " is not between " +
-                 std::to_string(kMinBlockSize) + " and " + std::to_string(kMaxBlockSize));
+  return CheckBlockSize(options.block_size).Within(Quote(path));
 }
 
 Status NotOpen(FileId file) {
@@ -369,7 +361,7 @@ Status Namespace::Rename(std::string_view from, std::string_view to, Micros now,
 Status Namespace::SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch) {
   MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(path));
   if (node->directory) return Invalid(Quote(path) + ": is a directory; replication is set on files");
-  MILLRACE_TRY(CheckReplication(path, replication));
+  MILLRACE_TRY(CheckReplicas(replication).Within(Quote(path)));
   const File& file = static_cast<const File&>(*node);
   impl_->tree.total().bytes_with_replicas += file.length * replication - file.length * file.replication;
   node->replication = replication;

@@ -7,18 +7,13 @@
 
 #include "base/clock.h"
 #include "base/ids/ids.h"
+#include "dfs/wire/file_shape.h"
 #include "dfs/wire/mode.h"
 
 namespace millrace::dfs {
 
 using BlockId = std::uint64_t;  // drawn at random; 0 is none
 using FileId = std::uint64_t;   // never used twice
-
-inline constexpr std::uint64_t kMinBlockSize = std::uint64_t{1} << 20;
-inline constexpr std::uint64_t kMaxBlockSize = std::uint64_t{1} << 30;
-inline constexpr std::uint64_t kDefaultBlockSize = std::uint64_t{64} << 20;
-inline constexpr std::uint32_t kDefaultReplication = 3;
-inline constexpr std::uint32_t kMaxReplication = 64;
 
 struct Location {
   std::string rack;

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "dfs/tools/put.h"
 #include "dfs/tools/verbs.h"
+#include "dfs/wire/file_shape.h"
 
 namespace millrace::dfs {
 namespace {
@@ -20,6 +21,7 @@ Result<PutOptions> ToOptions(const PutFlags& flags, const console::Console& cons
   if (!flags.block_size.empty()) {
     const Result<std::uint64_t> bytes = ParseBytes(flags.block_size);
     if (!bytes.ok()) return bytes.status().Within("--block-size");
+    if (const Status fits = CheckBlockSize(*bytes); !fits.ok()) return fits.Within("--block-size");
     options.write.block_size = *bytes;
   }
   if (!flags.sync.empty()) {

@@ -3,18 +3,28 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/url_scheme.h"
 
 namespace millrace::dfs {
 namespace {
 
 Status Refuse(std::string_view path, const std::string& why) { return Invalid(Quote(path) + ": " + why); }
 
-}  // namespace
+Status RefuseUrl(std::string_view path, std::string_view scheme) {
+  if (IsFileScheme(scheme)) {
+    return Refuse(path,
+                  "a URL of a local file, and a path of the file system begins with /; store the file with `millrace "
+                  "fs put`, or give its path alone to `millrace local run`");
+  }
+  return Refuse(path,
+                "a URL of another storage system, and a path of the file system begins with /; Millrace reads and "
+                "writes its own files: copy data in with `millrace fs put` and out with `millrace fs get`");
+}
 
-Result<std::string> CanonicalPath(std::string_view path) {
-  if (path.empty() || path.front() != '/') return Refuse(path, "a path of the file system begins with /");
+// Reads the names from byte `begin` on.
+Result<std::string> Canonical(std::string_view path, std::size_t begin) {
   std::string out;
-  for (std::size_t begin = 1; begin <= path.size();) {
+  while (begin <= path.size()) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
     const std::string_view name = path.substr(begin, end - begin);
     begin = end + 1;
@@ -32,6 +42,20 @@ Result<std::string> CanonicalPath(std::string_view path) {
   if (out.size() > kMaxPathBytes)
     return Refuse(path, "too long; a path has at most " + std::to_string(kMaxPathBytes) + " bytes");
   return out.empty() ? std::string("/") : out;
+}
+
+}  // namespace
+
+Result<std::string> CanonicalPath(std::string_view path) {
+  if (const std::string_view scheme = SchemeOf(path); !scheme.empty()) return RefuseUrl(path, scheme);
+  if (path.empty() || path.front() != '/') return Refuse(path, "a path of the file system begins with /");
+  return Canonical(path, 1);
+}
+
+Result<std::string> CompletePath(std::string_view path) {
+  if (path.empty()) return Refuse(path, "a path is empty; is a variable of the shell not set?");
+  if (path.front() == '/' || !SchemeOf(path).empty()) return CanonicalPath(path);
+  return Canonical(path, 0);
 }
 
 std::vector<std::string_view> SplitPath(std::string_view canonical) {

@@ -22,7 +22,11 @@ inline constexpr std::size_t kMaxPathBytes = 4096;  // a whole path
 // Returns the canonical form: no empty component, no "." or "..", no slash at the end (but "/" itself). Returns
 // kInvalid, naming the path (long ones shortened) and the rule, for a relative path, NUL, "..", or more than
 // kMaxNameBytes / kMaxPathBytes.
+// A URL of another storage system is refused by its own message.
 [[nodiscard]] Result<std::string> CanonicalPath(std::string_view path);
+// The same for a path whose first slash may be left out, as users name the inputs and the output of a job: `out` is
+// /out. The messages have the path as it was given.
+[[nodiscard]] Result<std::string> CompletePath(std::string_view path);
 [[nodiscard]] std::vector<std::string_view> SplitPath(std::string_view canonical);  // "/" has none
 [[nodiscard]] std::string_view ParentPath(std::string_view canonical);              // of "/" is "/"
 [[nodiscard]] std::string_view BaseName(std::string_view canonical);                // of "/" is ""

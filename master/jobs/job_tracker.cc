@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "dfs/wire/path.h"
+#include "master/jobs/check_places.h"
 #include "master/jobs/failed_maps.h"
 #include "master/jobs/input_source.h"
 #include "master/jobs/job_plan.h"
@@ -118,6 +119,7 @@ std::vector<sched::Event> JobTracker::NodesAsEvents() const {
 
 Result<JobId> JobTracker::Submit(JobRequest request, Step* step, const dfs::Principal& who) {
   if (const auto known = FindToken(request.token)) return *known;
+  MILLRACE_TRY(CheckPlaces(request));
   MILLRACE_ASSIGN(request.output, dfs::CanonicalPath(request.output));
   MILLRACE_TRY(CheckRights(request, who));
   if (const std::string why = engine_.policy().Refusal(SpecOf(request, step->now)); !why.empty())

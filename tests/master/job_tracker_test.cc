@@ -214,6 +214,42 @@ TEST_F(JobTrackerTest, ExistingOutputAndMissingInputAreRefusedAndLeaveNothing) {
   EXPECT_TRUE(step.batch.empty());
 }
 
+// Clients look at all this, but those of an earlier version do not.
+TEST_F(JobTrackerTest, PlacesThatWouldFailAJobAtItsEndAreRefused) {
+  const NodeId node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  Step step = At();
+  const auto refused = [&](const JobRequest& request) {
+    const Result<JobId> job = jobs->Submit(request, &step);
+    EXPECT_TRUE(step.batch.empty());
+    return job.ok() ? std::string("it was taken") : job.status().message();
+  };
+  for (const char* url : {"s3://bucket/out", "/s3://bucket/out", "/hdfs://one/x", "/file:///x"}) {
+    EXPECT_THAT(refused(Request(url, 1)), HasSubstr("URL"));
+    JobRequest input = Request("/out", 1);
+    input.inputs = {"/in/text", url};
+    EXPECT_THAT(refused(input), HasSubstr("URL"));
+  }
+  const std::pair<const char*, const char*> options[] = {
+      {"output.block_size", "1000"},   {"output.block_size", "1048575"}, {"output.block_size", "2G"},
+      {"output.block_size", "many"},   {"output.replication", "65"},     {"output.replication", "-1"},
+      {"output.replication", "three"},
+  };
+  for (const auto& [name, value] : options) {
+    JobRequest request = Request("/out", 1);
+    request.parameters.emplace_back(name, value);
+    EXPECT_THAT(refused(request), HasSubstr(std::string("option ") + name)) << value;
+  }
+  std::string deep;
+  while (deep.size() + 201 <= 4000) deep += "/" + std::string(200, 'd');
+  EXPECT_THAT(refused(Request(deep, 1)), HasSubstr("too long"));
+  EXPECT_FALSE(Exists(deep));
+
+  JobRequest request = Request("/a:/b", 1);  // no URL
+  request.parameters = {{"output.block_size", "0"}, {"output.block_size", "1M"}, {"output.replication", "64"}};
+  EXPECT_TRUE(jobs->Submit(request, &step).ok());
+}
+
 TEST_F(JobTrackerTest, ATaskThatFailsFourTimesFailsTheJobAndItsOutputGoes) {
   const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});

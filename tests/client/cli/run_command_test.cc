@@ -54,9 +54,9 @@ TEST(PrepareRunTest, FillsTheRequest) {
   const ConsolePipe console;
   const std::string job = WriteScript(console.directory() + "/job", kJob);
   RunOptions options;
+  options.output = "out";
   options.job = job;
   options.inputs = {"in"};
-  options.output = "out";
   options.pool = "p";
   options.priority = "LOW";
   options.deadline = "10m";
@@ -97,9 +97,9 @@ TEST(PrepareRunTest, FillsTheRequest) {
 TEST(PrepareRunTest, WhatSchedulersAreToldComesFromOptionsAndParameters) {
   const ConsolePipe console;
   RunOptions options;
+  options.output = "out";
   options.job = WriteScript(console.directory() + "/job", kJob);
   options.inputs = {"in"};
-  options.output = "out";
   options.user = "somebody";
   options.map_time = "30s";
   options.parameters = {"x=1",
@@ -123,9 +123,9 @@ TEST(PrepareRunTest, WhatSchedulersAreToldComesFromOptionsAndParameters) {
 TEST(PrepareRunTest, WrongWordsForSchedulersAreRefused) {
   const ConsolePipe console;
   RunOptions good;
+  good.output = "out";
   good.job = WriteScript(console.directory() + "/job", kJob);
   good.inputs = {"in"};
-  good.output = "out";
   for (const char* parameter :
        {"scheduler.locality_wait=1s,2s,3s,4s", "scheduler.locality_wait=1s,", "scheduler.locality_wait=25h",
         "scheduler.map_time=0", "scheduler.map_time=x", "scheduler.deadline=0s", "scheduler.pol=a"}) {
@@ -139,6 +139,7 @@ TEST(PrepareRunTest, RefusesWhatCannotRun) {
   const ConsolePipe console;
   const std::string job = WriteScript(console.directory() + "/job", kJob);
   RunOptions good;
+  good.output = "out";
   good.job = job;
   good.inputs = {"in"};
   ASSERT_TRUE(PrepareRun(console.Make(), good).ok());
@@ -151,9 +152,51 @@ TEST(PrepareRunTest, RefusesWhatCannotRun) {
     EXPECT_FALSE(PrepareRun(console.Make(), wrong).ok());
 }
 
+// The paths are those of issues of users who came from Hadoop and Spark: each was taken for a name of ours.
+TEST(PrepareRunTest, PlacesAreCheckedBeforeAnythingIsDone) {
+  const ConsolePipe console;
+  RunOptions good;
+  good.output = "out/";
+  good.job = WriteScript(console.directory() + "/job", kJob);
+  good.inputs = {"in/", "s3:/in", "a//b", "/x://y"};
+  const Result<Prepared> prepared = PrepareRun(console.Make(), good);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_EQ(prepared->request.output, "/out");
+  EXPECT_EQ(prepared->request.inputs, (Words{"/in", "/s3:/in", "/a/b", "/x:/y"}));
+  for (const char* wrong : {"s3://bucket/out", "hdfs://one/x", "gs://b/c", "s3a://b", "wasbs://c@a.net/x",
+                            "file:///tmp/x", "abfs+x.y-z://a", "../out", "a/../../b", ""}) {
+    RunOptions output = good, input = good, local = good;
+    output.output = wrong;
+    input.inputs = {"/in", wrong};
+    local.output = wrong;
+    local.inputs = {wrong};
+    local.local = true;  // then they are names of this machine
+    for (const RunOptions& options : {output, input})
+      EXPECT_THAT(PrepareRun(console.Make(), options).status().message(), HasSubstr('"' + std::string(wrong) + '"'));
+    EXPECT_TRUE(PrepareRun(console.Make(), local).ok());
+  }
+}
+
+TEST(PrepareRunTest, OptionsThatTheFileSystemRefusesAreRefused) {
+  const ConsolePipe console;
+  RunOptions options;
+  options.output = "out";
+  options.job = WriteScript(console.directory() + "/job", kJob);
+  options.inputs = {"in"};
+  for (const char* wrong : {"1000", "1", "1048575", "2G"}) {
+    options.parameters = {std::string("output.block_size=") + wrong};
+    EXPECT_THAT(PrepareRun(console.Make(), options).status().message(), HasSubstr("output.block_size")) << wrong;
+  }
+  for (const char* right : {"0", "1M", "1048577", "1G"}) {
+    options.parameters = {std::string("output.block_size=") + right};
+    EXPECT_TRUE(PrepareRun(console.Make(), options).ok()) << right;
+  }
+}
+
 TEST(PrepareRunTest, InputIsNamedWhereItIsRead) {
   const ConsolePipe console;
   RunOptions options;
+  options.output = "out";
   options.job = WriteScript(console.directory() + "/reads", kJob);
   EXPECT_EQ(PrepareRun(console.Make(), options).status().message(),
             "the job reads input, but none is given; give INPUT...");
@@ -171,6 +214,7 @@ TEST(PrepareRunTest, InputIsNamedWhereItIsRead) {
 TEST(PrepareRunTest, AJobWithMappersHasAnInputForEach) {
   const ConsolePipe console;
   RunOptions options;
+  options.output = "out";
   options.job = WriteScript(console.directory() + "/join",
                             R"(echo '{"millrace_job":2,"name":"join","split_by":"file","record_bytes":0,)"
                             R"("mappers":[{"split_by":"block"},{"split_by":"file"}]}')");
@@ -189,6 +233,7 @@ TEST(PrepareRunTest, AJobWithMappersHasAnInputForEach) {
 TEST(PrepareRunTest, HowManyReducesThereAreUnlessItIsSaid) {
   const ConsolePipe console;
   RunOptions options;
+  options.output = "out";
   options.job = WriteScript(console.directory() + "/job", kJob);
   options.inputs = {"in"};
   EXPECT_EQ(PrepareRun(console.Make(), options)->request.reduces, 1u);

@@ -42,6 +42,32 @@ TEST(Path, IsRefusedByRule) {
   EXPECT_THAT(CanonicalPath("/x/../y").status().message(), HasSubstr("\"/x/../y\""));
 }
 
+TEST(Path, TheFirstSlashMayBeLeftOut) {
+  const std::pair<std::string, std::string> table[] = {
+      {"/a/", "/a"}, {"a/", "/a"},           {"a//b/.", "/a/b"}, {".", "/"},          {"x:/y", "/x:/y"},
+      {":", "/:"},   {"a/b://c", "/a/b:/c"}, {"://a", "/:/a"},   {"1x://a", "/1x:/a"}};
+  for (const auto& [in, want] : table) {
+    const Result<std::string> got = CompletePath(in);
+    ASSERT_TRUE(got.ok()) << got.status().message();
+    EXPECT_EQ(*got, want);
+  }
+  for (const char* in : {"", "..", "a/..", "/a/.."}) EXPECT_FALSE(CompletePath(in).ok()) << in;
+  EXPECT_THAT(CompletePath("../a").status().message(), HasSubstr("\"../a\"")) << "as it was given";
+}
+
+// Schemes as RFC 3986, section 3.1 writes them.
+TEST(Path, AUrlIsNone) {
+  for (const char* url :
+       {"s3://bucket/key", "hdfs://one:9000/x", "gs://b", "file:///tmp/x", "FILE:///x", "a+b-c.d1://"}) {
+    for (const Status& refused : {CanonicalPath(url).status(), CompletePath(url).status()}) {
+      EXPECT_EQ(refused.code(), StatusCode::kInvalid);
+      EXPECT_THAT(refused.message(), testing::AllOf(HasSubstr(url), HasSubstr("URL"), HasSubstr("millrace fs put")));
+      EXPECT_LT(refused.message().size(), 300u);
+    }
+  }
+  EXPECT_TRUE(CanonicalPath("/s3://bucket/key").ok());
+}
+
 TEST(Path, SplitsIntoParts) {
   EXPECT_THAT(SplitPath("/"), IsEmpty());
   EXPECT_THAT(SplitPath("/a/bc/d"), ElementsAre("a", "bc", "d"));

@@ -73,6 +73,21 @@ TEST_F(PutTest, AnExistingFileIsKeptUnlessForced) {
   EXPECT_EQ(tree_->Files(), (Files{{"/a", "new"}}));
 }
 
+TEST_F(PutTest, ABlockSizeIsLookedAtBeforeAnythingIsMade) {
+  MakeLocal("whole/file", "x");
+  for (const char* size : {"1000", "1048575", "2G"})
+    Refuses(2, {"put", "--block-size", size, Local("whole"), "/made"}, {"--block-size", "is not between"});
+  EXPECT_EQ(tree_->entries.size(), 1u);
+}
+
+TEST_F(PutTest, ADirectoryMayBeNamedWithASlashAtItsEnd) {
+  MakeLocal("whole/file", "x");
+  EXPECT_EQ(Run({"put", Local("whole"), "/new/"}).status, 0) << "as cp -r takes it";
+  EXPECT_TRUE(tree_->entries.contains("/new/file"));
+  EXPECT_EQ(Run({"mv", "/new", "/newer/"}).status, 0) << "as mv takes it";
+  EXPECT_TRUE(tree_->entries.contains("/newer/file"));
+}
+
 TEST_F(PutTest, WhatCannotBePut) {
   const std::string a = MakeLocal("a", "1"), b = MakeLocal("b", "2");
   Refuses(1, {"put", a, b, "/nowhere"}, {"/nowhere", "not a directory"});
