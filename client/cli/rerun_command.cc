@@ -16,6 +16,7 @@
 #include "base/console/arguments.h"
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/text.h"
 #include "base/tls/sha256.h"
 #include "client/job_client/job_client.h"
@@ -63,7 +64,11 @@ std::optional<int> Parse(const Invocation& invocation, const Words& args, Wanted
                 " is a reduce, whose input, the outputs of the maps, is deleted with the job; run the job on the "
                 "part of its input that has the key with `millrace local run --in-process`"),
         kWrongUsage);
-  return std::nullopt;
+  if (wanted->output.empty()) return std::nullopt;
+  wanted->output = WithoutSlashes(wanted->output);
+  const Status place = CheckNewDirectory(wanted->output);
+  if (place.ok()) return std::nullopt;
+  return invocation.Fail(kVerb, Status(place.code(), "the output " + place.message()));
 }
 
 // Returns a name for the executable's copy that says of which job it is, in a debugger and in `ps`.

@@ -12,16 +12,20 @@
 #include <optional>
 
 #include "base/console/arguments.h"
+#include "base/local_place.h"
 #include "base/text.h"
+#include "base/url_scheme.h"
 #include "client/cli/run_command.h"
 #include "client/local/foreground.h"
 #include "dfs/tools/remote_path.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::local {
 namespace {
 
 using cli::Invocation;
 using cli::Words;
+using console::kDone;
 using console::kFailed;
 using console::kWrongUsage;
 
@@ -46,6 +50,15 @@ bool Present(const std::string& path) {
   return ::lstat(path.c_str(), &entry) == 0;
 }
 
+Status NoLocalFile(const std::string& word) {
+  const std::string_view scheme = SchemeOf(word);
+  if (scheme.empty()) return NotFound("there is no local file " + Quote(word));
+  return NotFound("there is no local file " + Quote(word) +
+                  (IsFileScheme(scheme) ? "; give the path alone, without " + std::string(scheme) + "://"
+                                        : "; `local run` reads files of this machine: fetch it first, or give - and "
+                                          "pipe it in"));
+}
+
 // Returns the local files that the words name: "-" is standard input, and a word that names no file may be a pattern,
 // since shells leave one alone that stands in quotation marks.
 Result<Words> LocalInputs(const Words& words) {
@@ -59,7 +72,7 @@ Result<Words> LocalInputs(const Words& words) {
     const int status =
         word.find_first_of("*?[") == std::string::npos ? GLOB_NOMATCH : ::glob(word.c_str(), 0, nullptr, &found);
     const std::unique_ptr<glob_t, decltype(&::globfree)> owner(&found, &::globfree);
-    if (status != 0) return NotFound("there is no local file " + Quote(word));
+    if (status != 0) return NoLocalFile(word);
     inputs.insert(inputs.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
   }
   if (std::ranges::count(inputs, "-") > 1) return Invalid("standard input (-) can be read once only");
@@ -77,12 +90,12 @@ Result<std::vector<SideFile>> SideFiles(const Words& words) {
     const std::size_t equals = word.rfind('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
       return Invalid("--file " + Quote(word) + " is not LOCAL=PATH");
-    SideFile file{word.substr(0, equals), word.substr(equals + 1)};
-    if (!file.path.starts_with('/')) file.path.insert(0, "/");
+    SideFile file{word.substr(0, equals), {}};
+    MILLRACE_ASSIGN(file.path, dfs::CompletePath(word.substr(equals + 1)));
     if (file.path.starts_with(kInput) || file.path == kOutput || file.path.starts_with(std::string(kOutput) + "/"))
       return Invalid("--file " + Quote(word) +
                      ": /input and /output hold what the job reads and writes; choose another path");
-    if (!Present(file.local)) return NotFound("there is no local file " + Quote(file.local));
+    if (!Present(file.local)) return NoLocalFile(file.local);
     files.push_back(std::move(file));
   }
   return files;
@@ -98,6 +111,8 @@ struct LocalRun {
 std::optional<int> CheckRun(const Invocation& invocation, const Words& words, LocalRun* local) {
   cli::RunOptions* const run = &local->options;
   if (const std::optional<int> status = cli::ParseRunOptions(invocation, words, "local run", run)) return status;
+  run->local = true;
+  run->output = WithoutSlashes(run->output);
   if (run->detach)
     return invocation.Fail("local run", Invalid("--detach: the cluster ends with the command; leave it out"),
                            kWrongUsage);
@@ -109,11 +124,9 @@ std::optional<int> CheckRun(const Invocation& invocation, const Words& words, Lo
   Result<std::vector<SideFile>> files = SideFiles(run->files);
   if (!files.ok()) return invocation.Fail("local run", files.status(), kWrongUsage);
   local->files = std::move(files).value();
-  if (Present(run->output)) {
-    return invocation.Fail("local run",
-                           Exists("the output " + Quote(run->output) + " exists already; remove it or choose another"));
-  }
-  return std::nullopt;
+  const Status place = CheckNewDirectory(run->output);
+  if (place.ok()) return std::nullopt;
+  return invocation.Fail("local run", Status(place.code(), "the output " + place.message()));
 }
 
 // Becomes the job's executable, which runs the whole job by itself (client/solo/solo.h), so that a debugger or
@@ -178,7 +191,8 @@ class Session {
     job.insert(job.end(), options.begin(), options.end());
     job.insert(job.end(), {"--", run.job});
     for (std::size_t i = 0; i < run.inputs.size(); ++i) {
-      const std::string name = run.inputs[i] == "-" ? "stdin" : dfs::LastName(run.inputs[i]);
+      std::string name = run.inputs[i] == "-" ? "stdin" : dfs::LastName(run.inputs[i]);
+      if (name == "." || name == "..") name.clear();
       const std::string stored = kInput + std::to_string(i) + (name.empty() ? "" : "/" + name);
       if (const int status = Put(run.inputs[i], stored); status != 0) return status;
       job.push_back(stored);
@@ -188,24 +202,41 @@ class Session {
       if (!cluster_lost_) KeepLogs(run.output);
       return status;
     }
-    return Run({invocation_.self, "fs", "get", "--progress", Style(), "--", kOutput, run.output}, false);
+    return FetchOutput(run.output);
   }
 
  private:
+  int Get(const std::string& to) {
+    return Run({invocation_.self, "fs", "get", "--progress", Style(), "--", kOutput, to}, false);
+  }
+
+  // The place was free when the job began. If it is not any more, what the job has computed goes to another one, since
+  // it would go with the cluster.
+  int FetchOutput(const std::string& output) {
+    const int status = Get(output);
+    if (status != kFailed || cluster_lost_) return status;
+    Result<TempDir> other = TempDir::Make("millrace-output-");
+    const std::string place = other.ok() ? other->path() + "/" + dfs::LastName(output) : "";
+    if (!other.ok() || Get(place) != kDone) {
+      console::SayLine(invocation_.console, "millrace: local run: the output is lost: neither " + Quote(output) +
+                                                " nor the directory for temporary files (TMPDIR) takes it; make room, "
+                                                "and run the job again");
+      return status;
+    }
+    (void)other->Keep();
+    console::SayLine(invocation_.console, "millrace: local run: the output is in " + Quote(place));
+    return status;
+  }
+
   int Put(const std::string& local, const std::string& path) {
     return Run({invocation_.self, "fs", "put", "--progress", Style(), "--", local, path}, false);
   }
 
-  // The logs go with the cluster, but those of attempts that have failed are what the author of a job asks for next.
+  // The logs go with the cluster, but those of attempts that have failed are what the author of a job asks for next. A
+  // file that is there may be anybody's, so it stays, and the log is that of the next number: OUT.log, OUT.2.log.
   void KeepLogs(const std::string& output) {
-    std::string log = output;
-    while (log.size() > 1 && log.ends_with('/')) log.pop_back();
-    log += ".log";
-    if (Present(log)) {
-      console::SayLine(invocation_.console, "millrace: the logs of the failed attempts are not kept, since " +
-                                                Quote(log) + " is there already");
-      return;
-    }
+    std::string log = output + ".log";
+    for (int n = 2; Present(log); ++n) log = output + "." + std::to_string(n) + ".log";
     const int status = Run({invocation_.self, "job", "logs", "--failed"}, true, log);
     struct stat entry {};
     if (status == 0 && ::stat(log.c_str(), &entry) == 0 && entry.st_size > 0) {

@@ -1,13 +1,12 @@
 #include "client/pipeline/run_pipeline.h"
 
-#include <unistd.h>
-
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <utility>
 
+#include "base/local_place.h"
 #include "base/program.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -28,12 +27,13 @@ constexpr std::string_view kScheduler = "scheduler.";
 
 // Returns a hidden directory beside the output, so that it is on the same disk or in the same file system.
 std::string TemporaryBeside(std::string output) {
-  while (output.size() > 1 && output.ends_with('/')) output.pop_back();
+  constexpr std::size_t kMostOfName = 200;  // names have 255 bytes at most
+  output = WithoutSlashes(std::move(output));
   const std::size_t name = output.rfind('/') + 1;
   Random random(SeedFromSystem());
   char token[9];
   std::snprintf(token, sizeof token, "%08llx", static_cast<unsigned long long>(random.Next() >> 32));
-  return output.substr(0, name) + "_" + output.substr(name) + ".steps-" + token;
+  return output.substr(0, name) + "_" + output.substr(name, kMostOfName) + ".steps-" + token;
 }
 
 std::string FromEnvironment(const char* name, const char* otherwise) {
@@ -109,9 +109,9 @@ int DriveSolo(const PipelineBinding& binding, int argc, char** argv) {
   }
   if (set.ok()) set = options.Validate();
   if (!set.ok()) return Fail(name, set, kWrongUsage);
-  if (::access(run->output.c_str(), F_OK) == 0)
-    return Fail(name, Exists("the output " + Quote(run->output) + " exists already; remove it or choose another"),
-                kFailed);
+  run->output = WithoutSlashes(run->output);
+  if (const Status place = CheckNewDirectory(run->output); !place.ok())
+    return Fail(name, Status(place.code(), "the output " + place.message()), kFailed);
   run->parameters = std::move(of_steps);
   PipelineBase::Facts facts{run->inputs, run->output, run->reduces, TemporaryBeside(run->output)};
   SoloSteps steps(binding.jobs, name, std::move(*run));

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/text.h"
 #include "client/job/job_options.h"
 #include "client/job/output_files.h"
@@ -43,6 +44,7 @@ class OutputPlace {
       std::string path = dropped.path();
       return OutputPlace(std::move(path), std::move(dropped));
     }
+    MILLRACE_TRY(CheckNewDirectory(directory));
     if (::mkdir(directory.c_str(), 0777) != 0) return FromErrno(errno, "make " + Quote(directory));
     return OutputPlace(directory, std::nullopt);
   }

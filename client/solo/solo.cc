@@ -1,8 +1,6 @@
 #include "client/solo/solo.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -16,6 +14,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/local_place.h"
 #include "base/text.h"
 #include "client/format/opened_source.h"
 #include "client/job/key_sample.h"
@@ -31,38 +30,28 @@ namespace {
 constexpr std::uint32_t kMostReduces = 1000;  // as `millrace run` has it
 constexpr std::uint64_t kSeed = 1;            // so that a run in a debugger can be repeated
 
-// The directory in which the output comes into being, beside the place where it will be.
+// The directory in which the output comes into being.
 class OutputDirectory {
  public:
-  static Result<OutputDirectory> Make(std::string output) {
-    while (output.size() > 1 && output.ends_with('/')) output.pop_back();
-    struct stat entry {};
-    if (::lstat(output.c_str(), &entry) == 0)
-      return Exists("the output " + Quote(output) + " exists already; remove it or choose another");
-    OutputDirectory made(output, output + ".solo-" + std::to_string(::getpid()));
-    if (::mkdir(made.temporary_.c_str(), 0777) != 0) return FromErrno(errno, "make " + Quote(made.temporary_));
-    return made;
-  }
-  OutputDirectory(OutputDirectory&& other) noexcept
-      : output_(std::move(other.output_)), temporary_(std::exchange(other.temporary_, {})) {}
-  OutputDirectory& operator=(OutputDirectory&&) = delete;
-  ~OutputDirectory() {
-    if (!temporary_.empty()) (void)RemoveTree(temporary_);
+  static Result<OutputDirectory> Make(const std::string& output) {
+    Result<LocalDirectory> made = LocalDirectory::Make(output);
+    if (!made.ok()) return Status(made.status().code(), "the output " + made.status().message());
+    return OutputDirectory(std::move(made).value());
   }
 
-  [[nodiscard]] std::string PathOf(const std::string& name) const { return temporary_ + "/" + name; }
+  [[nodiscard]] std::string PathOf(const std::string& name) const { return directory_.path() + "/" + name; }
+  // Somebody may have taken the name meanwhile. What was computed stays.
   Status Commit() {
     MILLRACE_TRY(WriteFileDurably(PathOf("_SUCCESS"), ""));
-    if (::rename(temporary_.c_str(), output_.c_str()) != 0)
-      return FromErrno(errno, "rename " + Quote(temporary_) + " to " + Quote(output_));
-    temporary_.clear();
-    return Status::Ok();
+    const Status committed = directory_.Commit();
+    if (committed.ok()) return committed;
+    return Status(committed.code(),
+                  "the output cannot take its name, " + committed.message() + "; it is in " + Quote(directory_.Keep()));
   }
 
  private:
-  OutputDirectory(std::string output, std::string temporary)
-      : output_(std::move(output)), temporary_(std::move(temporary)) {}
-  std::string output_, temporary_;
+  explicit OutputDirectory(LocalDirectory directory) : directory_(std::move(directory)) {}
+  LocalDirectory directory_;
 };
 
 class Job {

@@ -147,7 +147,7 @@ class LocalTest(unittest.TestCase):
             log = f.read()
         self.assertIn("==== job1.m.0.0", log)
         self.assertIn("about to end by exit", log)
-        self.assertIn(b"not kept", self.run_local(*failing, status=1).stderr)
+        self.assertIn((out + ".2.log").encode(), self.run_local(*failing, status=1).stderr)
         with open(out + ".log", encoding="utf-8") as f:
             self.assertEqual(f.read(), log)
         self.assertEqual(self.left(), [])
