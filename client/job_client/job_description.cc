@@ -11,9 +11,30 @@ namespace millrace::job {
 namespace {
 
 constexpr int kWrongUsage = 2;
+constexpr std::size_t kLongestSaid = 200;  // bytes of what a program said in a message
 
 Status NoJob(const std::string& executable, const std::string& why) {
   return Invalid(Quote(executable) + " is not a Millrace job: " + why + "; a job's main calls millrace::Run");
+}
+
+// Returns what a program said that failed, for a message: its first line, without its own name before it.
+std::string FirstLine(const std::string& executable, std::string_view error) {
+  std::string line(error.substr(0, error.find('\n')));
+  if (line.starts_with(executable + ": ")) line.erase(0, executable.size() + 2);
+  return line;
+}
+
+// Returns a failure for a program that the dynamic loader does not start. It knows what is missing, and ends the program
+// by a status that other programs end with, too: so it is told by its words, which glibc does not translate.
+Status CheckLoaded(const std::string& executable, const Captured& captured) {
+  const std::string line = FirstLine(executable, captured.error);
+  const auto says = [&line](const char* words) { return line.find(words) != std::string::npos; };
+  if (captured.exit_status == 0) return Status::Ok();
+  if (!says("error while loading shared libraries: ") && !says("symbol lookup error: ") &&
+      !says("' not found (required by"))
+    return Status::Ok();
+  return Invalid(Quote(executable) + " cannot be started: " + Printable(line) +
+                 "; link it statically, or have the library on this machine and on every worker");
 }
 
 bool IsTrue(const nlohmann::json& json, const char* name) {
@@ -53,9 +74,12 @@ Result<std::string> AskForDescription(const std::string& executable, const std::
   const std::string_view error(captured->error);
   if (captured->exit_status == kWrongUsage && !error.empty())
     return Invalid(std::string(error.substr(0, error.find('\n'))));
-  if (captured->exit_status != 0)
+  MILLRACE_TRY(CheckLoaded(executable, *captured));
+  if (captured->exit_status != 0) {
     return NoJob(executable,
-                 "asked for its description it ended with exit status " + std::to_string(captured->exit_status));
+                 "asked for its description it ended with exit status " + std::to_string(captured->exit_status) +
+                     (error.empty() ? "" : " and said " + Quote(FirstLine(executable, error), kLongestSaid)));
+  }
   return std::move(captured->output);
 }
 

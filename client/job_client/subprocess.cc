@@ -49,6 +49,10 @@ Result<pid_t> Spawn(const std::vector<std::string>& argv, int out, int err) {
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
   if (failure == ENOEXEC) return Invalid("start " + Quote(argv[0]) + ": it is not a program that this machine can run");
+  if (failure == ENOENT && ::access(argv[0].c_str(), F_OK) == 0) {
+    return Invalid("start " + Quote(argv[0]) +
+                   ": the interpreter or the dynamic loader that it names is not on this machine; `file` says which");
+  }
   if (failure != 0) return FromErrno(failure, "start " + Quote(argv[0]));
   return child;
 }

@@ -141,6 +141,39 @@ TEST_F(DescriptionTest, OtherProgramsAreNoJobs) {
   EXPECT_FALSE(DescribeJob(directory_.path() + "/nowhere", {}, {}).ok());
 }
 
+// The words are those of glibc 2.36, as `LC_ALL=C` prints them.
+TEST_F(DescriptionTest, WhatTheLoaderMissesIsNamed) {
+  const std::string missing = Script(
+      R"(echo "$0: error while loading shared libraries: libgreet.so: cannot open shared object file: No such file or directory" >&2; exit 127)");
+  EXPECT_EQ(
+      DescribeJob(missing, {}, {}).status().message(),
+      "\"" + missing +
+          "\" cannot be started: error while loading shared libraries: libgreet.so: cannot open shared "
+          "object file: No such file or directory; link it statically, or have the library on this machine and on "
+          "every worker");
+  for (const char* said : {"symbol lookup error: /lib/libgreet.so: undefined symbol: Greet",
+                           "/lib/x86_64-linux-gnu/libc.so.6: version \\`GLIBC_2.38' not found (required by job)"}) {
+    const Status refused = DescribeJob(Script("echo \"$0: " + std::string(said) + "\" >&2; exit 1"), {}, {}).status();
+    EXPECT_NE(refused.message().find("cannot be started: "), std::string::npos) << refused.message();
+  }
+}
+
+TEST_F(DescriptionTest, WhatAProgramSaidIsPassedOn) {
+  const Status said =
+      DescribeJob(Script("echo \"$0: line 7: sed: command not found\" >&2; echo more >&2; exit 127"), {}, {}).status();
+  EXPECT_NE(said.message().find("exit status 127 and said \"line 7: sed: command not found\""), std::string::npos)
+      << said.message();
+}
+
+TEST_F(DescriptionTest, AProgramWhoseInterpreterIsNotThere) {
+  const std::string path = directory_.path() + "/job";
+  ASSERT_TRUE(WriteFileDurably(path, "#!/nowhere/python3\n").ok());
+  ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
+  const Status refused = DescribeJob(path, {}, {}).status();
+  EXPECT_NE(refused.message().find("the interpreter or the dynamic loader that it names"), std::string::npos)
+      << refused.message();
+}
+
 TEST_F(DescriptionTest, AProgramThatHangsIsKilledWithItsChildren) {
   // The child holds the pipe open as well, so its end comes only when both are gone.
   const Result<JobDescription> description =
