@@ -187,7 +187,7 @@ Status ReduceFolded(J& job, ReduceAttempt& attempt) {
     while (segment.Next()) {
       typename J::Value value{};
       if (!ValueBytes<typename J::Value>::Decode(segment.value(), &value)) return BadBytes("value", context);
-      collector.Emit(segment.key(), value);
+      collector.Emit(segment.key(), Held<typename J::Value>::Of(value));
       if (++count % 4096 == 0) context.SetOffset(bytes + segment.raw_bytes_consumed());
     }
     MILLRACE_TRY(segment.status());

@@ -16,6 +16,7 @@
 #include "client/api/partition.h"
 #include "client/api/total_order.h"
 #include "client/format/codec.h"
+#include "client/format/held_value.h"
 #include "client/format/value_bytes.h"
 #include "worker/task/collect/collector.h"
 #include "worker/task/collect/combine_collector.h"
@@ -39,14 +40,16 @@ decltype(auto) AsField(const T& value) {
 
 template <class Job>
 struct CombineValues {
-  using Value = typename Job::Value;
-  void operator()(Value& sum, const Value& value) const { sum = Job::Combine(sum, value); }
+  using As = Held<typename Job::Value>;
+  void operator()(typename As::Type& sum, const typename As::Type& value) const {
+    sum = As::Of(Job::Combine(As::Back(sum), As::Back(value)));
+  }
 };
 
 // The collector of a reduce that folds its segments, each of which may have a key, into one sorted run.
 template <class Job>
 using FoldCollector =
-    map::CombineCollector<typename Job::Value, CombineValues<Job>, CombinedValueCodec<typename Job::Value>>;
+    map::CombineCollector<typename Held<typename Job::Value>::Type, CombineValues<Job>, HeldCodec<typename Job::Value>>;
 
 template <class Job>
 concept HasPartition = requires(const Job& job, const typename Job::Key& key, std::uint32_t n) {
@@ -89,8 +92,13 @@ class TypedEmitter {
       static_cast<Self&>(*this).Emit(Emitted<Key>(key, "Key"), Emitted<Value>(value, "Value"));
   }
   template <class K = Key>
-  requires(std::same_as<Value, Nothing>&& EmittedAs<K, Key>) void operator()(const K& key) {
-    static_cast<Self&>(*this).Emit(Emitted<Key>(key, "Key"), Nothing{});
+  void operator()(const K& key) {
+    constexpr bool kNoValue = std::same_as<Value, Nothing>, kKeyFits = IsEmittedAs<K, Key>();
+    static_assert(kNoValue,
+                  "emit(key): the job has a Value, so it is emit(key, value); or let Value be millrace::Nothing");
+    static_assert(kKeyFits || !kNoValue,
+                  "emit(key): the key is not of the job's Key type, and does not become one without loss");
+    if constexpr (kNoValue && kKeyFits) static_cast<Self&>(*this).Emit(Emitted<Key>(key, "Key"), Nothing{});
   }
   template <class... Args>
   void To(const Args&...) {
@@ -142,8 +150,9 @@ class DirectEmitter {
   }
   // Writes the key alone, whatever the job's Value is.
   template <class K = Key>
-  requires internal::EmittedAs<K, Key>
-  void operator()(const K& key) { Write(internal::Emitted<Key>(key, "Key"), Nothing{}); }
+  void operator()(const K& key) {
+    if constexpr (internal::EmittedAs<K, Key>) Write(internal::Emitted<Key>(key, "Key"), Nothing{});
+  }
   template <class... Args>
   void To(const Args&...) {}
 
@@ -226,7 +235,9 @@ class CombineEmitter : public internal::TypedEmitter<CombineEmitter<Job>, typena
  private:
   friend class internal::TypedEmitter<CombineEmitter<Job>, Key, Value>;
 
-  void Emit(const Key& key, const Value& value) { collector_.Emit(Codec<Key>::Encode(key, &key_scratch_), value); }
+  void Emit(const Key& key, const Value& value) {
+    collector_.Emit(Codec<Key>::Encode(key, &key_scratch_), internal::Held<Value>::Of(value));
+  }
 
   struct Partitioner {
     Status* status = nullptr;
@@ -255,7 +266,8 @@ class CombineEmitter : public internal::TypedEmitter<CombineEmitter<Job>, typena
   };
 
   Status status_;  // declared before the collector, which points to it
-  map::CombineCollector<Value, internal::CombineValues<Job>, internal::CombinedValueCodec<Value>, Partitioner>
+  map::CombineCollector<typename internal::Held<Value>::Type, internal::CombineValues<Job>, internal::HeldCodec<Value>,
+                        Partitioner>
       collector_;
   std::string key_scratch_;
 };

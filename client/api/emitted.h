@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "client/format/descending.h"
+
 namespace millrace::internal {
 
 template <class T>
@@ -18,11 +20,18 @@ concept Whole = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 concept WholeSource = std::integral<T> ||(std::is_enum_v<T>&& std::is_convertible_v<T, long long>);
 
+template <class T>
+inline constexpr bool kIsDescending = false;
+template <class T>
+inline constexpr bool kIsDescending<Descending<T>> = true;
+
 // Says whether a `From` may be emitted as a `To`.
 template <class From, class To>
 consteval bool IsEmittedAs() {
   if constexpr (std::same_as<From, To>) {
     return true;
+  } else if constexpr (kIsDescending<To>) {
+    return IsEmittedAs<From, decltype(To::value)>();
   } else if constexpr (!std::is_convertible_v<const From&, To>) {
     return false;
   } else if constexpr (std::is_class_v<From> && std::is_arithmetic_v<To>) {
@@ -53,6 +62,8 @@ template <class To, EmittedAs<To> From>
 decltype(auto) Emitted(const From& value, [[maybe_unused]] const char* what) {
   if constexpr (std::same_as<From, To>) {
     return (value);
+  } else if constexpr (kIsDescending<To>) {
+    return To(Emitted<decltype(To::value)>(value, what));
   } else if constexpr (Whole<To> && WholeSource<From>) {
     const auto number = +value;  // bool, characters and enums become the integers that they are
     constexpr auto kLeast = +std::numeric_limits<To>::min();

@@ -18,10 +18,12 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 #include "base/status.h"
 #include "client/format/byte_source.h"
 #include "client/format/chunk_reader.h"
+#include "client/format/compound_codec.h"
 #include "client/format/fixed_reader.h"
 #include "client/format/line_reader.h"
 #include "client/job/attempt.h"
@@ -143,6 +145,42 @@ struct RecordFiles {
   template <class OnRecord>
   static Status Read(ByteSource& source, const Split& split, const ReadOptions&, OnRecord&& on_record) {
     return internal::ReadRecordFile(source, split, std::ref(on_record));
+  }
+};
+
+namespace internal {
+// Says that a part of a record, "key" or "value", is not of the type that the job reads.
+[[nodiscard]] Status WrongPart(const Split& split, std::uint64_t offset, const char* part, std::size_t bytes);
+}  // namespace internal
+
+// The same with the types that a RecordOutput was given: Map gets a record whose `key` is a K and whose `value` is a V.
+// A std::string_view lives for the call. A record that was written as other types fails the map.
+template <class K, class V>
+struct TypedRecordFiles {
+  static_assert(Encodable<K> && Encodable<V>, "a key or a value of a record file is of a type with a Codec (codec.h)");
+  struct Record {
+    K key;
+    V value;
+  };
+  static constexpr SplitBy kSplitBy = SplitBy::kBlock;
+  static constexpr std::uint32_t kRecordBytes = 0;
+  static constexpr bool kReadsStoredBytes = true;
+  template <class OnRecord>
+  static Status Read(ByteSource& source, const Split& split, const ReadOptions&, OnRecord&& on_record) {
+    Record record{};
+    Status wrong;  // after it no record is given to the job
+    const auto decode = [&](KeyValue bytes, std::uint64_t offset) {
+      if (!wrong.ok()) return;
+      if (!Codec<K>::Decode(bytes.key, &record.key)) {
+        wrong = internal::WrongPart(split, offset, "key", bytes.key.size());
+      } else if (!Codec<V>::Decode(bytes.value, &record.value)) {
+        wrong = internal::WrongPart(split, offset, "value", bytes.value.size());
+      } else {
+        on_record(std::as_const(record), offset);
+      }
+    };
+    const Status read = internal::ReadRecordFile(source, split, std::ref(decode));
+    return wrong.ok() ? read : wrong;
   }
 };
 

@@ -2,8 +2,8 @@
 //
 //   struct WordCount {
 //     using Key = std::string_view;      // between map and reduce: text, numbers, bool, enums, millrace::Nothing,
-//     using Value = std::uint64_t;       // compounds of them (compound_codec.h), types with a millrace::Codec
-//                                        // (codec.h); a Value may also be a plain struct (plain_bytes.h)
+//     using Value = std::uint64_t;       // compounds and structs of them (compound_codec.h), types with a
+//                                        // millrace::Codec (codec.h)
 //     void Map(std::string_view line, auto& emit) { ForEachWord(line, [&](std::string_view word) { emit(word, 1); }); }
 //     static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
 //     void Reduce(std::string_view word, auto& counts, auto& emit) {
@@ -15,15 +15,16 @@
 //   int main(int argc, char** argv) { return millrace::Run<WordCount>(argc, argv); }
 //
 // Of the struct (one object an attempt, on one thread):
-//   using Input     TextLines (default), TextChunks, KeyValueText, FixedRecords<N>, WholeFiles, RecordFiles; Numbers,
-//                   for a job that makes its data (input_formats.h)
+//   using Input     TextLines (default), TextChunks, KeyValueText, FixedRecords<N>, WholeFiles, RecordFiles,
+//                   TypedRecordFiles<K, V>; Numbers, for a job that makes its data (input_formats.h)
 //   using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h)
 //   using Key, Value   what goes from map to reduce; without them the job has maps only, and emits to its Output
 //   void Map(record, auto& emit)
 //                   small files share a map: TaskContext::input_number() tells one from the next, and input_index()
 //                   of which INPUT argument a record is
 //   void Reduce(key, auto& values, auto& emit)
-//                   keys come in order of their bytes, the values of a key in order of map tasks
+//                   keys come in order of their bytes, the values of a key in order of map tasks; Descending<T>
+//                   sorts the other way round (client/format/descending.h)
 //                   `for (const Value& value : values)`, once at most; it may end early (values.h)
 //                   left out: the combined value if there is Combine, else every record
 //   static G Group(const Key&)
@@ -33,7 +34,7 @@
 //   void FinishMap(auto& emit), void FinishReduce(auto& emit)
 //                   after the last record of a map, the last key of a reduce
 //   static Value Combine(Value, Value)
-//                   associative; Value is trivially copyable, and taken and returned as it is, by value or const&.
+//                   associative; Value has a fixed length, and is taken and returned as it is, by value or const&.
 //                   Folds values while they are emitted
 //   std::uint32_t Partition(const Key&, std::uint32_t n) const
 //                   the reduce of a key, below n; may be static; left out: HashPartition (partition.h) of the key, or

@@ -172,7 +172,7 @@ concept DeclaresOptions = requires(JobOptions& options) {
 template <class J>
 constexpr bool ValueLosesBytes() {
   if constexpr (HasIntermediate<J>) {
-    return LooksPlain<typename J::Value> && !PlainBytes<typename J::Value>;
+    return LooksPlain<typename J::Value> && !PlainBytes<typename J::Value> && !Encodable<typename J::Value>;
   } else {
     return false;
   }
@@ -187,11 +187,11 @@ constexpr bool IntermediateTypesFit() {
   }
 }
 
-// Says whether Combine's Value may be kept: a view would outlive what it points to.
+// Says whether Combine's Value may be kept as bytes of a known number: a view would outlive what it points to.
 template <class J>
 constexpr bool CombineValueFits() {
   if constexpr (Combines<J>) {
-    return std::is_trivially_copyable_v<typename J::Value> && !std::same_as<typename J::Value, std::string_view> &&
+    return Holdable<typename J::Value> && !std::same_as<typename J::Value, std::string_view> &&
            MaxValueBytes<typename J::Value>() > 0;
   } else {
     return true;
@@ -285,7 +285,9 @@ consteval void CheckMembers() {
       "or const&, since any other type would cut or convert sums without a word");
   static_assert(
       CombineValueFits<J>(),
-      "Combine needs a Value that is trivially copyable and no view; one with a Codec of its own has Codec::kMaxBytes");
+      "Combine needs a Value of fixed length: a number, a struct of numbers, or a pair, tuple, array or optional of "
+      "them; "
+      "text and vectors are none, and a type with a Codec of its own is trivially copyable and has Codec::kMaxBytes");
   static_assert(!NamesPartition<J> || HasIntermediate<J>,
                 "a job with Partition names its `using Key = ...` and `using Value = ...`");
   static_assert(!NamesGroup<J> || HasIntermediate<J>,

@@ -1,15 +1,17 @@
-// Codecs of pairs, tuples, arrays, optionals and vectors of whatever has a Codec, nested as one likes. As keys they
-// sort as C++ compares them, if their parts do: each part is written so that no end of it is the beginning of another.
+// Codecs of pairs, tuples, arrays, optionals, vectors and structs of whatever has a Codec, nested as one likes. As keys
+// they sort as C++ compares them (structs member by member), if their parts do: each part is written so that no end of
+// it is the beginning of another.
 //   numbers, bool, enums   as their Codec writes them: their length is fixed
-//   pair, tuple, array     part after part
+//   pair, tuple, array     part after part, of std::array and of arrays in structs
+//   struct                 as the tuple of its members: an aggregate of up to 32, without a base, private members or
+//                          bit-fields
 //   optional               0, or 1 and the part: nothing comes first
 //   vector                 1 before each part, and 0 at the end
 //   text, and a type with a Codec of its own
 //                          its bytes, with FF after each 0 among them, then 0 and 1
-// As text, parts are columns: a TAB between those of pairs and tuples. The parts of an array or a vector have commas
-// between them (and colons within, where they are pairs), and an empty optional is empty.
-// A std::string_view may be a part of what is only written; what is read holds its text itself, as std::string.
-// Thread rule: as values.
+// As text, parts are columns: a TAB between those of pairs, tuples and structs. The parts of an array or a vector have
+// commas between them (and colons within, where they are pairs), and an empty optional is empty. A std::string_view may
+// be a part of what is only written; what is read holds its text itself, as std::string. Thread rule: as values.
 #pragma once
 
 #include <array>
@@ -24,6 +26,7 @@
 #include <vector>
 
 #include "client/format/codec.h"
+#include "client/format/members.h"
 
 namespace millrace::internal {
 
@@ -40,8 +43,19 @@ struct Compound<std::optional<T>> : std::true_type {};
 template <class T>
 struct Compound<std::vector<T>> : std::true_type {};
 
+// A struct that is taken apart if it has no Codec of its own.
 template <class T>
-concept IsCompound = Compound<T>::value;
+concept StructShape =
+    std::is_class_v<T> && std::is_aggregate_v<T> && !Compound<T>::value && !std::same_as<T, Nothing> &&
+    !std::same_as<MembersOf<T>, UnseenMembers> && !std::same_as<MembersOf<T>, Members<>>;
+// Its Codec is the one below.
+template <class T>
+concept OfStruct = StructShape<T> && requires {
+  requires Codec<T>::kOfStruct;
+};
+
+template <class T>
+concept IsCompound = Compound<T>::value || OfStruct<T>;
 
 template <class T>
 concept FixedPart = !IsCompound<T> && requires {
@@ -126,9 +140,13 @@ struct MostBytes {
 template <>
 struct MostBytes<0> {};
 
+// The most bytes that parts take together; 0: there is no limit.
+template <class... T>
+constexpr std::size_t kMaxBytesOfAll = ((kMaxPartBytes<T> > 0) && ...) ? (kMaxPartBytes<T> + ... + 0) : 0;
+
 // Of a pair, a tuple or an array, whose types of parts are T.
 template <class All, class... T>
-struct PartsInOrder {
+struct PartsInOrder : MostBytes<kMaxBytesOfAll<T...>> {
   static void Append(const All& value, std::string* out) requires(WritesPart<T>&&...) {
     std::apply([&](const auto&... part) { (Part<T>::Append(part, out), ...); }, value);
   }
@@ -149,6 +167,36 @@ struct Part<std::pair<A, B>> : PartsInOrder<std::pair<A, B>, A, B> {};
 template <class... T>
 struct Part<std::tuple<T...>> : PartsInOrder<std::tuple<T...>, T...> {};
 
+// Whether all members can be written, read and shown, and the most bytes that they take; 0: there is no limit.
+template <class List>
+struct OfMembers;
+template <class... T>
+struct OfMembers<Members<T...>> {
+  static constexpr bool kWritten = (WritesPart<T> && ...), kRead = (ReadsPart<T> && ...), kShown = (PartText<T> && ...);
+  static constexpr std::size_t kMaxBytes = kMaxBytesOfAll<T...>;
+};
+
+template <class T>
+requires OfStruct<T>
+struct Part<T> : MostBytes<OfMembers<MembersOf<T>>::kMaxBytes> {
+  using Of = OfMembers<MembersOf<T>>;
+  static void Append(const T& value, std::string* out) requires Of::kWritten {
+    WithMembers<T>(value, [out]<class... P>(const P&... part) { (Part<P>::Append(part, out), ...); });
+  }
+  static bool Take(std::string_view* bytes, T* value) requires Of::kRead {
+    return WithMembers<T>(*value, [bytes]<class... P>(P&... part) { return (Part<P>::Take(bytes, &part) && ...); });
+  }
+  static void AppendText(const T& value, char between, std::string* out) requires Of::kShown {
+    WithMembers<T>(value, [between, out]<class... P>(const P&... part) {
+      bool first = true;
+      const auto next = [&] {
+        if (!std::exchange(first, false)) out->push_back(between);
+      };
+      ((next(), Part<P>::AppendText(part, between, out)), ...);
+    });
+  }
+};
+
 template <class T, std::size_t N>
 struct Part<std::array<T, N>> : MostBytes<N * kMaxPartBytes<T>> {
   static void Append(const std::array<T, N>& value, std::string* out) requires WritesPart<T> {
@@ -163,6 +211,30 @@ struct Part<std::array<T, N>> : MostBytes<N * kMaxPartBytes<T>> {
   static void AppendText(const std::array<T, N>& value, char, std::string* out) requires PartText<T> {
     for (std::size_t i = 0; i < N; ++i) {
       if (i > 0) out->push_back(',');
+      Part<T>::AppendText(value[i], ':', out);
+    }
+  }
+};
+
+// Of a member of a struct. Characters are text up to the first NUL.
+template <class T, std::size_t N>
+struct Part<T[N]> : MostBytes<N * kMaxPartBytes<T>> {
+  static void Append(const T (&value)[N], std::string* out) requires WritesPart<T> {
+    for (const T& part : value) Part<T>::Append(part, out);
+  }
+  static bool Take(std::string_view* bytes, T (*value)[N]) requires ReadsPart<T> {
+    for (T& part : *value) {
+      if (!Part<T>::Take(bytes, &part)) return false;
+    }
+    return true;
+  }
+  static void AppendText(const T (&value)[N], char, std::string* out) requires PartText<T> {
+    for (std::size_t i = 0; i < N; ++i) {
+      if constexpr (std::same_as<T, char>) {
+        if (value[i] == '\0') return;
+      } else if (i > 0) {
+        out->push_back(',');
+      }
       Part<T>::AppendText(value[i], ':', out);
     }
   }
@@ -219,8 +291,24 @@ struct Part<std::vector<T>> {
 namespace millrace {
 
 template <class T>
-requires internal::IsCompound<T>
-struct Codec<T> : internal::MostBytes<internal::kMaxPartBytes<T>> {
+requires internal::StructShape<T>
+struct Codec<T> {
+  static constexpr bool kOfStruct = true;
+  static std::string_view Encode(const T& value, std::string* scratch) requires internal::WritesPart<T> {
+    scratch->clear();
+    internal::Part<T>::Append(value, scratch);
+    return *scratch;
+  }
+  static bool Decode(std::string_view bytes, T* value) requires internal::ReadsPart<T> {
+    return internal::Part<T>::Take(&bytes, value) && bytes.empty();
+  }
+  static void AppendText(const T& value, std::string* out) requires internal::PartText<T> {
+    internal::Part<T>::AppendText(value, '\t', out);
+  }
+};
+
+template <class T>
+requires internal::Compound<T>::value struct Codec<T> : internal::MostBytes<internal::kMaxPartBytes<T>> {
   static std::string_view Encode(const T& value, std::string* scratch) requires internal::WritesPart<T> {
     scratch->clear();
     internal::Part<T>::Append(value, scratch);

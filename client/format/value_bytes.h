@@ -1,6 +1,6 @@
 // How an intermediate value becomes bytes: integers are varints (zigzag when signed), since values are not sorted;
-// other types have their Codec; a trivially copyable type without one is copied as it lies in memory, if it holds
-// all of its bytes itself (plain_bytes.h).
+// other types have their Codec; a trivially copyable type without one of its own is copied as it lies in memory, if it
+// holds all of its bytes itself (plain_bytes.h).
 // Thread rule: as values.
 #pragma once
 
@@ -23,7 +23,8 @@ namespace millrace::internal {
 
 // A type that would be copied as it lies in memory, if its bytes are all that it is.
 template <class T>
-concept LooksPlain = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && !Encodable<T>;
+concept LooksPlain = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> &&
+    (!Encodable<T> || OfStruct<T>);
 
 template <class T>
 concept PlainBytes = LooksPlain<T> && HoldsItsBytes<T>();
@@ -60,10 +61,10 @@ struct ValueBytes {
       scratch->resize(run::kMaxVarintBytes);
       return {scratch->data(),
               static_cast<std::size_t>(run::PutVarint(scratch->data(), Fold(value)) - scratch->data())};
-    } else if constexpr (Encodable<T>) {
-      return Codec<T>::Encode(value, scratch);
-    } else {
+    } else if constexpr (PlainBytes<T>) {
       return {reinterpret_cast<const char*>(&value), sizeof value};
+    } else {
+      return Codec<T>::Encode(value, scratch);
     }
   }
 
@@ -74,12 +75,12 @@ struct ValueBytes {
       if (bytes.empty() || run::GetVarint(bytes.data(), end, &raw) != end) return false;
       *value = Unfold<T>(raw);
       return Fold(*value) == raw;
-    } else if constexpr (Encodable<T>) {
-      return Codec<T>::Decode(bytes, value);
-    } else {
+    } else if constexpr (PlainBytes<T>) {
       if (bytes.size() != sizeof *value) return false;
       std::memcpy(value, bytes.data(), sizeof *value);
       return true;
+    } else {
+      return Codec<T>::Decode(bytes, value);
     }
   }
 };
@@ -88,12 +89,12 @@ template <class T>
 constexpr std::size_t MaxValueBytes() {
   if constexpr (std::integral<T>) {
     return run::kMaxVarintBytes;
+  } else if constexpr (PlainBytes<T>) {
+    return sizeof(T);
   } else if constexpr (requires { Codec<T>::kMaxBytes; }) {
     return Codec<T>::kMaxBytes;
   } else if constexpr (requires { Codec<T>::kFixedBytes; }) {
     return Codec<T>::kFixedBytes;
-  } else if constexpr (PlainBytes<T>) {
-    return sizeof(T);
   } else {
     return 0;
   }

@@ -11,12 +11,8 @@ namespace {
 using Side = std::pair<bool, std::string>;  // whether it is the name, and the text
 
 struct MapSums {
-  using Input = millrace::RecordFiles;
-  void Map(const millrace::KeyValue& record, auto& emit) {
-    std::uint64_t sum = 0;
-    if (!millrace::Codec<std::uint64_t>::Decode(record.value, &sum)) return;
-    emit(record.key, Side(false, std::to_string(sum)));
-  }
+  using Input = millrace::TypedRecordFiles<std::string_view, std::uint64_t>;
+  void Map(const auto& record, auto& emit) { emit(record.key, Side(false, std::to_string(record.value))); }
 };
 
 struct MapNames {

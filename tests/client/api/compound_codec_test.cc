@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "base/random.h"
+#include "client/format/descending.h"
+#include "client/format/held_value.h"
 #include "client/format/value_bytes.h"
 
 namespace millrace {
@@ -79,6 +81,42 @@ struct Any<std::vector<T>> {
   }
 };
 
+// Structs, with a tuple's order of their members.
+struct Visit {
+  std::string user;
+  std::uint32_t page = 0;
+  auto operator<=>(const Visit&) const = default;
+};
+struct Everything {
+  std::optional<Visit> last;
+  std::vector<Visit> all;
+  double numbers[2] = {};
+  Grade grade = Grade::kNone;
+  auto operator<=>(const Everything& other) const {
+    return std::partial_ordering(std::tie(last, all, numbers[0], numbers[1], grade) <=>
+                                 std::tie(other.last, other.all, other.numbers[0], other.numbers[1], other.grade));
+  }
+  bool operator==(const Everything& other) const { return (*this <=> other) == 0; }
+};
+template <>
+struct Any<Visit> {
+  static Visit Of(Random& random) { return {Any<std::string>::Of(random), Any<std::uint32_t>::Of(random)}; }
+};
+template <>
+struct Any<Everything> {
+  static Everything Of(Random& random) {
+    return {Any<std::optional<Visit>>::Of(random),
+            Any<std::vector<Visit>>::Of(random),
+            {Any<double>::Of(random), Any<double>::Of(random)},
+            Any<Grade>::Of(random)};
+  }
+};
+
+template <class T>
+struct Any<Descending<T>> {
+  static Descending<T> Of(Random& random) { return Any<T>::Of(random); }
+};
+
 template <class T>
 std::string BytesOf(const T& value) {
   std::string scratch = "left over";
@@ -99,7 +137,11 @@ using Types =
                      std::tuple<std::string, std::int64_t, Grade>, std::tuple<>, std::array<std::uint16_t, 3>,
                      std::array<std::string, 2>, std::optional<std::string>, std::optional<std::optional<double>>,
                      std::vector<std::string>, std::vector<bool>, std::vector<std::vector<std::uint8_t>>,
-                     std::pair<std::vector<std::pair<std::string, float>>, std::optional<std::array<std::int8_t, 2>>>>;
+                     std::pair<std::vector<std::pair<std::string, float>>, std::optional<std::array<std::int8_t, 2>>>,
+                     Visit, Everything, std::pair<Visit, std::vector<Visit>>, Descending<std::uint64_t>,
+                     Descending<std::string>, std::pair<std::string, Descending<double>>,
+                     std::tuple<Descending<Visit>, bool>, std::vector<Descending<std::vector<std::string>>>,
+                     Descending<Descending<std::int16_t>>>;
 TYPED_TEST_SUITE(OrderedCodecTest, Types);
 
 TYPED_TEST(OrderedCodecTest, BytesHaveTheOrderOfValuesAndGiveThemBack) {
@@ -172,6 +214,60 @@ TEST(CompoundCodecTest, TextIsForPeople) {
   static_assert(!Encodable<std::pair<std::string_view, int>>, "and not read");
 }
 
+struct Sum {
+  double total = 0;
+  std::int32_t count = 0;
+  auto operator<=>(const Sum&) const = default;
+};
+struct View {
+  std::string_view text;
+  int number = 0;
+};
+
+TEST(CompoundCodecTest, AStructIsTheTupleOfItsMembers) {
+  const Visit visit{"a\tb", 7};
+  EXPECT_EQ(BytesOf(visit), BytesOf(std::tuple(visit.user, visit.page)));
+  EXPECT_EQ(TextOf(visit), "a\tb\t7");
+  EXPECT_EQ(TextOf(std::pair<int, std::vector<Visit>>(1, {{"x", 2}, {"y", 3}})), "1\tx:2,y:3");
+  EXPECT_EQ(BytesOf(Sum{2, 3}), BytesOf(std::tuple(2.0, std::int32_t{3}))) << "as a key, it sorts";
+  std::string scratch;
+  EXPECT_EQ(internal::ValueBytes<Sum>::Encode(Sum{2, 3}, &scratch).size(), sizeof(Sum)) << "as a value, it is copied";
+  static_assert(internal::MaxValueBytes<Sum>() == sizeof(Sum) && internal::MaxValueBytes<Visit>() == 0);
+  struct Tag {
+    char name[4];
+    int parts[2];
+  };
+  EXPECT_EQ(TextOf(Tag{"ab", {1, 2}}), "ab\t1,2");
+  static_assert(!Encodable<View> && !internal::PlainBytes<View>, "a view cannot be read");
+  EXPECT_EQ(TextOf(View{"x", 1}), "x\t1") << "and may be written";
+}
+
+template <class T>
+void ExpectHeld(std::uint64_t seed) {
+  using Held = internal::Held<T>;
+  static_assert(std::is_trivially_copyable_v<typename Held::Type>);
+  Random random(seed);
+  for (int i = 0; i < 1000; ++i) {
+    const T value = Any<T>::Of(random);
+    ASSERT_EQ(Held::Back(Held::Of(value)), value) << "seed " << seed;
+    char out[internal::HeldCodec<T>::kMaxBytes];
+    const std::size_t size = internal::HeldCodec<T>::Encode(Held::Of(value), out);
+    const auto back = internal::HeldCodec<T>::Decode({out, size});
+    ASSERT_TRUE(back.has_value());
+    ASSERT_EQ(Held::Back(*back), value) << "seed " << seed;
+  }
+}
+
+TEST(CompoundCodecTest, PairsOfNumbersAreHeldAsBytes) {
+  const std::uint64_t seed = SeedFromSystem();
+  ExpectHeld<std::uint64_t>(seed);
+  ExpectHeld<std::pair<std::uint64_t, double>>(seed);
+  ExpectHeld<std::pair<bool, std::pair<char, std::uint64_t>>>(seed);
+  ExpectHeld<std::tuple<std::int8_t, std::pair<float, Grade>, std::uint16_t>>(seed);
+  ExpectHeld<std::array<std::pair<std::int32_t, double>, 3>>(seed);
+  static_assert(!internal::Holdable<std::pair<std::string, int>> && !internal::Holdable<std::vector<int>>);
+}
+
 TEST(CompoundCodecTest, ValuesOfFixedLengthMayBeCombined) {
   using Sums = std::array<double, 4>;
   char out[internal::CombinedValueCodec<Sums>::kMaxBytes];
@@ -180,6 +276,9 @@ TEST(CompoundCodecTest, ValuesOfFixedLengthMayBeCombined) {
   EXPECT_EQ(size, sizeof out);
   EXPECT_EQ(internal::CombinedValueCodec<Sums>::Decode({out, size}), sums);
   static_assert(internal::MaxValueBytes<std::optional<float>>() == 5);
+  static_assert(internal::MaxValueBytes<std::pair<std::uint64_t, std::tuple<bool, std::optional<float>>>>() ==
+                8 + 1 + 5);
+  static_assert(internal::MaxValueBytes<std::pair<std::uint64_t, std::string>>() == 0);
   static_assert(internal::MaxValueBytes<std::vector<int>>() == 0 && internal::MaxValueBytes<std::string>() == 0);
 }
 
