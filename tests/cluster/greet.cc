@@ -1,0 +1,4 @@
+// A library of a job (linked_job.cc).
+#include <string>
+
+std::string Greet(const std::string& name) { return "hello " + name; }
