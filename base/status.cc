@@ -35,6 +35,8 @@ std::string_view ToString(StatusCode code) {
       return "internal error";
     case StatusCode::kDenied:
       return "denied";
+    case StatusCode::kUnsupported:
+      return "unsupported";
   }
   return "unknown";
 }
@@ -55,6 +57,7 @@ Status NoSpace(std::string message) { return Status(StatusCode::kNoSpace, std::m
 Status Cancelled(std::string message) { return Status(StatusCode::kCancelled, std::move(message)); }
 Status Internal(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
 Status Denied(std::string message) { return Status(StatusCode::kDenied, std::move(message)); }
+Status Unsupported(std::string message) { return Status(StatusCode::kUnsupported, std::move(message)); }
 
 Status FromErrno(int error, std::string_view what) {
   std::string message = std::string(what) + ": " + std::generic_category().message(error);

@@ -17,21 +17,22 @@ namespace millrace {
 // codes are only ever appended.
 enum class StatusCode : int {
   kOk = 0,
-  kInvalid = 1,      // the request itself is wrong: repeating it fails again
-  kNotFound = 2,     // the named thing does not exist
-  kExists = 3,       // the named thing exists already
-  kBusy = 4,         // another holds it, or calls, descriptors or memory are used up: a later call may work
-  kUnavailable = 5,  // the peer cannot be reached or went away
-  kTimeout = 6,      // no answer within the deadline
-  kCorrupt = 7,      // bytes that fail their checksum or their format
-  kNoSpace = 8,      // no room, on disk or in a quota
-  kCancelled = 9,    // the caller or an operator gave it up
-  kIo = 10,          // the operating system refused
-  kInternal = 11,    // a bug of Millrace
-  kDenied = 12,      // the caller may not: another user's certificate could
+  kInvalid = 1,       // the request itself is wrong: repeating it fails again
+  kNotFound = 2,      // the named thing does not exist
+  kExists = 3,        // the named thing exists already
+  kBusy = 4,          // another holds it, or calls, descriptors or memory are used up: a later call may work
+  kUnavailable = 5,   // the peer cannot be reached or went away
+  kTimeout = 6,       // no answer within the deadline
+  kCorrupt = 7,       // bytes that fail their checksum or their format
+  kNoSpace = 8,       // no room, on disk or in a quota
+  kCancelled = 9,     // the caller or an operator gave it up
+  kIo = 10,           // the operating system refused
+  kInternal = 11,     // a bug of Millrace
+  kDenied = 12,       // the caller may not: another user's certificate could
+  kUnsupported = 13,  // the thing is of a kind that is not dealt with: trying again fails again
 };
 
-inline constexpr StatusCode kLastStatusCode = StatusCode::kDenied;
+inline constexpr StatusCode kLastStatusCode = StatusCode::kUnsupported;
 
 // Returns the code in words: "not found", "corrupt".
 [[nodiscard]] std::string_view ToString(StatusCode code);
@@ -66,6 +67,7 @@ class [[nodiscard]] Status {
 [[nodiscard]] Status Cancelled(std::string message);
 [[nodiscard]] Status Internal(std::string message);
 [[nodiscard]] Status Denied(std::string message);
+[[nodiscard]] Status Unsupported(std::string message);
 
 // Returns a failure that says "what: strerror(error)". ENOSPC and EDQUOT, ENOENT, EEXIST, and a lack of descriptors or
 // memory (kBusy, since it says nothing of the thing itself) have codes of their own; every other error is kIo.

@@ -287,8 +287,10 @@ interface WorkerSession {
   blockCorrupt @5 (block :UInt64) -> ();
   attemptDone @6 (done :Task.Done, bytesRead :UInt64, bytesShuffled :UInt64, bytesWritten :UInt64) -> ();
   # Returns when the end of the attempt is on disk. Until then the worker repeats the report after a reconnection.
-  attemptFailed @7 (attempt :Task.Attempt, error :Text, lost :Bool, stderrTail :Text, record :Task.RecordPlace) -> ();
+  attemptFailed @7 (attempt :Task.Attempt, error :Text, lost :Bool, stderrTail :Text, record :Task.RecordPlace,
+                    permanent :Bool) -> ();
   # `lost` says that it was not the attempt's own fault. `record` is the record that it was working on, if that is known.
+  # `permanent` says that another attempt would fail in the same way.
   fetchFailed @8 (reduce :Task.Attempt, map :Task.Attempt, reason :Text, report :UInt32) -> ();
   # `report` rises with each report that this attempt makes. A report that is repeated after a reconnection keeps its number.
   reducePhase @9 (attempt :Task.Attempt, computing :Bool) -> ();

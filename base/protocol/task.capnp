@@ -162,4 +162,5 @@ struct Done {
 struct Failed {
   attempt @0 :Attempt;
   error @1 :Text;                   # one line
+  permanent @2 :Bool;               # another attempt of the task would fail in the same way
 }

@@ -126,7 +126,7 @@ class TaskLoop {
              Result<std::vector<TaskOutput>> (AttemptRunner::*run)(const LaunchOf&, TaskContext&)) {
     capnp::MallocMessageBuilder answer;
     if (prepared_ == nullptr) {
-      EncodeFailed(launch.attempt, "the task process was not set up for a job", &answer);
+      EncodeFailed(launch.attempt, Internal("the task process was not set up for a job"), &answer);
       return channel_.Write(answer);
     }
     const SetUp& set_up = prepared_->set_up;
@@ -147,7 +147,7 @@ class TaskLoop {
     if (result.ok()) {
       EncodeDone(launch.attempt, context.counters().Snapshot(), *result, &answer);
     } else {
-      EncodeFailed(launch.attempt, result.status().message(), &answer);
+      EncodeFailed(launch.attempt, result.status(), &answer);
     }
     return channel_.Write(answer);
   }

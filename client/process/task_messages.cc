@@ -196,10 +196,11 @@ void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& count
   for (capnp::uint i = 0; i < named.size(); ++i) Encode(outputs[i + 1], named[i]);
 }
 
-void EncodeFailed(const AttemptId& attempt, const std::string& error, capnp::MessageBuilder* message) {
+void EncodeFailed(const AttemptId& attempt, const Status& failure, capnp::MessageBuilder* message) {
   auto failed = message->initRoot<wire::FromTask>().initFailed();
   ToWire(attempt, failed.initAttempt());
-  failed.setError(OneLine(error));
+  failed.setError(OneLine(failure.message()));
+  failed.setPermanent(failure.code() == StatusCode::kUnsupported);
 }
 
 }  // namespace millrace

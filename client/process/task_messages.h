@@ -87,7 +87,8 @@ void EncodeProgress(const AttemptId& attempt, double fraction, const std::string
 // `outputs` are the files that the attempt wrote, the part file first.
 void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& counters,
                 const std::vector<TaskOutput>& outputs, capnp::MessageBuilder* message);
-// Encodes a failure; `error` is made one line, of 4 KiB at most.
-void EncodeFailed(const AttemptId& attempt, const std::string& error, capnp::MessageBuilder* message);
+// Encodes a failure, whose message is made one line, of 4 KiB at most. One that is kUnsupported is permanent: another
+// attempt would fail in the same way.
+void EncodeFailed(const AttemptId& attempt, const Status& failure, capnp::MessageBuilder* message);
 
 }  // namespace millrace

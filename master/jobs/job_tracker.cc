@@ -406,7 +406,7 @@ Status JobTracker::CheckOwnFile(const TrackedJob* job, const AttemptOutput& outp
 }
 
 void JobTracker::AttemptFailed(NodeId node, const AttemptId& attempt, bool lost, const std::string& said, Step* step,
-                               std::optional<sched::RecordPlace> record) {
+                               std::optional<sched::RecordPlace> record, bool permanent) {
   TrackedJob* job = jobs_.Find(attempt.task.job);
   if (job == nullptr || jobs_.NodeOf(attempt) != node) return;
   std::string reason = said;
@@ -420,7 +420,7 @@ void JobTracker::AttemptFailed(NodeId node, const AttemptId& attempt, bool lost,
   if (lost) {
     Apply(sched::AttemptLost{attempt, reason}, attempt.task.job, step);
   } else {
-    Apply(sched::AttemptFailed{attempt, reason, record}, attempt.task.job, step);
+    Apply(sched::AttemptFailed{attempt, reason, record, permanent}, attempt.task.job, step);
   }
 }
 

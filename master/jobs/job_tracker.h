@@ -144,9 +144,9 @@ class JobTracker {
   void AttemptDone(NodeId node, const AttemptId& attempt, const TaskReport& report,
                    const std::vector<AttemptOutput>& outputs, Step* step);
   // Takes in a failed attempt. `record` is the record on which a map was working, if the worker knows it. It counts if
-  // it lies in the map's input.
+  // it lies in the map's input. `permanent` says that another attempt would fail in the same way.
   void AttemptFailed(NodeId node, const AttemptId& attempt, bool lost, const std::string& reason, Step* step,
-                     std::optional<sched::RecordPlace> record = std::nullopt);
+                     std::optional<sched::RecordPlace> record = std::nullopt, bool permanent = false);
   void FetchFailed(NodeId node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report, Step* step);
   void Progress(NodeId node, const AttemptId& attempt, double fraction, Step* step);
   // Takes in how much room the node has left. The engine is told when what it knows is off by a sixteenth and 64 MiB.

@@ -187,7 +187,7 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
     const bool not_its_fault = control_.TakeRefusedFailure(attempt) || params.getLost();
     std::optional<sched::RecordPlace> record;
     if (params.hasRecord()) record = Read(params.getRecord());
-    control_.jobs().AttemptFailed(node_, attempt, not_its_fault, reason, &step, record);
+    control_.jobs().AttemptFailed(node_, attempt, not_its_fault, reason, &step, record, params.getPermanent());
     return control_.Finish(std::move(step));
   }
 

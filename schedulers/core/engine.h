@@ -23,9 +23,10 @@
 //   that failed or was killed counts no more, since its program may be at fault, and so does one that would refuse too
 //   many nodes. Fewer than a quarter of the live nodes are avoided, those first that are refused to most jobs, and none
 //   that would leave the cluster without slots of a kind.
-// - A task that failed too often fails its job. A map is left out instead while JobSpec::max_failed_maps allows it: it
-//   counts as done without an output, for good, though a reduce keeps what it has copied of an output that was lost
-//   since.
+// - A task that failed too often fails its job, and so does one that failed once if another attempt would fail in the
+//   same way (AttemptFailed::permanent), which counts against no node. A map is left out instead while
+//   JobSpec::max_failed_maps allows it: it counts as done without an output, for good, though a reduce keeps what it
+//   has copied of an output that was lost since.
 // - A map may leave out at most JobSpec::skip_bad_records records (bad_records.h).
 // - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
 //   fit (NodeSpace). Nothing goes on when for this reason no map runs, no reduce computes and no reduce has all its

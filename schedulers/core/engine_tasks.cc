@@ -85,11 +85,16 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   const NodeId node = running->node;
   const TaskId& id = event.attempt.task;
   state.StopAttempt(event.attempt, now);
-  if (!BlameRecord(event)) CountNodeFailure(id, node, effects);
+  if (!event.permanent && !BlameRecord(event)) CountNodeFailure(id, node, effects);
   if (id.kind == TaskKind::kReduce) WeighReports(id.job, effects);
   JobState& job = state.MutableJob(id.job);
   ++job.progress.failed_attempts;
   const std::uint32_t failed = ++job.Tasks(id.kind)[id.index].failed;
+  if (event.permanent) {
+    GiveUpTask(id, "task " + ToText(id) + " failed and is not tried again, since it would fail anew: " + event.reason,
+               effects);
+    return true;
+  }
   if (FailuresThatCount(id) >= std::max(job.spec.max_attempts, 1U)) {
     GiveUpTask(id,
                "task " + ToText(id) + " failed " + std::to_string(failed) + (failed == 1 ? " time" : " times") +

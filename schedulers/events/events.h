@@ -135,11 +135,12 @@ struct RecordPlace {
 };
 
 // The attempt failed by its own fault (non-zero exit, signal, exception, corrupt input). It counts towards
-// max_attempts, unless it shows which record is bad.
+// max_attempts, unless it shows which record is bad. If the failure is permanent, its task is given up at once.
 struct AttemptFailed {
   AttemptId attempt;
   std::string reason;
   std::optional<RecordPlace> record = std::nullopt;  // of a map: the record that it was at, if it is known
+  bool permanent = false;                            // another attempt would fail in the same way
   bool operator==(const AttemptFailed&) const = default;
 };
 // The attempt was lost by no fault of its own (the worker shut down, it was killed on request), so it does not count

@@ -61,6 +61,7 @@ void Fields(V& v, E& e) {
 template <class V, Is<AttemptFailed> E>
 void Fields(V& v, E& e) {
   v.Required("attempt", e.attempt), v.Optional("reason", e.reason), v.UnlessDefault("record", e.record);
+  v.UnlessDefault("permanent", e.permanent);
 }
 template <class V, class E>
 requires Is<E, AttemptLost> || Is<E, AttemptPreempted>

@@ -588,6 +588,22 @@ TEST_F(JobTrackerTest, RecordsThatFailedTwiceAreLeftOutAcrossRestarts) {
   }
 }
 
+TEST_F(JobTrackerTest, AFailureThatWouldComeAgainEndsTheJobAndIsToldAsOne) {
+  const NodeId node = AddWorker("a", 1, 0);
+  AddFile("/in/text", 1, {node});
+  const JobId job = Submit(Request("/out", 1));
+  Step step = At();
+  jobs->AttemptFailed(node, Take().attempt, false, "no text", &step, std::nullopt, true);
+  Finish(std::move(step));
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    EXPECT_EQ(jobs->View(job)->state, JobState::kFailed);
+    EXPECT_EQ(jobs->View(job)->reason,
+              "task " + ToText(job) + ".m.0 failed and is not tried again, since it would fail anew: no text");
+    EXPECT_EQ(jobs->View(job)->figures.failed_attempts, 1u);
+    Restart();
+  }
+}
+
 // The master must cope with anything that a worker may say.
 TEST_F(JobTrackerTest, ARecordThatIsNotInTheMapsInputIsNotBelieved) {
   const NodeId node = AddWorker("a", 1, 0);

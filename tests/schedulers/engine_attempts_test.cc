@@ -43,6 +43,42 @@ TEST_F(Attempts, FailedOnesAreRetriedUntilOneTaskHasUsedUpItsAttempts) {
   EXPECT_EQ(engine_.RunningOn(NodeId{1}), std::vector<AttemptId>());
 }
 
+TEST_F(Attempts, OneThatWouldFailInTheSameWayIsNotTriedAgain) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=2
+    1 JobSubmitted job=job1 maps=1:n1;1:n1 max_attempts=4
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n1 node
+    2 AttemptFailed attempt=job1.m.0.0 reason=no%20text permanent=1
+    -> kill job1.m.1.0 n1: task job1.m.0 failed and is not tried again, since it would fail anew: no text
+    -> ended job1 failed: task job1.m.0 failed and is not tried again, since it would fail anew: no text
+    3 decide
+  )");
+  EXPECT_EQ(engine_.Progress(JobId{1})->failed_attempts, 1U);
+}
+
+// It is the node's fault as little as a record's.
+TEST_F(Attempts, OneThatWouldFailInTheSameWayLeavesItsMapOutWhereThatIsAllowed) {
+  Engine engine({.max_failures_per_node = 1}, std::make_unique<Fifo>());
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1
+    1 JobSubmitted job=job1 maps=1:n1;1:n1 max_attempts=4 max_failed_maps=50 skip_bad_records=1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n2 rack
+    2 AttemptFailed attempt=job1.m.0.0 reason=no%20text permanent=1
+    -> left out job1.m.0: task job1.m.0 failed and is not tried again, since it would fail anew: no text
+    3 AttemptLost attempt=job1.m.1.0
+    3 NodeLost node=n2
+    3 decide
+    -> launch job1.m.1.1 n1 node
+    4 AttemptSucceeded attempt=job1.m.1.1
+    -> ended job1 succeeded
+  )");
+}
+
 TEST_F(Attempts, WhatFailsAgainPausesLongerEachTime) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=2

@@ -151,13 +151,15 @@ class TaskDriver {
     std::string output_name;
     std::uint64_t output_bytes = 0;
     std::vector<std::string> named;  // the files of named outputs
+    bool permanent = false;          // with an error: another attempt would fail in the same way
   };
   End WaitForEnd() {
     while (true) {
       const task::Message message = Receive();
       const auto from = message.Root<wire::FromTask>();
       if (from.isProgress()) continue;
-      if (from.isFailed()) return {from.getFailed().getError().cStr(), {}, false, "", 0, {}};
+      if (from.isFailed())
+        return {from.getFailed().getError().cStr(), {}, false, "", 0, {}, from.getFailed().getPermanent()};
       EXPECT_TRUE(from.isDone());
       End end;
       for (const auto counter : from.getDone().getCounters()) {

@@ -49,11 +49,12 @@ void SayDone(task::Channel& channel, task::wire::Attempt::Reader attempt) {
   Say(channel, message);
 }
 
-void SayFailed(task::Channel& channel, task::wire::Attempt::Reader attempt) {
+void SayFailed(task::Channel& channel, task::wire::Attempt::Reader attempt, bool permanent = false) {
   capnp::MallocMessageBuilder message;
   auto failed = message.initRoot<task::wire::FromTask>().initFailed();
   failed.setAttempt(attempt);
   failed.setError("user code threw");
+  failed.setPermanent(permanent);
   Say(channel, message);
 }
 
@@ -144,6 +145,7 @@ void RunMap(task::Channel& channel, task::wire::RunMap::Reader map) {
     if (order == "fail at a record") return SayFailed(channel, map.getAttempt());
     abort();
   }
+  if (order == "fail for good") return SayFailed(channel, map.getAttempt(), true);
   if (order == "crash") {
     signal(SIGSEGV, SIG_DFL);
     kill(getpid(), SIGSEGV);

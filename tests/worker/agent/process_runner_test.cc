@@ -209,6 +209,15 @@ TEST_F(ProcessRunnerTest, AFailureNamesTheRecordThatWasUnderWay) {
   EXPECT_EQ(FailureOf("crash").record, std::nullopt);
 }
 
+TEST_F(ProcessRunnerTest, AFailureIsPermanentIfTheTaskSaysSo) {
+  MakeRunner();
+  EXPECT_TRUE(FailureOf("fail for good").permanent);
+  seen_.failures.clear();
+  EXPECT_FALSE(FailureOf("fail at a record").permanent);
+  seen_.failures.clear();
+  EXPECT_FALSE(FailureOf("crash").permanent);
+}
+
 TEST_F(ProcessRunnerTest, AClosedChannelFailsTheAttempt) {
   MakeRunner();
   EXPECT_THAT(FailureOf("close").error, HasSubstr("closed its channel"));

@@ -565,6 +565,7 @@ void AttemptTable::ReportFailed(const AttemptId& id, TaskFailure failure, bool l
          request.setError(failure.error);
          request.setLost(lost);
          request.setStderrTail(failure.stderr_tail);
+         request.setPermanent(failure.permanent);
          if (failure.record) {
            auto record = request.initRecord();
            record.setInput(failure.record->input);

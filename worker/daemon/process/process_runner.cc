@@ -46,6 +46,7 @@ struct ProcessRunner::Remains {
   std::string stderr_file, process_log, record_note;
   std::shared_ptr<Confiner::Confined> confined;
   std::shared_ptr<sandbox::SocketGate> gate;  // of a process that has ended
+  bool permanent = false;
 
   [[nodiscard]] TaskFailure Examine() const {
     const std::string unconfined = gate == nullptr ? std::string() : gate->Failure();
@@ -54,6 +55,7 @@ struct ProcessRunner::Remains {
                         TailOfFile(files, stderr_file, kTailBytes), std::nullopt};
     // What the process wrote before it had a log for the attempt.
     if (failure.stderr_tail.empty()) failure.stderr_tail = TailOfFile(files, process_log, kTailBytes);
+    failure.permanent = permanent;
     if (!record_note.empty()) failure.record = task::ReadRecordNote(files.Read(record_note));
     return failure;
   }
@@ -251,7 +253,9 @@ void ProcessRunner::Failed(Process& process, task::wire::Failed::Reader failed) 
   if (process.state != ProcessState::kBusy || FromWire(failed.getAttempt()) != process.work->attempt) {
     return process.process->Kill("the task process failed an attempt that it was not given");
   }
-  TellOfFailure(process, RemainsOf(process, Brief(failed.getError())));
+  auto remains = RemainsOf(process, Brief(failed.getError()));
+  remains->permanent = failed.getPermanent();
+  TellOfFailure(process, std::move(remains));
   process.work.reset();
   Retire(process);
 }

@@ -19,6 +19,7 @@ struct TaskFailure {
   std::string error;                                       // one line: "killed by signal 11 (SIGSEGV)"
   std::string stderr_tail;                                 // the last lines that the attempt wrote to standard error
   std::optional<task::RecordPlace> record = std::nullopt;  // the record that a map was working on, if it noted that
+  bool permanent = false;  // another attempt would fail in the same way, as the task says
 };
 
 // Is told of every attempt once, when it is done or has failed, unless it was killed; never from inside a call of the
