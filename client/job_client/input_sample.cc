@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "dfs/client/match_files.h"
+
 namespace millrace::job {
 namespace {
 
@@ -30,13 +32,12 @@ std::string SampleBelow(dfs::DfsClient& files, const std::string& directory, int
 
 std::string SampleInput(dfs::DfsClient& files, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
-    const std::size_t pattern = input.find_first_of("*?[");
-    const std::string path =
-        pattern == std::string::npos ? input : input.substr(0, std::max<std::size_t>(1, input.rfind('/', pattern)));
-    const Result<dfs::FileInfo> info = files.Stat(path);
-    if (!info.ok()) continue;
-    const std::string sample = info->directory ? SampleBelow(files, path, 0) : SampleFile(files, path);
-    if (!sample.empty()) return sample;
+    const Result<std::vector<dfs::FileInfo>> found = dfs::MatchFiles(files, input, dfs::Hidden::kMarks);
+    if (!found.ok()) continue;
+    for (const dfs::FileInfo& each : *found) {
+      const std::string sample = each.directory ? SampleBelow(files, each.path, 0) : SampleFile(files, each.path);
+      if (!sample.empty()) return sample;
+    }
   }
   return {};
 }

@@ -12,7 +12,7 @@ namespace millrace::job {
 inline constexpr std::size_t kSampleBytes = 16 << 10;  // what the master looks at
 
 // Returns at most kSampleBytes from the beginning of a file: the first one, in order of names, that the inputs name and
-// that is not empty. For an input that is a pattern, the files of its directory count. Returns nothing when none can be
+// that is not empty. Returns nothing when none can be
 // read: a job runs without.
 [[nodiscard]] std::string SampleInput(dfs::DfsClient& files, const std::vector<std::string>& inputs);
 

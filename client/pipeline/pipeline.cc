@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "dfs/wire/pattern.h"
 
 namespace millrace {
 namespace {
@@ -23,6 +24,13 @@ std::int64_t StepResult::counter(std::string_view group, std::string_view name) 
   return found == counters.end() ? 0 : found->value;
 }
 
+std::string PipelineBase::AsInput(const std::string& path) const {
+  for (const std::string& own : {facts_.temporary, facts_.output}) {
+    if (path == own || path.starts_with(own + "/")) return dfs::EscapePattern(own) + path.substr(own.size());
+  }
+  return path;
+}
+
 Status PipelineBase::Keep(const std::string& directory, const std::string& output) {
   MILLRACE_TRY(MakeOutputFor(output));
   return runner_.Move(directory, output);
@@ -39,6 +47,7 @@ Result<StepResult> PipelineBase::Run(internal::Step step) {
   if (!IsStepName(step.name))
     return Invalid("the step " + Quote(step.name) + " has a name that is not of letters, digits, '.', '_' and '-'");
   if (!step.options.reduces && step.reduces) step.options.reduces = facts_.reduces;
+  for (std::string& input : step.inputs) input = AsInput(input);
   MILLRACE_TRY(MakeOutputFor(step.output));
   Result<StepResult> result = runner_.Run(step);
   if (result.ok()) return result;

@@ -111,6 +111,8 @@ class PipelineBase {
   Result<StepResult> Run(internal::Step step);
 
  private:
+  // Returns how a step names its input: the pipeline's own directories are no patterns, whatever is in their names.
+  [[nodiscard]] std::string AsInput(const std::string& path) const;
   Status MakeOutputFor(const std::string& path);
 
   const Facts facts_;

@@ -1,35 +1,16 @@
 #include "client/solo/local_input.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/text.h"
 #include "client/format/compression.h"
+#include "client/solo/local_files.h"
 
 namespace millrace::solo {
 namespace {
-
-bool Hidden(const std::string& name) { return name.starts_with('_') || name.starts_with('.'); }
-
-// Appends the file, or the files below the directory, whose names begin with `prefix`.
-Status Collect(const std::string& path, const std::string& prefix, std::vector<InputFile>* found) {
-  struct stat entry {};
-  if (::stat(path.c_str(), &entry) != 0) return FromErrno(errno, "input " + Quote(path));
-  if (!S_ISDIR(entry.st_mode)) {
-    if (!S_ISREG(entry.st_mode)) return Invalid("input " + Quote(path) + " is neither a file nor a directory");
-    const std::string name = prefix.empty() ? path.substr(path.rfind('/') + 1) : prefix;
-    found->push_back({path, name, static_cast<std::uint64_t>(entry.st_size), 0});
-    return Status::Ok();
-  }
-  MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(path));
-  for (const std::string& name : names) {
-    if (!Hidden(name)) MILLRACE_TRY(Collect(path + "/" + name, (prefix.empty() ? "" : prefix + "/") + name, found));
-  }
-  return Status::Ok();
-}
 
 Result<bool> IsCompressed(const InputFile& file) {
   if (CompressionOfName(file.path) != Compression::kNone) return true;
@@ -64,8 +45,7 @@ Status FileSource::ReadAt(std::uint64_t offset, std::uint64_t size, std::string*
 
 Result<std::vector<Piece>> PiecesOf(const std::string& input, std::uint32_t index, SplitBy split_by, bool decompress,
                                     std::uint64_t length) {
-  std::vector<InputFile> files;
-  MILLRACE_TRY(Collect(input, "", &files));
+  MILLRACE_ASSIGN(const std::vector<InputFile> files, ListLocalInput(input));
   std::vector<Piece> pieces;
   for (const InputFile& file : files) {
     if (file.length == 0) {
@@ -97,9 +77,7 @@ std::vector<Piece> PiecesOf(const NumberRange& numbers) {
 
 Result<std::vector<InputFile>> LocalInput::List(const std::string& input) {
   const auto named = std::ranges::find(names_, input, &Names::value_type::first);
-  std::vector<InputFile> files;
-  MILLRACE_TRY(Collect(named == names_.end() ? input : named->second, "", &files));
-  return files;
+  return named == names_.end() ? ListLocalInput(input) : ListLocal(named->second);
 }
 
 Result<std::unique_ptr<ByteSource>> LocalInput::Open(const InputFile& file) {

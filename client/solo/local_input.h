@@ -37,9 +37,9 @@ class FileSource final : public ByteSource {
   std::string path_;
 };
 
-// Returns the pieces of an INPUT, which is number `index`: a file, or a directory with every file below it, but what
-// begins with '_' or '.'. Files are in order of names in each directory; those that may be cut are cut at multiples of
-// `length`. With `decompress`, a compressed file is not. kNotFound if the input is not there. Requires: it is files.
+// Returns the pieces of an INPUT, which is number `index`: of its files (local_files.h), those that may be cut are cut
+// at multiples of `length`. With `decompress`, a compressed file is not. kNotFound if the input is not there. Requires:
+// it is files.
 [[nodiscard]] Result<std::vector<Piece>> PiecesOf(const std::string& input, std::uint32_t index, SplitBy split_by,
                                                   bool decompress, std::uint64_t length);
 

@@ -1,5 +1,7 @@
 #include "dfs/tools/fs_command.h"
 
+#include <utility>
+
 #include "base/console/arguments.h"
 #include "dfs/tools/glob.h"
 #include "dfs/tools/verbs.h"
@@ -84,9 +86,7 @@ int ForEach(const FsContext& context, const std::string& verb, const Args& paths
   };
   const int status = WithClient(context, verb, [&](DfsClient& client) {
     for (const std::string& path : paths) {
-      const Result<std::string> checked = CanonicalPath(path);
-      const Result<std::vector<std::string>> some =
-          checked.ok() ? expand(client, *checked) : Result<std::vector<std::string>>(checked.status());
+      const Result<std::vector<std::string>> some = expand(client, path);
       note(some.status());
       if (!some.ok()) continue;
       for (const std::string& one : *some) note(f(client, one));
@@ -101,7 +101,8 @@ int ForEach(const FsContext& context, const std::string& verb, const Args& paths
 int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
                 const std::function<Status(DfsClient&, const std::string&)>& f) {
   const auto itself = [](DfsClient&, const std::string& path) -> Result<std::vector<std::string>> {
-    return std::vector<std::string>{path};
+    MILLRACE_ASSIGN(std::string canonical, CanonicalPath(path));
+    return std::vector<std::string>{std::move(canonical)};
   };
   return ForEach(context, verb, paths, itself, f);
 }

@@ -42,7 +42,8 @@ int WithClient(const FsContext& context, const std::string& verb, const std::fun
 int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
                 const std::function<Status(DfsClient&, const std::string&)>& f);
 
-// Does the same for what is there: a path may be a pattern (glob.h). With `none_is_fine` it may match nothing.
+// Does the same for what is there: a path may be a pattern (dfs/wire/pattern.h). With `none_is_fine` it may match
+// nothing.
 int ForEachMatch(const FsContext& context, const std::string& verb, const Args& paths,
                  const std::function<Status(DfsClient&, const std::string&)>& f, bool none_is_fine = false);
 

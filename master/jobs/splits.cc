@@ -1,24 +1,17 @@
 #include "master/jobs/splits.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/compressed_name.h"
 #include "base/text.h"
 #include "dfs/wire/path.h"
+#include "dfs/wire/pattern.h"
 
 namespace millrace::master {
 namespace {
 
 bool IsHidden(std::string_view name) { return !name.empty() && (name.front() == '_' || name.front() == '.'); }
-
-bool IsGlob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
-
-std::string Join(std::string_view directory, std::string_view name) {
-  return directory == "/" ? "/" + std::string(name) : std::string(directory) + "/" + std::string(name);
-}
 
 Result<std::vector<std::string>> Children(const dfs::Namespace& names, const std::string& directory) {
   std::vector<std::string> children;
@@ -32,32 +25,41 @@ Result<std::vector<std::string>> Children(const dfs::Namespace& names, const std
   }
 }
 
-// Returns the paths that a canonical pattern matches, in order.
-Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::string& pattern,
-                                        const dfs::Principal& reader) {
-  std::vector<std::string> found = {"/"};
-  for (const std::string_view component : dfs::SplitPath(pattern)) {
-    std::vector<std::string> next;
-    for (const std::string& directory : found) {
-      if (!IsGlob(component)) {
-        std::string path = Join(directory, component);
-        MILLRACE_TRY(names.Check(dfs::Wish::kLook, path, reader));
-        if (names.Stat(path).ok()) next.push_back(std::move(path));
-        continue;
-      }
-      const Result<dfs::FileStatus> status = names.Stat(directory);
-      if (!status.ok() || !status->directory) continue;
-      MILLRACE_TRY(names.Check(dfs::Wish::kList, directory, reader));
-      MILLRACE_ASSIGN(const std::vector<std::string> children, Children(names, directory));
-      for (const std::string& child : children) {
-        if (IsHidden(child) && !IsHidden(component)) continue;
-        if (::fnmatch(std::string(component).c_str(), child.c_str(), FNM_PERIOD) == 0)
-          next.push_back(Join(directory, child));
-      }
-    }
-    found = std::move(next);
+// What `reader` may see of the files.
+class ReadableTree final : public dfs::PathTree {
+ public:
+  ReadableTree(const dfs::Namespace& names, const dfs::Principal& reader) : names_(names), reader_(reader) {}
+
+  Result<std::string> Canonical(std::string_view path) override { return dfs::CanonicalPath(path); }
+  Result<bool> Exists(const std::string& path) override {
+    MILLRACE_TRY(names_.Check(dfs::Wish::kLook, path, reader_));
+    return names_.Stat(path).ok();
   }
-  return found;
+  Result<std::vector<std::string>> NamesIn(const std::string& directory) override {
+    MILLRACE_TRY(names_.Check(dfs::Wish::kLook, directory, reader_));
+    const Result<dfs::FileStatus> status = names_.Stat(directory);
+    if (!status.ok() || !status->directory) return std::vector<std::string>();
+    MILLRACE_TRY(names_.Check(dfs::Wish::kList, directory, reader_));
+    return Children(names_, directory);
+  }
+
+ private:
+  const dfs::Namespace& names_;
+  const dfs::Principal& reader_;
+};
+
+// Returns what is there of the input, in order.
+Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::string& input,
+                                        const dfs::Principal& reader) {
+  ReadableTree tree(names, reader);
+  MILLRACE_ASSIGN(std::vector<std::string> paths, dfs::ExpandPattern(tree, input, dfs::Hidden::kMarks));
+  if (dfs::HasPattern(input)) {
+    if (paths.empty()) return NotFound("input " + Quote(input) + ": the pattern matches no file");
+    return paths;
+  }
+  MILLRACE_ASSIGN(const bool exists, tree.Exists(paths[0]));
+  if (exists) return paths;
+  return NotFound("input " + Quote(input) + ": no such file or directory; `millrace fs ls` shows what is there");
 }
 
 // Whether the file of this input has one split. Requires: cutting.uncut is sorted.
@@ -153,18 +155,7 @@ Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std:
   std::vector<Split> splits;
   for (std::uint32_t number = 0; number < inputs.size(); ++number) {
     const std::string& input = inputs[number];
-    MILLRACE_ASSIGN(const std::string canonical, dfs::CanonicalPath(input));
-    const bool glob = IsGlob(canonical);
-    if (!glob) MILLRACE_TRY(names.Check(dfs::Wish::kLook, canonical, reader));
-    // This also finds a file whose name looks like a glob.
-    if (names.Stat(canonical).ok() && (!glob || names.Check(dfs::Wish::kLook, canonical, reader).ok())) {
-      MILLRACE_TRY(AddInput(names, canonical, cutting, number, reader, &splits));
-      continue;
-    }
-    if (!glob)
-      return NotFound("input " + Quote(input) + ": no such file or directory; `millrace fs ls` shows what is there");
-    MILLRACE_ASSIGN(const std::vector<std::string> matches, Expand(names, canonical, reader));
-    if (matches.empty()) return NotFound("input " + Quote(input) + ": the pattern matches no file");
+    MILLRACE_ASSIGN(const std::vector<std::string> matches, Expand(names, input, reader));
     for (const std::string& match : matches) MILLRACE_TRY(AddInput(names, match, cutting, number, reader, &splits));
   }
   return splits;

@@ -1,9 +1,8 @@
 // Makes the splits of map tasks from the inputs that a user names. Pure.
 //
 // An input is a file, a directory (every file below it, but not what begins with '_' or '.', as in Hadoop: those are
-// marks and logs), or a glob (* ? [...] within components; such names match only what begins like them, as in Hadoop,
-// too). A file named twice is read twice. It is all looked up and
-// read for one principal, who must have the right to.
+// marks and logs), or a pattern (dfs/wire/pattern.h; such names match only what begins like them, as in Hadoop, too).
+// A file named twice is read twice. It is all looked up and read for one principal, who must have the right to.
 #pragma once
 
 #include <string>
@@ -25,7 +24,7 @@ struct Cutting {
 };
 
 // Returns the splits of the inputs. Requires: cutting.inputs is empty or has one for each. kNotFound names the input
-// that is not there or the glob that matches nothing; kDenied what `reader` may not read, list or traverse.
+// that is not there or the pattern that matches nothing; kDenied what `reader` may not read, list or traverse.
 [[nodiscard]] Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names,
                                                        const std::vector<std::string>& inputs, Cutting cutting,
                                                        const dfs::Principal& reader = dfs::Everybody());

@@ -64,14 +64,14 @@ TEST_F(SplitsTest, ADirectoryGivesItsFilesByTheirPathBelowIt) {
   EXPECT_THAT(Names({"/d/_SUCCESS"}), ElementsAre("_SUCCESS@0+1")) << "named itself it is meant";
 }
 
-TEST_F(SplitsTest, GlobsWorkWithinComponents) {
+TEST_F(SplitsTest, PatternsWorkWithinComponents) {
   for (const char* path : {"/y/2019/a.txt", "/y/2020/a.txt", "/y/2020/b.log", "/y/2021/a.txt"}) AddFile(path, 1, {1_n});
   EXPECT_THAT(Names({"/y/202?/*.txt"}), ElementsAre("a.txt@0+1", "a.txt@0+1"));
   EXPECT_THAT(Names({"/y/20[12]?"}), ElementsAre("a.txt@0+1", "a.txt@0+1", "b.log@0+1", "a.txt@0+1"));
   EXPECT_THAT(Names({"/y/19*"}), ElementsAre(::testing::HasSubstr("matches no file")));
 }
 
-TEST_F(SplitsTest, GlobsMatchMarksAndLogsOnlyIfTheyBeginLikeThem) {
+TEST_F(SplitsTest, PatternsMatchMarksAndLogsOnlyIfTheyBeginLikeThem) {
   for (const char* path : {"/d/a", "/d/_SUCCESS", "/d/_logs/x", "/d/.crc"}) AddFile(path, 1, {1_n});
   EXPECT_THAT(Names({"/d/*"}), ElementsAre("a@0+1"));
   EXPECT_THAT(Names({"/d/?SUCCESS"}), ElementsAre(::testing::HasSubstr("matches no file")));
@@ -103,10 +103,18 @@ TEST_F(SplitsTest, EachInputMayBeCutInAWayOfItsOwn) {
               ElementsAre("a@0+1", "a@1+1", "b.gz@0+2", "a@0+2", "b.gz@0+2", "a@0+1", "a@1+1", "b.gz@0+1", "b.gz@1+1"));
 }
 
-TEST_F(SplitsTest, AFileWhoseNameLooksLikeAGlobIsItself) {
-  AddFile("/d/a*", 1, {1_n});
-  AddFile("/d/ab", 1, {1_n});
-  EXPECT_THAT(Names({"/d/a*"}), ElementsAre("a*@0+1"));
+TEST_F(SplitsTest, APatternIsAllThatItMatchesAlsoWhereAFileBearsItAsItsName) {
+  for (const char* path : {"/d/a*", "/d/ab", "/d/[x]", "/e*/f", "/e1/f", "/e1/g"}) AddFile(path, 1, {1_n});
+  EXPECT_THAT(Names({"/d/a*"}), ElementsAre("a*@0+1", "ab@0+1"));
+  EXPECT_THAT(Names({"/d/a\\*"}), ElementsAre("a*@0+1"));
+  EXPECT_THAT(Names({"/d/[x]"}), ElementsAre("[x]@0+1")) << "nothing matches, and it is there";
+  AddFile("/d/x", 1, {1_n});
+  EXPECT_THAT(Names({"/d/[x]"}), ElementsAre("x@0+1"));
+  EXPECT_THAT(Names({"/e*"}), ElementsAre("f@0+1", "f@0+1", "g@0+1"));
+  EXPECT_THAT(Names({"/{d/ab,e1/{g,f}}"}), ElementsAre("ab@0+1", "f@0+1", "g@0+1"));
+  EXPECT_THAT(Names({"/d/{ab,none}"}), ElementsAre("ab@0+1"));
+  EXPECT_THAT(Names({"/d/{a?,a*}"}), ElementsAre("a*@0+1", "ab@0+1")) << "each once";
+  EXPECT_THAT(Names({"/d/{no,none}"}), ElementsAre(::testing::HasSubstr("matches no file")));
 }
 
 TEST_F(SplitsTest, EmptyFilesGiveASplitOnlyWhole) {

@@ -91,6 +91,17 @@ TEST_F(LocalInputTest, FilesAreCutAndHiddenOnesLeftOut) {
   EXPECT_EQ(PiecesOf(In("none"), 0, SplitBy::kBlock, true, 4).status().code(), StatusCode::kNotFound);
 }
 
+TEST_F(LocalInputTest, APatternIsAllThatItMatches) {
+  for (const char* file : {"d/a*", "d/ab", "d/_ab", "e1", "e2"}) Write(file, "01");
+  EXPECT_THAT(Pieces({In("d/a*"), In("d/a\\*"), In("{e2,e1}")}, SplitBy::kFile),
+              ElementsAre("0 a* 0+2", "0 ab 0+2", "1 a* 0+2", "2 e1 0+2", "2 e2 0+2"));
+  EXPECT_THAT(Pieces({In("d/_*")}, SplitBy::kFile), ElementsAre("0 _ab 0+2", "0 x 0+10"));
+  EXPECT_EQ(PiecesOf(In("d/c*"), 0, SplitBy::kBlock, true, 4).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(LocalInput().List(In("d/a*")).value().size(), 2U);
+  LocalInput named({{"/named*", In("d/a*")}});
+  EXPECT_EQ(named.List("/named*").value().size(), 1U) << "a file that is named by --file is that one";
+}
+
 TEST_F(LocalInputTest, APrepareLooksAtLocalFiles) {
   SoloRun run;
   run.output = In("out");

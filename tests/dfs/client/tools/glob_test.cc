@@ -33,7 +33,60 @@ TEST_F(GlobTest, HiddenNamesAreMatchedOnlyByADot) {
   EXPECT_EQ(Run({"cat", "/in/2025/.*"}).out, "no");
 }
 
-TEST_F(GlobTest, WhatExistsStandsForItself) { EXPECT_EQ(Run({"cat", "/odd/a*b"}).out, "star"); }
+TEST_F(GlobTest, APatternIsAllThatItMatchesAlsoWhereAFileBearsItAsItsName) {
+  EXPECT_EQ(Run({"cat", "/odd/a*b"}).out, "starx");
+  EXPECT_EQ(Run({"cat", "/odd/a\\*b"}).out, "star");
+  EXPECT_EQ(Run({"ls", "-1", "/odd/a*b"}).out, "/odd/a*b\n/odd/axb\n");
+  EXPECT_EQ(Run({"cat", "/odd/[a]\\*[b]"}).out, "star");
+  EXPECT_EQ(Run({"rm", "/odd/a\\*b"}).status, 0);
+  EXPECT_EQ(Run({"cat", "/odd/a*b"}).out, "x");
+}
+
+TEST_F(GlobTest, EveryVerbTakesThem) {
+  const std::string star = "/odd/a*b", one = "/odd/a\\*b";
+  EXPECT_EQ(Run({"head", "-c", "1", star}).out, "sx");
+  EXPECT_EQ(Run({"tail", "-c", "1", star}).out, "rx");
+  EXPECT_THAT(Run({"stat", star}).out, ::testing::AllOf(HasSubstr("/odd/a*b"), HasSubstr("/odd/axb")));
+  EXPECT_THAT(Run({"du", star}).out, ::testing::AllOf(HasSubstr("/odd/a*b"), HasSubstr("/odd/axb")));
+  EXPECT_EQ(Run({"chmod", "600", star}).status, 0);
+  EXPECT_THAT(Run({"ls", "/odd"}).out, ::testing::Not(HasSubstr("rw-r")));
+  EXPECT_EQ(Run({"setrep", "2", one}).status, 0);
+  EXPECT_EQ(Run({"mkdir", "/got"}).status, 0);
+  EXPECT_EQ(Run({"cp", star, "/got"}).status, 0);
+  EXPECT_EQ(Run({"cat", "/got/*"}).out, "starx");
+  EXPECT_EQ(Run({"get", star, dir_.path()}).status, 0);
+  EXPECT_EQ(LocalNames(), (std::vector<std::string>{"a*b", "axb"}));
+  EXPECT_EQ(Run({"mv", "/got/a\\*b", "/moved"}).status, 0);
+  EXPECT_EQ(Run({"cat", "/got/*"}).out, "x");
+  EXPECT_EQ(Run({"rm", star}).status, 0);
+  EXPECT_EQ(Run({"ls", "-1", "/odd"}).out, "");
+}
+
+TEST_F(GlobTest, APatternThatMatchesNothingStandsForWhatBearsItAsItsName) {
+  tree_->MakeFile("/odd/[b]", "brackets");
+  tree_->MakeFile("/odd/{c,d}", "braces");
+  EXPECT_EQ(Run({"cat", "/odd/[b]"}).out, "brackets");
+  EXPECT_EQ(Run({"cat", "/odd/{c,d}"}).out, "braces");
+  tree_->MakeFile("/odd/b", "b");
+  tree_->MakeFile("/odd/d", "d");
+  EXPECT_EQ(Run({"cat", "/odd/[b]"}).out, "b");
+  EXPECT_EQ(Run({"cat", "/odd/\\[b]"}).out, "brackets");
+  EXPECT_EQ(Run({"cat", "/odd/{c,d}"}).out, "d");
+  EXPECT_EQ(Run({"cat", "/odd/\\{c,d}"}).out, "braces");
+}
+
+TEST_F(GlobTest, BracesStandForEachOfTheirTexts) {
+  EXPECT_EQ(Run({"cat", "/in/{2025,2024}/a.log"}).out, "a24a25") << "in the order of names";
+  EXPECT_EQ(Run({"cat", "/in/{2024/a,2025/[ab]}.log"}).out, "a24a25b25");
+  EXPECT_EQ(Run({"cat", "/in/{2025,2026}/b.log"}).out, "b25");
+  EXPECT_EQ(Run({"cat", "/in/{2025,202?}/a.log"}).out, "a24a25") << "each once";
+  Refuses(1, {"cat", "/in/{2026,2027}/a.log"}, {"nothing matches"});
+}
+
+TEST_F(GlobTest, ADirectoryThatMatchesIsADirectory) {
+  EXPECT_EQ(Run({"ls", "-1", "/in/*4"}).out, "/in/2024/a.log\n");
+  Refuses(1, {"cat", "/in/20*"}, {"/in/2024"});
+}
 
 TEST_F(GlobTest, APatternThatMatchesNothingIsAnErrorButForRmWithForce) {
   Refuses(1, {"cat", "/in/*.gz"}, {"/in/*.gz", "nothing matches"});

@@ -1,0 +1,24 @@
+// Files of this machine as the input of a job, found as the master finds those of the file system
+// (master/jobs/splits.h). Thread rule: free functions, any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/job/input_file.h"
+
+namespace millrace::solo {
+
+// Returns the files and directories that a pattern (dfs/wire/pattern.h) stands for, in order; none if it matches
+// nothing. What is no pattern stands for itself and is not looked for.
+[[nodiscard]] Result<std::vector<std::string>> MatchLocal(const std::string& path);
+
+// Returns the files of what `path` is: itself, or the files below the directory but for what begins with '_' or '.', in
+// order of names in each directory. kNotFound if it is not there.
+[[nodiscard]] Result<std::vector<InputFile>> ListLocal(const std::string& path);
+
+// Returns the files of an INPUT, which may be a pattern. kNotFound if there is nothing of that name.
+[[nodiscard]] Result<std::vector<InputFile>> ListLocalInput(const std::string& input);
+
+}  // namespace millrace::solo
