@@ -215,7 +215,7 @@ Status RunReduce(ReduceAttempt& attempt) {
 
 template <class Input>
 InputRules RulesOf() {
-  return {Input::kSplitBy, Input::kRecordBytes, !ReadsStoredBytes<Input>};
+  return {Input::kSplitBy, Input::kRecordBytes, !ReadsStoredBytes<Input>, ReadsText<Input>};
 }
 
 template <class J>

@@ -5,12 +5,18 @@
 //   template <class OnRecord> static Status Read(ByteSource&, const Split&, const ReadOptions&, OnRecord&&);
 //     on_record(Record, std::uint64_t offset of its first byte in the file), for the records that the split owns
 //   static constexpr bool kReadsStoredBytes;   may be left out; true: compressed files are read as they are stored
+//   static constexpr bool kReadsText;          may be left out; true: files known to be no text are refused
 //
 // Files that gzip, zstd or bzip2 has compressed, as their first bytes say, are decompressed before Read sees them. Such
 // a file is not cut: the split is all of it. The source's Stream then gives what the file decompresses to, of which the
 // length is known to nobody before, and source.decompressed() is true: there is nothing for ReadAt to complete. The
 // split's length and file_length are those of the file as it is stored, offsets of records those in the decompressed
 // bytes. -D input.decompress=false turns it off.
+//
+// A format that reads text has files refused that begin as no text does (client/format/text_check.h): xz, zip, Parquet,
+// UTF-16 and others. The map that sees one fails, and is not tried again. -D input.decompress=false turns that off,
+// too. ReadLines and ReadLineChunks leave out a byte order mark; a format that reads the source by itself does so by
+// MarkSize.
 //
 // Thread rule: one thread.
 #pragma once
@@ -42,6 +48,7 @@ struct TextLines {
   using Record = std::string_view;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
   static constexpr std::uint32_t kRecordBytes = 0;
+  static constexpr bool kReadsText = true;
   template <class OnRecord>
   static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
     return ReadLines(source, split, options.strip_cr, on_record);
@@ -54,6 +61,7 @@ struct TextChunks {
   using Record = std::string_view;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
   static constexpr std::uint32_t kRecordBytes = 0;
+  static constexpr bool kReadsText = true;
   template <class OnRecord>
   static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
     return ReadLineChunks(source, split, options.strip_cr, std::ref(on_record));
@@ -71,6 +79,7 @@ struct KeyValueText {
   using Record = KeyValue;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
   static constexpr std::uint32_t kRecordBytes = 0;
+  static constexpr bool kReadsText = true;
   template <class OnRecord>
   static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
     const auto on_line = [&](std::string_view line, std::uint64_t offset) {

@@ -77,6 +77,11 @@ concept ReadsStoredBytes = requires {
   requires Input::kReadsStoredBytes;
 };
 
+template <class Input>
+concept ReadsText = requires {
+  requires Input::kReadsText;
+};
+
 template <class J>
 concept HasIntermediate = requires {
   typename J::Key;

@@ -16,10 +16,11 @@
 #include "client/cli/job_help.h"
 #include "client/cli/wait_job.h"
 #include "client/job/engine_options.h"
-#include "client/job_client/compressed_input.h"
+#include "client/job_client/first_look.h"
 #include "client/job_client/input_sample.h"
 #include "client/job_client/job_client.h"
 #include "dfs/wire/path.h"
+#include "dfs/wire/pattern.h"
 
 namespace millrace::cli {
 namespace {
@@ -142,12 +143,10 @@ Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
   return Invalid("the job makes its own data; leave out the input " + Quote(options.inputs[0]));
 }
 
-bool IsGlob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
-
 // The master checks all this when the job is submitted. Checking it here first may save the upload of the executable.
 Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
   for (const std::string& input : request.inputs) {
-    if (IsGlob(input)) continue;
+    if (dfs::HasPattern(input)) continue;
     MILLRACE_TRY(files.Stat(input).status());
   }
   const Result<dfs::FileInfo> output = files.Stat(request.output);
@@ -325,13 +324,14 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
 Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
   job::JobRequest& request = prepared->request;
   MILLRACE_TRY(CheckPaths(files, request));
-  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
-  std::vector<std::string> cut;  // the inputs that are cut where they are not compressed
+  std::vector<job::OpenedInput> opened;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
     const job::InputCut how = job::CutOf(request.description, i);
-    if (how.decompresses && how.split_by != job::SplitBy::kFile) cut.push_back(request.inputs[i]);
+    const bool cut = how.split_by != job::SplitBy::kFile;  // where it is not compressed
+    if (how.decompresses && (cut || how.text)) opened.push_back({request.inputs[i], how.text});
   }
-  MILLRACE_ASSIGN(request.uncut, job::FindCompressedInput(files, cut));
+  MILLRACE_ASSIGN(request.uncut, job::LookIntoInput(files, opened));
+  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
   request.input_sample = job::SampleInput(files, request.inputs);
   if (!request.executable.path.empty()) return Status::Ok();
   MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
+#include "client/format/text_check.h"
 
 namespace millrace {
 namespace {
@@ -13,57 +15,101 @@ const char kReadAsItIs[] = "or have it read as it is by -D input.decompress=fals
 
 }  // namespace
 
-// Looks at the first bytes of a stream and then hands its pieces on, or decompresses them.
+// Holds a stream back until as many bytes are there as `look` asks for, which is shown them and then handed all bytes
+// on to `next`. Either ends the stream by returning false.
+class OpenedSource::Beginning {
+ public:
+  Beginning(std::size_t enough, Sink look, Sink next)
+      : enough_(enough), look_(std::move(look)), next_(std::move(next)) {}
+
+  bool Take(std::string_view piece) {
+    if (looked_) [[likely]]
+      return next_(piece);
+    if (first_.empty() && piece.size() >= enough_) return Begin(piece);
+    first_.append(piece);
+    return first_.size() < enough_ || Begin(first_);
+  }
+  // The stream has come to its end. Returns false if it was ended before that.
+  bool Finish() { return looked_ || first_.empty() || Begin(first_); }
+
+ private:
+  bool Begin(std::string_view first) {
+    looked_ = true;
+    return look_(first) && next_(first);
+  }
+
+  const std::size_t enough_;
+  const Sink look_, next_;
+  std::string first_;  // until there are enough
+  bool looked_ = false;
+};
+
+// Decompresses a stream if its first bytes say so, and looks whether what comes out is text.
 class OpenedSource::Opener {
  public:
-  Opener(OpenedSource& source, std::uint64_t size, const Sink& sink) : source_(source), size_(size), sink_(sink) {}
+  Opener(OpenedSource& source, std::uint64_t size, const Sink& sink)
+      : source_(source),
+        size_(size),
+        sink_(sink),
+        stored_(
+            source.kind_ == InputKind::kText ? kTextCheckBytes : kCompressionBytes,
+            [this](std::string_view first) { return Open(first); },
+            [this](std::string_view piece) { return HandOn(piece); }),
+        opened_(
+            kTextCheckBytes, [this](std::string_view first) { return IsText(first, nullptr); }, sink) {}
 
   // Takes the next piece. Returns false if the stream ends here.
-  bool Take(std::string_view piece) {
-    if (opened_) [[likely]]
-      return HandOn(piece);
-    if (first_.empty() && piece.size() >= kCompressionBytes) return Open(piece) && HandOn(piece);
-    first_.append(piece);
-    return first_.size() < kCompressionBytes || OpenFirst();
-  }
+  bool Take(std::string_view piece) { return stored_.Take(piece); }
   // The stream has come to its end.
   Status Finish() {
-    if (!opened_ && !stopped_ && !first_.empty()) OpenFirst();
+    if (!ended_) ended_ = !stored_.Finish();
     MILLRACE_TRY(status_);
-    if (stopped_ || !decompressor_) return Status::Ok();
-    return decompressor_->Finish(sink_);
+    if (ended_ || !decompressor_) return Status::Ok();
+    MILLRACE_TRY(decompressor_->Finish(open_sink_));
+    if (source_.kind_ == InputKind::kText) (void)opened_.Finish();
+    return status_;
   }
 
  private:
-  bool OpenFirst() { return Open(first_) && HandOn(first_); }
-
   bool Open(std::string_view first_bytes) {
     const Result<Compression> compression = source_.Look(first_bytes, 0, size_);
-    if (!compression.ok()) {
-      status_ = compression.status();
-      return false;
+    if (!compression.ok()) return End(compression.status());
+    if (*compression == Compression::kNone) {
+      return source_.kind_ != InputKind::kText ||
+             IsText(first_bytes, [this](std::uint64_t offset, std::uint64_t size, std::string* out) {
+               return source_.stored_->ReadAt(offset, size, out);
+             });
     }
-    opened_ = true;
-    if (*compression == Compression::kNone) return true;
     source_.decompressed_ = true;
     decompressor_.emplace(*compression, source_.split_.name, source_.split_.file_length, source_.on_taken_);
     return true;
   }
+  bool IsText(std::string_view first_bytes, const ReadFileAt& read_at) {
+    const Status text = CheckText(source_.split_.name, first_bytes, source_.split_.file_length, read_at);
+    return text.ok() || End(text);
+  }
+  bool End(Status why) {
+    status_ = std::move(why);
+    ended_ = true;
+    return false;
+  }
 
   bool HandOn(std::string_view piece) {
-    const bool more = decompressor_ ? decompressor_->Feed(piece, sink_) : sink_(piece);
-    if (decompressor_) status_ = decompressor_->status();
-    stopped_ = !more;
+    const bool more = decompressor_ ? decompressor_->Feed(piece, open_sink_) : sink_(piece);
+    if (decompressor_ && status_.ok()) status_ = decompressor_->status();
+    ended_ = !more;
     return more;
   }
 
   OpenedSource& source_;
   const std::uint64_t size_;
   const Sink& sink_;
-  std::string first_;  // bytes from the beginning, until they are enough
-  bool opened_ = false;
-  bool stopped_ = false;
+  Beginning stored_;  // of the file as it is stored
+  Beginning opened_;  // of what it decompresses to
+  const Sink open_sink_ =
+      source_.kind_ == InputKind::kText ? Sink([this](std::string_view piece) { return opened_.Take(piece); }) : sink_;
   std::optional<StreamDecompressor> decompressor_;  // none: the file is not compressed
+  bool ended_ = false;                              // before the file does
   Status status_;
 };
 
@@ -90,15 +136,15 @@ Status OpenedSource::ReadAt(std::uint64_t offset, std::uint64_t size, std::strin
 Result<Compression> OpenedSource::Look(std::string_view first_bytes, std::uint64_t offset, std::uint64_t size) const {
   const Compression found = CompressionOf(first_bytes), named = CompressionOfName(split_.name);
   if (found == Compression::kNone && named != Compression::kNone) {
-    return Corrupt(Quote(split_.name) + " has the name of a " + std::string(ToString(named)) +
-                   " file, and does not begin like one; give it another name, " + kReadAsItIs);
+    return Unsupported(Quote(split_.name) + " has the name of a " + std::string(ToString(named)) +
+                       " file, and does not begin like one; give it another name, " + kReadAsItIs);
   }
   if (found == Compression::kNone || (offset == 0 && size == split_.file_length)) return found;
-  return Invalid(Quote(split_.name) + " is compressed (" + std::string(ToString(found)) + "), and only bytes " +
-                 std::to_string(offset) + " to " + std::to_string(offset + size) + " of its " +
-                 std::to_string(split_.file_length) +
-                 " were to be read, which cannot be decompressed by themselves; give it a name that ends with " +
-                 std::string(NameEnding(found)) + ", " + kReadAsItIs);
+  return Unsupported(Quote(split_.name) + " is compressed (" + std::string(ToString(found)) + "), and only bytes " +
+                     std::to_string(offset) + " to " + std::to_string(offset + size) + " of its " +
+                     std::to_string(split_.file_length) +
+                     " were to be read, which cannot be decompressed by themselves; give it a name that ends with " +
+                     std::string(NameEnding(found)) + ", " + kReadAsItIs);
 }
 
 }  // namespace millrace

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "base/status.h"
 #include "client/format/byte_source.h"
+#include "client/format/opened_source.h"
 #include "client/job/group_place.h"
 #include "client/job/job_options.h"
 #include "client/job/lent_views.h"
@@ -69,6 +70,9 @@ struct InputRules {
   SplitBy split_by = SplitBy::kBlock;
   std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes says it
   bool decompresses = true;        // compressed files are opened, unless -D input.decompress=false is given
+  bool text = false;               // files that are known to be no text are refused, unless it is given
+
+  [[nodiscard]] InputKind kind() const { return text ? InputKind::kText : InputKind::kBytes; }
 };
 
 // A job as the runtime sees it. `map` and `reduce` may throw whatever user code throws.

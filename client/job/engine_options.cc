@@ -21,7 +21,8 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
   set->Bool("input.text.strip_cr", &options->strip_cr, false, "remove a carriage return from the end of each line");
   set->Bool(
       "input.decompress", &options->decompress, true,
-      "open input files that gzip, zstd or bzip2 has compressed, as a whole; false: read their bytes as they are");
+      "open input files that gzip, zstd or bzip2 has compressed, as a whole, and refuse files that are no text where "
+      "text is read; false: read all bytes as they are");
   set->Bytes("input.record_bytes", &options->record_bytes, 0, 0, kGiB,
              "length of fixed-length records, for a job that leaves it open");
   set->Integer("output.replication", &options->output_replication, 0, 0, dfs::kMaxReplication,

@@ -296,7 +296,7 @@ class Sampler {
       MILLRACE_ASSIGN(std::unique_ptr<ByteSource> stored, job_.files().Open(piece.file));
       std::unique_ptr<ByteSource> source = std::make_unique<InSteps>(std::move(stored));
       if (binding_.RulesOf(piece.index).decompresses && engine.decompress)
-        source = std::make_unique<OpenedSource>(std::move(source), piece.split,
+        source = std::make_unique<OpenedSource>(std::move(source), piece.split, binding_.RulesOf(piece.index).kind(),
                                                 [&](std::uint64_t so_far) { taken = so_far; });
       input.source = std::make_unique<FirstBytes>(std::move(source), piece.enough, records, &bytes);
     }

@@ -59,7 +59,7 @@ Status ReadMappers(const std::string& executable, const nlohmann::json& json, st
     const auto split_by = each.is_object() ? each.find("split_by") : each.end();
     const std::optional<SplitBy> by = split_by == each.end() ? std::nullopt : SplitByOf(*split_by);
     if (!by || by == SplitBy::kNumbers) return NoJob(executable, "a mapper of it splits its input in an unknown way");
-    mappers->push_back({*by, IsTrue(each, "decompresses")});
+    mappers->push_back({*by, IsTrue(each, "decompresses"), IsTrue(each, "text")});
   }
   return Status::Ok();
 }
@@ -99,6 +99,7 @@ Result<JobDescription> ParseDescription(const std::string& executable, std::stri
   }
   JobDescription job{.name = *name, .record_bytes = *record_bytes};
   job.decompresses = IsTrue(json, "decompresses");
+  job.text = IsTrue(json, "text");
   job.map_only = IsTrue(json, "map_only");
   job.prepares = IsTrue(json, "prepares");
   job.pipeline = IsTrue(json, "pipeline");
@@ -119,7 +120,7 @@ Result<JobDescription> ParseDescription(const std::string& executable, std::stri
 }
 
 InputCut CutOf(const JobDescription& job, std::size_t input) {
-  return job.mappers.empty() ? InputCut{job.split_by, job.decompresses} : job.mappers[input];
+  return job.mappers.empty() ? InputCut{job.split_by, job.decompresses, job.text} : job.mappers[input];
 }
 
 Result<std::pair<std::string, std::string>> ParseParameter(std::string_view text) {

@@ -22,6 +22,7 @@ enum class SplitBy { kBlock, kFile, kFixedRecords, kNumbers };
 struct InputCut {
   SplitBy split_by = SplitBy::kBlock;
   bool decompresses = false;  // compressed files are opened, each by one map
+  bool text = false;          // where they are: files that are known to be no text are refused
   bool operator==(const InputCut&) const = default;
 };
 
@@ -32,6 +33,7 @@ struct JobDescription {
   std::uint32_t maps = 0;              // with numbers: the job reads no input, its maps make the data
   std::uint64_t records = 0;           // with numbers: those of all maps together
   bool decompresses = false;           // compressed files are opened, each by one map
+  bool text = false;                   // where they are: files that are known to be no text are refused
   std::vector<InputCut> mappers = {};  // of each INPUT, if the job has a mapper for each of them
   bool map_only = false;               // the job emits nothing for reduces
   bool prepares = false;               // see PrepareJob

@@ -93,7 +93,7 @@ struct JobRequest {
   std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: those of the scheduler
   std::string input_sample;              // input_sample.h
   std::uint64_t pack = 0;                // bytes of small splits in a map; 0: one split each
-  std::vector<std::string> uncut;        // compressed_input.h
+  std::vector<std::string> uncut;        // first_look.h
   bool no_speculation = false;           // no second attempt of a task that runs
 };
 

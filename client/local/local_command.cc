@@ -1,6 +1,5 @@
 #include "client/local/local_command.h"
 
-#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,15 +7,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <memory>
 #include <optional>
 
 #include "base/console/arguments.h"
 #include "base/local_place.h"
 #include "base/text.h"
-#include "base/url_scheme.h"
 #include "client/cli/run_command.h"
 #include "client/local/foreground.h"
+#include "client/local/local_inputs.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/wire/path.h"
 
@@ -43,42 +41,6 @@ std::size_t EndOfOptions(const Words& args) {
   return std::min(i, args.size());
 }
 
-constexpr const char* kInput = "/input/";
-
-bool Present(const std::string& path) {
-  struct stat entry {};
-  return ::lstat(path.c_str(), &entry) == 0;
-}
-
-Status NoLocalFile(const std::string& word) {
-  const std::string_view scheme = SchemeOf(word);
-  if (scheme.empty()) return NotFound("there is no local file " + Quote(word));
-  return NotFound("there is no local file " + Quote(word) +
-                  (IsFileScheme(scheme) ? "; give the path alone, without " + std::string(scheme) + "://"
-                                        : "; `local run` reads files of this machine: fetch it first, or give - and "
-                                          "pipe it in"));
-}
-
-// Returns the local files that the words name: "-" is standard input, and a word that names no file may be a pattern,
-// since shells leave one alone that stands in quotation marks.
-Result<Words> LocalInputs(const Words& words) {
-  Words inputs;
-  for (const std::string& word : words) {
-    if (word == "-" || Present(word)) {
-      inputs.push_back(word);
-      continue;
-    }
-    glob_t found{};
-    const int status =
-        word.find_first_of("*?[") == std::string::npos ? GLOB_NOMATCH : ::glob(word.c_str(), 0, nullptr, &found);
-    const std::unique_ptr<glob_t, decltype(&::globfree)> owner(&found, &::globfree);
-    if (status != 0) return NoLocalFile(word);
-    inputs.insert(inputs.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  }
-  if (std::ranges::count(inputs, "-") > 1) return Invalid("standard input (-) can be read once only");
-  return inputs;
-}
-
 // A local file or directory and where the job finds it.
 struct SideFile {
   std::string local, path;
@@ -92,7 +54,7 @@ Result<std::vector<SideFile>> SideFiles(const Words& words) {
       return Invalid("--file " + Quote(word) + " is not LOCAL=PATH");
     SideFile file{word.substr(0, equals), {}};
     MILLRACE_ASSIGN(file.path, dfs::CompletePath(word.substr(equals + 1)));
-    if (file.path.starts_with(kInput) || file.path == kOutput || file.path.starts_with(std::string(kOutput) + "/"))
+    if (file.path.starts_with(kInputDirectory) || file.path == kOutput || file.path.starts_with(std::string(kOutput) + "/"))
       return Invalid("--file " + Quote(word) +
                      ": /input and /output hold what the job reads and writes; choose another path");
     if (!Present(file.local)) return NoLocalFile(file.local);
@@ -104,6 +66,7 @@ Result<std::vector<SideFile>> SideFiles(const Words& words) {
 // A job over local files.
 struct LocalRun {
   cli::RunOptions options;
+  std::vector<LocalInput> inputs;
   std::vector<SideFile> files;
 };
 
@@ -118,9 +81,11 @@ std::optional<int> CheckRun(const Invocation& invocation, const Words& words, Lo
                            kWrongUsage);
   const Result<cli::Prepared> prepared = cli::PrepareRun(invocation, *run);
   if (!prepared.ok()) return invocation.Fail("local run " + run->job, prepared.status(), kWrongUsage);
-  Result<Words> inputs = LocalInputs(run->inputs);
+  Result<std::vector<LocalInput>> inputs = LocalInputs(run->inputs);
   if (!inputs.ok()) return invocation.Fail("local run", inputs.status());
-  run->inputs = std::move(inputs).value();
+  local->inputs = std::move(inputs).value();
+  if (const Status text = CheckLocalText(local->inputs, prepared->request.description); !text.ok())
+    return invocation.Fail("local run " + run->job, text);
   Result<std::vector<SideFile>> files = SideFiles(run->files);
   if (!files.ok()) return invocation.Fail("local run", files.status(), kWrongUsage);
   local->files = std::move(files).value();
@@ -190,12 +155,12 @@ class Session {
     const Words options = OptionsOf(run);
     job.insert(job.end(), options.begin(), options.end());
     job.insert(job.end(), {"--", run.job});
-    for (std::size_t i = 0; i < run.inputs.size(); ++i) {
-      std::string name = run.inputs[i] == "-" ? "stdin" : dfs::LastName(run.inputs[i]);
-      if (name == "." || name == "..") name.clear();
-      const std::string stored = kInput + std::to_string(i) + (name.empty() ? "" : "/" + name);
-      if (const int status = Put(run.inputs[i], stored); status != 0) return status;
-      job.push_back(stored);
+    for (std::size_t i = 0; i < local.inputs.size(); ++i) {
+      const PlacedInput placed = PlaceInput(local.inputs[i], i);
+      for (const Placed& file : placed.files) {
+        if (const int status = Put(file.local, file.stored); status != 0) return status;
+      }
+      job.push_back(placed.name);
     }
     // Without input, Ctrl-C leads to no question: the job ends with its cluster.
     if (const int status = Run(job, true); status != 0) {

@@ -134,7 +134,7 @@ Result<std::vector<MapInput>> OpenInputs(const MapLaunch& launch, const JobBindi
                      std::to_string(binding.mappers.size()) + " mappers; name one INPUT for each mapper");
     }
     if (context.options().engine().decompress && binding.RulesOf(piece.input).decompresses) {
-      source = std::make_unique<OpenedSource>(std::move(source), split,
+      source = std::make_unique<OpenedSource>(std::move(source), split, binding.RulesOf(piece.input).kind(),
                                               [&context](std::uint64_t bytes) { context.SetTaken(bytes); });
     }
     inputs.push_back({std::move(split), piece.name, piece.input, std::move(source)});

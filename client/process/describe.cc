@@ -57,6 +57,7 @@ InputRules RulesOfAll(const std::vector<InputRules>& mappers) {
   InputRules all = mappers.front();
   all.split_by = any(SplitBy::kFile) ? SplitBy::kFile : any(SplitBy::kFixed) ? SplitBy::kFixed : SplitBy::kBlock;
   all.decompresses = std::ranges::any_of(mappers, &InputRules::decompresses);
+  all.text = std::ranges::all_of(mappers, &InputRules::text);
   return all;
 }
 
@@ -92,8 +93,9 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
   }
   nlohmann::json mappers = nlohmann::json::array();
   for (const InputRules& rules : binding.mappers) {
-    mappers.push_back(
-        {{"split_by", ToText(rules.split_by)}, {"decompresses", rules.decompresses && options.engine().decompress}});
+    mappers.push_back({{"split_by", ToText(rules.split_by)},
+                       {"decompresses", rules.decompresses && options.engine().decompress},
+                       {"text", rules.text}});
   }
   const nlohmann::json job = {{"millrace_job", binding.mappers.empty() ? 1 : 2},
                               {"name", name},
@@ -104,6 +106,7 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
                               {"has_reduce", binding.has_reduce},
                               {"combines", binding.combines},
                               {"decompresses", input.decompresses && options.engine().decompress},
+                              {"text", input.text},
                               {"mappers", std::move(mappers)},
                               {"map_only", binding.map_only},
                               {"prepares", binding.prepare != nullptr || binding.total_order},

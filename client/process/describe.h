@@ -14,7 +14,7 @@
 namespace millrace {
 
 // Returns one line of JSON: {"millrace_job":1, "name", "split_by":"block"|"file"|"fixed"|"numbers", "record_bytes" (0
-// unless fixed), "maps" and "records" (0 unless numbers), "has_reduce", "combines", "decompresses", "map_only",
+// unless fixed), "maps" and "records" (0 unless numbers), "has_reduce", "combines", "decompresses", "text", "map_only",
 // "prepares", "pipeline", "options":[{"name","type","default","range","help","required","engine"}]}. `arguments` are
 // name=value pairs; they are checked, and what depends on them follows them. If there are any arguments, of which the
 // first may be

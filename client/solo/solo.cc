@@ -134,6 +134,7 @@ class Job {
       inputs[0].source = std::make_unique<FileSource>(std::move(source));
       if (binding_.RulesOf(piece.index).decompresses && options_.engine().decompress) {
         inputs[0].source = std::make_unique<OpenedSource>(std::move(inputs[0].source), piece.split,
+                                                          binding_.RulesOf(piece.index).kind(),
                                                           [&context](std::uint64_t bytes) { context.SetTaken(bytes); });
       }
     }

@@ -36,7 +36,7 @@ Status Count(const std::string& path) {
   MILLRACE_ASSIGN(const std::uint64_t length, FileSize(file.get(), path));
   MILLRACE_ASSIGN(const MappedFile mapped, MappedFile::Map(file.get(), 0, length, path));
   const Split split{path, 0, length, length};
-  OpenedSource source(std::make_unique<MappedSource>(mapped.bytes()), split, nullptr);
+  OpenedSource source(std::make_unique<MappedSource>(mapped.bytes()), split, InputKind::kText, nullptr);
   std::uint64_t lines = 0, bytes = 0;
   MILLRACE_TRY(ReadLines(source, split, false, [&](std::string_view line, std::uint64_t) {
     ++lines;

@@ -108,6 +108,11 @@ TEST(DescribeTest, SaysWhetherCompressedFilesAreOpened) {
   EXPECT_EQ(Describe(internal::BindJob<Hundred>(), {"input.decompress=false"})["decompresses"], false);
   EXPECT_EQ(Describe(internal::BindJob<StoredBytes>(), {})["decompresses"], false) << "record files are no text";
   EXPECT_EQ(Describe(internal::BindJob<examples::DfsioRead>(), {})["decompresses"], false) << "it measures storage";
+  EXPECT_EQ(Describe(internal::BindJob<examples::WordCount>(), {})["text"], true);
+  EXPECT_EQ(Describe(internal::BindJob<examples::Grep>(), {})["text"], true);
+  EXPECT_EQ(Describe(internal::BindJob<Files>(), {"--"})["text"], false);
+  EXPECT_EQ(Describe(internal::BindJob<Hundred>(), {})["text"], false);
+  EXPECT_EQ(Describe(internal::BindJob<StoredBytes>(), {})["text"], false);
 }
 
 TEST(DescribeTest, ListsOptions) {

@@ -29,6 +29,27 @@ TEST(TaskFailuresTest, ASegmentThatDoesNotMatchItsChecksumFailsTheReduce) {
   EXPECT_TRUE(files.tree->written.empty());
 }
 
+// Returns what a task says that has read a file as lines.
+TaskDriver::End EndOver(const std::string& bytes, const std::string& decompress) {
+  TaskFiles files;
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  EXPECT_EQ(driver.SetUpJob(1, {{"input.decompress", decompress}}), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", bytes)}, driver.Path("m0"));
+  return driver.WaitForEnd();
+}
+
+TEST(TaskFailuresTest, AFileThatIsNoTextFailsThePermanentWay) {
+  const TaskDriver::End end = EndOver("PK\x03\x04 and more", "true");
+  EXPECT_EQ(end.error,
+            "\"/in/a\" is a zip archive, and the job reads text in UTF-8; unpack it first, or have it read as it is by "
+            "-D input.decompress=false");
+  EXPECT_TRUE(end.permanent);
+  EXPECT_EQ(EndOver("PK\x03\x04 and more", "false").error, "");
+  const TaskDriver::End cut = EndOver("\x1f\x8b\x08\x01 and more", "true");
+  EXPECT_NE(cut.error, "");
+  EXPECT_FALSE(cut.permanent) << "another replica may be right";
+}
+
 struct Thrower {
   using Key = std::int32_t;
   using Value = Nothing;

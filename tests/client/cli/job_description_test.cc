@@ -68,6 +68,14 @@ TEST_F(DescriptionTest, AJobTellsWhetherItOpensCompressedFiles) {
   EXPECT_TRUE(decompresses(R"(,"decompresses":true)"));
   EXPECT_FALSE(decompresses(R"(,"decompresses":false)"));
   EXPECT_FALSE(decompresses("")) << "a job that was built before there was this";
+  const auto text = [&](const std::string& field) {
+    return CutOf(*ParseDescription("j",
+                                   R"({"millrace_job":1,"name":"n","split_by":"block","record_bytes":0)" + field + "}"),
+                 0)
+        .text;
+  };
+  EXPECT_TRUE(text(R"(,"text":true)"));
+  EXPECT_FALSE(text(""));
 }
 
 TEST_F(DescriptionTest, AJobTellsTheMapperOfEachInput) {

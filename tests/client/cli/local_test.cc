@@ -6,6 +6,7 @@
 
 #include "client/local/guardian.h"
 #include "client/local/local_command.h"
+#include "client/local/local_inputs.h"
 #include "tests/client/cli/console_pipe.h"
 
 namespace millrace::local {
@@ -62,6 +63,60 @@ TEST(WorkerSettingsTest, WorkersAreSpreadOverRacksAndRacksOverDatacenters) {
   // A rack is in only one datacenter.
   options.racks = 1;
   EXPECT_TRUE(Contains(WorkerSettings(options, 1, "/d", "h:1"), "worker.rack=rack1"));
+}
+
+class LocalInputsTest : public ::testing::Test {
+ protected:
+  std::string In(const std::string& name) const { return directory_.path() + "/" + name; }
+  void Write(const std::string& name, const std::string& bytes = "text\n") {
+    ASSERT_TRUE(WriteFileDurably(In(name), bytes).ok());
+  }
+  // Returns "local stored" of what is put, and the name of each INPUT.
+  std::vector<std::string> Placed(const Words& words) {
+    std::vector<std::string> all;
+    const Result<std::vector<LocalInput>> inputs = LocalInputs(words);
+    if (!inputs.ok()) return {"! " + inputs.status().message()};
+    for (std::size_t i = 0; i < inputs->size(); ++i) {
+      const PlacedInput placed = PlaceInput((*inputs)[i], i);
+      for (const auto& [local, stored] : placed.files) all.push_back(local.substr(local.rfind('/') + 1) + " " + stored);
+      all.push_back(placed.name);
+    }
+    return all;
+  }
+
+  const TempDir directory_ = TempDir::Make("inputs-test-").value();
+};
+
+TEST_F(LocalInputsTest, APatternIsOneInputOfAllThatItMatches) {
+  for (const char* file : {"a*", "ab", "_a", "x"}) Write(file);
+  EXPECT_EQ(Placed({In("x"), In("a*"), "-"}),
+            (Words{"x /input/0/x", "/input/0/x", "a* /input/1/000000/a*", "ab /input/1/000001/ab",
+                   "/input/1/*/{*,_*,.*}", "- /input/2/stdin", "/input/2/stdin"}));
+  EXPECT_EQ(Placed({In("a\\*")}), (Words{"a* /input/0/a*", "/input/0/a\\*"}));
+  EXPECT_EQ(Placed({In("_a")}), (Words{"_a /input/0/_a", "/input/0/_a"}));
+  EXPECT_EQ(Placed({In("?a")}), (Words{"! there is no local file \"" + In("?a") + "\""})) << "a mark is not meant";
+  EXPECT_EQ(Placed({In("none")}), (Words{"! there is no local file \"" + In("none") + "\""}));
+  EXPECT_EQ(Placed({"-", "-"}), (Words{"! standard input (-) can be read once only"}));
+  EXPECT_EQ(Placed({In("..")}).back(), "/input/0");
+}
+
+TEST_F(LocalInputsTest, FilesThatAreNoTextAreToldBeforeAnythingStarts) {
+  Write("text");
+  Write("x.xz", std::string("\xfd\x37zXZ\0", 6));
+  ASSERT_TRUE(MakeDirectories(In("d/sub")).ok());
+  Write("d/sub/b", "\xff\xfe");
+  Write("d/_log", "PK\x03\x04");
+  job::JobDescription job;
+  job.decompresses = job.text = true;
+  const auto check = [&](const Words& words) { return CheckLocalText(LocalInputs(words).value(), job).message(); };
+  EXPECT_EQ(check({In("text"), "-"}), "");
+  EXPECT_TRUE(check({In("text"), In("*.xz")}).starts_with("\"" + In("x.xz") + "\" is an xz file, "));
+  EXPECT_TRUE(check({In("d")}).starts_with("\"" + In("d/sub/b") + "\" is text in UTF-16, "));
+  job.text = false;
+  EXPECT_EQ(check({In("d"), In("x.xz")}), "");
+  job.text = true;
+  job.decompresses = false;
+  EXPECT_EQ(check({In("d"), In("x.xz")}), "") << "bytes are read as they are";
 }
 
 TEST(ProcessTest, ExitStatusAndEnvironment) {

@@ -24,11 +24,12 @@ constexpr std::size_t kWhole = std::size_t{1} << 30;  // a piece that is as larg
 // A file, opened for a split of it.
 struct Opened {
   Opened(std::string name, std::string bytes, std::size_t piece, std::uint64_t offset = 0,
-         std::uint64_t length = kWhole)
+         std::uint64_t length = kWhole, InputKind kind = InputKind::kText)
       : file(std::move(bytes)),
         split{std::move(name), offset, std::min<std::uint64_t>(length, file.size() - offset), file.size()},
         stored(new MemorySource(file, piece)),
-        source(std::unique_ptr<ByteSource>(stored), split, [this](std::uint64_t bytes_) { taken.push_back(bytes_); }) {}
+        source(std::unique_ptr<ByteSource>(stored), split, kind,
+               [this](std::uint64_t bytes_) { taken.push_back(bytes_); }) {}
 
   // Returns all that Stream gives; sets `status`.
   std::string Stream() {
@@ -81,8 +82,9 @@ TEST(OpenedSourceTest, PiecesOfAFileThatIsNotCompressedAreNotCopied) {
    private:
     std::string_view bytes_;
   };
-  const std::string text = Lines(10);
-  OpenedSource source(std::make_unique<OnePiece>(text), {"/in/a", 0, text.size(), text.size()}, nullptr);
+  const std::string text = Lines(100);
+  OpenedSource source(std::make_unique<OnePiece>(text), {"/in/a", 0, text.size(), text.size()}, InputKind::kText,
+                      nullptr);
   EXPECT_TRUE(source
                   .Stream(0, text.size(),
                           [&](std::string_view piece) {
@@ -235,7 +237,7 @@ TEST(OpenedSourceTest, APartOfACompressedFileIsRefused) {
             "\"/in/a\" is compressed (gzip), and only bytes 0 to 1000 of its " + size +
                 " were to be read, which cannot be decompressed by themselves; give it a name that ends with .gz, or "
                 "have it read as it is by -D input.decompress=false");
-  EXPECT_EQ(first.status.code(), StatusCode::kInvalid);
+  EXPECT_EQ(first.status.code(), StatusCode::kUnsupported);
   Opened named("/in/a.gz", file, kWhole, 1000);
   EXPECT_EQ(named.Stream(), "");
   EXPECT_THAT(named.status.message(), HasSubstr("only bytes 1000 to " + size + " of its " + size));
@@ -245,6 +247,69 @@ TEST(OpenedSourceTest, APartOfACompressedFileIsRefused) {
   Opened text("/in/a", Lines(1000), kWhole, 1000);
   EXPECT_EQ(text.Stream(), Lines(1000).substr(1000));
   EXPECT_EQ(text.stored->reads, 0) << "a part of a file without such a name costs no look at its beginning";
+}
+
+// Whole files, as far as a reader of text would look at them.
+TEST(OpenedSourceTest, AFileThatIsNoTextIsRefusedWhereTextIsRead) {
+  const std::string zip = "PK\x03\x04" + Lines(100), utf16(
+                                                         "\xff\xfe"
+                                                         "a\0b\0",
+                                                         6);
+  for (const std::string& file : {zip, utf16, std::string("\xff\xfe")}) {
+    for (const std::size_t piece : {std::size_t{1}, std::size_t{100}, kWhole}) {
+      Opened text("/in/a", file, piece);
+      EXPECT_EQ(text.Stream(), "");
+      EXPECT_EQ(text.status.code(), StatusCode::kUnsupported);
+      EXPECT_THAT(text.status.message(), HasSubstr("\"/in/a\" is "));
+      Opened bytes("/in/a", file, piece, 0, kWhole, InputKind::kBytes);
+      EXPECT_EQ(bytes.Stream(), file);
+      EXPECT_TRUE(bytes.status.ok());
+      for (const Compression compression : {kGzip, kZstd, kBzip2}) {
+        Opened inside("/in/a", Compress(compression, file), piece);
+        EXPECT_EQ(inside.Stream(), "");
+        EXPECT_EQ(inside.status.code(), StatusCode::kUnsupported);
+        EXPECT_THAT(inside.status.message(), HasSubstr("\"/in/a\" decompresses to "));
+        Opened opened("/in/a", Compress(compression, file), piece, 0, kWhole, InputKind::kBytes);
+        EXPECT_EQ(opened.Stream(), file);
+        EXPECT_TRUE(opened.status.ok());
+      }
+    }
+  }
+}
+
+TEST(OpenedSourceTest, AParquetFileIsToldByItsTwoEnds) {
+  const std::string begin = "PAR1" + Lines(100), footer = std::string("\x10\0\0\0PAR1", 8);
+  Opened parquet("/in/a", begin + footer, 100);
+  EXPECT_EQ(parquet.Stream(), "");
+  EXPECT_THAT(parquet.status.message(), HasSubstr("\"/in/a\" is a Parquet file"));
+  EXPECT_EQ(parquet.stored->reads, 1);
+  Opened first("/in/a", begin + footer, 100, 0, 600);
+  EXPECT_EQ(first.Stream(), "") << "the first of its splits tells, too";
+  EXPECT_EQ(first.status.code(), StatusCode::kUnsupported);
+  for (const std::string& text : {begin, begin + "PAR1", begin + "PAR1\n"}) {
+    Opened opened("/in/a", text, 100);
+    EXPECT_EQ(opened.Stream(), text);
+    EXPECT_TRUE(opened.status.ok());
+  }
+}
+
+TEST(OpenedSourceTest, AByteOrderMarkIsPartOfNoLineAfterDecompressionEither) {
+  for (const Compression compression : {kNone, kGzip, kZstd, kBzip2}) {
+    for (const std::size_t piece : {std::size_t{1}, kWhole}) {
+      const std::string file = Compress(compression, "\xef\xbb\xbfthe cat\nthe dog\n");
+      Opened lines("/in/a", file, piece), chunks("/in/a", file, piece);
+      std::vector<std::pair<std::string, std::uint64_t>> found;
+      const auto on_line = [&](std::string_view line, std::uint64_t offset) { found.emplace_back(line, offset); };
+      EXPECT_TRUE(ReadLines(lines.source, lines.split, false, on_line).ok());
+      EXPECT_EQ(found, (std::vector<std::pair<std::string, std::uint64_t>>{{"the cat", 3}, {"the dog", 11}}));
+      std::string joined;
+      const auto on_chunk = [&](std::string_view chunk, std::uint64_t) { joined += chunk; };
+      EXPECT_TRUE(ReadLineChunks(chunks.source, chunks.split, false, on_chunk).ok());
+      EXPECT_EQ(joined, "the cat\nthe dog\n");
+      Opened bytes("/in/a", file, piece);
+      EXPECT_EQ(bytes.Stream(), "\xef\xbb\xbfthe cat\nthe dog\n") << "who reads bytes sees it";
+    }
+  }
 }
 
 TEST(OpenedSourceTest, WhoReadsMayStop) {
@@ -271,7 +336,7 @@ TEST(OpenedSourceTest, WhatTheReaderThrowsPassesThrough) {
 TEST(OpenedSourceTest, AFailureOfTheStorageComesFirst) {
   const std::string file = Compress(kGzip, Lines(100));
   OpenedSource source(std::make_unique<MemorySource>(file, 10), {"/in/a", 0, file.size() + 1, file.size() + 1},
-                      nullptr);
+                      InputKind::kText, nullptr);
   EXPECT_EQ(source.Stream(0, file.size() + 1, [](std::string_view) { return true; }).message(), "the file is shorter");
 }
 

@@ -19,6 +19,7 @@ struct Outcome {
   std::string bytes;
 };
 
+// Of a file without padding, which is passed over by who reads files (StreamDecompressor).
 Outcome Decompress(Compression compression, std::string_view file, std::size_t piece, std::size_t room) {
   const std::unique_ptr<Decompressor> decompressor = MakeDecompressor(compression);
   const auto buffer = std::make_unique<char[]>(room);  // of just that size, for the sanitizer
@@ -68,7 +69,8 @@ class Pieces final : public ByteSource {
 };
 
 void Open(std::string_view file, const std::string& name, std::size_t piece) {
-  OpenedSource source(std::make_unique<Pieces>(file, piece), {name, 0, file.size(), file.size()}, nullptr);
+  OpenedSource source(std::make_unique<Pieces>(file, piece), {name, 0, file.size(), file.size()}, InputKind::kBytes,
+                      nullptr);
   std::string out;
   const Status status = source.Stream(0, file.size(), [&](std::string_view bytes) {
     out += bytes;
@@ -79,6 +81,7 @@ void Open(std::string_view file, const std::string& name, std::size_t piece) {
   if (found != Compression::kNone) {
     const Outcome alone = Decompress(found, file, file.size(), 4096);
     if (alone.long_one || out.size() > kMostBytes) return;
+    if (status.ok() && !alone.ok && file.find('\0') != std::string_view::npos) return;  // it may be padded
     fuzz::Require(status.ok() == alone.ok || found == Compression::kZstd,
                   "an opened file fails unlike its decompressor");
     fuzz::Require(!status.ok() || !alone.ok || out == alone.bytes, "an opened file gives other bytes");
