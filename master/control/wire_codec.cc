@@ -179,7 +179,7 @@ void Write(const JobView& view, wire::JobStatus::Builder out) {
   out.setState(static_cast<wire::JobState>(view.state));
   if (record.outcome) out.setReason(record.outcome->reason);
   out.setPriority(record.request.priority);
-  out.setPool(record.request.pool);
+  out.setPool(PoolOf(record.request));
   out.setOutput(ToData(record.request.output));
   out.setSubmitted(record.submitted);
   out.setFirstLaunch(record.first_launch);
@@ -303,7 +303,7 @@ std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes) {
 std::size_t BytesOf(const JobView& view) {
   const JobRequest& request = view.record->request;
   std::size_t bytes = 320;
-  for (const std::string* text : {&request.name, &request.owner, &request.pool, &request.output})
+  for (const std::string* text : {&request.name, &request.owner, &PoolOf(request), &request.output})
     bytes += FieldBytes(*text);
   for (const LeftOutMap& map : view.record->left_out) bytes += 24 + FieldBytes(map.input);
   for (const LeftOutRecord& left_out : view.left_out_records) bytes += 32 + FieldBytes(left_out.path);

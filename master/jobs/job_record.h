@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/ids/ids.h"
+#include "base/ids/pool.h"
 #include "base/ids/time.h"
 #include "base/status.h"
 #include "dfs/name/types.h"
@@ -64,9 +65,9 @@ struct JobRequest {
   bool no_speculation = false;           // not stored, the journal tells it
 };
 
-// Returns the pool that the job is in: its owner's if it names none.
+// Returns the pool that the job is in.
 [[nodiscard]] inline const std::string& PoolOf(const JobRequest& request) {
-  return request.pool.empty() ? request.owner : request.pool;
+  return PoolOf(request.pool, request.owner);
 }
 
 // A range of one file and the blocks that hold it; or a range of numbers, without path and blocks.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ids/ids.h"
+#include "base/ids/pool.h"
 #include "base/ids/time.h"
 
 namespace millrace::sched {
@@ -68,7 +69,7 @@ struct JobSpec {
   auto operator<=>(const JobSpec&) const = default;
 
   // Returns the name of the pool that the job belongs to.
-  [[nodiscard]] const std::string& PoolName() const { return pool.empty() ? user : pool; }
+  [[nodiscard]] const std::string& PoolName() const { return PoolOf(pool, user); }
 };
 
 // A node came, or came back. If a node of this id is alive already, the old incarnation is lost first, as by NodeLost.

@@ -113,6 +113,16 @@ class JobsTest(unittest.TestCase):
     def jobs(self):
         return {job["job"]: job for job in json.loads(self.cluster.run("job", "list", "--json")[0])}
 
+    def test_a_job_that_names_no_pool_is_in_its_users(self):
+        run = ("run", "grep", "/text/words 1.txt", "-D", "grep.pattern=a", "--user", "ann")
+        self.cluster.run(*run, "-o", "/own", "--name", "own pool")
+        self.cluster.run(*run, "-o", "/named", "--name", "named pool", "--pool", "ads")
+        listed = lambda *args: {job["name"]: job["pool"] for job in json.loads(self.cluster.run("job", "list", *args, "--json")[0]) if job["name"].endswith(" pool")}
+        self.assertEqual(listed(), {"own pool": "ann", "named pool": "ads"})
+        self.assertEqual(listed("--pool", "ann"), {"own pool": "ann"})
+        number = next(str(job["job"]) for job in self.jobs().values() if job["name"] == "own pool")
+        self.assertIn(b'pool "ann"', self.cluster.run("job", "status", number)[0])
+
     def test_the_most_reducers_that_are_allowed(self):
         self.cluster.run("run", "wordcount", "/text/words 1.txt", "-o", "/thousand", "--reducers", "1000")
         expected = shell(WORDCOUNT.format(files="'words 1.txt'"), cwd=self.text)

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <limits>
+#include <string>
 
 namespace millrace::master {
 namespace {
@@ -98,6 +99,22 @@ TEST(WireCodecTest, ATaskThatInventsCountersDoesNotFillTheMaster) {
   }
   EXPECT_EQ(ReadCounters(done.asReader().getCounters()).size(), kMostCountersOfTask + 1)
       << "too many, as is known then";
+}
+
+TEST(WireCodecTest, AJobIsInThePoolThatItNamesElseInItsOwners) {
+  JobRecord record;
+  record.request.owner = "ann";
+  JobView view;
+  view.record = &record;
+  const auto pool = [&view] {
+    capnp::MallocMessageBuilder message;
+    const auto out = message.initRoot<wire::JobStatus>();
+    Write(view, out);
+    return std::string(out.getPool());
+  };
+  EXPECT_EQ(pool(), "ann");
+  record.request.pool = "ads";
+  EXPECT_EQ(pool(), "ads");
 }
 
 TEST(WireCodecTest, AttemptsRoundTrip) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/ids/pool.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/simple/capacity_settings.h"
 
@@ -27,7 +28,7 @@ Matter MatterOf(const sim::SimulationFile& history, const sched::Settings& setti
   Matter matter;
   for (const sim::NodeSpec& node : history.cluster.nodes) datacenters.insert(node.datacenter);
   for (const sim::SimJob& job : history.workload.jobs) {
-    pools.insert(job.pool.empty() ? job.user : job.pool);
+    pools.insert(PoolOf(job.pool, job.user));
     matter.deadlines = matter.deadlines || job.deadline > 0;
     matter.reduces = matter.reduces || !job.reduces.empty();
     matter.places = matter.places || ReadsFromCluster(job);
