@@ -56,6 +56,12 @@ void ReadTaskKeys(TomlSection& section, JobClass* read) {
   section.Real("reduce_skew", &read->reduce_skew, 0, 100);
   if (read->maps && read->input && !section.Name("input"))
     section.Fail("input", "`maps` is given too; leave one of them out");
+  constexpr std::pair<const char*, const char*> kEitherOr[] = {
+      {"map_time", "map_rate"}, {"reduce_time", "reduce_rate"}, {"reduces", "reduces_per_map"}};
+  for (const auto& [one, other] : kEitherOr) {
+    if (section.Has(one) && section.Has(other))
+      section.Fail(other, '`' + std::string(one) + "` is given too; leave one of them out");
+  }
 }
 
 // Reads what a live run needs of a class. `input` may name its data instead of saying how much it reads.

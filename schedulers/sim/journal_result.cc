@@ -111,9 +111,9 @@ class JournalRun {
     // A round begins after what has happened at one time, and before the decisions that it led to.
     if (changed_ && (now > now_ || sched::IsDecision(event))) Round();
     changed_ = changed_ || !sched::IsDecision(event);
-    for (; interval_ > 0 && next_sample_ + interval_ < now; next_sample_ += interval_) {
-      recorder_.OnCapacity(engine_.state(), next_sample_ + interval_);
-      recorder_.OnSample(engine_.state(), next_sample_ + interval_);
+    for (; next_sample_ && *next_sample_ < now; *next_sample_ += interval_) {
+      recorder_.OnCapacity(engine_.state(), *next_sample_);
+      recorder_.OnSample(engine_.state(), *next_sample_);
     }
     now_ = now;
     std::visit([this](const auto& e) { On(e); }, event);
@@ -194,6 +194,7 @@ class JournalRun {
 
   void On(const sched::JobSubmitted& event) {
     recorder_.OnSubmit(event.job.value, now_);
+    if (interval_ > 0 && !next_sample_) next_sample_ = now_ + interval_;
     (void)Apply(event);
   }
   void On(const sched::JobEvicted& event) {
@@ -324,8 +325,9 @@ class JournalRun {
   std::vector<std::map<std::uint32_t, Output>> kept_;  // by job: outputs for reduces, by map
   std::uint64_t space_ = 0;                            // bytes of these
   std::size_t jobs_left_;
-  Micros interval_, next_sample_ = 0, now_ = 0;
-  bool changed_ = false;  // something has happened since the last round
+  Micros interval_, now_ = 0;
+  std::optional<Micros> next_sample_;  // none before the first job
+  bool changed_ = false;               // something has happened since the last round
 };
 
 using TimedEvents = std::vector<std::pair<Micros, Event>>;

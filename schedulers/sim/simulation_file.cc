@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/file.h"
+#include "base/ids/time.h"
 #include "base/text.h"
 #include "base/toml_value.h"
 #include "schedulers/events/limits.h"
@@ -63,6 +66,29 @@ void ReadGroups(TomlSection& section, ClusterSpec* cluster) {
   }
 }
 
+// Checks what the file itself says; what replaces it on the command line is cut to what there is.
+void CheckShape(TomlSection& section, const Shape& shape) {
+  const auto more = [&section](const char* what, std::uint32_t are, std::uint32_t most, const char* of) {
+    if (section.ok() && are > most)
+      section.Fail(what, std::to_string(are) + ", though the cluster has only " + std::to_string(most) + ' ' + of);
+  };
+  if (section.Has("racks")) more("racks", shape.racks, shape.nodes, "nodes");
+  if (section.Has("datacenters")) more("datacenters", shape.datacenters, shape.nodes, "nodes");
+  if (section.Has("racks")) more("datacenters", shape.datacenters, shape.racks, "racks");
+}
+
+// Returns the failure of the node among the first `count` during which it is away already at that time; null if none.
+const NodeFailure* AwayAt(const ClusterSpec& cluster, std::size_t count, const NodeFailure& other) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const NodeFailure& one = cluster.failures[i];
+    if (one.node != other.node) continue;
+    const NodeFailure& first = one.at <= other.at ? one : other;
+    const NodeFailure& second = one.at <= other.at ? other : one;
+    if (first.back == 0 || second.at < first.back) return &one;
+  }
+  return nullptr;
+}
+
 void ReadFailures(TomlSection& section, std::uint64_t seed, ClusterSpec* cluster) {
   for (TomlSection& failure : section.Tables("failures")) {
     NodeFailure& read = cluster->failures.emplace_back();
@@ -71,6 +97,10 @@ void ReadFailures(TomlSection& section, std::uint64_t seed, ClusterSpec* cluster
     failure.Duration("at", &read.at);
     failure.Duration("back", &read.back);
     if (read.back != 0 && read.back <= read.at) failure.Fail("back", "not after `at`");
+    if (failure.ok() && AwayAt(*cluster, cluster->failures.size() - 1, read) != nullptr)
+      failure.Fail("at",
+                   "node " + std::to_string(read.node) +
+                       " is away at that time, or fails again before it is back, by another of [[cluster.failures]]");
     failure.Finish();
   }
   Micros between = 0, repair = 600 * kSecond, until = 86400 * kSecond;
@@ -92,6 +122,7 @@ ClusterSpec ReadCluster(TomlSection& root, const Overrides& overrides, std::uint
   node.slots = shape.slots;
   ReadNode(*section, &node);
   shape.slots = node.slots;
+  CheckShape(*section, shape);
   Override(overrides, &shape);
   ClusterSpec cluster = MakeCluster(shape.nodes, shape.racks, shape.datacenters, shape.slots);
   for (NodeSpec& each : cluster.nodes) {
@@ -199,6 +230,13 @@ Status SimulationFile::CheckSimulable() const {
   if (!live.untimed.empty()) return Invalid(live.untimed);
   if (workload.jobs.empty())
     return Invalid("the workload has no jobs; sections [[jobs]] describe them, and lines of a trace are jobs");
+  std::optional<Micros> first;
+  for (const SimJob& job : workload.jobs) {
+    if (!job.after) first = std::min(first.value_or(job.submit), job.submit);
+  }
+  if (stop_at > 0 && first && *first >= stop_at)
+    return Invalid("the workload's stop_at is " + FormatDuration(stop_at) + ", and its first job comes at " +
+                   FormatDuration(*first) + ", so that nothing would run; stop it later");
   return Status::Ok();
 }
 

@@ -10,6 +10,7 @@
 #include "schedulers/core/policy_view.h"
 #include "schedulers/offering/ccs_settings.h"
 #include "schedulers/policies/catalog.h"
+#include "tests/schedulers/every_scheduler.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -162,19 +163,6 @@ TEST(LoweredLimits, ReducesThatComputeCountAndTheReasonSaysSo) {
             "all 2 map slots are busy; the next that frees is offered to it first");
 }
 
-std::vector<std::string> EveryScheduler() {
-  std::vector<std::string> all;
-  for (const PolicyInfo& info : ListPolicies()) {
-    for (unsigned parts = 0; parts < 1U << info.parts.size(); ++parts) {
-      all.push_back(info.name);
-      for (std::size_t part = 0; part < info.parts.size(); ++part) {
-        if ((parts >> part & 1) != 0) all.back() += '+' + info.parts[part];
-      }
-    }
-  }
-  return all;
-}
-
 // Lets what runs end, until nothing runs any more: the maps first, since reduces wait for them.
 void RunToTheEnd(Engine* engine) {
   Micros now = 10;
@@ -201,7 +189,7 @@ void RunToTheEnd(Engine* engine) {
 }
 
 TEST(LoweredLimits, EverySchedulerGoesOnWithWhatAnyOtherBegan) {
-  const std::vector<std::string> all = EveryScheduler();
+  const std::vector<std::string> all = EverySchedulerByName();
   for (const std::string& first : all) {
     for (const std::string& second : all) {
       SCOPED_TRACE(first + " -> " + second);

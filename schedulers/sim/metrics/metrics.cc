@@ -22,7 +22,7 @@ struct Span {
     turnaround += static_cast<double>(row.Turnaround());
   }
   [[nodiscard]] GroupRow Row() const {
-    return {jobs, last > first ? last - first : 0, ended > 0 ? turnaround / ended : 0};
+    return {jobs, last > first ? last - first : 0, ended > 0 ? turnaround / ended : 0, ended};
   }
 };
 
@@ -59,6 +59,8 @@ void SummariseAttempts(SimResult* result) {
     summary.failed_attempts += row.failed, summary.killed_attempts += row.killed;
     summary.evictions += row.evicted;
   }
+  summary.map_launches = static_cast<std::uint32_t>(launched);
+  summary.shuffled = shuffled;
   for (double& share : summary.maps_at) share = launched > 0 ? share / launched : 0;
   summary.reduce_locality = shuffled > 0 ? near / shuffled : 1;
 }
@@ -70,6 +72,8 @@ void SummariseSamples(SimResult* result) {
     if (sample.active > 0) fairness += sample.fairness, ++with_active;
     if (sample.running[TaskKind::kMap] > 0) distance += sample.distance, ++with_maps;
   }
+  result->summary.active_samples = with_active;
+  result->summary.map_samples = with_maps;
   if (with_active > 0) result->summary.fairness = fairness / with_active;
   if (with_maps > 0) result->summary.distance = distance / with_maps;
 }
@@ -121,6 +125,7 @@ void Summarise(SimResult* result) {
   summary.mean_turnaround = all.Row().mean_turnaround;
   summary.mean_wait = all.ended > 0 ? wait / all.ended : 0;
   summary.mean_slowdown = with_slowdown > 0 ? slowdown / with_slowdown : 0;
+  summary.with_deadline = with_deadline;
   summary.late = with_deadline > 0 ? static_cast<double>(late) / with_deadline : 0;
   for (const auto& [name, span] : pools) result->pools[name] = span.Row();
   for (const auto& [name, span] : groups) result->groups[name] = span.Row();

@@ -72,6 +72,7 @@ struct GroupRow {
   std::uint32_t jobs = 0;
   Micros makespan = 0;         // from the first submission to the last end
   double mean_turnaround = 0;  // us
+  std::uint32_t ended = 0;     // of the jobs; without any the times say nothing
 };
 
 struct Summary {
@@ -83,12 +84,17 @@ struct Summary {
   double mean_slowdown = 0, max_slowdown = 0;  // 0 when unknown
   double maps_at[4] = {};                      // share of map launches by Locality
   std::uint64_t bytes_at[4] = {};
-  double reduce_locality = 0;          // share of the reduces' input from their own datacenter
+  double reduce_locality = 0;          // share of the reduces' input from their own datacenter; 1 if there was none
   std::uint64_t rack_bytes = 0;        // that crossed racks (other datacenters included): maps' input and shuffle
   std::uint64_t datacenter_bytes = 0;  // INT
   double fairness = 1;                 // F, mean over the samples with active jobs
   double distance = 0;                 // d, mean over the samples with running maps
   double late = 0;                     // P: share of the jobs with a deadline that were late
+  // What the figures are of: jobs with a deadline, launches of maps, bytes that reduces copied, samples with active
+  // jobs, samples with running maps, and slot time, in us. A figure of none of these says nothing.
+  std::uint32_t with_deadline = 0, map_launches = 0, active_samples = 0, map_samples = 0;
+  double shuffled = 0;
+  PerKind<double> slot_time = {};
   // Busy slot time / slot time, from start to the last end, by TaskKind. A reduce is busy while it holds a slot: from
   // its launch, or, where reduces copy beside the slots (`+ccs`), from its compute permit.
   PerKind<double> utilisation = {};

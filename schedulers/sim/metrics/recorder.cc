@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/ids/pool.h"
 #include "schedulers/cluster/job_state.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/sim/metrics/fairness.h"
@@ -41,7 +42,7 @@ Recorder::Recorder(const Workload& workload, const std::vector<Micros>& alone, c
     const SimJob& job = workload.jobs[i];
     JobRow& row = result_.jobs[i];
     row.job = i, row.name = job.name, row.user = job.user, row.group = job.group;
-    row.pool = job.pool.empty() ? job.user : job.pool;
+    row.pool = PoolOf(job.pool, job.user);
     row.maps = static_cast<std::uint32_t>(job.maps.size());
     row.reduces = static_cast<std::uint32_t>(job.reduces.size());
     if (i < alone.size()) row.alone = alone[i];
@@ -50,6 +51,7 @@ Recorder::Recorder(const Workload& workload, const std::vector<Micros>& alone, c
 
 void Recorder::OnSubmit(std::uint32_t job, Micros now) {
   JobRow& row = result_.jobs[job];
+  if (!std::exchange(any_job_, true)) capacity_at_ = now;
   row.submitted = true;
   row.submit = now;
   if (workload_.jobs[job].deadline > 0) row.deadline = now + workload_.jobs[job].deadline;
@@ -114,7 +116,7 @@ void Recorder::OnSpace(std::uint64_t kept) { result_.summary.peak_space = std::m
 
 void Recorder::OnCapacity(const ClusterState& state, Micros now) {
   const auto passed = static_cast<double>(now - std::exchange(capacity_at_, now));
-  if (passed == 0) return;
+  if (passed == 0 || !any_job_) return;
   const std::uint32_t copying = SlotsForCopying(state);
   splits_ = splits_ || copying > 0;
   offered_[TaskKind::kMap] += passed * state.Capacity(TaskKind::kMap);
@@ -187,6 +189,7 @@ SimResult Recorder::Finish(const ClusterState& state, Micros now) {
     busy_total += busy;
     summary.utilisation[kind] = offered_[kind] > 0 ? busy / offered_[kind] : 0;
   }
+  summary.slot_time = offered_;
   summary.utilisation_total = offered_total_ > 0 ? busy_total / offered_total_ : 0;
   const auto nodes = static_cast<double>(launched_on_.size());
   double squares = 0;

@@ -42,7 +42,8 @@ class Recorder {
   void OnCopied(std::uint32_t job, double bytes, double rack_bytes, double datacenter_bytes);
   // Map outputs kept, all nodes together.
   void OnSpace(std::uint64_t kept);
-  // To be called before the capacity changes, and at the end.
+  // To be called before the capacity changes, and at the end. What nodes offer before the first job comes counts for
+  // nothing.
   void OnCapacity(const sched::ClusterState& state, Micros now);
   void OnSample(const sched::ClusterState& state, Micros now);
   void CountEvent() { ++result_.summary.events; }
@@ -87,7 +88,8 @@ class Recorder {
   SlotTime computing_;       // of reduces
   PerKind<double> offered_;  // us of slots
   double offered_total_ = 0;
-  bool splits_ = false;  // reduces beyond the slots copy (`+ccs`), so that those that compute hold the slots
+  bool splits_ = false;   // reduces beyond the slots copy (`+ccs`), so that those that compute hold the slots
+  bool any_job_ = false;  // has been submitted
   Micros capacity_at_ = 0;
 };
 

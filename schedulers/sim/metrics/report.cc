@@ -34,9 +34,13 @@ std::string Rounded(double value, int places) {
   return text;
 }
 
-Json ByLevel(const auto& values) {
+// A figure is null, and "-" in a table, if nothing was measured that it could be of.
+Json OfAny(bool any, const Json& figure) { return any ? figure : Json(nullptr); }
+std::string OfAny(bool any, const std::string& figure) { return any ? figure : "-"; }
+
+Json ByLevel(const auto& values, bool any = true) {
   Json json;
-  for (std::size_t level = 0; level < 4; ++level) json[kLevels[level]] = values[level];
+  for (std::size_t level = 0; level < 4; ++level) json[kLevels[level]] = any ? Json(values[level]) : Json(nullptr);
   return json;
 }
 
@@ -44,14 +48,19 @@ Json Groups(const std::map<std::string, GroupRow>& rows) {
   Json json = Json::object();
   for (const auto& [name, row] : rows) {
     json[name] = {{"jobs", row.jobs},
-                  {"makespan", static_cast<double>(row.makespan) / kMicros},
-                  {"mean_turnaround", row.mean_turnaround / kMicros}};
+                  {"makespan", OfAny(row.ended > 0, static_cast<double>(row.makespan) / kMicros)},
+                  {"mean_turnaround", OfAny(row.ended > 0, row.mean_turnaround / kMicros)}};
   }
   return json;
 }
 
 // No slowdown is 0; it is that where it was not computed.
-Json KnownOrNull(double slowdown) { return slowdown > 0 ? Json(slowdown) : Json(nullptr); }
+Json KnownOrNull(double slowdown) { return OfAny(slowdown > 0, slowdown); }
+
+bool HadSlots(const Summary& summary) {
+  return summary.slot_time[TaskKind::kMap] + summary.slot_time[TaskKind::kReduce] > 0;
+}
+bool AnyEnded(const Summary& summary) { return summary.jobs > summary.unfinished; }
 
 Json ToJson(const SimResult& result) {
   const Summary& s = result.summary;
@@ -61,25 +70,25 @@ Json ToJson(const SimResult& result) {
           {"succeeded", s.succeeded},
           {"failed", s.failed},
           {"unfinished", s.unfinished},
-          {"makespan", static_cast<double>(s.makespan) / kMicros},
-          {"mean_turnaround", s.mean_turnaround / kMicros},
-          {"turnaround_p50", s.turnaround_p50 / kMicros},
-          {"turnaround_p95", s.turnaround_p95 / kMicros},
-          {"turnaround_p99", s.turnaround_p99 / kMicros},
-          {"mean_wait", s.mean_wait / kMicros},
+          {"makespan", OfAny(AnyEnded(s), static_cast<double>(s.makespan) / kMicros)},
+          {"mean_turnaround", OfAny(AnyEnded(s), s.mean_turnaround / kMicros)},
+          {"turnaround_p50", OfAny(AnyEnded(s), s.turnaround_p50 / kMicros)},
+          {"turnaround_p95", OfAny(AnyEnded(s), s.turnaround_p95 / kMicros)},
+          {"turnaround_p99", OfAny(AnyEnded(s), s.turnaround_p99 / kMicros)},
+          {"mean_wait", OfAny(AnyEnded(s), s.mean_wait / kMicros)},
           {"mean_slowdown", KnownOrNull(s.mean_slowdown)},
           {"max_slowdown", KnownOrNull(s.max_slowdown)},
-          {"maps_at", ByLevel(s.maps_at)},
+          {"maps_at", ByLevel(s.maps_at, s.map_launches > 0)},
           {"map_bytes_at", ByLevel(s.bytes_at)},
-          {"reduce_locality", s.reduce_locality},
+          {"reduce_locality", OfAny(s.shuffled > 0, s.reduce_locality)},
           {"inter_rack_bytes", s.rack_bytes},
           {"inter_datacenter_bytes", s.datacenter_bytes},
-          {"fairness", s.fairness},
-          {"fairness_distance", s.distance},
-          {"late", s.late},
-          {"map_utilisation", s.utilisation[TaskKind::kMap]},
-          {"reduce_utilisation", s.utilisation[TaskKind::kReduce]},
-          {"utilisation", s.utilisation_total},
+          {"fairness", OfAny(s.active_samples > 0, s.fairness)},
+          {"fairness_distance", OfAny(s.map_samples > 0, s.distance)},
+          {"late", OfAny(s.with_deadline > 0, s.late)},
+          {"map_utilisation", OfAny(s.slot_time[TaskKind::kMap] > 0, s.utilisation[TaskKind::kMap])},
+          {"reduce_utilisation", OfAny(s.slot_time[TaskKind::kReduce] > 0, s.utilisation[TaskKind::kReduce])},
+          {"utilisation", OfAny(HadSlots(s), s.utilisation_total)},
           {"tasks_per_node", s.tasks_per_node},
           {"tasks_per_node_deviation", s.tasks_per_node_deviation},
           {"peak_space", s.peak_space},
@@ -93,6 +102,8 @@ Json ToJson(const SimResult& result) {
 }
 
 std::string Time(double micros) { return Rounded(micros / kMicros, 1) + " s"; }
+// Returns a time that is over the jobs that ended.
+std::string OfJobs(const Summary& summary, double micros) { return OfAny(AnyEnded(summary), Time(micros)); }
 
 struct Column {
   const char* name;
@@ -106,24 +117,42 @@ constexpr Column kColumns[] = {
      [](const SimResult& result) {
        return std::to_string(result.summary.succeeded) + " of " + std::to_string(result.summary.jobs);
      }},
-    {"MAKESPAN", true, [](const SimResult& result) { return Time(static_cast<double>(result.summary.makespan)); }},
-    {"TURNAROUND", true, [](const SimResult& result) { return Time(result.summary.mean_turnaround); }},
-    {"P50", false, [](const SimResult& result) { return Time(result.summary.turnaround_p50); }},
-    {"P95", true, [](const SimResult& result) { return Time(result.summary.turnaround_p95); }},
-    {"P99", false, [](const SimResult& result) { return Time(result.summary.turnaround_p99); }},
+    {"MAKESPAN", true,
+     [](const SimResult& result) { return OfJobs(result.summary, static_cast<double>(result.summary.makespan)); }},
+    {"TURNAROUND", true,
+     [](const SimResult& result) { return OfJobs(result.summary, result.summary.mean_turnaround); }},
+    {"P50", false, [](const SimResult& result) { return OfJobs(result.summary, result.summary.turnaround_p50); }},
+    {"P95", true, [](const SimResult& result) { return OfJobs(result.summary, result.summary.turnaround_p95); }},
+    {"P99", false, [](const SimResult& result) { return OfJobs(result.summary, result.summary.turnaround_p99); }},
     {"SLOWDOWN", false,
      [](const SimResult& result) {
        const double slowdown = result.summary.mean_slowdown;
        return slowdown > 0 ? Rounded(slowdown, 2) : std::string("-");
      }},
-    {"NODE-LOCAL", true, [](const SimResult& result) { return Percent(result.summary.maps_at[0]); }},
-    {"RACK-LOCAL", false, [](const SimResult& result) { return Percent(result.summary.maps_at[1]); }},
+    {"NODE-LOCAL", true,
+     [](const SimResult& result) {
+       return OfAny(result.summary.map_launches > 0, Percent(result.summary.maps_at[0]));
+     }},
+    {"RACK-LOCAL", false,
+     [](const SimResult& result) {
+       return OfAny(result.summary.map_launches > 0, Percent(result.summary.maps_at[1]));
+     }},
     {"INTER-RACK", false, [](const SimResult& result) { return FormatBytes(result.summary.rack_bytes); }},
     {"INTER-DC", false, [](const SimResult& result) { return FormatBytes(result.summary.datacenter_bytes); }},
-    {"F", true, [](const SimResult& result) { return Rounded(result.summary.fairness, 3); }},
-    {"d", false, [](const SimResult& result) { return Rounded(result.summary.distance, 3); }},
-    {"LATE", false, [](const SimResult& result) { return Percent(result.summary.late); }},
-    {"BUSY", true, [](const SimResult& result) { return Percent(result.summary.utilisation_total); }},
+    {"F", true,
+     [](const SimResult& result) {
+       return OfAny(result.summary.active_samples > 0, Rounded(result.summary.fairness, 3));
+     }},
+    {"d", false,
+     [](const SimResult& result) {
+       return OfAny(result.summary.map_samples > 0, Rounded(result.summary.distance, 3));
+     }},
+    {"LATE", false,
+     [](const SimResult& result) { return OfAny(result.summary.with_deadline > 0, Percent(result.summary.late)); }},
+    {"BUSY", true,
+     [](const SimResult& result) {
+       return OfAny(HadSlots(result.summary), Percent(result.summary.utilisation_total));
+     }},
     {"TASKS/NODE", false,
      [](const SimResult& result) {
        return Rounded(result.summary.tasks_per_node, 1) + " +- " + Rounded(result.summary.tasks_per_node_deviation, 1);

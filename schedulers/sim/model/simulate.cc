@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -32,6 +35,22 @@ Status CheckSizes(const SimJob& job, const std::string& who) {
   return Status::Ok();
 }
 
+// Checks that no job waits for its own end, by way of others.
+Status CheckOrder(const Workload& workload) {
+  std::vector<std::uint32_t> seen_from(workload.jobs.size(), 0);
+  for (std::uint32_t begin = 0; begin < workload.jobs.size(); ++begin) {
+    for (std::optional<std::uint32_t> job = begin; job && seen_from[*job] == 0; job = workload.jobs[*job].after) {
+      seen_from[*job] = begin + 1;
+      const std::optional<std::uint32_t>& after = workload.jobs[*job].after;
+      if (after && seen_from[*after] == begin + 1)
+        return Invalid("job " + std::to_string(*job) + " (" + Quote(workload.jobs[*job].name) + ") waits for job " +
+                       std::to_string(*after) + " (" + Quote(workload.jobs[*after].name) +
+                       "), which in the end waits for it; nothing would ever run");
+    }
+  }
+  return Status::Ok();
+}
+
 Status CheckJob(const Workload& workload, std::uint32_t index, std::size_t nodes) {
   const SimJob& job = workload.jobs[index];
   const std::string who = "job " + std::to_string(index) + " (" + Quote(job.name) + ")";
@@ -44,9 +63,12 @@ Status CheckJob(const Workload& workload, std::uint32_t index, std::size_t nodes
     return Invalid(who + " gives places for " + std::to_string(job.replicas.size()) + " of " +
                    std::to_string(job.maps.size()) + " maps");
   for (const auto& replicas : job.replicas) {
+    std::set<NodeId> distinct;
     for (const NodeId node : replicas) {
       if (node.value >= nodes)
         return Invalid(who + " has data on node " + std::to_string(node.value) + ", which is not");
+      if (!distinct.insert(node).second)
+        return Invalid(who + " has two replicas of one block on node " + std::to_string(node.value));
     }
   }
   return CheckSizes(job, who);
@@ -67,7 +89,7 @@ Status Check(const ClusterSpec& cluster, const Workload& workload) {
   for (std::uint32_t job = 0; job < workload.jobs.size(); ++job) {
     MILLRACE_TRY(CheckJob(workload, job, cluster.nodes.size()));
   }
-  return Status::Ok();
+  return CheckOrder(workload);
 }
 
 // Checks that the scheduler takes the jobs' pools.

@@ -54,7 +54,6 @@ void Simulator::Start() {
   for (std::uint32_t job = 0; job < workload_.jobs.size(); ++job) {
     if (workload_.jobs[job].after) followers_[*workload_.jobs[job].after].push_back(job);
   }
-  if (state_.options.sample_interval > 0) state_.queue.Add(state_.options.sample_interval, Happening::kSample);
 }
 
 SimResult Simulator::Run() {
@@ -81,8 +80,7 @@ SimResult Simulator::Run() {
 }
 
 bool Simulator::Idle() const {
-  const std::size_t samples = state_.options.sample_interval > 0 ? 1 : 0;
-  return state_.queue.size() <= samples && state_.network.flows() == 0 && !changed_;
+  return state_.queue.size() <= (samples_ ? 1 : 0) && state_.network.flows() == 0 && !changed_;
 }
 
 bool Simulator::Stuck() const {
@@ -251,6 +249,9 @@ void Simulator::Submit(std::uint32_t index) {
   run.running[TaskKind::kReduce].assign(job.reduces.size(), kNoSlot);
   reduces_.Submit(JobId{index}, job);
   state_.recorder.OnSubmit(index, state_.now);
+  // The first sample is taken so long after the first job, whenever that comes.
+  if (state_.options.sample_interval > 0 && !std::exchange(samples_, true))
+    state_.queue.Add(state_.now + state_.options.sample_interval, Happening::kSample);
   const bool accepted = Apply(sched::JobSubmitted{JobId{index}, SpecOf(index)});
   MILLRACE_CHECK(accepted, "a job of the workload was refused");
 }

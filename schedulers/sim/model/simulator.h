@@ -83,6 +83,7 @@ class Simulator final : private ModelHost {
   sched::JobHistory history_;
 
   bool changed_ = false;  // something was applied since the last Decide
+  bool samples_ = false;  // the next sample is in the queue
   std::optional<Micros> wake_;
   std::uint64_t idle_wakes_ = 0;                       // wakes in a row that led to nothing while the run was idle
   std::uint32_t jobs_left_ = 0;                        // that have not ended

@@ -149,7 +149,7 @@ TEST(JournalResult, JobsAndNodesAreRenumberedAndOthersLeftOut) {
   EXPECT_EQ(result->jobs[0].start, 700);
   EXPECT_EQ(result->jobs[0].end, 2500);
   EXPECT_EQ(result->jobs[0].bytes_at[2], 5U);
-  EXPECT_DOUBLE_EQ(result->summary.utilisation[TaskKind::kMap], 1800.0 / (2 * 2500));  // of two slots, from 0 to 2500
+  EXPECT_DOUBLE_EQ(result->summary.utilisation[TaskKind::kMap], 1800.0 / (2 * 2000));  // of two slots, from 500 to 2500
 }
 
 TEST(JournalResult, WhatDoesNotFitIsToldWithItsLine) {

@@ -16,6 +16,7 @@
 #include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/edf_settings.h"
+#include "tests/schedulers/every_scheduler.h"
 
 namespace millrace::sched {
 namespace {
@@ -32,19 +33,6 @@ std::optional<JobId> JobOf(const Event& event) {
         return std::nullopt;
       },
       event);
-}
-
-std::vector<std::string> EveryScheduler() {
-  std::vector<std::string> all;
-  for (const PolicyInfo& info : ListPolicies()) {
-    for (unsigned parts = 0; parts < 1U << info.parts.size(); ++parts) {
-      all.push_back(info.name);
-      for (std::size_t part = 0; part < info.parts.size(); ++part) {
-        if ((parts >> part & 1) != 0) all.back() += '+' + info.parts[part];
-      }
-    }
-  }
-  return all;
 }
 
 }  // namespace
@@ -169,7 +157,7 @@ Settings Life::RandomSettings() {
 }
 
 void Life::SwitchScheduler() {
-  static const std::vector<std::string> kAll = EveryScheduler();
+  static const std::vector<std::string> kAll = EverySchedulerByName();
   const bool same = !scheduler_.empty() && OneIn(3);
   if (!same) scheduler_ = kAll[Below(static_cast<std::uint32_t>(kAll.size()))];
   const std::string text = std::to_string(made_.size());
