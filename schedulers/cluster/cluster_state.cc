@@ -22,7 +22,7 @@ NodeState& ClusterState::Node(NodeId node) {
 
 JobState& ClusterState::MutableJob(JobId job) {
   SCHED_CHECK(FindJob(job) != nullptr, ToText(job));
-  return *jobs_[job.value].state;
+  return jobs_[job.value].state.Own();
 }
 
 bool ClusterState::Refused(const JobState& job, NodeId node) const {
@@ -72,8 +72,9 @@ void ClusterState::NoteChanged(JobState& job) {
 const std::vector<JobId>& ClusterState::TakeChangedJobs() {
   taken_jobs_.clear();
   for (const JobId id : changed_jobs_) {
-    JobState* job = jobs_[id.value].state.get();
-    if (job == nullptr || !std::exchange(job->changed, false) || !job->alive()) continue;
+    if (jobs_[id.value].state.get() == nullptr) continue;
+    JobState& job = MutableJob(id);
+    if (!std::exchange(job.changed, false) || !job.alive()) continue;
     taken_jobs_.push_back(id);
   }
   changed_jobs_.clear();
@@ -227,11 +228,11 @@ void ClusterState::Hold(JobId job) {
 
 void ClusterState::ReleaseHeld() {
   for (const JobId id : std::exchange(held_, {})) {
-    JobState* job = jobs_[id.value].state.get();
-    if (job == nullptr || !job->alive()) continue;
-    job->held = false;
-    RefreshRunnable(*job);
-    NoteChanged(*job);
+    if (jobs_[id.value].state.get() == nullptr || !FindJob(id)->alive()) continue;
+    JobState& job = MutableJob(id);
+    job.held = false;
+    RefreshRunnable(job);
+    NoteChanged(job);
   }
 }
 
@@ -285,7 +286,7 @@ void ClusterState::AddJob(JobId job, JobSpec spec, Micros now) {
   state->pending_reduces = OrderedBits::Full(spec.reduces);
   state->spec = std::move(spec);
   EnterQueues(*state);
-  jobs_[job.value] = {true, std::move(state)};
+  jobs_[job.value] = {true, LentJob(std::move(state))};
 }
 
 void ClusterState::SetPriority(JobId job, Priority priority) {
@@ -317,6 +318,6 @@ void ClusterState::EndJob(JobId job, JobOutcome outcome, Micros now) {
   state = std::move(ended);
 }
 
-void ClusterState::ForgetJob(JobId job) { jobs_[job.value].state.reset(); }
+void ClusterState::ForgetJob(JobId job) { jobs_[job.value].state = {}; }
 
 }  // namespace millrace::sched

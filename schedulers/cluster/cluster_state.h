@@ -23,6 +23,7 @@
 #include "base/ids/time.h"
 #include "schedulers/cluster/bandwidths.h"
 #include "schedulers/cluster/job_state.h"
+#include "schedulers/cluster/lent_job.h"
 #include "schedulers/cluster/local_jobs.h"
 #include "schedulers/cluster/ordered_bits.h"
 #include "schedulers/cluster/pending_maps.h"
@@ -104,6 +105,12 @@ struct NodeState {
 class ClusterState {
  public:
   using JobQueue = std::set<QueueKey>;
+
+  ClusterState() = default;
+  // Makes a copy to try something on. It changes for itself. O(nodes + jobs), and O(tasks) of each job that changes in
+  // it. Requires: the original outlives the copy, and does not change while the copy is used.
+  ClusterState(const ClusterState&) = default;
+  ClusterState& operator=(const ClusterState&) = delete;
 
   // --- What a policy asks ---
 
@@ -291,7 +298,7 @@ class ClusterState {
  private:
   struct JobEntry {
     bool used = false;
-    std::unique_ptr<JobState> state;
+    LentJob state;
   };
 
   // Returns the closest map that the node may run, whether it fits there or not.

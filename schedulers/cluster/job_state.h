@@ -58,6 +58,15 @@ struct RunTimes {
 // heap.
 class RunningAttempts {
  public:
+  RunningAttempts() = default;
+  RunningAttempts(const RunningAttempts& other)
+      : one_(other.one_),
+        several_(other.several_ ? std::make_unique<std::vector<RunningAttempt>>(*other.several_) : nullptr) {}
+  RunningAttempts(RunningAttempts&&) = default;
+  RunningAttempts& operator=(const RunningAttempts& other) { return *this = RunningAttempts(other); }
+  RunningAttempts& operator=(RunningAttempts&&) = default;
+  ~RunningAttempts() = default;
+
   [[nodiscard]] const RunningAttempt* begin() const { return several_ ? several_->data() : &one_; }
   [[nodiscard]] const RunningAttempt* end() const { return begin() + size(); }
   [[nodiscard]] RunningAttempt* begin() { return several_ ? several_->data() : &one_; }

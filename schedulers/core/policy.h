@@ -25,6 +25,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,6 +65,10 @@ class Policy {
  public:
   virtual ~Policy() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // Returns a policy that decides from now on as this one does, whatever happens to either: what a trial asks who would
+  // get a slot (core/engine_trial.h). Null if there is none; then nothing is said about the next slot. `state` is what
+  // this policy was told of last. It may cost O(jobs log jobs + nodes).
+  [[nodiscard]] virtual std::unique_ptr<Policy> Clone(const ClusterState&) const { return nullptr; }
 
   // Returns why a job like this is not to be submitted, a clause that says what to do instead; empty if it may be. Who
   // submits jobs asks, the master and the simulator. The engine does not: a journal may hold such a job, from before
@@ -129,6 +134,12 @@ class Policy {
   // Returns false if the job may have no more slots of the kind now, not for a second attempt either. Requires: the job
   // lives; it need not have a task pending.
   [[nodiscard]] virtual bool MayRun(const ClusterState&, TaskKind, JobId) const { return true; }
+
+  // Returns how many of the job's maps have to be done before the policy lets its reduces start. The default is what
+  // the job's slow start says. Requires: the job lives.
+  [[nodiscard]] virtual std::uint32_t MapsBeforeReduces(const ClusterState& state, JobId job) const {
+    return state.FindJob(job)->MapsBeforeReduces();
+  }
 
   // Returns when the policy wants a round although nothing happens, or nothing.
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }

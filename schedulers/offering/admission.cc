@@ -9,6 +9,10 @@ namespace millrace::sched {
 Admission::Admission(std::unique_ptr<LocalityGate> locality, std::unique_ptr<CopyGate> copy)
     : locality_(std::move(locality)), copy_(std::move(copy)) {}
 
+Admission::Admission(const Admission& other)
+    : locality_(other.locality_ ? other.locality_->Clone() : nullptr),
+      copy_(other.copy_ ? other.copy_->Clone() : nullptr) {}
+
 void Admission::OnJobSubmitted(const ClusterState& state, JobId job) {
   if (locality_) locality_->OnJobSubmitted(state, job);
 }

@@ -20,6 +20,7 @@ namespace millrace::sched {
 class LocalityGate {
  public:
   virtual ~LocalityGate() = default;
+  [[nodiscard]] virtual std::unique_ptr<LocalityGate> Clone() const = 0;
   virtual void OnJobSubmitted(const ClusterState& state, JobId job) = 0;
   virtual void OnJobEnded(const ClusterState& state, JobId job) = 0;
   // Returns the worst locality at which a map of the job may be launched now. Maps whose input lies nowhere may be
@@ -55,6 +56,7 @@ class LocalityGate {
 class CopyGate {
  public:
   virtual ~CopyGate() = default;
+  [[nodiscard]] virtual std::unique_ptr<CopyGate> Clone() const = 0;
   [[nodiscard]] virtual NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const = 0;
   // Returns how many more reduces of the job may copy on the node.
   [[nodiscard]] virtual std::uint32_t CopyRoom(JobId job, const NodeState& node) const = 0;
@@ -68,6 +70,12 @@ class Admission {
   Admission() = default;
   // Either gate may be null.
   Admission(std::unique_ptr<LocalityGate> locality, std::unique_ptr<CopyGate> copy);
+  // A copy has gates of its own.
+  Admission(const Admission& other);
+  Admission(Admission&&) = default;
+  Admission& operator=(const Admission&) = delete;
+  Admission& operator=(Admission&&) = default;
+  ~Admission() = default;
 
   void OnJobSubmitted(const ClusterState& state, JobId job);
   void OnJobEnded(const ClusterState& state, JobId job);

@@ -15,6 +15,8 @@
 // Map slots and slots without a type stay as they are: the reduces beyond the slots come on top.
 #pragma once
 
+#include <memory>
+
 #include "schedulers/offering/admission.h"
 #include "schedulers/offering/ccs_settings.h"
 
@@ -24,6 +26,9 @@ class CopyComputeSplitting : public CopyGate {
  public:
   explicit CopyComputeSplitting(const CcsSettings& settings) : settings_(settings) {}
 
+  [[nodiscard]] std::unique_ptr<CopyGate> Clone() const override {
+    return std::make_unique<CopyComputeSplitting>(settings_);
+  }
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const override;
   [[nodiscard]] std::uint32_t CopyRoom(JobId job, const NodeState& node) const override;
   [[nodiscard]] std::vector<Fact> Facts() const override;

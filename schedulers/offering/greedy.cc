@@ -21,6 +21,15 @@ struct Greedy::Impl {
   Impl(std::string given_name, std::unique_ptr<JobOrder> given_order, Admission given_admission)
       : name(std::move(given_name)), order(std::move(given_order)), admission(std::move(given_admission)) {}
 
+  Impl(const Impl& other, std::unique_ptr<JobOrder> given_order)
+      : name(other.name),
+        order(std::move(given_order)),
+        admission(other.admission),
+        offers(other.offers, order.get(), &admission),
+        refusals(other.refusals),
+        evicted(other.evicted),
+        clock(other.clock) {}
+
   const std::string name;
   const std::unique_ptr<JobOrder> order;
   Admission admission;
@@ -41,7 +50,16 @@ struct Greedy::Impl {
 Greedy::Greedy(std::string name, std::unique_ptr<JobOrder> order, Admission admission)
     : impl_(std::make_unique<Impl>(std::move(name), std::move(order), std::move(admission))) {}
 
+Greedy::Greedy(const Greedy& other, std::unique_ptr<JobOrder> order)
+    : Policy(other), impl_(std::make_unique<Impl>(*other.impl_, std::move(order))) {}
+
 Greedy::~Greedy() = default;
+
+std::unique_ptr<Policy> Greedy::Clone(const ClusterState& state) const {
+  auto order = impl_->order->Clone(state);
+  if (order == nullptr) return nullptr;
+  return std::unique_ptr<Policy>(new Greedy(*this, std::move(order)));
+}
 
 JobOrder& Greedy::order() const { return *impl_->order; }
 

@@ -41,6 +41,7 @@ class Greedy : public Policy {
   ~Greedy() override;
 
   [[nodiscard]] std::string_view name() const override;
+  [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;
   [[nodiscard]] std::string Refusal(const JobSpec& spec) const override;
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
@@ -59,6 +60,9 @@ class Greedy : public Policy {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  protected:
+  // Goes on as `other` does. Requires: the order is a clone of its order, or is going to be one before it is asked.
+  Greedy(const Greedy& other, std::unique_ptr<JobOrder> order);
+
   [[nodiscard]] JobOrder& order() const;
   [[nodiscard]] const Admission& admission() const;
 
@@ -78,6 +82,8 @@ class GreedyOver : public Greedy {
       : Greedy(std::move(name), std::move(order), std::move(admission)) {}
 
  protected:
+  GreedyOver(const GreedyOver& other, std::unique_ptr<JobOrder> order) : Greedy(other, std::move(order)) {}
+
   [[nodiscard]] Order& order() const { return static_cast<Order&>(Greedy::order()); }
 };
 

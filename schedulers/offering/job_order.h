@@ -13,6 +13,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -26,6 +27,11 @@ namespace millrace::sched {
 class JobOrder {
  public:
   virtual ~JobOrder() = default;
+
+  // Returns an order that goes on as this one does, whatever happens to either (Policy::Clone); null if there is none.
+  // One that keeps no more than copies may keep returns a copy; one whose parts point to each other makes a new one and
+  // tells it of the nodes and the live jobs.
+  [[nodiscard]] virtual std::unique_ptr<JobOrder> Clone(const ClusterState&) const { return nullptr; }
 
   // Returns why a job like this is not to be submitted; empty if it may be (Policy::Refusal).
   [[nodiscard]] virtual std::string Refusal(const JobSpec&) const { return {}; }

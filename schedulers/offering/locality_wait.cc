@@ -21,6 +21,19 @@ std::uint32_t Located(const JobState& job) {
 LocalityWait::LocalityWait(const DelaySettings& settings, const LevelBandwidths& bandwidths)
     : settings_(settings), bandwidths_(bandwidths) {}
 
+std::unique_ptr<LocalityGate> LocalityWait::Clone() const {
+  auto copy = std::make_unique<LocalityWait>(settings_, bandwidths_);
+  for (const auto& clock : clocks_) copy->clocks_.push_back(clock ? std::make_unique<JobClock>(*clock) : nullptr);
+  copy->due_ = due_;
+  copy->raised_ = raised_;
+  copy->to_judge_ = to_judge_;
+  copy->nodes_version_ = nodes_version_;
+  copy->racks_ = racks_;
+  copy->datacenters_ = datacenters_;
+  copy->advanced_ = advanced_;
+  return copy;
+}
+
 void LocalityWait::OnJobSubmitted(const ClusterState& state, JobId job) {
   if (clocks_.size() <= job.value) clocks_.resize(job.value + 1);
   clocks_[job.value] = std::make_unique<JobClock>();

@@ -58,6 +58,7 @@ class LocalityWait : public LocalityGate {
   // `bandwidths` serve for nodes between which nothing was measured.
   LocalityWait(const DelaySettings& settings, const LevelBandwidths& bandwidths);
 
+  [[nodiscard]] std::unique_ptr<LocalityGate> Clone() const override;
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   [[nodiscard]] Locality Worst(const ClusterState& state, JobId job, Micros now) const override;

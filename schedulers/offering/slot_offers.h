@@ -25,6 +25,11 @@ class SlotOffers {
  public:
   // Requires: both outlive this.
   SlotOffers(const JobOrder* order, Admission* admission) : order_(order), admission_(admission) {}
+  // Knows what `other` knows. Requires: order and admission are copies of those of `other`.
+  SlotOffers(const SlotOffers& other, const JobOrder* order, Admission* admission) : SlotOffers(other) {
+    order_ = order;
+    admission_ = admission;
+  }
 
   // Takes note that the job has changed, or that it waits in another way since it launched a map or earned a level.
   void Update(const ClusterState& state, JobId job, Micros now);
@@ -50,6 +55,8 @@ class SlotOffers {
   bool ToJobsBeyondLocalSlots(const ClusterState& state, NodeId node, Micros now, Decision* decision);
 
  private:
+  SlotOffers(const SlotOffers&) = default;
+
   // Where the maps of a job may run now, with `+delay`.
   enum class MapLocality : std::uint8_t {
     kNotRunnable,     // nowhere: the job is not runnable

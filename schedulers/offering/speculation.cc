@@ -29,6 +29,12 @@ double Quantile(std::vector<double> values, double share, std::size_t more = 0, 
 Speculating::Speculating(std::unique_ptr<Policy> policy, const SpeculationSettings& settings)
     : policy_(std::move(policy)), settings_(settings) {}
 
+std::unique_ptr<Policy> Speculating::Clone(const ClusterState& state) const {
+  auto policy = policy_->Clone(state);
+  if (policy == nullptr) return nullptr;
+  return std::unique_ptr<Policy>(new Speculating(*this, std::move(policy)));
+}
+
 void Speculating::OnNodesChanged(const ClusterState& state) {
   largest_node_[TaskKind::kMap] = largest_node_[TaskKind::kReduce] = 1;
   for (std::uint32_t id = 0; id < state.node_ids(); ++id) {

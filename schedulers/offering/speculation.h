@@ -41,6 +41,7 @@ class Speculating : public Policy {
   Speculating(std::unique_ptr<Policy> policy, const SpeculationSettings& settings);
 
   [[nodiscard]] std::string_view name() const override { return policy_->name(); }
+  [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;
   [[nodiscard]] std::string Refusal(const JobSpec& spec) const override { return policy_->Refusal(spec); }
   void OnJobSubmitted(const ClusterState& state, JobId job) override { policy_->OnJobSubmitted(state, job); }
   void OnJobPrioritySet(const ClusterState& state, JobId job) override { policy_->OnJobPrioritySet(state, job); }
@@ -66,10 +67,23 @@ class Speculating : public Policy {
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override {
     return policy_->MayRun(state, kind, job);
   }
+  [[nodiscard]] std::uint32_t MapsBeforeReduces(const ClusterState& state, JobId job) const override {
+    return policy_->MapsBeforeReduces(state, job);
+  }
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
+  Speculating(const Speculating& other, std::unique_ptr<Policy> policy)
+      : Policy(other),
+        policy_(std::move(policy)),
+        settings_(other.settings_),
+        kinds_(other.kinds_),
+        largest_node_(other.largest_node_),
+        speeds_(other.speeds_),
+        slow_speed_(other.slow_speed_),
+        clock_(other.clock_) {}
+
   // An attempt that is old enough.
   struct Judged {
     TaskId task;

@@ -38,6 +38,22 @@ Cp::Cp(std::string name, const CpSettings& settings, Admission admission, std::u
       settings_(settings),
       planner_(std::move(planner)) {}
 
+Cp::Cp(const Cp& other, std::unique_ptr<JobOrder> order, std::unique_ptr<Planner> planner)
+    : GreedyOver(other, std::move(order)),
+      settings_(other.settings_),
+      planner_(std::move(planner)),
+      due_(other.due_),
+      finished_times_(other.finished_times_),
+      times_(other.times_),
+      review_(other.review_),
+      plan_(other.plan_) {}
+
+std::unique_ptr<Policy> Cp::Clone(const ClusterState& state) const {
+  auto planner = planner_->Clone();
+  if (planner == nullptr) planner = MakeIdlePlanner();
+  return std::unique_ptr<Policy>(new Cp(*this, order().Clone(state), std::move(planner)));
+}
+
 void Cp::OnJobSubmitted(const ClusterState& state, JobId job) {
   Greedy::OnJobSubmitted(state, job);
   finished_times_[job] = FinishedTimes(state, *state.FindJob(job));

@@ -47,15 +47,21 @@ class Cp : public GreedyOver<CpOrder> {
   Cp(std::string name, const CpSettings& settings, Admission admission);
   Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner);
 
+  // The copy plans as this one does if that is inline; else it follows the last plan.
+  [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] std::uint32_t MapsBeforeReduces(const ClusterState& state, JobId job) const override {
+    return state.FindJob(job)->progress.maps;
+  }
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
+  Cp(const Cp& other, std::unique_ptr<JobOrder> order, std::unique_ptr<Planner> planner);
   // Hands the planner a new picture if one is due.
   void Replan(const ClusterState& state, Micros now);
   // Returns true if some job's times differ from those in the last picture.

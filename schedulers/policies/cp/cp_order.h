@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -35,6 +36,9 @@ namespace millrace::sched {
 
 class CpOrder : public JobOrder {
  public:
+  [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState&) const override {
+    return std::make_unique<CpOrder>(*this);
+  }
   // Follows this plan from now on. The plan may be of a moment ago: maps that were launched since are crossed off.
   void Follow(const ClusterState& state, const Plan& plan);
   // Returns true if tasks became pending again since the last call.

@@ -5,6 +5,28 @@
 
 namespace millrace::sched {
 
+std::unique_ptr<JobOrder> FairOrder::Clone(const ClusterState& state) const {
+  auto copy = std::make_unique<FairOrder>(settings_, reduces_);
+  copy->TakeOver(state, *this);
+  return copy;
+}
+
+void FairOrder::TakeOver(const ClusterState& state, const FairOrder& other) {
+  OnNodesChanged(state);
+  // Pools admit the first that come (fair_pool.h).
+  for (const bool admitted : {true, false}) {
+    for (std::uint32_t id = 0; id < other.jobs_.size(); ++id) {
+      if (other.jobs_[id] != nullptr && other.jobs_[id]->admitted() == admitted) OnJobSubmitted(state, JobId{id});
+    }
+  }
+  for (std::uint32_t id = 0; id < other.jobs_.size(); ++id) {
+    for (const SlotKind kind : kSlotKinds) {
+      if (other.jobs_[id] != nullptr && other.jobs_[id]->held(kind)) Hold(state, kind, JobId{id}, true);
+    }
+  }
+  let_in_ = other.let_in_;
+}
+
 void FairOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
   const std::string& name = state.FindJob(job)->spec.PoolName();
   auto& pool = pools_[name];

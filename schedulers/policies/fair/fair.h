@@ -40,6 +40,10 @@ class FairOrder : public JobOrder {
   explicit FairOrder(const Settings& settings, SlotKind reduces = kReduceSlot)
       : settings_(settings), reduces_(reduces) {}
 
+  [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState& state) const override;
+  // Takes over the jobs of another order, with what it lets them do; not what it owes, which is forgotten after a
+  // round. Requires: this one is new, and has the same settings.
+  void TakeOver(const ClusterState& state, const FairOrder& other);
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;

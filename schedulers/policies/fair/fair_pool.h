@@ -45,6 +45,7 @@ class FairPool {
     // Keeps the job from being offered slots of the kind, though it keeps its share. It takes effect with the next
     // Change.
     void Hold(SlotKind kind, bool held) { held_[kind] = held; }
+    [[nodiscard]] bool held(SlotKind kind) const { return held_[kind]; }
     // Promises the job slots that were freed for it: it comes before all others until it runs `running` tasks.
     void Owe(SlotKind kind, std::uint32_t running) { owed_[kind] = running; }
     [[nodiscard]] bool Owed(SlotKind kind) const { return counts_[kind].running < owed_[kind]; }

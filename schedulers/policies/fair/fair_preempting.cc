@@ -36,6 +36,32 @@ FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotK
     : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, reduces), std::move(admission)),
       pool_clocks_(ClocksWith([this](const Lack& pool) { return Patience(pool); })),
       job_clocks_(ClocksWith([this](const Lack&) { return fair().fair_share_timeout; })) {
+  Watch();
+}
+
+// The order is made anew, since pools and clocks point to each other. What starves there starves here.
+FairPreempting::FairPreempting(const FairPreempting& other, const ClusterState& state)
+    : GreedyOver(other, std::make_unique<FairOrder>(other.order().settings(), other.order().reduces())),
+      pool_clocks_(ClocksWith([this](const Lack& pool) { return Patience(pool); })),
+      job_clocks_(ClocksWith([this](const Lack&) { return fair().fair_share_timeout; })),
+      pools_first_(other.pools_first_),
+      jobs_first_(other.jobs_first_),
+      freed_(other.freed_),
+      permits_taken_at_(other.permits_taken_at_) {
+  Watch();
+  order().TakeOver(state, other.order());
+  for (const SlotKind kind : Kinds()) {
+    watches_[kind]->Update(0);
+    pool_clocks_[kind].SetAs(other.pool_clocks_[kind]);
+    job_clocks_[kind].SetAs(other.job_clocks_[kind]);
+  }
+}
+
+std::unique_ptr<Policy> FairPreempting::Clone(const ClusterState& state) const {
+  return std::unique_ptr<Policy>(new FairPreempting(*this, state));
+}
+
+void FairPreempting::Watch() {
   if (fair().preempt_within_pools) order().KeepJobClocks(&job_clocks_);
   for (const SlotKind kind : Kinds()) {
     StarvationWatch::Within jobs;

@@ -56,6 +56,7 @@ class FairPreempting : public GreedyOver<FairOrder> {
   // `reduces`: what counts of the reduces (FairOrder). Requires: it is admission.CountedReduces().
   FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission);
 
+  [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
@@ -63,6 +64,11 @@ class FairPreempting : public GreedyOver<FairOrder> {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
+  // Goes on as `other` does, with clocks of its own.
+  FairPreempting(const FairPreempting& other, const ClusterState& state);
+  // Has the order keep the clocks of jobs, and watches who starves. Requires: nobody is in the order yet.
+  void Watch();
+
   using Cause = StarvationClocks::Cause;
   using Lack = StarvationClocks::Lack;
   // Slots that are to be taken for some jobs of a pool, because of a lack that has lasted for too long.

@@ -8,6 +8,13 @@ namespace millrace::sched {
 SinglePoolOrder::SinglePoolOrder(PoolOrder order, const MlqSettings& mlq)
     : order_(order), mlq_(mlq), jobs_(MakePoolJobs(order, mlq)) {}
 
+std::unique_ptr<JobOrder> SinglePoolOrder::Clone(const ClusterState& state) const {
+  auto copy = std::make_unique<SinglePoolOrder>(order_, mlq_);
+  copy->OnNodesChanged(state);
+  for (const QueueKey& key : state.LiveJobs()) copy->OnJobSubmitted(state, key.job);
+  return copy;
+}
+
 void SinglePoolOrder::OnJobSubmitted(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
 
 void SinglePoolOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobChanged(state, job); }

@@ -28,6 +28,7 @@ class SinglePoolOrder : public JobOrder {
  public:
   SinglePoolOrder(PoolOrder order, const MlqSettings& mlq);
 
+  [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState& state) const override;
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;

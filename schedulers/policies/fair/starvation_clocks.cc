@@ -48,6 +48,16 @@ void StarvationClocks::WakeThoseThatGained(Micros now) {
   }
 }
 
+void StarvationClocks::SetAs(const StarvationClocks& other) {
+  for (const auto& [lack, until] : std::map(until_)) {
+    if (const auto waits = other.until_.find(lack); waits != other.until_.end()) {
+      Postpone(lack, waits->second);
+    } else if (const auto rests = other.resting_.find(lack); rests != other.resting_.end()) {
+      Rest(lack, rests->second);
+    }
+  }
+}
+
 std::vector<StarvationClocks::Lack> StarvationClocks::Due(Micros now) const {
   std::vector<Lack> due;
   for (auto at = by_time_.begin(); at != by_time_.end() && at->first <= now; ++at) due.push_back(at->second);

@@ -42,6 +42,8 @@ class StarvationClocks {
   // Begins the waits anew of those that rest and have gained a slot. What they have lost since they began to rest, or
   // since the last call, they may gain again.
   void WakeThoseThatGained(Micros now);
+  // Sets each clock that runs here and there, of members with the same id and name, as it stands there.
+  void SetAs(const StarvationClocks& other);
   // Returns true if the clock runs.
   [[nodiscard]] bool Runs(const Lack& lack) const { return until_.contains(lack); }
   // Returns who has waited for too long by now, the first due first.

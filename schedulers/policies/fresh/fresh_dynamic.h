@@ -29,6 +29,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -47,6 +48,9 @@ class FreshDynamic : public Policy {
   explicit FreshDynamic(const FreshSettings& settings) : settings_(settings), admission_(settings) {}
 
   [[nodiscard]] std::string_view name() const override { return "fresh-dynamic"; }
+  [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState&) const override {
+    return std::make_unique<FreshDynamic>(*this);
+  }
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
@@ -57,6 +61,9 @@ class FreshDynamic : public Policy {
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
   [[nodiscard]] bool WantsSlots(const ClusterState& state, TaskKind kind, Micros now) const override;
+  [[nodiscard]] std::uint32_t MapsBeforeReduces(const ClusterState& state, JobId job) const override {
+    return state.FindJob(job)->progress.maps;
+  }
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
   [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
 

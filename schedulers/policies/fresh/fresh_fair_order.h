@@ -3,6 +3,7 @@
 // pool is asked before it enters (pool_places.h), and not by `fair`. Thread rule: one thread.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,6 +19,18 @@ class FreshFairOrder : public JobOrder {
   explicit FreshFairOrder(const Settings& settings)
       : admission_(settings.Of<FreshSettings>(), PoolPlaces(settings)),
         fair_(PoolPlaces::WithoutRunningLimits(settings)) {}
+
+  // Goes on as `other` does, as of this state.
+  FreshFairOrder(const ClusterState& state, const FreshFairOrder& other)
+      : admission_(other.admission_),
+        fair_(other.fair_.settings(), other.fair_.reduces()),
+        jobs_(other.jobs_),
+        let_in_(other.let_in_) {
+    fair_.TakeOver(state, other.fair_);
+  }
+  [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState& state) const override {
+    return std::make_unique<FreshFairOrder>(state, *this);
+  }
 
   // Moves the jobs that changed to the phases they have reached, and lets the next ones in. Call it before slots are
   // offered, as BeginRound does, and again after a launch.

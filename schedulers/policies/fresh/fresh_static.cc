@@ -12,6 +12,23 @@ FreshStatic::FreshStatic(std::string name, const Settings& settings, Admission a
     : GreedyOver(std::move(name), std::make_unique<FreshFairOrder>(settings), std::move(admission)),
       k_(settings.Of<FreshSettings>().k) {}
 
+FreshStatic::FreshStatic(const FreshStatic& other, std::unique_ptr<JobOrder> order)
+    : GreedyOver(other, std::move(order)),
+      k_(other.k_),
+      nodes_(other.nodes_),
+      slots_(other.slots_),
+      map_slots_(other.map_slots_),
+      turn_(other.turn_),
+      node_maps_(other.node_maps_),
+      refused_(other.refused_),
+      batch_changed_(other.batch_changed_),
+      nodes_changed_(other.nodes_changed_),
+      limits_changed_(other.limits_changed_) {}
+
+std::unique_ptr<Policy> FreshStatic::Clone(const ClusterState& state) const {
+  return std::unique_ptr<Policy>(new FreshStatic(*this, order().Clone(state)));
+}
+
 void FreshStatic::OnJobSubmitted(const ClusterState& state, JobId job) {
   batch_changed_ = true;
   Greedy::OnJobSubmitted(state, job);

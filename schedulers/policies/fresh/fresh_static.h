@@ -44,6 +44,7 @@ class FreshStatic : public GreedyOver<FreshFairOrder> {
  public:
   FreshStatic(std::string name, const Settings& settings, Admission admission);
 
+  [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
@@ -53,6 +54,9 @@ class FreshStatic : public GreedyOver<FreshFairOrder> {
   Limits BeginRound(const ClusterState& state, Micros now) override;
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] std::uint32_t MapsBeforeReduces(const ClusterState& state, JobId job) const override {
+    return state.FindJob(job)->progress.maps;
+  }
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
   [[nodiscard]] const PhaseAdmission& admission() const { return order().admission(); }
@@ -60,6 +64,7 @@ class FreshStatic : public GreedyOver<FreshFairOrder> {
   [[nodiscard]] std::uint32_t map_slots() const { return map_slots_; }
 
  private:
+  FreshStatic(const FreshStatic& other, std::unique_ptr<JobOrder> order);
   // Notes the nodes that take tasks, and their slots. Returns true if they differ from those of the split.
   bool NoteNodes(const ClusterState& state);
   // Makes the split for what is left of the live jobs.

@@ -29,6 +29,10 @@ Joss::Joss(Assigner assigner, const JossSettings& settings)
       homes_(settings,
              assigner == Assigner::kTask ? JossHomes::QueueOrder::kAsTheyCame : JossHomes::QueueOrder::kByData) {}
 
+std::unique_ptr<Policy> Joss::Clone(const ClusterState& state) const {
+  return std::unique_ptr<Policy>(new Joss(*this, order().Clone(state)));
+}
+
 void Joss::OnJobSubmitted(const ClusterState& state, JobId job) {
   Greedy::OnJobSubmitted(state, job);
   homes_.OnJobSubmitted(job);

@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -44,6 +45,7 @@ class Joss : public GreedyOver<JossFifo> {
 
   Joss(Assigner assigner, const JossSettings& settings);
 
+  [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
@@ -61,6 +63,9 @@ class Joss : public GreedyOver<JossFifo> {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
+  Joss(const Joss& other, std::unique_ptr<JobOrder> order)
+      : GreedyOver(other, std::move(order)), assigner_(other.assigner_), homes_(other.homes_), turns_(other.turns_) {}
+
   using Share = JossQueues::Share;
   using Queue = JossQueues::ReadyQueues::value_type;
   // kMoved: the task that would have been next belongs to another datacenter now, and waits there.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -13,6 +14,9 @@ namespace millrace::sched {
 
 class JossFifo : public JobOrder {
  public:
+  [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState&) const override {
+    return std::make_unique<JossFifo>(*this);
+  }
   // List the job from now on, or not any more. They do nothing if that is so already.
   void List(const ClusterState& state, JobId job);
   void Unlist(JobId job);

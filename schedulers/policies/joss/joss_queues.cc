@@ -8,6 +8,36 @@
 
 namespace millrace::sched {
 
+// What pointed to shares of the other one comes to point to their copies.
+JossQueues::JossQueues(const JossQueues& other)
+    : lanes_(other.lanes_), jobs_(other.jobs_), head_(other.head_), tail_(other.tail_) {
+  for (const TaskKind kind : kTaskKinds) {
+    std::vector<JobTasks>& jobs = jobs_[kind];
+    for (JobTasks& of_job : jobs) {
+      of_job.shares.clear();
+      std::fill(of_job.share_of.begin(), of_job.share_of.end(), nullptr);
+    }
+    for (Lane& lane : lanes_[kind]) {
+      for (auto& [number, queue] : lane.queues) {
+        for (auto& [place, share] : queue) {
+          for (const std::uint32_t task : share.tasks) jobs[share.job.value].share_of[task] = &share;
+        }
+      }
+      for (auto& [number, ready] : lane.ready) {
+        for (auto* line : {&ready.near, &ready.far}) {
+          for (auto& [place, share] : *line) share = &lane.queues.at(number).at(place);
+        }
+      }
+    }
+    for (std::size_t id = 0; id < jobs.size(); ++id) {
+      for (const Share* share : other.jobs_[kind][id].shares) {
+        Lane& lane = lanes_[kind][share->center];
+        jobs[id].shares.push_back(&lane.queues.at(share->queue).at(share->place));
+      }
+    }
+  }
+}
+
 JossQueues::Lane& JossQueues::LaneOf(TaskKind kind, CenterId center) {
   auto& lanes = lanes_[kind];
   if (lanes.size() <= center) lanes.resize(center + 1);

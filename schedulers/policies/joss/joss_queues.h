@@ -21,6 +21,13 @@ namespace millrace::sched {
 
 class JossQueues {
  public:
+  JossQueues() = default;
+  JossQueues(const JossQueues& other);
+  JossQueues& operator=(const JossQueues&) = delete;
+  JossQueues(JossQueues&&) = default;
+  JossQueues& operator=(JossQueues&&) = default;
+  ~JossQueues() = default;
+
   static constexpr std::uint32_t kShared = 0;  // the queue of the small jobs
 
   struct Share {

@@ -27,6 +27,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,9 @@ class Lsap : public Dl {
   enum class Cost : std::uint8_t { kMeasured, kUniform };
   Lsap(std::string name, const LsapSettings& settings, Cost cost, Admission admission);
 
+  [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState&) const override {
+    return std::make_unique<Lsap>(*this);
+  }
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;

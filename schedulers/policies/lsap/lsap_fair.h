@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -37,6 +38,9 @@ class LsapFair : public Lsap {
  public:
   LsapFair(std::string name, const Settings& settings, Admission admission);
 
+  [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState&) const override {
+    return std::make_unique<LsapFair>(*this);
+  }
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;

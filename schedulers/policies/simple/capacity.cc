@@ -29,6 +29,19 @@ CapacityOrder::CapacityOrder(const std::map<std::string, QueueSettings>& queues,
   rest.settings.capacity = std::max(left, 0.0);
 }
 
+std::unique_ptr<JobOrder> CapacityOrder::Clone(const ClusterState& state) const {
+  auto copy = std::make_unique<CapacityOrder>(*this);
+  copy->jobs_.clear();  // they point to the queues of this one
+  for (auto& [name, queue] : copy->queues_) {
+    queue = {};
+    queue.name = name;
+    queue.settings = queues_.at(name).settings;
+  }
+  for (const QueueKey& key : state.LiveJobs()) copy->OnJobSubmitted(state, key.job);
+  copy->let_in_ = let_in_;
+  return copy;
+}
+
 CapacityOrder::Queue& CapacityOrder::QueueFor(const JobSpec& spec) {
   for (const std::string* name : {&spec.pool, &spec.user}) {
     if (const auto found = queues_.find(*name); found != queues_.end()) return found->second;

@@ -26,6 +26,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,6 +43,7 @@ class CapacityOrder : public JobOrder {
   // kComputePermit, since a reduce that copies, or waits, takes no part of the capacity.
   explicit CapacityOrder(const std::map<std::string, QueueSettings>& queues, SlotKind reduces = kReduceSlot);
 
+  [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState& state) const override;
   [[nodiscard]] std::string Refusal(const JobSpec& spec) const override;
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;

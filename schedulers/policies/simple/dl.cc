@@ -8,6 +8,15 @@ namespace millrace::sched {
 
 Dl::Dl(std::string name, Admission admission) : name_(std::move(name)), admission_(std::move(admission)) {}
 
+Dl::Dl(const Dl& other)
+    : Policy(other),
+      name_(other.name_),
+      admission_(other.admission_),
+      reduce_order_(other.reduce_order_),
+      reduces_(other.reduces_, &reduce_order_, &admission_),
+      refusals_(other.refusals_),
+      launched_(other.launched_) {}
+
 void Dl::OnJobSubmitted(const ClusterState& state, JobId job) {
   admission_.OnJobSubmitted(state, job);
   refusals_.OnJobSubmitted(*state.FindJob(job));

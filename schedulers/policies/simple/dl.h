@@ -20,6 +20,7 @@
 // pending maps, up to the first that is rack-local. Thread rule: one thread.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -37,8 +38,14 @@ namespace millrace::sched {
 class Dl : public Policy {
  public:
   Dl(std::string name, Admission admission);
+  Dl(const Dl& other);
+  Dl& operator=(const Dl&) = delete;
+  ~Dl() override = default;
 
   [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState&) const override {
+    return std::make_unique<Dl>(*this);
+  }
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;

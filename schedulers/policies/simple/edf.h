@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -32,6 +33,9 @@ class EdfOrder : public JobOrder {
  public:
   explicit EdfOrder(const EdfSettings& settings) : exclusive_(settings.exclusive) {}
 
+  [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState&) const override {
+    return std::make_unique<EdfOrder>(*this);
+  }
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;

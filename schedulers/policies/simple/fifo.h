@@ -22,6 +22,9 @@ namespace millrace::sched {
 // The order is that of ClusterState's queue, so there is nothing to keep.
 class FifoOrder : public JobOrder {
  public:
+  [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState&) const override {
+    return std::make_unique<FifoOrder>(*this);
+  }
   PerSlot<bool> BeginRound(const ClusterState&, Micros) override { return {}; }
   std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;

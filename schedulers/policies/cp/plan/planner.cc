@@ -19,10 +19,21 @@ class InlinePlanner : public Planner {
 
   void Submit(PlanProblem problem) override { ready_ = std::make_unique<Plan>(SearchPlan(problem, limits_)); }
   std::unique_ptr<const Plan> TakePlan() override { return std::move(ready_); }
+  [[nodiscard]] std::unique_ptr<Planner> Clone() const override {
+    auto copy = std::make_unique<InlinePlanner>(limits_.evaluations);
+    if (ready_) copy->ready_ = std::make_unique<Plan>(*ready_);
+    return copy;
+  }
 
  private:
   SearchLimits limits_;
   std::unique_ptr<const Plan> ready_;
+};
+
+class IdlePlanner : public Planner {
+ public:
+  void Submit(PlanProblem) override {}
+  std::unique_ptr<const Plan> TakePlan() override { return nullptr; }
 };
 
 // This is a problem or a plan, with the number of the Submit() that it belongs to.
@@ -108,6 +119,8 @@ class BackgroundPlanner : public Planner {
 };
 
 }  // namespace
+
+std::unique_ptr<Planner> MakeIdlePlanner() { return std::make_unique<IdlePlanner>(); }
 
 std::unique_ptr<Planner> MakeInlinePlanner(std::uint64_t evaluations) {
   return std::make_unique<InlinePlanner>(evaluations);

@@ -28,7 +28,12 @@ class Planner {
   virtual void Submit(PlanProblem problem) = 0;
   // Returns the best plan for the problem last submitted if there is a better one than at the last call, else null.
   virtual std::unique_ptr<const Plan> TakePlan() = 0;
+  // Returns a planner that makes the same plans; null if that depends on time.
+  [[nodiscard]] virtual std::unique_ptr<Planner> Clone() const { return nullptr; }
 };
+
+// Never has a plan.
+[[nodiscard]] std::unique_ptr<Planner> MakeIdlePlanner();
 
 // Solves in Submit(), by a number of evaluations and no clock: the same problems give the same plans.
 [[nodiscard]] std::unique_ptr<Planner> MakeInlinePlanner(std::uint64_t evaluations);
