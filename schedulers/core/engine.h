@@ -57,6 +57,7 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
+#include "schedulers/core/engine_trial.h"
 #include "schedulers/events/effects.h"
 #include "schedulers/events/events.h"
 #include "schedulers/events/progress.h"
@@ -86,6 +87,8 @@ struct EngineOptions {
   // Makes the policy of a SchedulerSet event, or returns null if it cannot. Without this function such events are
   // refused.
   std::function<std::unique_ptr<Policy>(const SchedulerSet&)> make_policy = {};
+  // How many ends of tasks are tried for a view.
+  TrialLimits trials = {};
 };
 
 class Engine {
@@ -131,12 +134,17 @@ class Engine {
   // use another slot, or with a reduce that waits for a permit, has a cause for each kind. It may cost what it takes.
   [[nodiscard]] PolicyView View(Micros now) const;
 
+  // Returns an engine that goes on as this one does, to try something on; null if its policy cannot be copied
+  // (Policy::Clone). Requires: this one outlives the copy, and does not change while the copy is used.
+  [[nodiscard]] std::unique_ptr<Engine> Clone() const;
+
   // Drops what is kept of an ended job (its history lives with the driver). Its id stays used. Returns false if the job
   // is unknown or alive.
   bool Forget(JobId job);
 
  private:
   struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -10,11 +10,17 @@
 #include "base/ids/time.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
+#include "schedulers/core/engine_trial.h"
 #include "schedulers/core/policy.h"
 
 namespace millrace::sched {
 
 struct Engine::Impl {
+  Impl() = default;
+  // A copy to try something on (engine_trial.h). Requires: `clone` is one of the other's policy; the other outlives the
+  // copy, and does not change while the copy is used.
+  Impl(const Impl& other, std::unique_ptr<Policy> clone);
+
   EngineOptions options;
   std::unique_ptr<Policy> policy;
   ClusterState state;
@@ -114,6 +120,12 @@ struct Engine::Impl {
   void Preempt(const Victim& victim, Effects& effects);
   // Gives the reduce a compute permit, as the policy decided.
   void GrantCompute(const AttemptId& attempt, Effects& effects);
+
+  // engine_trial.cc
+  // Returns what would happen if running tasks of these kinds ended at this time.
+  [[nodiscard]] TriedEnds TryEnds(const PerKind<bool>& wanted, Micros at, const TrialLimits& limits) const;
+  // Returns nothing if the policy cannot be copied.
+  [[nodiscard]] std::optional<TriedEnd> TryEnd(const AttemptId& attempt, NodeId node, Micros at) const;
 
   // engine_outputs.cc
   bool On(const FetchFailed& event, Effects& effects);

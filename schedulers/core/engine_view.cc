@@ -6,6 +6,8 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/core/engine_impl.h"
+#include "schedulers/core/engine_trial.h"
+#include "schedulers/core/next_freed.h"
 #include "schedulers/core/policy_view.h"
 
 namespace millrace::sched {
@@ -34,12 +36,12 @@ void AddHeld(const JobState& job, Waits* waits) {
   }
 }
 
-void AddSlowStart(const JobState& job, Waits* waits) {
+void AddSlowStart(const Policy& policy, const ClusterState& state, const JobState& job, Waits* waits) {
   if (job.ReducesMayStart() || job.pending_reduces.empty()) return;
   WaitView* wait = waits->Add(job.progress.job, kReduceSlot, WaitCause::kMapsFirst);
   if (wait == nullptr) return;
   wait->used = job.progress.maps_done;
-  wait->of = job.MapsBeforeReduces();
+  wait->of = policy.MapsBeforeReduces(state, job.progress.job);
 }
 
 // Names who holds the permits of the nodes on which reduces of the job wait.
@@ -93,7 +95,7 @@ PolicyView Engine::View(Micros now) const {
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
     if (job.held) AddHeld(job, &waits);
-    AddSlowStart(job, &waits);
+    AddSlowStart(*impl_->policy, state, job, &waits);
     AddPermits(state, job, &waits);
   }
   for (const TaskKind kind : kTaskKinds) {
@@ -110,6 +112,10 @@ PolicyView Engine::View(Micros now) const {
     wait->until = until;
   }
   AddShares(&view);
+  const bool untyped = state.Capacity(kMapSlot) + state.Capacity(kReduceSlot) > state.TotalCapacity();
+  const PerKind<bool> wanted = TasksToTry(view, untyped);
+  if (wanted[TaskKind::kMap] || wanted[TaskKind::kReduce])
+    AddNextFreed(state, impl_->TryEnds(wanted, now, impl_->options.trials), untyped, &view);
   SortWaits(&view.waits);
   return view;
 }

@@ -75,17 +75,83 @@ std::string AllBusy(const WaitView& wait, const ClusterState& state) {
              : "all " + std::to_string(wait.of) + ' ' + noun + of_nodes + " are busy";
 }
 
+// " if that is one of pool ads"; nothing if the sources are too many to name.
+template <class Source, class Name>
+std::string IfOf(std::string_view condition, std::string_view noun, const std::vector<Source>& sources,
+                 const Name& name) {
+  if (sources.empty() || sources.size() > WaitView::kMostNamed) return {};
+  std::string text = ' ' + std::string(condition) + " that is one of";
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    text += i == 0 ? " " : i + 1 == sources.size() ? " or " : ", ";
+    text += std::string(noun) + name(sources[i]);
+  }
+  return text;
+}
+
+// Says when the job gets the next that frees. Requires: for some of the tasks that were tried it does, and not for all.
+std::string GetsItIf(const NextFreed& next, const ClusterState& state, std::string_view group_noun) {
+  const std::string text = "it gets the next that frees";
+  const std::string pool = std::string(group_noun) + ' ';
+  const auto group_name = [](const std::string& name) { return name; };
+  const auto job_name = [&state](JobId job) { return NameOf(job, state); };
+  const bool few_not = next.not_of_groups.size() <= next.of_groups.size();
+  const bool few_not_jobs = next.not_of_jobs.size() <= next.of_jobs.size();
+  for (const bool unless : {few_not, !few_not}) {
+    const std::string groups =
+        unless ? IfOf("unless", pool, next.not_of_groups, group_name) : IfOf("if", pool, next.of_groups, group_name);
+    if (!groups.empty()) return text + groups;
+  }
+  for (const bool unless : {few_not_jobs, !few_not_jobs}) {
+    const std::string jobs =
+        unless ? IfOf("unless", "", next.not_of_jobs, job_name) : IfOf("if", "", next.of_jobs, job_name);
+    if (!jobs.empty()) return text + jobs;
+  }
+  return text + " if that is one of " + std::to_string(next.to_it) + " of the " + std::to_string(next.running);
+}
+
+// Who comes before the job, and whether it gets the next that frees.
+std::string WhoIsNext(const WaitView& wait, const ClusterState& state, std::string_view group_noun) {
+  const bool first = *wait.other_count == 0;
+  std::string text = first ? "it is first in order now"
+                           : Counted(*wait.other_count, "job is", "jobs are") + " ahead" + Named(wait, state);
+  if (!wait.next) return text;
+  const NextFreed& next = *wait.next;
+  if (!next.all_tried()) {
+    if (!first && next.to_it == 0) return text;
+    return text + "; of the " + std::to_string(next.running) + ", " + std::to_string(next.tried) +
+           " were tried, and it would get " + (next.to_it == next.tried ? "each" : std::to_string(next.to_it));
+  }
+  if (next.to_it == next.tried) {
+    return first ? "the next that frees is offered to it first" : text + "; it gets the next that frees all the same";
+  }
+  if (next.to_it > 0) return text + "; " + GetsItIf(next, state, group_noun);
+  if (!first) return text;
+  if (next.takers.empty()) return text + ", and none of those that free suits it";
+  WaitView takers;
+  takers.others = next.takers;
+  takers.other_count = next.taker_count;
+  if (next.taker_count == 1) return text + ", but the next that frees goes to " + NameOf(next.takers.front(), state);
+  return text + ", but the next that frees goes to one of " + std::to_string(next.taker_count) + " jobs" +
+         Named(takers, state);
+}
+
+// Who gets the next permit that frees, if that need not be the job. Requires: all tasks were tried.
+std::string PermitInWords(const NextFreed& next, const ClusterState& state, std::string_view group_noun) {
+  if (next.to_it == next.tried) return {};
+  if (next.to_it > 0) return "; " + GetsItIf(next, state, group_noun);
+  return next.taker_count == 1 ? "; the next that frees goes to " + NameOf(next.takers.front(), state) : "";
+}
+
 std::string BusyInWords(const WaitView& wait, const ClusterState& state, Micros now, std::string_view group_noun) {
   std::string text = AllBusy(wait, state);
   if (wait.slot == kComputePermit) {
     text = "it has copied its input; " + text;
     if (!wait.others.empty()) text += Named(wait, state);
+    if (wait.next && wait.next->all_tried()) text += PermitInWords(*wait.next, state, group_noun);
   } else if (!wait.other_count) {
     if (!wait.rule.empty()) text += "; the next that frees goes " + wait.rule;
-  } else if (*wait.other_count == 0) {
-    text += "; the next that frees is offered to it first";
   } else {
-    text += "; " + Counted(*wait.other_count, "job is", "jobs are") + " ahead" + Named(wait, state);
+    text += "; " + WhoIsNext(wait, state, group_noun);
   }
   if (wait.only && wait.until) {
     text += "; for " + InTenths(*wait.until - now) + " it takes one " + std::string(PlaceOf(*wait.only)) + " only";

@@ -42,6 +42,24 @@ enum class WaitCause : std::uint8_t {
   kGaveWay,      // it was evicted for lack of room for map outputs, until another job has ended
 };
 
+// Of a wait for a busy slot or permit: what trials show of the one that frees next, if nothing else happens before
+// (engine_trial.h). Counts are of running tasks whose end frees one.
+struct NextFreed {
+  std::uint32_t running = 0;  // such tasks
+  std::uint32_t tried = 0;    // of these: as many as trials stand for
+  std::uint32_t to_it = 0;    // of these: as many as would leave it to the job
+  // Who would get those of the others, the one that would get most first: the first kMostNamed, and how many there are.
+  std::vector<JobId> takers;
+  std::uint32_t taker_count = 0;
+  // Where all of a group's tasks that were tried would leave it to the job or none would: the groups of either kind. If
+  // the policy has no groups, or that is not so, the jobs whose tasks they are. Both are empty if nothing so simple is
+  // true.
+  std::vector<std::string> of_groups, not_of_groups;
+  std::vector<JobId> of_jobs, not_of_jobs;
+
+  [[nodiscard]] bool all_tried() const { return tried == running; }
+};
+
 struct WaitView {
   WaitView() = default;
   WaitView(JobId waiting, SlotKind for_slot, WaitCause why, std::uint32_t in_use = 0, std::uint32_t most = 0)
@@ -57,6 +75,7 @@ struct WaitView {
   std::vector<JobId> others;
   std::optional<std::uint32_t> other_count;
   std::string rule;  // "to the map closest to it"
+  std::optional<NextFreed> next;
   std::string group;
   // Of kSlotsBusy, if the policy shares the slots among groups: what the job's group has.
   std::uint32_t group_used = 0;

@@ -349,6 +349,64 @@ TEST(WaitsInWords, WhatItsGroupHas) {
             "all 2 map slots are busy; 1 job is ahead (job1 logs); queue default has no share of them");
 }
 
+// The slot that frees comes from somebody. Of two pools with two slots each, one at its maximum, the one that loses a
+// map is due the next.
+TEST(WaitsInWords, WhoGetsTheNextThatFrees) {
+  constexpr std::string_view kTwoPools = R"(
+    0 NodeJoined node=n1 maps=4
+    1 JobSubmitted job=job1 pool=ann maps=1:;1:;1:;1:
+    1 JobSubmitted job=job2 pool=bob maps=1:;1:;1:;1:
+    1 decide
+  )";
+  Settings settings;
+  settings.Named<PoolSettings>()["bob"].max_maps = 2;
+  EXPECT_EQ(
+      Why("fair", settings, kTwoPools, JobId{1}, kMapSlot),
+      "all 4 map slots are busy; it is first in order now; it gets the next that frees unless that is one of pool "
+      "bob; pool ann has 2 of its share of 2");
+  EXPECT_EQ(Why("fair", settings, kTwoPools, JobId{2}, kMapSlot), "pool bob runs 2 of at most 2 maps");
+  // Without the maximum bob's job is behind in order, and gets what bob loses all the same.
+  EXPECT_EQ(Why("fair", {}, kTwoPools, JobId{2}, kMapSlot),
+            "all 4 map slots are busy; 1 job is ahead (job1); it gets the next that frees if that is one of pool bob; "
+            "pool bob has 2 of its share of 2");
+}
+
+// The one that waits for a permit is not the one that holds it, and need not be the next to have it.
+TEST(WaitsInWords, WhoGetsTheNextPermit) {
+  constexpr std::string_view kThreeReduces = R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    1 JobSubmitted job=job1 name=logs reduces=1
+    1 JobSubmitted job=job2 reduces=1
+    1 JobSubmitted job=job3 priority=HIGH reduces=1
+    1 decide
+    2 ReduceCopied attempt=job3.r.0.0
+    2 decide
+    3 ReduceCopied attempt=job1.r.0.0
+    3 ReduceCopied attempt=job2.r.0.0
+    3 decide
+  )";
+  EXPECT_EQ(Why("fifo+ccs", {}, kThreeReduces, JobId{1}, kComputePermit),
+            "it has copied its input; the only compute permit of its nodes is busy (job3 HIGH)");
+  EXPECT_EQ(
+      Why("fifo+ccs", {}, kThreeReduces, JobId{2}, kComputePermit),
+      "it has copied its input; the only compute permit of its nodes is busy (job3 HIGH); the next that frees goes "
+      "to job1 logs");
+}
+
+// While a map runs that may let reduces of others start, who gets the next slot of a reduce is not known.
+TEST(WaitsInWords, ReducesThatMayStartBeforeASlotFrees) {
+  constexpr std::string_view kScript = R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    1 JobSubmitted job=job1 reduces=2
+    1 JobSubmitted job=job2 priority=HIGH maps=1: reduces=1
+    1 decide
+  )";
+  EXPECT_EQ(Why("fifo", {}, kScript, JobId{1}, kReduceSlot), "the only reduce slot is busy; it is first in order now");
+  EXPECT_EQ(Why("fifo", {}, std::string(kScript) + "2 AttemptSucceeded attempt=job2.m.0.0\n2 decide\n", JobId{2},
+                kReduceSlot),
+            "the only reduce slot is busy; the next that frees is offered to it first");
+}
+
 TEST(WaitsInWords, WhoHoldsThePermits) {
   constexpr std::string_view kTwoReduces = R"(
     0 NodeJoined node=n1 maps=1 reduces=1
@@ -372,6 +430,20 @@ TEST(WaitsInWords, ReducesWaitForMaps) {
   )",
                 JobId{1}, kReduceSlot),
             "0 of its maps are done; its reduces start when 3 are");
+}
+
+// Under some policies reduces start when all maps are done, whatever the job's slow start.
+TEST(WaitsInWords, ReducesWaitForAsManyMapsAsThePolicySays) {
+  for (const char* scheduler : {"cp", "cp+ccs", "fresh-static", "fresh-dynamic"}) {
+    SCOPED_TRACE(scheduler);
+    EXPECT_EQ(Why(scheduler, {}, R"(
+      0 NodeJoined node=n1 maps=1 reduces=1
+      1 JobSubmitted job=job1 maps=1:;1:;1:;1:;1:;1:;1:;1:;1:;1: reduces=1 slow_start=0.25
+      1 decide
+    )",
+                  JobId{1}, kReduceSlot),
+              "0 of its maps are done; its reduces start when 10 are");
+  }
 }
 
 }  // namespace

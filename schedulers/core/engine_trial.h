@@ -1,0 +1,50 @@
+// What happens when a running task ends: who gets the slot, or the compute permit, that it leaves.
+//
+// The rule, as code:
+//
+//   for job, node with running tasks of a kind that somebody waits for, the jobs whose tasks run longest first, and of
+//       each job one node before any has two:
+//     copy the engine with its policy
+//     in the copy: the task that was launched first succeeds now, and the policy fills what is free
+//     whom it gives the first slot (or permit) of each kind is who would get it
+//
+// So it says what the policy would do, with every part, and not what somebody else makes of its rules; and since only
+// copies change, nothing that the policy keeps is touched. What it cannot know is what else happens before a task ends:
+// time passes, jobs come.
+//
+// A trial costs about as much as the engine has nodes and live jobs, and tasks of the job whose task ends. So there are
+// at most kMostTrials, and no more than kMostCost allows: then only some of the running tasks are tried.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "schedulers/events/slot_kind.h"
+
+namespace millrace::sched {
+
+struct TrialLimits {
+  static constexpr std::uint32_t kMostTrials = 64;
+  static constexpr std::uint64_t kMostCost = 60'000;  // nodes, live jobs, and tasks of jobs, over all trials
+
+  std::uint32_t trials = kMostTrials;
+  std::uint64_t cost = kMostCost;
+};
+
+// What the end of a task would leave, and who would get that.
+struct TriedEnd {
+  AttemptId attempt;
+  NodeId node;
+  std::uint32_t stands_for = 1;  // the attempts of its job and kind that run on the node
+  PerSlot<bool> frees = {};
+  PerSlot<std::optional<JobId>> goes_to = {};  // nothing: it would stay free
+};
+
+struct TriedEnds {
+  std::vector<TriedEnd> ends;
+  PerKind<std::uint32_t> untried = {};  // running attempts that no trial stands for
+};
+
+}  // namespace millrace::sched
