@@ -180,7 +180,7 @@ struct SchedulerView {
     cause @8 :Text;            # WaitCause by name (schedulers/core/wait_view.h), and its numbers
     used @9 :UInt32;
     of @10 :UInt32;
-    others @11 :List(UInt32);
+    others @11 :List(UInt32);  # jobs that come before it, or may get the slot that frees next: some of them
     hasOtherCount @12 :Bool;
     otherCount @13 :UInt32;
     group @14 :Text;
@@ -189,6 +189,11 @@ struct SchedulerView {
     groupShare @17 :Float64;
     since @18 :Int64;          # microseconds since the epoch, as is the next; 0: none
     until @19 :Int64;
+    # Running tasks whose end frees what it waits for, how many of these were tried, and how many would leave it to the job
+    # (schedulers/core/wait_view.h, NextFreed); all 0: nothing is known.
+    nextRunning @20 :UInt32;
+    nextTried @21 :UInt32;
+    nextToIt @22 :UInt32;
   }
 }
 

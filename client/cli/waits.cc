@@ -32,6 +32,9 @@ Json WaitToJson(const job::SchedulerView::Wait& wait) {
           {"of", wait.of},
           {"others", JobNumbers(wait.others)},
           {"other_count", OrNull(wait.other_count)},
+          {"next", wait.next_tried == 0
+                       ? Json(nullptr)
+                       : Json{{"running", wait.next_running}, {"tried", wait.next_tried}, {"to_it", wait.next_to_it}}},
           {"group", wait.group.empty() ? Json(nullptr) : Json(wait.group)},
           {"group_used", wait.group_used},
           {"group_share", OrNull(wait.group_share)},

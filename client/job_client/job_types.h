@@ -246,6 +246,9 @@ struct SchedulerView {
     std::uint32_t used = 0, of = 0;
     std::vector<JobId> others;
     std::optional<std::uint32_t> other_count;
+    // Running tasks whose end frees what it waits for, how many of these were tried, and how many would leave it to the
+    // job; all 0: nothing is known.
+    std::uint32_t next_running = 0, next_tried = 0, next_to_it = 0;
     std::string group;
     std::uint32_t group_used = 0;
     std::optional<double> group_share;

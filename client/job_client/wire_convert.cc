@@ -234,6 +234,9 @@ SchedulerView::Wait Read(master::wire::SchedulerView::Wait::Reader in) {
   out.of = in.getOf();
   for (const std::uint32_t other : in.getOthers()) out.others.push_back(JobId{other});
   if (in.getHasOtherCount()) out.other_count = in.getOtherCount();
+  out.next_running = in.getNextRunning();
+  out.next_tried = in.getNextTried();
+  out.next_to_it = in.getNextToIt();
   out.group = in.getGroup();
   out.group_used = in.getGroupUsed();
   if (in.getHasGroupShare()) out.group_share = in.getGroupShare();

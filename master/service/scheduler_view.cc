@@ -1,6 +1,7 @@
 #include "master/service/scheduler_view.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -61,6 +62,25 @@ std::vector<WaitEntry> EntriesOf(const sched::ClusterState& cluster, Micros now,
   return entries;
 }
 
+// A job that is first in order has others before it all the same if the slot that frees next may go to them.
+void WriteOthers(const sched::WaitView& wait, wire::SchedulerView::Wait::Builder out) {
+  const std::vector<JobId>* jobs = &wait.others;
+  std::optional<std::uint32_t> count = wait.other_count;
+  if (wait.next) {
+    out.setNextRunning(wait.next->running);
+    out.setNextTried(wait.next->tried);
+    out.setNextToIt(wait.next->to_it);
+    if (count == 0 && wait.next->to_it < wait.next->tried) {
+      jobs = &wait.next->takers;
+      count = jobs->empty() ? std::nullopt : std::optional(wait.next->taker_count);
+    }
+  }
+  auto others = out.initOthers(static_cast<unsigned>(jobs->size()));
+  for (unsigned i = 0; i < others.size(); ++i) others.set(i, (*jobs)[i].value);
+  out.setHasOtherCount(count.has_value());
+  out.setOtherCount(count.value_or(0));
+}
+
 void Write(const WaitEntry& entry, wire::SchedulerView::Wait::Builder out) {
   const sched::WaitView& wait = *entry.wait;
   const sched::JobState& job = *entry.job;
@@ -76,10 +96,7 @@ void Write(const WaitEntry& entry, wire::SchedulerView::Wait::Builder out) {
   out.setCause(std::string(ToText(wait.cause)));
   out.setUsed(wait.used);
   out.setOf(wait.of);
-  auto others = out.initOthers(static_cast<unsigned>(wait.others.size()));
-  for (unsigned i = 0; i < others.size(); ++i) others.set(i, wait.others[i].value);
-  out.setHasOtherCount(wait.other_count.has_value());
-  out.setOtherCount(wait.other_count.value_or(0));
+  WriteOthers(wait, out);
   out.setGroup(wait.group);
   out.setGroupUsed(wait.group_used);
   out.setHasGroupShare(wait.group_share.has_value());
