@@ -67,7 +67,7 @@ struct JobRequest {
 
 // Returns the pool that the job is in.
 [[nodiscard]] inline const std::string& PoolOf(const JobRequest& request) {
-  return PoolOf(request.pool, request.owner);
+  return millrace::PoolOf(request.pool, request.owner);
 }
 
 // A range of one file and the blocks that hold it; or a range of numbers, without path and blocks.
