@@ -81,6 +81,9 @@ inline constexpr bool kNever = false;
 template <class Self, class Key, class Value>
 class TypedEmitter {
  public:
+  // Whether emit(key) is taken. A Map that may run without reduces asks, since DirectEmitter takes it of any job.
+  static constexpr bool kTakesKeyAlone = std::same_as<Value, Nothing>;
+
   template <class K = Key, class V = Value>
   void operator()(const K& key, const V& value) {
     constexpr bool kKeyFits = IsEmittedAs<K, Key>(), kValueFits = IsEmittedAs<V, Value>();
@@ -93,12 +96,12 @@ class TypedEmitter {
   }
   template <class K = Key>
   void operator()(const K& key) {
-    constexpr bool kNoValue = std::same_as<Value, Nothing>, kKeyFits = IsEmittedAs<K, Key>();
-    static_assert(kNoValue,
+    constexpr bool kKeyFits = IsEmittedAs<K, Key>();
+    static_assert(kTakesKeyAlone,
                   "emit(key): the job has a Value, so it is emit(key, value); or let Value be millrace::Nothing");
-    static_assert(kKeyFits || !kNoValue,
+    static_assert(kKeyFits || !kTakesKeyAlone,
                   "emit(key): the key is not of the job's Key type, and does not become one without loss");
-    if constexpr (kNoValue && kKeyFits) static_cast<Self&>(*this).Emit(Emitted<Key>(key, "Key"), Nothing{});
+    if constexpr (kTakesKeyAlone && kKeyFits) static_cast<Self&>(*this).Emit(Emitted<Key>(key, "Key"), Nothing{});
   }
   template <class... Args>
   void To(const Args&...) {
@@ -140,6 +143,7 @@ class DirectEmitter {
  public:
   using Key = typename Job::Key;
   using Value = typename Job::Value;
+  static constexpr bool kTakesKeyAlone = true;
 
   explicit DirectEmitter(typename Output::Writer& writer) : writer_(writer) {}
   // The emitter to the reduces, which takes the same, has the sentence for what is refused.

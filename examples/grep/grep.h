@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "client/api/job.h"
 #include "examples/grep/line_matcher.h"
@@ -44,7 +45,7 @@ struct Grep {
       return;
     }
     matcher_->ForEachLine(chunk, [&](std::string_view line) {
-      if constexpr (requires { emit(line); }) {
+      if constexpr (std::remove_reference_t<decltype(emit)>::kTakesKeyAlone) {
         emit(line);  // without reduces this goes straight to the output
       } else {
         emit(line, 1);

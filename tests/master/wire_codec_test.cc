@@ -110,7 +110,7 @@ TEST(WireCodecTest, AJobIsInThePoolThatItNamesElseInItsOwners) {
     capnp::MallocMessageBuilder message;
     const auto out = message.initRoot<wire::JobStatus>();
     Write(view, out);
-    return std::string(out.getPool());
+    return std::string(out.asReader().getPool().cStr());
   };
   EXPECT_EQ(pool(), "ann");
   record.request.pool = "ads";

@@ -40,7 +40,7 @@ struct OtherRecord {
   void Map(int, auto&) {}
 };
 struct Point {
-  std::string name;
+  const char* name;  // of which nobody knows the length
 };
 struct BadValue {
   using Key = std::string_view;

@@ -96,8 +96,8 @@ TEST(Measures, StuckIsStuckUnderEveryScheduler) {
 }
 
 // Returns why the file is refused.
-std::string WhyNot(const std::string& text) {
-  const Result<SimulationFile> file = ParseSimulation(text, "w.toml");
+std::string WhyRefused(const std::string& text) {
+  const Result<SimulationFile> file = ParseSimulation(text, "w.toml", {});
   if (!file.ok()) return file.status().message();
   if (const Status may = file->CheckSimulable(); !may.ok()) return may.message();
   return Simulate(file->cluster, file->workload, "fifo", {}, {}).status().message();
@@ -105,18 +105,18 @@ std::string WhyNot(const std::string& text) {
 
 TEST(Contradictions, AreRefusedAndNamed) {
   const std::string jobs = "[[jobs]]\nname = \"a\"\nmaps = 1\n";
-  EXPECT_EQ(WhyNot("[cluster]\nnodes = 4\nracks = 4\ndatacenters = 2\n" + jobs), "");
-  EXPECT_THAT(WhyNot("[cluster]\nnodes = 4\nracks = 5\n" + jobs), HasSubstr("racks"));
-  EXPECT_THAT(WhyNot("[cluster]\nnodes = 4\nracks = 5\n" + jobs), HasSubstr("5, though the cluster has only 4 nodes"));
-  EXPECT_THAT(WhyNot("[cluster]\nnodes = 4\nracks = 2\ndatacenters = 3\n" + jobs), HasSubstr("only 2 racks"));
-  EXPECT_THAT(WhyNot("[cluster]\nnodes = 4\ndatacenters = 5\n" + jobs), HasSubstr("only 4 nodes"));
-  EXPECT_THAT(WhyNot("stop_at = \"10s\"\n" + jobs + "arrival = { kind = \"batch\", at = \"20s\" }\n"),
+  EXPECT_EQ(WhyRefused("[cluster]\nnodes = 4\nracks = 4\ndatacenters = 2\n" + jobs), "");
+  EXPECT_THAT(WhyRefused("[cluster]\nnodes = 4\nracks = 5\n" + jobs), HasSubstr("racks"));
+  EXPECT_THAT(WhyRefused("[cluster]\nnodes = 4\nracks = 5\n" + jobs), HasSubstr("5, though the cluster has only 4 nodes"));
+  EXPECT_THAT(WhyRefused("[cluster]\nnodes = 4\nracks = 2\ndatacenters = 3\n" + jobs), HasSubstr("only 2 racks"));
+  EXPECT_THAT(WhyRefused("[cluster]\nnodes = 4\ndatacenters = 5\n" + jobs), HasSubstr("only 4 nodes"));
+  EXPECT_THAT(WhyRefused("stop_at = \"10s\"\n" + jobs + "arrival = { kind = \"batch\", at = \"20s\" }\n"),
               HasSubstr("nothing would run"));
-  EXPECT_THAT(WhyNot(jobs + "map_time = \"1s\"\nmap_rate = \"1M\"\n"), HasSubstr("`map_time` is given too"));
-  EXPECT_THAT(WhyNot(jobs + "reduce_time = \"1s\"\nreduce_rate = \"1M\"\n"), HasSubstr("`reduce_time` is given too"));
-  EXPECT_THAT(WhyNot(jobs + "reduces = 1\nreduces_per_map = 1\n"), HasSubstr("`reduces` is given too"));
+  EXPECT_THAT(WhyRefused(jobs + "map_time = \"1s\"\nmap_rate = \"1M\"\n"), HasSubstr("`map_time` is given too"));
+  EXPECT_THAT(WhyRefused(jobs + "reduce_time = \"1s\"\nreduce_rate = \"1M\"\n"), HasSubstr("`reduce_time` is given too"));
+  EXPECT_THAT(WhyRefused(jobs + "reduces = 1\nreduces_per_map = 1\n"), HasSubstr("`reduces` is given too"));
   const auto failures = [&](const std::string& second) {
-    return WhyNot(
+    return WhyRefused(
         "[cluster]\nnodes = 2\n[[cluster.failures]]\nnode = 1\nat = \"10s\"\nback = \"50s\"\n"
         "[[cluster.failures]]\n" +
         second + jobs);
