@@ -91,6 +91,39 @@ class PlaybooksTest(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("names 0 masters", re.sub(r"\s+", " ", done.stdout))
 
+    def shrink(self, may_go):
+        """What shrink.yml makes of a worker of which the master says this, and what it asked. A program stands in for millrace; nothing is stopped."""
+        place = tempfile.mkdtemp(dir=self.tmp.name)
+        program, asked = os.path.join(place, "millrace"), os.path.join(place, "asked")
+        nodes = [{"node": n, "host": f"10.0.0.{n}", "port": 7701, "may_go": may_go if n == 2 else "in-use"} for n in (2, 3)]
+        with open(program, "w", encoding="utf-8") as f:
+            f.write(f"""#!{sys.executable}
+import sys
+with open({asked!r}, "a") as f: f.write(" ".join(sys.argv[1:]) + "\\n")
+if "list" in sys.argv: print({json.dumps(nodes)!r})
+if "fsck" in sys.argv: print({json.dumps({"missing": 0, "under_replicated": 0})!r})
+""")
+        os.chmod(program, 0o755)
+        with open(os.path.join(place, "hosts.yml"), "w", encoding="utf-8") as f:
+            json.dump({"all": {"vars": {"ansible_connection": "local", "ansible_become": False, "ansible_python_interpreter": sys.executable}},
+                       "master": {"hosts": {"one": {"millrace_address": "10.0.0.1"}}}, "worker": {"hosts": {"two": {}, "three": {}}}}, f)
+        # What check.yml would find out of the hosts is said, and no daemon is asked for.
+        settings = {"base_addresses": {name: f"10.0.0.{n}" for name, n in (("two", 2), ("three", 3))}, "millrace_leave": "two", "millrace_ask": [program], "millrace_tls": False, "millrace_copy_patience": 0, "millrace_task_patience": 0, "millrace_start_patience": 0}
+        done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", os.path.join(place, "hosts.yml"), "shrink.yml", "-e", json.dumps(settings), "--limit", "master",
+                             "--start-at-task", "They are workers, and others stay")
+        with open(asked, "a+", encoding="utf-8") as f:
+            f.seek(0)
+            return done, f.read()
+
+    def test_a_worker_goes_only_if_the_master_says_so(self):
+        for may_go, goes in (("unknown", False), ("blocks", False), ("no-such-answer", False), ("outputs", True), ("lost", True)):
+            with self.subTest(may_go):
+                done, asked = self.shrink(may_go)
+                self.assertIn("node decommission --no-wait 2\n", asked, done.stdout)
+                self.assertEqual((done.returncode == 0, "node forget 2\n" in asked), (goes, goes), done.stdout)
+                # What a worker had that is lost already is looked for before anything else is done.
+                self.assertEqual(asked.count("fs fsck"), {"lost": 2}.get(may_go, 1) if goes else 0, done.stdout)
+
     def authority_of(self, inventory):
         """Where the authority of a cluster lies by default."""
         path = os.path.join(self.tmp.name, inventory)

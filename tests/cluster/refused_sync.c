@@ -1,7 +1,7 @@
 // Preloaded into a worker: the first sync of a block that is being written fails with EIO, once for the process, as on a
 // disk that cannot write the pages back. They are lost then, and count as clean: the file reads as zeros, and the next
-// sync of it succeeds. With $REFUSED_SYNC=checksums that happens to the block's checksums instead. $REFUSED_READ is a
-// part of the paths of files that cannot be read.
+// sync of it succeeds. With $REFUSED_SYNC=checksums that happens to the block's checksums instead; with "never" the first
+// sync does not return, as on a disk that has gone. $REFUSED_READ is a part of the paths of files that cannot be read.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,6 +45,10 @@ int fdatasync(int fd) {
   static int (*real)(int);
   if (real == NULL) real = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
   if (!IsRefused(fd)) return real(fd);
+  if (strcmp(getenv("REFUSED_SYNC"), "never") == 0) {
+    fputs("a sync does not return\n", stderr);
+    while (1) pause();
+  }
   Lose(fd);
   errno = EIO;
   return -1;

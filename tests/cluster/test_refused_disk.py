@@ -3,9 +3,10 @@
 import glob
 import os
 import random
+import signal
 import unittest
 
-from cluster import Cluster
+from cluster import LIMIT_SECONDS, Cluster, await_line
 
 FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=1s"]
 SHIM = os.environ["MILLRACE_TEST_REFUSED_SYNC"]
@@ -77,6 +78,19 @@ class RefusedDiskTest(unittest.TestCase):
             cluster.run("fs", "verify", "--wait", "/data", status=1)
             self.assertIn("cannot be read", cluster.log("worker0"))
             self.assertEqual(cluster.run("fs", "cat", "/data")[0], data)
+
+    def test_a_worker_ends_though_its_disk_does_not_answer(self):
+        with Cluster(workers=0, settings=FAST) as cluster:
+            self.start(cluster, 0, refused_sync="never")
+            with open(cluster.path("data"), "wb") as f:
+                f.write(b"words\n" * 1000)
+            put = cluster.start("fs", "put", "--replication", "1", cluster.path("data"), "/data")
+            await_line(cluster.path("worker0.log"), b"a sync does not return")
+            cluster.workers[0].send_signal(signal.SIGTERM)
+            self.assertEqual(cluster.workers[0].wait(LIMIT_SECONDS), 0)
+            self.assertIn("the worker ends without waiting any longer", cluster.log("worker0"))
+            put.kill()
+            put.communicate()
 
 
 if __name__ == "__main__":
