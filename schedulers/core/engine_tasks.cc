@@ -32,9 +32,8 @@ const RunningAttempt* Engine::Impl::FindRunning(const AttemptId& attempt) const 
 }
 
 void Engine::Impl::KillAttempts(const TaskId& task, const std::string& reason, Effects& effects) {
-  const TaskState& state_of_task = *FindTask(task);
-  while (!state_of_task.running.empty()) {
-    const RunningAttempt victim = state_of_task.running.front();
+  while (!FindTask(task)->running.empty()) {
+    const RunningAttempt victim = FindTask(task)->running.front();
     state.StopAttempt({task, victim.number}, now);
     ++state.MutableJob(task.job).progress.killed_attempts;
     effects.push_back(Kill{{task, victim.number}, victim.node, reason});

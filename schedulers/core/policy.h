@@ -67,7 +67,8 @@ class Policy {
   [[nodiscard]] virtual std::string_view name() const = 0;
   // Returns a policy that decides from now on as this one does, whatever happens to either: what a trial asks who would
   // get a slot (core/engine_trial.h). Null if there is none; then nothing is said about the next slot. `state` is what
-  // this policy was told of last. It may cost O(jobs log jobs + nodes).
+  // this policy was told of last; what has changed in it since the last round may count as having changed then. It may
+  // cost O(jobs log jobs + nodes).
   [[nodiscard]] virtual std::unique_ptr<Policy> Clone(const ClusterState&) const { return nullptr; }
 
   // Returns why a job like this is not to be submitted, a clause that says what to do instead; empty if it may be. Who

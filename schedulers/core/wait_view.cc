@@ -94,8 +94,8 @@ std::string GetsItIf(const NextFreed& next, const ClusterState& state, std::stri
   const std::string pool = std::string(group_noun) + ' ';
   const auto group_name = [](const std::string& name) { return name; };
   const auto job_name = [&state](JobId job) { return NameOf(job, state); };
-  const bool few_not = next.not_of_groups.size() <= next.of_groups.size();
-  const bool few_not_jobs = next.not_of_jobs.size() <= next.of_jobs.size();
+  const bool few_not = next.not_of_groups.size() < next.of_groups.size();
+  const bool few_not_jobs = next.not_of_jobs.size() < next.of_jobs.size();
   for (const bool unless : {few_not, !few_not}) {
     const std::string groups =
         unless ? IfOf("unless", pool, next.not_of_groups, group_name) : IfOf("if", pool, next.of_groups, group_name);

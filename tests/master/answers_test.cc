@@ -132,6 +132,11 @@ class ServedMaster {
     control_->FinishLazily(std::move(step));
   }
 
+  // The longest that leaves room for the files below it.
+  static std::string DeepOutput(std::uint32_t i) {
+    return (DeepFile(i)).substr(0, dfs::kMaxPathBytes - dfs::kMaxNameBytes - 64);
+  }
+
   JobId Submit(const std::string& output, const std::string& input, std::uint32_t maps, std::uint32_t i) {
     JobRequest request;
     const std::string n = std::to_string(i);
@@ -175,7 +180,7 @@ class ServedMaster {
     }
     control_->FinishLazily(std::move(step));
     large_job = Submit("/large", "/many-blocks", 0, 1);
-    for (std::uint32_t i = 2; i < kJobs; ++i) Submit(DeepFile(kFiles + i), {}, 1, i);
+    for (std::uint32_t i = 2; i < kJobs; ++i) Submit(DeepOutput(kFiles + i), {}, 1, i);
   }
 
   std::unique_ptr<KeyValueStore> store_ = MakeMemoryStore();
@@ -272,7 +277,7 @@ TEST_F(AnswersTest, Jobs) {
   ASSERT_THAT(*list, SizeIs(kJobs));
   for (std::uint32_t i = 2; i < kJobs; ++i) {
     EXPECT_EQ((*list)[i].name, Long("name" + std::to_string(i)));
-    EXPECT_EQ((*list)[i].output, DeepFile(kFiles + i));
+    EXPECT_EQ((*list)[i].output, DeepOutput(kFiles + i));
   }
   const auto last = jobs.GetStatus(list->back().job);
   ASSERT_TRUE(last.ok()) << last.status().message();

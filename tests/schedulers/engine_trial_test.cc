@@ -93,9 +93,10 @@ class TrialOf : public testing::TestWithParam<std::string> {
 TEST_P(TrialOf, ACopyDecidesAsTheOriginalDoes) {
   ForHistories(12, 250, [](const std::vector<History::Record>& records, const HistoryOptions& options) {
     Engine engine(options.engine, MakePolicyOf(options));
-    constexpr std::size_t kTogether = 6;  // records after which the copy is made anew
-    for (std::size_t begin = 0; begin < records.size(); begin += kTogether) {
-      const std::size_t end = std::min(begin + kTogether, records.size());
+    constexpr std::size_t kTogether = 6;  // records after which, at the end of a round, the copy is made anew
+    for (std::size_t begin = 0, end = 0; begin < records.size(); begin = end) {
+      end = std::min(begin + kTogether, records.size());
+      while (end < records.size() && records[end - 1].line != History::kDecide) ++end;
       std::string copied, original;
       {
         const std::unique_ptr<Engine> copy = engine.Clone();

@@ -362,8 +362,8 @@ TEST(WaitsInWords, WhoGetsTheNextThatFrees) {
   settings.Named<PoolSettings>()["bob"].max_maps = 2;
   EXPECT_EQ(
       Why("fair", settings, kTwoPools, JobId{1}, kMapSlot),
-      "all 4 map slots are busy; it is first in order now; it gets the next that frees unless that is one of pool "
-      "bob; pool ann has 2 of its share of 2");
+      "all 4 map slots are busy; it is first in order now; it gets the next that frees if that is one of pool ann; "
+      "pool ann has 2 of its share of 2");
   EXPECT_EQ(Why("fair", settings, kTwoPools, JobId{2}, kMapSlot), "pool bob runs 2 of at most 2 maps");
   // Without the maximum bob's job is behind in order, and gets what bob loses all the same.
   EXPECT_EQ(Why("fair", {}, kTwoPools, JobId{2}, kMapSlot),

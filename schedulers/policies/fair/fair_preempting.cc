@@ -39,7 +39,8 @@ FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotK
   Watch();
 }
 
-// The order is made anew, since pools and clocks point to each other. What starves there starves here.
+// The order is made anew, since pools and clocks point to each other. What starves there starves here; what would be
+// seen to starve at the end of the round has done so since the last one.
 FairPreempting::FairPreempting(const FairPreempting& other, const ClusterState& state)
     : GreedyOver(other, std::make_unique<FairOrder>(other.order().settings(), other.order().reduces())),
       pool_clocks_(ClocksWith([this](const Lack& pool) { return Patience(pool); })),
@@ -47,11 +48,12 @@ FairPreempting::FairPreempting(const FairPreempting& other, const ClusterState& 
       pools_first_(other.pools_first_),
       jobs_first_(other.jobs_first_),
       freed_(other.freed_),
-      permits_taken_at_(other.permits_taken_at_) {
+      permits_taken_at_(other.permits_taken_at_),
+      round_ended_(other.round_ended_) {
   Watch();
   order().TakeOver(state, other.order());
   for (const SlotKind kind : Kinds()) {
-    watches_[kind]->Update(0);
+    watches_[kind]->Update(round_ended_);
     pool_clocks_[kind].SetAs(other.pool_clocks_[kind]);
     job_clocks_[kind].SetAs(other.job_clocks_[kind]);
   }
@@ -338,6 +340,7 @@ std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros n
 }
 
 void FairPreempting::EndRound(Micros now) {
+  round_ended_ = now;
   order().ForgetOwed();
   for (const Served& served : std::exchange(served_, {})) {
     if (served.lack.member->fair().running <= served.running && served.clocks->Runs(served.lack))

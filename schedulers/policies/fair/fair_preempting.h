@@ -134,6 +134,7 @@ class FairPreempting : public GreedyOver<FairOrder> {
   PerSlot<std::set<JobId>> jobs_first_;
   // By the last Preempt(), and not taken yet: the nodes of maps, and those of reduces that computed.
   std::vector<NodeId> freed_, permits_taken_at_;
+  Micros round_ended_ = 0;  // the last one
 };
 
 }  // namespace millrace::sched

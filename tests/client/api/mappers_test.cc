@@ -124,8 +124,8 @@ TEST(MappersTest, TheDescriptionHasTheRulesOfEach) {
   };
   const nlohmann::json join = describe(internal::BindJob<Join>());
   EXPECT_EQ(join["millrace_job"], 2) << "a client that knows nothing of mappers refuses it";
-  EXPECT_EQ(join["mappers"], nlohmann::json::parse(R"([{"split_by":"block","decompresses":true},
-                                                       {"split_by":"file","decompresses":true}])"));
+  EXPECT_EQ(join["mappers"], nlohmann::json::parse(R"([{"split_by":"block","decompresses":true,"text":true},
+                                                       {"split_by":"file","decompresses":true,"text":false}])"));
   EXPECT_EQ(join["split_by"], "file") << "right for both";
   EXPECT_NE(join["options"].dump().find("users.title"), std::string::npos) << "a mapper's option is the job's";
   const nlohmann::json both = describe(internal::BindJob<Both>());
