@@ -24,8 +24,8 @@ std::string FirstLine(const std::string& executable, std::string_view error) {
   return line;
 }
 
-// Returns a failure for a program that the dynamic loader does not start. It knows what is missing, and ends the program
-// by a status that other programs end with, too: so it is told by its words, which glibc does not translate.
+// Returns a failure for a program that the dynamic loader does not start. It knows what is missing, and ends the
+// program by a status that other programs end with, too: so it is told by its words, which glibc does not translate.
 Status CheckLoaded(const std::string& executable, const Captured& captured) {
   const std::string line = FirstLine(executable, captured.error);
   const auto says = [&line](const char* words) { return line.find(words) != std::string::npos; };

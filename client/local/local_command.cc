@@ -54,7 +54,8 @@ Result<std::vector<SideFile>> SideFiles(const Words& words) {
       return Invalid("--file " + Quote(word) + " is not LOCAL=PATH");
     SideFile file{word.substr(0, equals), {}};
     MILLRACE_ASSIGN(file.path, dfs::CompletePath(word.substr(equals + 1)));
-    if (file.path.starts_with(kInputDirectory) || file.path == kOutput || file.path.starts_with(std::string(kOutput) + "/"))
+    if (file.path.starts_with(kInputDirectory) || file.path == kOutput ||
+        file.path.starts_with(std::string(kOutput) + "/"))
       return Invalid("--file " + Quote(word) +
                      ": /input and /output hold what the job reads and writes; choose another path");
     if (!Present(file.local)) return NoLocalFile(file.local);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 
@@ -171,12 +172,20 @@ class FakeClient final : public DfsClient {
   }
   Status Rename(std::string_view from, std::string_view to) override {
     const std::lock_guard lock(tree_->mutex);
-    auto node = tree_->entries.extract(std::string(from));
-    if (node.empty()) return NotFound(Quote(from) + ": no such file or directory");
+    if (!tree_->entries.contains(std::string(from))) return NotFound(Quote(from) + ": no such file or directory");
     const auto target = tree_->entries.find(std::string(to));
     const bool into = target != tree_->entries.end() && target->second.directory;
-    node.key() = into ? std::string(to) + "/" + std::string(from.substr(from.rfind('/') + 1)) : std::string(to);
-    tree_->entries.insert(std::move(node));
+    const std::string place =
+        into ? std::string(to) + "/" + std::string(from.substr(from.rfind('/') + 1)) : std::string(to);
+    std::vector<std::string> moved = {std::string(from)};
+    for (const auto& [path, node] : tree_->entries) {
+      if (path.starts_with(std::string(from) + "/")) moved.push_back(path);
+    }
+    for (const std::string& path : moved) {
+      auto node = tree_->entries.extract(path);
+      node.key() = place + path.substr(from.size());
+      tree_->entries.insert(std::move(node));
+    }
     return Status::Ok();
   }
   Status SetReplication(std::string_view path, std::uint32_t replication) override {

@@ -47,6 +47,9 @@ std::string DeepFile(std::uint32_t i) {
   return DeepDirectory() + "/" + name + std::string(dfs::kMaxNameBytes - name.size(), 'f');
 }
 
+// The longest output of a job, which leaves room for the files below it.
+std::string DeepOutput(std::uint32_t i) { return DeepFile(i).substr(0, dfs::kMaxPathBytes - dfs::kMaxNameBytes - 64); }
+
 std::string Reason(std::uint32_t i) { return std::to_string(i) + std::string(4090, 'r'); }
 
 class ServedMaster {
@@ -130,11 +133,6 @@ class ServedMaster {
     const Status completed = control_->files().Complete(*file, {}, written, step.now, &step.batch);
     MILLRACE_CHECK(completed.ok(), completed.message());
     control_->FinishLazily(std::move(step));
-  }
-
-  // The longest that leaves room for the files below it.
-  static std::string DeepOutput(std::uint32_t i) {
-    return (DeepFile(i)).substr(0, dfs::kMaxPathBytes - dfs::kMaxNameBytes - 64);
   }
 
   JobId Submit(const std::string& output, const std::string& input, std::uint32_t maps, std::uint32_t i) {

@@ -320,11 +320,7 @@ TEST_P(NextFreedOf, GoesToWhomTheViewSays) {
   }
   std::string misses;
   for (const std::string& miss : score.misses) misses += "\n  " + miss;
-  RecordProperty("samples", static_cast<int>(score.right + score.wrong));
-  RecordProperty("wrong", static_cast<int>(score.wrong));
-  if (std::getenv("MILLRACE_TEST_PRINT"))
-    printf("RATE %-28s %u of %u wrong%s\n", GetParam().c_str(), score.wrong, score.right + score.wrong,
-           std::string(std::getenv("MILLRACE_TEST_PRINT")) == "2" ? misses.c_str() : "");
+  std::printf("%s: %u of %u wrong\n", GetParam().c_str(), score.wrong, score.right + score.wrong);
   EXPECT_LE(score.wrong * 100, score.right + score.wrong)
       << score.wrong << " of " << score.right + score.wrong << " are wrong:" << misses;
 }

@@ -3,7 +3,9 @@
 namespace millrace::sched {
 
 bool StarvationClocks::Earlier::operator()(const Lack& a, const Lack& b) const {
-  return a.member == b.member ? a.cause < b.cause : a.member->TieBefore(*b.member);
+  // Of a member and its copy (SetAs) neither comes first.
+  if (a.member != b.member && a.member->TieBefore(*b.member)) return true;
+  return (a.member == b.member || !b.member->TieBefore(*a.member)) && a.cause < b.cause;
 }
 
 bool StarvationClocks::Earlier::operator()(const std::pair<Micros, Lack>& a, const std::pair<Micros, Lack>& b) const {

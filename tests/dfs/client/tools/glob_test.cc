@@ -85,7 +85,7 @@ TEST_F(GlobTest, BracesStandForEachOfTheirTexts) {
 
 TEST_F(GlobTest, ADirectoryThatMatchesIsADirectory) {
   EXPECT_EQ(Run({"ls", "-1", "/in/*4"}).out, "/in/2024/a.log\n");
-  Refuses(1, {"cat", "/in/20*"}, {"/in/2024"});
+  Refuses(1, {"cat", "/in/*4"}, {"/in/2024"});
 }
 
 TEST_F(GlobTest, APatternThatMatchesNothingIsAnErrorButForRmWithForce) {
