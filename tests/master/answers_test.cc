@@ -48,7 +48,11 @@ std::string DeepFile(std::uint32_t i) {
 }
 
 // The longest output of a job, which leaves room for the files below it.
-std::string DeepOutput(std::uint32_t i) { return DeepFile(i).substr(0, dfs::kMaxPathBytes - dfs::kMaxNameBytes - 64); }
+std::string DeepOutput(std::uint32_t i) {
+  const std::string directory = DeepDirectory();
+  std::string output = directory.substr(0, directory.rfind('/') + 1) + std::to_string(100'000 + i);
+  return output + std::string(dfs::kMaxPathBytes - dfs::kMaxNameBytes - 64 - output.size(), 'o');
+}
 
 std::string Reason(std::uint32_t i) { return std::to_string(i) + std::string(4090, 'r'); }
 
