@@ -173,7 +173,7 @@ class Session {
 
  private:
   int Get(const std::string& to) {
-    return Run({invocation_.self, "fs", "get", "--progress", Style(), "--", kOutput, to}, false);
+    return Run({invocation_.self, "fs", "get", "-T", "--progress", Style(), "--", kOutput, to}, false);
   }
 
   // The place was free when the job began. If it is not any more, what the job has computed goes to another one, since

@@ -71,9 +71,12 @@ std::uint64_t GetPlan::bytes() const {
 }
 
 Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources,
-                                     const std::string& target, bool overwrite) {
-  const bool into = LookAtLocal(target) == LocalKind::kDirectory;
-  if (!into && sources.size() > 1) return Invalid(Quote(target) + " is not a local directory");
+                                     const std::string& target, const GetOptions& options) {
+  const bool into = !options.as_named && LookAtLocal(target) == LocalKind::kDirectory;
+  if (!into && sources.size() > 1)
+    return Invalid(options.as_named ? Quote(target) + " is the name of one, and there are " +
+                                          std::to_string(sources.size()) + " to get"
+                                    : Quote(target) + " is not a local directory");
   std::vector<GetPlan> plans;
   for (const std::string& source : sources) {
     GetPlan plan;
@@ -86,7 +89,7 @@ Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::s
     if (!into && !plan.source.directory && target.ends_with('/'))
       return Invalid(Quote(target) + " is not a local directory");
     plan.local = into ? JoinPath(target, name) : WithoutSlashes(target);
-    MILLRACE_TRY(CheckPlace(plan, overwrite));
+    MILLRACE_TRY(CheckPlace(plan, options.overwrite));
     if (plan.source.directory) {
       MILLRACE_TRY(Walk(client, path, [&](const FileInfo& entry) {
         plan.below.push_back(entry);

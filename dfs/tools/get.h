@@ -15,6 +15,7 @@ namespace millrace::dfs {
 
 struct GetOptions {
   bool overwrite = false;  // a local file; never a directory, a device or a link (base/local_place.h)
+  bool as_named = false;   // the target is the name of what is made, also if a directory is there
   std::size_t threads = 4;
   const console::Interrupt* interrupt = nullptr;
 };
@@ -28,11 +29,11 @@ struct GetPlan {
   [[nodiscard]] std::uint64_t bytes() const;
 };
 
-// Plans as cp -r does: into `target` if that is a directory, else under its name, for which there must be one source
-// only. Returns kExists if the local path is taken (by a directory, or by a file and not `overwrite`). A device, a FIFO
-// or a descriptor is not taken: a file is written into it.
+// Plans as cp -r does: into `target` if that is a directory and not as_named, else under its name, for which there must
+// be one source only. Returns kExists if the local path is taken (by a directory, or by a file and not `overwrite`). A
+// device, a FIFO or a descriptor is not taken: a file is written into it.
 [[nodiscard]] Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources,
-                                                   const std::string& target, bool overwrite);
+                                                   const std::string& target, const GetOptions& options);
 
 // Writes the file or the whole tree beside its place and gives it its name at the end. A failure leaves nothing of it.
 [[nodiscard]] Status Get(DfsClient& client, const GetPlan& plan, const GetOptions& options,

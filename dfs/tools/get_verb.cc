@@ -19,7 +19,7 @@ Status GetToOutput(DfsClient& client, const Args& sources, int out, const consol
 
 Status GetAll(DfsClient& client, const Args& sources, const std::string& target, const GetOptions& options,
               const console::Console& console, console::ProgressStyle style) {
-  MILLRACE_ASSIGN(const std::vector<GetPlan> plans, PlanGet(client, sources, target, options.overwrite));
+  MILLRACE_ASSIGN(const std::vector<GetPlan> plans, PlanGet(client, sources, target, options));
   std::uint64_t files = 0, bytes = 0;
   for (const GetPlan& plan : plans) {
     files += plan.files();
@@ -44,6 +44,8 @@ int RunGet(const Args& args, const FsContext& context) {
   arguments.Example("/out/part-r-00000 -");
   arguments.Flag("-f,--force", &options.overwrite,
                  "replace a local file that exists; a device or a FIFO is always written into, and a link stays");
+  arguments.Flag("-T,--no-target-directory", &options.as_named,
+                 "TARGET is the name of what is made, also if a directory is there; it is an error then");
   arguments.Text("--progress", &progress, "auto, bar, plain or none");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
   const Result<console::ProgressStyle> style = console::ParseProgressStyle(progress, context.console);

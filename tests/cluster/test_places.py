@@ -65,7 +65,7 @@ class LocalTest(Places):
                         self.refused(said, "local", "--workers", "1", "run", *job, "in", "-o", place, *how)
 
     def test_a_slash_at_the_end_means_the_directory(self):
-        for n, (job, parts) in enumerate(((["wordcount"], "a\t1\nb\t2\n"), (FREQUENT, "b\t2\n"))):
+        for n, (job, parts) in enumerate(((["wordcount"], "a\t1\nb\t2\n"), (FREQUENT, "1\ta\n2\tb\n"))):
             for how in (["--in-process"], []):
                 out = f"out{n}{len(how)}"
                 self.run_here("local", "--workers", "1", "run", *job, "in", "-o", out + "//", *how)

@@ -59,6 +59,20 @@ TEST_F(GetTest, SeveralNeedADirectory) {
   EXPECT_EQ(LocalNames(), (std::vector<std::string>{"a", "b"}));
 }
 
+TEST_F(GetTest, ATargetThatIsANameIsNoDirectoryToGoInto) {
+  tree_->MakeFile("/a", "1");
+  tree_->MakeFile("/t/b", "2");
+  ASSERT_EQ(::mkdir(Local("there").c_str(), 0777), 0);
+  for (const char* source : {"/a", "/t"}) {
+    Refuses(1, {"get", "-T", source, Local("there")}, {"there", "exists already"});
+    Refuses(1, {"get", "-T", "-f", source, Local("there")}, {"there", "exists already"});
+  }
+  Refuses(1, {"get", "-T", "/a", "/t", Local("there")}, {"is the name of one", "2 to get"});
+  EXPECT_EQ(LocalNames("there"), std::vector<std::string>{});
+  EXPECT_EQ(Run({"get", "-T", "/t", Local("new/")}).status, 0);
+  EXPECT_EQ(Read("new/b"), "2");
+}
+
 TEST_F(GetTest, StandardOutput) {
   tree_->MakeFile("/a", "one");
   tree_->MakeFile("/b", "two");
