@@ -286,40 +286,35 @@ struct Part<std::vector<T>> {
   }
 };
 
+// The codec of what is one part, made of others.
+template <class T>
+struct PartCodec {
+  static std::string_view Encode(const T& value, std::string* scratch) requires WritesPart<T> {
+    scratch->clear();
+    Part<T>::Append(value, scratch);
+    return *scratch;
+  }
+  static bool Decode(std::string_view bytes, T* value) requires ReadsPart<T> {
+    return Part<T>::Take(&bytes, value) && bytes.empty();
+  }
+  static void AppendText(const T& value, std::string* out) requires PartText<T> {
+    Part<T>::AppendText(value, '\t', out);
+  }
+};
+
 }  // namespace millrace::internal
 
 namespace millrace {
 
 template <class T>
 requires internal::StructShape<T>
-struct Codec<T> {
+struct Codec<T> : internal::PartCodec<T> {
   static constexpr bool kOfStruct = true;
-  static std::string_view Encode(const T& value, std::string* scratch) requires internal::WritesPart<T> {
-    scratch->clear();
-    internal::Part<T>::Append(value, scratch);
-    return *scratch;
-  }
-  static bool Decode(std::string_view bytes, T* value) requires internal::ReadsPart<T> {
-    return internal::Part<T>::Take(&bytes, value) && bytes.empty();
-  }
-  static void AppendText(const T& value, std::string* out) requires internal::PartText<T> {
-    internal::Part<T>::AppendText(value, '\t', out);
-  }
 };
 
 template <class T>
-requires internal::Compound<T>::value struct Codec<T> : internal::MostBytes<internal::kMaxPartBytes<T>> {
-  static std::string_view Encode(const T& value, std::string* scratch) requires internal::WritesPart<T> {
-    scratch->clear();
-    internal::Part<T>::Append(value, scratch);
-    return *scratch;
-  }
-  static bool Decode(std::string_view bytes, T* value) requires internal::ReadsPart<T> {
-    return internal::Part<T>::Take(&bytes, value) && bytes.empty();
-  }
-  static void AppendText(const T& value, std::string* out) requires internal::PartText<T> {
-    internal::Part<T>::AppendText(value, '\t', out);
-  }
+requires internal::Compound<T>::value struct Codec<T> : internal::PartCodec<T>,
+                                                        internal::MostBytes<internal::kMaxPartBytes<T>> {
 };
 
 }  // namespace millrace

@@ -8,8 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <vector>
 
 #include "base/file.h"
@@ -92,6 +95,15 @@ TEST_F(RemoveTreeTest, PathsLongerThanAPathMayBe) {
 TEST_F(RemoveTreeTest, ManyDeepTreesBesideEachOther) {
   InProcesses([](int top) {
     for (int i = 0; i < 300; ++i) MakeDeep(top, 60, "d" + std::to_string(i));
+  });
+}
+
+TEST_F(RemoveTreeTest, WhereFewDescriptorsAreLeft) {
+  InProcesses([](int top) {
+    MakeDeep(top, 100, "d");
+    std::vector<int> taken;
+    for (int fd; (fd = dup(top)) >= 0;) taken.push_back(fd);
+    for (int left = 0; left < 6; ++left, taken.pop_back()) close(taken.back());
   });
 }
 
@@ -180,6 +192,27 @@ TEST_F(RemoveTreeTest, ItCanBeInterrupted) {
   ASSERT_TRUE(MakeDirectories(tree + "/a/b").ok());
   EXPECT_EQ(RemoveTreeAt(AT_FDCWD, tree, tree, [] { return true; }).code(), StatusCode::kCancelled);
   EXPECT_EQ(access(tree.c_str(), F_OK), 0);
+}
+
+TEST_F(RemoveTreeTest, ItHoldsFewDescriptorsHoweverManyThereAre) {
+  const auto open_descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  const std::string tree = directory_.path() + "/tree";
+  ASSERT_TRUE(MakeDirectories(tree).ok());
+  const auto before = open_descriptors();
+  {
+    const Fd top(open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    MakeDeep(top.get(), 100, "d");
+  }
+  auto most = before;
+  const auto look = [&] {
+    most = std::max(most, open_descriptors());
+    return false;
+  };
+  EXPECT_TRUE(RemoveTreeAt(AT_FDCWD, tree, tree, look).ok());
+  EXPECT_GT(most, before);
+  EXPECT_LE(most, before + 16);
 }
 
 }  // namespace
