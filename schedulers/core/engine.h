@@ -34,13 +34,13 @@
 //   (Policy::gives_way says which). If it is one, and another job could use what it holds, it is evicted, too, but no
 //   more than three times. An evicted job is held until another job ends, or until no other job lives.
 // - Whatever else goes on, a job is evicted, too, if for Policy::gives_up_after it has held slots or map outputs, none
-// of
-//   its maps has run, one of them has fitted nowhere, and another job has lacked what it holds. When it has given way
-//   three times it fails instead, unless it would fit if no job had outputs.
+//   of its maps has run, one of them has fitted nowhere, and another job has lacked what it holds. When it has given
+//   way three times it fails instead, unless it would fit if no job had outputs.
 // - If nobody is evicted, and nothing has gone on for Policy::gives_up_after, a job fails of which an output fits on no
 //   node that takes maps, or is only avoided; if there is none, what is held goes on. A recovery begins these times
 //   anew, and so does a Decide that comes long after their end. For a job to fail, so does a node that joins, is lost
-//   or is drained.
+//   or is drained, and whatever deletes outputs (an eviction, the end of a job), since the nodes say only later what
+//   room that leaves.
 // - A node that joins is not drained, whatever its last incarnation was.
 //
 // The engine is pure: it has no I/O, no threads, no clock but the `now` argument (a time before that of the last call

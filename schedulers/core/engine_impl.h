@@ -26,7 +26,7 @@ struct Engine::Impl {
   ClusterState state;
   Micros now = 0;
   // Since when nothing goes on for lack of room, or for want of a job that was evicted. An eviction begins it anew, and
-  // so does a node that comes or goes.
+  // so does a node that comes or goes, and whatever deletes outputs (NoteFreed).
   std::optional<Micros> still_since;
   // Since when each job keeps from others what it holds, though none of its maps runs and one fits nowhere.
   std::map<JobId, Micros> blocks_since;
@@ -70,6 +70,8 @@ struct Engine::Impl {
   // Returns true if a job was evicted, so that others may be placed.
   bool EvictIfStuck(Effects& effects);
   void Evict(JobId job, Effects& effects);
+  // Takes note that outputs are being deleted: what room that leaves is not known before the nodes have said it.
+  void NoteFreed();
   // Ends what keeps everything still, if it has lasted for too long. Returns true if there is something to decide anew.
   bool EndStandstill(Effects& effects);
   // Evicts a job that has kept others from what it holds for too long, while none of its maps could run; in the end it

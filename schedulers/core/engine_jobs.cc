@@ -43,7 +43,7 @@ void Engine::Impl::EndJob(JobId job, JobOutcome outcome, const std::string& reas
   if (outcome != JobOutcome::kSucceeded) TakeBackBlames(job, effects);
   state.EndJob(job, outcome, now);
   state.ReleaseHeld();
-  freed_at = now;
+  NoteFreed();
   policy->OnJobEnded(state, job);
   effects.push_back(JobEnded{job, outcome, reason});
 }

@@ -9,7 +9,7 @@ void Engine::Impl::LoseOutput(JobId job, std::uint32_t map, Effects& effects) {
   const TaskState& task = state.FindJob(job)->maps[map];
   effects.push_back(MapOutputGone{{{job, TaskKind::kMap, map}, task.winner}, task.ran_on});
   state.LoseOutput(job, map);
-  freed_at = now;
+  NoteFreed();
 }
 
 bool Engine::Impl::ServesOutput(const AttemptId& attempt) const {

@@ -119,13 +119,13 @@ bool Engine::Impl::EvictIfStuck(Effects& effects) {
   if (holders == 1 && (victim->evictions >= kMostEvictions || !OthersCouldUse(state, *policy, *victim))) return false;
   effects.push_back(sched::Evict{victim->progress.job});
   Evict(victim->progress.job, effects);
-  still_since = now;
   return true;
 }
 
 void Engine::Impl::Evict(JobId job, Effects& effects) {
   const JobState& evicted = *state.FindJob(job);
   state.Hold(job);
+  still_since.reset();
   for (const TaskKind kind : kTaskKinds) {
     for (std::uint32_t index = 0; index < evicted.Tasks(kind).size(); ++index) {
       KillAttempts({job, kind, index}, "the job gives way for lack of space", effects);
@@ -135,6 +135,11 @@ void Engine::Impl::Evict(JobId job, Effects& effects) {
     if (evicted.progress.reduces > 0 && evicted.maps[map].succeeded()) LoseOutput(job, map, effects);
   }
   TellPolicy();
+}
+
+void Engine::Impl::NoteFreed() {
+  freed_at = now;
+  still_since.reset();
 }
 
 bool Engine::Impl::EndStandstill(Effects& effects) {

@@ -266,6 +266,63 @@ TEST_F(Still, ANodeThatComesOrGoesBeginsTheTimeAnew) {
   EXPECT_EQ(engine_.NextWake(), 900 * kSecond);
 }
 
+// job1 has given way three times, so it holds its output until it has kept job2 from the room for 5 min. A second
+// later the standstill has lasted as long, but what n1 has now is not known yet: job2 fits.
+TEST_F(Still, AJobThatGaveWayBeginsTheTimeAnew) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 NodeSpace node=n1 free_bytes=100
+    1 JobSubmitted job=job1 maps=90:;90: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    1 JobEvicted job=job1
+    1 AttemptLaunched attempt=job1.m.0.0 node=n1
+    1 JobEvicted job=job1
+    -> kill job1.m.0.0 n1: the job gives way for lack of space
+    1 AttemptLaunched attempt=job1.m.0.1 node=n1
+    1 JobEvicted job=job1
+    -> kill job1.m.0.1 n1: the job gives way for lack of space
+    1 AttemptLaunched attempt=job1.m.0.2 node=n1
+    1000000 AttemptSucceeded attempt=job1.m.0.2 input_bytes=90 output_bytes=90
+    -> ready job1.m.0.2 n1
+    1000000 NodeSpace node=n1 free_bytes=10
+    1000000 JobSubmitted job=job2 maps=80: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    1000000 JobSubmitted job=job3 maps=1:
+    1000000 decide
+    -> launch job3.m.0.0 n1 off
+    2000000 AttemptSucceeded attempt=job3.m.0.0
+    -> ended job3 succeeded
+    2000000 decide
+    301000000 decide
+    -> evict job1
+    -> gone job1.m.0.2 n1
+    302000000 decide
+    303000000 NodeSpace node=n1 free_bytes=100
+    303000000 decide
+    -> launch job2.m.0.0 n1 off
+  )");
+}
+
+// The node says what room the end of a job has left once it has deleted the outputs.
+TEST_F(Still, OutputsThatAreDeletedBeginTheTimeAnew) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 NodeSpace node=n1 free_bytes=10
+    1 JobSubmitted job=job1 maps=90:;90: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    1 AttemptLaunched attempt=job1.m.0.0 node=n1
+    2 AttemptSucceeded attempt=job1.m.0.0 input_bytes=90 output_bytes=90
+    -> ready job1.m.0.0 n1
+    3 JobSubmitted job=job2 maps=95: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    3 NodeSpace node=n1 free_bytes=4
+    3 decide
+    300000000 JobKilled job=job1 reason=why
+    -> ended job1 killed: why
+    300000000 decide
+    301000000 decide
+    302000000 NodeSpace node=n1 free_bytes=100
+    302000000 decide
+    -> launch job2.m.0.0 n1 off
+  )");
+}
+
 // What A holds is 90 bytes on each of two nodes: job2 could not write 150 on either without it.
 TEST_F(Still, NobodyGivesWayForAMapThatWouldNotFitAfterwards) {
   EXPECT_PLAYS(&engine_, R"(
