@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "schedulers/core/misfit.h"
+
 namespace millrace::sched {
 namespace {
 
@@ -112,6 +114,13 @@ bool FairPreempting::CouldUseAny(const ClusterState& state, SlotKind kind, const
   return false;
 }
 
+std::vector<JobId> FairPreempting::ThatGoOn(const ClusterState& state, SlotKind kind, std::vector<JobId> jobs) {
+  if (kind != kReduceSlot || state.Running(TaskKind::kMap) > 0) return jobs;
+  const Room room = RoomOn(state, Places::kThatTakeMaps);
+  std::erase_if(jobs, [&](JobId job) { return IsMisfit(*state.FindJob(job), room); });
+  return jobs;
+}
+
 std::uint32_t FairPreempting::TakeFree(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs,
                                        std::uint32_t most, Free* free) const {
   std::uint32_t taken = 0;
@@ -134,12 +143,14 @@ std::vector<FairPreempting::Need> FairPreempting::NeedsOfPools(const ClusterStat
     const double share = minimum ? static_cast<double>(lack.member->claim().minimum) / static_cast<double>(kSlot)
                                  : order().pools(kind).Share(*lack.member);
     const std::uint32_t wanted = Holding::WholeSlots(share), has = pool.Running(kind) + promised[pool.name()];
-    if (has >= wanted || !CouldUseAny(state, kind, pool.AdmittedJobs())) continue;
+    if (has >= wanted) continue;
+    std::vector<JobId> jobs = ThatGoOn(state, kind, pool.AdmittedJobs());
+    if (!CouldUseAny(state, kind, jobs)) continue;
     promised[pool.name()] += wanted - has;
-    const std::uint32_t from_free = TakeFree(state, kind, pool.AdmittedJobs(), wanted - has, &free);
+    const std::uint32_t from_free = TakeFree(state, kind, jobs, wanted - has, &free);
     order().Owe(pool, kind, wanted);
     if (wanted - has == from_free) continue;
-    needs.push_back({pool.AdmittedJobs(), wanted - has - from_free,
+    needs.push_back({std::move(jobs), wanted - has - from_free,
                      "pool " + pool.name() + " is below its " + (minimum ? "minimum share" : "fair share"), lack});
   }
   return needs;
@@ -156,7 +167,7 @@ std::vector<FairPreempting::Need> FairPreempting::NeedsOfJobs(const ClusterState
     const JobId job{lack.member->id()};
     const Holding& slots = std::ranges::find(holdings, job, &JobHolding::job)->slots;
     const std::uint32_t wanted = Holding::WholeSlots(slots.share);
-    if (slots.running >= wanted || !CouldUseAny(state, kind, {job})) continue;
+    if (slots.running >= wanted || !CouldUseAny(state, kind, ThatGoOn(state, kind, {job}))) continue;
     const std::uint32_t lacking = wanted - slots.running;
     const std::uint32_t from_free = TakeFree(state, kind, {job}, std::min(room, lacking), free);
     room -= from_free;
@@ -372,7 +383,7 @@ PolicyView FairPreempting::View(const ClusterState& state, Micros now) const {
     for (const auto& [lack, until] : pool_clocks_[kind].waiting()) {
       const auto group = std::ranges::find(view.groups, lack.member->name(), &GroupView::name);
       const FairPool& pool = FairPool::Of(*lack.member);
-      if (group == view.groups.end() || !CouldUseAny(state, kind, pool.AdmittedJobs())) continue;
+      if (group == view.groups.end() || !CouldUseAny(state, kind, ThatGoOn(state, kind, pool.AdmittedJobs()))) continue;
       std::optional<Micros>& at = group->slots[kind.task()].preempts_at;
       at = std::min(at.value_or(until), until);
     }

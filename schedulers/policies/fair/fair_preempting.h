@@ -21,6 +21,9 @@
 //         kill `need` of the tasks of the pool, chosen likewise
 //         offer these slots to the job, then to its pool before all others; the job's patience begins anew
 //
+// A reduce does not count as one of the pool's tasks, or the job's, while no map runs and the output of a map of its
+// job fits on no node: it would only wait, and the reduces that would be killed for it are what makes room by ending.
+//
 // If nobody was above their share, nothing more happens until that patience is at an end again. If tasks were killed
 // and whoever they were for has no more slots at the end of the round, nothing is killed for it again before it has
 // got one by itself.
@@ -95,6 +98,10 @@ class FairPreempting : public GreedyOver<FairOrder> {
   std::vector<Victim> ForStarved(const ClusterState& state, SlotKind kind, Micros now);
   std::vector<Victim> ForPools(const ClusterState& state, SlotKind kind, Micros now);
   std::vector<Victim> ForJobs(const ClusterState& state, SlotKind kind, Micros now);
+  // Returns those of the jobs for which it is worth killing something of the kind: not those whose reduces would only
+  // wait for maps that fit nowhere. While no map runs, what makes room is the end of reduces, so to kill one for them
+  // leads to a standstill, in which they may have to give way in the same round.
+  [[nodiscard]] static std::vector<JobId> ThatGoOn(const ClusterState& state, SlotKind kind, std::vector<JobId> jobs);
   // Takes from the free slots, or permits, those that the jobs could use, at most this many. Returns how many.
   using Free = std::map<NodeId, std::uint32_t>;
   std::uint32_t TakeFree(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs, std::uint32_t most,

@@ -399,6 +399,60 @@ TEST_F(PreemptTest, NothingIsTakenOnANodeWhereMoreRunsThanMay) {
   )");
 }
 
+// b is below its minimum, but its reduce would wait for a map that fits nowhere before the reduce of job1 has ended. It
+// was killed for b, whereupon nothing went on and job2 had to give way at once: job1 had lost its work for nothing.
+TEST_F(PreemptTest, NoReduceIsKilledForAJobWhoseMapsFitNowhere) {
+  settings_.Named<PoolSettings>()["b"].min_reduces = 1;
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 NodeSpace node=n1 free_bytes=100
+    1 JobSubmitted job=job1 pool=a maps=60: reduces=1 profile_runs=1 profile_ratio=1
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    2 AttemptSucceeded attempt=job1.m.0.0 input_bytes=60 output_bytes=60
+    -> ready job1.m.0.0 n1
+    2 NodeSpace node=n1 free_bytes=40
+    2 decide
+    -> launch job1.r.0.0 n1
+    3 ReduceComputing attempt=job1.r.0.0
+    3 JobSubmitted job=job2 pool=b maps=10:;50: reduces=1 slow_start=0.5 profile_runs=1 profile_ratio=1
+    3 decide
+    -> launch job2.m.0.0 n1 off
+    4 AttemptSucceeded attempt=job2.m.0.0 input_bytes=10 output_bytes=10
+    -> ready job2.m.0.0 n1
+    4 NodeSpace node=n1 free_bytes=30
+    4 decide
+    64 decide
+  )");
+  EXPECT_EQ(engine_->View(64).groups.back().slots[TaskKind::kReduce].preempts_at, std::nullopt);
+  EXPECT_PLAYS(engine_.get(), R"(
+    70 AttemptSucceeded attempt=job1.r.0.0
+    -> ended job1 succeeded
+    70 NodeSpace node=n1 free_bytes=90
+    70 decide
+    -> launch job2.m.1.0 n1 off
+    -> launch job2.r.0.0 n1
+  )");
+}
+
+// While a map runs it may be that one that makes room, so b gets its minimum.
+TEST_F(PreemptTest, AReduceIsKilledForAJobWhoseMapsMayFitOnceThoseThatRunHaveEnded) {
+  settings_.Named<PoolSettings>()["b"].min_reduces = 1;
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 NodeSpace node=n1 free_bytes=100
+    1 JobSubmitted job=job1 pool=a maps=10:;10: reduces=1 slow_start=0 profile_runs=1 profile_ratio=1
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.r.0.0 n1
+    2 JobSubmitted job=job2 pool=b maps=95: reduces=1 slow_start=0 profile_runs=1 profile_ratio=1
+    2 decide
+    62 decide
+    -> preempt job1.r.0.0 n1: pool b is below its minimum share
+    -> launch job2.r.0.0 n1
+  )");
+}
+
 // What was taken for b went to a node that it may not use any more when it was offered: nothing is taken again for it
 // before it has got a slot by itself.
 TEST(StarvationClocksRest, UntilAMemberHasMore) {
