@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "schedulers/cluster/ordered_bits.h"
 #include "schedulers/offering/admission.h"
@@ -68,9 +69,10 @@ std::optional<Decision> FreshDynamic::Next(const ClusterState& state, Micros now
 }
 
 std::optional<Decision> FreshDynamic::Choose(const ClusterState& state, Micros now) {
+  const bool for_map = std::exchange(slot_for_map_, false);
   if (state.FreeNodes(TaskKind::kMap).empty()) return std::nullopt;
   if (auto repair = LaunchRepair(state)) return repair;
-  const TaskKind kind = KindOfFreeSlot(state);
+  const TaskKind kind = for_map ? TaskKind::kMap : KindOfFreeSlot(state);
   if (auto decision = LaunchLeastServed(state, kind, now)) return decision;
   return LaunchLeastServed(state, kind == TaskKind::kMap ? TaskKind::kReduce : TaskKind::kMap, now);
 }
@@ -149,7 +151,9 @@ Policy::Limits FreshDynamic::BeginRound(const ClusterState& state, Micros) {
 
 std::vector<Victim> FreshDynamic::Preempt(const ClusterState& state, Micros) {
   if (!ReducesMayStall(state)) return {};
-  return TakeSlotForMap(state, JobsWithMaps());
+  std::vector<Victim> victims = TakeSlotForMap(state, JobsWithMaps());
+  slot_for_map_ = !victims.empty();
+  return victims;
 }
 
 // A map also waits for space where a reduce would make room for it, if only it fitted.

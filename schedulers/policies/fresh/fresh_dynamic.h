@@ -18,11 +18,12 @@
 // - If nothing of the chosen kind can run, the other kind gets the slot: no slot idles for its type.
 // - Maps that must run again since their output was lost come before all else: reduces that hold slots wait for them.
 // - Slots without a type can all be held by reduces that wait for such a map. Then the reduce among them that was
-//   launched last, on a node where the map may run, is preempted (stalled_reduces.h). A reduce that computes has all
-//   its input and is never preempted.
+//   launched last, on a node where the map may run, is preempted (stalled_reduces.h), and a map comes first for the
+//   slot, whatever kind Algorithm 2 chooses. A reduce that computes has all its input and is never preempted.
 // - A reduce does not start before all maps of its job are done, whatever the job's slow start: that is what R means.
 //
-// It decides exactly as FreshDynamicReference (reference.h), which keeps nothing between two decisions but the turn.
+// It decides exactly as FreshDynamicReference (reference.h), which keeps nothing between two decisions but the turn,
+// and that a slot was freed for a map.
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs, and a look at each job in M or in R that
 // has something pending (least_served.h). A job that no free node may take is asked once a round.
@@ -86,6 +87,7 @@ class FreshDynamic : public Policy {
   PerKind<LeastServed> candidates_;   // the jobs with a task of the kind that may run, without the repairs
   std::set<JobId> repairs_;           // jobs past M with maps to run again
   PerKind<std::uint32_t> next_node_;  // where the turn of the nodes goes on
+  bool slot_for_map_ = false;         // the next slot is one that reduces have just given up for a map
 };
 
 }  // namespace millrace::sched

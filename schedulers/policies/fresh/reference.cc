@@ -181,12 +181,14 @@ std::optional<Decision> FreshDynamicReference::Next(const ClusterState& state, c
     if (admission.InRepair(state, key.job)) repairs.push_back(key.job);
   }
   std::sort(repairs.begin(), repairs.end());
+  const bool slot_for_map = std::exchange(slot_for_map_, false);
   for (const JobId job : repairs) {
     if (auto decision = LaunchOf(state, TaskKind::kMap, *state.FindJob(job))) return decision;
   }
   // Algorithm 2, then Algorithm 4 for the kind that it chose, then for the other.
   const PhaseOutlook outlook = OutlookOf(state, admission);
-  const bool maps = ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change) > outlook.map_slots;
+  const bool maps =
+      slot_for_map || ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change) > outlook.map_slots;
   const TaskKind chosen = maps ? TaskKind::kMap : TaskKind::kReduce;
   for (const TaskKind kind : {chosen, maps ? TaskKind::kReduce : TaskKind::kMap}) {
     for (const JobId job : Candidates(state, admission, kind, now)) {

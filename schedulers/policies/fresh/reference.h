@@ -45,6 +45,8 @@ class FreshDynamicReference {
   // Returns what FreshDynamic::Next decides. Requires: it is called once after each such call, with the same state, and
   // `admission` is that policy's.
   std::optional<Decision> Next(const ClusterState& state, const PhaseAdmission& admission, Micros now);
+  // Takes note that reduces were preempted for a map.
+  void NotePreempted() { slot_for_map_ = true; }
 
  private:
   // Returns the decision that gives a slot to a task of the job, if a free node may run one.
@@ -52,6 +54,7 @@ class FreshDynamicReference {
 
   const FreshSettings settings_;
   PerKind<std::uint32_t> next_node_ = {};  // where the turn of the nodes goes on
+  bool slot_for_map_ = false;              // NotePreempted was called just before
 };
 
 }  // namespace millrace::sched

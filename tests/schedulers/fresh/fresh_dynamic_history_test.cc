@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "schedulers/policies/fresh/fresh_dynamic.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
@@ -135,6 +136,11 @@ class ComparedFreshDynamic : public FreshDynamic {
  public:
   explicit ComparedFreshDynamic(const FreshSettings& settings) : FreshDynamic(settings), reference_(settings) {}
 
+  std::vector<Victim> Preempt(const ClusterState& state, Micros now) override {
+    std::vector<Victim> victims = FreshDynamic::Preempt(state, now);
+    if (!victims.empty()) reference_.NotePreempted();
+    return victims;
+  }
   std::optional<Decision> Next(const ClusterState& state, Micros now) override {
     auto decision = FreshDynamic::Next(state, now);
     EXPECT_EQ(Text(decision), Text(reference_.Next(state, admission(), now)));

@@ -247,6 +247,34 @@ TEST(FreshDynamicTest, TheNodeGivesASlotWhereTheFewestReducesHaveToGo) {
   )");
 }
 
+// Under another scheduler reduces of job1 began before its maps were done, and hold every slot. Its last map is nearly
+// the end of all map work, so Algorithm 2 would have a reduce slot next, but it is for the map that a reduce goes.
+TEST(FreshDynamicTest, ASlotThatAReduceGaveToAMapGoesToAMap) {
+  FreshSettings settings;
+  settings.tau_progress = 0.5;
+  Engine engine({}, std::make_unique<FreshDynamic>(settings));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    1 JobSubmitted job=job1 maps=1:;1: reduces=2
+    1 JobSubmitted job=job2 maps=1: reduces=1
+    2 AttemptLaunched attempt=job1.m.0.0 node=n1
+    2 AttemptLaunched attempt=job2.m.0.0 node=n1
+    3 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    3 AttemptSucceeded attempt=job2.m.0.0
+    -> ready job2.m.0.0 n1
+    3 AttemptLaunched attempt=job1.r.0.0 node=n1
+    4 AttemptLaunched attempt=job1.r.1.0 node=n1
+    5 decide
+    -> preempt job1.r.1.0 n1: a map that the reduces wait for needs a slot
+    -> launch job1.m.1.0 n1 off
+    6 AttemptSucceeded attempt=job1.m.1.0
+    -> ready job1.m.1.0 n1
+    6 decide
+    -> launch job2.r.0.0 n1
+  )");
+}
+
 // A scheduler that takes over lets in first what has begun.
 TEST(FreshDynamicTest, TakesOverWhatRuns) {
   Engine engine = Fresh(0);
