@@ -76,6 +76,8 @@ class Life {
 
   void At(Micros time, const Happening& happening) { queue_.emplace(time, happening); }
   void Fail(const std::string& why);
+  // Returns for how long at most no job ends, after which something goes round in a circle.
+  [[nodiscard]] Micros LongestLull() const;
 
   // What happens from outside.
   void MakeNodes();
@@ -118,6 +120,7 @@ class Life {
   std::vector<std::pair<Micros, Event>> events_;  // of journal_
   std::uint32_t most_jobs_ = 7;                   // more: a stream of them, some of which last
   Micros now_ = 0;
+  Micros last_event_ = 0;  // from outside, or the last end of a job
   std::multimap<Micros, Happening> queue_;
   std::map<NodeId, LifeNode> nodes_;
   std::map<JobId, LifeJob> jobs_;
