@@ -1,7 +1,6 @@
 """Puts the results of experiments into a page: tables between its marks, and a picture of each beside it."""
 
 import csv
-import json
 import math
 import os
 import re
@@ -12,15 +11,6 @@ from plan import AGAINST_ITSELF, BIASED, EXPERIMENTS, UNBIASED
 
 T_95 = {6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262, 12: 2.201}  # Student's t for an interval of 95%, by the number of pairs
 BYTES = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1))
-
-
-def read(directory):
-    """The comparison document of DIRECTORY, or None if there is none yet."""
-    try:
-        with open(os.path.join(directory, "comparison.json")) as f:
-            return json.load(f)
-    except FileNotFoundError:
-        return None
 
 
 def amount(value, unit):
@@ -98,7 +88,7 @@ def sources(document):
 def experiment_lines(experiment, results):
     for setup in experiment.setups:
         for directory, words in zip(setup.directories(experiment), setup.commands(experiment)):
-            document = read(os.path.join(results, directory))
+            document = results.document(directory)
             if document is None:
                 yield f"(`{directory}` has not been run.)"
                 continue
@@ -115,12 +105,11 @@ def experiment_lines(experiment, results):
 def classes_of(results, directory):
     """(scheduler, class) -> seed -> (mean turnaround in s, share of node-local maps), of first runs."""
     sums = {}
-    with open(os.path.join(results, directory, "jobs.csv")) as f:
-        for job in csv.DictReader(f):
-            if job["second"] == "0":
-                cell = sums.setdefault((job["scheduler"], job["class"]), {}).setdefault(job["seed"], [0, 0.0, 0, 0])
-                for i, value in enumerate((1, float(job["turnaround"]), int(job["maps_node"]), int(job["maps"]))):
-                    cell[i] += value
+    for job in csv.DictReader(results.jobs(directory)):
+        if job["second"] == "0":
+            cell = sums.setdefault((job["scheduler"], job["class"]), {}).setdefault(job["seed"], [0, 0.0, 0, 0])
+            for i, value in enumerate((1, float(job["turnaround"]), int(job["maps_node"]), int(job["maps"]))):
+                cell[i] += value
     return {key: {seed: (turnaround / jobs, local / maps) for seed, (jobs, turnaround, local, maps) in seeds.items()} for key, seeds in sums.items()}
 
 
@@ -133,7 +122,7 @@ def paired_ratio(ours, theirs):
 
 def biasing_lines(results):
     """The same seeds without waits, with equal waits and with biased waits, by kind of job."""
-    if not all(read(os.path.join(results, experiment.name)) for experiment in (BIASED, UNBIASED)):
+    if not all(results.document(experiment.name) for experiment in (BIASED, UNBIASED)):
         yield "(They have not been run.)"
         return
     for experiment in (BIASED, UNBIASED):
@@ -159,7 +148,7 @@ def predicted_lines(results):
     for experiment in EXPERIMENTS.values():
         for setup in experiment.setups:
             for directory in setup.directories(experiment):
-                document = read(os.path.join(results, directory))
+                document = results.document(directory)
                 if not document or not document.get("simulated"):
                     continue
                 errors = errors_of(document)
@@ -179,7 +168,7 @@ def predicted_lines(results):
 def against_itself_lines(results):
     """What comparisons of a scheduler with itself claim."""
     directories = [directory for setup in AGAINST_ITSELF.setups for directory in setup.directories(AGAINST_ITSELF)]
-    documents = [document for document in (read(os.path.join(results, directory)) for directory in directories) if document]
+    documents = [document for document in (results.document(directory) for directory in directories) if document]
     verdicts = {}
     for document in documents:
         for found in document["comparisons"]:
@@ -196,7 +185,7 @@ def against_itself_lines(results):
 
 
 def write_page(page, results):
-    """Replaces what stands between `<!-- table NAME -->` and `<!-- end of table -->` in PAGE, and draws pictures into a folder of its name."""
+    """From Results, replaces what stands between `<!-- table NAME -->` and `<!-- end of table -->` in PAGE, and draws pictures into a folder of its name."""
     made = {name: lambda experiment=experiment: experiment_lines(experiment, results) for name, experiment in EXPERIMENTS.items()}
     made[BIASED.name] = lambda: biasing_lines(results)
     made["live-and-simulated"] = lambda: predicted_lines(results)
@@ -216,7 +205,7 @@ def write_page(page, results):
         rows = []
         for setup in experiment.setups:
             for directory in setup.directories(experiment):
-                document = read(os.path.join(results, directory))
+                document = results.document(directory)
                 for row in rows_of(document, experiment.shown) if document else ():
                     if row["found"]["ratio"]:
                         rows.append((" ".join(filter(None, (row["scheduler"], setup.label.replace("-", ":"), row["metric"]["name"]))), row["metric"]["better"],

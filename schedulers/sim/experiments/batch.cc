@@ -153,7 +153,7 @@ void AddSlowdownClaims(double share, const Batches& batches, std::vector<Claim>*
   std::snprintf(start, sizeof start, "reduces from %.0f%% of the maps on: ", 100 * share);
   const auto most = [&](const char* scheduler) { return batches.means.at(scheduler).most; };
   const auto add = [&](const std::string& what, double ratio) {
-    claims->push_back({start + what, "half", ratio, Ratio(""), Effect(0.5, 0.05, 1)});
+    claims->push_back({start + what, "half", ratio, Ratio(""), Effect(0.5, 0.05, 1), Setting::kReading});
   };
   add("largest slowdown, fair / fifo", most("fair") / most("fifo"));
   add("fair+preempt / fair", most("fair+preempt") / most("fair"));

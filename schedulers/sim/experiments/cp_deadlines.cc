@@ -158,10 +158,11 @@ double LessOver(const Table& table, Over over) {
   return over == Over::kLeast ? least : most;
 }
 
-// The paper's, of its CP against its EDF. Every comparison is with the exclusive EDF and of the paper's cost.
+// The paper's, of its CP against its EDF. Every comparison is with the exclusive EDF, a reading of what the paper says
+// of its own, and of the paper's cost.
 std::vector<Claim> Claims(const Results& mixed, const Results& small, const Results& medium, const Results& large) {
   const auto less = [](const std::string& text, const char* paper, const Table& table, Over over, double size) {
-    return Claim{text, paper, LessOver(table, over), Less(""), Effect(size, 0.5, 0)};
+    return Claim{text, paper, LessOver(table, over), Less(""), Effect(size, 0.5, 0), Setting::kReading};
   };
   const auto late = [](const Results& results, std::string_view who, const char* rate) {
     return results.late.Number(who, rate);
@@ -171,20 +172,25 @@ std::vector<Claim> Claims(const Results& mixed, const Results& small, const Resu
       less("mixed: T less than EDF's, at most, %", "57", mixed.turnaround, Over::kMost, 57),
       less("small: P less than EDF's, mean over the rates, %", "78", small.late, Over::kMean, 78),
       less("small: T less than EDF's, at most, %", "80", small.turnaround, Over::kMost, 80),
-      {"small, 1/15: P less than EDF's, %", "about 50", LessAt(small.late, "1/15.0"), Less(""), Effect(50, 5, 0)},
+      {"small, 1/15: P less than EDF's, %", "about 50", LessAt(small.late, "1/15.0"), Less(""), Effect(50, 5, 0),
+       Setting::kReading},
       less("medium: P less than EDF's, mean over the rates, %", "88", medium.late, Over::kMean, 88),
       less("large: T less than EDF's, at least, %", "32", large.turnaround, Over::kLeast, 32),
-      {"large, 1/70: T less than EDF's, %", "100", LessAt(large.turnaround, "1/70.0"), Less(""), Effect(100, 0.5, 0)},
-      {"large, 1/70: P of EDF, %", "49", late(large, kExclusive, "1/70.0"), Measured(""), Size(49, 0.5)},
+      {"large, 1/70: T less than EDF's, %", "100", LessAt(large.turnaround, "1/70.0"), Less(""), Effect(100, 0.5, 0),
+       Setting::kReading},
+      {"large, 1/70: P of EDF, %", "49", late(large, kExclusive, "1/70.0"), Measured(""), Size(49, 0.5),
+       Setting::kReading},
       {"large, 1/70: P of CP, %", "0 (below 0.5)", late(large, kPaperCost, "1/70.0"), Measured(""), AtMost(0.5)},
-      {"small, 1/22.5: P of EDF, %", "0 (below 0.5)", late(small, kExclusive, "1/22.5"), Measured(""), AtMost(0.5)},
+      {"small, 1/22.5: P of EDF, %", "0 (below 0.5)", late(small, kExclusive, "1/22.5"), Measured(""), AtMost(0.5),
+       Setting::kReading},
       {"small, 1/22.5: P of CP, %", "0 (below 0.5)", late(small, kPaperCost, "1/22.5"), Measured(""), AtMost(0.5)},
       {"small, 1/20: P of CP, %", "below 7", late(small, kPaperCost, "1/20.0"), Measured(""), AtMost(7)},
-      {"medium, 1/45: P of EDF, %", "0 (below 0.5)", late(medium, kExclusive, "1/45.0"), Measured(""), AtMost(0.5)},
+      {"medium, 1/45: P of EDF, %", "0 (below 0.5)", late(medium, kExclusive, "1/45.0"), Measured(""), AtMost(0.5),
+       Setting::kReading},
       {"medium, 1/45: P of CP, %", "0 (below 0.5)", late(medium, kPaperCost, "1/45.0"), Measured(""), AtMost(0.5)},
       {"small, 1/22.5: T of CP / EDF", "1.1",
        small.turnaround.Number(kPaperCost, "1/22.5") / small.turnaround.Number(kExclusive, "1/22.5"), Ratio(""),
-       Effect(1.1, 0.05, 1)},
+       Effect(1.1, 0.05, 1), Setting::kReading},
   };
 }
 

@@ -28,6 +28,21 @@ Expected Effect(double size, double half_digit, double none) {
   return {size - half_digit, size + half_digit, true, none};
 }
 
+Expected SameOrder() { return Effect(1, 0, 0); }
+
+double TauOf(const std::vector<double>& paper, const std::vector<double>& ours) {
+  MILLRACE_CHECK(paper.size() == ours.size() && paper.size() > 1, "two orders of the same things");
+  double alike = 0, pairs = 0;
+  for (std::size_t a = 0; a < paper.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      const double product = (paper[a] - paper[b]) * (ours[a] - ours[b]);
+      alike += product > 0 ? 1 : product < 0 ? -1 : 0;
+      ++pairs;
+    }
+  }
+  return alike / pairs;
+}
+
 double Table::Number(std::size_t row, std::string_view column) const {
   const auto at = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == column; });
   MILLRACE_CHECK(at != columns.end(), column);

@@ -67,6 +67,18 @@ struct Expected {
 // `half_digit` is half a unit of the last digit that the paper printed.
 [[nodiscard]] Expected Size(double size, double half_digit);
 [[nodiscard]] Expected Effect(double size, double half_digit, double none);
+// The paper has this order of some schedulers, and the figure is Kendall's tau of ours with it (TauOf).
+[[nodiscard]] Expected SameOrder();
+// Returns Kendall's tau-a of two orders of the same things, each given by a figure of every one: 1 if all pairs are in
+// the same order, -1 if none is. A pair that is equal in one of them counts as neither.
+[[nodiscard]] double TauOf(const std::vector<double>& paper, const std::vector<double>& ours);
+
+// Whose the setting of a claim is.
+enum class Setting : std::uint8_t {
+  kPaper,    // the paper says of what its sentence is, as far as task times and the like go that it leaves to a model
+  kReading,  // it leaves open of which baseline, algorithm or setting, and ours is one of several readings
+  kOurs,     // the algorithm is not the paper's, which has a row of its own
+};
 
 // Something that the paper says of its results.
 struct Claim {
@@ -75,6 +87,7 @@ struct Claim {
   double ours;
   Column how;  // name unused
   Expected expected;
+  Setting setting = Setting::kPaper;
 };
 
 struct Findings {

@@ -106,12 +106,16 @@ FreshBatch::FreshBatch(std::vector<FreshJob> jobs, std::uint32_t nodes, double i
   johnson_ = false;
 }
 
-FreshOutcome FreshBatch::Of(const std::string& scheduler, std::uint32_t map_slots, std::uint32_t k) const {
+FreshOutcome FreshBatch::Of(const std::string& scheduler, std::uint32_t map_slots, std::uint32_t k,
+                            const FreshThresholds& thresholds) const {
   FreshOutcome mean;
   for (std::uint32_t i = 0; i < repeat_; ++i) {
     Workload workload = MakeBatch(jobs_, interval_, johnson_, seed_ + i);
     sched::Settings settings;
-    settings.Of<sched::FreshSettings>().k = k;
+    auto& fresh = settings.Of<sched::FreshSettings>();
+    fresh.k = k;
+    fresh.tau_progress = thresholds.tau_1;
+    fresh.tau_change = thresholds.tau_2;
     if (scheduler == "capacity") TwoQueues(&workload, &settings);
     if (scheduler == "fair" && k < jobs()) LimitJobs(k, &workload, &settings);
     const ClusterSpec cluster = MakeCluster(nodes_, 1, 1, {map_slots, 4 - map_slots});

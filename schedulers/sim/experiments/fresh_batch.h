@@ -33,6 +33,11 @@ struct FreshJob {
   bool large;  // 8 GB of input, else 4
 };
 
+// The thresholds of Algorithm 3; the paper's choice.
+struct FreshThresholds {
+  double tau_1 = 0.8, tau_2 = 0.6;
+};
+
 struct FreshOutcome {
   double makespan = 0;      // s
   double fairness = 0;      // the paper's, over the jobs that have started
@@ -48,7 +53,9 @@ class FreshBatch {
 
   // Returns the mean over the repetitions, on nodes of four slots of which `map_slots` are for maps. With FRESH k jobs
   // at once may be in their map phase and as many in their reduce phase; with `fair` k jobs may run; others ignore k.
-  [[nodiscard]] FreshOutcome Of(const std::string& scheduler, std::uint32_t map_slots, std::uint32_t k) const;
+  // The thresholds are those of `fresh-dynamic`.
+  [[nodiscard]] FreshOutcome Of(const std::string& scheduler, std::uint32_t map_slots, std::uint32_t k,
+                                const FreshThresholds& thresholds = {}) const;
 
   [[nodiscard]] std::uint32_t jobs() const { return static_cast<std::uint32_t>(jobs_.size()); }
   // "3 batches of drawn task times".

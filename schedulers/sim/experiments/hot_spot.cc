@@ -109,14 +109,16 @@ std::vector<Claim> Claims(const Waits& waits) {
     return Claim{text, std::to_string(static_cast<int>(paper)), GainOver(with, without), More(""),
                  Effect(paper, 0.5, 0)};
   };
-  return {claim("biased over no waits: scans, % more", 8, waits.biased.scan, waits.none.scan),
-          claim("biased over no waits: computations, % more", 10, waits.biased.compute, waits.none.compute),
-          claim("biased over 10 s for all: scans, % more", 15, waits.biased.scan, waits.untuned.scan),
-          claim("biased over 10 s for all: computations, % more", 44, waits.biased.compute, waits.untuned.compute),
-          {"no waits over 10 s for all: scans, % more", "more", GainOver(waits.none.scan, waits.untuned.scan), More(""),
-           AtLeast(0)},
-          {"no waits over 10 s for all: computations, % more", "more",
-           GainOver(waits.none.compute, waits.untuned.compute), More(""), AtLeast(0)}};
+  return {
+      claim("biased over no waits: scans, % more", 8, waits.biased.scan, waits.none.scan),
+      claim("biased over no waits: computations, % more", 10, waits.biased.compute, waits.none.compute),
+      claim("biased over 10 s for all: scans, % more", 15, waits.biased.scan, waits.untuned.scan),
+      claim("biased over 10 s for all: computations, % more", 44, waits.biased.compute, waits.untuned.compute),
+      // What the paper prints of biasing over each of the two says by how much these differ: 1.15 / 1.08, 1.44 / 1.10.
+      {"no waits over 10 s for all: scans, % more", "6 (1.15 / 1.08)", GainOver(waits.none.scan, waits.untuned.scan),
+       More(""), Effect(6.5, 1, 0)},
+      {"no waits over 10 s for all: computations, % more", "31 (1.44 / 1.10)",
+       GainOver(waits.none.compute, waits.untuned.compute), More(""), Effect(31, 1, 0)}};
 }
 
 }  // namespace

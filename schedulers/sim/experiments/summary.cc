@@ -84,8 +84,9 @@ TextTable SummariseClaims(const std::vector<Findings>& seeds) {
     const Claim& claim = seeds.front().claims[c];
     std::vector<double> values;
     for (const Findings& seed : seeds) values.push_back(seed.claims.at(c).ours);
-    const std::string verdict =
-        values.size() == 1 ? "-" : Verdict(claim.expected, EstimateOf(claim.how.figure, values));
+    std::string verdict = values.size() == 1 ? "-" : Verdict(claim.expected, EstimateOf(claim.how.figure, values));
+    if (values.size() > 1 && claim.setting == Setting::kReading) verdict += " (as read)";
+    if (values.size() > 1 && claim.setting == Setting::kOurs) verdict = "(" + verdict + ")";
     table.rows.push_back({claim.text, claim.paper, EstimateText(claim.how, values), verdict});
   }
   return table;

@@ -88,6 +88,41 @@ TEST(VerdictTest, AnEffectIsMetOrSmallerOrLargerOrOpposite) {
   EXPECT_EQ(Verdict(half, {1.2, 1.1, 1.3}), "no, opposite");
 }
 
+TEST(VerdictTest, AnOrderIsThePapersHasNothingOfItOrIsReversed) {
+  EXPECT_EQ(Verdict(SameOrder(), {1, 1, 1}), "yes");
+  EXPECT_EQ(Verdict(SameOrder(), {0.8, 0.6, 1}), "yes");
+  EXPECT_EQ(Verdict(SameOrder(), {0.6, 0.4, 0.8}), "yes, less");
+  EXPECT_EQ(Verdict(SameOrder(), {0.1, -0.1, 0.3}), "none");
+  EXPECT_EQ(Verdict(SameOrder(), {-0.6, -0.8, -0.4}), "no, opposite");
+}
+
+// Expected values: pairs counted by hand.
+TEST(TauTest, CountsPairsInTheSameOrder) {
+  const std::vector<double> paper = {7.78, 11.06, 18.30, 9.46, 14.74};
+  EXPECT_EQ(TauOf(paper, paper), 1);
+  EXPECT_EQ(TauOf(paper, {4, 3, 0, 3.5, 1}), -1);
+  EXPECT_DOUBLE_EQ(TauOf(paper, {1, 2, 5, 3, 4}), 0.8) << "one of ten pairs swapped";
+  EXPECT_DOUBLE_EQ(TauOf({1, 2, 3}, {1, 1, 3}), 2.0 / 3) << "a pair that is equal counts as neither";
+}
+
+// The sentence of a claim may leave open what it is of, and a row may be of an algorithm of ours.
+TEST(SummaryTest, ClaimsSayWhoseTheirSettingIs) {
+  std::vector<Findings> seeds;
+  for (const double value : {1.0, 1.1, 0.9}) {
+    std::vector<Claim> claims;
+    for (const Setting setting : {Setting::kPaper, Setting::kReading, Setting::kOurs})
+      claims.push_back({"claim", "above 0", value, Measured(""), AtLeast(0), setting});
+    seeds.push_back({{}, claims});
+  }
+  const auto last = [](const TextTable& table, std::size_t row) { return table.rows.at(row).back(); };
+  const TextTable summary = Summarise(seeds).at(0);
+  EXPECT_EQ(last(summary, 0), "yes");
+  EXPECT_EQ(last(summary, 1), "yes (as read)");
+  EXPECT_EQ(last(summary, 2), "(yes)");
+  const TextTable one = Summarise({seeds.front()}).at(0);
+  for (std::size_t row = 0; row < 3; ++row) EXPECT_EQ(last(one, row), "-");
+}
+
 TEST(SeedsTest, TheNumberOfThreadsMakesNoDifference) {
   const Experiment experiment{"e", "title", "paper", [](const Options& options) {
                                 return Findings{{}, {{"seed", "-", 1.0 * options.seed, Measured(""), AtLeast(0)}}};
