@@ -13,7 +13,9 @@ void Declare(KeyList& keys, SpeculationSettings& settings) {
             "the share of the running tasks, the slowest by progress, that may be duplicated");
   keys.Real("slow_node_share", &slow_node_share, kFraction,
             "the share of the nodes, the slowest, that get no duplicates");
-  keys.Real("max_share", &max_share, kFraction, "the share of the slots of a kind that duplicates may hold");
+  keys.Real("max_share", &max_share, kFraction,
+            "the share of the slots of a kind that duplicates may hold, rounded down; the largest node's slots if "
+            "these are more");
   keys.Duration("min_runtime", &min_runtime, kHour,
                 "an attempt is not judged before it has run for this long, or for as long as tasks of its job take if "
                 "that is less");

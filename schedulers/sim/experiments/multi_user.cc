@@ -192,7 +192,7 @@ std::vector<Claim> Claims(const Table& schedules, const Table& gains, const Tabl
 }  // namespace
 
 Findings MultiUser(const Options& options) {
-  const std::uint32_t count = options.Repeat(7);
+  const std::uint32_t count = options.Repeat(30);
   std::vector<Runs> schedules;
   for (std::uint32_t s = 0; s < count; ++s) schedules.push_back(RunSchedule(options.seed * 1000 + s));
   std::sort(schedules.begin(), schedules.end(), [](const Runs& a, const Runs& b) {
