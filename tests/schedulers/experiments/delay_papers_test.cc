@@ -32,7 +32,7 @@ TEST(BatchTest, FairSharingEndsTheBatchOfTwoAJobLater) {
 }
 
 TEST(MultiUserTest, SmallJobsGainAndDelayMakesMapsLocal) {
-  const Findings findings = MultiUser({.seed = 1, .effort = 0.7});
+  const Findings findings = MultiUser({.seed = 1, .effort = 0.17});
   const Table& means = findings.Of("figure-10");
   for (const char* bin : {"0", "1"}) {
     EXPECT_GE(means.Number(bin, "fair+ccs"), 1.8) << bin;
