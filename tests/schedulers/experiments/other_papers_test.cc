@@ -1,6 +1,10 @@
 // Tests what the papers on FRESH, JoSS and MRCP say, with fewer repetitions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "schedulers/sim/experiments/list.h"
 
 namespace millrace::sim::experiments {
@@ -33,13 +37,21 @@ TEST(FreshSetsTest, EndsTheBatchFirstAndIsFair) {
 }
 
 TEST(FreshSimpleTest, EndsEqualJobsFirstAtAnyK) {
-  for (const Table& table : FreshSimple(kQuick).tables) {
+  const Findings findings = FreshSimple(kQuick);
+  double rising = 0;
+  for (const Table& table : findings.tables) {
     SCOPED_TRACE(table.title);
     for (const char* k : {"k = 1", "k = 3", "k = 5", "k = 10"}) {
       EXPECT_LT(table.Number("FRESH-dynamic", k), table.Number("Fair-2:2", k)) << k;
     }
     EXPECT_GT(table.Number("FRESH-dynamic", "fairness, k = 10"), 0.95);
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      const auto fairness = [&](int k) { return table.Number(row, "fairness, k = " + std::to_string(k)); };
+      rising += fairness(1) <= fairness(3) && fairness(3) <= fairness(5) && fairness(5) <= fairness(10) ? 1 : 0;
+    }
   }
+  EXPECT_EQ(findings.Ours("cases of 15 (schedulers and benchmarks) in which fairness rises with k at every step"),
+            rising);
 }
 
 TEST(JossWorkloadsTest, KeepsTrafficInTheDatacenter) {
@@ -62,6 +74,42 @@ TEST(JossWorkloadsTest, KeepsTrafficInTheDatacenter) {
       EXPECT_LT(small.Number(row, "node, %"), small.Number(row + 5, "node, %"));
     }
   }
+}
+
+// The claims again, from the rows of the tables: five benchmarks, the last of which is Permu, for each scheduler.
+TEST(JossWorkloadsTest, ClaimsFollowFromTheTables) {
+  const Findings findings = JossWorkloads(kQuick);
+  const Table &small = findings.Of("figure-7"), &mixed = findings.Of("figure-11");
+  enum : std::size_t { kJossT, kJossJ, kFifo, kFair, kCapacity };
+  const auto mean = [](const Table& table, std::size_t scheduler, std::size_t benchmarks, const char* column) {
+    double sum = 0;
+    for (std::size_t b = 0; b < benchmarks; ++b) sum += table.Number(5 * scheduler + b, column);
+    return sum / static_cast<double>(benchmarks);
+  };
+  EXPECT_NEAR(findings.Ours("mixed: maps of map-heavy jobs off their datacenter, fair less joss-t, points"),
+              mean(mixed, kFair, 4, "off, %") - mean(mixed, kJossT, 4, "off, %"), 1e-9);
+  EXPECT_NEAR(findings.Ours("maps of Permu off their datacenter, small less mixed, joss-j, points"),
+              small.Number(9, "off, %") - mixed.Number(9, "off, %"), 1e-9);
+  EXPECT_NEAR(findings.Ours("node-local maps, mean of the benchmarks, mixed less small, capacity, points"),
+              mean(mixed, kCapacity, 5, "node, %") - mean(small, kCapacity, 5, "node, %"), 1e-9);
+  double behind = 0, ahead = 0;
+  for (std::size_t b = 0; b < 5; ++b) {
+    const auto all = [&](const char* column) {
+      std::vector<double> of;
+      for (std::size_t s = kJossT; s <= kCapacity; ++s) of.push_back(mixed.Number(5 * s + b, column));
+      return of;
+    };
+    const std::vector<double> node = all("node, %"), reduce = all("reduce data, %");
+    behind += std::max({node[kFifo], node[kFair], node[kCapacity]}) > node[kJossJ] ? 1 : 0;
+    ahead += std::min(reduce[kJossT], reduce[kJossJ]) > std::max({reduce[kFifo], reduce[kFair], reduce[kCapacity]});
+  }
+  EXPECT_EQ(
+      findings.Ours("mixed: benchmarks of 5 in which fifo, fair or capacity has more node-local maps than joss-j"),
+      behind);
+  EXPECT_EQ(
+      findings.Ours("figure 12, mixed: benchmarks of 5 in which both JoSS have more reduce data from the reduce's "
+                    "datacenter than all others"),
+      ahead);
 }
 
 TEST(CpDeadlinesTest, IsLateLessThanEdf) {
