@@ -12,9 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostSamples = 1'000;
-constexpr double kMicros = 1e6;
-
 // The rows of a run with their times counted from its first submission.
 struct Clocked {
   Micros first = 0;
@@ -135,14 +132,6 @@ Json BytesMoved(const sim::SimResult& result) {
   return {{"node", maps[0]}, {"rack", all - racks}, {"datacenter", racks - beyond}, {"beyond", beyond}};
 }
 
-Json Deciding(const RunOutcome& outcome) {
-  const auto events = static_cast<double>(outcome.result.summary.events);
-  const double seconds = outcome.result.decision_seconds;
-  return {{"seconds", Exact(seconds)},
-          {"microseconds_per_event", events > 0 ? Exact(seconds * kMicros / events) : Json()},
-          {"master_cpu", OrNull(outcome.master_cpu_seconds, Exact)}};
-}
-
 Micros LastMoment(const sim::SimResult& result) {
   Micros last = 0;
   for (const sim::TaskRow& task : result.tasks) last = std::max({last, task.start, task.end});
@@ -156,14 +145,14 @@ Json DetailsJson(const DetailedRun& run, const std::vector<NodeRow>& nodes, cons
   const sim::SimResult& result = run.outcome.result;
   const Clocked clocked{FirstSubmission(result)};
   return {{"scheduler", run.scheduler},
+          {"block", run.block},
           {"seed", run.seed},
           {"makespan", Seconds(result.summary.makespan)},
           {"jobs", JobColumns(result, clocked)},
           {"tasks", TaskColumns(result, clocked, LastMoment(result))},
           {"samples", SampleColumns(result, clocked)},
           {"pools", PoolRows(run, nodes, settings, clocked)},
-          {"bytes", BytesMoved(result)},
-          {"deciding", Deciding(run.outcome)}};
+          {"bytes", BytesMoved(result)}};
 }
 
 }  // namespace millrace::compare

@@ -14,10 +14,12 @@ namespace millrace::compare {
 
 // A run with its rows of tasks and samples.
 struct DetailedRun {
-  std::uint32_t scheduler = 0;
+  std::uint32_t scheduler = 0, block = 0;
   std::uint64_t seed = 0;
   RunOutcome outcome;
 };
+
+inline constexpr std::size_t kMostSamples = 1'000;  // of a run are in its details
 
 // Times count from the first submission of the run. Requires: the rows name jobs of the result and nodes of `nodes`.
 [[nodiscard]] nlohmann::ordered_json DetailsJson(const DetailedRun& run, const std::vector<NodeRow>& nodes,

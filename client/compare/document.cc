@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/version.h"
+#include "client/compare/groups.h"
 #include "client/compare/numbers.h"
 #include "client/compare/sources.h"
 
@@ -13,6 +14,7 @@ using Json = nlohmann::ordered_json;
 
 // Of the values that are shown as clouds, so many a scheduler go into the document; the tables have them all.
 constexpr std::size_t kMostTurnarounds = 4'000, kLeastTurnarounds = 100;  // of a scheduler's runs, of a run
+constexpr std::size_t kMostRows = 60'000;  // attempts and samples in all pictures, unless the first has more
 constexpr std::size_t kMostSlowdowns = 1'000, kMostLate = 500;
 
 Json MadeJson(const Subject& subject) {
@@ -85,6 +87,10 @@ Json MetricsJson(const std::vector<JudgedMetric>& judged) {
                     {"unit", one.metric->unit},
                     {"better", one.metric->better == sim::Better::kLower ? "lower" : "higher"},
                     {"headline", one.headline},
+                    {"scale", one.comparison.has_ratios ? "ratio" : "difference"},
+                    {"practical", Exact(one.comparison.practical)},
+                    {"region", Exact(one.comparison.region)},
+                    {"over_runs", one.metric->by_median ? "median" : "mean"},
                     {"says", one.metric->says}});
   }
   return json;
@@ -109,24 +115,87 @@ Json RunsJson(const std::vector<const RunRecord*>& counting) {
 
 Json EstimateOrNull(const std::optional<sim::Estimate>& estimate) { return estimate ? ToJson(*estimate) : Json(); }
 
+// Adds each scheduler but the baseline; each row begins with what `of` says of it.
+void AddComparisons(const Material& material, const sim::MetricComparison& judged, const Json& of, Json* rows) {
+  for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
+    if (scheduler == material.design.baseline) continue;
+    const sim::Comparison& comparison = judged.schedulers[scheduler];
+    const std::string_view unjudged = sim::UnjudgedName(comparison.unjudged);
+    Json row{{"scheduler", scheduler}};
+    row.update(of);
+    row.update({{"runs", comparison.runs},
+                {"ratio", EstimateOrNull(comparison.ratio)},
+                {"difference", ToJson(comparison.difference)},
+                {"shift", EstimateOrNull(comparison.shift)},
+                {"p", Exact(comparison.p)},
+                {"p_adjusted", Exact(comparison.p_adjusted)},
+                {"verdict", sim::VerdictName(comparison.verdict)},
+                {"no_verdict", unjudged.empty() ? Json() : Json(unjudged)},
+                {"more_runs", comparison.more_runs ? Json(*comparison.more_runs) : Json()}});
+    rows->push_back(std::move(row));
+  }
+}
+
 Json ComparisonsJson(const Material& material) {
   Json json = Json::array();
-  for (const JudgedMetric& one : material.judged) {
-    for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
-      if (scheduler == material.design.baseline) continue;
-      const sim::Comparison& comparison = one.comparison.schedulers[scheduler];
-      const std::string_view unjudged = sim::UnjudgedName(comparison.unjudged);
-      json.push_back({{"scheduler", scheduler},
-                      {"metric", one.metric->key},
-                      {"runs", comparison.runs},
-                      {"ratio", EstimateOrNull(comparison.ratio)},
-                      {"shift", EstimateOrNull(comparison.shift)},
-                      {"p", Exact(comparison.p)},
-                      {"p_adjusted", Exact(comparison.p_adjusted)},
-                      {"verdict", sim::VerdictName(comparison.verdict)},
-                      {"no_verdict", unjudged.empty() ? Json() : Json(unjudged)},
-                      {"more_runs", comparison.more_runs ? Json(*comparison.more_runs) : Json()}});
+  for (const JudgedMetric& one : material.judged)
+    AddComparisons(material, one.comparison, {{"metric", one.metric->key}}, &json);
+  return json;
+}
+
+Json GroupsJson(const Material& material) {
+  Json json = Json::array();
+  for (const Grouping& grouping : JudgeGroups(material.design, material.counting, material.subject->options)) {
+    Json rows = Json::array();
+    for (const JudgedGroup& group : grouping.largest) {
+      Json means = Json::array(), comparisons = Json::array();
+      for (const std::optional<double>& mean : group.means) means.push_back(OrNull(mean, Exact));
+      if (group.comparison) AddComparisons(material, *group.comparison, Json::object(), &comparisons);
+      rows.push_back({{"name", group.name},
+                      {"jobs", Exact(group.jobs)},
+                      {"means", std::move(means)},
+                      {"comparisons", std::move(comparisons)}});
     }
+    json.push_back({{"kinds", grouping.kinds}, {"groups", grouping.groups}, {"rows", std::move(rows)}});
+  }
+  return json;
+}
+
+Json PicturesJson(const Material& material) {
+  Json json = Json::array();
+  for (const Picture& picture : material.pictures)
+    json.push_back({{"block", picture.block},
+                    {"seed", picture.seed},
+                    {"of_baseline", picture.of_baseline.empty() ? Json() : Json(picture.of_baseline)}});
+  return json;
+}
+
+// Returns the median of the values and how far they reach; null if there is none.
+Json MedianJson(std::vector<double> values) {
+  if (values.empty()) return nullptr;
+  std::sort(values.begin(), values.end());
+  const double median = (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+  return {{"median", Exact(median)}, {"lowest", Exact(values.front())}, {"highest", Exact(values.back())}};
+}
+
+Json DecidingJson(const Material& material) {
+  constexpr double kMicros = 1e6;
+  Json json = Json::array();
+  for (std::uint32_t scheduler = 0; scheduler < material.design.schedulers; ++scheduler) {
+    std::vector<double> seconds, per_event, master;
+    for (const RunRecord* record : material.counting) {
+      if (record->run.scheduler != scheduler || record->run.second) continue;
+      const sim::SimResult& result = record->outcome.result;
+      seconds.push_back(result.decision_seconds);
+      if (result.summary.events > 0)
+        per_event.push_back(result.decision_seconds * kMicros / static_cast<double>(result.summary.events));
+      if (record->outcome.master_cpu_seconds) master.push_back(*record->outcome.master_cpu_seconds);
+    }
+    json.push_back({{"scheduler", scheduler},
+                    {"runs", seconds.size()},
+                    {"seconds", MedianJson(std::move(seconds))},
+                    {"microseconds_per_event", MedianJson(std::move(per_event))},
+                    {"master_cpu", MedianJson(std::move(master))}});
   }
   return json;
 }
@@ -240,6 +309,26 @@ Json LateJson(const Material& material) {
 
 }  // namespace
 
+Status AddDetails(Arena& arena, Material* material) {
+  std::size_t rows = 0;
+  for (Picture& picture : PicturesOf(material->design, material->counting)) {
+    // The next one is about as large as those before.
+    if (const std::size_t count = material->pictures.size(); count > 0 && rows + rows / count > kMostRows) break;
+    for (const RunRecord* record : picture.runs) {
+      DetailedRun& run = material->details.emplace_back();
+      run.scheduler = record->run.scheduler, run.block = record->run.block, run.seed = record->run.seed;
+      if (arena.Kind() == "sim") {
+        MILLRACE_ASSIGN(run.outcome, arena.Run({material->subject->schedulers[run.scheduler], run.seed}));
+      } else {
+        run.outcome = record->outcome;
+      }
+      rows += run.outcome.result.tasks.size() + std::min(run.outcome.result.samples.size(), kMostSamples);
+    }
+    material->pictures.push_back(std::move(picture));
+  }
+  return Status::Ok();
+}
+
 Json DocumentOf(const Material& material) {
   const Subject& subject = *material.subject;
   Json details = Json::array();
@@ -258,7 +347,10 @@ Json DocumentOf(const Material& material) {
           {"same_against_same", SameAgainstSameJson(material, true)},
           {"same_against_same_difference", SameAgainstSameJson(material, false)},
           {"winners", WinnersJson(material)},
+          {"groups", GroupsJson(material)},
           {"sources", SourcesJson(material)},
+          {"deciding", DecidingJson(material)},
+          {"pictures", PicturesJson(material)},
           {"details", std::move(details)},
           {"turnarounds", TurnaroundsJson(material)},
           {"slowdowns", SlowdownsJson(material)},
@@ -274,6 +366,7 @@ Json FindingsOf(const Material& material) {
           {"same_against_same", SameAgainstSameJson(material, true)},
           {"same_against_same_difference", SameAgainstSameJson(material, false)},
           {"winners", WinnersJson(material)},
+          {"groups", GroupsJson(material)},
           {"simulated", material.simulated},
           {"warnings", WarningsOf(material)}};
 }

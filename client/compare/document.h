@@ -33,16 +33,21 @@ struct Material {
   Design design;
   std::vector<const RunRecord*> counting;  // as RunStore::Counting
   std::vector<JudgedMetric> judged;
-  std::vector<DetailedRun> details;            // of each scheduler
+  std::vector<Picture> pictures = {};
+  std::vector<DetailedRun> details = {};       // of the pictures, one after another
   nlohmann::ordered_json simulated = nullptr;  // the member of that name; null unless live runs were simulated as well
 };
+
+// Gives the material its pictures, and the rows of their runs: the simulator makes these again, of live runs they were
+// kept. There are as many pictures as keep the document small, at least the first.
+[[nodiscard]] Status AddDetails(Arena& arena, Material* material);
 
 // What a reader must know before believing the rest: sentences without a full stop.
 [[nodiscard]] std::vector<std::string> WarningsOf(const Material& material);
 
 [[nodiscard]] nlohmann::ordered_json DocumentOf(const Material& material);
 // Returns the members of the document that say how the comparison came out: schedulers, comparisons, same_against_same,
-// winners, simulated and warnings.
+// winners, groups, simulated and warnings.
 [[nodiscard]] nlohmann::ordered_json FindingsOf(const Material& material);
 // Returns the JSON as text on one line, with a line break. Bytes that are not UTF-8 become the replacement character.
 [[nodiscard]] std::string TextOf(const nlohmann::ordered_json& json);

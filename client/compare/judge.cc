@@ -1,6 +1,7 @@
 #include "client/compare/judge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -76,12 +77,17 @@ std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const Ru
     all.push_back(*runs);
     judged.push_back({&metric, runs->headline, std::move(*runs), {}});
   }
-  sim::CompareOptions with_runs = options;
-  with_runs.ended = EndedJobs(design, counting);
-  with_runs.fixed = FixedSchedulers(design, counting);
-  std::vector<sim::MetricComparison> comparisons = sim::Compare(all, design.baseline, with_runs);
+  std::vector<sim::MetricComparison> comparisons =
+      sim::Compare(all, design.baseline, WithRuns(options, design, counting));
   for (std::size_t i = 0; i < judged.size(); ++i) judged[i].comparison = std::move(comparisons[i]);
   return judged;
+}
+
+sim::CompareOptions WithRuns(sim::CompareOptions options, const Design& design,
+                             const std::vector<const RunRecord*>& counting) {
+  options.ended = EndedJobs(design, counting);
+  options.fixed = FixedSchedulers(design, counting);
+  return options;
 }
 
 std::vector<bool> FixedSchedulers(const Design& design, const std::vector<const RunRecord*>& counting) {
@@ -105,22 +111,35 @@ bool NarrowEnough(const std::vector<JudgedMetric>& judged, const Design& design,
   return true;
 }
 
-std::vector<const RunRecord*> MedianRuns(const Design& design, const std::vector<const RunRecord*>& counting) {
-  std::vector<const RunRecord*> medians;
-  for (std::uint32_t scheduler = 0; scheduler < design.schedulers; ++scheduler) {
-    std::vector<const RunRecord*> own;
-    for (const RunRecord* record : counting) {
-      if (record->run.scheduler == scheduler && !record->run.second) own.push_back(record);
-    }
-    if (own.empty()) continue;
-    const auto middle = own.begin() + static_cast<std::ptrdiff_t>((own.size() - 1) / 2);
-    std::nth_element(own.begin(), middle, own.end(), [](const RunRecord* a, const RunRecord* b) {
-      const double of_a = a->outcome.result.summary.mean_turnaround, of_b = b->outcome.result.summary.mean_turnaround;
-      return of_a != of_b ? of_a < of_b : a->run.block < b->run.block;
-    });
-    medians.push_back(*middle);
+std::vector<Picture> PicturesOf(const Design& design, const std::vector<const RunRecord*>& counting) {
+  const auto turnaround = [](const RunRecord* run) { return run->outcome.result.summary.mean_turnaround; };
+  std::vector<const RunRecord*> first, base;
+  for (const RunRecord* record : counting) {
+    if (!record->run.second) first.push_back(record);
   }
-  return medians;
+  std::sort(first.begin(), first.end(),
+            [](const RunRecord* a, const RunRecord* b) { return a->run.scheduler < b->run.scheduler; });
+  std::copy_if(first.begin(), first.end(), std::back_inserter(base),
+               [&](const RunRecord* record) { return record->run.scheduler == design.baseline; });
+  std::sort(base.begin(), base.end(), [&](const RunRecord* a, const RunRecord* b) {
+    return std::pair(turnaround(a), a->run.block) < std::pair(turnaround(b), b->run.block);
+  });
+  std::vector<Picture> pictures;
+  if (base.empty()) return pictures;
+  const auto add = [&](const RunRecord* chosen, std::string_view what) {
+    Picture& picture = pictures.emplace_back(Picture{chosen->run.block, chosen->run.seed, what, {}});
+    std::copy_if(first.begin(), first.end(), std::back_inserter(picture.runs),
+                 [&](const RunRecord* record) { return record->run.block == chosen->run.block; });
+    std::erase(base, chosen);
+  };
+  const RunRecord *median = base[(base.size() - 1) / 2], *best = base.front(), *worst = base.back();
+  add(median, "median");
+  if (turnaround(best) < turnaround(median)) add(best, "best");
+  if (turnaround(worst) > turnaround(median)) add(worst, "worst");
+  std::sort(base.begin(), base.end(),
+            [](const RunRecord* a, const RunRecord* b) { return a->run.block < b->run.block; });
+  for (const std::vector<const RunRecord*> others = base; const RunRecord* other : others) add(other, "");
+  return pictures;
 }
 
 }  // namespace millrace::compare

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/compare/metrics_of_run.h"
@@ -26,6 +27,10 @@ struct JudgedMetric {
                                               const std::vector<std::string>& headline,
                                               const sim::CompareOptions& options);
 
+// Returns the options with what of the runs decides whether there can be a verdict.
+[[nodiscard]] sim::CompareOptions WithRuns(sim::CompareOptions options, const Design& design,
+                                           const std::vector<const RunRecord*>& counting);
+
 // Returns for each scheduler whether the seeds leave its turnarounds as they are, so that its runs are one observation.
 [[nodiscard]] std::vector<bool> FixedSchedulers(const Design& design, const std::vector<const RunRecord*>& counting);
 
@@ -33,8 +38,16 @@ struct JudgedMetric {
 // metric without ratio is as it is.
 [[nodiscard]] bool NarrowEnough(const std::vector<JudgedMetric>& judged, const Design& design, double width);
 
-// Returns for each scheduler the run whose mean turnaround is the median (the lower of two), of those that count.
-[[nodiscard]] std::vector<const RunRecord*> MedianRuns(const Design& design,
-                                                       const std::vector<const RunRecord*>& counting);
+// A block whose runs are shown in full: the same jobs, arrivals and data under every scheduler.
+struct Picture {
+  std::uint32_t block = 0;
+  std::uint64_t seed = 0;
+  std::string_view of_baseline;        // what its run of the baseline is by mean turnaround; empty: one of the others
+  std::vector<const RunRecord*> runs;  // by scheduler, the first run of each; one that has none is left out
+};
+
+// Returns all blocks: that of the baseline's "median" run (the lower of two), then those of its "best" and of its
+// "worst" one, each if its mean turnaround is another, and then the others in their order.
+[[nodiscard]] std::vector<Picture> PicturesOf(const Design& design, const std::vector<const RunRecord*>& counting);
 
 }  // namespace millrace::compare

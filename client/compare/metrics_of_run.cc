@@ -79,7 +79,8 @@ constexpr Metric kMetrics[] = {
      [](const RunOutcome& run) {
        const auto events = static_cast<double>(run.result.summary.events);
        return events > 0 ? Value(run.result.decision_seconds / events) : std::nullopt;
-     }},
+     },
+     false, true},
 };
 
 std::string Formatted(const char* format, double value) {

@@ -21,7 +21,8 @@ struct Metric {
   std::string_view says;  // one sentence
   // Returns nothing if the run does not know it, as the share of late jobs where no job has a deadline.
   std::optional<double> (*of)(const RunOutcome& outcome);
-  bool of_ended = false;  // it is a figure of the jobs that ended
+  bool of_ended = false;   // it is a figure of the jobs that ended
+  bool by_median = false;  // what stands for many runs is their median, since a few can be far off; else their mean
 };
 
 // Returns all metrics, in the order in which they are shown.

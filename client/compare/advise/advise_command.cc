@@ -147,7 +147,7 @@ Result<std::optional<Material>> MakeMaterial(const Invocation& invocation, const
   progress.Clear();
   MILLRACE_TRY(made.status());
   if (*made == Making::kStopped) return std::optional<Material>{};
-  Material material{&prepared.subject, prepared.design, store.Counting(prepared.design.blocks), {}, {}};
+  Material material{&prepared.subject, prepared.design, store.Counting(prepared.design.blocks), {}};
   material.judged = Judge(material.design, material.counting, prepared.subject.headline, prepared.subject.options);
   return std::optional<Material>(std::move(material));
 }

@@ -232,7 +232,7 @@ Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words
 }
 
 Material MaterialOf(const Prepared& prepared, const RunStore& store) {
-  Material material{&prepared.subject, prepared.design, store.Counting(prepared.design.blocks), {}, {}};
+  Material material{&prepared.subject, prepared.design, store.Counting(prepared.design.blocks), {}};
   material.judged = Judge(material.design, material.counting, prepared.subject.headline, prepared.subject.options);
   return material;
 }

@@ -14,19 +14,6 @@ constexpr const char *kDocument = "comparison.json", *kComparisons = "comparison
 
 }  // namespace
 
-Status AddDetails(Arena& arena, Material* material) {
-  for (const RunRecord* median : MedianRuns(material->design, material->counting)) {
-    DetailedRun& run = material->details.emplace_back();
-    run.scheduler = median->run.scheduler, run.seed = median->run.seed;
-    if (arena.Kind() != "sim") {
-      run.outcome = median->outcome;
-      continue;
-    }
-    MILLRACE_ASSIGN(run.outcome, arena.Run({material->subject->schedulers[run.scheduler], run.seed}));
-  }
-  return Status::Ok();
-}
-
 Status WriteAllForms(const std::string& directory, const Material& material, const std::optional<Beside>& beside) {
   const auto write = [&directory](const char* name, const std::string& text) {
     return WriteLocalFile(directory + "/" + name, text);

@@ -6,16 +6,11 @@
 #include <string>
 
 #include "base/status.h"
-#include "client/compare/arena.h"
 #include "client/compare/beside/beside.h"
 #include "client/compare/document.h"
 #include "client/compare/run_store.h"
 
 namespace millrace::compare {
-
-// Gives the material the rows of the median run of each scheduler. The simulator makes these runs again; of live runs
-// the rows were kept.
-[[nodiscard]] Status AddDetails(Arena& arena, Material* material);
 
 // Writes all forms, and with a Beside simulated.csv, too. Requires: the material has its details.
 [[nodiscard]] Status WriteAllForms(const std::string& directory, const Material& material,

@@ -257,8 +257,11 @@ std::vector<MetricComparison> Compare(const std::vector<MetricRuns>& metrics, st
   const Judgement judgement(metrics, baseline, options);
   std::vector<MetricComparison> compared(metrics.size());
   for (std::size_t m = 0; m < metrics.size(); ++m) {
-    compared[m].has_ratios = judgement.scale(m).logarithmic();
-    compared[m].same_against_same = judgement.scale(m).SameAgainstSame();
+    const Scale& scale = judgement.scale(m);
+    compared[m].has_ratios = scale.logarithmic();
+    compared[m].practical = scale.logarithmic() ? std::exp(scale.practical()) : scale.practical();
+    compared[m].region = scale.logarithmic() ? std::exp(scale.region()) : scale.region();
+    compared[m].same_against_same = scale.SameAgainstSame();
     compared[m].schedulers.resize(judgement.schedulers());
     for (std::uint32_t s = 0; s < judgement.schedulers(); ++s) {
       if (s != baseline) compared[m].schedulers[s] = CompareRuns(judgement, m, metrics[m], s, baseline, options);

@@ -75,8 +75,11 @@ struct MetricRuns {
 };
 
 struct MetricComparison {
-  std::vector<Comparison> schedulers;         // by scheduler; the baseline's own is left as it is
-  bool has_ratios = true;                     // all values are above 0
+  std::vector<Comparison> schedulers;  // by scheduler; the baseline's own is left as it is
+  bool has_ratios = true;              // all values are above 0
+  // The regions around no difference, the practical one and the wider one: a ratio from 1 / x to x, or a difference of
+  // x to both sides where there is no ratio.
+  double practical = 0, region = 0;
   std::optional<Estimate> same_against_same;  // ratio of second to first, or their difference where there is no ratio
   std::vector<std::uint32_t> winners;         // in rising order
 };

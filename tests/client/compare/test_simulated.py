@@ -75,8 +75,8 @@ def without_wall_time(document):
     document["comparisons"] = [c for c in document["comparisons"] if c["metric"] != "deciding"]
     for table in (document["winners"], document["same_against_same"], *(run["metrics"] for run in document["runs"])):
         table.pop("deciding", None)
-    for run in document["details"]:
-        del run["deciding"]
+    del document["deciding"]
+    document["metrics"] = [metric for metric in document["metrics"] if metric["key"] != "deciding"]
     return document
 
 
@@ -149,7 +149,7 @@ class CompareTest(unittest.TestCase):
                 self.assertEqual(len({len(column) for column in run[member].values()}), 1)
         self.assertEqual([len(run) for run in document["turnarounds"][0]], 6 * [10])
         self.assertEqual(len(document["slowdowns"][1]), 60)
-        self.assertEqual([len(run["jobs"]["name"]) for run in document["details"]], [10, 10])
+        self.assertEqual([len(run["jobs"]["name"]) for run in document["details"]], [10, 10] * 6)
 
     def test_figures_by_another_computation(self):
         self.compare(self.workload, "--scheduler", "fifo,fair,sjf", "--repeat", "8", "-o", self.at("c"))
@@ -211,6 +211,67 @@ class CompareTest(unittest.TestCase):
         for row, comparison in zip(self.table("c", "comparisons.csv"), document["comparisons"]):
             self.assertEqual((row["metric"], row["verdict"]), (comparison["metric"], comparison["verdict"]))
 
+    def test_groups_by_another_computation(self):
+        with open(self.workload, "a", encoding="utf-8") as file:
+            file.write("[[jobs]]\nname = \"other\"\ncount = 4\nmaps = 3\nmap_time = 4\nuser = [\"a\", \"c\"]\npool = \"odd\"\n")
+        self.compare(self.workload, "--scheduler", "fifo,fair,sjf", "--repeat", "10", "-o", self.at("c"))
+        document, jobs = self.document("c"), self.table("c", "jobs.csv")
+        names = document["schedulers"]
+        self.assertEqual([grouping["kinds"] for grouping in document["groups"]], [["class"], ["pool"], ["user"]])
+        tested, judged = {}, []
+        for grouping in document["groups"]:
+            column = grouping["kinds"][0]
+            self.assertEqual([row["name"] for row in grouping["rows"]], sorted({job[column] for job in jobs}))
+            self.assertEqual(grouping["groups"], len(grouping["rows"]))
+            for at, name in enumerate(names):  # all groups together are the run, as runs.csv has it
+                of_all = statistics.fmean(float(run["turnaround"]) for run in self.table("c", "runs.csv") if (run["scheduler"], run["second"]) == (name, "0"))
+                self.assertAlmostEqual(sum(row["jobs"] * row["means"][at] for row in grouping["rows"]) / 14, of_all, places=5)
+            for row in grouping["rows"]:
+                own = {}
+                for job in jobs:
+                    if job[column] == row["name"]:
+                        own.setdefault((job["scheduler"], job["second"], int(job["block"])), []).append(float(job["turnaround"]))
+                means = {name: [statistics.fmean(own[name, "0", block]) for block in range(10)] for name in names}
+                self.assertAlmostEqual(row["jobs"], statistics.fmean(len(own["fifo", "0", block]) for block in range(10)))
+                for name, mean in zip(names, row["means"]):
+                    self.assertAlmostEqual(mean, statistics.fmean(means[name]), places=5, msg=f"{row['name']} {name}")
+                for comparison in row["comparisons"]:
+                    name = names[comparison["scheduler"]]
+                    ratios = [math.log(a / b) for a, b in zip(means[name], means["fifo"])]
+                    self.assertAlmostEqual(comparison["ratio"]["value"], math.exp(statistics.fmean(ratios)), places=5)
+                    self.assertAlmostEqual(comparison["difference"]["value"], statistics.fmean(means[name]) - statistics.fmean(means["fifo"]), places=5)
+                    self.assertAlmostEqual(comparison["p"], sign_flip_p(ratios), places=6)
+                    tested[name, column, row["name"]] = ratios
+                    judged.append(((name, column, row["name"]), comparison))
+        self.assertEqual(len(judged), 2 * 9)
+        for key, comparison in judged:
+            joint = joint_sign_flip_p(tested[key], [ratios for other, ratios in tested.items() if other[0] == key[0]])
+            self.assertAlmostEqual(comparison["p_adjusted"], min(1, joint * 3), places=6, msg=f"{key}: over three pairs of schedulers")
+            ratio = comparison["ratio"]
+            beyond = ratio["high"] < 1 / 1.03 or ratio["low"] > 1.03
+            if comparison["verdict"] in ("better", "worse"):
+                self.assertTrue(beyond and comparison["p_adjusted"] < 0.05, f"{key} {comparison}")
+                self.assertEqual(comparison["verdict"], "better" if ratio["high"] < 1 else "worse")
+            else:
+                self.assertFalse(beyond and comparison["p_adjusted"] < 0.05, f"{key} {comparison}")
+        said = {key: comparison["verdict"] for key, comparison in judged}
+        self.assertEqual(said["fair", "class", "short"], "better", "fair serves them while the long ones run")
+        self.assertEqual(json.loads(self.compare(self.workload, "--scheduler", "fifo,fair,sjf", "--repeat", "10", "--json", "-o", self.at("c")).stdout)["groups"], document["groups"])
+
+    def test_all_pictures_are_of_seeds_that_every_scheduler_ran(self):
+        self.compare(self.workload, "--scheduler", "fifo,fair,sjf", "--repeat", "8", "-o", self.at("c"))
+        document, runs = self.document("c"), self.table("c", "runs.csv")
+        base = sorted((float(run["turnaround"]), int(run["seed"])) for run in runs if run["scheduler"] == "fifo" and run["second"] == "0")
+        self.assertEqual([(picture["of_baseline"], picture["seed"]) for picture in document["pictures"]],
+                         [("median", base[3][1]), ("best", base[0][1]), ("worst", base[7][1])] + [(None, seed) for seed in sorted(base[i][1] for i in (1, 2, 4, 5, 6))])
+        self.assertEqual([(run["seed"], run["scheduler"]) for run in document["details"]],
+                         [(picture["seed"], scheduler) for picture in document["pictures"] for scheduler in range(3)])
+        for run in document["details"]:
+            row = [row for row in runs if row["scheduler"] == document["schedulers"][run["scheduler"]] and int(row["seed"]) == run["seed"] and row["second"] == "0"][0]
+            turnarounds = [end - submit for submit, end in zip(run["jobs"]["submit"], run["jobs"]["end"])]
+            self.assertAlmostEqual(statistics.fmean(turnarounds), float(row["turnaround"]), places=2)
+            self.assertAlmostEqual(run["makespan"], float(row["makespan"]), places=2)
+
     def test_killed_it_goes_on_and_ends_as_if_it_had_not_been(self):
         words = [self.workload, "--scheduler", "fifo,fair,sjf", "--repeat", "30", "--slowdown", "-o"]
         self.compare(*words, self.at("whole"))
@@ -268,6 +329,14 @@ class CompareTest(unittest.TestCase):
         wide = self.compare(FIRST_STEPS, "--scheduler", "fifo,fair,fair+delay", "--repeat", "8", "-o", self.at("c"), "--wide")
         self.assertIn("utilisation", wide.stdout)
         self.assertIn("SHIFT", wide.stdout)
+
+    def test_the_page_has_what_its_first_command_prints(self):
+        with open(os.path.join(ROOT, "docs", "comparing.md"), encoding="utf-8") as file:
+            page = file.read()
+        words = re.search(r"^millrace compare (examples\S+) (.*) -o first$", page, re.M)
+        printed = self.compare(os.path.join(ROOT, words[1]), *words[2].split(), "-o", self.at("first")).stdout.split("\n")
+        shown = page[page.index("METRIC      SCHEDULER"):].split("```")[0].strip().split("\n")
+        self.assertEqual([line.split() for line in shown], [line.split() for line in printed[:len(shown)]])
 
     def test_traces(self):
         with open(self.at("trace.tsv"), "w", encoding="utf-8") as file:
