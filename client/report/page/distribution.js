@@ -126,8 +126,8 @@
       ],
       series.map(({name, jobs, runs}) => [
         name,
-        format.figures(jobs.length),
-        format.figures(runs?.length ?? null),
+        format.count(jobs.length),
+        format.count(runs?.length ?? null),
         ...kShares.map((share) =>
           runs
             ? format.estimated("s", statistics.mean(runs.map((run) => statistics.quantile(run, share))))

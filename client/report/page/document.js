@@ -11,6 +11,25 @@
   const estimate = (value) =>
     known(object(value).value) ? {value: value.value, low: number(value.low), high: number(value.high)} : null;
 
+  // What makes runs a pair: their block, which has one seed; where that is not known, the seed.
+  const pairOf = (row) => (known(row.block) ? `block ${row.block}` : `seed ${text(row.seed, "unknown")}`);
+
+  // The runs that are shown in full, by pair: those that the document names, in its order, then any others.
+  const picturesOf = (named, details) => {
+    const pictures = new Map();
+    for (const row of [...named, ...details]) {
+      const {block, seed, of_baseline: what} = row;
+      if (!pictures.has(pairOf(row)))
+        pictures.set(pairOf(row), {pair: pairOf(row), block, seed, what: text(what), details: []});
+    }
+    for (const detail of details) {
+      const own = pictures.get(pairOf(detail)).details;
+      if (!own.some(({scheduler}) => scheduler === detail.scheduler)) own.push(detail);
+    }
+    for (const {details: own} of pictures.values()) own.sort((a, b) => a.scheduler - b.scheduler);
+    return [...pictures.values()].filter(({details: own}) => own.length > 0);
+  };
+
   const read = (raw) => {
     const design = object(raw.design);
     const names = array(raw.schedulers).map((name, index) => text(name, `scheduler ${index + 1}`));
@@ -18,7 +37,11 @@
     const schedulers = names.map((name, index) => ({index, name, baseline: index === baseline}));
     const variants = names.map((name, index) => {
       const variant = object(array(raw.variants)[index]);
-      return {name, scheduler: text(variant.scheduler, name), settings: text(variant.settings, object(raw.made).settings)};
+      return {
+        name,
+        scheduler: text(variant.scheduler, name),
+        settings: text(variant.settings, object(raw.made).settings),
+      };
     });
     const of = (row) => schedulers[object(row).scheduler];
     const rows = (value) =>
@@ -37,6 +60,10 @@
         says: text(metric.says),
         better: metric.better === "higher" ? "higher" : "lower",
         headline: typeof metric.headline === "boolean" ? metric.headline : headline.includes(metric.key),
+        difference: metric.scale === "difference", // it has no ratios, since it can be 0
+        practical: number(metric.practical),
+        region: number(metric.region),
+        median: metric.over_runs === "median",
       }));
     const metric = (key) =>
       metrics.find((one) => one.key === key) ?? {
@@ -46,6 +73,10 @@
         says: "",
         better: "lower",
         headline: false,
+        difference: false,
+        practical: null,
+        region: null,
+        median: false,
       };
 
     const runs = rows(raw.runs).map((run) => ({
@@ -55,17 +86,36 @@
       disturbed: text(run.disturbed) || null,
       metrics: object(run.metrics),
     }));
-    const comparisons = rows(raw.comparisons).map((row) => ({
-      ...row,
-      ratio: estimate(row.ratio),
-      shift: estimate(row.shift),
-      runs: number(row.runs),
-      p: number(row.p),
-      p_adjusted: number(row.p_adjusted),
-      more_runs: number(row.more_runs),
-      no_verdict: typeof row.no_verdict === "string" ? row.no_verdict : null,
-      verdict: ["better", "worse", "same"].includes(row.verdict) ? row.verdict : "undecided",
-    }));
+    const compared = (value) =>
+      rows(value).map((row) => ({
+        ...row,
+        ratio: estimate(row.ratio),
+        difference: estimate(row.difference) ?? estimate(row.shift),
+        shift: estimate(row.shift),
+        runs: number(row.runs),
+        p: number(row.p),
+        p_adjusted: number(row.p_adjusted),
+        more_runs: number(row.more_runs),
+        no_verdict: typeof row.no_verdict === "string" ? row.no_verdict : null,
+        verdict: ["better", "worse", "same"].includes(row.verdict) ? row.verdict : "undecided",
+      }));
+    const comparisons = compared(raw.comparisons);
+    const groups = array(raw.groups)
+      .map(object)
+      .map((grouping) => ({
+        kinds: array(grouping.kinds).map((kind) => text(kind, "?")),
+        groups: number(grouping.groups),
+        rows: array(grouping.rows)
+          .map(object)
+          .map((row) => ({
+            name: text(row.name),
+            jobs: number(row.jobs),
+            means: names.map((_, index) => number(array(row.means)[index])),
+            comparisons: compared(row.comparisons).filter(({scheduler}) => scheduler !== baseline),
+          })),
+      }))
+      .filter(({kinds, rows}) => kinds.length > 0 && rows.length > 0);
+    const details = rows(raw.details);
     const practical = design.practical > 0 && design.practical < 1 ? design.practical : 0.03;
 
     return {
@@ -85,14 +135,24 @@
       values: (scheduler, key) =>
         runs.filter((run) => run.scheduler === scheduler && !run.second).map((run) => number(run.metrics[key])),
       same: (key) => estimate(object(raw.same_against_same)[key]),
+      sameDifference: (key) => estimate(object(raw.same_against_same_difference)[key]),
       winners: (key) => array(object(raw.winners)[key]).filter((index) => names[index] !== undefined),
-      design: {...design, practical, confidence: number(design.confidence) ?? 0.95, repeat: number(design.repeat), fewest_runs: number(design.fewest_runs)},
+      design: {
+        ...design,
+        practical,
+        confidence: number(design.confidence) ?? 0.95,
+        repeat: number(design.repeat),
+        fewest_runs: number(design.fewest_runs),
+      },
       made: object(raw.made),
       machine: object(object(raw.made).machine),
       workload: object(raw.workload),
       cluster: object(raw.cluster),
+      groups,
       sources: rows(raw.sources),
-      details: rows(raw.details),
+      deciding: rows(raw.deciding),
+      details,
+      pictures: picturesOf(array(raw.pictures).map(object), details),
       late: rows(raw.late),
       warnings: array(raw.warnings).map((line) => text(line)),
       row: (member, scheduler) => array(array(raw[member])[scheduler]),
@@ -100,5 +160,5 @@
     };
   };
 
-  Object.assign(report, {array, object, text, number, estimate, read});
+  Object.assign(report, {array, object, text, number, estimate, pairOf, read});
 }

@@ -1,152 +1,158 @@
-// Ratios to the baseline, a row a scheduler under each metric: the interval as a line, the estimate as the scheduler's
-// symbol, and behind them the zone in which a difference counts as none.
+// How far each scheduler is from the baseline, a picture with an axis of its own for each metric: ratios on a
+// logarithmic scale, or, of what can be 0, differences in its own unit. The interval is a line, the estimate the
+// scheduler's symbol, and behind them is the zone in which a difference counts as none.
 "use strict";
 {
   const {format, look} = report;
   const {make, figure, label, behind, table, note} = report.chart;
   const kTicks = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50];
-  const kRow = 27,
-    kHead = 30;
+  const kRow = 27;
 
-  const rowsOf = (data, metrics) =>
-    metrics.flatMap((metric) => {
-      const rows = data.comparisons
-        .filter((row) => row.metric === metric.key && (row.ratio || row.shift) && row.scheduler !== data.baseline)
-        .map((row) => ({
-          // What has no ratio has no place on an axis of ratios, and is written in its own unit.
-          kind: row.ratio ? "row" : "plain",
-          metric,
-          row,
-          ratio: row.ratio,
-          scheduler: row.scheduler,
-          name: data.names[row.scheduler],
-        }));
-      const same = data.same(metric.key);
-      if (same)
-        rows.push({
-          kind: "same",
-          metric,
-          ratio: same,
-          scheduler: data.baseline,
-          name: `${data.names[data.baseline]}, again`,
-        });
-      return rows.length === 0 ? [] : [{kind: "head", metric}, ...rows];
+  // The rows of a metric: the rivals, and the baseline against itself.
+  const rowsOf = (data, metric) => {
+    const rows = data.comparisons
+      .filter((row) => row.metric === metric.key && row.scheduler !== data.baseline)
+      .map((row) => ({
+        verdict: row.verdict,
+        estimate: metric.difference ? row.difference : row.ratio,
+        scheduler: row.scheduler,
+        name: data.names[row.scheduler],
+      }));
+    rows.push({
+      verdict: null,
+      estimate: metric.difference ? data.sameDifference(metric.key) : data.same(metric.key),
+      scheduler: data.baseline,
+      name: `${data.names[data.baseline]}, again`,
     });
-
-  // The ends of the scale: all estimates and, up to a factor of two beyond them, their intervals.
-  const domain = (rows, practical) => {
-    const known = rows.filter(({ratio}) => ratio && ratio.value > 0);
-    const values = known.map(({ratio}) => ratio.value);
-    const [low, high] = [Math.min((1 + practical) ** -3, ...values), Math.max((1 + practical) ** 3, ...values)];
-    const ends = known.flatMap(({ratio}) => [ratio.low, ratio.high]).filter((x) => format.known(x) && x > 0);
-    return [Math.max(low / 2, Math.min(low, ...ends)) / 1.03, Math.min(high * 2, Math.max(high, ...ends)) * 1.03];
+    return rows.filter(({estimate}) => estimate !== null);
   };
 
-  const size = ({kind, metric, ratio, row}) =>
-    kind === "plain"
-      ? format.interval(row.shift, (x) => format.signed(metric.unit, x))
-      : format.interval(ratio, format.ratio);
+  // The scale of a picture. All estimates are on it, and of the intervals of ratios what is not too far off.
+  const ratios = (rows, practical, region) => {
+    const known = rows.map(({estimate}) => estimate).filter(({value}) => value > 0);
+    const values = known.map(({value}) => value);
+    const [low, high] = [Math.min(practical ** -3, ...values), Math.max(practical ** 3, ...values)];
+    const ends = known.flatMap((one) => [one.low, one.high]).filter((x) => format.known(x) && x > 0);
+    const from = Math.max(low / 2, Math.min(low, 1 / Math.min(region, 2), ...ends)) / 1.03;
+    const to = Math.min(high * 2, Math.max(high, Math.min(region, 2), ...ends)) * 1.03;
+    return {
+      scale: d3.scaleLog().domain([from, to]),
+      none: 1,
+      at: (x) => x,
+      zone: (x) => [1 / x, x],
+      write: format.ratio,
+    };
+  };
+  const differences = (rows, practical, region, kind) => {
+    const ends = rows.flatMap(({estimate: {value, low, high}}) => [value, low, high]).filter(format.known);
+    const least = Math.max((practical ?? 0) * 3, region ?? 0);
+    const [from, to] = [Math.min(-least, ...ends), Math.max(least, ...ends)];
+    const unit = format.unitOfDifference(kind, Math.max(-from, to));
+    const pad = (to - from || 1) * 0.04;
+    return {
+      scale: d3.scaleLinear().domain([(from - pad) / unit.factor, (to + pad) / unit.factor]),
+      none: 0,
+      at: (x) => x / unit.factor,
+      zone: (x) => [-x, x],
+      unit: unit.name,
+    };
+  };
 
-  const words = (entry) =>
-    entry.kind === "same"
-      ? `${format.interval(entry.ratio, format.ratio)}  run twice`
-      : `${size(entry)}  ${look.kVerdicts[entry.row.verdict][0]} ${entry.row.verdict}`;
-
-  const chart = (data, metrics) => {
-    const rows = rowsOf(data, metrics);
-    if (rows.length === 0) return note("No comparison with the baseline is in the document for these metrics.");
-    const height = rows.reduce((sum, {kind}) => sum + (kind === "head" ? kHead : kRow), 0);
-    const [from, to] = domain(rows, data.design.practical);
-    const alt =
-      `Ratios to ${data.names[data.baseline]}. ` +
-      rows
-        .filter(({kind}) => kind !== "head")
-        .map((entry) => `${entry.name}, ${entry.metric.name}: ${words(entry)}`)
-        .join("; ");
+  // plot: {caption, better, rows: [{name, scheduler, estimate, verdict}], kind, difference, practical, region}: `kind`
+  // is the unit of the metric; `difference` if the estimates are no ratios.
+  const picture = (data, plot) => {
+    const {rows, difference, practical, region} = plot;
+    const baseline = format.short(data.names[data.baseline], 24);
+    const size = ({estimate}) =>
+      difference ? format.difference(plot.kind, estimate) : format.interval(estimate, format.ratio);
+    const words = (row) =>
+      row.verdict === null ? `${size(row)}  run twice` : `${size(row)}  ${look.kVerdicts[row.verdict].join(" ")}`;
+    const scaled = () =>
+      difference ? differences(rows, practical, region, plot.kind) : ratios(rows, practical, region);
+    const title = (unit) =>
+      difference ? `difference to ${baseline}${unit ? `, ${unit}` : ""}` : `times the value of ${baseline}`;
+    const direction = plot.better === "lower" ? "← better is left" : "better is right →";
     return figure({
-      alt,
+      caption: [make("span", {}, plot.caption), make("span", {class: "direction"}, direction)],
+      alt: `${plot.caption}, ${title(scaled().unit)}: ` + rows.map((row) => `${row.name} ${words(row)}`).join("; "),
       size: (width) => {
         const {narrow, step, names} = room(width);
         return {
-          height: height * step + 44,
-          margin: narrow ? [0, 12, 44, 12] : [0, Math.min(230, width * 0.3), 44, names],
+          height: rows.length * kRow * step + 48,
+          margin: narrow ? [2, 12, 46, 12] : [2, Math.min(280, width * 0.33), 46, names],
         };
       },
       draw: (g, w, h, svg, width) => {
         const {narrow, step, names} = room(width);
-        const x = d3.scaleLog().domain([from, to]).range([0, w]);
-        ground(g, data, x, w, h);
-        let y = 0;
-        for (const entry of rows) {
-          if (entry.kind === "head") {
-            head(g, entry.metric, narrow ? 0 : -names, y + 21, narrow);
-            y += kHead * step;
-            continue;
-          }
-          const faint = entry.kind === "same" ? "quiet" : null;
-          const strong = entry.row && entry.row.verdict !== "undecided" ? "strong" : faint;
+        const axis = scaled();
+        axis.scale.range([0, w]);
+        ground(g, axis, {w, h, practical, region, title: title(axis.unit)});
+        rows.forEach((row, i) => {
+          const y = i * kRow * step;
+          const faint = row.verdict === null ? "quiet" : null;
+          const strong = row.verdict !== null && row.verdict !== "undecided" ? "strong" : faint;
           const text = narrow ? y + 14 : y + kRow / 2 + 4;
-          if (entry.kind !== "plain") one(g, entry, x, narrow ? y + 29 : y + kRow / 2, w);
-          label(g, narrow ? 0 : 8 - names, text, entry.name, {look: faint, room: narrow ? w * 0.42 : names - 12});
-          label(g, narrow ? w : w + 12, text, words(entry), {look: strong, anchor: narrow ? "end" : "start"});
-          y += kRow * step;
-        }
+          one(g, row, axis, narrow ? y + 29 : y + kRow / 2, w);
+          label(g, narrow ? 0 : 8 - names, text, row.name, {look: faint, room: narrow ? w * 0.36 : names - 12});
+          label(g, narrow ? w : w + 12, text, words(row), {look: strong, anchor: narrow ? "end" : "start"});
+        });
       },
     });
   };
 
   // A narrow chart has names and numbers above the lines instead of beside them.
-  const room = (width) => ({narrow: width < 620, step: width < 620 ? 1.45 : 1, names: Math.min(200, width * 0.22)});
+  const room = (width) => ({narrow: width < 640, step: width < 640 ? 1.45 : 1, names: Math.min(200, width * 0.22)});
 
-  const head = (g, metric, x, y, narrow) => {
-    const text = label(g, x, y, "", {look: "strong"});
-    text.append("tspan").text(format.short(metric.name, narrow ? 26 : 44));
-    const better = metric.better === "lower" ? "← better is left" : "better is right →";
-    text.append("tspan").attr("class", "quiet").attr("dx", 8).style("font-weight", 400).text(better);
-  };
-
-  // The zone of no difference, the scale, and the line of the baseline.
-  const ground = (g, data, x, w, h) => {
-    const [low, high] = [1 / (1 + data.design.practical), 1 + data.design.practical].map(x);
-    g.append("rect")
-      .attr("class", "zone")
-      .attr("x", low)
-      .attr("width", high - low)
-      .attr("height", h);
+  // The zone of no difference and the wider one of chance, the scale, and the line of the baseline.
+  const ground = (g, {scale: x, none, at, zone}, {w, h, practical, region, title}) => {
     const [from, to] = x.domain();
-    const ticks = [];
-    for (const tick of kTicks) {
-      if (
-        tick >= from &&
-        tick <= to &&
-        [1, ...ticks].every((other) => tick === other || Math.abs(x(tick) - x(other)) > 30)
-      ) {
-        ticks.push(tick);
-      }
+    const within = (value) => Math.min(w, Math.max(0, x(Math.min(to, Math.max(from, value)))));
+    for (const [look, reach] of [
+      ["zone chance", region],
+      ["zone", practical],
+    ]) {
+      if (!format.known(reach) || (look !== "zone" && !(reach > practical))) continue;
+      const [low, high] = zone(reach).map((value) => within(at(value)));
+      g.append("rect")
+        .attr("class", look)
+        .attr("x", low)
+        .attr("width", Math.max(0, high - low))
+        .attr("height", h);
     }
-    const axis = (size, write) => d3.axisBottom(x).tickValues(ticks).tickSize(size).tickFormat(write);
+    const apart = (ticks, tick) => ticks.every((other) => Math.abs(x(tick) - x(other)) > 32);
+    const ticks = none === 0 ? x.ticks(Math.max(2, Math.min(7, w / 70))) : [];
+    if (none === 1)
+      for (const tick of [1, ...kTicks.filter((tick) => tick >= from && tick <= to)])
+        if (apart(ticks, tick)) ticks.push(tick);
+    const axis = (size) => d3.axisBottom(x).tickValues(ticks).tickSize(size);
     const place = (look) => g.append("g").attr("class", look).attr("transform", `translate(0,${h})`);
-    place("axis grid-lines").call(axis(-h, ""));
-    place("axis").call(axis(4, String));
-    const baseline = format.short(data.names[data.baseline], 24);
-    label(g, w / 2, h + 36, `times the value of ${baseline}`, {anchor: "middle", look: "quiet"});
-    g.append("line").attr("class", "unity").attr("x1", x(1)).attr("x2", x(1)).attr("y2", h);
+    const write = none === 0 ? x.tickFormat(7) : String;
+    place("axis grid-lines").call(axis(-h).tickFormat(""));
+    place("axis").call(axis(4).tickFormat(write));
+    label(g, w / 2, h + 34, title, {anchor: "middle", look: "quiet"});
+    g.append("line").attr("class", "unity").attr("x1", x(none)).attr("x2", x(none)).attr("y2", h);
   };
 
-  const one = (g, entry, x, y, w) => {
-    const colour = look.colour(entry.scheduler);
-    const {value, low, high} = entry.ratio;
-    const faint = entry.kind === "same" ? 0.55 : 1;
-    if (low > 0 && high > 0) {
+  const one = (g, {estimate, scheduler, verdict}, {scale, none, at}, y, w) => {
+    const colour = look.colour(scheduler);
+    const {value, low, high} = estimate;
+    const faint = verdict === null;
+    const placed = (number) => format.known(number) && (none === 0 || number > 0);
+    const x = (number) => scale(at(number));
+    if (placed(low) && placed(high)) {
       const [left, right] = [Math.max(0, x(low)), Math.min(w, x(high))];
-      const line = g.append("g").style("stroke", colour).style("stroke-width", 2.4).style("opacity", faint);
+      const line = g
+        .append("g")
+        .style("stroke", colour)
+        .style("stroke-width", 2.4)
+        .style("opacity", faint ? 0.55 : 1);
       line
         .append("line")
         .attr("x1", left)
         .attr("x2", right)
         .attr("y1", y)
         .attr("y2", y)
-        .style("stroke-dasharray", entry.kind === "same" ? "3 3" : null);
+        .style("stroke-dasharray", faint ? "3 3" : null);
       // An end that lies beyond the scale is an arrow, else a bar.
       line
         .append("path")
@@ -157,14 +163,39 @@
         .style("fill", "none")
         .attr("d", x(high) > w ? `M${w - 6},${y - 5}L${w},${y}L${w - 6},${y + 5}` : `M${right},${y - 4}v8`);
     }
-    if (!(value > 0)) return;
+    if (!placed(value)) return;
     g.append("path")
       .attr("class", "mark")
-      .attr("d", look.symbol(entry.scheduler, 90))
+      .attr("d", look.symbol(scheduler, 90))
       .attr("transform", `translate(${x(value)},${y})`)
-      .style("fill", entry.kind === "same" ? "var(--back)" : colour)
+      .style("fill", faint ? "var(--back)" : colour)
       .style("stroke", colour)
       .style("stroke-width", 1.6);
+  };
+
+  const chart = (data, metrics) => {
+    const known = (x, least) => (format.known(x) && x > least ? x : null);
+    const pictures = metrics
+      .map((metric) => {
+        const least = metric.difference ? 0 : 1;
+        const practical = known(metric.practical, least) ?? (metric.difference ? null : 1 + data.design.practical);
+        return {
+          caption: metric.name,
+          better: metric.better,
+          rows: rowsOf(data, metric),
+          kind: metric.unit,
+          difference: metric.difference,
+          practical,
+          region: known(metric.region, least) ?? practical,
+        };
+      })
+      .filter(({rows}) => rows.length > 0);
+    if (pictures.length === 0) return note("No comparison with the baseline is in the document for these metrics.");
+    return make(
+      "div",
+      {},
+      pictures.map((plot) => picture(data, plot)),
+    );
   };
 
   const numbers = (data, metrics) =>
@@ -175,6 +206,7 @@
         {title: "verdict"},
         {title: "ratio [interval]"},
         {title: "difference [interval]"},
+        {title: "shift [interval]"},
         {title: "pairs of runs", number: true},
         {title: "p", number: true},
         {title: "p, adjusted", number: true},
@@ -188,15 +220,17 @@
             data.names[row.scheduler],
             report.chart.verdict(row.verdict),
             format.interval(row.ratio, format.ratio),
-            format.interval(row.shift, (x) => format.signed(unit, x)),
-            format.figures(row.runs),
+            format.difference(unit, row.difference),
+            format.difference(unit, row.shift),
+            format.count(row.runs),
             format.probability(row.p),
             format.probability(row.p_adjusted),
-            format.figures(row.more_runs),
+            format.count(row.more_runs),
           ]),
       ),
-      "Ratio: geometric mean over pairs of runs of one seed, bootstrap-t interval. Difference: " +
-        "Hodges-Lehmann. p: exact sign-flip test; adjusted over all metrics and all pairs of schedulers.",
+      "Ratio: geometric mean over pairs of runs of one seed, bootstrap-t interval. Difference: mean over the pairs, " +
+        "bootstrap-t interval. Shift: Hodges-Lehmann. p: sign-flip test; adjusted over all metrics and all pairs of " +
+        "schedulers.",
     );
 
   const draw = (data) => {
@@ -205,11 +239,12 @@
       "ratios",
       "Ratios",
       "How much better or worse",
-      `Each symbol is how many times the value of ${data.names[data.baseline]} a scheduler has, and its line ` +
-        "the interval in which the truth is likely. " +
-        "A line wholly outside of the grey zone is a difference, if it is more than one of all these comparisons shows by " +
-        `chance; one wholly inside (differences below ${format.percent(data.design.practical)}) is none; any other is ` +
-        "undecided.",
+      `Each metric has an axis of its own. A symbol is how many times the value of ${data.names[data.baseline]} a ` +
+        "scheduler has, or, of a metric that is 0 somewhere, by how much it differs; its line is the interval in " +
+        "which the truth is likely. A line wholly outside of the grey zones is a difference, if it is more than one " +
+        "of all these comparisons shows by chance. A line wholly inside of the darker zone (below " +
+        `${format.percent(data.design.practical)}, or what is too little to matter) is none; any other is undecided. ` +
+        "The lighter zone, where there is one, is what equal runs differ by.",
     );
     section.append(
       chart(data, data.headline),
@@ -229,5 +264,5 @@
     return section;
   };
 
-  report.forest = {draw};
+  report.forest = {draw, picture};
 }

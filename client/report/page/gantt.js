@@ -48,7 +48,6 @@
     table(
       [
         {title: "scheduler"},
-        {title: "seed"},
         {title: "makespan", number: true},
         {title: "slots used", number: true},
         {title: "maps", number: true},
@@ -65,15 +64,14 @@
         const all = d3.range(model.count);
         const [maps, reduces] = [all.filter((i) => !model.reduce[i]), all.filter((i) => model.reduce[i])];
         const mean = (list, value) => format.seconds(d3.mean(list, value) ?? null);
-        const count = (test) => format.figures(all.filter(test).length);
+        const count = (test) => format.count(all.filter(test).length);
         return [
           data.names[model.detail.scheduler],
-          report.text(model.detail.seed, format.kMissing),
           format.seconds(model.makespan),
-          format.figures(model.rows.length),
-          format.figures(maps.length),
+          format.count(model.rows.length),
+          format.count(maps.length),
           mean(maps, (i) => model.end[i] - model.start[i]),
-          format.figures(reduces.length),
+          format.count(reduces.length),
           mean(reduces, (i) => model.read[i] - model.start[i]),
           mean(reduces, (i) => model.compute[i] - model.read[i]),
           mean(reduces, (i) => model.end[i] - model.compute[i]),
@@ -107,24 +105,28 @@
           return make("li", {}, [mark, value || "none"]);
         });
 
+  let by = kBy[0][0]; // by what the boxes are coloured, also when another seed is chosen
+  let current = null; // {clock, colour} of the seed that is shown
+
   const bar = (clock, models, picked) => {
     const button = (text, name, act) =>
       make("button", {type: "button", "aria-label": name, title: name, onclick: act}, text);
     const list = make("ul", {class: "key"});
     const colour = () => {
-      const {of, values} = numbering(select.value);
+      by = select.value;
+      const {of, values} = numbering(by);
       models.forEach((model) => d3.range(model.count).forEach(of(model)));
       clock.colouring = of;
-      list.replaceChildren(...(select.value === "job" ? [] : colours(values)));
+      list.replaceChildren(...(by === "job" ? [] : colours(values)));
       clock.Changed();
     };
     const select = make(
       "select",
-      {onchange: colour},
-      kBy.map(([value, name]) => make("option", {value}, name)),
+      {class: "by", onchange: colour},
+      kBy.map(([value, name]) => make("option", {value, selected: value === by}, name)),
     );
+    current = {clock, colour};
     colour();
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", colour);
     return [
       make("div", {class: "bar", role: "group", "aria-label": "What the chart of slots shows"}, [
         button("+", "Zoom in", () => clock.Zoom(1.6)),
@@ -141,27 +143,35 @@
     ];
   };
 
-  const how = (models) => {
-    const seeds = new Set(models.map(({detail}) => report.text(detail.seed)));
-    return (
-      "A row is one slot of a node, a box one attempt of a task in it; the schedulers are below each other on " +
-      "one clock, so that less " +
-      "width is an earlier end, and a gap is an idle slot. Slots of reduces are on a shaded ground. Drag to " +
-      "move; turn the wheel with " +
-      "Ctrl held, or use the buttons, to zoom; point at a box to read it; click it to see its job alone. " +
-      (seeds.size > 1
-        ? "Each scheduler shows its run of median mean turnaround, of a seed of its own."
-        : "It is the run of median mean turnaround.")
-    );
-  };
+  const kHow =
+    "A row is one slot of a node, a box one attempt of a task in it. The schedulers are below each other on one " +
+    "clock, with the same jobs: a narrower chart ended earlier, and a gap is an idle slot. Slots of reduces are on a " +
+    "shaded ground. Drag to move; turn the wheel with Ctrl held, or use the buttons, to zoom; point at a box to read " +
+    "it; click it to see its job alone.";
 
   const draw = (data) => {
     const nodes = report.array(data.cluster.nodes);
-    const models = data.details
-      .map((detail) => report.ganttRows.build(detail, nodes))
-      .filter(({count}) => count > 0)
-      .sort((a, b) => a.detail.scheduler - b.detail.scheduler);
-    if (models.length === 0) return null;
+    const models = new Map(); // those that were made, by member of `details`
+    const modelOf = (detail) => {
+      if (!models.has(detail)) models.set(detail, report.ganttRows.build(detail, nodes));
+      return models.get(detail);
+    };
+    const section = report.pictures.section(data, {
+      id: "slots",
+      name: "Slots",
+      title: "Every slot over time",
+      how: kHow,
+      usable: (detail) => report.array(report.object(detail.tasks).start).some(format.known),
+      fill: (details) => fill(data, details.map(modelOf)),
+    });
+    if (section === null) return null;
+    addEventListener("beforeprint", () => current.clock.Print(true));
+    addEventListener("afterprint", () => current.clock.Print(false));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => current.colour());
+    return section;
+  };
+
+  const fill = (data, models) => {
     const clock = new report.ganttClock.Clock(d3.max(models, ({makespan}) => makespan) || 1);
     const picked = make("span", {"aria-live": "polite"});
     const pick = (name) => {
@@ -170,21 +180,17 @@
     };
     const most = models.length <= 3 ? 330 : 220;
     clock.panels = models.map((model) => new report.ganttPanel.Panel(clock, model, most, pick));
-    addEventListener("beforeprint", () => clock.Print(true));
-    addEventListener("afterprint", () => clock.Print(false));
     const caption = ({detail, count, makespan}) =>
       `${data.names[detail.scheduler]}: ${format.counted(count, "attempt")}, makespan ` +
-      `${format.seconds(makespan)}, seed ${report.text(detail.seed, "unknown")}`;
-    const section = report.chart.section("slots", "Slots", "Every slot over time", how(models));
-    section.append(
+      `${format.seconds(makespan)}, ${report.pictures.seedOf(detail)}`;
+    return [
       marks(),
       ...bar(clock, models, picked),
       ...clock.panels.map(({model, element}) =>
         make("figure", {class: "keep"}, [make("figcaption", {}, caption(model)), element]),
       ),
       behind("The numbers behind it", () => summary(data, models)),
-    );
-    return section;
+    ];
   };
 
   report.gantt = {draw};

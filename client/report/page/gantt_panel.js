@@ -30,7 +30,7 @@
     ].filter(([, value]) => value);
     if (owner.length > 0) lines.push(owner.map(([name, value]) => `${name} ${value}`).join(", "));
     lines.push(
-      `${format.figures(model.start[i], 4)} s to ${format.figures(model.end[i], 4)} s: ` +
+      `${format.seconds(model.start[i])} to ${format.seconds(model.end[i])}: ` +
         `${format.seconds(model.end[i] - model.start[i])}, ${kWords[model.ended[i]]}`,
     );
     if (!model.reduce[i]) {

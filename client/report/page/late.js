@@ -75,10 +75,9 @@
           for (const scheduler of data.schedulers) {
             const middle = x(scheduler.index) + x.bandwidth() / 2;
             label(g, middle, h + 17, scheduler.name, {anchor: "middle", room: x.step() - 4});
-            label(g, middle, h + 33, `${counted(scheduler)} late in ${format.counted(runs(scheduler), "run")}`, {
-              anchor: "middle",
-              look: "quiet",
-            });
+            const whole = `${counted(scheduler)} late in ${format.counted(runs(scheduler), "run")}`;
+            const words = x.step() > whole.length * 7 ? whole : counted(scheduler);
+            label(g, middle, h + 33, words, {anchor: "middle", look: "quiet"});
           }
         },
       }),

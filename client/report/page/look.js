@@ -71,7 +71,7 @@
   const kVerdicts = {
     better: ["▲", "better"],
     worse: ["▼", "worse"],
-    same: ["≈", "as good as the same"],
+    same: ["≈", "same"],
     undecided: ["?", "undecided"],
   };
 

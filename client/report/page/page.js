@@ -6,6 +6,8 @@
 
   const parts = [
     report.verdict.draw,
+    report.groups.draw,
+    report.verdict.inWords,
     report.forest.draw,
     report.runs.draw,
     report.distribution.draw,

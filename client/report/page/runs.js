@@ -22,8 +22,12 @@
       d3.max(dots, (run) => Math.abs(run.metrics[metric.key])),
     );
     const of = (run) => run.metrics[metric.key] / unit.factor;
+    const over = (values) => {
+      if (!metric.median || values.length === 0) return statistics.mean(values);
+      return {value: statistics.quantile(statistics.sorted(values), 0.5), low: null, high: null, n: values.length};
+    };
     const means = columns.map((column) =>
-      statistics.mean(dots.filter((run) => run.scheduler === column.index && run.second === column.second).map(of)),
+      over(dots.filter((run) => run.scheduler === column.index && run.second === column.second).map(of)),
     );
     const alt =
       `${caption}: ` +
@@ -117,8 +121,9 @@
       "Every run",
       "A dot is one run; a thin line joins the runs of one seed, which had the same jobs, arrivals and data. " +
         "If nearly all lines go the same way, " +
-        "the difference is not chance. The bar beside the dots is the mean with its 95% interval; hollow " +
-        "dots are second runs of the baseline, crossed ones were disturbed.",
+        "the difference is not chance. The bar beside the dots is the mean with its 95% interval, or the median of " +
+        "what a few runs can be far off in, such as deciding; hollow dots are second runs of the baseline, crossed " +
+        "ones were disturbed.",
     );
     const grid = make("div", {class: "grid"});
     const chosen = data.headline.length > 0 ? data.headline : data.metrics.slice(0, 3);
@@ -153,9 +158,9 @@
           ],
           data.runs.map((run) => [
             data.names[run.scheduler],
-            format.figures(run.block),
+            format.count(run.block),
             report.text(run.seed, format.kMissing),
-            format.figures(run.order),
+            format.count(run.order),
             [run.second ? "run again" : null, run.disturbed].filter(Boolean).join("; "),
             ...data.metrics.map(({key, unit}) => format.value(unit, run.metrics[key])),
           ]),

@@ -2,7 +2,7 @@
 "use strict";
 {
   const {format, look} = report;
-  const {make, figure, bottomAxis, leftAxis, behind, table, tip, key} = report.chart;
+  const {make, figure, bottomAxis, leftAxis, behind, table, tip, key, note} = report.chart;
   const kPoints = 400,
     kSmooth = 80,
     kPools = 6;
@@ -102,146 +102,151 @@
     });
   };
 
-  const endOf = (data) =>
-    d3.max(data.details, (detail) =>
+  const timesOf = (detail, member) => report.array(report.object(detail[member]).time);
+  // One clock for the runs that are shown together.
+  const endOf = (details) =>
+    d3.max(details, (detail) =>
       Math.max(
         format.known(detail.makespan) ? detail.makespan : 0,
-        report.chart.most(report.array(report.object(detail.samples).time), 0),
-        report.chart.most(report.array(report.object(detail.pools).time), 0),
+        report.chart.most(timesOf(detail, "samples"), 0),
+        report.chart.most(timesOf(detail, "pools"), 0),
       ),
     ) || 1;
+  const gridOf = (charts) => (charts.length === 4 ? "grid four" : "grid"); // in one row, if the window is wide
+  const kOneRun = "Means over the time of one run";
 
-  const use = (data) => {
-    const details = data.details.filter(({samples}) => report.array(report.object(samples).time).length > 0);
-    if (details.length === 0) return null;
-    const section = report.chart.section(
-      "use",
-      "Use",
-      "Slots in use",
-      "Running maps and reduces over time; the dashed line is the number of slots. Room below the dashed " +
+  const use = (data) =>
+    report.pictures.section(data, {
+      id: "use",
+      name: "Use",
+      title: "Slots in use",
+      how:
+        "Running maps and reduces over time; the dashed line is the number of slots. Room below the dashed " +
         "line is idle: if tasks waited meanwhile, the scheduler held slots back or the data was elsewhere.",
+      usable: (detail) => timesOf(detail, "samples").length > 0,
+      fill: (details) => [
+        ...[
+          ["maps", "map slots"],
+          ["reduces", "reduce slots"],
+        ].map(([kind, name]) => slotsInUse(data, details, kind, name)),
+        behind("Averages in a table", () => meansOfUse(data, details)),
+      ],
+    });
+
+  const slotsInUse = (data, details, kind, name) => {
+    const end = endOf(details);
+    const top =
+      d3.max(details, ({samples}) =>
+        Math.max(
+          report.chart.most(report.array(samples[`running_${kind}`]), 0),
+          report.chart.most(report.array(samples[`capacity_${kind}`]), 0),
+        ),
+      ) || 1;
+    const chart = ({scheduler, samples}) =>
+      timeChart({
+        caption: data.names[scheduler],
+        end,
+        top,
+        title: "tasks",
+        layers: [
+          {
+            name: `running ${kind}`,
+            kind: "area",
+            colour: look.colour(scheduler),
+            line: pairs(samples.time, samples[`running_${kind}`]),
+          },
+          {name: "slots", kind: "dashed", line: pairs(samples.time, samples[`capacity_${kind}`])},
+        ],
+      });
+    return [make("h3", {}, name), make("div", {class: gridOf(details)}, details.map(chart))];
+  };
+
+  const meansOfUse = (data, details) =>
+    table(
+      [
+        {title: "scheduler"},
+        ...["running maps", "map slots", "running reduces", "reduce slots", "waiting maps", "jobs in the cluster"].map(
+          (title) => ({title, number: true}),
+        ),
+      ],
+      details.map(({scheduler, samples}) => [
+        data.names[scheduler],
+        ...["running_maps", "capacity_maps", "running_reduces", "capacity_reduces", "pending_maps", "jobs"].map(
+          (name) => format.figures(meanOver(pairs(samples.time, samples[name]))),
+        ),
+      ]),
+      kOneRun,
     );
-    const end = endOf(data);
-    for (const [kind, name] of [
-      ["maps", "map slots"],
-      ["reduces", "reduce slots"],
-    ]) {
-      const top =
-        d3.max(details, ({samples}) =>
-          Math.max(
-            report.chart.most(report.array(samples[`running_${kind}`]), 0),
-            report.chart.most(report.array(samples[`capacity_${kind}`]), 0),
-          ),
-        ) || 1;
-      section.append(
-        make("h3", {}, name),
+
+  const pools = (data) =>
+    report.pictures.section(data, {
+      id: "pools",
+      name: "Pools",
+      title: "Slots of each pool and its fair share",
+      how:
+        "The filled area is the slots that a pool holds, the dashed line the slots that are its fair share at " +
+        "that time. A pool below its line while its jobs wait is short; one above it uses what others leave.",
+      usable: (detail) =>
+        timesOf(detail, "pools").length > 0 && report.array(report.object(detail.pools).names).length > 0,
+      fill: (details) => eachPool(data, details),
+    });
+
+  const eachPool = (data, details) => {
+    const end = endOf(details);
+    const runs = details.map(({scheduler, pools: own}) => ({
+      scheduler,
+      time: own.time,
+      names: own.names.map((name) => report.text(name)),
+      slots: report.array(own.slots),
+      share: report.array(own.share),
+    }));
+    const lineOf = (run, member, name) => pairs(run.time, report.array(run[member][run.names.indexOf(name)]));
+    const held = d3.rollup(
+      runs.flatMap((run) => run.names.map((name) => [name, d3.sum(lineOf(run, "slots", name), ([, slots]) => slots)])),
+      (list) => d3.sum(list, ([, sum]) => sum),
+      ([name]) => name,
+    );
+    const names = [...held].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+    const shown = names.slice(0, kPools);
+    const charts = (name) => {
+      const some = runs.filter((run) => run.names.includes(name));
+      const lines = some.map((run) => ["slots", "share"].map((member) => lineOf(run, member, name)));
+      const top = d3.max(lines.flat(2), ([, value]) => value) || 1;
+      return make("div", {class: "keep"}, [
+        make("h3", {}, `pool ${name}`),
         make(
           "div",
-          {class: "grid"},
-          details.map(({scheduler, samples}) =>
+          {class: gridOf(some)},
+          some.map(({scheduler}, i) =>
             timeChart({
               caption: data.names[scheduler],
               end,
               top,
-              title: "tasks",
+              height: 135,
+              title: "slots",
               layers: [
-                {
-                  name: `running ${kind}`,
-                  kind: "area",
-                  colour: look.colour(scheduler),
-                  line: pairs(samples.time, samples[`running_${kind}`]),
-                },
-                {name: "slots", kind: "dashed", line: pairs(samples.time, samples[`capacity_${kind}`])},
+                {name: "slots held", kind: "area", colour: look.colour(scheduler), line: lines[i][0]},
+                {name: "fair share", kind: "dashed", line: lines[i][1]},
               ],
             }),
           ),
         ),
-      );
-    }
-    section.append(
-      behind("Averages in a table", () =>
-        table(
-          [
-            {title: "scheduler"},
-            ...[
-              "running maps",
-              "map slots",
-              "running reduces",
-              "reduce slots",
-              "waiting maps",
-              "jobs in the cluster",
-            ].map((title) => ({title, number: true})),
-          ],
-          details.map(({scheduler, samples}) => [
-            data.names[scheduler],
-            ...["running_maps", "capacity_maps", "running_reduces", "capacity_reduces", "pending_maps", "jobs"].map(
-              (name) => format.figures(meanOver(pairs(samples.time, samples[name]))),
-            ),
-          ]),
-          "Means over the time of one run",
-        ),
-      ),
-    );
-    return section;
-  };
-
-  const pools = (data) => {
-    const details = data.details
-      .map((detail) => ({scheduler: detail.scheduler, ...report.object(detail.pools)}))
-      .filter(({names, time}) => report.array(names).length > 0 && report.array(time).length > 0);
-    if (details.length === 0) return null;
-    const slotsOf = (detail, name) => report.array(report.array(detail.slots)[detail.names.indexOf(name)]);
-    const total = d3.rollup(
-      details.flatMap((detail) => detail.names.map((name) => [report.text(name), d3.sum(slotsOf(detail, name))])),
-      (list) => d3.sum(list, ([, sum]) => sum),
-      ([name]) => name,
-    );
-    const names = [...total].sort((a, b) => b[1] - a[1]).map(([name]) => name);
-    const shown = names.slice(0, kPools);
-    const section = report.chart.section(
-      "pools",
-      "Pools",
-      "Slots of each pool and its fair share",
-      "The filled area is the slots that a pool holds, the dashed line the slots that are its fair share at " +
-        "that time. A pool below its line while its jobs wait is short; one above it uses what others leave." +
-        (names.length > shown.length
-          ? ` The ${kPools} pools with most slots of ${names.length} are drawn; the table has all.`
-          : ""),
-    );
-    const end = endOf(data);
-    for (const name of shown) {
-      const of = (detail) => [
-        pairs(detail.time, slotsOf(detail, name)),
-        pairs(detail.time, report.array(report.array(detail.share)[detail.names.indexOf(name)])),
-      ];
-      const top = d3.max(details, (detail) => d3.max(of(detail).flat(), ([, value]) => value)) || 1;
-      section.append(
-        make("div", {class: "keep"}, [
-          make("h3", {}, `pool ${name}`),
-          make(
-            "div",
-            {class: "grid"},
-            details
-              .filter((detail) => detail.names.includes(name))
-              .map((detail) => {
-                const [slots, share] = of(detail);
-                return timeChart({
-                  caption: data.names[detail.scheduler],
-                  end,
-                  top,
-                  height: 135,
-                  title: "slots",
-                  layers: [
-                    {name: "slots held", kind: "area", colour: look.colour(detail.scheduler), line: slots},
-                    {name: "fair share", kind: "dashed", line: share},
-                  ],
-                });
-              }),
-          ),
+      ]);
+    };
+    const rows = names.flatMap((name) =>
+      runs
+        .filter((run) => run.names.includes(name))
+        .map((run) => [
+          name,
+          data.names[run.scheduler],
+          ...["slots", "share"].map((member) => format.figures(meanOver(lineOf(run, member, name)))),
         ]),
-      );
-    }
-    section.append(
+    );
+    return [
+      names.length > shown.length
+        ? note(`The ${kPools} pools with most slots of ${names.length} are drawn; the table has all.`)
+        : null,
+      ...shown.map(charts),
       behind("Averages in a table", () =>
         table(
           [
@@ -250,42 +255,38 @@
             {title: "slots held", number: true},
             {title: "fair share", number: true},
           ],
-          names.flatMap((name) =>
-            details
-              .filter((detail) => detail.names.includes(name))
-              .map((detail) => [
-                name,
-                data.names[detail.scheduler],
-                format.figures(meanOver(pairs(detail.time, slotsOf(detail, name)))),
-                format.figures(meanOver(pairs(detail.time, report.array(detail.share)[detail.names.indexOf(name)]))),
-              ]),
-          ),
-          "Means over the time of one run",
+          rows,
+          kOneRun,
         ),
       ),
-    );
-    return section;
+    ];
   };
 
   const fairness = (data) => {
-    const lines = (name) =>
-      data.details
-        .map(({scheduler, samples}) => ({
-          scheduler,
-          line: pairs(report.object(samples).time, report.object(samples)[name], kSmooth),
-        }))
-        .filter(({line}) => line.length > 0);
-    const [even, off] = [lines("fairness"), lines("distance")];
-    if (even.length + off.length === 0) return null;
-    const section = report.chart.section(
-      "fairness",
-      "Fairness",
-      "Fairness over time",
-      "Fairness (Jain's index over the jobs that run) is 100% when every job has had slots in the same " +
-        "proportion to its time in the cluster, and falls the more unequal that is. " +
+    const line = ({samples}, name) => pairs(report.object(samples).time, report.object(samples)[name], kSmooth);
+    return report.pictures.section(data, {
+      id: "fairness",
+      name: "Fairness",
+      title: "Fairness over time",
+      how:
+        "Fairness (Jain's index over the jobs that run) is 100% when every job that has started has had slots in the " +
+        "same proportion to its time in the cluster, and falls the more unequal that is. Jobs that still wait for " +
+        "their first slot do not count, so a scheduler that lets them wait looks fair: read it beside the mean wait. " +
         "Distance is how far pools are on average from their shares: 0% is exact.",
-    );
-    const end = endOf(data);
+      usable: (detail) => ["fairness", "distance"].some((name) => line(detail, name).length > 0),
+      fill: (details) => {
+        const [even, off] = ["fairness", "distance"].map((name) =>
+          details
+            .map((detail) => ({scheduler: detail.scheduler, line: line(detail, name)}))
+            .filter(({line: own}) => own.length > 0),
+        );
+        return fairnessCharts(data, details, even, off);
+      },
+    });
+  };
+
+  const fairnessCharts = (data, details, even, off) => {
+    const end = endOf(details);
     const chart = (caption, list, top, title) =>
       timeChart({
         caption,
@@ -302,36 +303,25 @@
           line,
         })),
       });
-    section.append(
-      key(data.schedulers),
+    const mean = (list, index) => meanOver(list.find(({scheduler}) => scheduler === index)?.line ?? []);
+    const some = details.map(({scheduler}) => data.schedulers[scheduler]);
+    const furthest = d3.max(off, ({line}) => d3.max(line, ([, value]) => value));
+    return [
+      key(some),
       make("div", {class: "grid"}, [
         even.length > 0 ? chart("fairness (higher is better)", even, 1, "of perfect") : null,
         off.length > 0
-          ? chart(
-              "distance from the shares (lower is better)",
-              off,
-              Math.max(
-                0.1,
-                d3.max(off, ({line}) => d3.max(line, ([, value]) => value)),
-              ),
-              "of the share",
-            )
+          ? chart("distance from the shares (lower is better)", off, Math.max(0.1, furthest), "of the share")
           : null,
       ]),
       behind("Averages in a table", () =>
         table(
           [{title: "scheduler"}, {title: "fairness", number: true}, {title: "distance", number: true}],
-          data.schedulers.map(({index, name}) => [
-            name,
-            ...[even, off].map((list) =>
-              format.percent(meanOver(list.find(({scheduler}) => scheduler === index)?.line ?? [])),
-            ),
-          ]),
-          "Means over the time of one run",
+          some.map(({index, name}) => [name, ...[even, off].map((list) => format.percent(mean(list, index)))]),
+          kOneRun,
         ),
       ),
-    );
-    return section;
+    ];
   };
 
   report.series = {use, pools, fairness};

@@ -148,7 +148,7 @@
           cells.map((cell) => [
             cell.name,
             named(kClasses[cell.place]),
-            format.figures(cell.n),
+            format.count(cell.n),
             ...["low", "first", "median", "third", "high"].map((name) => format.figures(cell[name])),
           ]),
         ),

@@ -46,7 +46,9 @@
         rows.forEach(({name, jobs, difference}, i) => {
           const y = i * kRow;
           const [from, to] = [x(0), x(difference / unit.factor)].sort((a, b) => a - b);
-          label(g, -side(width), y + 16, format.known(jobs) ? `${name} (${jobs} jobs)` : name, {room: side(width) - 8});
+          label(g, -side(width), y + 16, format.known(jobs) ? `${name} (${format.counted(jobs, "job")})` : name, {
+            room: side(width) - 8,
+          });
           const bar = g
             .append("rect")
             .attr("class", "bar-mark")
@@ -58,11 +60,12 @@
             .style("stroke", look.colour(scheduler))
             .style("stroke-width", 1.4);
           const words =
-            `${difference > 0 ? "+" : ""}${format.figures(difference / unit.factor).replace("-", "−")} ` +
-            `${unit.name}`;
+            Math.abs(difference) < Math.max(unit.factor / 10, 1e-3)
+              ? format.signed("s", difference)
+              : `${difference > 0 ? "+" : ""}${format.figures(difference / unit.factor)} ${unit.name}`;
           tipped(bar, () => `${name}: ${words} a job`);
           const inside = difference < 0;
-          label(g, inside ? Math.min(w, x(0) + 5) : to + 5, y + 16, words);
+          label(g, (inside ? x(0) : to) + 5, y + 16, words);
         });
         g.append("line").attr("x1", x(0)).attr("x2", x(0)).attr("y2", h).style("stroke", "var(--quiet)");
       },
@@ -121,7 +124,7 @@
             [...groups, ...phases].map(({name, jobs, difference}) => [
               data.names[scheduler],
               name,
-              format.figures(jobs),
+              format.count(jobs),
               format.signed("s", difference),
             ]),
           ),

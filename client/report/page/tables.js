@@ -10,13 +10,22 @@
     testbed: "on the testbed",
   };
 
+  // What a metric comes to over the runs of a scheduler: {value, low, high}, without an interval if it is the median.
+  const overRuns = (data, key, scheduler) => {
+    const values = data.values(scheduler, key);
+    if (!data.metric(key).median) return report.statistics.mean(values);
+    const value = report.statistics.quantile(report.statistics.sorted(values), 0.5);
+    return value === null ? null : {value, low: null, high: null};
+  };
+
   const metrics = (data) => {
     if (data.metrics.length === 0) return null;
     const element = section(
       "metrics",
       "Metrics",
       "All metrics",
-      "The mean over the runs of each scheduler, with its 95% interval; the sentence says what the metric measures.",
+      "The mean over the runs of each scheduler, with its 95% interval, or, where a few runs can be far off, the " +
+        "median; the sentence says what the metric measures.",
     );
     element.append(
       table(
@@ -26,12 +35,16 @@
           {title: "better"},
           {title: "what it is"},
         ],
-        data.metrics.map(({key, name, unit, better, says, headline}) => [
-          make("span", {}, headline ? [name, " (headline)"] : name),
-          ...data.schedulers.map(({index}) => format.estimated(unit, report.statistics.mean(data.values(index, key)))),
-          better,
-          says,
-        ]),
+        data.metrics.map(({key, name, unit, median, better, says, headline}) => {
+          const cells = data.schedulers.map(({index}) => overRuns(data, key, index));
+          const most = report.chart.most(cells.map((cell) => Math.abs(cell?.value ?? 0)));
+          return [
+            make("span", {}, headline ? [name, " (headline)"] : name),
+            ...cells.map((cell) => format.estimated(unit, cell, most) + (median ? " (median)" : "")),
+            better,
+            make("span", {class: "says"}, says),
+          ];
+        }),
       ),
     );
     return element;
@@ -75,8 +88,8 @@
           report.text(name, "?"),
           report.text(rack, format.kMissing),
           report.text(datacenter, format.kMissing),
-          format.figures(maps),
-          format.figures(reduces),
+          format.count(maps),
+          format.count(reduces),
         ]),
       ),
     );
@@ -134,8 +147,8 @@
           list.length > 0
             ? `${format.counted(list.length, "node")} in ${format.counted(distinct("rack"), "rack")} and ` +
               `${format.counted(distinct("datacenter"), "datacenter")}, ` +
-              `${format.figures(report.number(cluster.map_slots))} map slots and ` +
-              `${format.figures(report.number(cluster.reduce_slots))} reduce slots`
+              `${format.count(report.number(cluster.map_slots))} map slots and ` +
+              `${format.count(report.number(cluster.reduce_slots))} reduce slots`
             : "",
         ],
         [
@@ -172,5 +185,5 @@
     return element;
   };
 
-  report.tables = {metrics, made, kPlaces};
+  report.tables = {metrics, made, overRuns, kPlaces};
 }

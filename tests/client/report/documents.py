@@ -30,6 +30,8 @@ METRICS = [
      "says": "The time within which 95% of the jobs of a run ended."},
     {"key": "rack_bytes", "name": "Bytes across racks", "unit": "bytes", "better": "lower", "headline": False,
      "says": "Bytes of the maps' input and of the shuffle that crossed from one rack to another."},
+    {"key": "late", "name": "Late jobs", "unit": "share", "better": "lower", "headline": False,
+     "says": "Share of the jobs with a deadline that missed it."},
     {"key": "fairness", "name": "Fairness", "unit": "ratio", "better": "higher", "headline": False,
      "says": "Jain's index over the jobs that run, the mean over the run; 1 is perfectly fair."},
 ]
@@ -173,6 +175,20 @@ def sign_flip(differences):
     return sum(abs(sum(s * d for s, d in zip(signs, differences))) >= observed - 1e-12 for signs in itertools.product((1, -1), repeat=n)) / 2 ** n
 
 
+def compared(first, second, metric, practical, joint):
+    """One scheduler against the baseline, as a row of the document: by ratios, or by differences where a value is 0."""
+    differences = [b - a for a, b in zip(first, second)]
+    ratios = [b / a for a, b in zip(first, second)] if min(first + second) > 0 else None
+    judged = estimate(ratios, True) if ratios else estimate(differences, False)
+    low, high = (1 - practical, 1 + practical) if ratios else (-0.01, 0.01)
+    left, right = ("better", "worse") if metric["better"] == "lower" else ("worse", "better")
+    verdict = ("same" if judged["low"] > low and judged["high"] < high else left if judged["high"] < low else right if judged["low"] > high else "undecided")
+    p = sign_flip([math.log(r) for r in ratios] if ratios else differences)
+    return {"runs": len(first), "ratio": judged if ratios else None, "difference": estimate(differences, False), "shift": estimate(differences, False),
+            "p": round(p, 5), "p_adjusted": round(min(1, p * joint), 5), "verdict": verdict, "no_verdict": None,
+            "more_runs": 6 if verdict == "undecided" else None}
+
+
 def compare(runs, schedulers, repeat, practical):
     rows = []
     for s, _ in list(enumerate(schedulers))[1:]:
@@ -180,15 +196,29 @@ def compare(runs, schedulers, repeat, practical):
             key = metric["key"]
             first = [r["metrics"][key] for r in runs if r["scheduler"] == 0 and not r["second"]]
             second = [r["metrics"][key] for r in runs if r["scheduler"] == s and not r["second"]]
-            ratio = estimate([b / a for a, b in zip(first, second)], True)
-            low, high = ratio["low"], ratio["high"]
-            left, right = ("better", "worse") if metric["better"] == "lower" else ("worse", "better")
-            verdict = "same" if low > 1 - practical and high < 1 + practical else left if high < 1 - practical else right if low > 1 + practical else "undecided"
-            p = sign_flip([math.log(b / a) for a, b in zip(first, second)])
-            rows.append({"scheduler": s, "metric": key, "runs": repeat, "ratio": ratio, "shift": estimate([b - a for a, b in zip(first, second)], False),
-                         "p": round(p, 5), "p_adjusted": round(min(1, p * 6), 5) if metric["headline"] else None, "verdict": verdict,
-                         "more_runs": 6 if verdict == "undecided" else None})
+            rows.append({"scheduler": s, "metric": key, **compared(first, second, metric, practical, 6)})
     return rows
+
+
+def scaled(runs, practical):
+    """The metrics, each with its scale: those with a 0 somewhere have no ratios."""
+    metrics = []
+    for metric in METRICS:
+        zero = min(run["metrics"][metric["key"]] for run in runs) <= 0
+        size = 0.01 if zero else 1 + practical
+        metrics.append({**metric, "scale": "difference" if zero else "ratio", "practical": size, "region": size * 1.01, "over_runs": "mean"})
+    return metrics
+
+
+def groups_of(kind, work, turnarounds, practical):
+    """turnarounds: by scheduler and run, of each job."""
+    rows = []
+    for name in sorted({job[kind] for job in work}):
+        own = [j for j, job in enumerate(work) if job[kind] == name]
+        by_run = [[statistics.mean(run[j] for j in own) for run in runs] for runs in turnarounds]
+        rows.append({"name": name, "jobs": len(own), "means": [round(statistics.mean(runs), 4) for runs in by_run],
+                     "comparisons": [{"scheduler": s, **compared(by_run[0], by_run[s], {"better": "lower"}, practical, 9)} for s in range(1, len(by_run))]})
+    return {"kinds": [{"group": "class"}.get(kind, kind)], "groups": len(rows), "rows": rows}
 
 
 def winners(key, comparisons, count):
@@ -197,13 +227,28 @@ def winners(key, comparisons, count):
     return [s for s, verdict in verdicts.items() if verdict == "better"] or [s for s in range(count) if verdicts.get(s) != "worse"]
 
 
-def document(name, jobs=60, tasks=1500, nodes=10, schedulers=("fair", "fair+delay", "fifo"), repeat=8, seed=7, by_run=True):
+def spread_of(median):
+    return {"median": round(median, 6), "lowest": round(median * 0.9, 6), "highest": round(median * 1.4, 6)}
+
+
+def detail_of(scheduler, picture, toy, nodes):
+    """One run in full."""
+    alone = [5 + job["work"] * (1.5 + job["maps"] / (nodes * 4)) for job in toy.jobs]
+    return {"scheduler": scheduler, "block": picture["block"], "seed": picture["seed"], "makespan": round(toy.makespan, 3), "tasks": toy.tasks, "samples": toy.samples,
+            "pools": toy.pools, "bytes": toy.bytes,
+            "jobs": {**{k: [job[k] for job in toy.jobs] for k in ("name", "user", "pool", "group", "maps", "reduces", "submit", "deadline")},
+                     "start": [round(t, 3) for t in toy.start], "maps_ended": [round(t, 3) for t in toy.maps_ended], "end": [round(t, 3) for t in toy.end],
+                     "slowdown": [round(max(1, (end - job["submit"]) / a), 3) for end, job, a in zip(toy.end, toy.jobs, alone)], "outcome": ["succeeded"] * len(toy.jobs)}}
+
+
+def document(name, jobs=60, tasks=1500, nodes=10, schedulers=("fair", "fair+delay", "fifo"), repeat=8, seed=7, by_run=True, seeds=3):
     rng = random.Random(name + str(seed))
     places = [{"name": f"worker{n + 1}", "rack": f"rack{n % 4 // 2 + n % 2 * 2}", "datacenter": "east" if n % 4 < 2 else "west", "map_slots": 2, "reduce_slots": 1}
               for n in range(nodes)]
     work = make_jobs(rng, jobs, tasks, nodes * 2)
     toys = [Toy(seed, scheduler, places, work).run() for scheduler in schedulers]
-    runs, turnarounds, slowdowns, details, late = [], [], [], [], []
+    pictures = [{"block": block, "seed": 100 + block, "of_baseline": what} for what, block in list(zip(("median", "best", "worst"), (1, 0, 3)))[:seeds] if block < repeat]
+    runs, turnarounds, slowdowns, details, late, of_runs = [], [], [], [], [], [[] for _ in schedulers]
     hard = [rng.lognormvariate(0, 0.12) for _ in range(repeat)]
     for s, toy in enumerate(toys):
         base = [end - job["submit"] for end, job in zip(toy.end, work)]
@@ -213,6 +258,7 @@ def document(name, jobs=60, tasks=1500, nodes=10, schedulers=("fair", "fair+dela
             own = hard[block] * rng.lognormvariate(0, 0.03)
             some = [t * own * rng.lognormvariate(0, 0.1) for t in base]
             if not second:
+                of_runs[s].append(some)
                 row.append(sorted(round(t, 3) for t in some))
                 slow += [{"maps": job["maps"], "slowdown": round(max(1, t / a), 3)} for job, t, a in zip(work, some, alone)] if block < 3 else []
                 late += [{"scheduler": s, "seed": 100 + block, "job": job["name"], "deadline": job["deadline"], "end": round(job["submit"] + t, 3)}
@@ -222,14 +268,14 @@ def document(name, jobs=60, tasks=1500, nodes=10, schedulers=("fair", "fair+dela
                          "disturbed": "9% of the processors were taken by the host" if (s, block, second) == (1, 2, False) else None,
                          "metrics": {"mean_turnaround": round(statistics.mean(some), 4), "makespan": round(toy.makespan * (1 + (own - 1) / 8), 3),
                                      "node_local": round(min(0.99, toy.local * rng.uniform(0.97, 1.03)), 4), "p95_turnaround": round(ordered[int(len(ordered) * 0.95)], 3),
+                                     "late": round(max(0, toy.local - 0.5) * rng.random(), 4) if toy.local < 0.9 else 0,
                                      "rack_bytes": round((1 - toy.local) * tasks * 5e7 * own), "fairness": round(statistics.mean(toy.samples["fairness"]) * rng.uniform(0.98, 1.02), 4)}})
         turnarounds.append(row if by_run else sorted(t for run in row for t in run))
         slowdowns.append(slow)
-        details.append({"scheduler": s, "seed": 103, "makespan": round(toy.makespan, 3), "tasks": toy.tasks, "samples": toy.samples, "pools": toy.pools,
-                        "bytes": toy.bytes, "deciding": {"seconds": round(len(toy.tasks["job"]) * (3 + s) * 1e-6, 6), "microseconds_per_event": 2.1 + 1.3 * s, "master_cpu": 3.5 + 0.4 * s},
-                        "jobs": {**{k: [job[k] for job in work] for k in ("name", "user", "pool", "group", "maps", "reduces", "submit", "deadline")},
-                                 "start": [round(t, 3) for t in toy.start], "maps_ended": [round(t, 3) for t in toy.maps_ended], "end": [round(t, 3) for t in toy.end],
-                                 "slowdown": [round(max(1, t / a), 3) for t, a in zip(base, alone)], "outcome": ["succeeded"] * len(work)}})
+    for picture in pictures:
+        jobs_of = make_jobs(random.Random(name + str(picture["seed"])), jobs, tasks, nodes * 2)
+        for s, scheduler in enumerate(schedulers):
+            details.append(detail_of(s, picture, Toy(picture["seed"], scheduler, places, jobs_of).run(), nodes))
     comparisons = compare(runs, schedulers, repeat, 0.03) if repeat > 1 else []
     groups = [name for name, *_ in GROUPS]
     sources = [{"scheduler": s, "metric": "turnaround",
@@ -239,6 +285,7 @@ def document(name, jobs=60, tasks=1500, nodes=10, schedulers=("fair", "fair+dela
                for s, toy in enumerate(toys) if s > 0]
     twice = [r for r in runs if r["second"]]
     once = [r for r in runs if r["scheduler"] == 0 and not r["second"]]
+    again = {m["key"]: [(a["metrics"][m["key"]], b["metrics"][m["key"]]) for a, b in zip(once, twice)] if len(twice) > 1 else [] for m in METRICS}
     return {
         "format": "millrace.comparison/1",
         "made": {"millrace": "0.1.0", "at": "2026-11-25T10:15:00Z", "command": ["millrace", "compare", f"{name}.toml", "--scheduler", ",".join(schedulers), "--repeat", str(repeat)],
@@ -246,11 +293,16 @@ def document(name, jobs=60, tasks=1500, nodes=10, schedulers=("fair", "fair+dela
         "workload": {"name": name, "file": f"name = \"{name}\"\n[[class]]\nname = \"small\"\nmaps = [4, 12]\n", "jobs": jobs, "where": "sim"},
         "cluster": {"map_slots": nodes * 2, "reduce_slots": nodes, "nodes": places},
         "design": {"repeat": repeat, "seeds": [100 + b for b in range(repeat)], "baseline": 0, "headline": [m["key"] for m in METRICS if m["headline"]], "practical": 0.03,
-                   "confidence": 0.95, "same_against_same": bool(twice), "significance_possible": repeat >= 6},
-        "schedulers": list(schedulers), "variants": [{"scheduler": s, "settings": "[delay]\nmode = \"auto\"\n"} for s in schedulers], "metrics": METRICS, "runs": runs, "comparisons": comparisons,
-        "same_against_same": {m["key"]: estimate([b["metrics"][m["key"]] / a["metrics"][m["key"]] for a, b in zip(once, twice)], True) for m in METRICS} if len(twice) > 1 else {},
+                   "confidence": 0.95, "significance": 0.05, "fewest_runs": 6, "same_against_same": bool(twice), "significance_possible": repeat >= 6},
+        "schedulers": list(schedulers), "variants": [{"scheduler": s, "settings": "[delay]\nmode = \"auto\"\n"} for s in schedulers], "metrics": scaled(runs, 0.03), "runs": runs, "comparisons": comparisons,
+        "same_against_same": {key: estimate([b / a for a, b in of], True) for key, of in again.items() if of and min(map(min, of)) > 0},
+        "same_against_same_difference": {key: estimate([b - a for a, b in of], False) for key, of in again.items() if of and min(map(min, of)) <= 0},
         "winners": {m["key"]: winners(m["key"], comparisons, len(schedulers)) for m in METRICS if m["headline"]},
-        "sources": sources, "details": details, "turnarounds": turnarounds, "slowdowns": slowdowns, "late": late, "simulated": None, "warnings": [],
+        "groups": [groups_of(kind, work, of_runs, 0.03) for kind in ("group", "pool", "user")] if repeat > 1 else [],
+        "sources": sources,
+        "deciding": [{"scheduler": s, "runs": repeat, "seconds": spread_of(tasks * (3 + s) * 1e-6), "microseconds_per_event": spread_of(2.1 + 1.3 * s), "master_cpu": spread_of(3.5 + 0.4 * s)}
+                     for s in range(len(schedulers))],
+        "pictures": pictures, "details": details, "turnarounds": turnarounds, "slowdowns": slowdowns, "late": late, "simulated": None, "warnings": [],
     }
 
 
@@ -282,7 +334,7 @@ def small():
 
 
 def large():
-    return document("thousand-jobs", jobs=1000, tasks=20000, nodes=50)
+    return document("thousand-jobs", jobs=1000, tasks=20000, nodes=50, seeds=1)
 
 
 def hostile():
@@ -295,7 +347,9 @@ def hostile():
         detail["pools"]["names"] = [HOSTILE, "b", "c"]
     for node in made["cluster"]["nodes"]:
         node["name"] = HOSTILE
-    made["metrics"] = [dict(METRICS[0], name=HOSTILE, says=HOSTILE), *METRICS[1:]]
+    made["metrics"][0].update(name=HOSTILE, says=HOSTILE)
+    for grouping in made["groups"]:
+        grouping["rows"][0]["name"] = HOSTILE
     return made
 
 
@@ -312,8 +366,30 @@ def without_verdicts():
     for comparison, why in zip((c for c in made["comparisons"]), ("other jobs ended", "one observation", None)):
         comparison.update(verdict="undecided", more_runs=None, no_verdict=why)
         if why is None:
-            comparison["ratio"] = None
-            made["same_against_same"].pop(comparison["metric"], None)
+            key = comparison["metric"]
+            comparison.update(ratio=None, difference={"value": -0.000116, "low": -0.41, "high": 0.2})
+            made["same_against_same"].pop(key, None)
+            made["same_against_same_difference"][key] = {"value": 0, "low": 0, "high": 0}
+            made["metrics"] = [dict(m, scale="difference", practical=0.01, region=0.01) if m["key"] == key else m for m in made["metrics"]]
+    return made
+
+
+def missing():
+    """fair+delay has not run the seed of the baseline's best run, and of that of the worst one nothing of it was kept."""
+    made = document("missing", jobs=20, tasks=300, nodes=4, repeat=6)
+    best, worst = (picture["block"] for picture in made["pictures"][1:])
+    made["runs"] = [run for run in made["runs"] if (run["scheduler"], run["block"]) != (1, best)]
+    made["details"] = [run for run in made["details"] if run["scheduler"] != 1 or run["block"] not in (best, worst)]
+    return made
+
+
+def repetitions():
+    """Live runs that had no seeds."""
+    made = document("repetitions", jobs=20, tasks=300, nodes=4, repeat=6)
+    made["workload"]["where"] = "cluster"
+    made["design"]["seeds"] = []
+    for row in made["runs"] + made["pictures"] + made["details"]:
+        del row["seed"]
     return made
 
 
@@ -337,6 +413,8 @@ CASES = {
     "hostile": hostile,
     "no-jobs": no_jobs,
     "without-verdicts": without_verdicts,
+    "missing": missing,
+    "repetitions": repetitions,
     "one-scheduler": lambda: document("alone", by_run=False, schedulers=("fair",), jobs=20, tasks=300, nodes=4),
     "variants": variants,
     "two-runs": lambda: document("few", repeat=2, jobs=20, tasks=300, nodes=4),
