@@ -224,7 +224,8 @@ class CompareTest(unittest.TestCase):
             self.assertEqual([row["name"] for row in grouping["rows"]], sorted({job[column] for job in jobs}))
             self.assertEqual(grouping["groups"], len(grouping["rows"]))
             for at, name in enumerate(names):  # all groups together are the run, as runs.csv has it
-                of_all = statistics.fmean(float(run["turnaround"]) for run in self.table("c", "runs.csv") if (run["scheduler"], run["second"]) == (name, "0"))
+                of_all = statistics.fmean(float(run["turnaround"]) for run in self.table("c", "runs.csv")
+                                          if (run["scheduler"], run["second"]) == (name, "0"))
                 self.assertAlmostEqual(sum(row["jobs"] * row["means"][at] for row in grouping["rows"]) / 14, of_all, places=5)
             for row in grouping["rows"]:
                 own = {}
@@ -239,7 +240,8 @@ class CompareTest(unittest.TestCase):
                     name = names[comparison["scheduler"]]
                     ratios = [math.log(a / b) for a, b in zip(means[name], means["fifo"])]
                     self.assertAlmostEqual(comparison["ratio"]["value"], math.exp(statistics.fmean(ratios)), places=5)
-                    self.assertAlmostEqual(comparison["difference"]["value"], statistics.fmean(means[name]) - statistics.fmean(means["fifo"]), places=5)
+                    difference = statistics.fmean(means[name]) - statistics.fmean(means["fifo"])
+                    self.assertAlmostEqual(comparison["difference"]["value"], difference, places=5)
                     self.assertAlmostEqual(comparison["p"], sign_flip_p(ratios), places=6)
                     tested[name, column, row["name"]] = ratios
                     judged.append(((name, column, row["name"]), comparison))
@@ -256,18 +258,21 @@ class CompareTest(unittest.TestCase):
                 self.assertFalse(beyond and comparison["p_adjusted"] < 0.05, f"{key} {comparison}")
         said = {key: comparison["verdict"] for key, comparison in judged}
         self.assertEqual(said["fair", "class", "short"], "better", "fair serves them while the long ones run")
-        self.assertEqual(json.loads(self.compare(self.workload, "--scheduler", "fifo,fair,sjf", "--repeat", "10", "--json", "-o", self.at("c")).stdout)["groups"], document["groups"])
+        words = [self.workload, "--scheduler", "fifo,fair,sjf", "--repeat", "10", "--json", "-o", self.at("c")]
+        self.assertEqual(json.loads(self.compare(*words).stdout)["groups"], document["groups"])
 
     def test_all_pictures_are_of_seeds_that_every_scheduler_ran(self):
         self.compare(self.workload, "--scheduler", "fifo,fair,sjf", "--repeat", "8", "-o", self.at("c"))
         document, runs = self.document("c"), self.table("c", "runs.csv")
         base = sorted((float(run["turnaround"]), int(run["seed"])) for run in runs if run["scheduler"] == "fifo" and run["second"] == "0")
         self.assertEqual([(picture["of_baseline"], picture["seed"]) for picture in document["pictures"]],
-                         [("median", base[3][1]), ("best", base[0][1]), ("worst", base[7][1])] + [(None, seed) for seed in sorted(base[i][1] for i in (1, 2, 4, 5, 6))])
+                         [("median", base[3][1]), ("best", base[0][1]), ("worst", base[7][1]),
+                          *((None, seed) for seed in sorted(base[i][1] for i in (1, 2, 4, 5, 6)))])
         self.assertEqual([(run["seed"], run["scheduler"]) for run in document["details"]],
                          [(picture["seed"], scheduler) for picture in document["pictures"] for scheduler in range(3)])
         for run in document["details"]:
-            row = [row for row in runs if row["scheduler"] == document["schedulers"][run["scheduler"]] and int(row["seed"]) == run["seed"] and row["second"] == "0"][0]
+            key = (document["schedulers"][run["scheduler"]], str(run["seed"]), "0")
+            row = next(row for row in runs if (row["scheduler"], row["seed"], row["second"]) == key)
             turnarounds = [end - submit for submit, end in zip(run["jobs"]["submit"], run["jobs"]["end"])]
             self.assertAlmostEqual(statistics.fmean(turnarounds), float(row["turnaround"]), places=2)
             self.assertAlmostEqual(run["makespan"], float(row["makespan"]), places=2)

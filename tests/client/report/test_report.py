@@ -132,7 +132,8 @@ class ReportTest(unittest.TestCase):
             const at = (element) => Number(/translate\\(([-\\d.e]+)/.exec(element.getAttribute("transform"))[1]);
             const ticks = [...figure.querySelectorAll(".axis:not(.grid-lines) .tick")].map((tick) => [at(tick), tick.textContent]);
             return {ticks, marks: [...figure.querySelectorAll("path.mark")].map(at), caption: figure.querySelector("figcaption").textContent,
-                    text: figure.textContent, zone: [...figure.querySelectorAll("rect.zone:not(.chance)")].map((zone) => [Number(zone.getAttribute("x")), Number(zone.getAttribute("width"))])};""",
+                    text: figure.textContent,
+                    zone: [...figure.querySelectorAll("rect.zone:not(.chance)")].map((zone) => ["x", "width"].map((name) => Number(zone.getAttribute(name))))};""",
                                 "#ratios > div > figure", figure)
 
     def test_each_metric_has_an_axis_in_its_own_unit(self):
@@ -165,10 +166,13 @@ class ReportTest(unittest.TestCase):
 
     def chosen(self):
         """Which runs each part of single runs says that it shows."""
-        return self.browser.run("return [...document.querySelectorAll('select.seed')].map((s) => [s.closest('section').id, s.selectedOptions[0].textContent])")
+        return self.browser.run("""return [...document.querySelectorAll('select.seed')]
+            .map((select) => [select.closest('section').id, select.selectedOptions[0].textContent])""")
 
     def choose(self, section, at):
-        self.browser.run("const select = document.querySelector(`#${arguments[0]} select.seed`); select.selectedIndex = arguments[1]; select.dispatchEvent(new Event('change'))", section, at)
+        self.browser.run("""const select = document.querySelector(`#${arguments[0]} select.seed`);
+            select.selectedIndex = arguments[1];
+            select.dispatchEvent(new Event('change'));""", section, at)
         self.browser.painted()
 
     def rows(self, section):
@@ -204,7 +208,8 @@ class ReportTest(unittest.TestCase):
             captions = self.browser.run("return [...document.querySelectorAll('#slots figcaption')].map((c) => c.textContent)")
             self.assertEqual(len(captions), len(schedulers))
             for s, caption in enumerate(captions):
-                self.assertRegex(caption, f"^{re.escape(schedulers[s])}: {len(details[s]['tasks']['job']):,} attempts, makespan .*, seed {picture['seed']}$")
+                attempts = f"{len(details[s]['tasks']['job']):,} attempts"
+                self.assertRegex(caption, f"^{re.escape(schedulers[s])}: {attempts}, makespan .*, seed {picture['seed']}$")
                 self.assertAlmostEqual(shown(caption.split("makespan ")[1]) * 60, details[s]["makespan"], delta=4)
             uses, pools, evens, far = (self.rows(part) for part in parts[1:])
             for s, detail in details.items():
@@ -215,7 +220,8 @@ class ReportTest(unittest.TestCase):
                 self.assertAlmostEqual(shown(evens[s][1]), 100 * mean(samples["time"], samples["fairness"]), delta=2)  # of thinned lines
                 self.assertEqual([int(cell.replace(",", "")) for cell in far[s][2:]], maps)
                 held = [row for row in pools if row[0] == "adhoc" and row[1] == schedulers[s]]
-                self.assertAlmostEqual(shown(held[0][2]), mean(detail["pools"]["time"], detail["pools"]["slots"][documents.POOLS.index("adhoc")]), delta=0.06)
+                slots = detail["pools"]["slots"][documents.POOLS.index("adhoc")]
+                self.assertAlmostEqual(shown(held[0][2]), mean(detail["pools"]["time"], slots), delta=0.06)
             self.assertEqual(self.browser.run("return document.querySelector('#slots select.by').value"), "pool", "it stays as it was chosen")
             seen.add((tuple(captions), str(uses), str(pools), str(evens), str(far)))
         self.assertEqual([len(set(parts)) for parts in zip(*seen)], [3] * 5, "each seed has pictures of its own, and the first ones come back")
@@ -231,7 +237,8 @@ class ReportTest(unittest.TestCase):
             self.choose("fairness", at)
             for part in ("slots", "use", "pools", "fairness", "locality"):
                 self.assertEqual(self.text(f"#{part} .warning"), words)
-                names = self.browser.run("return [...document.querySelectorAll(`#${arguments[0]} figcaption, #${arguments[0]} .key, #${arguments[0]} svg text`)].map((e) => e.textContent)", part)
+                names = self.browser.run("""const section = document.getElementById(arguments[0]);
+                    return [...section.querySelectorAll("figcaption, .key, svg text")].map((e) => e.textContent)""", part)
                 self.assertFalse([name for name in names if "fair+delay" in name], "nothing empty stands in its place")
             self.assertEqual(self.count("#slots canvas"), 2)
         self.check_sound("missing")
@@ -253,9 +260,10 @@ class ReportTest(unittest.TestCase):
         document = self.open("small")
         order = self.browser.run("return [...document.querySelectorAll('#sections > section')].map((s) => s.id)")
         self.assertEqual(order[:3], ["summary", "groups", "words"])
-        self.assertEqual(self.browser.run("return [...document.querySelectorAll('#summary > *')].map((e) => e.className || e.tagName).slice(0, 3)"), ["H2", "lead", "scroll"],
-                         "one sentence, then the table")
-        tables = self.browser.run("return [...document.querySelectorAll('#groups table')].map((t) => [...t.querySelectorAll('tbody tr')].map((r) => [...r.children].map((c) => c.textContent)))")
+        head = self.browser.run("return [...document.querySelectorAll('#summary > *')].map((e) => e.className || e.tagName).slice(0, 3)")
+        self.assertEqual(head, ["H2", "lead", "scroll"], "one sentence, then the table")
+        tables = self.browser.run("""return [...document.querySelectorAll('#groups table')]
+            .map((table) => [...table.querySelectorAll('tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent)))""")
         self.assertEqual(len(tables), 3)
         verdicts = {"better": "win", "worse": "lose"}
         sentences = self.browser.run("return [...document.querySelectorAll('#groups li')].map((li) => li.textContent)")
@@ -288,13 +296,16 @@ class ReportTest(unittest.TestCase):
 
     def test_numbers_have_three_figures_and_a_true_minus(self):
         self.open("small")
-        said = {("signed", "s", -0.000116): "\u22120.1 ms", ("signed", "s", 0.00052): "+0.5 ms", ("signed", "s", -12.3456): "\u221212.3 s", ("signed", "s", -1.2e-6): "\u22121.2 µs",
-                ("signed", "share", -0.12345): "\u221212.3 points", ("signed", "share", 0.01): "+1 point", ("signed", "bytes", -123456789): "\u2212118 MiB", ("signed", "s", 0): "0 s",
-                ("value", "s", 9.57961): "9.58 s", ("value", "s", 0.99961): "1 s", ("value", "s", 2.1e-6): "2.1 µs", ("value", "s", 8672): "145 min", ("value", "share", 0.123456): "12.3%",
-                ("value", "bytes", 1023 * 2 ** 20): "1,020 MiB", ("value", "ratio", 1234.5): "1,230", ("value", "count", 1234): "1,234", ("value", "count", 1234.5): "1,230"}
+        said = {("signed", "s", -0.000116): "\u22120.1 ms", ("signed", "s", 0.00052): "+0.5 ms", ("signed", "s", -12.3456): "\u221212.3 s",
+                ("signed", "s", -1.2e-6): "\u22121.2 µs", ("signed", "s", 0): "0 s", ("signed", "share", -0.12345): "\u221212.3 points",
+                ("signed", "share", 0.01): "+1 point", ("signed", "bytes", -123456789): "\u2212118 MiB", ("value", "s", 9.57961): "9.58 s",
+                ("value", "s", 0.99961): "1 s", ("value", "s", 2.1e-6): "2.1 µs", ("value", "s", 8672): "145 min",
+                ("value", "share", 0.123456): "12.3%", ("value", "bytes", 1023 * 2 ** 20): "1,020 MiB", ("value", "ratio", 1234.5): "1,230",
+                ("value", "count", 1234): "1,234", ("value", "count", 1234.5): "1,230"}
         got = self.browser.run("return arguments[0].map(([call, kind, number]) => report.format[call](kind, number))", [list(words) for words in said])
         self.assertEqual(dict(zip(said, got)), said)
-        for estimate, text in (({"value": -0.000116, "low": -0.41, "high": 0.2}, "0 [\u2212410, +200] ms"), ({"value": -1.25, "low": -30.1, "high": 2}, "\u22121.3 [\u221230.1, +2] s"),
+        for estimate, text in (({"value": -0.000116, "low": -0.41, "high": 0.2}, "0 [\u2212410, +200] ms"),
+                               ({"value": -1.25, "low": -30.1, "high": 2}, "\u22121.3 [\u221230.1, +2] s"),
                                ({"value": 0, "low": 0, "high": 0}, "0 s")):
             self.assertEqual(self.browser.run("return report.format.difference('s', arguments[0])", estimate), text)
         for ratio, text in ((0.5458, "0.55"), (0.0814, "0.081"), (1.0323, "1.03"), (9.996, "10.0"), (45.678, "45.7"), (123.456, "123"), (1234.5, "1,230")):
@@ -302,7 +313,8 @@ class ReportTest(unittest.TestCase):
         seed = random.randrange(2 ** 32)
         rng = random.Random(seed)
         cases = [[kind, rng.choice((1, -1)) * 10 ** rng.uniform(-8, 9)] for kind in ("s", "bytes", "share", "ratio") for _ in range(200)]
-        for (kind, number), (value, signed) in zip(cases, self.browser.run("return arguments[0].map(([kind, number]) => [report.format.value(kind, number), report.format.signed(kind, number)])", cases)):
+        written = self.browser.run("return arguments[0].map((one) => ['value', 'signed'].map((call) => report.format[call](...one)))", cases)
+        for (kind, number), (value, signed) in zip(cases, written):
             for text in (value, signed):
                 figures = re.sub(r"[^\d]", "", text.split("e")[0].replace("\u2212", "")).strip("0")
                 self.assertLessEqual(len(figures), 3, f"{kind} {number}: {text} (seed {seed})")
@@ -312,7 +324,8 @@ class ReportTest(unittest.TestCase):
         self.browser.painted()
         for part in ("summary", "groups", "words", "ratios", "sources", "metrics", "deciding"):
             # Innermost elements alone: the texts of two cells must not become one number.
-            texts = self.browser.run("return [...document.querySelectorAll(`#${arguments[0]} *`)].filter((e) => e.childElementCount === 0).map((e) => e.textContent)", part)
+            texts = self.browser.run("""return [...document.querySelectorAll(`#${arguments[0]} *`)]
+                .filter((e) => e.childElementCount === 0).map((e) => e.textContent)""", part)
             for text in texts:
                 self.assertFalse(re.search(r"(^|[\s(\[])-\d", text), f"{part}: {text}")
                 for number in re.findall(r"\d*\.\d+", text):
@@ -325,10 +338,11 @@ class ReportTest(unittest.TestCase):
     @staticmethod
     def verdicts(names, table, winners, more=None, **design):
         """A document of verdicts alone. table: by metric, of each rival."""
-        return {"schedulers": names, "design": {"baseline": 0, "repeat": 8, **design}, "metrics": [{"key": key, "name": key, "unit": "s", "headline": True} for key in table],
-                "comparisons": [{"scheduler": s + 1, "metric": key, "verdict": verdict, "ratio": {"value": 0.5, "low": 0.4, "high": 0.6}, "more_runs": more}
-                                for key, row in table.items() for s, verdict in enumerate(row)],
-                "winners": winners}
+        ratio = {"value": 0.5, "low": 0.4, "high": 0.6}
+        return {"schedulers": names, "design": {"baseline": 0, "repeat": 8, **design}, "winners": winners,
+                "metrics": [{"key": key, "name": key, "unit": "s", "headline": True} for key in table],
+                "comparisons": [{"scheduler": s + 1, "metric": key, "verdict": verdict, "ratio": ratio, "more_runs": more}
+                                for key, row in table.items() for s, verdict in enumerate(row)]}
 
     def test_the_first_sentence_says_what_to_take_only_if_the_verdicts_do(self):
         two, three = ["fifo", "fair"], ["fifo", "fair", "sjf"]
