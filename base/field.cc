@@ -212,6 +212,23 @@ Field IntegerField(std::optional<std::uint32_t>* field, std::uint32_t least, std
   return IntegerFieldOf(field, least, most);
 }
 
+Field IntegerOrAutoField(std::int64_t* field, std::int64_t least, std::int64_t most) {
+  Field number = IntegerField(field, least, most);
+  number.range = "auto, or " + number.range;
+  number.set = [field, set = std::move(number.set)](std::string_view text) -> Status {
+    if (text != "auto") {
+      const Status taken = set(text);
+      return taken.ok() ? taken : Invalid(taken.message() + ", nor is it auto");
+    }
+    *field = kAuto;
+    return Status::Ok();
+  };
+  number.get = [field, get = std::move(number.get)] {
+    return *field == kAuto ? std::optional<std::string>("auto") : get();
+  };
+  return number;
+}
+
 Field RealField(double* field, double least, double most, bool open_below) {
   return Numeric(OptionType::kReal, field, Bounds<double>{least, most, NumberText, open_below}, ReadReal);
 }

@@ -46,6 +46,9 @@ struct Field {
 [[nodiscard]] Field IntegerField(std::uint64_t* field, std::uint64_t least, std::uint64_t most);
 [[nodiscard]] Field IntegerField(std::uint32_t* field, std::uint32_t least, std::uint32_t most);
 [[nodiscard]] Field IntegerField(std::optional<std::uint32_t>* field, std::uint32_t least, std::uint32_t most);
+// Takes "auto" as well, for which the field is kAuto.
+inline constexpr std::int64_t kAuto = -1;
+[[nodiscard]] Field IntegerOrAutoField(std::int64_t* field, std::int64_t least, std::int64_t most);
 // With `open_below` the number is above `least`.
 [[nodiscard]] Field RealField(double* field, double least, double most, bool open_below = false);
 // Takes what ParseBytes takes (units.h).

@@ -37,6 +37,9 @@ class OptionSet {
   void Bool(std::string name, bool* field, bool initial, std::string one_line);
   void Integer(std::string name, std::int64_t* field, std::int64_t initial, std::int64_t least, std::int64_t most,
                std::string one_line);
+  // Takes "auto" as well, which is the default: the field is then kAuto.
+  void IntegerOrAuto(std::string name, std::int64_t* field, std::int64_t least, std::int64_t most,
+                     std::string one_line);
   void Real(std::string name, double* field, double initial, double least, double most, std::string one_line);
   void Bytes(std::string name, std::uint64_t* field, std::uint64_t initial, std::uint64_t least, std::uint64_t most,
              std::string one_line);

@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "base/free_bytes.h"
 #include "base/local_place.h"
-#include "base/machine_memory.h"
+#include "base/machine_size.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -98,6 +98,8 @@ std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int6
   if (free.ok()) settings.push_back("worker.reserved_bytes=" + std::to_string(std::min(kMostReserved, *free / 16)));
   const std::uint64_t memory = MachineMemory() / static_cast<std::uint64_t>(options.workers);
   settings.push_back("worker.memory=" + std::to_string(memory));
+  const std::uint64_t cores = MachineCores() / static_cast<std::uint64_t>(options.workers);
+  settings.push_back("worker.cores=" + std::to_string(std::max<std::uint64_t>(1, cores)));
   const auto own = static_cast<std::size_t>(n);
   if (own < options.settings_of_worker.size()) {
     settings.insert(settings.end(), options.settings_of_worker[own].begin(), options.settings_of_worker[own].end());

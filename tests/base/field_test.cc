@@ -49,6 +49,21 @@ TEST(Field, WhatIsNotSetIsNothing) {
   EXPECT_EQ(flag, false);
 }
 
+TEST(Field, ANumberMayBeLeftToTheProgram) {
+  std::int64_t slots = 7;
+  const Field field = IntegerOrAutoField(&slots, 0, 1024);
+  EXPECT_EQ(field.range, "auto, or 0 to 1024");
+  EXPECT_TRUE(field.set("auto").ok());
+  EXPECT_EQ(slots, kAuto);
+  EXPECT_EQ(field.get(), "auto");
+  EXPECT_TRUE(field.set("0").ok());
+  EXPECT_EQ(slots, 0);
+  EXPECT_EQ(field.get(), "0");
+  for (const char* text : {"-1", "1025", "Auto", "automatic", ""}) EXPECT_FALSE(field.set(text).ok()) << text;
+  EXPECT_EQ(slots, 0);
+  EXPECT_EQ(field.set("-1").message(), "-1 is not within 0 to 1024, nor is it auto");
+}
+
 TEST(Field, WholeNumbersMayHaveAPoint) {
   std::uint32_t count = 0;
   const Field field = IntegerField(&count, 0, 1'000'000);

@@ -1,6 +1,7 @@
 #include "worker/daemon/agent/worker_config.h"
 
 #include "base/master_address.h"
+#include "worker/daemon/process/task_slots.h"
 
 namespace millrace::worker {
 namespace {
@@ -38,8 +39,12 @@ void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
 }
 
 void DeclareResources(OptionSet& options, WorkerConfig* config) {
-  options.Integer("worker.map_slots", &config->map_slots, 2, 0, 1024, "map tasks that run at a time");
-  options.Integer("worker.reduce_slots", &config->reduce_slots, 2, 0, 1024, "reduce tasks that run at a time");
+  options.IntegerOrAuto("worker.map_slots", &config->map_slots, 0, kMostSlots,
+                        "map tasks that run at a time; auto: one for each core, fewer if memory for them is short");
+  options.IntegerOrAuto("worker.reduce_slots", &config->reduce_slots, 0, kMostSlots,
+                        "reduce tasks that run at a time; auto: one for each two cores, likewise");
+  options.Integer("worker.cores", &config->cores, 0, 0, 65536,
+                  "the cores that slots are counted by; 0: those that the machine or its cgroup has");
   options.Bytes("worker.memory", &config->memory, 0, 0, kMost,
                 "the memory that the worker and its tasks may use; 0: what the machine or its cgroup has");
   options.Bytes(

@@ -6,11 +6,21 @@
 
 namespace millrace::worker {
 
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+}  // namespace
+
+std::uint64_t MemoryForTasks(std::uint64_t memory) {
+  return memory - std::min(memory, std::max(memory / 10, 256 * kMiB));
+}
+
+std::uint64_t LeastShare(std::uint64_t task_memory) { return 2 * task_memory + 512 * kMiB; }
+
 std::uint64_t MemoryShare(std::uint64_t memory, std::uint64_t slots, std::uint64_t task_memory) {
-  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
   if (memory == 0) return 0;
-  const std::uint64_t aside = std::min(memory, std::max(memory / 10, 256 * kMiB));
-  return std::max((memory - aside) / std::max<std::uint64_t>(slots, 1), 2 * task_memory + 512 * kMiB);
+  return std::max(MemoryForTasks(memory) / std::max<std::uint64_t>(slots, 1), LeastShare(task_memory));
 }
 
 Result<MemoryLimits> ReadMemoryLimit(const std::string& option, std::uint64_t share) {
