@@ -12,6 +12,7 @@
 namespace millrace::console {
 
 inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kUnreachable = 3;  // exit statuses of every command
+inline constexpr int kAtRisk = 4;  // of those that look: all works, and one failure more would change that (notice.h)
 inline constexpr int kInterrupted = 130;  // as a shell has SIGINT; of those that say so
 
 struct Console {

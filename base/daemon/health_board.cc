@@ -8,14 +8,23 @@
 namespace millrace::daemon {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const std::vector<Notice>& notices) {
+  Json list = Json::array();
+  for (const Notice& notice : notices)
+    list.push_back({{"code", notice.name()}, {"level", NameOf(notice.level())}, {"text", notice.line}});
+  return list;
+}
+
 http::Answer Page(const char* well, const char* unwell, const Health& health) {
   const bool good = health.faults.empty();
-  const nlohmann::ordered_json json{
-      {"status", good ? well : unwell}, {"reasons", health.faults}, {"warnings", health.warnings}};
+  const Json json{
+      {"status", good ? well : unwell}, {"reasons", ToJson(health.faults)}, {"warnings", ToJson(health.warnings)}};
   // Names in the lines come from anywhere.
   return {.status = good ? 200U : 503U,
           .type = "application/json",
-          .body = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n"};
+          .body = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"};
 }
 
 }  // namespace
@@ -31,12 +40,13 @@ http::Answer HealthBoard::Get(const std::string& target) const {
   if (path != "/healthz" && path != "/readyz") return {.status = 404, .body = "there are /healthz and /readyz\n"};
   const std::lock_guard lock(mutex_);
   if (!health_) {
-    const Health starting{{"the daemon has not started yet"}, {}};
+    const Health starting{{{NoticeCode::kStarting, "the daemon has not started yet"}}, {}};
     return path == "/healthz" ? Page("ok", "stuck", {}) : Page("ready", "not ready", starting);
   }
   const Micros silent = now_() - written_;
   if (silent > kStale) {
-    return Page("ok", "stuck", {{"the control thread has stood still for " + FormatDuration(silent)}, {}});
+    const Notice stuck{NoticeCode::kStuck, "the control thread has stood still for " + FormatDuration(silent)};
+    return Page("ok", "stuck", {{stuck}, {}});
   }
   return path == "/healthz" ? Page("ok", "stuck", {}) : Page("ready", "not ready", *health_);
 }

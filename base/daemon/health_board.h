@@ -2,7 +2,10 @@
 // stands still. Two pages, as orchestrators ask for them:
 //   /healthz   200 while the control thread turns; 503 once it has written nothing for kStale: start the daemon anew
 //   /readyz    200 while the daemon does its work; 503 otherwise, as at its start: send nobody there
-// Both are JSON: {"status": "ready", "reasons": [], "warnings": []}, where `reasons` says why a status is not 200.
+// Both are JSON: {"status": "ready", "reasons": [], "warnings": []}, where `reasons` says why a status is not 200. Each
+// entry is {"code": "single-replica", "level": "risk", "text": "7 blocks have one replica: ..."}. A risk leaves /readyz
+// at 200: whoever heeds it would send nobody to a master that serves everybody, or start it anew, which takes the
+// master away and mends nothing.
 // Thread rule: any thread.
 #pragma once
 
@@ -14,12 +17,13 @@
 
 #include "base/clock.h"
 #include "base/http/http_server.h"
+#include "base/notice.h"
 
 namespace millrace::daemon {
 
 struct Health {
-  std::vector<std::string> faults;    // why the daemon does not do its work; none: it is ready
-  std::vector<std::string> warnings;  // what somebody should look at
+  std::vector<Notice> faults;    // why the daemon does not do its work; none: it is ready
+  std::vector<Notice> warnings;  // what somebody should look at
 };
 
 class HealthBoard {

@@ -31,15 +31,17 @@ interface NameService {
   # Takes an open file up again after the connection or the master was lost. Fails with kNotFound if it was completed or given
   # up, and with kDenied if another user opened it.
   reportBadReplica @10 (block :UInt64, node :UInt32) -> ();
-  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32, unknownBlocks :UInt64, holdingWorkers :UInt32, awaiting :Text, readOnly :Text, shortOfNodes :UInt64);
+  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32, unknownBlocks :UInt64, holdingWorkers :UInt32, awaiting :Text, readOnly :Text, shortOfNodes :UInt64, singleReplica :UInt64);
   # `underReplicated` counts blocks with fewer replicas than their file wants and the workers in use can hold; `shortOfNodes`
-  # those that have as many as there are workers, and will have more when there are more.
+  # those that have as many as there are workers, and will have more when there are more. `singleReplica` counts blocks with one
+  # replica whose file wants more.
   # `unknownBlocks` counts replicas on live workers that belong to no file. `holdingWorkers` counts the workers that have too
   # many of these, so that they are not put aside until somebody confirms it (dfs/name/block_manager.h).
   # `awaiting` is not empty while the master has just started, and blocks without a replica do not count as missing yet: it is a
   # line that says whom the master waits for. `readOnly` says why no change is accepted; it is empty if changes are accepted.
   unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
-  # Returns them by rising block id, as far as they are of files that the caller may read.
+  # Returns those that are missing, under-replicated or have a single replica, by rising block id, as far as they are of files that
+  # the caller may read.
   verify @13 (path :Data, firstBlock :UInt32, wait :Bool, again :List(ReplicaName)) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool) $Calls.allowCancellation;
   # Has every replica of some blocks of a file, from `firstBlock` on, read by its holder. With `wait` the answer comes when they
   # have been read; a replica that takes too long is then `unknown`. `again` names the replicas to read, as far as they still

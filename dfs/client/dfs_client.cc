@@ -138,7 +138,8 @@ class DfsClientImpl final : public DfsClient {
                   in.getHoldingWorkers(),
                   in.getAwaiting(),
                   in.getReadOnly(),
-                  in.getShortOfNodes()};
+                  in.getShortOfNodes(),
+                  in.getSingleReplica()};
       });
     }));
     return health;

@@ -118,6 +118,7 @@ struct Health {
   // Blocks that have a replica on each worker in use and would have more if there were more workers; they are not among
   // the under-replicated ones.
   std::uint64_t short_of_nodes = 0;
+  std::uint64_t single_replica = 0;  // blocks with one replica, whose files want more
 };
 struct UnhealthyBlock {
   std::string path;

@@ -47,11 +47,10 @@ std::size_t BlockManager::Impl::LevelOf(const BlockState& block) const {
 }
 
 void BlockManager::Impl::Account(const BlockState& block, bool add) {
-  const bool held = !block.holders.empty();
   if (add) {
-    counts.Add(block.wanted, Live(block), held);
+    counts.Add(block.wanted, Live(block), block.holders.size());
   } else {
-    counts.Remove(block.wanted, Live(block), held);
+    counts.Remove(block.wanted, Live(block), block.holders.size());
   }
 }
 
@@ -416,6 +415,7 @@ BlockHealth BlockManager::Health() const {
   BlockHealth health;
   health.blocks = impl_->blocks.size();
   health.missing = counts.missing();
+  health.single_replica = counts.single();
   health.under_replicated = counts.Under(places);
   health.short_of_nodes = counts.ShortOfPlaces(places);
   health.over_replicated = counts.Over();
@@ -436,8 +436,9 @@ void BlockManager::ForEachUnhealthy(
   const auto places = static_cast<std::uint32_t>(std::max<std::size_t>(1, impl_->Places()));
   std::vector<BlockId> unhealthy;
   for (const auto& [id, block] : impl_->blocks) {
-    if (block.holders.empty() || impl_->Live(block) < std::min<std::uint32_t>(block.wanted, places))
-      unhealthy.push_back(id);
+    const std::size_t held = block.holders.size();
+    const bool under = impl_->Live(block) < std::min<std::uint32_t>(block.wanted, places);
+    if (held == 0 || (held == 1 && block.wanted > 1) || under) unhealthy.push_back(id);
   }
   std::sort(unhealthy.begin(), unhealthy.end());
   for (const BlockId id : unhealthy) {

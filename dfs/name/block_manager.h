@@ -61,11 +61,12 @@ struct BlockWork {
 
 // Counts over all wanted blocks. Under-replicated are those with fewer replicas than their file wants and than there
 // are nodes to hold them (up, and not draining); those on draining nodes are until they are elsewhere. Blocks that have
-// one on each such node and want more are short of nodes: nothing can be done for them until a node comes. Corrupt
-// replicas are those on live nodes; `pending` counts copies under way.
+// one on each such node and want more are short of nodes: nothing can be done for them until a node comes. Either may
+// have a single replica, if there is one alone on a live node, draining or not, and the file wants more: one failure
+// more, and they are missing. Corrupt replicas are those on live nodes; `pending` counts copies under way.
 struct BlockHealth {
   std::uint64_t blocks = 0, missing = 0, under_replicated = 0, over_replicated = 0, corrupt_replicas = 0, pending = 0;
-  std::uint64_t short_of_nodes = 0;
+  std::uint64_t short_of_nodes = 0, single_replica = 0;
   // Replicas on live nodes that no file has or nobody ordered; live nodes with too many of the former.
   std::uint64_t unknown = 0, nodes_held = 0;
 };
@@ -249,7 +250,8 @@ class BlockManager {
   [[nodiscard]] std::vector<NodeId> AllReplicas(BlockId block) const;
   [[nodiscard]] std::uint32_t LiveReplicas(BlockId block) const;  // those that count towards replication
   [[nodiscard]] BlockHealth Health() const;
-  // Calls `visit` for the blocks that are missing or under-replicated, by rising id, until it returns false.
+  // Calls `visit` for the blocks that are missing, under-replicated or have a single replica, by rising id, until it
+  // returns false.
   // `live` counts draining nodes too, so 0 means that the block is missing. It looks at every block, and serves fsck.
   void ForEachUnhealthy(const std::function<bool(const Block&, std::uint32_t live, std::uint32_t wanted)>& visit) const;
 

@@ -1,6 +1,7 @@
 // ReplicaCounts: how many blocks there are with each pair of replicas wanted and replicas that count, so that it is
 // known at once how many lack replicas, however many nodes there are to hold them. Blocks without any replica are
-// counted apart. Thread rule: one thread. Costs: Add and Remove O(1), the others a few thousand additions at most.
+// counted apart, and so are those with one, if they want more. Thread rule: one thread. Costs: Add and Remove O(1), the
+// others a few thousand additions at most.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +14,16 @@ namespace millrace::dfs {
 
 class ReplicaCounts {
  public:
-  // `live` replicas count towards the `wanted` ones; `held` says that there is a replica at all, if only on a draining
-  // node. Requires: `wanted` is at most kMaxReplication; Remove takes away what Add added.
-  void Add(std::uint32_t wanted, std::uint32_t live, bool held) { Change(wanted, live, held, 1); }
-  void Remove(std::uint32_t wanted, std::uint32_t live, bool held) { Change(wanted, live, held, std::uint64_t(-1)); }
+  // `live` replicas count towards the `wanted` ones; `held` is how many there are at all, those on draining nodes
+  // included. Requires: `wanted` is at most kMaxReplication; Remove takes away what Add added.
+  void Add(std::uint32_t wanted, std::uint32_t live, std::size_t held) { Change(wanted, live, held, 1); }
+  void Remove(std::uint32_t wanted, std::uint32_t live, std::size_t held) {
+    Change(wanted, live, held, std::uint64_t(-1));
+  }
 
   [[nodiscard]] std::uint64_t missing() const { return missing_; }
+  // Returns how many blocks have one replica, wherever it is, and want more.
+  [[nodiscard]] std::uint64_t single() const { return single_; }
   // Returns how many blocks have fewer replicas than they want and than there are `places` for them, at least one.
   [[nodiscard]] std::uint64_t Under(std::size_t places) const {
     return Count([=](std::size_t wanted, std::size_t live) {
@@ -43,9 +48,10 @@ class ReplicaCounts {
   // One row more than is wanted of any block: what has more replicas than that stands in the last place.
   static constexpr std::size_t kSize = kMaxReplication + 2;
 
-  void Change(std::uint32_t wanted, std::uint32_t live, bool held, std::uint64_t by) {
+  void Change(std::uint32_t wanted, std::uint32_t live, std::size_t held, std::uint64_t by) {
     wanted_[wanted] += by;
-    if (held) {
+    if (held == 1 && wanted > 1) single_ += by;
+    if (held > 0) {
       held_[wanted][std::min<std::size_t>(live, kSize - 1)] += by;
     } else {
       missing_ += by;
@@ -63,7 +69,7 @@ class ReplicaCounts {
 
   std::array<std::uint64_t, kSize> wanted_{};
   std::array<std::array<std::uint64_t, kSize>, kSize> held_{};
-  std::uint64_t missing_ = 0;
+  std::uint64_t missing_ = 0, single_ = 0;
 };
 
 }  // namespace millrace::dfs

@@ -13,13 +13,14 @@ using Json = nlohmann::ordered_json;
 using console::Printer;
 
 Json ToJson(const Health& health) {
-  return {{"healthy", health.missing == 0 && health.corrupt_replicas == 0},
+  return {{"healthy", health.missing == 0 && health.corrupt_replicas == 0 && health.single_replica == 0},
           {"blocks", health.blocks},
           {"missing", health.missing},
           {"awaiting", health.awaiting},
           {"read_only", health.read_only},
           {"under_replicated", health.under_replicated},
           {"short_of_nodes", health.short_of_nodes},
+          {"single_replica", health.single_replica},
           {"over_replicated", health.over_replicated},
           {"corrupt_replicas", health.corrupt_replicas},
           {"unknown_blocks", health.unknown_blocks},
@@ -32,7 +33,7 @@ Json ToJson(const Health& health) {
 
 void Show(const UnhealthyBlock& block, bool awaiting, Printer& out) {
   const char* state = block.live == 0             ? (awaiting ? "awaited   " : "missing   ")
-                      : block.live < block.wanted ? "under     "
+                      : block.live < block.wanted ? (block.live == 1 ? "single    " : "under     ")
                                                   : "over      ";
   out << state << BlockName(block.block) << ", " << FormatBytes(block.length) << ", " << std::to_string(block.live)
       << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path, block.path.size()) << "\n";
@@ -46,6 +47,7 @@ void Show(const Health& health, Printer& out) {
   line(health.awaiting.empty() ? "missing" : "awaited", health.missing);
   line("under-replicated", health.under_replicated);
   line("short of nodes", health.short_of_nodes);
+  line("single replica", health.single_replica);
   line("over-replicated", health.over_replicated);
   line("corrupt replicas", health.corrupt_replicas);
   line("unknown blocks", health.unknown_blocks);
@@ -61,7 +63,15 @@ void Show(const Health& health, Printer& out) {
          "`millrace node list` shows where\n";
 }
 
-Status Check(DfsClient& client, const std::string& below, bool as_json, Printer& out) {
+// "7 blocks have one replica"; empty while the master awaits workers, since that says nothing of what they have.
+std::string RiskOf(const Health& health) {
+  if (health.single_replica == 0 || !health.awaiting.empty()) return "";
+  return std::to_string(health.single_replica) + (health.single_replica == 1
+                                                      ? " block has one replica, and its file wants more"
+                                                      : " blocks have one replica, and their files want more");
+}
+
+Status Check(DfsClient& client, const std::string& below, bool as_json, Printer& out, std::string* risk) {
   const std::string prefix = below == "/" ? below : below + "/";
   MILLRACE_ASSIGN(const Health health, client.GetHealth());
   Json json = ToJson(health);
@@ -84,6 +94,7 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
     Show(health, out);
   }
   MILLRACE_TRY(out.Flush());
+  *risk = RiskOf(health);
   if (health.missing == 0 && health.corrupt_replicas == 0) return Status::Ok();
   if (!health.awaiting.empty() && health.corrupt_replicas == 0) {
     return Unavailable(std::to_string(health.missing) +
@@ -105,15 +116,19 @@ int RunFsck(const Args& args, const FsContext& context) {
       "Shows the health of all blocks, and lists the blocks (below PATH) that are not healthy. Blocks are short of "
       "nodes "
       "that have a replica on each worker in use and want more. The exit status is 1 if blocks are missing or replicas "
-      "are corrupt.");
+      "are corrupt, else 4 if blocks have a single replica whose files want more.");
   arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 1)) return *status;
-  return WithClient(context, "fsck", [&](DfsClient& client) -> Status {
+  std::string risk;
+  const int status = WithClient(context, "fsck", [&](DfsClient& client) -> Status {
     MILLRACE_ASSIGN(const std::string below,
                     CanonicalPath(arguments.operands().empty() ? "/" : arguments.operands()[0]));
     Printer out(context.console);
-    return Check(client, below, json, out);
+    return Check(client, below, json, out, &risk);
   });
+  if (status != console::kDone || risk.empty()) return status;
+  console::SayError(context.console, "fs fsck", Unavailable(risk + "; bring back workers that are lost, or add some"));
+  return console::kAtRisk;
 }
 
 }  // namespace millrace::dfs

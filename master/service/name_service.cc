@@ -220,6 +220,7 @@ class NameServiceImpl : public dfs::wire::NameService::Server {
     out.setMissing(health.missing);
     out.setUnderReplicated(health.under_replicated);
     out.setShortOfNodes(health.short_of_nodes);
+    out.setSingleReplica(health.single_replica);
     out.setOverReplicated(health.over_replicated);
     out.setCorruptReplicas(health.corrupt_replicas);
     WorkerSpace total;

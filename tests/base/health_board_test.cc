@@ -23,15 +23,27 @@ TEST_F(HealthBoardTest, BeforeTheStartItLivesAndIsNotReady) {
 }
 
 TEST_F(HealthBoardTest, ItIsReadyUntilThereIsAFaultAndSaysWhy) {
-  board_.Write({{}, {"a node is lost"}});
+  board_.Write({{}, {{NoticeCode::kNodeLost, "a node is lost"}}});
   EXPECT_EQ(StatusOf("/readyz?verbose"), 200u);
-  EXPECT_EQ(Json::parse(board_.Get("/readyz").body)["warnings"], Json({"a node is lost"}));
-  board_.Write({{"no worker is here", "a bad name \xff\""}, {}});
+  EXPECT_EQ(Json::parse(board_.Get("/readyz").body)["warnings"],
+            Json::parse(R"([{"code": "node-lost", "level": "warning", "text": "a node is lost"}])"));
+  board_.Write({{{NoticeCode::kNoWorkers, "no worker is here"}, {NoticeCode::kReadOnly, "a bad name \xff\""}}, {}});
   EXPECT_EQ(StatusOf("/readyz"), 503u);
   EXPECT_EQ(StatusOf("/healthz"), 200u) << "it works as well as it can";
   const Json page = Json::parse(board_.Get("/readyz").body);
   EXPECT_EQ(page["status"], "not ready");
-  EXPECT_EQ(page["reasons"][0], "no worker is here");
+  EXPECT_EQ(page["reasons"][0]["code"], "no-workers");
+  EXPECT_EQ(page["reasons"][0]["text"], "no worker is here");
+}
+
+// A probe that fails takes the master away, which mends nothing.
+TEST_F(HealthBoardTest, ARiskIsToldAndLeavesItReady) {
+  board_.Write({{}, {{NoticeCode::kSingleReplica, "7 blocks have one replica"}}});
+  EXPECT_EQ(StatusOf("/readyz"), 200u);
+  const Json page = Json::parse(board_.Get("/readyz").body);
+  EXPECT_EQ(page["status"], "ready");
+  EXPECT_EQ(page["warnings"][0]["code"], "single-replica");
+  EXPECT_EQ(page["warnings"][0]["level"], "risk");
 }
 
 TEST_F(HealthBoardTest, AControlThreadThatStandsStillIsSeen) {

@@ -468,6 +468,42 @@ TEST_F(BlockManagerTest, TargetsForNewBlocksMindWritesAndRoom) {
   EXPECT_THAT(blocks_.ChooseTargets({.replicas = 2, .block_size = 1}), ElementsAre(1_n));
 }
 
+// One failure more, and they are missing: however many nodes there are to hold more.
+TEST_F(BlockManagerTest, BlocksWithASingleReplicaAreCountedAndListedByWhatTheirFilesWant) {
+  blocks_.Want({1, kLength}, 2);
+  blocks_.Want({2, kLength}, 3);
+  blocks_.Want({3, kLength}, 1);
+  UpAll({{1, 2, 3}, {1, 2}});
+  const auto listed = [&] {
+    std::vector<BlockId> ids;
+    blocks_.ForEachUnhealthy([&](const Block& block, std::uint32_t, std::uint32_t) {
+      ids.push_back(block.id);
+      return true;
+    });
+    return ids;
+  };
+  EXPECT_EQ(blocks_.Health().single_replica, 0u) << "block 3 wants no more";
+  EXPECT_THAT(listed(), IsEmpty());
+  blocks_.NodeDown(1_n);
+  EXPECT_EQ(blocks_.Health().single_replica, 2u);
+  EXPECT_EQ(blocks_.Health().under_replicated, 0u) << "one node holds no more";
+  EXPECT_EQ(blocks_.Health().short_of_nodes, 2u);
+  EXPECT_THAT(listed(), ElementsAre(1, 2));
+  blocks_.SetDraining(0_n, true);
+  EXPECT_EQ(blocks_.Health().single_replica, 2u) << "a replica on a draining node is one";
+  blocks_.SetDraining(0_n, false);
+  blocks_.SetReplication(1, 1);
+  EXPECT_EQ(blocks_.Health().single_replica, 1u);
+  blocks_.SetReplication(3, 2);
+  EXPECT_EQ(blocks_.Health().single_replica, 2u);
+  blocks_.NodeDown(0_n);
+  EXPECT_EQ(blocks_.Health().single_replica, 0u) << "they are missing";
+  EXPECT_EQ(blocks_.Health().missing, 3u);
+  blocks_.Unwant(2);
+  UpAll({{1, 2, 3}});
+  EXPECT_EQ(blocks_.Health().single_replica, 1u);
+}
+
 TEST_F(BlockManagerTest, FsckSeesUnhealthyBlocksInOrder) {
   for (const BlockId id : {5, 3, 9, 1}) blocks_.Want({id, kLength}, 2);
   UpAll({{9, 5, 1}, {1}});

@@ -12,7 +12,7 @@ namespace {
 
 struct Plain {
   std::uint32_t wanted, live;
-  bool held;
+  std::size_t held;
 };
 
 TEST(ReplicaCountsTest, AgreesWithAListWhateverComesAndGoes) {
@@ -23,9 +23,9 @@ TEST(ReplicaCountsTest, AgreesWithAListWhateverComesAndGoes) {
   std::vector<Plain> blocks;
   for (int step = 0; step < 3000; ++step) {
     if (blocks.empty() || random.Below(3) != 0) {
-      const bool held = random.Below(5) != 0;
+      const std::size_t held = random.Below(5);
       const auto wanted = static_cast<std::uint32_t>(1 + random.Below(random.Below(4) == 0 ? kMaxReplication : 4));
-      blocks.push_back({wanted, held ? static_cast<std::uint32_t>(random.Below(70)) : 0, held});
+      blocks.push_back({wanted, held > 0 ? static_cast<std::uint32_t>(random.Below(70)) : 0, held});
       counts.Add(blocks.back().wanted, blocks.back().live, held);
     } else {
       const std::size_t at = random.Below(blocks.size());
@@ -34,11 +34,12 @@ TEST(ReplicaCountsTest, AgreesWithAListWhateverComesAndGoes) {
     }
     if (step % 50 != 0) continue;
     const std::size_t places = random.Below(8);
-    std::uint64_t missing = 0, under = 0, short_of = 0, over = 0;
+    std::uint64_t missing = 0, under = 0, short_of = 0, over = 0, single = 0;
     std::uint32_t most = 0;
     for (const Plain& block : blocks) {
       most = std::max(most, block.wanted);
-      if (!block.held) {
+      if (block.held == 1 && block.wanted > 1) ++single;
+      if (block.held == 0) {
         ++missing;
       } else if (block.live > block.wanted) {
         ++over;
@@ -47,6 +48,7 @@ TEST(ReplicaCountsTest, AgreesWithAListWhateverComesAndGoes) {
       }
     }
     EXPECT_EQ(counts.missing(), missing);
+    EXPECT_EQ(counts.single(), single);
     EXPECT_EQ(counts.Under(places), under);
     EXPECT_EQ(counts.ShortOfPlaces(places), short_of);
     EXPECT_EQ(counts.Over(), over);
@@ -56,7 +58,7 @@ TEST(ReplicaCountsTest, AgreesWithAListWhateverComesAndGoes) {
 
 TEST(ReplicaCountsTest, NothingIsCountedOfNothing) {
   const ReplicaCounts counts;
-  EXPECT_EQ(counts.missing() + counts.Under(3) + counts.ShortOfPlaces(3) + counts.Over(), 0u);
+  EXPECT_EQ(counts.missing() + counts.single() + counts.Under(3) + counts.ShortOfPlaces(3) + counts.Over(), 0u);
   EXPECT_EQ(counts.MostWanted(), 0u);
 }
 

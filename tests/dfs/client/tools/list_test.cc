@@ -101,6 +101,27 @@ TEST_F(ListTest, FsckFailsOnlyWhenSomethingIsLost) {
   EXPECT_EQ(json.at("unhealthy")[0].at("block"), "fedcba9876543210") << "a number of this size would lose bits";
 }
 
+TEST_F(ListTest, FsckSaysThatBlocksHaveASingleReplicaByAStatusOfItsOwn) {
+  tree_->health = {.blocks = 10, .live_workers = 1, .short_of_nodes = 7, .single_replica = 7};
+  tree_->unhealthy = {{.path = "/d/thin", .block = 4, .length = 9, .live = 1, .wanted = 2}};
+  const auto found = Run({"fsck"});
+  EXPECT_EQ(found.status, 4);
+  EXPECT_NE(found.out.find("single replica    7"), std::string::npos) << found.out;
+  EXPECT_NE(found.out.find("single    block"), std::string::npos) << found.out;
+  EXPECT_NE(found.err.find("millrace: fs fsck: 7 blocks have one replica, and their files want more; "),
+            std::string::npos)
+      << found.err;
+  const Json json = Json::parse(Run({"fsck", "--json"}).out);
+  EXPECT_EQ(json.at("healthy"), false);
+  EXPECT_EQ(json.at("single_replica"), 7);
+  tree_->health.single_replica = 1;
+  Refuses(4, {"fsck"}, {"1 block has one replica, and its file wants more"});
+  tree_->health.missing = 1;
+  Refuses(1, {"fsck"}, {"1 blocks have no live replica"});
+  tree_->health = {.blocks = 10, .awaiting = "it waits for a:1", .single_replica = 3};
+  EXPECT_EQ(Run({"fsck"}).status, 0) << "what the workers that are awaited have is not known yet";
+}
+
 TEST_F(ListTest, NothingIsMissingWhileTheMasterWaitsForWorkers) {
   const std::string line = "the master has started 3 s ago and waits for the reports of 2 of 5 workers (a:1, b:2)";
   tree_->health = {.blocks = 10, .missing = 2, .awaiting = line};

@@ -1,0 +1,71 @@
+// Notice: what a daemon says is wrong with it or its cluster: a line for people, and a code for scripts, which stays
+// the same while the words change. docs/operations.md has a row for each code. Thread rule: as a value.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace millrace {
+
+enum class NoticeLevel : std::uint8_t {
+  kFault,    // something does not work, or data is missing
+  kRisk,     // everything works, and one failure more would change that: it wants attention today
+  kWarning,  // it wants attention some day
+};
+
+enum class NoticeCode : std::uint8_t {
+  // faults of a cluster
+  kReadOnly,
+  kAwaitingWorkers,
+  kJournalCopy,
+  kNoWorkers,
+  kAllDraining,
+  kNoMapSlots,
+  kMissingBlocks,
+  // faults of a daemon alone
+  kStarting,
+  kStuck,
+  kNoSession,
+  // risks
+  kSingleReplica,
+  kCertificateEnded,
+  // warnings
+  kCertificateEnds,
+  kSchedulerFile,
+  kAccessFile,
+  kAuditLog,
+  kDatabaseDoubt,
+  kNodeLost,
+  kNodeLeaving,
+  kNodeAvoided,
+  kNodeAiling,
+  kNodeFull,
+  kCorruptReplicas,
+  kUnderReplicated,
+  kShortOfNodes,
+  kUnknownBlocks,
+  kMixedVersions,
+};
+
+struct NoticeKind {
+  NoticeCode code;
+  std::string_view name;  // "single-replica"
+  NoticeLevel level;
+};
+
+// Returns all of them, in the order of NoticeCode.
+[[nodiscard]] std::span<const NoticeKind> NoticeKinds();
+[[nodiscard]] const NoticeKind& KindOf(NoticeCode code);
+[[nodiscard]] std::string_view NameOf(NoticeLevel level);  // "fault", "risk", "warning"
+
+struct Notice {
+  NoticeCode code;
+  std::string line;  // what is wrong and what to do
+
+  [[nodiscard]] std::string_view name() const { return KindOf(code).name; }
+  [[nodiscard]] NoticeLevel level() const { return KindOf(code).level; }
+};
+
+}  // namespace millrace
