@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -47,6 +48,32 @@ Result<IssuedFiles> FactsOf(std::string name, std::string directory, const std::
 }
 
 }  // namespace
+
+Result<std::vector<FoundCertificate>> FindCertificates(const std::string& directory,
+                                                       std::vector<std::string>* troubles) {
+  MILLRACE_ASSIGN(std::vector<std::string> names, ListDirectory(directory));
+  std::ranges::sort(names);
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    if (name.ends_with(".pem") && !name.ends_with("key.pem")) files.push_back(directory + "/" + name);
+  }
+  for (const std::string& name : names) {
+    const std::string file = directory + "/" + name + "/cert.pem";
+    if (::access(file.c_str(), F_OK) == 0) files.push_back(file);
+  }
+  std::vector<FoundCertificate> found;
+  for (const std::string& file : files) {
+    const Result<std::string> text = ReadWholeFile(file);
+    const Result<std::vector<CertificateFacts>> all =
+        text.ok() ? ReadAllFacts(*text, file) : Result<std::vector<CertificateFacts>>(text.status());
+    if (!all.ok()) troubles->push_back(all.status().message());
+    if (!all.ok()) continue;
+    for (const CertificateFacts& facts : *all) found.push_back({facts.common_name, file, facts.from, facts.until});
+  }
+  if (found.empty() && troubles->empty())
+    return NotFound(directory + " has no certificate, neither in *.pem nor in */cert.pem");
+  return found;
+}
 
 Result<Authority> Authority::Init(const std::string& directory, const Validity& validity) {
   MILLRACE_TRY(MakePrivateDirectory(directory));

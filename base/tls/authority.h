@@ -21,6 +21,20 @@ struct IssuedFiles {
   Micros until = 0;       // when the certificate ends
 };
 
+// A certificate that a directory has.
+struct FoundCertificate {
+  std::string name;  // its common name
+  std::string file;
+  Micros from = 0, until = 0;  // since the epoch
+};
+
+// Returns the certificates in the directory's files *.pem, and after them those in each of its directories' cert.pem,
+// which is what an authority has issued; by name of file. A file with several has each. It reads no key, so the
+// directory may also be one of a daemon or a user. Returns kNotFound if there is none at all; `troubles` gets a line
+// for each file that cannot be read.
+[[nodiscard]] Result<std::vector<FoundCertificate>> FindCertificates(const std::string& directory,
+                                                                     std::vector<std::string>* troubles);
+
 class Authority {
  public:
   // Makes a new one in the directory, which is made if need be. Returns kExists if there is one.

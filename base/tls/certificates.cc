@@ -161,10 +161,27 @@ std::string TimesText(Micros from, Micros until) {
          TimeText(SystemClock().Now());
 }
 
+namespace {
+
+CertificateFacts FactsOf(const X509* certificate) {
+  return {CommonNameOf(certificate), TimeOf(X509_get0_notBefore(certificate)), TimeOf(X509_get0_notAfter(certificate))};
+}
+
+}  // namespace
+
 Result<CertificateFacts> ReadFacts(const std::string& pem, const std::string& what) {
   MILLRACE_ASSIGN(const OwnCertificate certificate, ReadCertificate(pem, what));
-  return CertificateFacts{CommonNameOf(certificate.get()), TimeOf(X509_get0_notBefore(certificate.get())),
-                          TimeOf(X509_get0_notAfter(certificate.get()))};
+  return FactsOf(certificate.get());
+}
+
+Result<std::vector<CertificateFacts>> ReadAllFacts(const std::string& pem, const std::string& what) {
+  constexpr std::string_view kBegin = "-----BEGIN CERTIFICATE-----";
+  std::vector<CertificateFacts> all;
+  for (std::size_t at = pem.find(kBegin); at != pem.npos; at = pem.find(kBegin, at + 1)) {
+    MILLRACE_ASSIGN(const CertificateFacts facts, ReadFacts(pem.substr(at), what));
+    all.push_back(facts);
+  }
+  return all;
 }
 
 }  // namespace millrace::tls

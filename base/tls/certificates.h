@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -46,5 +47,8 @@ struct CertificateFacts {
 // Returns "good from ... until ..., and here it is ...": what to say of a certificate that is refused for its time.
 [[nodiscard]] std::string TimesText(Micros from, Micros until);
 [[nodiscard]] Result<CertificateFacts> ReadFacts(const std::string& certificate, const std::string& what);
+// Returns those of each certificate in the text, which has keys besides them, or keys alone. Returns kCorrupt, with
+// `what` in front, for a text that has a certificate that is none.
+[[nodiscard]] Result<std::vector<CertificateFacts>> ReadAllFacts(const std::string& pem, const std::string& what);
 
 }  // namespace millrace::tls

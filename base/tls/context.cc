@@ -2,6 +2,7 @@
 
 #include <openssl/pem.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace millrace::tls {
@@ -65,6 +66,7 @@ Result<std::shared_ptr<const Context>> Context::Make(CredentialTexts texts) {
   SSL_CTX_set_cert_verify_callback(context, Verify, nullptr);
   MILLRACE_TRY(made->Believe());
   MILLRACE_TRY(made->Show());
+  made->NoteEnds();
   return std::shared_ptr<const Context>(made);
 }
 
@@ -99,6 +101,18 @@ Status Context::Show() {
   texts_.own.key = ToPem(key.get());
   if (SSL_CTX_use_PrivateKey(get(), key.get()) == 1) return Status::Ok();
   return Invalid("the key: " + TakeOpensslError());
+}
+
+// An authority that was renewed is there twice for a while, by the same name: the later end counts.
+void Context::NoteEnds() {
+  const X509* const own = SSL_CTX_get0_certificate(get());
+  ends_.own = TimeOf(X509_get0_notAfter(own));
+  const OwnBio bio = ReadingBio(texts_.authorities);
+  while (const OwnCertificate one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+    if (X509_NAME_cmp(X509_get_subject_name(one.get()), X509_get_issuer_name(own)) == 0)
+      ends_.authority = std::max(ends_.authority, TimeOf(X509_get0_notAfter(one.get())));
+  }
+  ERR_clear_error();
 }
 
 }  // namespace millrace::tls

@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "base/tls/credentials.h"
+#include "base/tls/expiry.h"
 #include "base/tls/openssl.h"
 #include "base/tls/peer_identity.h"
 
@@ -18,14 +19,17 @@ class Context {
   [[nodiscard]] SSL_CTX* get() const { return context_.get(); }
   [[nodiscard]] const CredentialTexts& texts() const { return texts_; }
   [[nodiscard]] const PeerIdentity& self() const { return self_; }
+  [[nodiscard]] const CertificateEnds& ends() const { return ends_; }
 
  private:
   Context() = default;
   Status Believe();
   Status Show();
+  void NoteEnds();
 
   CredentialTexts texts_;
   PeerIdentity self_;
+  CertificateEnds ends_;
   OwnContext context_;
 };
 

@@ -105,6 +105,8 @@ std::shared_ptr<const Context> Credentials::Current() { return impl_->Current();
 
 PeerIdentity Credentials::self() { return Current()->self(); }
 
+CertificateEnds Credentials::Ends() { return Current()->ends(); }
+
 Result<CredentialTexts> Credentials::ForTask(const std::string& user, Micros now) {
   const std::shared_ptr<const Context> ours = Current();
   CredentialTexts texts;

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/tls/certificates.h"
+#include "base/tls/expiry.h"
 #include "base/tls/peer_identity.h"
 #include "base/tls/tls_files.h"
 
@@ -46,6 +47,7 @@ class Credentials {
   // Returns what the next connection uses. It looks at the files, so it may wait for a disk, though seldom for long.
   [[nodiscard]] std::shared_ptr<const Context> Current();
   [[nodiscard]] PeerIdentity self();  // what our certificate says
+  [[nodiscard]] CertificateEnds Ends();
   // Returns the credentials for a task of this user, which last kTaskValidity, but no longer than ours. Requires: ours
   // are a worker's.
   [[nodiscard]] Result<CredentialTexts> ForTask(const std::string& user, Micros now);

@@ -1,5 +1,6 @@
 #include "client/cli/ca_command.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -7,6 +8,7 @@
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/tls/authority.h"
+#include "base/tls/expiry.h"
 
 namespace millrace::cli {
 namespace {
@@ -135,12 +137,64 @@ int Renew(const Invocation& invocation, const Words& args) {
   return Tell(invocation, "ca renew", all, asked.json, false);
 }
 
+std::string StateOf(Micros until, Micros now) {
+  switch (tls::LifetimeOf(until, now)) {
+    case tls::Lifetime::kGood:
+      return "good";
+    case tls::Lifetime::kEnds:
+      return "ends";
+    case tls::Lifetime::kEnded:
+      break;
+  }
+  return "ended";
+}
+
+int List(const Invocation& invocation, const Words& args) {
+  Arguments arguments("ca list", "DIRECTORY",
+                      "Lists certificates with their ends, the first to end first: all that the authority in DIRECTORY "
+                      "has issued and its own, "
+                      "or those of a daemon or a user whose directory it is. It reads no keys.");
+  arguments.Offline();
+  arguments.Example("ca");
+  arguments.Example("/etc/millrace/tls");
+  bool json = false;
+  arguments.Flag("--json", &json, "print one JSON array");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
+  std::vector<std::string> troubles;
+  auto found = tls::FindCertificates(arguments.operands()[0], &troubles);
+  if (!found.ok()) return invocation.Fail("ca list", found.status());
+  std::ranges::stable_sort(*found, {}, &tls::FoundCertificate::until);
+  const Micros now = SystemClock().Now();
+  Printer out(invocation.console);
+  console::JsonList list(out);
+  std::vector<Words> rows{{"NAME", "ENDS", "WHEN", "FILE"}};
+  for (const tls::FoundCertificate& one : *found) {
+    rows.push_back({one.name, tls::TimeText(one.until), tls::WhenText(one.until, now), one.file});
+    if (!json) continue;
+    Json object{{"name", one.name}};
+    console::SetBytes(object, "file", one.file);
+    object["valid_from"] = tls::TimeText(one.from);
+    object["valid_until"] = tls::TimeText(one.until);
+    object["state"] = StateOf(one.until, now);
+    list.Add(object);
+  }
+  if (json) {
+    list.Close();
+  } else {
+    out << FormatTable(rows);
+  }
+  if (const Status written = out.Flush(); !written.ok()) return invocation.Fail("ca list", written);
+  for (const std::string& trouble : troubles) (void)invocation.Fail("ca list", Status(StatusCode::kCorrupt, trouble));
+  return troubles.empty() ? kDone : kFailed;
+}
+
 }  // namespace
 
 std::vector<Verb> CaVerbs() {
   return {{"init", "make the authority of a cluster's certificates", Init, {}},
           {"issue", "issue certificates for the master, a worker or a user", Issue, {}},
-          {"renew", "issue certificates again before they end", Renew, {}}};
+          {"renew", "issue certificates again before they end", Renew, {}},
+          {"list", "show which certificates there are, and when they end", List, {}}};
 }
 
 }  // namespace millrace::cli

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/text.h"
+#include "base/tls/credentials.h"
 #include "client/cli/verbs.h"
 #include "client/job_client/job_client.h"
 
@@ -18,13 +20,22 @@ using console::Printer;
 using Json = nlohmann::ordered_json;
 using Pool = job::CallerRights::Pool;
 
+// When the certificate ends that this command shows; nothing without TLS.
+std::optional<Micros> CertificateEnd() {
+  const auto credentials = tls::CredentialsOfUser();
+  if (!credentials.ok() || *credentials == nullptr) return std::nullopt;
+  return (*credentials)->Ends().own;
+}
+
 Json ToJson(const job::CallerRights& rights) {
   Json pools = Json::object();
   for (const Pool& pool : rights.pools) pools[pool.name] = {{"submit", pool.submits}, {"administer", pool.administers}};
+  const std::optional<Micros> until = CertificateEnd();
   return {{"user", rights.user.empty() ? Json(nullptr) : Json(rights.user)},
           {"address", rights.address},
           {"administrator", rights.administrator},
           {"groups", rights.groups},
+          {"certificate_until", until ? Json(tls::TimeText(*until)) : Json(nullptr)},
           {"pools", pools}};
 }
 
@@ -40,6 +51,10 @@ void Show(const job::CallerRights& rights, Printer& out) {
   out << "user " << Printable(rights.user) << ", from " << Printable(rights.address) << "\n"
       << "administrator: " << YesOrNo(rights.administrator) << "\n"
       << "groups: " << (groups.empty() ? "none" : Printable(groups)) << "\n";
+  const Micros now = SystemClock().Now();
+  const std::optional<Micros> until = CertificateEnd();
+  if (until && tls::LifetimeOf(*until, now) != tls::Lifetime::kGood)
+    out << "certificate: ends " << tls::WhenText(*until, now) << " (" << tls::TimeText(*until) << ")\n";
   std::vector<std::vector<std::string>> table{{"pool", "submit", "administer"}};
   for (const Pool& pool : rights.pools) {
     table.push_back({pool.name == "*" ? (rights.pools.size() == 1 ? "every pool" : "others") : pool.name,
