@@ -149,7 +149,8 @@ int SetScheduler(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("scheduler set", files.status(), kUnreachable);
   const Status set = job::JobClient(**files).SetScheduler(arguments.operands()[0]);
-  if (!set.ok()) return invocation.Fail("scheduler set", set);
+  if (!set.ok())
+    return invocation.Fail("scheduler set", set, set.code() == StatusCode::kInvalid ? kWrongUsage : kFailed);
   Printer(invocation.console) << "the scheduler is " << Printable(arguments.operands()[0]) << " from now on\n";
   return kDone;
 }

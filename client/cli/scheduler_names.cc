@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_file.h"
 #include "schedulers/policies/catalog.h"
 
@@ -68,7 +69,7 @@ Result<Variant> ParseVariant(const std::string& word, const std::map<std::string
   std::string why;
   const auto make = [&](const sched::Settings& settings) { return sched::MakePolicy(spec, settings, &why); };
   const std::unique_ptr<sched::Policy> plain = make({});
-  if (plain == nullptr) return Invalid(why);
+  if (plain == nullptr) return Invalid(why + sched::NearestScheduler(spec));
   Variant variant;
   variant.scheduler = plain->name();
   variant.label = equals == std::string::npos ? variant.scheduler : word.substr(0, equals);

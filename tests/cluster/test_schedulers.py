@@ -154,7 +154,7 @@ class SchedulersTest(unittest.TestCase):
     def test_what_cannot_be_is_refused(self):
         before = self.active()
         for expression in ("nonsense", "fifo+nonsense", "cp+preempt", "fifo+ccs+ccs", "fair+", ""):
-            _, error = self.cluster.run("scheduler", "set", expression, status=1)
+            _, error = self.cluster.run("scheduler", "set", expression, status=2)
             self.assertEqual(error.count(b"\n"), 1, error)
         self.assertEqual(self.active(), before)
 

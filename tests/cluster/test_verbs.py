@@ -171,8 +171,10 @@ class VerbsTest(unittest.TestCase):
         self.assertIn(b"fifo", self.ask("scheduler", "list"))
         self.assertIn(b"fifo", self.ask("scheduler", "show"))
         self.ask("scheduler", "set", "fifo")
-        _, error = self.cluster.run("scheduler", "set", "nonsense", status=1)
+        _, error = self.cluster.run("scheduler", "set", "nonsense", status=2)
         self.assertIn(b"fifo", error)
+        _, error = self.cluster.run("scheduler", "set", "fairr+delay", status=2)
+        self.assertTrue(error.startswith(b'millrace: scheduler set: no scheduler is called "fairr"; ') and error.endswith(b"; did you mean fair?\n"), error)
 
     def test_completion_is_bash(self):
         script = self.ask("completion", "bash")
