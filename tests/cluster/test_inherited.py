@@ -106,7 +106,7 @@ class DescriptorTest(Inherited):
 # Commands that print something without a cluster.
 ALONE = (("--version",), ("--help",), ("fs", "--help"), ("fs", "ls", "--help"), ("run", "--help"), ("run", "grep", "--help"), ("completion", "bash"),
          ("scheduler", "list"), ("scheduler", "list", "--json"), ("compare", "--help"), ("master", "--help"), ("worker", "--help"),
-         ("local", "--help"), ("sim", "--help"), ("ca", "--help"), ("job", "--help"))
+         ("local", "--help"), ("sim", "--help"), ("ca", "--help"), ("access", "--help"), ("job", "--help"))
 # Those that ask one. JOB stands for a job that has ended, OUT for an output that is new each time. A command of the table below that
 # is neither here nor among the silent ones fails test_every_command_is_known.
 ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null", "/"), ("fs", "cat", "/in"), ("fs", "tail", "/in"), ("fs", "stat", "/in"), ("fs", "du", "/"), ("fs", "df"),
@@ -118,7 +118,7 @@ ASKING = (("fs", "ls", "/"), ("fs", "ls", "--json", "/"), ("fs", "ls", "--null",
 # is here (a job that runs, a directory of certificates, a second cluster); of these the help is looked at.
 SILENT = {("fs", verb) for verb in ("put", "mkdir", "rm", "cp", "mv", "chmod", "chown", "chgrp", "setrep", "balance")} | {
     ("job", "kill"), ("job", "priority"), ("job", "rerun"), ("node", "decommission"), ("node", "recommission"), ("node", "forget"), ("node", "unknown"),
-    ("node", "discard-unknown"), ("scheduler", "check"), ("scheduler", "forget"), ("ca", "init"), ("ca", "issue"), ("ca", "renew"), ("master", "backup"),
+    ("node", "discard-unknown"), ("scheduler", "check"), ("scheduler", "forget"), ("access", "check"), ("ca", "init"), ("ca", "issue"), ("ca", "renew"), ("ca", "list"), ("master", "backup"),
     ("master", "restore"), ("master", "repair"), ("advise",), ("compare",), ("sim",), ("local",), ("master",), ("worker",)}
 
 

@@ -22,7 +22,7 @@
 #include "base/daemon/threads.h"
 #include "base/file.h"
 #include "base/local_place.h"
-#include "base/machine_memory.h"
+#include "base/machine_size.h"
 #include "base/program.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
@@ -38,6 +38,7 @@
 #include "worker/daemon/process/memory_share.h"
 #include "worker/daemon/process/orphans.h"
 #include "worker/daemon/process/process_runner.h"
+#include "worker/daemon/process/task_slots.h"
 #include "worker/daemon/spot/notice_watch.h"
 #include "worker/daemon/storage/block_directories.h"
 #include "worker/daemon/storage/block_disks.h"
@@ -175,8 +176,14 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, co
   return limits;
 }
 
-Status ResolveMemoryLimit(WorkerConfig* config) {
+// Turns what the options leave to the machine into numbers.
+Status ResolveResources(WorkerConfig* config) {
   const std::uint64_t memory = config->memory == 0 ? MachineMemory() : config->memory;
+  if (config->cores == 0) config->cores = static_cast<std::int64_t>(MachineCores());
+  const TaskSlots resolved = ResolveSlots({config->map_slots, config->reduce_slots},
+                                          static_cast<std::uint64_t>(config->cores), memory, config->task_memory);
+  config->map_slots = resolved.maps;
+  config->reduce_slots = resolved.reduces;
   const auto slots = static_cast<std::uint64_t>(config->map_slots + config->reduce_slots);
   MILLRACE_ASSIGN(const MemoryLimits limits,
                   ReadMemoryLimit(config->task_memory_limit, MemoryShare(memory, slots, config->task_memory)));
@@ -367,9 +374,31 @@ class SpotWatch {
   NoticeWatch watch_;
 };
 
-daemon::Health HealthOf(const WorkerAgent& agent, const WorkerConfig& config) {
-  if (agent.registered()) return {};
-  return {{"no session with the master at " + config.master + " (worker.master); the log says why"}, {}};
+// When this worker's certificates end; nothing without TLS.
+std::vector<tls::CertificateEnd> CertificatesOf(const std::shared_ptr<tls::Credentials>& credentials) {
+  if (credentials == nullptr) return {};
+  const tls::CertificateEnds ends = credentials->Ends();
+  return {{"this worker's", ends.own}, {"the authority's", ends.authority}};
+}
+
+// Logs again and again which of them end soon, until the promise is dropped.
+kj::Promise<void> LogCertificates(kj::Timer& timer, const Clock& clock, tls::ExpiryLog& due,
+                                  const std::shared_ptr<tls::Credentials>& credentials, const Log& log) {
+  if (credentials == nullptr) return kj::NEVER_DONE;
+  for (const Notice& notice : due.Due(CertificatesOf(credentials), clock.Now())) log->warn("{}", notice.line);
+  return timer.afterDelay(10 * kj::SECONDS).then([&timer, &clock, &due, &credentials, &log] {
+    return LogCertificates(timer, clock, due, credentials, log);
+  });
+}
+
+daemon::Health HealthOf(const WorkerAgent& agent, const WorkerConfig& config,
+                        const std::vector<tls::CertificateEnd>& certificates, Micros now) {
+  daemon::Health health{{}, tls::ExpiryNotices(certificates, now)};
+  if (!agent.registered()) {
+    health.faults.push_back({NoticeCode::kNoSession,
+                             "no session with the master at " + config.master + " (worker.master); the log says why"});
+  }
+  return health;
 }
 
 // Parts are destroyed before those that they use: the agent, its processes, the bulk server, threads, the mailbox.
@@ -434,8 +463,10 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   rpc::TcpDialer peer_dialer(io.provider->getNetwork());  // only looks who can be reached, and says nothing
   const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
   auto agent = std::make_unique<WorkerAgent>(
-      AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock, &peer_dialer,
-                 [&meters] { return meters.Times(); }},
+      AgentParts{
+          timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock, &peer_dialer,
+          [&meters] { return meters.Times(); },
+          credentials == nullptr ? std::function<Micros()>() : [credentials] { return credentials->Ends().first(); }},
       config,
       WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
                      confiner == nullptr ? "none" : ToText(confiner->parts()), storage.told(),
@@ -448,6 +479,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
     if (!written.ok()) log->error("{}", written.message());
   });
   log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, AddressOf(config), server.port());
+  log->info("slots: {} for maps (worker.map_slots) and {} for reduces (worker.reduce_slots); cores: {}",
+            config.map_slots, config.reduce_slots, config.cores);
   agent->Start();
   manager.Ready("waits for the master at " + config.master);
   MILLRACE_ASSIGN(const std::unique_ptr<daemon::HealthPages> pages,
@@ -470,11 +503,14 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
                                        BlockDisks::Events{lost, over}, log);
   MILLRACE_ASSIGN(const Watches watches, WatchAll(config, directories, mailbox, timer, meters, *disks, over));
   MILLRACE_ASSIGN(auto spot, SpotWatch::Start(config, timer, mailbox, clock, *agent, log));
+  tls::ExpiryLog expiry_log;
   UntilStopped(io.unixEventPort)
       .exclusiveJoin(SweepLogs(timer, scrubbing, *files, *agent, clock, config))
       .exclusiveJoin(kj::mv(gone.promise))
       .exclusiveJoin(manager.TellAlive(timer))
-      .exclusiveJoin(pages->Follow(timer, [&agent, &config] { return HealthOf(*agent, config); }))
+      .exclusiveJoin(LogCertificates(timer, clock, expiry_log, credentials, log))
+      .exclusiveJoin(
+          pages->Follow(timer, [&] { return HealthOf(*agent, config, CertificatesOf(credentials), clock.Now()); }))
       .wait(io.waitScope);
   log->info("the worker stops");
   guard.emplace(kLongestEnd, [log, failed = !storage_status.ok()] {
@@ -503,7 +539,7 @@ int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
   const Result<std::string> directory = AbsolutePath(config.directory);
   if (!directory.ok()) return Fail(directory.status().Within("worker.directory"), 2);
   config.directory = *directory;
-  if (const Status resolved = ResolveMemoryLimit(&config); !resolved.ok()) return Fail(resolved, 2);
+  if (const Status resolved = ResolveResources(&config); !resolved.ok()) return Fail(resolved, 2);
   const Log log = MakeLog("worker", config.name.empty() ? AddressOf(config) : config.name, config.log);
   try {
     const Status served = Serve(config, minder, log);

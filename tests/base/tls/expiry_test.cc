@@ -97,7 +97,8 @@ TEST(ExpiryTest, AnAuthoritysDirectoryIsListedWithAllThatItHasIssuedAndADaemonsW
   std::vector<std::string> troubles;
   const auto listed = [&](const std::string& of) {
     std::vector<std::pair<std::string, Micros>> ends;
-    for (const FoundCertificate& one : FindCertificates(of, &troubles).value())
+    const std::vector<FoundCertificate> found = FindCertificates(of, &troubles).value();
+    for (const FoundCertificate& one : found)
       ends.emplace_back(one.name.starts_with("Millrace authority") ? "authority" : one.name,
                         (one.until - kNoon) / kDay);
     return ends;

@@ -340,6 +340,7 @@ void WorkerAgent::DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams
   stats.setBlocks(space.blocks);
   stats.setTrashed(space.trashed);
   stats.setNoRoom(!parts_.files.HasRoom());
+  if (parts_.certificate_until) stats.setCertificateUntil(parts_.certificate_until());
   DescribeDisks(stats);
   DescribeUnreached(heartbeat);
   const auto progress = attempts_.TakeProgress();

@@ -35,6 +35,7 @@ struct AgentParts {
   // Reaches the bulk servers of other workers. Without it nobody looks whether they can be reached.
   rpc::Dialer* peers = nullptr;
   std::function<std::vector<dfs::SyncTimes>()> syncs = {};  // of each disk; empty: they are not measured
+  std::function<Micros()> certificate_until = {};           // since the epoch; empty: there is no TLS
 };
 
 }  // namespace millrace::worker
