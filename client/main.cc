@@ -2,17 +2,22 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/console/arguments.h"
+#include "base/file.h"
 #include "base/master_address.h"
 #include "base/program.h"
 #include "client/cli/cli.h"
 #include "client/cli/known_clusters.h"
 #include "client/cli/master_command.h"
+#include "client/cli/verbs.h"
 #include "client/compare/advise/advise_command.h"
 #include "client/compare/command/compare_command.h"
 #include "client/local/local_command.h"
+#include "master/access/access_rules.h"
 #include "master/master_main.h"
 #include "worker/daemon/worker_main.h"
 
@@ -32,6 +37,24 @@ std::string OwnPath(const char* argv0) {
                                                                   : argv0;
 }
 
+// Here, since the master's reader of the file is no client's.
+int CheckAccess(const millrace::cli::Invocation& invocation, const millrace::cli::Words& args) {
+  millrace::console::Arguments arguments("access check", "FILE...",
+                                         "Reads access files as the master does (access.file), and says what is wrong "
+                                         "with them. It needs no cluster.");
+  arguments.Offline();
+  arguments.Example("/etc/millrace/access.toml");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, args.size())) return *status;
+  int exit_status = millrace::cli::kDone;
+  for (const std::string& file : arguments.operands()) {
+    const millrace::Result<std::string> text = millrace::ReadWholeFile(file);
+    const millrace::Status read =
+        text.ok() ? millrace::master::AccessRules::Parse(*text, file).status() : text.status();
+    if (!read.ok()) exit_status = invocation.Fail("access check", read);
+  }
+  return exit_status;
+}
+
 int Main(int argc, char** argv) {
   using millrace::cli::Invocation;
   using millrace::cli::Words;
@@ -44,7 +67,14 @@ int Main(int argc, char** argv) {
       FromEnvironment("MILLRACE_CLUSTER", ""),
       millrace::cli::KnownClustersFile(FromEnvironment("XDG_STATE_HOME", ""), FromEnvironment("HOME", "")),
       FromEnvironment(millrace::tls::kTlsEnvironment, "")};
+  const std::vector<millrace::cli::Verb> access{{"check", "say what is wrong with an access file", CheckAccess, {}}};
   const std::vector<millrace::cli::Verb> more{
+      {"access",
+       "look at the file that says who may do what",
+       [access](const Invocation& given, const Words& args) {
+         return millrace::cli::RunVerb(given, "access", access, args);
+       },
+       {"check"}},
       {"compare", "compare schedulers over repeated runs of a workload", millrace::compare::CompareCommand, {}},
       {"advise", "which scheduler would have served the cluster best", millrace::compare::AdviseCommand, {}},
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},

@@ -62,6 +62,12 @@ daemon::Health HealthOf(Control& control) {
   return {FaultsOf(summary), WarningsOf(summary)};
 }
 
+// Returns what tells when the certificates end; nothing without TLS.
+std::function<tls::CertificateEnds()> EndsOf(const std::shared_ptr<tls::Credentials>& credentials) {
+  if (credentials == nullptr) return nullptr;
+  return [credentials] { return credentials->Ends(); };
+}
+
 // A file that has this text already is not written, since the disk may be full.
 Status TellAddress(const std::string& path, const std::string& text) {
   const Result<std::string> there = ReadWholeFile(path);
@@ -128,19 +134,31 @@ Status Serve(const MasterConfig& config, const Log& log) {
   if (!kept.ok()) log->warn("the key of tokens is not kept: {}", kept.status().message());
   const tls::TokenKey write_key = kept.ok() ? *kept : tls::TokenKey(tls::TokenKey::MakeRandom());
   const std::optional<tls::TokenKey> token_key = credentials == nullptr ? std::nullopt : std::optional(write_key);
-  MILLRACE_ASSIGN(
-      const std::unique_ptr<Control> control,
-      Control::Make(
-          config, ControlDependencies{timer, clock, *store, *commit_log, Random(SeedFromSystem()), SeedFromSystem, log,
-                                      config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file),
-                                      [&backups](const std::string& directory) { return backups.Run(directory); },
-                                      [&]() -> Result<Room> {
-                                        MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
-                                        return Room{free, store->room_needed()};
-                                      },
-                                      &dialer, SystemMeters(), ThisRelease(), token_key,
-                                      config.access_file.empty() ? nullptr : WatchFile(config.access_file), write_key,
-                                      store.get(), credentials == nullptr, std::move(copy_problem)}));
+  MILLRACE_ASSIGN(const std::unique_ptr<Control> control,
+                  Control::Make(config, ControlDependencies{
+                                            timer,
+                                            clock,
+                                            *store,
+                                            *commit_log,
+                                            Random(SeedFromSystem()),
+                                            SeedFromSystem,
+                                            log,
+                                            config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file),
+                                            [&backups](const std::string& directory) { return backups.Run(directory); },
+                                            [&]() -> Result<Room> {
+                                              MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
+                                              return Room{free, store->room_needed()};
+                                            },
+                                            &dialer,
+                                            SystemMeters(),
+                                            ThisRelease(),
+                                            token_key,
+                                            config.access_file.empty() ? nullptr : WatchFile(config.access_file),
+                                            write_key,
+                                            store.get(),
+                                            credentials == nullptr,
+                                            std::move(copy_problem),
+                                            EndsOf(credentials)}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->UseTls(credentials);
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });

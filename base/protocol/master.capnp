@@ -112,6 +112,10 @@ struct ClusterStatus {
   jobsWaiting @29 :UInt32;     # nothing of them runs
   full @30 :UInt32;            # live nodes whose disk is full
   ailing @31 :UInt32;          # live nodes with a slow disk, or that others cannot reach
+  singleReplica @32 :UInt64;   # as NameService.health says
+  faultCodes @33 :List(Text);  # of the lines above, in their order (base/notice.h)
+  warningCodes @34 :List(Text);
+  warningRisks @35 :List(Bool);  # whether the warning is of something that one failure more would turn into a fault
 
   struct WorkerRelease {       # base/release.h
     version @0 :Text;
@@ -256,6 +260,7 @@ struct WorkerStats {
   trashed @4 :UInt64;          # bytes of `used` that lie in the worker's trash
   noRoom @5 :Bool;             # attempts cannot start there, since the disk for their files is full
   disks @6 :List(DiskSyncs);   # those of which something is known
+  certificateUntil @7 :Int64;  # microseconds since the epoch: when its certificate or its authority's ends; 0: it has none
 }
 
 # How long the recent syncs of a disk took (dfs/data/sync_meter.h).

@@ -1,12 +1,15 @@
 #include "client/cli/cluster_command.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
+#include "base/notice.h"
 #include "base/text.h"
+#include "base/tls/credentials.h"
 #include "base/units.h"
 #include "client/job_client/job_client.h"
 
@@ -18,6 +21,34 @@ using Json = nlohmann::ordered_json;
 
 Json ToJson(const Release& release) { return {{"version", release.version}, {"protocol", release.protocol}}; }
 
+Json ToJson(const std::vector<job::ClusterStatus::Notice>& notices) {
+  Json list = Json::array();
+  for (const auto& notice : notices)
+    list.push_back({{"code", notice.code}, {"level", notice.level}, {"text", notice.line}});
+  return list;
+}
+
+std::size_t RisksOf(const job::ClusterStatus& status) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      status.warnings, [](const auto& notice) { return notice.level == NameOf(NoticeLevel::kRisk); }));
+}
+
+// "healthy", "at risk", "not healthy"
+const char* StateOf(const job::ClusterStatus& status) {
+  return !status.faults.empty() ? "not healthy" : RisksOf(status) > 0 ? "at risk" : "healthy";
+}
+
+// The master does not see when the certificate ends that this command shows to it.
+void AddOwnCertificate(job::ClusterStatus* status) {
+  const auto credentials = tls::CredentialsOfUser();
+  if (!credentials.ok() || *credentials == nullptr) return;
+  const tls::CertificateEnds ends = (*credentials)->Ends();
+  const std::string own = "yours (" + ToText((*credentials)->self()) + ")";
+  for (const Notice& notice :
+       tls::ExpiryNotices({{own, ends.own}, {"the authority's that you know", ends.authority}}, SystemClock().Now()))
+    status->warnings.push_back({std::string(notice.name()), std::string(NameOf(notice.level())), notice.line});
+}
+
 Json ToJson(const job::ClusterStatus& status) {
   Json workers = Json::array();
   for (const auto& worker : status.workers) {
@@ -25,9 +56,10 @@ Json ToJson(const job::ClusterStatus& status) {
     one["nodes"] = worker.nodes;
     workers.push_back(one);
   }
-  return {{"healthy", status.faults.empty()},
-          {"faults", status.faults},
-          {"warnings", status.warnings},
+  return {{"healthy", status.faults.empty() && RisksOf(status) == 0},
+          {"state", StateOf(status)},
+          {"faults", ToJson(status.faults)},
+          {"warnings", ToJson(status.warnings)},
           {"cluster", status.cluster},
           {"master", ToJson(status.master)},
           {"workers", workers},
@@ -53,6 +85,7 @@ Json ToJson(const job::ClusterStatus& status) {
             {"missing", status.missing},
             {"under_replicated", status.under_replicated},
             {"short_of_nodes", status.short_of_nodes},
+            {"single_replica", status.single_replica},
             {"corrupt_replicas", status.corrupt_replicas}}},
           {"jobs", {{"running", status.jobs_running}, {"waiting", status.jobs_waiting}}}};
 }
@@ -83,7 +116,11 @@ void Show(const job::ClusterStatus& status, Printer& out) {
   const auto line = [&out](const char* name, const std::string& text) {
     out << console::Left(name, 11) << text << "\n";
   };
-  line("cluster", status.cluster + (status.faults.empty() ? ", healthy" : ", NOT healthy"));
+  const std::string state = StateOf(status);
+  line("cluster", status.cluster + ", " +
+                      (state == "not healthy" ? "NOT healthy"
+                       : state == "at risk"   ? "AT RISK"
+                                              : state));
   line("master", "version " + ToText(status.master) + ", up " + FormatDuration(status.up) + ", scheduler " +
                      Printable(status.scheduler));
   line("workers", WorkersText(status));
@@ -97,26 +134,48 @@ void Show(const job::ClusterStatus& status, Printer& out) {
                     std::to_string(status.directories) + " directories");
   line("blocks", std::to_string(status.blocks) + ": " + std::to_string(status.missing) + " missing, " +
                      std::to_string(status.under_replicated) + " under-replicated, " +
-                     std::to_string(status.short_of_nodes) + " short of nodes; " +
+                     std::to_string(status.short_of_nodes) + " short of nodes, " +
+                     std::to_string(status.single_replica) + " with a single replica; " +
                      std::to_string(status.corrupt_replicas) + " corrupt replicas");
   line("jobs", std::to_string(status.jobs_running) + " running, " + std::to_string(status.jobs_waiting) + " waiting");
-  for (const std::string& fault : status.faults) line("FAULT", Printable(fault));
-  for (const std::string& warning : status.warnings) line("warning", Printable(warning));
+  const auto show = [&line](const job::ClusterStatus::Notice& notice) {
+    const bool risk = notice.level == NameOf(NoticeLevel::kRisk), fault = notice.level == NameOf(NoticeLevel::kFault);
+    line(fault  ? "FAULT"
+         : risk ? "RISK"
+                : "warning",
+         (notice.code.empty() ? "" : Printable(notice.code) + ": ") + Printable(notice.line));
+  };
+  for (const auto& fault : status.faults) show(fault);
+  for (const auto& warning : status.warnings) show(warning);
+}
+
+// Says on standard error the first reason of an exit status that is not 0.
+int Conclude(const Invocation& invocation, const job::ClusterStatus& status) {
+  const auto fail = [&invocation](const std::string& first, std::size_t count, int exit_status) {
+    const std::string more = count == 1 ? "" : "; and " + std::to_string(count - 1) + " more";
+    return invocation.Fail("cluster status", Unavailable(first + more), exit_status);
+  };
+  if (!status.faults.empty()) return fail(status.faults[0].line, status.faults.size(), kFailed);
+  const auto risk = std::ranges::find(status.warnings, NameOf(NoticeLevel::kRisk), &job::ClusterStatus::Notice::level);
+  return risk == status.warnings.end() ? kDone : fail(risk->line, RisksOf(status), console::kAtRisk);
 }
 
 int ShowStatus(const Invocation& invocation, const Words& args) {
   console::Arguments arguments("cluster status", "",
                                "Shows how the cluster is: nodes, slots, disks, files, blocks, jobs and versions. The "
-                               "exit status is 1 if data is missing or the cluster does not work.");
+                               "exit status is 1 if data is missing or the cluster does not work, else 4 if something "
+                               "is at risk that one failure more would break, as blocks with a single replica are.");
   arguments.Example("");
   arguments.Example("--json | jq .blocks.missing");
+  arguments.Example("--json | jq -r '(.faults + .warnings)[].code'");
   bool json = false;
   arguments.Flag("--json", &json, "print one JSON object");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("cluster status", files.status(), kUnreachable);
-  const Result<job::ClusterStatus> status = job::JobClient(**files).GetClusterStatus();
+  Result<job::ClusterStatus> status = job::JobClient(**files).GetClusterStatus();
   if (!status.ok()) return invocation.Fail("cluster status", status.status());
+  AddOwnCertificate(&*status);
   Printer out(invocation.console);
   if (json) {
     out << console::Dump(ToJson(*status)) << "\n";
@@ -124,11 +183,7 @@ int ShowStatus(const Invocation& invocation, const Words& args) {
     Show(*status, out);
   }
   if (const Status written = out.Flush(); !written.ok()) return invocation.Fail("cluster status", written);
-  if (status->faults.empty()) return kDone;
-  const std::size_t others = status->faults.size() - 1;
-  return invocation.Fail(
-      "cluster status",
-      Unavailable(status->faults[0] + (others == 0 ? "" : "; and " + std::to_string(others) + " more")));
+  return Conclude(invocation, *status);
 }
 
 }  // namespace

@@ -191,7 +191,12 @@ struct ClusterStatus {
   std::string cluster, scheduler;
   Release master;
   Micros up = 0;
-  std::vector<std::string> faults, warnings;
+  struct Notice {
+    std::string code;   // as base/notice.h has them, of the master's version; empty: an older master tells none
+    std::string level;  // "fault", "risk" or "warning"
+    std::string line;
+  };
+  std::vector<Notice> faults, warnings;  // the risks are among the warnings
   std::uint32_t live = 0, draining = 0, avoided = 0, ailing = 0, full = 0, lost = 0, awaited = 0;
   std::uint32_t map_slots = 0, maps_running = 0, reduce_slots = 0, reduces_running = 0;
   std::uint64_t capacity = 0, used = 0, free = 0;
@@ -201,7 +206,8 @@ struct ClusterStatus {
   };
   std::vector<WorkerRelease> workers;
   std::uint64_t files = 0, directories = 0, bytes = 0;
-  std::uint64_t blocks = 0, missing = 0, under_replicated = 0, short_of_nodes = 0, corrupt_replicas = 0;
+  std::uint64_t blocks = 0, missing = 0, under_replicated = 0, short_of_nodes = 0, single_replica = 0,
+                corrupt_replicas = 0;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;
 };
 

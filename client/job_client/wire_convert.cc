@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/notice.h"
 #include "base/protocol/attempt_wire.h"
 
 namespace millrace::job {
@@ -128,14 +129,30 @@ Node Read(master::wire::NodeStatus::Reader in) {
   return out;
 }
 
+namespace {
+
+std::vector<ClusterStatus::Notice> ReadNotices(capnp::List<capnp::Text>::Reader lines,
+                                               capnp::List<capnp::Text>::Reader codes, std::string_view level) {
+  std::vector<ClusterStatus::Notice> notices;
+  for (unsigned i = 0; i < lines.size(); ++i)
+    notices.push_back({i < codes.size() ? std::string(codes[i]) : "", std::string(level), std::string(lines[i])});
+  return notices;
+}
+
+}  // namespace
+
 ClusterStatus Read(master::wire::ClusterStatus::Reader in) {
   ClusterStatus out;
   out.cluster = in.getCluster();
   out.scheduler = in.getScheduler();
   out.master = {in.getVersion(), in.getProtocol()};
   out.up = static_cast<Micros>(in.getUpMillis()) * kMillisecond;
-  for (const auto line : in.getFaults()) out.faults.emplace_back(line);
-  for (const auto line : in.getWarnings()) out.warnings.emplace_back(line);
+  out.faults = ReadNotices(in.getFaults(), in.getFaultCodes(), NameOf(NoticeLevel::kFault));
+  out.warnings = ReadNotices(in.getWarnings(), in.getWarningCodes(), NameOf(NoticeLevel::kWarning));
+  const auto risks = in.getWarningRisks();
+  for (unsigned i = 0; i < std::min<unsigned>(risks.size(), in.getWarnings().size()); ++i) {
+    if (risks[i]) out.warnings[i].level = NameOf(NoticeLevel::kRisk);
+  }
   out.live = in.getLive();
   out.draining = in.getDraining();
   out.avoided = in.getAvoided();
@@ -159,6 +176,7 @@ ClusterStatus Read(master::wire::ClusterStatus::Reader in) {
   out.missing = in.getMissing();
   out.under_replicated = in.getUnderReplicated();
   out.short_of_nodes = in.getShortOfNodes();
+  out.single_replica = in.getSingleReplica();
   out.corrupt_replicas = in.getCorruptReplicas();
   out.jobs_running = in.getJobsRunning();
   out.jobs_waiting = in.getJobsWaiting();

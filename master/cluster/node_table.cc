@@ -124,6 +124,12 @@ Status NoSuchNode(NodeId number) {
   return NotFound("node " + std::to_string(number.value) + ": no such worker; `millrace node list` shows them");
 }
 
+std::string NameOf(const NodeRecord& node) {
+  const std::string name = node.facts.name.empty() ? "" : " (" + node.facts.name + ")";
+  return "node " + std::to_string(node.number.value) + name + " at " + node.facts.host + ":" +
+         std::to_string(node.facts.port);
+}
+
 Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas,
                                 const std::function<bool(const NodeRecord&)>& awaits) const {
   std::uint32_t in_use = 0, stay = 0;

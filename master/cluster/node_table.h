@@ -66,6 +66,7 @@ struct NodeRecord {
   bool no_room = false;            // attempts cannot start there, since the disk for their files is full
   std::optional<Ailing> ailing;    // not stored: it is found again
   DiskPace pace;                   // of its slowest disk, as it last said
+  Micros certificate_until = 0;    // since the epoch, as it last said; 0: it has none, or does not say
   Micros last_heard = 0;
   Micros lost_at = 0;  // microseconds since the epoch; 0: it is not lost, or nobody has said so yet
 
@@ -74,7 +75,8 @@ struct NodeRecord {
   [[nodiscard]] bool TakesTasks() const { return !Drains() && !no_room && !ailing; }
 };
 
-[[nodiscard]] Status NoSuchNode(NodeId number);  // kNotFound
+[[nodiscard]] Status NoSuchNode(NodeId number);            // kNotFound
+[[nodiscard]] std::string NameOf(const NodeRecord& node);  // "node 2 (two) at HOST:PORT", for messages
 
 class NodeTable {
  public:

@@ -5,27 +5,40 @@
 
 namespace millrace::master {
 
-Status AccessFile::Load() {
-  if (file_ == nullptr) return Status::Ok();
-  MILLRACE_ASSIGN(const std::string text, file_->Read());
-  MILLRACE_ASSIGN(rules_, AccessRules::Parse(text, file_->name()));
+Status AccessFile::Load(const KeyValueStore& store, Micros now, bool binds) {
+  const Status taken = file_.Start(store, now, [this](const std::string& text) -> Status {
+    MILLRACE_ASSIGN(rules_, AccessRules::Parse(text, file_.name()));
+    return Status::Ok();
+  });
+  if (taken.ok()) return taken;
+  if (binds && file_.in_force() == CheckedFile::InForce::kNothing) {
+    return Invalid(taken.message() +
+                   "; nothing that it said before is known, and no rights are given by guess: mend it "
+                   "(`millrace access check` reads it without a master)");
+  }
+  log_->error("{}", Line());
   return Status::Ok();
 }
 
-void AccessFile::Poll() {
-  if (file_ == nullptr) return;
-  const Result<std::optional<std::string>> text = file_->TakeChange();
-  if (text.ok() && !*text) return;
-  Result<AccessRules> rules =
-      text.ok() ? AccessRules::Parse(**text, file_->name()) : Result<AccessRules>(text.status());
-  problem_ = rules.status().message();
-  if (!rules.ok()) {
-    log_->error("the access file is refused, everybody's rights stay as they were: {}", problem_);
-    return;
+void AccessFile::Poll(Micros now) {
+  bool same = problem().empty();
+  const std::optional<Status> taken = file_.Poll(now, [&](const std::string& text) -> Status {
+    MILLRACE_ASSIGN(AccessRules rules, AccessRules::Parse(text, file_.name()));
+    same = same && rules == rules_;
+    rules_ = std::move(rules);
+    return Status::Ok();
+  });
+  if (!taken) return;
+  if (!taken->ok()) {
+    log_->error("{}", Line());
+  } else if (!same) {
+    log_->info("the access file {} is in force; administrators: {}", file_.name(), rules_.Administrators());
   }
-  if (*rules == rules_) return;
-  rules_ = *std::move(rules);
-  log_->info("the access file {} is in force; administrators: {}", file_->name(), rules_.Administrators());
+}
+
+std::string AccessFile::Line() const {
+  const std::string line = file_.Line("nobody's rights are limited without TLS");
+  return line.empty() ? line : "the access file " + line + "; `millrace access check` reads it without a master";
 }
 
 }  // namespace millrace::master

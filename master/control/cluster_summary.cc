@@ -13,11 +13,6 @@
 namespace millrace::master {
 namespace {
 
-std::string NameOf(const NodeRecord& node) {
-  const std::string name = node.facts.name.empty() ? "" : " (" + node.facts.name + ")";
-  return fmt::format("node {}{} at {}:{}", node.number.value, name, node.facts.host, node.facts.port);
-}
-
 void CountNodes(Control& control, ClusterSummary* summary) {
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> releases;
   for (const auto& [number, node] : control.nodes().all()) {
@@ -103,7 +98,10 @@ ClusterSummary Summarize(Control& control) {
   summary.files = control.files().names().Total();
   summary.blocks = control.files().blocks().Health();
   summary.awaiting = control.workers().AwaitedLine();
-  summary.access_problem = control.access_file().problem();
+  summary.scheduler_file = control.scheduler_file().Line();
+  summary.access_file = control.access_file().Line();
+  summary.certificates = control.Certificates();
+  summary.now = control.WallTime();
   summary.audit_problem = control.audit().problem();
   summary.read_only = control.CheckChange().message();
   summary.doubt = control.doubt().Line(control.Now());
@@ -111,79 +109,89 @@ ClusterSummary Summarize(Control& control) {
   return summary;
 }
 
-std::vector<std::string> FaultsOf(const ClusterSummary& summary) {
-  std::vector<std::string> faults;
-  if (!summary.read_only.empty()) faults.push_back(summary.read_only);
-  if (!summary.awaiting.empty()) faults.push_back(summary.awaiting);
-  if (!summary.copy_problem.empty()) faults.push_back(summary.copy_problem);
+std::vector<Notice> FaultsOf(const ClusterSummary& summary) {
+  std::vector<Notice> faults;
+  const auto add = [&faults](NoticeCode code, std::string line) { faults.push_back({code, std::move(line)}); };
+  if (!summary.read_only.empty()) add(NoticeCode::kReadOnly, summary.read_only);
+  if (!summary.awaiting.empty()) add(NoticeCode::kAwaitingWorkers, summary.awaiting);
+  if (!summary.copy_problem.empty()) add(NoticeCode::kJournalCopy, summary.copy_problem);
   if (summary.live == 0 && summary.awaiting.empty()) {
-    faults.emplace_back("no worker is here: nothing can be read, written or run; start one, or look at its log");
+    add(NoticeCode::kNoWorkers,
+        "no worker is here: nothing can be read, written or run; start one, or look at its log");
   }
   if (summary.live > 0 && summary.draining == summary.live) {
-    faults.emplace_back(
+    add(NoticeCode::kAllDraining,
         "every live node is being decommissioned or leaves: no task is launched; `millrace node recommission` puts one "
         "back that does not leave");
   }
   if (summary.live > 0 && summary.map_slots == 0) {
-    faults.emplace_back("no live node has a map slot: no job can run; raise worker.map_slots");
+    add(NoticeCode::kNoMapSlots, "no live node has a map slot: no job can run; raise worker.map_slots");
   }
   if (summary.blocks.missing > 0 && summary.awaiting.empty()) {
-    faults.push_back(Count(summary.blocks.missing, "block has", "blocks have") +
-                     " no replica: bring back the workers that are lost; `millrace fs fsck` lists the files");
+    add(NoticeCode::kMissingBlocks,
+        Count(summary.blocks.missing, "block has", "blocks have") +
+            " no replica: bring back the workers that are lost; `millrace fs fsck` lists the files");
   }
   return faults;
 }
 
-std::vector<std::string> WarningsOf(const ClusterSummary& summary) {
-  std::vector<std::string> warnings;
+namespace {
+
+void WarnOfBlocks(const ClusterSummary& summary, std::vector<Notice>* warnings) {
   const dfs::BlockHealth& blocks = summary.blocks;
-  if (!summary.access_problem.empty()) {
-    warnings.push_back("the access file is not in force, the rights are those that it last gave: " +
-                       summary.access_problem);
+  const auto add = [warnings](NoticeCode code, std::string line) { warnings->push_back({code, std::move(line)}); };
+  if (blocks.corrupt_replicas > 0) {
+    add(NoticeCode::kCorruptReplicas, Count(blocks.corrupt_replicas, "replica is", "replicas are") +
+                                          " corrupt; they are replaced where there is a good one");
   }
-  if (!summary.audit_problem.empty()) warnings.push_back(summary.audit_problem);
-  if (!summary.doubt.empty()) warnings.push_back(summary.doubt);
+  if (blocks.under_replicated > 0) {
+    add(NoticeCode::kUnderReplicated, Count(blocks.under_replicated, "block has", "blocks have") +
+                                          " too few replicas; they are copied as fast as dfs.copies_per_node allows" +
+                                          (summary.full.empty() ? "" : ", to nodes that are not full"));
+  }
+  if (blocks.short_of_nodes > 0) {
+    add(NoticeCode::kShortOfNodes,
+        Count(blocks.short_of_nodes, "block wants", "blocks want") +
+            " more replicas than there are nodes in use; add nodes, or lower the replication "
+            "with `millrace fs setrep`");
+  }
+  if (blocks.nodes_held > 0) {
+    add(NoticeCode::kUnknownBlocks,
+        Count(blocks.nodes_held, "node has", "nodes have") +
+            " too many blocks that no file has to be right; `millrace node list` says more");
+  }
+}
+
+void WarnOfNodes(const ClusterSummary& summary, std::vector<Notice>* warnings) {
+  const auto add = [warnings](NoticeCode code, std::string line) { warnings->push_back({code, std::move(line)}); };
   if (summary.lost > 0) {
-    warnings.push_back(Count(summary.lost, "node is", "nodes are") +
-                       " lost: bring them back, or take them off the list with `millrace node forget`");
+    add(NoticeCode::kNodeLost, Count(summary.lost, "node is", "nodes are") +
+                                   " lost: bring them back, or take them off the list with `millrace node forget`");
   }
   constexpr std::size_t kMostLeaving = 20;
   for (std::size_t i = 0; i < std::min(summary.leaving.size(), kMostLeaving); ++i)
-    warnings.push_back(LeavingLine(summary.leaving[i]));
-  if (summary.leaving.size() > kMostLeaving)
-    warnings.push_back(Count(summary.leaving.size() - kMostLeaving, "more node leaves", "more nodes leave"));
+    add(NoticeCode::kNodeLeaving, LeavingLine(summary.leaving[i]));
+  if (summary.leaving.size() > kMostLeaving) {
+    add(NoticeCode::kNodeLeaving, Count(summary.leaving.size() - kMostLeaving, "more node leaves", "more nodes leave"));
+  }
   if (summary.avoided > 0) {
-    warnings.push_back(Count(summary.avoided, "node is", "nodes are") +
-                       " avoided, since too many tasks failed there; `millrace node list` says whose");
+    add(NoticeCode::kNodeAvoided, Count(summary.avoided, "node is", "nodes are") +
+                                      " avoided, since too many tasks failed there; `millrace node list` says whose");
   }
   if (!summary.ailing.empty()) {
-    warnings.push_back(Count(summary.ailing.size(), "node is", "nodes are") + " ailing: " + Listed(summary.ailing) +
-                       "; no tasks go there, and no blocks that others can take; look at the disk, or at the network "
-                       "between the machines");
+    add(NoticeCode::kNodeAiling, Count(summary.ailing.size(), "node is", "nodes are") +
+                                     " ailing: " + Listed(summary.ailing) +
+                                     "; no tasks go there, and no blocks that others can take; look at the disk, or at "
+                                     "the network between the machines");
   }
   if (!summary.full.empty()) {
-    warnings.push_back(Count(summary.full.size(), "node is", "nodes are") + " full: " + Listed(summary.full) +
-                       "; no blocks go there, nor tasks if it is the disk for their files; remove files, run `millrace "
-                       "fs balance`, or add disks");
+    add(NoticeCode::kNodeFull, Count(summary.full.size(), "node is", "nodes are") + " full: " + Listed(summary.full) +
+                                   "; no blocks go there, nor tasks if it is the disk for their files; remove files, "
+                                   "run `millrace fs balance`, or add disks");
   }
-  if (blocks.corrupt_replicas > 0) {
-    warnings.push_back(Count(blocks.corrupt_replicas, "replica is", "replicas are") +
-                       " corrupt; they are replaced where there is a good one");
-  }
-  if (blocks.under_replicated > 0) {
-    warnings.push_back(Count(blocks.under_replicated, "block has", "blocks have") +
-                       " too few replicas; they are copied as fast as dfs.copies_per_node allows" +
-                       (summary.full.empty() ? "" : ", to nodes that are not full"));
-  }
-  if (blocks.short_of_nodes > 0) {
-    warnings.push_back(Count(blocks.short_of_nodes, "block wants", "blocks want") +
-                       " more replicas than there are nodes in use; add nodes, or lower the replication with "
-                       "`millrace fs setrep`");
-  }
-  if (blocks.nodes_held > 0) {
-    warnings.push_back(Count(blocks.nodes_held, "node has", "nodes have") +
-                       " too many blocks that no file has to be right; `millrace node list` says more");
-  }
+}
+
+void WarnOfVersions(const ClusterSummary& summary, std::vector<Notice>* warnings) {
   std::uint32_t others = 0;
   std::string releases;
   constexpr std::size_t kMostNamed = 300;  // bytes of versions, which are anybody's
@@ -192,10 +200,33 @@ std::vector<std::string> WarningsOf(const ClusterSummary& summary) {
     others += worker.nodes;
     if (releases.size() < kMostNamed) releases += (releases.empty() ? "" : ", ") + ToText(worker.release);
   }
-  if (others > 0) {
-    warnings.push_back(Count(others, "worker has", "workers have") + " another version than the master, " +
-                       ToText(summary.master) + ": " + releases + "; an upgrade is not finished");
+  if (others == 0) return;
+  warnings->push_back({NoticeCode::kMixedVersions, Count(others, "worker has", "workers have") +
+                                                       " another version than the master, " + ToText(summary.master) +
+                                                       ": " + releases + "; an upgrade is not finished"});
+}
+
+}  // namespace
+
+std::vector<Notice> WarningsOf(const ClusterSummary& summary) {
+  std::vector<Notice> warnings;
+  const auto add = [&warnings](NoticeCode code, std::string line) { warnings.push_back({code, std::move(line)}); };
+  if (summary.blocks.single_replica > 0 && summary.awaiting.empty()) {
+    add(NoticeCode::kSingleReplica,
+        Count(summary.blocks.single_replica, "block has one replica, and its file wants",
+              "blocks have one replica, and their files want") +
+            " more: the next disk that fails may lose data; bring back the workers that are lost, or add some; "
+            "`millrace fs fsck` lists the files");
   }
+  for (Notice& notice : tls::ExpiryNotices(summary.certificates, summary.now)) warnings.push_back(std::move(notice));
+  if (!summary.scheduler_file.empty()) add(NoticeCode::kSchedulerFile, summary.scheduler_file);
+  if (!summary.access_file.empty()) add(NoticeCode::kAccessFile, summary.access_file);
+  if (!summary.audit_problem.empty()) add(NoticeCode::kAuditLog, summary.audit_problem);
+  if (!summary.doubt.empty()) add(NoticeCode::kDatabaseDoubt, summary.doubt);
+  WarnOfNodes(summary, &warnings);
+  WarnOfBlocks(summary, &warnings);
+  WarnOfVersions(summary, &warnings);
+  std::ranges::stable_sort(warnings, {}, &Notice::level);
   return warnings;
 }
 

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/notice.h"
 #include "base/release.h"
+#include "base/tls/expiry.h"
 #include "dfs/name/block_manager.h"
 #include "dfs/name/namespace.h"
 #include "master/cluster/clearance.h"
@@ -45,7 +47,10 @@ struct ClusterSummary {
   dfs::Namespace::Usage files;
   dfs::BlockHealth blocks;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;  // waiting: nothing was launched yet
-  std::string access_problem, audit_problem;         // AccessFile's and AuditLog's; empty: none
+  std::string scheduler_file, access_file;           // why they are not in force as they are; empty: they are
+  std::string audit_problem;                         // AuditLog's; empty: none
+  std::vector<tls::CertificateEnd> certificates;     // of the master, the authority and live workers
+  Micros now = 0;                                    // by the wall, since the epoch
   std::string awaiting, read_only;                   // as NameService.health says (name.capnp)
   std::string doubt;                                 // Doubt's line; empty: none
   std::string copy_problem;                          // why the second copy of the database is not kept
@@ -55,8 +60,8 @@ struct ClusterSummary {
 [[nodiscard]] ClusterSummary Summarize(Control& control);
 
 // Returns why the cluster does not work, or data is missing: a line each, with what to do; nothing if it does.
-[[nodiscard]] std::vector<std::string> FaultsOf(const ClusterSummary& summary);
-// Returns what somebody should look at, though everything works.
-[[nodiscard]] std::vector<std::string> WarningsOf(const ClusterSummary& summary);
+[[nodiscard]] std::vector<Notice> FaultsOf(const ClusterSummary& summary);
+// Returns what somebody should look at, though everything works: the risks come first.
+[[nodiscard]] std::vector<Notice> WarningsOf(const ClusterSummary& summary);
 
 }  // namespace millrace::master

@@ -31,10 +31,10 @@ constexpr std::string_view kSchedulerKey = "scheduler";  // holds what was set, 
 
 Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, ControlDependencies seams) {
   SchedulerFile scheduler_file(std::move(seams.scheduler_file), seams.log);
-  MILLRACE_TRY(scheduler_file.Load().Within("master.scheduler_file"));
+  scheduler_file.Load(seams.store, seams.clock.Now());
   std::string why;
   AccessFile access_file(std::move(seams.access_file), seams.log);
-  MILLRACE_TRY(access_file.Load().Within("access.file"));
+  MILLRACE_TRY(access_file.Load(seams.store, seams.clock.Now(), seams.token_key.has_value()).Within("access.file"));
   const sched::SchedulerSet scheduler{config.scheduler, sched::FormatSettings(scheduler_file.settings())};
   if (sched::MakeScheduler(scheduler, false, &why) == nullptr) return Invalid("master.scheduler: " + why);
   std::unique_ptr<Control> control(
@@ -128,6 +128,10 @@ Status Control::Load() {
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(UseFirstScheduler(&step));
   KeepDirectories(&step);
+  if (!Held()) {
+    scheduler_file_.Keep(&step.batch);
+    access_file_.Keep(&step.batch);
+  }
   if (Held()) {
     commits_.CommitUnnumbered(std::move(step.batch));  // reads are answered all the same
   } else {
@@ -320,7 +324,8 @@ void Control::Tick(Micros late) {
     asleep_ += late;
     return;
   }
-  access_file_.Poll();
+  access_file_.Poll(seams_.clock.Now());
+  LogCertificates();
   workers_.LoseSilent();
   ScheduleBlockWork();
   if (Held()) return;
@@ -333,6 +338,7 @@ void Control::Tick(Micros late) {
   workers_.ForgetOld();
   NoteMovedReplicas();
   FollowSchedulerFile();
+  KeepCopies();
   SweepExecutables();
 }
 
@@ -487,7 +493,7 @@ void Control::GoOn() {
 // ---- the scheduler: as configured, as set by a user, as in the scheduler file ----
 
 Status Control::SetScheduler(const std::string& name, Step* step) {
-  MILLRACE_TRY(UseScheduler(name, scheduler_file_.settings(), step).Within("scheduler"));
+  MILLRACE_TRY(UseScheduler(name, scheduler_file_.settings(), step));
   Encoder out;
   out.Text(scheduler_);
   out.Text(config_.scheduler);
@@ -531,12 +537,41 @@ Status Control::UseScheduler(const std::string& name, const sched::Settings& set
 }
 
 void Control::FollowSchedulerFile() {
-  scheduler_file_.Poll([this](const sched::Settings& settings) -> Status {
+  scheduler_file_.Poll(seams_.clock.Now(), [this](const sched::Settings& settings) -> Status {
     Step step = Begin();
     MILLRACE_TRY(UseScheduler(scheduler_, settings, &step));
     FinishLazily(std::move(step));
     return Status::Ok();
   });
+}
+
+// What came into force is on disk soon after, for the next start.
+void Control::KeepCopies() {
+  if (!scheduler_file_.unkept() && !access_file_.unkept()) return;
+  Step step = Begin();
+  scheduler_file_.Keep(&step.batch);
+  access_file_.Keep(&step.batch);
+  FinishLazily(std::move(step));
+}
+
+// ---- certificates ----
+
+std::vector<tls::CertificateEnd> Control::Certificates() const {
+  if (!seams_.certificates) return {};
+  const tls::CertificateEnds own = seams_.certificates();
+  std::vector<tls::CertificateEnd> all{{"the master's", own.own}, {"the authority's", own.authority}};
+  for (const auto& [number, node] : nodes_.all()) {
+    if (!node.alive || node.certificate_until == 0) continue;
+    all.push_back({"that of " + NameOf(node), node.certificate_until});
+  }
+  return all;
+}
+
+void Control::LogCertificates() {
+  constexpr Micros kLookEvery = 10 * kSecond;
+  if (!seams_.certificates || (looked_at_certificates_ && Awake() - *looked_at_certificates_ < kLookEvery)) return;
+  looked_at_certificates_ = Awake();
+  for (const Notice& notice : expiry_log_.Due(Certificates(), seams_.clock.Now())) seams_.log->warn("{}", notice.line);
 }
 
 void Control::taskFailed(kj::Exception&& exception) {

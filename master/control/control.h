@@ -28,6 +28,7 @@
 #include "base/release.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/transport.h"
+#include "base/tls/expiry.h"
 #include "master/access/audit_log.h"
 #include "master/access/caller.h"
 #include "master/cluster/doubt.h"
@@ -80,12 +81,15 @@ struct ControlDependencies {
   bool asks_workers = false;
   // Returns why the second copy of the database is not kept; "" if it is. Without it there is to be none.
   std::function<std::string()> copy_problem = nullptr;
+  // Returns when the master's own certificates end. Without it there is no TLS.
+  std::function<tls::CertificateEnds()> certificates = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
  public:
-  // Makes a Control that has read everything back. kInvalid for a scheduler that does not exist, a wrong scheduler file
-  // or access file, kCorrupt for a database that is not understood, also the failures of opening the audit log.
+  // Makes a Control that has read everything back. kInvalid for a scheduler that does not exist, and for an access file
+  // as AccessFile::Load says, kCorrupt for a database that is not understood, also the failures of opening the audit
+  // log. Neither a wrong scheduler file nor an access file that was right before keeps it from starting.
   // Requires: the store holds a cluster id (cluster_record.h).
   static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, ControlDependencies seams);
   ~Control();
@@ -128,6 +132,10 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] kj::Timer& timer() { return seams_.timer; }
   [[nodiscard]] const std::string& scheduler() const { return scheduler_; }  // "fair+delay+ccs"
   [[nodiscard]] const SchedulerFile& scheduler_file() const { return scheduler_file_; }
+  // Returns when the certificates end by which the master and the live workers are known; none without TLS.
+  [[nodiscard]] std::vector<tls::CertificateEnd> Certificates() const;
+  // Returns the time by the wall, since the epoch.
+  [[nodiscard]] Micros WallTime() const { return seams_.clock.Now(); }
   // Changes the scheduler, also while jobs run: none of their tasks is touched. The choice holds until the next one,
   // over restarts and whatever master.scheduler says. kInvalid, with the schedulers that there are, for one that does
   // not exist. Requires: the caller finishes the step.
@@ -246,6 +254,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void ExpireLeases();
   void NoteMovedReplicas();
   void FollowSchedulerFile();
+  void KeepCopies();
+  void LogCertificates();
   void SweepExecutables();
   void KeepDirectories(Step* step);
   void BeginDoubt(DoubtCause cause, Step* step);
@@ -294,6 +304,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Leases leases_;
   UnusedExecutables unused_executables_;
   Micros swept_ = 0;  // when executables were last looked at, as Awake tells it
+  tls::ExpiryLog expiry_log_;
+  std::optional<Micros> looked_at_certificates_;  // as Awake tells it
   bool balancing_ = false;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> balance_waiters_;
   std::optional<Micros> wake_;  // scheduler time for which a wake is armed

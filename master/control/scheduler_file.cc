@@ -25,29 +25,34 @@ Result<sched::Settings> Parse(const std::string& text, const std::string& name) 
 }  // namespace
 
 SchedulerFile::SchedulerFile(std::unique_ptr<WatchedFile> file, Log log)
-    : file_(std::move(file)), settings_(Live({})), log_(std::move(log)) {}
+    : file_(std::move(file), "scheduler_file"), settings_(Live({})), log_(std::move(log)) {}
 
-Status SchedulerFile::Load() {
-  if (file_ == nullptr) return Status::Ok();
-  MILLRACE_ASSIGN(const std::string text, file_->Read());
-  MILLRACE_ASSIGN(settings_, Parse(text, file_->name()));
-  return Status::Ok();
+void SchedulerFile::Load(const KeyValueStore& store, Micros now) {
+  const Status taken = file_.Start(store, now, [this](const std::string& text) -> Status {
+    MILLRACE_ASSIGN(settings_, Parse(text, file_.name()));
+    return Status::Ok();
+  });
+  if (!taken.ok()) log_->error("{}", Line());
 }
 
-void SchedulerFile::Poll(const std::function<Status(const sched::Settings&)>& apply) {
-  if (file_ == nullptr) return;
-  const Result<std::optional<std::string>> text = file_->TakeChange();
-  if (text.ok() && !*text) return;
-  Result<sched::Settings> settings = text.ok() ? Parse(**text, file_->name()) : Result<sched::Settings>(text.status());
-  const bool same = settings.ok() && sched::FormatSettings(*settings) == sched::FormatSettings(settings_);
-  const Status applied = !settings.ok() ? settings.status() : same ? Status::Ok() : apply(*settings);
-  problem_ = applied.message();
-  if (!applied.ok()) {
-    log_->error("the scheduler file is refused, the settings stay as they were: {}", problem_);
-    return;
+void SchedulerFile::Poll(Micros now, const std::function<Status(const sched::Settings&)>& apply) {
+  const std::optional<Status> taken = file_.Poll(now, [&](const std::string& text) -> Status {
+    MILLRACE_ASSIGN(sched::Settings settings, Parse(text, file_.name()));
+    if (sched::FormatSettings(settings) != sched::FormatSettings(settings_)) MILLRACE_TRY(apply(settings));
+    settings_ = std::move(settings);
+    return Status::Ok();
+  });
+  if (!taken) return;
+  if (taken->ok()) {
+    log_->info("the scheduler file {} is in force", file_.name());
+  } else {
+    log_->error("{}", Line());
   }
-  settings_ = *std::move(settings);
-  log_->info("the scheduler file {} is in force", file_->name());
+}
+
+std::string SchedulerFile::Line() const {
+  const std::string line = file_.Line("nothing that it said before is known, and the default settings are in force");
+  return line.empty() ? line : "the scheduler file " + line + "; `millrace scheduler check` reads it without a master";
 }
 
 }  // namespace millrace::master

@@ -1,5 +1,5 @@
-// SchedulerFile: what the scheduler file says, as it was when it was last right. A wrong file changes nothing and its
-// mistake is kept, to be shown. Thread rule: the control thread.
+// SchedulerFile: what the scheduler file says, as it was when it was last right (checked_file.h). Thread rule: the
+// control thread.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "master/control/watched_file.h"
+#include "master/control/checked_file.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::master {
@@ -18,21 +18,25 @@ class SchedulerFile {
   // Without a file (null) the defaults of a live cluster hold for ever.
   SchedulerFile(std::unique_ptr<WatchedFile> file, Log log);
 
-  // Reads the file at the start, when a wrong file is a failure: kInvalid with file, line and reason.
-  [[nodiscard]] Status Load();
+  // Reads the file at the start. If it is wrong, or not to be read, the copy in the store is in force; if there is
+  // none, the defaults are.
+  void Load(const KeyValueStore& store, Micros now);
   // Looks whether the file has changed. Calls `apply` with its settings if it has; settings that `apply` refuses count
   // as wrong. Requires: it is called now and then.
-  void Poll(const std::function<Status(const sched::Settings&)>& apply);
+  void Poll(Micros now, const std::function<Status(const sched::Settings&)>& apply);
+  [[nodiscard]] bool unkept() const { return file_.unkept(); }
+  void Keep(WriteBatch* batch) { file_.Keep(batch); }
 
   [[nodiscard]] const sched::Settings& settings() const { return settings_; }
-  [[nodiscard]] std::string name() const { return file_ == nullptr ? "" : file_->name(); }
+  [[nodiscard]] std::string name() const { return file_.name(); }
   // Returns why the file, as it is now, is not in force; empty when it is in force.
-  [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] const std::string& problem() const { return file_.problem(); }
+  // Returns that in a line, with since when, and what is in force instead.
+  [[nodiscard]] std::string Line() const;
 
  private:
-  std::unique_ptr<WatchedFile> file_;
+  CheckedFile file_;
   sched::Settings settings_;
-  std::string problem_;
   Log log_;
 };
 

@@ -9,8 +9,13 @@
 namespace millrace::master {
 namespace {
 
-void WriteLines(const std::vector<std::string>& lines, capnp::List<capnp::Text>::Builder out) {
-  for (unsigned i = 0; i < out.size(); ++i) out.set(i, lines[i]);
+using Texts = capnp::List<capnp::Text>::Builder;
+
+void WriteNotices(const std::vector<Notice>& notices, Texts lines, Texts codes) {
+  for (unsigned i = 0; i < lines.size(); ++i) {
+    lines.set(i, notices[i].line);
+    codes.set(i, std::string(notices[i].name()));
+  }
 }
 
 void WriteWorkers(const std::vector<ClusterSummary::WorkerRelease>& workers, wire::ClusterStatus::Builder out) {
@@ -32,9 +37,12 @@ void WriteClusterStatus(Control& control, wire::ClusterStatus::Builder out) {
   out.setProtocol(summary.master.protocol);
   out.setUpMillis(static_cast<std::uint64_t>(summary.up / kMillisecond));
   out.setScheduler(summary.scheduler);
-  const std::vector<std::string> faults = FaultsOf(summary), warnings = WarningsOf(summary);
-  WriteLines(faults, out.initFaults(static_cast<unsigned>(faults.size())));
-  WriteLines(warnings, out.initWarnings(static_cast<unsigned>(warnings.size())));
+  const std::vector<Notice> faults = FaultsOf(summary), warnings = WarningsOf(summary);
+  const auto fault_count = static_cast<unsigned>(faults.size()), warning_count = static_cast<unsigned>(warnings.size());
+  WriteNotices(faults, out.initFaults(fault_count), out.initFaultCodes(fault_count));
+  WriteNotices(warnings, out.initWarnings(warning_count), out.initWarningCodes(warning_count));
+  auto risks = out.initWarningRisks(warning_count);
+  for (unsigned i = 0; i < warning_count; ++i) risks.set(i, warnings[i].level() == NoticeLevel::kRisk);
   out.setLive(summary.live);
   out.setDraining(summary.draining);
   out.setAvoided(summary.avoided);
@@ -57,6 +65,7 @@ void WriteClusterStatus(Control& control, wire::ClusterStatus::Builder out) {
   out.setMissing(summary.blocks.missing);
   out.setUnderReplicated(summary.blocks.under_replicated);
   out.setShortOfNodes(summary.blocks.short_of_nodes);
+  out.setSingleReplica(summary.blocks.single_replica);
   out.setCorruptReplicas(summary.blocks.corrupt_replicas);
   out.setJobsRunning(summary.jobs_running);
   out.setJobsWaiting(summary.jobs_waiting);

@@ -73,6 +73,8 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
     control_.workers().NoteSpace(
         node_, {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks(), stats.getTrashed()},
         stats.getNoRoom());
+    if (NodeRecord* node = control_.nodes().Find(node_))
+      node->certificate_until = std::max<Micros>(0, stats.getCertificateUntil());
     control_.files().blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
     if (const Moment moment = control_.KeptMoment(); moment.life != 0) Write(moment, context.getResults().initMoment());
     control_.workers().watch().Heard(node_, ReadDisks(stats.getDisks()),

@@ -101,7 +101,7 @@ class AilingTest(unittest.TestCase):
             self.assertIn(b"take", c.run("node", "list")[0])
             status = json.loads(c.run("cluster", "status", "--json")[0])
             self.assertEqual(status["nodes"]["ailing"], 1)
-            self.assertTrue(any(" is ailing: node " in line for line in status["warnings"]), status["warnings"])
+            self.assertTrue(any(" is ailing: node " in warning["text"] for warning in status["warnings"] if warning["code"] == "node-ailing"), status["warnings"])
             before = node["blocks"]
             for n in range(8):
                 c.run("fs", "put", "-", f"/{n}", input=b"x" * 1000)

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import re
 import unittest
 
@@ -37,16 +38,21 @@ class OperationsTest(unittest.TestCase):
     def page(self, daemon, target):
         log = self.cluster.path(daemon + ".log")
         await_line(log, b"health is at")
-        port = int(re.search(r"health is at http://127.0.0.1:(\d+)/", self.cluster.log(daemon)).group(1))
+        port = int(re.findall(r"health is at http://127.0.0.1:(\d+)/", self.cluster.log(daemon))[-1])  # the last that was started
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         connection.request("GET", target)
         answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        page = json.loads(answer.read())
+        connection.close()
+        return answer.status, page
 
     def await_page(self, daemon, status):
         """The page follows the daemon within a second or two."""
         for _ in range(100_000):
-            found, page = self.page(daemon, "/readyz")
+            try:
+                found, page = self.page(daemon, "/readyz")
+            except ConnectionRefusedError:  # one that has just been started has not said yet where it is
+                continue
             if found == status:
                 return page
         raise AssertionError(page)
@@ -89,7 +95,8 @@ class OperationsTest(unittest.TestCase):
         status = self.status(status=1)
         self.assertFalse(status["healthy"])
         self.assertEqual((status["nodes"]["live"], status["nodes"]["lost"], status["blocks"]["missing"]), (2, 1, 1))
-        self.assertIn("no replica", status["faults"][0])
+        self.assertIn("no replica", status["faults"][0]["text"])
+        self.assertEqual([fault["code"] for fault in status["faults"]], ["missing-blocks"])
         self.assertEqual((status["blocks"]["under_replicated"], status["blocks"]["short_of_nodes"]), (0, 1), "two nodes hold no three replicas")
         self.assertEqual(json.loads(self.ask("fs", "fsck", "--json", status=1))["short_of_nodes"], 1)
 
@@ -100,6 +107,78 @@ class OperationsTest(unittest.TestCase):
         self.assertEqual(len(self.nodes()), 2)
         wide = self.ask("node", "list", "--wide").decode()
         self.assertIn(status["master"]["version"] + " (protocol ", wide)
+
+    def test_blocks_with_a_single_replica_are_a_risk_that_status_fsck_and_the_probe_tell(self):
+        self.start_workers("one", "two")
+        with open(self.cluster.path("text"), "wb") as f:
+            f.write(words(5, 1_000_000))
+        self.ask("fs", "put", "--block-size", "1M", "--replication", "2", self.cluster.path("text"), "/twice")
+        self.ask("fs", "put", "--replication", "1", self.cluster.path("text"), "/once")
+        blocks = len(json.loads(self.ask("fs", "stat", "--json", "/twice"))[0]["blocks"])
+        place = json.loads(self.ask("fs", "stat", "--json", "/once"))[0]["blocks"][0]["nodes"][0]
+        self.assertEqual((self.status()["state"], self.status()["blocks"]["single_replica"]), ("healthy", 0))
+        other = 1 - [node["node"] for node in self.nodes().values()].index(place)
+        log = self.cluster.path("master.log")
+        self.cluster.kill_worker(other)
+        await_line(log, b"is lost")
+        status = self.status(status=4)
+        self.assertEqual((status["healthy"], status["state"], status["faults"], status["blocks"]["single_replica"]), (False, "at risk", [], blocks))
+        risk, = (notice for notice in status["warnings"] if notice["level"] == "risk")
+        self.assertEqual(risk["code"], "single-replica")
+        self.assertIn(f"{blocks} blocks have one replica", risk["text"])
+        out, error = self.cluster.run("cluster", "status", status=4)
+        self.assertRegex(out.decode(), r"(?m)^cluster +\w+, AT RISK$")
+        self.assertRegex(out.decode(), rf"(?m)^blocks .* {blocks} with a single replica; ")
+        self.assertRegex(out.decode(), rf"(?m)^RISK +single-replica: {blocks} blocks have one replica")
+        self.assertIn(f"millrace: cluster status: {blocks} blocks have one replica".encode(), error)
+        fsck = json.loads(self.ask("fs", "fsck", "--json", status=4))
+        self.assertEqual((fsck["healthy"], fsck["single_replica"], {block["path"] for block in fsck["unhealthy"]}), (False, blocks, {"/twice"}))
+        self.assertRegex(self.ask("fs", "fsck", status=4).decode(), rf"(?m)^single replica +{blocks}$")
+        page = self.await_page("master", 200)
+        while "single-replica" not in {warning["code"] for warning in page["warnings"]}:  # it follows within a second or two
+            page = self.await_page("master", 200)
+        self.assertEqual((page["status"], page["reasons"]), ("ready", []))
+        self.cluster.start_worker(other, [f"worker.name={('one', 'two')[other]}"])
+        while self.cluster.run("cluster", "status", status=None)[0].count(b"single-replica"):  # until it has listed its blocks
+            pass
+        self.assertEqual((self.status()["state"], self.status()["blocks"]["single_replica"]), ("healthy", 0))
+
+    def test_a_master_starts_with_the_last_good_scheduler_file_and_says_so(self):
+        file, log = self.cluster.path("scheduler.toml"), self.cluster.path("master.log")
+
+        def write(text):
+            with open(file + ".new", "w") as f:
+                f.write(text)
+            os.rename(file + ".new", file)
+
+        def warning():
+            return {notice["code"]: notice["text"] for notice in self.status()["warnings"]}.get("scheduler-file")
+
+        self.start_workers("one")
+        write("[pools.ads]\nweight = 3\n")
+        self.cluster.stop_master()
+        self.cluster.settings += [f"master.scheduler_file={file}", "dfs.replication=1"]  # of executables, too
+        self.cluster.start_master()
+        self.ask("scheduler", "set", "fair")
+        self.assertIsNone(warning())
+        write("[pools.ads]\nweihgt = 3\n")
+        await_line(log, b"the scheduler file is refused since ")
+        self.assertIn(f"{file}:2: pools.ads.weihgt: ", warning())
+        self.cluster.kill_master()
+        self.cluster.start_master()
+        self.ask("run", "sleep", "-o", "/slept", "-D", "input.maps=1", "--reducers", "0", "--pool", "ads")
+        self.assertRegex(warning(), rf"^the scheduler file is refused since 20\S+Z: {re.escape(file)}:2: pools.ads.weihgt: .*; in force is the copy of what it said on 20\S+Z")
+        page = self.await_page("master", 200)
+        self.assertIn("scheduler-file", {notice["code"] for notice in page["warnings"]})
+        view = json.loads(self.ask("scheduler", "show", "--json"))
+        self.assertIn("weihgt", view["file_problem"])
+        weight = lambda: {group["name"]: group["weight"] for group in json.loads(self.ask("scheduler", "show", "--json"))["groups"]}["ads"]
+        self.assertEqual(weight(), 3)
+        seen = os.path.getsize(log)
+        write("[pools.ads]\nweight = 4\n")
+        await_line(log, b"is in force", seen)
+        self.assertIsNone(warning())
+        self.assertEqual(weight(), 4)
 
     def test_nodes_are_named_in_every_verb_and_decommissioned_until_they_are_empty(self):
         self.start_workers("one", "two", "three")

@@ -2,10 +2,11 @@
 
 import json
 import os
+import re
 import unittest
 
 from cluster import await_line
-from secure_cluster import SecureCluster
+from secure_cluster import SecureCluster, ca
 
 ACCESS = """
 administrators = ["admin"]
@@ -20,7 +21,7 @@ administer = ["@ops"]
 class RightsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.cluster = SecureCluster(workers=1, map_slots=4, users=("bob", "carl", "admin"), settings=["master.heartbeat=100ms"])
+        cls.cluster = SecureCluster(workers=1, map_slots=4, users=("bob", "carl", "admin"), settings=["master.heartbeat=100ms", "dfs.replication=1"])
         cls.access = cls.cluster.path("access.toml")
         cls.write(ACCESS)
         cls.cluster.settings += [f"access.file={cls.access}"]
@@ -109,8 +110,9 @@ class RightsTest(unittest.TestCase):
             self.take(ACCESS.replace("@ops", "@opps"), b"the access file is refused")
             status = json.loads(self.by("ann", "cluster", "status", "--json"))
             self.assertTrue(status["healthy"])
-            self.assertIn("the access file is not in force, the rights are those that it last gave: " + self.access + ":7: pools.production.administer: \"@opps\" is no group",
-                          " ".join(status["warnings"]))
+            warning, = (warning for warning in status["warnings"] if warning["code"] == "access-file")
+            self.assertRegex(warning["text"], r"^the access file is refused since 20\d\d-\S+Z: " + re.escape(self.access + ":7: pools.production.administer: \"@opps\" is no group"))
+            self.assertIn("what it said before stays in force", warning["text"])
             self.by("bob", *words, "-o", "/let-in-still")
         finally:
             self.take(ACCESS, b"is in force")
@@ -140,12 +142,66 @@ class StartTest(unittest.TestCase):
             cluster.tls = cluster.certificate_of("bob")
             cluster.run("scheduler", "set", "fair")
 
+    def test_a_master_starts_with_the_last_good_access_file_and_gives_nobody_more(self):
+        with SecureCluster(workers=0, users=("bob", "admin"), settings=["master.heartbeat=100ms"]) as cluster:
+            access = cluster.path("access.toml")
+            with open(access, "w") as f:
+                f.write("administrators = [\"bob\"]\n")
+            self.assertEqual(cluster.stop_master(), 0)
+            cluster.settings += [f"access.file={access}"]
+            cluster.start_master()
+            for spoil in (lambda: os.unlink(access), lambda: os.mkdir(access)):
+                spoil()
+                cluster.kill_master()
+                cluster.start_master()
+                cluster.by("bob", "scheduler", "set", "fair")
+                for other in ("ann", "admin"):
+                    self.assertIn("that is for administrators (bob)", cluster.by(other, "scheduler", "set", "fifo", status=1))
+                self.assertIn("access-file: the access file is refused since ", cluster.run("cluster", "status", status=1)[0].decode())
+            os.rmdir(access)
+            seen = os.path.getsize(cluster.path("master.log"))
+            with open(access, "w") as f:
+                f.write("administrators = [\"admin\"]\n")
+            await_line(cluster.path("master.log"), b"is in force; administrators: admin", seen)
+            cluster.by("admin", "scheduler", "set", "fifo")
+            self.assertNotIn("access-file", cluster.run("cluster", "status", status=1)[0].decode())
+
+    def test_an_access_file_is_checked(self):
+        with SecureCluster(workers=0) as cluster:
+            for text, status in ((b"administrators = [\"bob\"]\n", 0), (b"[groups]\nops = [\"ann\"]\n[pools.x]\nsubmit = [\"@opps\"]\n", 1)):
+                with open(cluster.path("access.toml"), "wb") as f:
+                    f.write(text)
+                _, error = cluster.run("access", "check", cluster.path("access.toml"), status=status)
+                self.assertIn(b'access.toml:4: pools.x.submit: "@opps" is no group; [groups] has ops' if status else b"", error)
+            self.assertIn(b"access check: ", cluster.run("access", "check", cluster.path("none.toml"), status=1)[1])
+
+    def test_certificates_that_end_soon_are_told(self):
+        with SecureCluster(workers=1, users=("bob",), settings=["master.heartbeat=100ms", "master.startup_grace=1s"]) as cluster:
+            codes = lambda: {notice["code"]: notice["text"] for notice in json.loads(cluster.run("cluster", "status", "--json")[0])["warnings"]}
+            self.assertEqual(codes(), {})
+            ca("renew", cluster.path("ca"), "--days", "20", "client:bob")
+            cluster.tls = cluster.certificate_of("bob")
+            self.assertRegex(codes()["certificate-ends"], r"^1 certificate ends within 30 days: yours \(client:bob\) in (20|19) days \(20")
+            self.assertRegex(cluster.run("whoami")[0].decode(), r"\ncertificate: ends in (20|19) days \(20")
+            cluster.tls = cluster.certificate_of("ann")
+            self.assertEqual(codes(), {})
+            ca("renew", cluster.path("ca"), "--days", "3", "master", "worker:w0")
+            await_line(cluster.path("master.log"), b"the master's in 2 days (")
+            await_line(cluster.path("worker0.log"), b"1 certificate ends within 30 days: this worker's in 2 days (")
+            self.assertRegex(codes()["certificate-ends"], r"^2 certificates end within 30 days: .*the master's in .*that of node 1|that of node 1.*the master's in ")
+            listed = ca("list", cluster.path("ca")).splitlines()
+            self.assertEqual([line.split()[0] for line in listed], ["NAME", "master", "worker:w0", "client:bob", "client:ann", "Millrace"])
+            listed = json.loads(ca("list", cluster.path("ca"), "--json"))
+            self.assertEqual({entry["name"]: entry["state"] for entry in listed if not entry["name"].startswith("Millrace authority ")},
+                             {"master": "ends", "worker:w0": "ends", "client:bob": "ends", "client:ann": "good"})
+            self.assertEqual({entry["name"] for entry in json.loads(ca("list", cluster.path("ca", "client-ann"), "--json"))} & {"client:ann", "client:bob"}, {"client:ann"})
+
     def test_an_audit_log_that_cannot_be_written_stops_nobody_and_is_told(self):
         with SecureCluster(workers=0, users=("admin",), settings=["audit.log=/dev/full"]) as cluster:
             cluster.tls = cluster.certificate_of("admin")
             cluster.run("scheduler", "set", "fair")
             warnings = json.loads(cluster.run("cluster", "status", "--json", status=1)[0])["warnings"]
-            self.assertIn("the audit log is not written, 1 lines are lost so far: ", " ".join(warnings))
+            self.assertIn("the audit log is not written, 1 lines are lost so far: ", {warning["code"]: warning["text"] for warning in warnings}["audit-log"])
             self.assertIn("a line of the audit log is lost: ", cluster.log("master"))
 
 

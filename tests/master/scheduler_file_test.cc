@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "base/file.h"
+#include "base/kv/key_value_store.h"
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/simple/edf_settings.h"
 #include "tests/master/fake_watched_file.h"
@@ -14,8 +15,21 @@
 namespace millrace::master {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Change = FakeWatchedFile::Change;
+
+constexpr Micros kStart = 1769860800 * kSecond;  // 2026-01-31T12:00:00Z
+
+class UnreadableFile final : public WatchedFile {
+ public:
+  const std::string& name() const override { return name_; }
+  Result<std::string> Read() override { return NotFound("scheduler.toml: no such file"); }
+  Result<std::optional<std::string>> TakeChange() override { return std::optional<std::string>(); }
+
+ private:
+  std::string name_ = "scheduler.toml";
+};
 
 class SchedulerFileTest : public ::testing::Test {
  protected:
@@ -23,20 +37,28 @@ class SchedulerFileTest : public ::testing::Test {
     return SchedulerFile(std::make_unique<FakeWatchedFile>("scheduler.toml", std::move(text), &changes_),
                          MakeSilentLog());
   }
+  // What a master keeps after a while.
+  void Keep(SchedulerFile& file) {
+    WriteBatch batch;
+    file.Keep(&batch);
+    ASSERT_TRUE(store_->Write(batch, Durability::kSynced).ok());
+  }
   void Poll(SchedulerFile& file) {
-    file.Poll([this](const sched::Settings& settings) {
+    file.Poll(now_, [this](const sched::Settings& settings) {
       applied_.push_back(settings.Of<sched::EdfSettings>().exclusive);
       return answer_;
     });
   }
   std::deque<Change> changes_;
+  std::unique_ptr<KeyValueStore> store_ = MakeMemoryStore();
+  Micros now_ = kStart;
   std::vector<bool> applied_;
   Status answer_;
 };
 
 TEST_F(SchedulerFileTest, WithoutAFileThereAreTheDefaults) {
   SchedulerFile file(nullptr, MakeSilentLog());
-  ASSERT_TRUE(file.Load().ok());
+  file.Load(*store_, kSecond);
   Poll(file);
   EXPECT_TRUE(applied_.empty());
   EXPECT_EQ(file.name(), "");
@@ -47,24 +69,87 @@ TEST_F(SchedulerFileTest, WithoutAFileThereAreTheDefaults) {
 TEST_F(SchedulerFileTest, SlowTasksAreDuplicatedUnlessTheFileSaysOtherwise) {
   EXPECT_EQ(SchedulerFile(nullptr, MakeSilentLog()).settings().Of<sched::SpeculationSettings>().enabled, true);
   SchedulerFile silent = Make("[fair]\norder = \"sjf\"\n");
-  ASSERT_TRUE(silent.Load().ok());
+  silent.Load(*store_, kSecond);
   EXPECT_EQ(silent.settings().Of<sched::SpeculationSettings>().enabled, true);
   SchedulerFile against = Make("[speculation]\nenabled = false\n");
-  ASSERT_TRUE(against.Load().ok());
+  against.Load(*store_, kSecond);
   EXPECT_EQ(against.settings().Of<sched::SpeculationSettings>().enabled, false);
   changes_.push_back(std::optional<std::string>("[edf]\nexclusive = true\n"));
   Poll(against);
   EXPECT_EQ(against.settings().Of<sched::SpeculationSettings>().enabled, true);
 }
 
-TEST_F(SchedulerFileTest, AWrongFileAtTheStartIsAFailure) {
-  EXPECT_EQ(Make("[fair]\norder = 1\n").Load().message(),
-            "scheduler.toml:2: fair.order: 1 is not fair, fifo, sjf or mlq");
+TEST_F(SchedulerFileTest, AWrongFileAtTheFirstStartLeavesTheDefaultsInForce) {
+  SchedulerFile file = Make("[fair]\norder = 1\n");
+  file.Load(*store_, kStart);
+  EXPECT_EQ(file.problem(), "scheduler.toml:2: fair.order: 1 is not fair, fifo, sjf or mlq");
+  EXPECT_EQ(file.settings().Of<sched::SpeculationSettings>().enabled, true);
+  EXPECT_THAT(file.Line(), AllOf(HasSubstr("is refused since 2026-01-31T12:00:00Z: scheduler.toml:2: "),
+                                 HasSubstr("the default settings are in force")));
+}
+
+TEST_F(SchedulerFileTest, AWrongFileAtALaterStartLeavesTheLastGoodOneInForceUntilItIsMended) {
+  SchedulerFile first = Make("[edf]\nexclusive = true\n");
+  first.Load(*store_, kStart);
+  EXPECT_TRUE(first.unkept());
+  Keep(first);
+  EXPECT_FALSE(first.unkept());
+  changes_.push_back(std::optional<std::string>("[edf]\nexclusive = 17\n"));
+  now_ = kStart + kHour;
+  Poll(first);
+  EXPECT_THAT(first.Line(), HasSubstr("what it said before stays in force"));
+  Keep(first);
+
+  SchedulerFile second = Make("[edf]\nexclusive = 17\n");
+  second.Load(*store_, kStart + 100 * kHour);
+  EXPECT_TRUE(second.settings().Of<sched::EdfSettings>().exclusive);
+  EXPECT_THAT(second.Line(), AllOf(HasSubstr("is refused since 2026-01-31T13:00:00Z: scheduler.toml:2: edf.exclusive"),
+                                   HasSubstr("in force is the copy of what it said on 2026-01-31T12:00:00Z")))
+      << "since the time at which the master before refused it";
+  changes_.push_back(std::optional<std::string>("[edf]\nexclusive = 18\n"));
+  now_ = kStart + 101 * kHour;
+  Poll(second);
+  EXPECT_THAT(second.Line(), HasSubstr("is refused since 2026-01-31T13:00:00Z")) << "it was never right since";
+  changes_.push_back(std::optional<std::string>("[edf]\nexclusive = false\n"));
+  Poll(second);
+  EXPECT_EQ(second.Line(), "");
+  EXPECT_EQ(applied_, std::vector<bool>{false});
+  Keep(second);
+
+  SchedulerFile third(std::make_unique<UnreadableFile>(), MakeSilentLog());
+  third.Load(*store_, kStart + 200 * kHour);
+  EXPECT_FALSE(third.settings().Of<sched::EdfSettings>().exclusive);
+  EXPECT_THAT(third.Line(), AllOf(HasSubstr("is refused since 2026-02-08T20:00:00Z: scheduler.toml: no such file"),
+                                  HasSubstr("the copy of what it said on 2026-02-04T17:00:00Z")));
+}
+
+// A copy that this version does not understand is none, and keeps no master from starting.
+TEST_F(SchedulerFileTest, ACopyThatIsNotUnderstoodIsNone) {
+  for (const std::string& record : {std::string(), std::string("\x02 of a newer kind"), std::string(40, '\xff')}) {
+    WriteBatch batch;
+    batch.Put("scheduler_file", record);
+    ASSERT_TRUE(store_->Write(batch, Durability::kSynced).ok());
+    SchedulerFile file = Make("[edf]\nexclusive = 17\n");
+    file.Load(*store_, kStart);
+    EXPECT_THAT(file.Line(), HasSubstr("the default settings are in force"));
+  }
+  SchedulerFile old = Make("[edf]\nexclusive = true\n");
+  old.Load(*store_, kStart);
+  Keep(old);
+  const std::string copy = **store_->Get("scheduler_file");
+  const std::size_t at = copy.find("exclusive");
+  ASSERT_NE(at, copy.npos);
+  WriteBatch batch;
+  batch.Put("scheduler_file", std::string(copy).replace(at, 9, "renamed__"));  // as if a version had lost the key
+  ASSERT_TRUE(store_->Write(batch, Durability::kSynced).ok());
+  SchedulerFile file = Make("[edf]\nexclusive = 17\n");
+  file.Load(*store_, kStart);
+  EXPECT_THAT(file.Line(), HasSubstr("the default settings are in force"));
 }
 
 TEST_F(SchedulerFileTest, AChangeIsAppliedAndTheSameAgainIsNot) {
   SchedulerFile file = Make("");
-  ASSERT_TRUE(file.Load().ok());
+  file.Load(*store_, kSecond);
   Poll(file);
   EXPECT_TRUE(applied_.empty());
   changes_.push_back(std::optional<std::string>("[edf]\nexclusive = true\n"));
@@ -78,7 +163,7 @@ TEST_F(SchedulerFileTest, AChangeIsAppliedAndTheSameAgainIsNot) {
 
 TEST_F(SchedulerFileTest, AWrongFileIsRefusedAndTheOldOneStays) {
   SchedulerFile file = Make("[edf]\nexclusive = true\n");
-  ASSERT_TRUE(file.Load().ok());
+  file.Load(*store_, kSecond);
   changes_.push_back(std::optional<std::string>("\n\n[pools.ads]\nweight = -1\n"));
   Poll(file);
   EXPECT_TRUE(applied_.empty());
@@ -97,7 +182,7 @@ TEST_F(SchedulerFileTest, AWrongFileIsRefusedAndTheOldOneStays) {
 
 TEST_F(SchedulerFileTest, SettingsThatTheSchedulerRefusesCountAsWrong) {
   SchedulerFile file = Make("");
-  ASSERT_TRUE(file.Load().ok());
+  file.Load(*store_, kSecond);
   answer_ = Invalid("cannot be");
   changes_.push_back(std::optional<std::string>("[edf]\nexclusive = true\n"));
   Poll(file);

@@ -15,6 +15,7 @@ namespace millrace {
 namespace {
 
 using ::testing::Contains;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -50,7 +51,8 @@ TEST(LeavingTest, ItIsSaidAndTheNodeIsUsedAgainIfItStaysAfterAll) {
   cluster.Advance(0.5);
   EXPECT_TRUE(NodeOf(cluster, 0).Drains());
   master::ClusterSummary summary = master::Summarize(cluster.control());
-  EXPECT_THAT(master::WarningsOf(summary), Contains(HasSubstr("(host0) is leaving in 94 s (spot notice)")));
+  EXPECT_THAT(master::WarningsOf(summary),
+              Contains(Field(&Notice::line, HasSubstr("(host0) is leaving in 94 s (spot notice)"))));
   EXPECT_EQ(summary.draining, 1u);
   EXPECT_THAT(master::FaultsOf(summary), SizeIs(0));
   cluster.Foretell(0, std::nullopt);

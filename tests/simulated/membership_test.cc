@@ -18,9 +18,12 @@
 namespace millrace {
 namespace {
 
+using ::testing::Contains;
 using ::testing::Each;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -140,16 +143,76 @@ TEST(MembershipTest, TheSummarySaysWhatIsWrongAndNothingElse) {
   EXPECT_EQ(summary.live, 2u);
   EXPECT_EQ(summary.lost, 1u);
   ASSERT_THAT(master::FaultsOf(summary), SizeIs(1));
-  EXPECT_THAT(master::FaultsOf(summary)[0], HasSubstr("1 block has no replica"));
-  EXPECT_THAT(master::WarningsOf(summary), ::testing::Contains(HasSubstr("1 node is lost")));
+  EXPECT_THAT(master::FaultsOf(summary)[0].line, HasSubstr("1 block has no replica"));
+  EXPECT_EQ(master::FaultsOf(summary)[0].name(), "missing-blocks");
+  EXPECT_THAT(master::WarningsOf(summary), Contains(Field(&Notice::line, HasSubstr("1 node is lost"))));
   cluster.Mend(0);
   cluster.Advance(30);
   EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())), SizeIs(0));
 
   cluster.RestartMaster();
-  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())), Each(HasSubstr("waits for")));
+  EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())),
+              Each(Field(&Notice::line, HasSubstr("waits for"))));
   cluster.Advance(30);
   EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())), SizeIs(0));
+}
+
+// Nothing is missing, and one failure more would change that: so it is no fault, which takes a master from its clients,
+// and no mere warning.
+TEST(MembershipTest, BlocksWithASingleReplicaAreARiskOfTheirOwn) {
+  SimulatedCluster cluster({.workers = 2, .racks = 1});
+  cluster.AddFile("/in", 7);
+  cluster.Advance(30);
+  EXPECT_EQ(master::Summarize(cluster.control()).blocks.single_replica, 0u);
+  cluster.Cut(1);
+  cluster.Advance(30);
+  master::ClusterSummary summary = master::Summarize(cluster.control());
+  EXPECT_EQ(summary.blocks.single_replica, 7u);
+  EXPECT_EQ(summary.blocks.under_replicated, 0u) << "one node holds no more";
+  EXPECT_THAT(master::FaultsOf(summary), SizeIs(0));
+  const std::vector<Notice> warnings = master::WarningsOf(summary);
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_EQ(warnings[0].name(), "single-replica") << "before all that can wait";
+  EXPECT_EQ(warnings[0].level(), NoticeLevel::kRisk);
+  EXPECT_THAT(warnings[0].line, HasSubstr("7 blocks have one replica"));
+
+  cluster.RestartMaster();
+  cluster.Advance(0.1);
+  summary = master::Summarize(cluster.control());
+  ASSERT_NE(summary.awaiting, "");
+  EXPECT_THAT(master::WarningsOf(summary), Not(Contains(Field(&Notice::code, NoticeCode::kSingleReplica))))
+      << "what the other worker has is not known yet";
+  cluster.Mend(1);
+  cluster.Advance(60);
+  summary = master::Summarize(cluster.control());
+  EXPECT_EQ(summary.blocks.single_replica, 0u);
+  EXPECT_THAT(master::WarningsOf(summary), SizeIs(0));
+}
+
+TEST(MembershipTest, CertificatesThatEndSoonAreToldOfTheMasterTheAuthorityAndEachWorker) {
+  SimulatedCluster cluster({.workers = 3, .racks = 1});
+  const auto notices = [&] { return master::WarningsOf(master::Summarize(cluster.control())); };
+  const Micros day = 24 * kHour;
+  cluster.SetCertificates({.own = 300 * day, .authority = 3000 * day}, 200 * day);
+  cluster.Advance(5);
+  EXPECT_THAT(notices(), SizeIs(0));
+  cluster.SetCertificates({.own = 300 * day, .authority = 29 * day}, 20 * day);
+  cluster.Advance(5);
+  ASSERT_THAT(notices(), SizeIs(1));
+  EXPECT_EQ(notices()[0].name(), "certificate-ends");
+  EXPECT_THAT(notices()[0].line,
+              ::testing::AllOf(HasSubstr("4 certificates end within 30 days: that of node "), HasSubstr("in 19 days"),
+                               HasSubstr("the authority's in 28 days (1970-01-30T00:00:00Z)")));
+  cluster.SetCertificates({.own = kSecond, .authority = 29 * day}, 200 * day);
+  cluster.Advance(5);
+  ASSERT_THAT(notices(), SizeIs(2));
+  EXPECT_EQ(notices()[0].name(), "certificate-ended");
+  EXPECT_EQ(notices()[0].level(), NoticeLevel::kRisk);
+  EXPECT_THAT(notices()[0].line, HasSubstr("1 certificate has ended: the master's"));
+  cluster.Cut(0);
+  cluster.SetCertificates({.own = 300 * day, .authority = 3000 * day}, 200 * day);
+  cluster.Advance(30);
+  EXPECT_THAT(notices(), Not(Contains(Field(&Notice::code, NoticeCode::kCertificateEnds)))) << "they were renewed";
 }
 
 TEST(MembershipTest, AnExecutableThatNoJobNeedsIsRemovedInItsTime) {
@@ -168,7 +231,7 @@ TEST(MembershipTest, AClusterWithoutWorkersDoesNotWork) {
   SimulatedCluster cluster({.workers = 0});
   cluster.Advance(60);
   EXPECT_THAT(master::FaultsOf(master::Summarize(cluster.control())),
-              ::testing::ElementsAre(HasSubstr("no worker is here")));
+              ::testing::ElementsAre(Field(&Notice::line, HasSubstr("no worker is here"))));
 }
 
 TEST(MembershipTest, AWorkerOfAnotherClusterIsRefusedAndNothingChanges) {
@@ -355,7 +418,8 @@ TEST(MembershipTest, TheSummaryAndTheLogNameTheNodesWhoseDiskIsFull) {
   const master::ClusterSummary summary = master::Summarize(cluster.control());
   const std::string name = "node " + std::to_string(node->number.value) + " at host1:";
   EXPECT_THAT(summary.full, ::testing::ElementsAre(HasSubstr(name)));
-  EXPECT_THAT(master::WarningsOf(summary), ::testing::ElementsAre(HasSubstr("1 node is full: " + name)));
+  EXPECT_THAT(master::WarningsOf(summary),
+              ::testing::ElementsAre(Field(&Notice::line, HasSubstr("1 node is full: " + name))));
 }
 
 TEST(MembershipTest, AMasterWithAnotherDatabaseTouchesNoBlock) {
@@ -407,7 +471,7 @@ TEST(SetBackTest, WorkersFindADatabaseThatIsOlderThanWhatTheyWereTold) {
   cluster.Advance(60);
   EXPECT_TRUE(cluster.control().doubt().there_is());
   EXPECT_THAT(master::WarningsOf(master::Summarize(cluster.control())),
-              ::testing::Contains(HasSubstr("may be older than what clients were told")));
+              Contains(Field(&Notice::line, HasSubstr("may be older than what clients were told"))));
   EXPECT_TRUE(cluster.blocks(0).Has(late));
   (void)cluster.RestartMasterWith(std::move(own));
   cluster.Advance(30);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "master/control/cluster_summary.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/simple/edf_settings.h"
@@ -218,6 +219,44 @@ TEST(SchedulersTest, TheSchedulerFileIsFollowed) {
   EXPECT_THAT(journal.back(), HasSubstr(" SchedulerSet name=fifo "));
   cluster.RestartMaster();
   EXPECT_FALSE(cluster.control().scheduler_file().settings().Of<sched::EdfSettings>().exclusive);
+}
+
+// A slip in the file must not wait for the next start to take the cluster down.
+TEST(SchedulersTest, AMasterStartsWithTheLastGoodSchedulerFileAndSaysSo) {
+  SimulatedOptions options;
+  options.workers = 1;
+  options.settings = "[edf]\nexclusive = true\n";
+  SimulatedCluster cluster(options);
+  const auto exclusive = [&] {
+    return cluster.control().scheduler_file().settings().Of<sched::EdfSettings>().exclusive;
+  };
+  const auto told = [&] {
+    std::string lines;
+    for (const Notice& notice : master::WarningsOf(master::Summarize(cluster.control()))) {
+      if (notice.code == NoticeCode::kSchedulerFile) lines += notice.line;
+    }
+    return lines;
+  };
+  cluster.Advance(30);
+  cluster.WriteSettings("[edf]\nexclusive = 17\n");
+  cluster.Advance(2);
+  EXPECT_TRUE(exclusive());
+  EXPECT_THAT(told(), ::testing::AllOf(HasSubstr("scheduler.toml:2"), HasSubstr("what it said before stays in force")));
+  for (int restart = 0; restart < 2; ++restart) {
+    cluster.RestartMaster();
+    cluster.Advance(10);
+    EXPECT_TRUE(exclusive());
+    EXPECT_THAT(told(),
+                ::testing::AllOf(HasSubstr("is refused since 1970-01-01T00:00:3"), HasSubstr("scheduler.toml:2"),
+                                 HasSubstr("in force is the copy of what it said on 1970-01-01T00:00:0")));
+  }
+  cluster.WriteSettings("[edf]\nexclusive = false\n");
+  cluster.Advance(2);
+  EXPECT_FALSE(exclusive());
+  EXPECT_EQ(told(), "");
+  cluster.WriteSettings("nonsense");
+  cluster.RestartMaster();
+  EXPECT_FALSE(exclusive()) << "what came into force while it ran";
 }
 
 }  // namespace

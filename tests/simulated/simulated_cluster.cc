@@ -78,7 +78,8 @@ struct SimulatedCluster::Worker {
                            cluster.clock_, nullptr,
                            [this] {
                              return std::vector<dfs::SyncTimes>{{"disk", 10, syncs_take, syncs_take}};
-                           }},
+                           },
+                           [&cluster] { return cluster.worker_certificates_; }},
         config,
         worker::WorkerIdentity{"storage" + std::to_string(number), 1, "", "",
                                [](const std::string&) { return Status::Ok(); }},
@@ -175,7 +176,10 @@ void SimulatedCluster::StartMaster() {
                                            {},
                                            nullptr,
                                            {},
-                                           &spare_});
+                                           &spare_,
+                                           false,
+                                           nullptr,
+                                           [this] { return certificates_; }});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));

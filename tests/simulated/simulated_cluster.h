@@ -22,6 +22,7 @@
 #include "base/rpc/commit_log.h"
 #include "base/rpc/link.h"
 #include "base/rpc/transport.h"
+#include "base/tls/expiry.h"
 #include "master/control/control.h"
 #include "worker/daemon/agent/agent.h"
 #include "worker/daemon/agent/synthetic.h"
@@ -78,6 +79,12 @@ class SimulatedCluster {
   // What comes of dialing the worker's port from now on; at first it takes connections.
   enum class Port { kListens, kSilent, kDeserted };
   void SetPort(std::uint32_t worker, Port port);
+  // When the certificates of the master and of all workers end from now on; at first there is no TLS. Nothing but the
+  // times is there.
+  void SetCertificates(const tls::CertificateEnds& master, Micros workers) {
+    certificates_ = master;
+    worker_certificates_ = workers;
+  }
   // So many bytes are free on the master's disk from now on; until then it has room.
   void SetFree(std::uint64_t bytes) { free_ = bytes; }
   // The spare log of the master's store has so many bytes the next time that it is used; at first it has none.
@@ -150,6 +157,8 @@ class SimulatedCluster {
     bool in_use = false;
   };
   Spare spare_;
+  tls::CertificateEnds certificates_;
+  Micros worker_certificates_ = 0;
   int put_off_ = 0;
   std::vector<master::wire::WorkerSession::Client> strangers_;  // that stay
   std::vector<kj::Promise<void>> unanswered_;

@@ -1,0 +1,83 @@
+#include "master/control/checked_file.h"
+
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/tls/certificates.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr std::uint8_t kFormat = 1;
+
+}  // namespace
+
+Status CheckedFile::Start(const KeyValueStore& store, Micros now, const Take& take) {
+  if (file_ == nullptr) return Status::Ok();
+  if (const Result<std::optional<std::string>> record = store.Get(key_); record.ok() && *record) {
+    Decoder in(**record);
+    const bool known = in.U8() == kFormat, has_copy = in.U8() != 0;
+    std::string copy(in.Text());
+    const auto taken = static_cast<Micros>(in.U64()), refused = static_cast<Micros>(in.U64());
+    // One that is not understood is no copy, and no reason not to start.
+    if (known && in.Finish(key_).ok()) {
+      if (has_copy) copy_ = std::move(copy);
+      taken_ = taken;
+      refused_ = refused;
+    }
+  }
+  const Result<std::string> text = file_->Read();
+  const Status noted = Note(now, text.ok() ? take(*text) : text.status(), text.ok() ? *text : std::string());
+  if (!noted.ok()) in_force_ = copy_ && take(*copy_).ok() ? InForce::kCopy : InForce::kNothing;
+  return noted;
+}
+
+std::optional<Status> CheckedFile::Poll(Micros now, const Take& take) {
+  if (file_ == nullptr) return std::nullopt;
+  const Result<std::optional<std::string>> text = file_->TakeChange();
+  if (text.ok() && !*text) return std::nullopt;
+  return Note(now, text.ok() ? take(**text) : text.status(), text.ok() ? **text : std::string());
+}
+
+Status CheckedFile::Note(Micros now, const Status& taken, const std::string& text) {
+  problem_ = taken.message();
+  if (!taken.ok()) {
+    unkept_ = unkept_ || refused_ == 0;
+    if (refused_ == 0) refused_ = now;
+    return taken;
+  }
+  in_force_ = InForce::kFile;
+  if (copy_ == text && refused_ == 0) return taken;
+  copy_ = text;
+  taken_ = now;
+  refused_ = 0;
+  unkept_ = true;
+  return taken;
+}
+
+void CheckedFile::Keep(WriteBatch* batch) {
+  if (!std::exchange(unkept_, false)) return;
+  Encoder out;
+  out.U8(kFormat);
+  out.U8(copy_ ? 1 : 0);
+  out.Text(copy_.value_or(""));
+  out.U64(static_cast<std::uint64_t>(taken_));
+  out.U64(static_cast<std::uint64_t>(refused_));
+  batch->Put(key_, out.Take());
+}
+
+std::string CheckedFile::Line(const std::string& otherwise) const {
+  if (problem_.empty()) return {};
+  const std::string refused = "is refused since " + tls::TimeText(refused_) + ": " + problem_ + "; ";
+  switch (in_force_) {
+    case InForce::kFile:
+      return refused + "what it said before stays in force";
+    case InForce::kCopy:
+      return refused + "in force is the copy of what it said on " + tls::TimeText(taken_);
+    case InForce::kNothing:
+      break;
+  }
+  return refused + otherwise;
+}
+
+}  // namespace millrace::master
