@@ -1,11 +1,13 @@
 #include "base/machine_size.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <limits>
+#include <memory>
 #include <string_view>
 
 namespace millrace {
@@ -13,78 +15,89 @@ namespace {
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-std::string FirstLine(const std::string& path) {
+// Returns the number with which the file begins; kNoLimit if it is not there, or says "max".
+std::uint64_t LimitIn(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
-  return line;
+  std::uint64_t limit = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), limit);
+  return error == std::errc() ? limit : kNoLimit;
 }
 
-// Returns the number at the beginning; kNoLimit if there is none, or it says "max" or "-1".
-std::uint64_t NumberIn(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() ? number : kNoLimit;
+// Returns the cores that a time in each period comes to; kNoLimit as a number if the time is not limited.
+double CoresFor(std::uint64_t time, std::uint64_t period) {
+  if (time == 0 || time >= kNoLimit / 2 || period == 0 || period == kNoLimit) return static_cast<double>(kNoLimit);
+  return static_cast<double>(time) / static_cast<double>(period);
 }
 
-// Returns the number with which the file begins; kNoLimit if it is not there, or says "max".
-std::uint64_t LimitIn(const std::string& path) { return NumberIn(FirstLine(path)); }
-
-// Returns whole cores; kNoLimit if it does not limit them.
-std::uint64_t CoresOf(std::uint64_t quota, std::uint64_t period) {
-  return quota == kNoLimit || period == kNoLimit || period == 0 ? kNoLimit : quota / period;
+// Of version 2: "150000 100000", or "max 100000".
+double CoresInVersion2(const std::string& group) {
+  std::ifstream file(group + "/cpu.max");
+  std::uint64_t time = 0, period = 0;
+  return file >> time >> period ? CoresFor(time, period) : static_cast<double>(kNoLimit);
 }
 
-// "150000 100000": so many microseconds in each period of so many.
-std::uint64_t CoresInVersion2(const std::string& group) {
-  const std::string line = FirstLine(group + "/cpu.max");
-  const std::size_t blank = line.find(' ');
-  return blank == std::string::npos ? kNoLimit
-                                    : CoresOf(NumberIn(line), NumberIn(std::string_view(line).substr(blank + 1)));
+double CoresInVersion1(const std::string& group) {
+  return CoresFor(LimitIn(group + "/cpu.cfs_quota_us"), LimitIn(group + "/cpu.cfs_period_us"));
 }
 
-std::uint64_t CoresInVersion1(const std::string& group) {
-  return CoresOf(LimitIn(group + "/cpu.cfs_quota_us"), LimitIn(group + "/cpu.cfs_period_us"));
-}
-
-std::uint64_t MemoryInVersion2(const std::string& group) { return LimitIn(group + "/memory.max"); }
-std::uint64_t MemoryInVersion1(const std::string& group) { return LimitIn(group + "/memory.limit_in_bytes"); }
-
-using LimitOf = std::uint64_t (*)(const std::string& group);
-
-// A group is bound by those above it, too. Inside of a container the path may name a group that is not to be seen, and
-// the root is the container's own.
-std::uint64_t LeastOf(const std::string& mount, std::string group, LimitOf limit) {
-  std::uint64_t least = limit(mount);
+// Returns the least that `limit` gives for a group and those above it, which bind it, too. Inside of a container the
+// path may name a group that is not to be seen, and the root is the container's own.
+template <class Limit>
+auto LeastOf(const std::string& mount, std::string group, const Limit& limit) {
+  auto least = limit(mount);
   for (; group.size() > 1; group.erase(group.rfind('/'))) least = std::min(least, limit(mount + group));
   return least;
 }
 
-// Version 1 has a hierarchy for each controller.
-std::uint64_t GroupLimit(const std::string& root, const std::string& controller, LimitOf version2, LimitOf version1) {
-  std::uint64_t least = kNoLimit;
+// Calls `version2` or `version1` with the place of each control group that may bind the process, and its path there.
+template <class Version2, class Version1>
+void ForEachGroup(const std::string& root, std::string_view controller, const Version2& version2,
+                  const Version1& version1) {
+  const std::string wanted = "," + std::string(controller) + ",";
   std::ifstream groups(root + "/proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {  // "0::/user.slice", "5:memory:/docker/1a2b"
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
     if (!group.starts_with('/')) continue;
-    if (controllers.empty()) least = std::min(least, LeastOf(root + "/sys/fs/cgroup", group, version2));
-    if (("," + controllers + ",").find("," + controller + ",") != std::string::npos)
-      least = std::min(least, LeastOf(root + "/sys/fs/cgroup/" + controller, group, version1));
+    if (controllers.empty()) version2(root + "/sys/fs/cgroup", group);
+    if (("," + controllers + ",").find(wanted) != std::string::npos)
+      version1(root + "/sys/fs/cgroup/" + std::string(controller), group);
   }
+}
+
+std::uint64_t GroupLimit(const std::string& root) {
+  std::uint64_t least = kNoLimit;
+  const auto bind = [&least](const char* name) {
+    return [&least, name](const std::string& mount, const std::string& group) {
+      const auto limit = [name](const std::string& place) { return LimitIn(place + "/" + name); };
+      least = std::min(least, LeastOf(mount, group, limit));
+    };
+  };
+  ForEachGroup(root, "memory", bind("memory.max"), bind("memory.limit_in_bytes"));
   return least;
 }
 
-// A machine may have more cores than a cpu_set_t has bits for.
-std::uint64_t AllowedCores() {
+double GroupCores(const std::string& root) {
+  auto least = static_cast<double>(kNoLimit);
+  const auto bind = [&least](double (*limit)(const std::string&)) {
+    return [&least, limit](const std::string& mount, const std::string& group) {
+      least = std::min(least, LeastOf(mount, group, limit));
+    };
+  };
+  ForEachGroup(root, "cpu", bind(CoresInVersion2), bind(CoresInVersion1));
+  return least;
+}
+
+// Returns on how many cores the system places this process; 0 if it does not say.
+unsigned Affinity() {
   constexpr int kMostCores = 1 << 16;
-  cpu_set_t* const set = CPU_ALLOC(kMostCores);
-  if (set == nullptr) return 1;
+  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(kMostCores), [](cpu_set_t* s) { CPU_FREE(s); });
   const std::size_t size = CPU_ALLOC_SIZE(kMostCores);
-  const int count = ::sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 1;
-  CPU_FREE(set);
-  return static_cast<std::uint64_t>(std::max(1, count));
+  if (set == nullptr || ::sched_getaffinity(0, size, set.get()) != 0) return 0;
+  return static_cast<unsigned>(CPU_COUNT_S(size, set.get()));
 }
 
 }  // namespace
@@ -99,13 +112,17 @@ std::uint64_t MachineMemory(const std::string& root) {
     std::from_chars(line.data() + digits, line.data() + line.size(), total);
     total <<= 10;
   }
-  return total == 0 ? 0 : std::min(total, GroupLimit(root, "memory", MemoryInVersion2, MemoryInVersion1));
+  return total == 0 ? 0 : std::min(total, GroupLimit(root));
 }
 
-std::uint64_t MachineCores() { return MachineCores(AllowedCores(), ""); }
-
-std::uint64_t MachineCores(std::uint64_t allowed, const std::string& root) {
-  return std::max<std::uint64_t>(1, std::min(allowed, GroupLimit(root, "cpu", CoresInVersion2, CoresInVersion1)));
+MachineCores CoresOfMachine(const std::string& root, unsigned affinity, unsigned online) {
+  if (affinity == 0) affinity = Affinity();
+  if (online == 0) online = static_cast<unsigned>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 0L));
+  MachineCores cores{std::min(static_cast<double>(affinity), GroupCores(root)), ""};
+  if (cores.count < online || cores.count == 0) return cores;
+  std::ifstream boot(root + "/proc/sys/kernel/random/boot_id");
+  std::getline(boot, cores.shared_as);
+  return cores;
 }
 
 }  // namespace millrace

@@ -11,10 +11,16 @@ namespace millrace {
 // Returns the bytes; 0 if the system does not say. `root` is where /proc and /sys are mounted, for tests.
 [[nodiscard]] std::uint64_t MachineMemory(const std::string& root = "");
 
-// Returns the cores, at least 1: as many as threads of this process may run on (sched_getaffinity(2), which minds
-// cpusets), but no more than whole ones of a quota (cpu.max, cpu.cfs_quota_us).
-[[nodiscard]] std::uint64_t MachineCores();
-// The same with `allowed` in place of what the system says of this process, for tests.
-[[nodiscard]] std::uint64_t MachineCores(std::uint64_t allowed, const std::string& root);
+struct MachineCores {
+  double count = 0;       // 0: not known
+  std::string shared_as;  // processes that say the same may use the same cores; empty: the cores are this process's own
+
+  // Returns how many whole ones there are, at least 1.
+  [[nodiscard]] std::uint64_t whole() const { return count < 1 ? 1 : static_cast<std::uint64_t>(count); }
+};
+// Returns the cores. Who may use all of a machine shares them with all others there that may, by the machine's boot;
+// what a control group, or a set of cores (sched_setaffinity(2)), leaves of them is taken to be nobody else's.
+// `affinity` is how many cores of so many that are `online` the process may be placed on; 0: ask the system.
+[[nodiscard]] MachineCores CoresOfMachine(const std::string& root = "", unsigned affinity = 0, unsigned online = 0);
 
 }  // namespace millrace

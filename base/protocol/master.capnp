@@ -225,6 +225,8 @@ struct WorkerInfo {
   sandbox @17 :Text;           # the parts of the sandbox of its tasks (worker/sandbox/sandbox.h): "user, mounts"; "none"; empty: not told
   leaving @18 :Leaving;        # absent: its machine stays
   told @19 :Moment;            # the last that a master of this cluster told it of; absent: none
+  cores @20 :Float64;          # that its tasks may use; 0: not told
+  machine @21 :Text;           # workers that say the same share these cores with each other; empty: they are its own
 }
 
 # How far the master's database had come (base/moment.h). A database that has not gone through a moment that a worker was told of is

@@ -157,6 +157,14 @@ struct Done {
   counters @1 :List(Counter);
   output @2 :Output;                # its part file; not present from a map of a job with reduces
   named @3 :List(Output);           # the files of the job's named outputs to which it wrote: they appear with `output`, or not at all
+  use @4 :ProcessorUse;             # absent: the program is of a time when none told
+}
+
+struct ProcessorUse {
+  # Of an attempt, in microseconds (schedulers/events/events.h).
+  cpu @0 :UInt64;
+  waited @1 :UInt64;
+  start @2 :UInt64;
 }
 
 struct Failed {

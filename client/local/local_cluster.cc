@@ -98,7 +98,7 @@ std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int6
   if (free.ok()) settings.push_back("worker.reserved_bytes=" + std::to_string(std::min(kMostReserved, *free / 16)));
   const std::uint64_t memory = MachineMemory() / static_cast<std::uint64_t>(options.workers);
   settings.push_back("worker.memory=" + std::to_string(memory));
-  const std::uint64_t cores = MachineCores() / static_cast<std::uint64_t>(options.workers);
+  const std::uint64_t cores = CoresOfMachine().whole() / static_cast<std::uint64_t>(options.workers);
   settings.push_back("worker.cores=" + std::to_string(std::max<std::uint64_t>(1, cores)));
   const auto own = static_cast<std::size_t>(n);
   if (own < options.settings_of_worker.size()) {

@@ -19,6 +19,7 @@
 #include "client/process/attempt_runner.h"
 #include "client/process/dfs_input.h"
 #include "client/process/memory_limit.h"
+#include "client/process/processor_meter.h"
 #include "client/process/progress_reporter.h"
 #include "client/process/task_messages.h"
 #include "worker/task/channel/channel.h"
@@ -129,6 +130,7 @@ class TaskLoop {
       EncodeFailed(launch.attempt, Internal("the task process was not set up for a job"), &answer);
       return channel_.Write(answer);
     }
+    meter_.Begin();
     const SetUp& set_up = prepared_->set_up;
     const std::uint64_t asked = prepared_->options.engine().task_memory;
     const std::uint64_t memory = set_up.memory != 0 ? std::min(set_up.memory, asked) : asked;
@@ -145,7 +147,7 @@ class TaskLoop {
     }();
     FlushOutput();
     if (result.ok()) {
-      EncodeDone(launch.attempt, context.counters().Snapshot(), *result, &answer);
+      EncodeDone(launch.attempt, context.counters().Snapshot(), *result, meter_.End(), &answer);
     } else {
       EncodeFailed(launch.attempt, result.status(), &answer);
     }
@@ -155,6 +157,7 @@ class TaskLoop {
   const std::span<const JobBinding> jobs_;
   task::Channel channel_;
   TaskLoopOptions options_;
+  ProcessorMeter meter_;
   std::unique_ptr<Prepared> prepared_;
 };
 

@@ -186,10 +186,14 @@ void EncodeProgress(const AttemptId& attempt, double fraction, const std::string
 }
 
 void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& counters,
-                const std::vector<TaskOutput>& outputs, capnp::MessageBuilder* message) {
+                const std::vector<TaskOutput>& outputs, const AttemptUse& use, capnp::MessageBuilder* message) {
   auto done = message->initRoot<wire::FromTask>().initDone();
   ToWire(attempt, done.initAttempt());
   EncodeCounters(counters, done.initCounters(static_cast<capnp::uint>(counters.size())));
+  auto used = done.initUse();
+  used.setCpu(static_cast<std::uint64_t>(use.cpu));
+  used.setWaited(static_cast<std::uint64_t>(use.waited));
+  used.setStart(static_cast<std::uint64_t>(use.start));
   if (outputs.empty()) return;
   Encode(outputs.front(), done.initOutput());
   auto named = done.initNamed(static_cast<capnp::uint>(outputs.size() - 1));

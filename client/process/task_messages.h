@@ -15,6 +15,7 @@
 #include "client/job/counters.h"
 #include "client/job/segments.h"
 #include "client/job/task_context.h"
+#include "client/process/processor_meter.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/wire/replica_host.h"
 #include "worker/task/channel/channel.h"
@@ -86,7 +87,7 @@ void EncodeProgress(const AttemptId& attempt, double fraction, const std::string
                     const std::vector<CounterValue>& counters, std::uint64_t emitted, capnp::MessageBuilder* message);
 // `outputs` are the files that the attempt wrote, the part file first.
 void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& counters,
-                const std::vector<TaskOutput>& outputs, capnp::MessageBuilder* message);
+                const std::vector<TaskOutput>& outputs, const AttemptUse& use, capnp::MessageBuilder* message);
 // Encodes a failure, whose message is made one line, of 4 KiB at most. One that is kUnsupported is permanent: another
 // attempt would fail in the same way.
 void EncodeFailed(const AttemptId& attempt, const Status& failure, capnp::MessageBuilder* message);

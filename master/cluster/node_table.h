@@ -34,7 +34,9 @@ struct WorkerFacts {
   bool remote = false;    // it came from another machine than the master's; not stored
   std::string name = {};  // worker.name; empty: it has none
   Release release = {};
-  std::string sandbox = {};      // of its tasks, as it says when it registers; not kept on disk
+  std::string sandbox = {};      // of its tasks, as it says when it registers; not kept on disk, as the next two
+  double cores = 0;              // that its tasks may use; 0: not told
+  std::string machine = {};      // workers that say the same share them; empty: they are its own
   std::string certificate = {};  // "worker:w1", whose certificate it shows; empty without TLS
 };
 

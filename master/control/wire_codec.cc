@@ -132,11 +132,14 @@ Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   facts.incarnation = in.getIncarnation();
   facts.name = ToString(in.getName());
   facts.release = {ToString(in.getVersion()), in.getProtocol()};
+  constexpr double kMostCores = 1e5;
+  if (in.getCores() > 0 && in.getCores() <= kMostCores) facts.cores = in.getCores();
+  facts.machine = ToString(in.getMachine());
   if (facts.storage.empty()) return Invalid("register a worker: it names no storage");
   if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots)
     return Invalid("register worker " + facts.host + ": more than 4096 slots");
   for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.sandbox, &facts.rack,
-                                  &facts.datacenter, &facts.name, &facts.release.version}) {
+                                  &facts.datacenter, &facts.name, &facts.release.version, &facts.machine}) {
     if (text->size() > 255)
       return Invalid("register worker " + facts.host.substr(0, 64) + ": a name of more than 255 bytes");
   }
@@ -158,6 +161,8 @@ void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
   out.setName(facts.name);
   out.setVersion(facts.release.version);
   out.setProtocol(facts.release.protocol);
+  out.setCores(facts.cores);
+  out.setMachine(facts.machine);
 }
 
 namespace {

@@ -166,7 +166,8 @@ std::uint64_t MapOutputBytes(const TaskReport& report) {
 
 std::uint64_t RemoteReadRate(const TaskReport& report) {
   const std::uint64_t bytes = Counted(report, "bytes_read_remote"), micros = Counted(report, "remote_read_micros");
-  if (bytes < (std::uint64_t{1} << 20) || micros < 1000) return 0;
+  constexpr std::uint64_t kLeastBytes = 64 << 10, kLeastMicros = 100;
+  if (bytes < kLeastBytes || micros < kLeastMicros) return 0;
   return static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e6 / static_cast<double>(micros));
 }
 

@@ -102,10 +102,11 @@ inline constexpr std::uint64_t kCounterBytesForEachTask = 4 << 10;
 struct TaskReport {
   Counters counters;
   std::uint64_t bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
+  sched::ProcessorUse use = {};  // the journal has it; not kept with the report
 };
 
 // Returns how fast a map got its input from another node: bytes for each second that it waited for them. Returns 0 when
-// the map read less than a MiB from other nodes, or waited less than a millisecond: that says nothing.
+// the map read less than 64 KiB from other nodes, or waited less than a tenth of a millisecond: that says nothing.
 [[nodiscard]] std::uint64_t RemoteReadRate(const TaskReport& report);
 // Returns the bytes that a map wrote for reduces, as the map counted them: those emitted, or, if a combiner made fewer
 // of them, those stored. Returns 0 when the report does not say.

@@ -238,10 +238,16 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
 
 // Tells the engine of the node if it is new, or if its incarnation, place or slots have changed.
 void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
-  const sched::NodeJoined joined{
-      node.number, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
+  const sched::NodeJoined joined{node.number,           node.facts.rack,
+                                 node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots},
+                                 node.facts.cores,      node.facts.machine};
   const auto known = joined_.find(node.number);
-  if (known != joined_.end() && known->second == joined && incarnations_[node.number] == node.facts.incarnation)
+  const auto same = [&joined](sched::NodeJoined other) {
+    // A master of an earlier release has not told of these two, and nothing is decided by them.
+    other.cores = joined.cores, other.machine = joined.machine;
+    return other == joined;
+  };
+  if (known != joined_.end() && same(known->second) && incarnations_[node.number] == node.facts.incarnation)
     return NodeTakesTasks(node.number, node.TakesTasks(), step);
   LoseAttemptsOn(node.number, step);
   Apply(joined, JobId{0}, step);
@@ -387,7 +393,7 @@ void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskRe
   job->NoteReport(attempt.task, report);
   step->batch.Put(TaskKey(attempt.task), EncodeReport(report));
   EndAttempt(*job, attempt, AttemptState::kSucceeded, {}, step);
-  sched::AttemptSucceeded succeeded{attempt};
+  sched::AttemptSucceeded succeeded{.attempt = attempt, .use = report.use};
   if (attempt.task.kind == TaskKind::kMap) {
     succeeded.input_bytes = report.bytes_read;
     succeeded.output_bytes = MapOutputBytes(report);

@@ -25,6 +25,13 @@ AttemptOutput OutputOf(task::wire::Output::Reader in) {
 }
 
 // Returns the files that the attempt wrote; the first one is its part file.
+// Returns what a task says of itself, within what an attempt can come to.
+sched::ProcessorUse ReadUse(task::wire::ProcessorUse::Reader use) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 50;  // 35 years of one core
+  const auto read = [=](std::uint64_t micros) { return static_cast<Micros>(std::min(micros, kMost)); };
+  return {read(use.getCpu()), read(use.getWaited()), read(use.getStart())};
+}
+
 std::vector<AttemptOutput> OutputsOf(task::wire::Done::Reader done) {
   constexpr std::uint32_t kMostNamed = 1000;
   std::vector<AttemptOutput> outputs;
@@ -167,7 +174,7 @@ class WorkerSessionImpl : public wire::WorkerSession::Server {
     const auto params = context.getParams();
     const auto done = params.getDone();
     const TaskReport report{ReadCounters(done.getCounters()), params.getBytesRead(), params.getBytesShuffled(),
-                            params.getBytesWritten()};
+                            params.getBytesWritten(), ReadUse(done.getUse())};
     const std::vector<AttemptOutput> outputs = OutputsOf(done);
     Step step = control_.Begin();
     control_.jobs().AttemptDone(node_, FromWire(done.getAttempt()), report, outputs, &step);

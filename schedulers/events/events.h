@@ -78,6 +78,8 @@ struct NodeJoined {
   std::string rack;
   std::string datacenter;
   Slots slots;
+  double cores = 0;          // that its tasks may use; 0: not told
+  std::string machine = {};  // nodes of the same machine share these cores with each other; empty: they are its own
   bool operator==(const NodeJoined&) const = default;
 };
 // A node is gone. Its running attempts are lost (they run again and do not count as failed), and so are the outputs of
@@ -118,12 +120,21 @@ struct AttemptLaunched {
   NodeId node;
   bool operator==(const AttemptLaunched&) const = default;
 };
+// What an attempt had of its machine's cores, all its threads together. Nothing is decided by it: it is what the
+// history of a cluster needs to be simulated with other tasks beside each other than there were.
+struct ProcessorUse {
+  Micros cpu = 0;     // time on a core; 0: not told
+  Micros waited = 0;  // in which its threads could have run, and no core was free
+  Micros start = 0;   // time on a core that its process took before its first attempt; 0: it had run one before
+  auto operator<=>(const ProcessorUse&) const = default;
+};
 // The attempt's output is committed (the first success of a task wins, and the driver asks MayCommit() before it
 // commits).
 struct AttemptSucceeded {
   AttemptId attempt;
   std::uint64_t input_bytes = 0;   // of a map: what it read
   std::uint64_t output_bytes = 0;  // of a map: what it wrote for reduces, before compression
+  ProcessorUse use = {};
   bool operator==(const AttemptSucceeded&) const = default;
 };
 // A record of a map's input, as its reader counts: it begins at byte `offset` of the map's input number `input`, and is

@@ -17,6 +17,7 @@ template <class V, Is<NodeJoined> E>
 void Fields(V& v, E& e) {
   v.Required("node", e.node), v.Optional("rack", e.rack), v.Optional("datacenter", e.datacenter);
   v.Optional("maps", e.slots.maps), v.Optional("reduces", e.slots.reduces);
+  v.UnlessDefault("cores", e.cores), v.UnlessDefault("machine", e.machine);
 }
 template <class V, Is<NodeLost> E>
 void Fields(V& v, E& e) {
@@ -57,6 +58,7 @@ template <class V, Is<AttemptSucceeded> E>
 void Fields(V& v, E& e) {
   v.Required("attempt", e.attempt);
   v.UnlessDefault("input_bytes", e.input_bytes), v.UnlessDefault("output_bytes", e.output_bytes);
+  v.UnlessDefault("cpu", e.use.cpu), v.UnlessDefault("waited", e.use.waited), v.UnlessDefault("start", e.use.start);
 }
 template <class V, Is<AttemptFailed> E>
 void Fields(V& v, E& e) {

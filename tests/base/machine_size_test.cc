@@ -63,11 +63,11 @@ TEST_F(MachineSizeTest, FilesThatMakeNoSenseBindNothing) {
 }
 
 TEST_F(MachineSizeTest, CoresAreThoseThatThisProcessMayRunOn) {
-  EXPECT_EQ(MachineCores(64, root()), 64u);
-  EXPECT_EQ(MachineCores(64, "/nowhere"), 64u);
+  EXPECT_EQ(CoresOfMachine(root(), 64, 64).whole(), 64u);
+  EXPECT_EQ(CoresOfMachine("/nowhere", 64, 64).whole(), 64u);
   Write("/proc/self/cgroup", "0::/\n");
   Write("/sys/fs/cgroup/cpu.max", "max 100000\n");
-  EXPECT_EQ(MachineCores(3, root()), 3u);
+  EXPECT_EQ(CoresOfMachine(root(), 3, 3).whole(), 3u);
 }
 
 TEST_F(MachineSizeTest, AQuotaLeavesWholeCoresAndOneAtLeast) {
@@ -81,11 +81,11 @@ TEST_F(MachineSizeTest, AQuotaLeavesWholeCoresAndOneAtLeast) {
               {"400000\n", 8},         {"400000 0\n", 8},      {"nonsense\n", 8}};
   for (const auto& row : rows) {
     Write(group, row.text);
-    EXPECT_EQ(MachineCores(8, root()), row.cores) << row.text;
+    EXPECT_EQ(CoresOfMachine(root(), 8, 8).whole(), row.cores) << row.text;
   }
   Write(group, "600000 100000\n");
   Write("/sys/fs/cgroup/system.slice/cpu.max", "300000 100000\n");
-  EXPECT_EQ(MachineCores(8, root()), 3u) << "a group above it binds, too";
+  EXPECT_EQ(CoresOfMachine(root(), 8, 8).whole(), 3u) << "a group above it binds, too";
 }
 
 TEST_F(MachineSizeTest, AQuotaBindsInVersion1) {
@@ -94,16 +94,44 @@ TEST_F(MachineSizeTest, AQuotaBindsInVersion1) {
   Write("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
   Write("/sys/fs/cgroup/cpu/docker/1a2b/cpu.cfs_period_us", "50000\n");
   Write("/sys/fs/cgroup/cpu/docker/1a2b/cpu.cfs_quota_us", "-1\n");
-  EXPECT_EQ(MachineCores(8, root()), 8u);
+  EXPECT_EQ(CoresOfMachine(root(), 8, 8).whole(), 8u);
   Write("/sys/fs/cgroup/cpu/docker/1a2b/cpu.cfs_quota_us", "100000\n");
-  EXPECT_EQ(MachineCores(8, root()), 2u);
+  EXPECT_EQ(CoresOfMachine(root(), 8, 8).whole(), 2u);
+}
+
+TEST_F(MachineSizeTest, CoresAreTheMachinesOrWhatAGroupLeavesOfThem) {
+  const auto cores = [this](unsigned affinity) { return CoresOfMachine(root(), affinity, 8); };
+  Write("/proc/sys/kernel/random/boot_id", "6f2c-91\n");
+  EXPECT_EQ(cores(8).count, 8);
+  EXPECT_EQ(cores(8).shared_as, "6f2c-91") << "with all others that may use all of the machine";
+  EXPECT_EQ(cores(3).count, 3);
+  EXPECT_EQ(cores(3).shared_as, "") << "of a set of cores";
+  Write("/proc/self/cgroup", "0::/system.slice/worker.service\n");
+  Write("/sys/fs/cgroup/system.slice/worker.service/cpu.max", "max 100000\n");
+  EXPECT_EQ(cores(8).count, 8);
+  Write("/sys/fs/cgroup/system.slice/cpu.max", "250000 100000\n");
+  EXPECT_EQ(cores(8).count, 2.5) << "groups above bind, too";
+  EXPECT_EQ(cores(8).shared_as, "");
+  EXPECT_EQ(cores(2).count, 2);
+  Write("/sys/fs/cgroup/system.slice/cpu.max", "nonsense\n");
+  EXPECT_EQ(cores(8).count, 8);
+}
+
+TEST_F(MachineSizeTest, AGroupBindsCoresInVersion1) {
+  Write("/proc/self/cgroup", "6:cpu,cpuacct:/docker/1a2b\n0::/\n");
+  Write("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  Write("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(CoresOfMachine(root(), 8, 8).count, 8);
+  Write("/sys/fs/cgroup/cpu/docker/1a2b/cpu.cfs_quota_us", "50000\n");
+  Write("/sys/fs/cgroup/cpu/docker/1a2b/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(CoresOfMachine(root(), 8, 8).count, 0.5);
 }
 
 TEST(ThisMachinesCoresTest, AreCounted) {
   cpu_set_t set;
   ASSERT_EQ(::sched_getaffinity(0, sizeof set, &set), 0);
-  EXPECT_GE(MachineCores(), 1u);
-  EXPECT_LE(MachineCores(), static_cast<std::uint64_t>(CPU_COUNT(&set)));
+  EXPECT_GE(CoresOfMachine().whole(), 1u);
+  EXPECT_LE(CoresOfMachine().whole(), static_cast<std::uint64_t>(CPU_COUNT(&set)));
 }
 
 TEST(ThisMachinesMemoryTest, IsKnown) { EXPECT_GT(MachineMemory(), std::uint64_t{16} << 20); }

@@ -571,6 +571,45 @@ TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {
   EXPECT_EQ(rate, (4 << 20) / 0.05);
 }
 
+TEST_F(TrackerSchedulerTest, AReadOf64KiBTellsARateAndALesserOneDoesNot) {
+  const auto rate = [](std::int64_t bytes, std::int64_t micros) {
+    TaskReport report;
+    report.counters[{"millrace", "bytes_read_remote"}] = bytes;
+    report.counters[{"millrace", "remote_read_micros"}] = micros;
+    return RemoteReadRate(report);
+  };
+  EXPECT_EQ(rate(64 << 10, 1'000), 65'536'000U);
+  EXPECT_EQ(rate((64 << 10) - 1, 1'000), 0U);
+  EXPECT_EQ(rate(512 << 10, 100), 5'242'880'000U);
+  EXPECT_EQ(rate(512 << 10, 99), 0U);
+}
+
+// What a history needs to be simulated on as many cores: nothing is decided by it.
+TEST_F(TrackerSchedulerTest, WhatAttemptsHadOfTheCoresIsInTheJournal) {
+  const NodeId node = AddWorker("a", 1, 1);
+  WorkerFacts facts = nodes->Find(node)->facts;
+  const auto registers = [&] {
+    Step step = At();
+    jobs->NodeRegistered(nodes->Admit(facts, &step.batch), {}, &step);
+    Finish(std::move(step));
+  };
+  facts.cores = 1.5, facts.machine = "6f-1";
+  registers();
+  EXPECT_THAT(Lines(JobId{0}, "NodeJoined"), SizeIs(1)) << "a worker that only tells more loses no attempts";
+  ++facts.incarnation;
+  registers();
+  EXPECT_THAT(Lines(JobId{0}, "NodeJoined").back(), HasSubstr(" cores=1.5 machine=6f-1"));
+  AddFile("/in/text", 1, {node});
+  const JobId job = Submit(Request("/out", 0));
+  const LaunchOrder map = Take();
+  Step step = At();
+  TaskReport report;
+  report.use = {70, 8, 900};
+  jobs->AttemptDone(map.node, map.attempt, report, {}, &step);
+  Finish(std::move(step));
+  EXPECT_THAT(Lines(job, "AttemptSucceeded"), ElementsAre(HasSubstr(" cpu=70 waited=8 start=900")));
+}
+
 // A map of several files has one rate, which is counted for the node that more than half of the bytes came from, if
 // there is one.
 TEST_F(TrackerSchedulerTest, WhatSeveralTransfersReachedIsToldOfTheGreatest) {

@@ -17,6 +17,10 @@ AttemptId Attempt(std::uint32_t job, TaskKind kind, std::uint32_t index, std::ui
 TEST(EventText, ReadsAsItsHeaderSays) {
   EXPECT_EQ(FormatEvent(17, NodeJoined{NodeId{1}, "r1", "east", {2, 1}}),
             "17 NodeJoined node=n1 rack=r1 datacenter=east maps=2 reduces=1");
+  EXPECT_EQ(FormatEvent(17, NodeJoined{NodeId{1}, "r1", "east", {2, 1}, 1.5, "6f-1"}),
+            "17 NodeJoined node=n1 rack=r1 datacenter=east maps=2 reduces=1 cores=1.5 machine=6f-1");
+  EXPECT_EQ(FormatEvent(18, AttemptSucceeded{Attempt(3, TaskKind::kMap, 0, 1), 5, 0, {70, 8, 900}}),
+            "18 AttemptSucceeded attempt=job3.m.0.1 input_bytes=5 cpu=70 waited=8 start=900");
   JobSpec spec;
   spec.name = "word count";
   spec.maps = {{64, {NodeId{1}, NodeId{2}}}, {10, {NodeId{4}}}, {0, {}}};
@@ -46,6 +50,9 @@ TEST(EventText, UnknownKeysAreIgnoredAndMissingOnesHaveTheirDefaults) {
   EXPECT_EQ(std::get<JobSubmitted>(timed->event).job, JobId{2});
   EXPECT_EQ(std::get<JobSubmitted>(timed->event).spec, JobSpec());
   EXPECT_TRUE(std::get<NodeDrained>(ParseEvent("5 NodeDrained node=n1")->event).drained);
+  EXPECT_EQ(std::get<NodeJoined>(ParseEvent("5 NodeJoined node=n1 maps=2")->event).cores, 0)
+      << "as it was written once";
+  EXPECT_EQ(std::get<AttemptSucceeded>(ParseEvent("5 AttemptSucceeded attempt=job3.m.0.1")->event).use, ProcessorUse());
 }
 
 TEST(EventText, WhatIsNotAnEventIsNothing) {
@@ -145,7 +152,7 @@ class Generator {
   Event Any() {
     switch (random_() % std::variant_size_v<Event>) {
       case 0:
-        return NodeJoined{{Number()}, Bytes(), Bytes(), {Number(), Number()}};
+        return NodeJoined{{Number()}, Bytes(), Bytes(), {Number(), Number()}, std::ldexp(random_(), -20), Bytes()};
       case 1:
         return NodeLost{{Number()}};
       case 2:
@@ -159,7 +166,7 @@ class Generator {
       case 6:
         return AttemptLaunched{Attempt(), {Number()}};
       case 7:
-        return AttemptSucceeded{Attempt(), Number(), Number()};
+        return AttemptSucceeded{Attempt(), Number(), Number(), {Number(), Number(), Number()}};
       case 8:
         if (random_() % 2 == 0) return AttemptFailed{Attempt(), Bytes()};
         return AttemptFailed{Attempt(), Bytes(),

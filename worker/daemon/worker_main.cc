@@ -179,7 +179,7 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, co
 // Turns what the options leave to the machine into numbers.
 Status ResolveResources(WorkerConfig* config) {
   const std::uint64_t memory = config->memory == 0 ? MachineMemory() : config->memory;
-  if (config->cores == 0) config->cores = static_cast<std::int64_t>(MachineCores());
+  if (config->cores == 0) config->cores = static_cast<std::int64_t>(CoresOfMachine().whole());
   const TaskSlots resolved = ResolveSlots({config->map_slots, config->reduce_slots},
                                           static_cast<std::uint64_t>(config->cores), memory, config->task_memory);
   config->map_slots = resolved.maps;
@@ -470,7 +470,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
       config,
       WorkerIdentity{storage.id(), server.port(), local_socket, storage.cluster(), join,
                      confiner == nullptr ? "none" : ToText(confiner->parts()), storage.told(),
-                     [&config](const Moment& told) { return StoreTold(config.directory, told); }},
+                     [&config](const Moment& told) { return StoreTold(config.directory, told); }, CoresOfMachine()},
       Random(random.Next()), log);
   agent->OnRegistered([&config, &log, &manager](NodeId node) {
     manager.Say("node " + std::to_string(node.value) + " of the master at " + config.master);

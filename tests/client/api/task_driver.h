@@ -150,8 +150,9 @@ class TaskDriver {
     bool output = false;
     std::string output_name;
     std::uint64_t output_bytes = 0;
-    std::vector<std::string> named;  // the files of named outputs
-    bool permanent = false;          // with an error: another attempt would fail in the same way
+    std::vector<std::string> named;                // the files of named outputs
+    bool permanent = false;                        // with an error: another attempt would fail in the same way
+    std::uint64_t cpu = 0, waited = 0, start = 0;  // ProcessorUse
   };
   End WaitForEnd() {
     while (true) {
@@ -165,6 +166,8 @@ class TaskDriver {
       for (const auto counter : from.getDone().getCounters()) {
         end.counters[std::string(counter.getGroup().cStr()) + "." + counter.getName().cStr()] = counter.getValue();
       }
+      const auto use = from.getDone().getUse();
+      end.cpu = use.getCpu(), end.waited = use.getWaited(), end.start = use.getStart();
       const auto output = from.getDone().getOutput();
       end.output = output.getPresent();
       end.output_name = output.getName().cStr();

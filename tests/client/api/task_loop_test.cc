@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
+#include <thread>
 
 #include "examples/grep/grep.h"
 #include "examples/wordcount/wordcount.h"
@@ -47,6 +49,36 @@ TEST(TaskLoopTest, MapsAndReducesWords) {
   std::ranges::sort(lines);
   EXPECT_EQ(lines, (std::vector<std::string>{"be\t4", "not\t1", "or\t2", "to\t2"}));
   EXPECT_EQ(driver.Close(), 0);
+}
+
+// Keeps a core busy, on a thread of its own, for as many milliseconds of processor time as the line says.
+struct Busy {
+  using Key = std::string;
+  using Value = std::string;
+  void Map(std::string_view line, auto&) {
+    std::thread([until = std::stoi(std::string(line)) * 1'000'000L] {
+      timespec used{};
+      while (used.tv_sec * 1'000'000'000L + used.tv_nsec < until) ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    }).join();
+  }
+  void Reduce(const std::string&, Values<std::string>&, auto&) {}
+};
+
+TEST(TaskLoopTest, AnAttemptTellsWhatItHadOfTheCores) {
+  TaskFiles files;
+  TaskDriver driver(internal::BindJob<Busy>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "60\n")}, driver.Path("m0"));
+  const TaskDriver::End first = driver.WaitForEnd();
+  ASSERT_EQ(first.error, "");
+  EXPECT_GE(first.cpu, 60'000U);
+  EXPECT_GT(first.start, 0U) << "the process had to start for it";
+  driver.LaunchMap(1, {AddLocal(files, 2, "b", "20\n")}, driver.Path("m1"));
+  const TaskDriver::End second = driver.WaitForEnd();
+  ASSERT_EQ(second.error, "");
+  EXPECT_GE(second.cpu, 20'000U);
+  EXPECT_LT(second.cpu, first.start + first.cpu + 20'000U) << "what came before it is not its own";
+  EXPECT_EQ(second.start, 0U) << "the process was there";
 }
 
 struct Lines {

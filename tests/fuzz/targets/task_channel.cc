@@ -67,7 +67,7 @@ std::vector<std::string> millrace::fuzz::Seeds() {
   }
   {
     capnp::MallocMessageBuilder m;
-    EncodeDone(attempt, {{"g", "n", 7}, {"g", "m", -7}}, {}, &m);
+    EncodeDone(attempt, {{"g", "n", 7}, {"g", "m", -7}}, {}, {}, &m);
     seeds.push_back(std::string(1, 0) + Body(m));
   }
   {

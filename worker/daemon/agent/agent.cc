@@ -255,6 +255,8 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   const Release release = ThisRelease();
   info.setVersion(release.version);
   info.setProtocol(release.protocol);
+  info.setCores(identity_.cores.count);
+  info.setMachine(identity_.cores.shared_as);
   if (departure_) Write(*departure_, info.initLeaving());
   if (identity_.told.life != 0) {
     info.initTold().setLife(identity_.told.life);

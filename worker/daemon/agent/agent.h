@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/machine_size.h"
 #include "base/moment.h"
 #include "base/protocol/worker.capnp.h"
 #include "base/random.h"
@@ -44,6 +45,7 @@ struct WorkerIdentity {
   Moment told = {};          // the last that a master told this worker of, as the directory has it
   // Stores a moment with the directory. It is called on the background. Empty: moments are kept in memory alone.
   std::function<Status(const Moment& told)> keep_told = {};
+  MachineCores cores = {};  // that tasks may use
 };
 
 // The machine of the worker will be taken away.
