@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "schedulers/sim/journal_lines.h"
+#include "schedulers/sim/task_demand.h"
 
 namespace millrace::sim {
 namespace {
@@ -32,22 +33,10 @@ std::string Number(double value) {
 }
 std::string Seconds(double micros) { return Number(micros / 1e6); }
 
-struct Mean {
-  double sum = 0;
-  std::uint64_t count = 0;
-
-  void Add(double value) { sum += value, ++count; }
-  void Add(const Mean& other) { sum += other.sum, count += other.count; }
-  [[nodiscard]] double Of(const Mean& otherwise) const {
-    if (count > 0) return sum / static_cast<double>(count);
-    return otherwise.count > 0 ? otherwise.sum / static_cast<double>(otherwise.count) : 0;
-  }
-};
-
 struct Job {
   Micros submitted = 0;
   sched::JobSpec spec;
-  PerKind<Mean> times;
+  PerKind<TaskDemand> tasks;
   double input = 0, output = 0;
 };
 
@@ -73,7 +62,7 @@ class Exporter {
     std::erase_if(nodes_, [](const auto& node) { return !node.second.counts; });
     if (nodes_.empty()) return NotFound(file_name + ": no node took tasks in that time");
     for (const auto& [id, job] : jobs_) {
-      for (const TaskKind kind : kTaskKinds) of_all_[kind].Add(job.times[kind]);
+      for (const TaskKind kind : kTaskKinds) of_all_[kind].Add(job.tasks[kind]);
     }
     text_ = "# What has happened on a cluster, exported from its journal (docs/simulator.md).\n";
     WriteCluster();
@@ -86,6 +75,7 @@ class Exporter {
     }
     for (const auto& [id, number] : numbers_) exported.nodes[id] = NodeId{static_cast<std::uint32_t>(number)};
     exported.scheduler = std::move(in_force_.name), exported.settings = std::move(in_force_.settings);
+    exported.waited = waited_;
     exported.text = std::move(text_);
     return exported;
   }
@@ -122,7 +112,8 @@ class Exporter {
     const auto job = jobs_.find(event.attempt.task.job);
     const auto began = began_.find(event.attempt);
     if (job == jobs_.end() || began == began_.end()) return;
-    job->second.times[event.attempt.task.kind].Add(static_cast<double>(now_ - began->second));
+    waited_ += static_cast<double>(event.use.waited);
+    job->second.tasks[event.attempt.task.kind].Add(now_ - began->second, event.use);
     job->second.input += static_cast<double>(event.input_bytes);
     job->second.output += static_cast<double>(event.output_bytes);
     began_.erase(began);
@@ -142,6 +133,12 @@ class Exporter {
   void WriteCluster() {
     text_ += "\n[cluster]\n";
     Line("nodes", std::to_string(nodes_.size()));
+    // Cores say something only where the tasks have told what they need of them.
+    TaskDemand all;
+    for (const TaskKind kind : kTaskKinds) all.Add(of_all_[kind]);
+    told_ = all.Cores().has_value();
+    if (all.Start() > 0) Line("process_start", Seconds(all.Start()));
+    std::map<std::string, std::size_t> machines;  // numbers in place of what the nodes call them
     for (const auto& [id, node] : nodes_) {
       numbers_[id] = numbers_.size();
       text_ += "[[cluster.groups]]\n";
@@ -150,6 +147,11 @@ class Exporter {
       Line("datacenter", Text(node.joined.datacenter));
       Line("map_slots", std::to_string(node.joined.slots.maps));
       Line("reduce_slots", std::to_string(node.joined.slots.reduces));
+      if (!told_ || node.joined.cores <= 0) continue;
+      Line("cores", Number(node.joined.cores));
+      if (node.joined.machine.empty()) continue;
+      const std::size_t machine = machines.try_emplace(node.joined.machine, machines.size()).first->second;
+      Line("machine", Text("m" + std::to_string(machine)));
     }
   }
 
@@ -168,6 +170,13 @@ class Exporter {
     return places + "]";
   }
 
+  void WriteTimes(const Job& job, TaskKind kind, const std::string& name) {
+    const TaskDemand& own = job.tasks[kind].attempts() > 0 ? job.tasks[kind] : of_all_[kind];
+    Line(name + "_time", Seconds(own.Alone()));
+    const std::optional<double> cores = own.Cores() ? own.Cores() : of_all_[kind].Cores();
+    if (cores) Line(name + "_cores", Number(*cores));
+  }
+
   void WriteMaps(const Job& job) {
     const sched::JobSpec& spec = job.spec;
     Line("maps", std::to_string(spec.maps.size()));
@@ -181,7 +190,7 @@ class Exporter {
     }
     if (!located) Line("located", "false");
     if (const auto places = Places(spec); located && places) Line("places", *places);
-    Line("map_time", Seconds(job.times[TaskKind::kMap].Of(of_all_[TaskKind::kMap])));
+    WriteTimes(job, TaskKind::kMap, "map");
     Line("map_output", Number(job.input > 0 ? job.output / job.input : 0));
   }
 
@@ -196,7 +205,7 @@ class Exporter {
     WriteMaps(job);
     if (spec.reduces > 0) {
       Line("reduces", std::to_string(spec.reduces));
-      Line("reduce_time", Seconds(job.times[TaskKind::kReduce].Of(of_all_[TaskKind::kReduce])));
+      WriteTimes(job, TaskKind::kReduce, "reduce");
     }
     if (spec.deadline > job.submitted) Line("deadline", Seconds(static_cast<double>(spec.deadline - job.submitted)));
     if (spec.map_time > 0 || spec.reduce_time > 0) Line("tell_times", "true");
@@ -213,7 +222,9 @@ class Exporter {
   std::map<NodeId, std::size_t> numbers_;
   std::map<JobId, Job> jobs_;
   std::map<AttemptId, Micros> began_;
-  PerKind<Mean> of_all_;
+  PerKind<TaskDemand> of_all_;
+  double waited_ = 0;  // us
+  bool told_ = false;  // some attempt has told what it had of the cores
   std::string text_;
 };
 

@@ -6,7 +6,10 @@
 // time: nodes that had left before, or were being decommissioned all the while, are not.
 //
 // A task's time is the mean of the job's attempts of its kind that succeeded, of a reduce from when it began to
-// compute; a kind of which none has succeeded takes that of all jobs. Outputs of maps are the job's mean ratio. What
+// compute; a kind of which none has succeeded takes that of all jobs. What they waited for a core is not in it, nor the
+// start of their processes: the file has both apart, as the cores of the nodes, how many of them a task keeps busy
+// (task_demand.h), and the mean start of a process. A journal of workers that did not tell has none of these, and slots
+// cost nothing in a simulation of it. Outputs of maps are the job's mean ratio. What
 // reduces wrote no journal says. Jobs are known by hashes of their programs, which serve for the history of programs;
 // to run one live, put the program's path there. Thread rule: free functions, any thread.
 #pragma once
@@ -26,6 +29,7 @@ struct ExportedWorkload {
   std::map<JobId, std::uint32_t> jobs;  // which job of the file each one of the journal is
   std::map<NodeId, NodeId> nodes;       // and which node
   Micros begin = 0;                     // time 0 of the file, by the journal's clock: the first submission
+  double waited = 0;      // us for which attempts of its jobs that succeeded waited for cores; 0: none told
   std::string scheduler, settings;      // that were in force at the end (SchedulerSet); empty if the journal names none
 };
 

@@ -85,11 +85,12 @@ void ReadLiveKeys(TomlSection& section, const LiveParts& parts, JobClass* read, 
 
 // Notes a class with a program and without the times that a simulation needs.
 void NoteUntimed(const TomlSection& section, const JobClass& read, LiveParts* parts) {
-  if (read.common.program.empty() || !parts->untimed.empty()) return;
+  if (read.common.program.empty()) return;
   const bool maps = section.Has("map_time") || section.Has("map_rate");
   const bool reduces = section.Has("reduce_time") || section.Has("reduce_rate") ||
                        !(section.Has("reduces") || section.Has("reduces_per_map"));
-  if (maps && reduces) return;
+  parts->classes.back().untimed[TaskKind::kMap] = !maps, parts->classes.back().untimed[TaskKind::kReduce] = !reduces;
+  if ((maps && reduces) || !parts->untimed.empty()) return;
   const std::string key = maps ? "reduce_time" : "map_time";
   parts->untimed = section.Where(key) + ": is missing, so that " + Quote(read.common.program) +
                    " can be run and not simulated; say how long its " + (maps ? "reduces" : "maps") +

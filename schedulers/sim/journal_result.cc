@@ -236,6 +236,7 @@ class JournalRun {
       output_bytes_[event.attempt.task] = event.output_bytes;
     }
     if (event.attempt.task.reduce()) Copied(event.attempt), Compute(event.attempt);
+    if (found != running_.end()) recorder_.OnUse(found->second.row, event.use);
     End(event.attempt, AttemptEnd::kSucceeded);
     (void)Apply(event);
   }
@@ -383,6 +384,11 @@ Result<JournalFacts> FactsOfJournal(std::string_view journal, const std::string&
     if (auto* submitted = std::get_if<sched::JobSubmitted>(&event)) {
       sched::JobSpec& spec = submitted->spec;
       facts.jobs[submitted->job.value] = {std::move(spec.program), std::move(spec.input_type), std::move(spec.maps)};
+    } else if (auto* joined = std::get_if<sched::NodeJoined>(&event); joined != nullptr) {
+      const std::size_t node = joined->node.value;
+      if (node > sched::kMaxId) continue;
+      if (node >= facts.nodes.size()) facts.nodes.resize(node + 1);
+      facts.nodes[node] = {joined->cores, std::move(joined->machine)};
     } else if (const auto* read = std::get_if<sched::BandwidthMeasured>(&event); read != nullptr && time > 0) {
       facts.reads.push_back(*read);
     }

@@ -50,7 +50,12 @@ struct JournalFacts {
     std::string program, input_type;      // keys of the history
     std::vector<sched::MapInput> inputs;  // what each map read, and on which nodes that lay
   };
-  std::vector<Job> jobs;  // by index in the workload; one that never was submitted is empty
+  struct Node {
+    double cores = 0;     // of its machine; 0: not told
+    std::string machine;  // as NodeJoined has it
+  };
+  std::vector<Job> jobs;    // by index in the workload; one that never was submitted is empty
+  std::vector<Node> nodes;  // by id, as far as they are known
   // How fast maps read their input from other nodes.
   std::vector<sched::BandwidthMeasured> reads;
 };

@@ -61,9 +61,13 @@ void ReadGroups(TomlSection& section, ClusterSpec* cluster) {
       ReadNode(group, &node);
       group.Text("rack", &node.rack);
       group.Text("datacenter", &node.datacenter);
+      group.Text("machine", &node.machine);
+      group.Real("cores", &node.cores, 0, kMostFactor);
     }
     group.Finish();
   }
+  if (!section.ok()) return;
+  if (const Status fit = MachinesOf(*cluster).status(); !fit.ok()) section.Fail("groups", fit.message());
 }
 
 // Checks what the file itself says; what replaces it on the command line is cut to what there is.

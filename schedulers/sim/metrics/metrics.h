@@ -10,6 +10,7 @@
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "schedulers/events/effects.h"
+#include "schedulers/events/events.h"
 
 namespace millrace::sim {
 
@@ -54,6 +55,7 @@ struct TaskRow {
   Micros compute = 0;  // a reduce: it was given its compute permit
   Micros end = 0;
   AttemptEnd how = AttemptEnd::kRunning;
+  sched::ProcessorUse use;  // of one that succeeded
 };
 
 // One moment of the run.

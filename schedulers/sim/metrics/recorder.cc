@@ -86,6 +86,10 @@ void Recorder::OnCompute(std::uint32_t row, Micros now) {
   if (row != kNoRow) result_.tasks[row].compute = now;
 }
 
+void Recorder::OnUse(std::uint32_t row, const sched::ProcessorUse& use) {
+  if (row != kNoRow) result_.tasks[row].use = use;
+}
+
 void Recorder::OnReduceComputing(Micros now) { computing_.Begin(now); }
 
 void Recorder::OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, std::optional<Micros> computing,

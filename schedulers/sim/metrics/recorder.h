@@ -34,6 +34,7 @@ class Recorder {
   void OnCompute(std::uint32_t row, Micros now);
   // A reduce begins to compute.
   void OnReduceComputing(Micros now);
+  void OnUse(std::uint32_t row, const sched::ProcessorUse& use);
   // `computing` is since when a reduce computes; nothing if it does not, or if the attempt is a map's.
   void OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, std::optional<Micros> computing,
              AttemptEnd how, Micros now);

@@ -18,10 +18,14 @@ enum class Happening : std::uint8_t {
   kNodeLost,  // node `what`
   kNodeBack,  // node `what`
   kAttempt,   // the timer of the attempt in slot `what`
+  kLatency,   // the same, of one that does nothing yet
   kProgress,  // the attempt in slot `what` may have news of its progress
   kCores,     // work may have ended on machine `what`; `generation` is that of the machine (processors.h)
   kSample,
 };
+
+// Returns whether it is of an attempt that need not get any further for it.
+constexpr bool IsEmpty(Happening kind) { return kind == Happening::kLatency || kind == Happening::kProgress; }
 
 struct TimedHappening {
   Micros at = 0;
@@ -36,18 +40,28 @@ class EventQueue {
  public:
   void Add(Micros at, Happening kind, std::uint32_t what = 0, std::uint32_t generation = 0) {
     happenings_.push({at, next_++, what, generation, kind});
+    Count(kind, 1);
   }
   [[nodiscard]] bool empty() const { return happenings_.empty(); }
-  [[nodiscard]] std::size_t size() const { return happenings_.size(); }
+  // Returns whether there is nothing in it but samples and what is empty, and how much of the latter.
+  [[nodiscard]] bool idle() const { return happenings_.size() == samples_ + empty_; }
+  [[nodiscard]] std::size_t empty_happenings() const { return empty_; }
   [[nodiscard]] const TimedHappening& first() const { return happenings_.top(); }
   TimedHappening Pop() {
     const TimedHappening first = happenings_.top();
     happenings_.pop();
+    Count(first.kind, -1);
     return first;
   }
 
  private:
+  void Count(Happening kind, int by) {
+    if (kind == Happening::kSample) samples_ += static_cast<std::size_t>(by);
+    if (IsEmpty(kind)) empty_ += static_cast<std::size_t>(by);
+  }
+
   std::priority_queue<TimedHappening, std::vector<TimedHappening>, std::greater<>> happenings_;
+  std::size_t samples_ = 0, empty_ = 0;
   std::uint64_t next_ = 0;
 };
 

@@ -23,8 +23,7 @@ void MapModel::Start(SlotId slot, Locality locality) {
   const bool nowhere = job.spec.maps[attempt.id.task.index].replicas.empty();
   if (locality != Locality::kNode && !nowhere && map.bytes > 0) {
     Read(slot, static_cast<double>(map.bytes));
-    if (state_.cluster.overlap_reads && attempt.flowing)
-      state_.StartComputing(slot, attempt.fails ? attempt.compute / 2 : attempt.compute);
+    if (state_.cluster.overlap_reads && attempt.flowing) state_.StartComputing(slot);
     return;
   }
   Micros read = 0;

@@ -19,11 +19,17 @@ auto Find(Works& works, std::uint32_t tag) {
 
 }  // namespace
 
-Processors::Processors(const ClusterSpec& cluster, EventQueue* queue)
-    : queue_(*queue),
-      cores_(cluster.cores),
-      nodes_per_machine_(cluster.nodes_per_machine),
-      machines_((cluster.nodes.size() + nodes_per_machine_ - 1) / nodes_per_machine_) {}
+Processors::Processors(const ClusterSpec& cluster, EventQueue* queue) : queue_(*queue) {
+  const Machines machines = MachinesOf(cluster).value();
+  of_node_ = machines.of_node;
+  for (const double cores : machines.cores) machines_.emplace_back().cores = cores;
+  for (const std::uint32_t machine : of_node_) ++machines_[machine].nodes;
+}
+
+std::string Processors::NameOf(NodeId node) const {
+  const std::uint32_t machine = of_node_[node.value];
+  return machines_[machine].nodes > 1 ? "m" + std::to_string(machine) : "";
+}
 
 void Processors::Start(Micros now, NodeId node, std::uint32_t tag, double cores, Micros alone) {
   Machine& machine = MachineOf(node);
@@ -42,7 +48,7 @@ void Processors::Stop(Micros now, NodeId node, std::uint32_t tag) {
 }
 
 double Processors::Done(Micros now, NodeId node, std::uint32_t tag) const {
-  const Machine& machine = machines_[node.value / nodes_per_machine_];
+  const Machine& machine = machines_[of_node_[node.value]];
   const Work& work = *Find(machine.works, tag);
   if (work.amount <= 0) return 1;
   const double left = work.left - work.rate * static_cast<double>(now - machine.since);
@@ -75,7 +81,7 @@ void Processors::Share(Machine& machine) {
     threads += work.threads;
   }
   std::stable_sort(order.begin(), order.end(), [](const Work* a, const Work* b) { return a->most < b->most; });
-  double free = cores_, first_end = 0;
+  double free = machine.cores, first_end = 0;
   for (Work* work : order) {
     work->rate = std::min(work->most, free / threads);
     free -= work->rate * work->threads;

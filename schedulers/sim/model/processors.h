@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/ids/ids.h"
@@ -20,14 +21,19 @@ namespace millrace::sim {
 
 class Processors {
  public:
-  // Requires: the queue outlives this.
+  // Requires: the queue outlives this, and the cluster was checked.
   Processors(const ClusterSpec& cluster, EventQueue* queue);
 
-  // Returns false if each attempt has all the cores that it can use.
-  [[nodiscard]] bool limited() const { return cores_ > 0; }
+  // Returns false if each attempt on the node has all the cores that it can use.
+  [[nodiscard]] bool Limited(NodeId node) const { return machines_[of_node_[node.value]].cores > 0; }
+
+  // Returns how many cores the node's machine has, 0 if it has no limit; and a name of the machine, empty if no other
+  // node is there.
+  [[nodiscard]] double CoresOf(NodeId node) const { return machines_[of_node_[node.value]].cores; }
+  [[nodiscard]] std::string NameOf(NodeId node) const;
 
   // Begins work on the node, known by its tag. The queue then has a Happening::kCores for the machine; Advance must be
-  // called when it comes. Requires: limited(), cores > 0; no other work has the tag.
+  // called when it comes. Requires: Limited(node), cores > 0; no other work has the tag.
   void Start(Micros now, NodeId node, std::uint32_t tag, double cores, Micros alone);
   // Ends work that is under way; nothing is said of it.
   void Stop(Micros now, NodeId node, std::uint32_t tag);
@@ -46,19 +52,20 @@ class Processors {
     double rate = 0;              // of a core, at which each thread goes
   };
   struct Machine {
+    double cores = 0;
+    std::uint32_t nodes = 0;
     std::vector<Work> works;  // in the order of their starts
     Micros since = 0;         // `left` is of then
     std::uint32_t generation = 0;
   };
 
-  [[nodiscard]] Machine& MachineOf(NodeId node) { return machines_[node.value / nodes_per_machine_]; }
+  [[nodiscard]] Machine& MachineOf(NodeId node) { return machines_[of_node_[node.value]]; }
   static void Settle(Micros now, Machine& machine);
   // Sets the rates anew and tells the queue when the first work ends. Requires: the machine is settled.
   void Share(Machine& machine);
 
   EventQueue& queue_;
-  double cores_;
-  std::uint32_t nodes_per_machine_;
+  std::vector<std::uint32_t> of_node_;  // index of its machine
   std::vector<Machine> machines_;
 };
 

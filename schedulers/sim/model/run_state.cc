@@ -1,5 +1,7 @@
 #include "schedulers/sim/model/run_state.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "schedulers/core/policy.h"
@@ -44,13 +46,31 @@ void RunState::SetTimer(SlotId slot, Micros in) {
   queue.Add(now + in, Happening::kAttempt, slot, attempts[slot].generation);
 }
 
-void RunState::StartComputing(SlotId slot, Micros alone) {
+void RunState::StartComputing(SlotId slot) {
   Attempt& attempt = attempts[slot];
-  const SimJob& job = *RunOf(attempt).job;
-  const double cores = attempt.id.task.kind == TaskKind::kMap ? job.map_cores : job.reduce_cores;
-  if (!processors.limited() || cores <= 0) return SetTimer(slot, alone);
+  attempt.work_since = now;
+  attempt.alone = attempt.start > 0 ? attempt.start : attempt.fails ? attempt.compute / 2 : attempt.compute;
+  const double cores = CoresOf(attempt);
+  if (!processors.Limited(attempt.node) || cores <= 0) return SetTimer(slot, attempt.alone);
   attempt.timing = attempt.working = true;
-  processors.Start(now, attempt.node, slot, cores, alone);
+  processors.Start(now, attempt.node, slot, cores, attempt.alone);
+}
+
+bool RunState::EndComputing(SlotId slot) {
+  Attempt& attempt = attempts[slot];
+  const double cores = CoresOf(attempt);
+  const auto waited = static_cast<double>(now - attempt.work_since - attempt.alone);
+  if (cores > 0) attempt.use.waited += std::llround(std::max(0.0, waited) * std::max(1.0, cores));
+  const bool started = attempt.start > 0;
+  attempt.use.start += std::exchange(attempt.start, 0);
+  if (!started) attempt.use.cpu += std::llround(static_cast<double>(attempt.alone) * cores);
+  return started;
+}
+
+double RunState::CoresOf(const Attempt& attempt) const {
+  if (attempt.start > 0) return 1;
+  const SimJob& job = *RunOf(attempt).job;
+  return attempt.id.task.kind == TaskKind::kMap ? job.map_cores : job.reduce_cores;
 }
 
 }  // namespace millrace::sim

@@ -45,6 +45,9 @@ struct Attempt {
   std::uint32_t place_on_node = 0;
   Micros since = 0, phase_since = 0;
   Micros compute = 0;                  // what its computation takes here, when it has the cores that it can use
+  Micros start = 0;                    // CPU time that its process takes before it computes
+  Micros work_since = 0, alone = 0;    // since when it computes, and how long that takes when it has its cores
+  sched::ProcessorUse use;             // so far
   FlowId flow = 0;                     // while flowing
   NodeId source;                       // of a map: where it reads from
   Locality locality = Locality::kOff;  // of a map, as it was launched
@@ -79,8 +82,14 @@ struct RunState {
   // Ends the attempt's flow. Returns the bytes that have not arrived.
   double StopFlow(SlotId slot);
   void SetTimer(SlotId slot, Micros in);
-  // Lets the attempt compute for what takes so long with all the cores that it can use. Its timer ends with that.
-  void StartComputing(SlotId slot, Micros alone);
+  // Lets the attempt's process start, if it has to, or lets the attempt compute, one that fails for half of the time.
+  // Its timer ends with that.
+  void StartComputing(SlotId slot);
+  // Notes what the attempt has had of the cores, as its timer has ended. Returns true if it was for its process alone.
+  bool EndComputing(SlotId slot);
+
+  // Returns how many cores the attempt can use in what it does now, or is about to do.
+  [[nodiscard]] double CoresOf(const Attempt& attempt) const;
 
   const ClusterSpec& cluster;
   const SimOptions& options;

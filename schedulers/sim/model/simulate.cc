@@ -82,6 +82,7 @@ Status Check(const ClusterSpec& cluster, const Workload& workload) {
   }
   if (cluster.nodes_per_machine == 0) return Invalid("a machine has no nodes");
   if (!(cluster.cores >= 0)) return Invalid("a machine has fewer than 0 cores");
+  MILLRACE_TRY(MachinesOf(cluster).status());
   for (const NodeFailure& failure : cluster.failures) {
     if (failure.node >= cluster.nodes.size())
       return Invalid("node " + std::to_string(failure.node) + ", which is not, is to fail");

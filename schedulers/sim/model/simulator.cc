@@ -79,15 +79,16 @@ SimResult Simulator::Run() {
   return result;
 }
 
-bool Simulator::Idle() const {
-  return state_.queue.size() <= (samples_ ? 1 : 0) && state_.network.flows() == 0 && !changed_;
-}
+bool Simulator::Idle() const { return state_.queue.idle() && state_.network.flows() == 0 && !changed_; }
 
 bool Simulator::Stuck() const {
   // What the engine itself waits for (a pause after a failure, the end of a refusal) will come, and only once. A policy
   // has a few waits of its own for each job (`+delay` has three).
   if (!Idle() || state_.engine.state().NextEnd()) return false;
-  return !wake_ || idle_wakes_ > 100 + 10 * workload_.jobs.size();
+  if (wake_) return idle_wakes_ > 100 + 10 * workload_.jobs.size();
+  // Attempts that wait for what never comes are asked for their progress for ever. Each is asked once more, in case
+  // that it has got further since the last time.
+  return idle_steps_ >= 2 * state_.queue.empty_happenings();
 }
 
 std::vector<StuckJob> Simulator::StuckJobs() const {
@@ -124,14 +125,16 @@ void Simulator::Step() {
   const bool woken = wake_ && *wake_ <= state_.now;
   if (changed_ || woken) Decide();
   if (!Idle()) {
-    idle_wakes_ = 0;
-  } else if (woken) {
-    ++idle_wakes_;
+    idle_wakes_ = idle_steps_ = 0;
+  } else {
+    idle_wakes_ += woken ? 1 : 0;
+    ++idle_steps_;
   }
 }
 
 void Simulator::Handle(const TimedHappening& entry) {
-  const bool of_attempt = entry.kind == Happening::kAttempt || entry.kind == Happening::kProgress;
+  const bool of_attempt =
+      entry.kind == Happening::kAttempt || entry.kind == Happening::kLatency || entry.kind == Happening::kProgress;
   if (of_attempt && state_.attempts[entry.what].generation != entry.generation) return;
   switch (entry.kind) {
     case Happening::kSubmit:
@@ -141,6 +144,7 @@ void Simulator::Handle(const TimedHappening& entry) {
     case Happening::kNodeBack:
       return JoinNode(entry.what);
     case Happening::kAttempt:
+    case Happening::kLatency:
       return OnTimer(entry.what);
     case Happening::kProgress:
       return TellProgress(entry.what);
@@ -274,7 +278,8 @@ void Simulator::JoinNode(std::uint32_t node) {
   if (state_.nodes[node].alive) return;
   state_.recorder.OnCapacity(state_.engine.state(), state_.now);
   state_.nodes[node].alive = true;
-  (void)Apply(sched::NodeJoined{NodeId{node}, spec.rack, spec.datacenter, spec.slots});
+  (void)Apply(sched::NodeJoined{NodeId{node}, spec.rack, spec.datacenter, spec.slots,
+                                state_.processors.CoresOf(NodeId{node}), state_.processors.NameOf(NodeId{node})});
   reduces_.JoinNode(node);
 }
 
@@ -326,6 +331,7 @@ void Simulator::Launch(const sched::Launch& launch) {
   Attempt& attempt = state_.attempts[slot];
   const TaskId& task = attempt.id.task;
   attempt.slow = attempt.fails = false;
+  attempt.start = 0, attempt.use = {};
   if (state_.cluster.slow_share > 0 || state_.cluster.failure_probability > 0) {
     const std::uint64_t number = std::uint64_t{attempt.id.number} << 1 | static_cast<std::uint64_t>(task.kind);
     Random random(MixSeeds(state_.options.seed, task.job.value, task.index, number));
@@ -339,7 +345,9 @@ void Simulator::Launch(const sched::Launch& launch) {
   attempt.compute = static_cast<Micros>(static_cast<double>(cpu) * slowness);
   if (settings_.Of<sched::SpeculationSettings>().on()) ScheduleProgress(slot);
   attempt.phase = Attempt::Phase::kLaunched;
-  state_.cluster.task_latency > 0 ? state_.SetTimer(slot, state_.cluster.task_latency) : Begin(slot);
+  if (state_.cluster.task_latency == 0) return Begin(slot);
+  attempt.timing = true;
+  state_.queue.Add(state_.now + state_.cluster.task_latency, Happening::kLatency, slot, attempt.generation);
 }
 
 void Simulator::Begin(SlotId slot) {
@@ -357,7 +365,7 @@ void Simulator::TakeProcess(Attempt& attempt) {
     return;
   }
   const double speed = state_.cluster.nodes[attempt.node.value].speed;
-  attempt.compute += static_cast<Micros>(static_cast<double>(state_.cluster.process_start) / speed);
+  attempt.start = static_cast<Micros>(static_cast<double>(state_.cluster.process_start) / speed);
 }
 
 void Simulator::Remove(SlotId slot, AttemptEnd how) {
@@ -406,6 +414,7 @@ void Simulator::OnTimer(SlotId slot) {
   if (attempt.phase == Attempt::Phase::kLaunched) return Begin(slot);
   if (attempt.phase == Attempt::Phase::kReading && !attempt.flowing)
     return Fail(slot, "no replica of the split can be read");
+  if (state_.EndComputing(slot)) return state_.StartComputing(slot);
   if (attempt.fails) return Fail(slot, "failed by chance");
   // Otherwise the attempt still reads, and has computed all that it has read.
   if (attempt.phase == Attempt::Phase::kComputing) Computed(slot);
@@ -429,12 +438,14 @@ void Simulator::Compute(SlotId slot) {
     state_.recorder.OnReduceComputing(state_.now);
     TakeProcess(attempt);
   }
-  state_.StartComputing(slot, attempt.fails ? attempt.compute / 2 : attempt.compute);
+  state_.StartComputing(slot);
 }
 
 void Simulator::Computed(SlotId slot) {
   const AttemptId id = state_.attempts[slot].id;
-  sched::AttemptSucceeded event{id, 0, 0};
+  sched::AttemptSucceeded event{id, 0, 0, state_.attempts[slot].use};
+  event.use.cpu = std::max<Micros>(1, event.use.cpu);
+  state_.recorder.OnUse(state_.attempts[slot].row, event.use);
   if (id.task.kind == TaskKind::kMap) {
     const SimMap& map = state_.RunOf(state_.attempts[slot]).job->maps[id.task.index];
     event.input_bytes = map.bytes, event.output_bytes = map.output;
@@ -472,7 +483,8 @@ double Simulator::ProgressOf(SlotId slot) const {
   const auto compute = static_cast<double>(attempt.compute);
   const auto passed = static_cast<double>(state_.now - attempt.phase_since);
   double computed = attempt.phase == Attempt::Phase::kComputing && compute > 0 ? passed / compute : 0;
-  if (attempt.working) computed = state_.processors.Done(state_.now, attempt.node, slot);
+  if (attempt.start > 0) computed = 0;
+  if (attempt.working && attempt.start == 0) computed = state_.processors.Done(state_.now, attempt.node, slot);
   return attempt.id.task.kind == TaskKind::kMap ? maps_.Progress(attempt, computed) : reduces_.Progress(slot, computed);
 }
 

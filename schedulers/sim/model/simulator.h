@@ -32,7 +32,8 @@ class Simulator final : private ModelHost {
   // ---- the loop ----
   void Start();
   void Step();
-  // Returns true if nothing runs and nothing is to come but samples and wakes that the policy asks for.
+  // Returns true if nothing goes on and nothing is to come but what leads to nothing (event_queue.h), and wakes that
+  // the policy asks for.
   [[nodiscard]] bool Idle() const;
   // Returns true if the run is idle and its policy's wakes, if it asks for any, have led to nothing so often that they
   // never will: a policy that renews a clock asks for ever.
@@ -58,7 +59,7 @@ class Simulator final : private ModelHost {
   SlotId NewSlot(const sched::Launch& launch);
   // The latency of the attempt is over: it starts to read or copy.
   void Begin(SlotId slot);
-  // Gives the attempt a process of its job on its node. If it needs a new one, its computation takes longer.
+  // Gives the attempt a process of its job on its node; if it needs a new one, that one has to start first.
   void TakeProcess(Attempt& attempt);
   // Takes the attempt out of all lists; what it waits for is void.
   void Remove(SlotId slot, AttemptEnd how);
@@ -85,7 +86,7 @@ class Simulator final : private ModelHost {
   bool changed_ = false;  // something was applied since the last Decide
   bool samples_ = false;  // the next sample is in the queue
   std::optional<Micros> wake_;
-  std::uint64_t idle_wakes_ = 0;                       // wakes in a row that led to nothing while the run was idle
+  std::uint64_t idle_wakes_ = 0, idle_steps_ = 0;      // in a row, that led to nothing while the run was idle
   std::uint32_t jobs_left_ = 0;                        // that have not ended
   std::vector<std::vector<std::uint32_t>> followers_;  // by job: those that wait for its end
   std::vector<SlotId> unused_slots_;

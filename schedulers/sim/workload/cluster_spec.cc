@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "base/random.h"
 #include "schedulers/sim/workload/block_placer.h"
@@ -28,6 +30,23 @@ ClusterSpec MakeCluster(std::uint32_t nodes, std::uint32_t racks, std::uint32_t 
     node.datacenter = "dc" + std::to_string(i * racks / nodes * datacenters / racks);
   }
   return cluster;
+}
+
+Result<Machines> MachinesOf(const ClusterSpec& cluster) {
+  Machines machines;
+  std::map<std::pair<std::string, std::size_t>, std::uint32_t> known;  // by name; of one without, by its first node
+  for (std::size_t i = 0; i < cluster.nodes.size(); ++i) {
+    const NodeSpec& node = cluster.nodes[i];
+    const double cores = node.cores > 0 ? node.cores : cluster.cores;
+    const std::size_t block = node.machine.empty() ? i / cluster.nodes_per_machine : 0;
+    const auto [at, is_new] =
+        known.try_emplace({node.machine, block}, static_cast<std::uint32_t>(machines.cores.size()));
+    if (is_new) machines.cores.push_back(cores);
+    if (machines.cores[at->second] != cores)
+      return Invalid("node " + std::to_string(i) + " gives its machine other cores than an earlier node of the same");
+    machines.of_node.push_back(at->second);
+  }
+  return machines;
 }
 
 void AddRandomFailures(ClusterSpec* cluster, Micros mean_between, Micros mean_repair, Micros horizon,

@@ -11,6 +11,7 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
+#include "base/status.h"
 #include "schedulers/events/events.h"
 
 namespace millrace::sim {
@@ -23,6 +24,9 @@ struct NodeSpec {
   double up = 125e6;        // bytes/s of the node's link, each way; 0: no limit
   double down = 125e6;      //
   std::uint64_t space = 0;  // bytes for map outputs; 0: no limit
+  // Nodes that name the same machine share its cores. Empty: ClusterSpec::nodes_per_machine says who does.
+  std::string machine = {};
+  double cores = 0;  // of its machine, on which all its nodes agree; 0: ClusterSpec::cores
 };
 
 // A node that is lost and, unless back is 0, joins again. The data on it is there again when it is back.
@@ -33,19 +37,20 @@ struct NodeFailure {
 };
 
 struct ClusterSpec {
-  std::vector<NodeSpec> nodes;          // the id of a node is its index
-  double rack_bandwidth = 1.25e9;       // bytes/s of a rack's uplink, each way; 0: no limit
-  double datacenter_bandwidth = 0;      // of a datacenter's link to the others, each way; 0: no limit
-  std::uint32_t nodes_per_machine = 1;  // neighbours that share the cores of one machine; at least 1
-  double cores = 0;                     // of a machine; 0: every attempt has all the cores that it can use
-  Micros task_latency = 0;              // of each attempt, in which it holds its slot and does nothing
-  Micros process_start = 0;             // CPU time of a process, which later attempts of the job on the node use again
-  double local_read_bandwidth = 0;      // bytes/s at which a node-local map reads; 0: its CPU time has it all
-  bool overlap_reads = false;           // a map computes while it reads (the longer counts), else reads first
-  double slow_share = 0;                // of the attempts that are slow through no fault of the node, 0 to 1
-  double slow_factor = 5;               // their CPU time is multiplied by it; at least 1
-  double failure_probability = 0;       // that an attempt fails, half way through its computation; 0 to below 1
-  std::vector<NodeFailure> failures;    // in any order
+  std::vector<NodeSpec> nodes;      // the id of a node is its index
+  double rack_bandwidth = 1.25e9;   // bytes/s of a rack's uplink, each way; 0: no limit
+  double datacenter_bandwidth = 0;  // of a datacenter's link to the others, each way; 0: no limit
+  // Neighbours that share the cores of one machine, of nodes that name none; at least 1.
+  std::uint32_t nodes_per_machine = 1;
+  double cores = 0;                   // of a machine; 0: every attempt has all the cores that it can use
+  Micros task_latency = 0;            // of each attempt, in which it holds its slot and does nothing
+  Micros process_start = 0;           // CPU time of a process, which later attempts of the job on the node use again
+  double local_read_bandwidth = 0;    // bytes/s at which a node-local map reads; 0: its CPU time has it all
+  bool overlap_reads = false;         // a map computes while it reads (the longer counts), else reads first
+  double slow_share = 0;              // of the attempts that are slow through no fault of the node, 0 to 1
+  double slow_factor = 5;             // their CPU time is multiplied by it; at least 1
+  double failure_probability = 0;     // that an attempt fails, half way through its computation; 0 to below 1
+  std::vector<NodeFailure> failures;  // in any order
 };
 
 // `nodes` equal nodes in `racks` racks (r0, r1, ...) in `datacenters` (dc0, ...), as even as it goes: node i is in rack
@@ -53,6 +58,14 @@ struct ClusterSpec {
 // 1 to `nodes`, and no more datacenters than racks.
 [[nodiscard]] ClusterSpec MakeCluster(std::uint32_t nodes, std::uint32_t racks = 1, std::uint32_t datacenters = 1,
                                       sched::Slots slots = {2, 2});
+
+// The machines on which nodes are.
+struct Machines {
+  std::vector<std::uint32_t> of_node;  // index in `cores`
+  std::vector<double> cores;           // 0: every attempt there has all the cores that it can use
+};
+// Returns kInvalid if nodes of one machine differ in its cores.
+[[nodiscard]] Result<Machines> MachinesOf(const ClusterSpec& cluster);
 
 // Adds failures of nodes, the times between them and of repair exponentially distributed, up to `horizon`.
 // mean_between is that of one node. Requires: both means are above 0.

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids/ids.h"
+
 namespace millrace::sim {
 
 // Data that is generated before the jobs run ([data.NAME]).
@@ -25,6 +27,8 @@ struct LiveClass {
   std::string data;  // the name of a DataSet, or of data that nobody declares; empty: data of its own
   std::vector<std::pair<std::string, std::string>> options;  // -D NAME=VALUE
   std::string place;                                         // FILE:LINE: jobs[N], for messages
+  // Whether the file does not say what its maps and reduces take, though it names a program.
+  PerKind<bool> untimed = {};
 };
 
 struct LiveParts {

@@ -1,6 +1,9 @@
 // Tests what tasks cost a machine: cores that they share, latencies and processes. The times are worked out by hand.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
 #include "schedulers/sim/simulation_file.h"
 #include "tests/schedulers/sim/testing.h"
 
@@ -128,11 +131,49 @@ TEST(Cores, ProcessesServeLaterTasksOfTheirJob) {
   EXPECT_EQ(Ends(cluster, {MakeJob(4, 10)}), std::vector<Micros>{24 * kSecond});
 }
 
-// A process starts on a core, as it is a part of the computation: four of 1 + 10 s on two cores.
+// A process starts on a core, whatever its tasks do: four of 1 + 10 s on two cores.
 TEST(Cores, ProcessesStartOnCores) {
   ClusterSpec cluster = TwoCores({4, 0});
   cluster.process_start = kSecond;
   EXPECT_EQ(Ends(cluster, {MakeJob(4, 10)}), std::vector<Micros>{22 * kSecond});
+  // Those of four tasks that sleep for 10 s, or that need a quarter of a core for as long, start together in 2 s.
+  EXPECT_EQ(Ends(cluster, {Cores(MakeJob(4, 10), 0)}), std::vector<Micros>{12 * kSecond});
+  EXPECT_EQ(Ends(cluster, {Cores(MakeJob(4, 10), 0.25)}), std::vector<Micros>{12 * kSecond});
+}
+
+TEST(Cores, AttemptsThatAreKilledWhileTheirProcessStartsLeaveTheirCores) {
+  ClusterSpec cluster = MakeCluster(2, 1, 1, {2, 0});
+  cluster.cores = 2, cluster.nodes_per_machine = 2, cluster.process_start = 4 * kSecond;
+  cluster.failures = {{1, 4 * kSecond, 0}};
+  // Four processes have half a core each until 4 s, when two are lost: 2 of 4 s are done. The others start until 6 s
+  // and compute until 16 s; then the processes that are there compute for those that were lost.
+  EXPECT_EQ(Ends(cluster, {MakeJob(4, 10)}), std::vector<Micros>{26 * kSecond});
+}
+
+// Machines by name, of different cores: two tasks of 10 s on one core, two on two, and one beside nobody.
+TEST(Cores, MachinesHaveNames) {
+  ClusterSpec cluster = MakeCluster(5, 1, 1, {1, 0});
+  for (const std::uint32_t node : {0, 3}) cluster.nodes[node].machine = "a", cluster.nodes[node].cores = 1;
+  for (const std::uint32_t node : {1, 2}) cluster.nodes[node].machine = "b", cluster.nodes[node].cores = 2;
+  std::string journal;
+  SimOptions options;
+  options.task_rows = true;
+  options.journal = [&](std::string_view line) { (journal += line) += '\n'; };
+  const SimResult result = MustSimulate(cluster, Of({MakeJob(5, 10)}), "fifo", options);
+  for (const TaskRow& task : result.tasks) {
+    const bool crowded = task.node.value == 0 || task.node.value == 3;
+    EXPECT_EQ(task.end, (crowded ? 20 : 10) * kSecond) << task.node.value;
+    EXPECT_EQ(task.use, (sched::ProcessorUse{10 * kSecond, crowded ? 10 * kSecond : 0, 0})) << task.node.value;
+  }
+  // The journal has the nodes and attempts as a master would write them.
+  EXPECT_NE(journal.find("0 NodeJoined node=n0 rack=r0 datacenter=dc0 maps=1 reduces=0 cores=1 machine=m0\n"),
+            std::string::npos)
+      << journal;
+  EXPECT_NE(journal.find("0 NodeJoined node=n4 rack=r0 datacenter=dc0 maps=1 reduces=0\n"), std::string::npos);
+  EXPECT_NE(journal.find(" cpu=10000000 waited=10000000\n"), std::string::npos);
+  cluster.nodes[3].cores = 2;
+  EXPECT_EQ(Simulate(cluster, Of({MakeJob(1, 1)}), "fifo", {}, {}).status().message(),
+            "node 3 gives its machine other cores than an earlier node of the same");
 }
 
 TEST(Cores, AreReadFromAFile) {
@@ -147,6 +188,16 @@ TEST(Cores, AreReadFromAFile) {
   EXPECT_EQ(file->cluster.process_start, 15'000);
   EXPECT_EQ(file->workload.jobs[0].map_cores, 0);
   EXPECT_EQ(file->workload.jobs[0].reduce_cores, 1.5);
+  const std::string groups =
+      "[cluster]\nnodes = 4\n[[cluster.groups]]\ncount = 2\nmachine = \"m\"\ncores = 1.5\n"
+      "[[cluster.groups]]\nmachine = \"m\"\ncores = ";
+  const auto named = ParseSimulation(groups + "1.5\n[[jobs]]\nname = \"a\"\n", "f.toml", {});
+  ASSERT_TRUE(named.ok()) << named.status().message();
+  const Machines machines = MachinesOf(named->cluster).value();
+  EXPECT_EQ(machines.of_node, (std::vector<std::uint32_t>{0, 0, 0, 1}));
+  EXPECT_EQ(machines.cores, (std::vector<double>{1.5, 0}));
+  const std::string refused = ParseSimulation(groups + "2\n[[jobs]]\nname = \"a\"\n", "f.toml", {}).status().message();
+  EXPECT_NE(refused.find("node 2 gives its machine other cores"), std::string::npos) << refused;
 }
 
 TEST(Cores, NonsenseIsRefused) {

@@ -3,7 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
+
+#include "base/random.h"
+#include "schedulers/sim/cores_share.h"
 #include "schedulers/sim/simulation_file.h"
+#include "schedulers/sim/task_demand.h"
 #include "tests/schedulers/sim/testing.h"
 
 namespace millrace::sim {
@@ -77,6 +83,137 @@ TEST(ExportWorkload, CountsTheNodesThatTookTasksSinceItsFirstJob) {
   EXPECT_EQ(ExportWorkload(journal, "journal", 0)->nodes.size(), 6U);
   const std::string gone = "1 NodeJoined node=n1 maps=1\n2 NodeLost node=n1\n3 JobSubmitted job=job1 maps=1:n1\n";
   EXPECT_EQ(ExportWorkload(gone, "journal", 0).status().message(), "journal: no node took tasks in that time");
+}
+
+std::string JournalOf(const ClusterSpec& cluster, const Workload& workload, const std::string& scheduler) {
+  std::string journal;
+  SimOptions options;
+  options.journal = [&](std::string_view line) { (journal += line) += '\n'; };
+  (void)MustSimulate(cluster, workload, scheduler, options);
+  return journal;
+}
+
+double Seconds(double micros) { return micros / static_cast<double>(kSecond); }
+
+// Counts of words on three workers of two and two slots, which share the two cores of one machine: a map needs a core
+// for 3 s and a reduce for 2 s, and six maps at once wait for the cores two thirds of their time.
+struct OneMachine {
+  OneMachine() {
+    cluster.cores = 2, cluster.nodes_per_machine = 3;
+    for (int i = 0; i < 22; ++i) {
+      SimJob& job = workload.jobs.emplace_back(MakeJob(4, 3, 2, 2));
+      job.name = "count" + std::to_string(i), job.submit = i * 4 * kSecond;
+    }
+  }
+  ClusterSpec cluster = MakeCluster(3, 1, 1, {2, 2});
+  Workload workload;
+};
+
+TEST(ExportWorkload, WaitingForCoresIsNotCountedTwice) {
+  const OneMachine live;
+  const auto exported = ExportWorkload(JournalOf(live.cluster, live.workload, "fifo"), "journal", 0).value();
+  const SimulationFile file = ParseSimulation(exported.text, "exported.toml", {}).value();
+  EXPECT_EQ(MachinesOf(file.cluster).value().cores, std::vector<double>{2}) << exported.text;
+  for (const SimJob& job : file.workload.jobs) {
+    EXPECT_NEAR(Seconds(static_cast<double>(job.maps[0].cpu)), 3, 0.01) << job.name;
+    EXPECT_NEAR(Seconds(static_cast<double>(job.reduces[0].cpu)), 2, 0.01) << job.name;
+    EXPECT_NEAR(job.map_cores, 1, 0.01);
+  }
+  // So the history under fifo tells how every scheduler would have done, that which gives slots another kind included.
+  std::map<std::string, double> turnaround;
+  for (const std::string scheduler : {"fifo", "fair", "fair+ccs", "fresh-static", "fresh-dynamic"}) {
+    const Summary then = MustSimulate(live.cluster, live.workload, scheduler).summary;
+    const Summary now = MustSimulate(file.cluster, file.workload, scheduler).summary;
+    EXPECT_NEAR(Seconds(static_cast<double>(now.makespan)), Seconds(static_cast<double>(then.makespan)),
+                0.02 * Seconds(static_cast<double>(then.makespan)))
+        << scheduler;
+    EXPECT_NEAR(Seconds(now.mean_turnaround), Seconds(then.mean_turnaround), 0.05 * Seconds(then.mean_turnaround))
+        << scheduler;
+    turnaround[scheduler] = now.mean_turnaround;
+  }
+  EXPECT_GT(turnaround["fresh-dynamic"], turnaround["fifo"]) << "there is no core for the slots that become map slots";
+}
+
+// The same history of workers that do not tell of cores.
+TEST(ExportWorkload, WithoutCoresSlotsCostNothing) {
+  const OneMachine live;
+  std::string journal = JournalOf(live.cluster, live.workload, "fifo");
+  for (const std::string key : {" cores=", " machine=", " cpu=", " waited=", " start="}) {
+    for (std::size_t at = journal.find(key); at != std::string::npos; at = journal.find(key))
+      journal.erase(at, journal.find_first_of(" \n", at + 1) - at);
+  }
+  const auto exported = ExportWorkload(journal, "journal", 0).value();
+  EXPECT_EQ(exported.text.find("cores"), std::string::npos) << exported.text;
+  const SimulationFile file = ParseSimulation(exported.text, "exported.toml", {}).value();
+  const auto turnaround = [&](const char* scheduler) {
+    return MustSimulate(file.cluster, file.workload, scheduler).summary.mean_turnaround;
+  };
+  EXPECT_LT(turnaround("fresh-dynamic"), turnaround("fifo")) << "which is why advise does not look at it";
+}
+
+// Whatever the tasks and machines, what they need is found in what they took.
+TEST(ExportWorkload, WhatTasksNeedIsFoundOnBusyMachines) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const auto draw = [&random](double least, double most) { return least + random.Unit() * (most - least); };
+    ClusterSpec cluster = MakeCluster(6, 2, 1, {3, 2});
+    cluster.cores = std::floor(draw(2, 5)), cluster.nodes_per_machine = static_cast<std::uint32_t>(draw(1, 4));
+    cluster.process_start = std::llround(draw(0, 0.5) * kSecond);
+    Workload workload;
+    for (int i = 0; i < 10; ++i) {
+      SimJob& job = workload.jobs.emplace_back(MakeJob(12, 1, 3, 1));
+      job.name = "job" + std::to_string(i), job.submit = std::llround(draw(0, 60) * kSecond);
+      job.map_cores = draw(0.2, 2), job.reduce_cores = draw(0.2, 1);
+      for (SimMap& map : job.maps) map.cpu = std::llround(draw(2, 6) * kSecond);
+      for (SimReduce& reduce : job.reduces) reduce.cpu = std::llround(draw(2, 6) * kSecond);
+    }
+    const auto exported = ExportWorkload(JournalOf(cluster, workload, "fifo"), "journal", 0).value();
+    const SimulationFile file = ParseSimulation(exported.text, "exported.toml", {}).value();
+    for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+      const SimJob &was = workload.jobs[i], &is = file.workload.jobs[i];
+      double cpu = 0;
+      for (const SimMap& map : was.maps) cpu += was.map_cores * static_cast<double>(map.cpu) / 12;
+      EXPECT_NEAR(Seconds(is.map_cores * static_cast<double>(is.maps[0].cpu)), Seconds(cpu), 0.001) << was.name;
+    }
+    for (const char* scheduler : {"fifo", "fair", "fresh-dynamic"}) {
+      const Summary then = MustSimulate(cluster, workload, scheduler).summary;
+      const Summary now = MustSimulate(file.cluster, file.workload, scheduler).summary;
+      EXPECT_NEAR(static_cast<double>(now.makespan) / static_cast<double>(then.makespan), 1, 0.1) << scheduler;
+      EXPECT_NEAR(now.mean_turnaround / then.mean_turnaround, 1, 0.15) << scheduler;
+    }
+  }
+}
+
+TEST(CoresShareTest, IsFoundInHowLongAttemptsWaited) {
+  for (const double share : {0.4, 0.75, 1.0}) {
+    OneMachine live;  // whose workers tell of two cores
+    live.cluster.cores = 2 * share;
+    const auto exported = ExportWorkload(JournalOf(live.cluster, live.workload, "fair"), "journal", 0).value();
+    SimulationFile file = ParseSimulation(exported.text, "exported.toml", {}).value();
+    for (NodeSpec& node : file.cluster.nodes) node.cores = 2;
+    const double found = FitCoresShare(file.cluster, file.workload, "fair", {}, {}, exported.waited).value();
+    EXPECT_NEAR(found, share, 0.02);
+    GiveShare(found, &file.cluster);
+    const auto makespan = [](const ClusterSpec& cluster, const Workload& workload) {
+      return static_cast<double>(MustSimulate(cluster, workload, "fresh-dynamic").summary.makespan);
+    };
+    EXPECT_NEAR(makespan(file.cluster, file.workload) / makespan(live.cluster, live.workload), 1, 0.03);
+  }
+}
+
+TEST(TaskDemandTest, WhatAnAttemptWaitedForCoresIsNoPartOfItsNeed) {
+  EXPECT_EQ(TimeAlone(10, {}), 10) << "nothing is told";
+  EXPECT_EQ(TimeAlone(10, {4, 3, 0}), 7) << "4 of computing and 3 of other waiting";
+  EXPECT_EQ(TimeAlone(10, {4, 3, 2}), 5) << "the start of its process is not its own";
+  EXPECT_EQ(TimeAlone(10, {20, 20, 0}), 5) << "four threads on two cores";
+  EXPECT_EQ(TimeAlone(10, {8, 10, 0}), 8.0 * 10 / 18) << "what makes no sense is no less than its CPU time";
+  TaskDemand demand;
+  demand.Add(10, {4, 3, 2}), demand.Add(6, {});
+  EXPECT_EQ(demand.Alone(), 5.5);
+  EXPECT_EQ(demand.Cores(), 0.8) << "of those that told";
+  EXPECT_EQ(demand.Start(), 2);
+  EXPECT_FALSE(TaskDemand().Cores().has_value());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "schedulers/offering/speculation_settings.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/sim/simulation_file.h"
 #include "tests/schedulers/every_scheduler.h"
 #include "tests/schedulers/sim/testing.h"
@@ -92,6 +93,102 @@ TEST(Measures, StuckIsStuckUnderEveryScheduler) {
         continue;
       }
       EXPECT_EQ(result->stuck.size(), 2U);
+    }
+  }
+}
+
+// A node is lost with the only replica of what one job reads, and with one of two of what another reads. The place of
+// its rack and datacenter is no place of the data then: nothing is said to be near it, and nobody waits to be.
+TEST(Measures, AReplicaOnADeadNodeIsNoReplica) {
+  const ClusterSpec cluster = [] {
+    ClusterSpec made = MakeCluster(6, 3, 2, {1, 1});  // nodes 0 and 1, 2 and 3, 4 and 5 share a rack; 4 and 5 are apart
+    made.failures = {{0, kSecond, 0}};
+    return made;
+  }();
+  const auto rack = [](NodeId node) { return node.value / 2; };
+  const auto far = [](NodeId node) { return node.value >= 4; };
+  for (const std::string& scheduler : sched::EverySchedulerByName()) {
+    SCOPED_TRACE(scheduler);
+    std::vector<SimJob> jobs;
+    for (const std::vector<NodeId>& replicas : {std::vector{NodeId{0}}, {NodeId{0}, NodeId{5}}}) {
+      SimJob& job = jobs.emplace_back(MakeJob(2, 5, 1, 1));
+      job.submit = 2 * kSecond, job.user = "user" + std::to_string(jobs.size()), job.deadline = 1000 * kSecond;
+      for (SimMap& map : job.maps) map.bytes = 1'000'000;
+      job.replicas.assign(2, replicas);
+    }
+    const SimResult result = MustSimulate(cluster, Of(jobs), scheduler, {.task_rows = true});
+    EXPECT_EQ(result.jobs[0].start, result.jobs[0].submit) << "there is no place to wait for";
+    EXPECT_EQ(result.jobs[0].outcome, sched::JobOutcome::kFailed) << "nobody has its data";
+    EXPECT_EQ(result.jobs[1].outcome, sched::JobOutcome::kSucceeded);
+    for (const TaskRow& task : result.tasks) {
+      if (task.attempt.task.reduce()) continue;
+      Locality expected = Locality::kOff;
+      if (task.attempt.task.job.value == 1 && far(task.node)) expected = Locality::kDatacenter;
+      if (task.attempt.task.job.value == 1 && rack(task.node) == 2) expected = Locality::kRack;
+      if (task.attempt.task.job.value == 1 && task.node == NodeId{5}) expected = Locality::kNode;
+      EXPECT_EQ(task.locality, expected) << ToText(task.attempt) << " on node " << task.node.value;
+    }
+  }
+}
+
+// What a lost node had is a place again when it is back.
+TEST(Measures, AReplicaIsOneAgainWhenItsNodeIsBack) {
+  ClusterSpec cluster = MakeCluster(2, 1, 1, {1, 0});
+  cluster.failures = {{0, kSecond, 8 * kSecond}};
+  SimJob job = MakeJob(3, 5);
+  job.submit = 2 * kSecond;
+  for (SimMap& map : job.maps) map.bytes = 1'000'000;
+  job.replicas = {{NodeId{1}}, {NodeId{0}}, {NodeId{0}}};
+  const SimResult result = MustSimulate(cluster, Of({job}), "fifo+delay", {.task_rows = true});
+  EXPECT_EQ(result.jobs[0].outcome, sched::JobOutcome::kSucceeded);
+  EXPECT_EQ(result.tasks.back().node, NodeId{0});
+  EXPECT_EQ(result.tasks.back().locality, Locality::kNode);
+}
+
+// Nothing can go on in any of these, whatever asks to be woken, and whatever runs and waits.
+TEST(Measures, StuckIsStuckWhateverTheReason) {
+  const auto two = [](SimJob job) {
+    std::vector<SimJob> jobs(2, job);
+    jobs[0].user = "ann", jobs[1].user = "bob";
+    return jobs;
+  };
+  struct Case {
+    const char* name;
+    ClusterSpec cluster;
+    std::vector<SimJob> jobs;
+  };
+  std::vector<Case> cases;
+  {
+    Case& lost =
+        cases.emplace_back(Case{"all nodes are lost", MakeCluster(2, 1, 1, {1, 1}), two(MakeJob(4, 10, 1, 10))});
+    lost.cluster.failures = {{0, 5 * kSecond, 0}, {1, 6 * kSecond, 0}};
+  }
+  cases.push_back({"nobody takes reduces", MakeCluster(2, 1, 1, {1, 0}), two(MakeJob(4, 10, 1, 10))});
+  {
+    // The node with the map slots is lost when reduces of both jobs hold the slots of the other.
+    Case& maps = cases.emplace_back(Case{"the maps have no slots any more", MakeCluster(2, 1, 1, {2, 0}), {}});
+    maps.cluster.nodes[1].slots = {0, 2};
+    maps.cluster.failures = {{0, 25 * kSecond, 0}};
+    SimJob job = MakeJob(8, 10, 2, 10);
+    job.slow_start = 0.05;
+    maps.jobs = two(job);
+  }
+  for (const Case& one : cases) {
+    for (const std::string& scheduler : sched::EverySchedulerByName()) {
+      for (const bool speculates : {false, true}) {
+        SCOPED_TRACE(std::string(one.name) + ", " + scheduler + (speculates ? ", with speculation" : ""));
+        sched::Settings settings;
+        settings.Of<sched::SpeculationSettings>().enabled = speculates;
+        settings.Of<sched::FairSettings>().preempt_within_pools = true;
+        const Result<SimResult> result = Simulate(one.cluster, Of(one.jobs), scheduler, settings, {});
+        ASSERT_TRUE(result.ok()) << result.status().message();
+        if (result->summary.unfinished == 0) {
+          EXPECT_TRUE(scheduler.starts_with("fresh-")) << "slots have no kind there";
+          continue;
+        }
+        EXPECT_EQ(result->stuck.size(), result->summary.unfinished);
+        for (const StuckJob& stuck : result->stuck) EXPECT_FALSE(stuck.why.empty());
+      }
     }
   }
 }
