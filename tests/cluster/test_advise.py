@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import tomllib
 import unittest
 
 from cluster import Cluster
@@ -38,6 +39,7 @@ class Advise(unittest.TestCase):
             advice = advise("--since", "1h", "--scheduler", "fair,sjf", "--repeat", "8")
             self.assertEqual((advice["in_force"], advice["jobs"], advice["runs"], advice["redrawn"]), ("fifo", JOBS, 8, True))
             self.assertEqual(advice["findings"]["schedulers"], ["fifo", "fair", "sjf"])
+            self.assertFalse(advice["slots_cost_nothing"])
             # What the cluster really took is what the master says of its jobs.
             live = statistics.fmean((job["ended"] - job["submitted"]) / 1e6 for job in jobs)
             self.assertAlmostEqual(advice["model"]["live"], live, places=3)
@@ -52,6 +54,31 @@ class Advise(unittest.TestCase):
             self.assertEqual((kept["in_force"], kept["advice"]), ("fair", "keep"))
             self.assertEqual(advise("--since", "1ms")["advice"], "none")
             self.assertEqual(cluster.run("advise", "--goal", "deadlines", status=2)[1].count(b"\n"), 1)
+
+
+    def test_a_history_knows_what_tasks_need_of_the_cores(self):
+        # Sixteen maps at once on two workers of one machine. Each needs a core all the time, and waits for one where there are
+        # fewer than sixteen: that is no part of what it needs.
+        with Cluster(workers=2, map_slots=8) as cluster:
+            with open(cluster.path("lines"), "w", encoding="ascii") as lines:
+                lines.write(("x" * 99 + "\n") * 1000)
+            for i in range(16):
+                cluster.run("fs", "put", cluster.path("lines"), f"/lines/{i:02}")
+            cluster.run("run", "loadgen", "/lines", "-o", "/out", "-D", "loadgen.map_work=100000", "--reducers", "1")
+            cluster.run("run", "sleep", "-o", "/slept", "-D", "input.maps=4", "-D", "sleep.map_time=1s", "--reducers", "0")
+            exported = tomllib.loads(cluster.run("history", "export")[0].decode())
+            nodes, (busy, asleep) = exported["cluster"]["groups"], exported["jobs"]
+            self.assertEqual(len(nodes), 2)
+            self.assertGreater(nodes[0]["cores"], 0)
+            self.assertEqual({key: nodes[0].get(key) for key in ("cores", "machine")}, {key: nodes[1].get(key) for key in ("cores", "machine")})
+            self.assertGreater(exported["cluster"]["process_start"], 0)
+            self.assertGreater(busy["map_cores"], 0.5, exported)
+            self.assertLess(busy["map_cores"], 1.5, exported)
+            self.assertLess(asleep["map_cores"], 0.5, exported)
+            self.assertGreaterEqual(asleep["map_time"], 1)
+            attempts = [line for line in cluster.run("job", "history", "1")[0].decode().splitlines() if "AttemptSucceeded" in line]
+            self.assertEqual(len(attempts), 17)
+            self.assertTrue(all(" cpu=" in line for line in attempts), attempts)
 
 
 if __name__ == "__main__":

@@ -26,12 +26,18 @@ bool IsBetter(const Metric& metric, double one, double other) {
   return metric.better == sim::Better::kLower ? one < other : one > other;
 }
 
-// Returns the best of those that serve best and are shown to be better than the one in force.
-std::optional<std::uint32_t> Recommended(const JudgedMetric& one) {
+std::ptrdiff_t PartsOf(const std::string& scheduler) { return std::ranges::count(scheduler, '+'); }
+
+// Returns the plainest of those that serve best and are shown to be better than the one in force: what has fewer parts
+// has less that can surprise, and a better mean that is not shown to be better is no reason for more.
+std::optional<std::uint32_t> Recommended(const Material& material, const JudgedMetric& one) {
   std::optional<std::uint32_t> best;
+  const auto parts = [&](std::uint32_t of) { return PartsOf(material.subject->schedulers[of].scheduler); };
   for (const std::uint32_t winner : one.comparison.winners) {
     if (one.comparison.schedulers[winner].verdict != sim::Verdict::kBetter) continue;
-    if (!best || IsBetter(*one.metric, MeanOf(one, winner), MeanOf(one, *best))) best = winner;
+    const bool plainer = !best || parts(winner) < parts(*best);
+    const bool as_plain = best && parts(winner) == parts(*best);
+    if (plainer || (as_plain && IsBetter(*one.metric, MeanOf(one, winner), MeanOf(one, *best)))) best = winner;
   }
   return best;
 }
@@ -96,7 +102,7 @@ Advice AdviceOf(const Material& material, const Metric& metric, bool redrawn) {
   }
   advice.best = judged->comparison.winners;
   advice.before = MeanOf(*judged, material.design.baseline);
-  advice.recommended = Recommended(*judged);
+  advice.recommended = Recommended(material, *judged);
   const bool among = std::ranges::find(advice.best, material.design.baseline) != advice.best.end();
   if (among || !advice.recommended) {
     advice.kind = AdviceKind::kKeep, advice.recommended.reset();

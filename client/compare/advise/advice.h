@@ -56,8 +56,9 @@ struct Advice {
 inline constexpr std::size_t kFewestJobs = 20;
 
 // Returns the advice of a comparison whose baseline is the scheduler in force and whose headline is `metric` alone. Of
-// several that serve best it recommends the one with the best mean; of equal ones the first. `redrawn` says that the
-// first runs are of the history as it was, and the others of such as are drawn from it.
+// several that serve best it recommends the one with the fewest parts, of these the one with the best mean, and of
+// equal ones the first. `redrawn` says that the first runs are of the history as it was, and the others of such as are
+// drawn from it.
 [[nodiscard]] Advice AdviceOf(const Material& material, const Metric& metric, bool redrawn);
 
 // Returns how few of the jobs, the largest, have half of the work of all: few are a heavy tail, and what is drawn from

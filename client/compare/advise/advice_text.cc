@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/verbs.h"
+#include "client/compare/advise/candidates.h"
 #include "client/compare/advise/settings_change.h"
 #include "client/compare/findings_table.h"
 #include "client/compare/numbers.h"
@@ -86,6 +87,28 @@ std::string ModelLine(const Advice& advice, const History& history) {
   return text + ".\n";
 }
 
+// Returns a line where the history does not say how many cores there are.
+std::string CoresLine(const Advice& advice, const Material& material, const History& history) {
+  if (!SlotsCostNothing(history.file)) {
+    if (history.cores_share == 1) return "";
+    return "Tasks have " + Formatted("%.0f%%", 100 * history.cores_share) +
+           " of the cores in it, with which they wait for one as long as they did.\n";
+  }
+  std::string turning;
+  for (const sched::Variant& variant : material.subject->schedulers) {
+    if (TurnsSlots(variant.scheduler)) turning += (turning.empty() ? "" : ", ") + variant.label;
+  }
+  const std::string what = history.of_cluster ? "The history" : "The workload file";
+  std::string text = what + " does not say what tasks need of how many cores, so slots are taken to cost nothing";
+  if (turning.empty())
+    return text + "; FRESH, which turns slots of one kind into the other, is looked at only if it is named.\n";
+  const bool recommended =
+      advice.recommended && TurnsSlots(material.subject->schedulers[*advice.recommended].scheduler);
+  return text + ": " + turning + " turn" + (turning.find(',') == std::string::npos ? "s" : "") +
+         " slots of one kind into the other, and would look as good where there is no core for them" +
+         (recommended ? ": do not believe this before you have tried it" : "") + ".\n";
+}
+
 std::string Indented(const std::string& lines) {
   std::string text = "  ";
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -151,7 +174,7 @@ std::string AdviceText(const Advice& advice, const Material& material, const His
     text += "Best by " + std::string(advice.metric->name) + ": " + Labels(material, advice.best) + ".\n";
   text += advice.why + "\n";
   if (advice.kind == AdviceKind::kChange) text += ChangeAdvice(advice, material, history);
-  text += ModelLine(advice, history);
+  text += ModelLine(advice, history) + CoresLine(advice, material, history);
   if (advice.kind == AdviceKind::kChange) text += "\n" + ChangeText(ChangeOf(advice, material, history), history);
   return text;
 }
@@ -168,6 +191,8 @@ Json AdviceJson(const Advice& advice, const Material& material, const History& h
   json["jobs"] = history.file.workload.jobs.size();
   json["runs"] = material.design.blocks;
   json["redrawn"] = history.redrawn;
+  json["cores_share"] = history.cores_share;
+  json["slots_cost_nothing"] = SlotsCostNothing(history.file);
   json["best"] = Json::array();
   for (const std::uint32_t scheduler : advice.best)
     json["best"].push_back(material.subject->schedulers[scheduler].label);

@@ -14,6 +14,7 @@ namespace {
 // What there is in a history for a scheduler to work on.
 struct Matter {
   bool deadlines = false, queues = false, datacenters = false, places = false, reduces = false, pools = false;
+  bool cores = false;
 };
 
 bool ReadsFromCluster(const sim::SimJob& job) {
@@ -42,6 +43,7 @@ Matter MatterOf(const sim::SimulationFile& history, const sched::Settings& setti
     matter.queues = matter.queues && is_queue;
   }
   matter.datacenters = datacenters.size() > 1;
+  matter.cores = !SlotsCostNothing(history);
   matter.pools = pools.size() > 1;
   return matter;
 }
@@ -50,11 +52,23 @@ bool Fits(std::string_view policy, const Matter& matter) {
   if (policy == "edf" || policy == "cp") return matter.deadlines;
   if (policy == "capacity") return matter.queues;
   if (policy.starts_with("joss")) return matter.datacenters && matter.places;
+  if (TurnsSlots(policy)) return matter.cores;
   if (policy == "dl" || policy.starts_with("lsap")) return matter.places;
   return true;
 }
 
 }  // namespace
+
+bool SlotsCostNothing(const sim::SimulationFile& history) {
+  const bool asleep = std::ranges::all_of(history.workload.jobs, [](const sim::SimJob& job) {
+    return (job.maps.empty() || job.map_cores == 0) && (job.reduces.empty() || job.reduce_cores == 0);
+  });
+  if (asleep) return false;  // they cost nothing, and none of them would anywhere
+  const Result<sim::Machines> machines = sim::MachinesOf(history.cluster);
+  return !machines.ok() || std::ranges::any_of(machines->cores, [](double cores) { return cores == 0; });
+}
+
+bool TurnsSlots(std::string_view scheduler) { return scheduler.starts_with("fresh-"); }
 
 std::vector<std::string> CandidatesFor(const sim::SimulationFile& history, const sched::Settings& settings) {
   const Matter matter = MatterOf(history, settings);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedulers/settings/settings.h"
@@ -12,8 +13,16 @@ namespace millrace::compare {
 // Returns the names of the policies of the catalogue, and of fair and fifo with the parts that may help, but for those
 // that have nothing to work on: edf and cp without deadlines, capacity without queues in the settings, JoSS in one
 // datacenter, what looks for data where no map reads any from the cluster or there is one node, +ccs without reduces,
-// and +preempt with one pool.
+// +preempt with one pool, and FRESH where slots cost nothing.
 [[nodiscard]] std::vector<std::string> CandidatesFor(const sim::SimulationFile& history,
                                                      const sched::Settings& settings);
+
+// Returns whether slots cost nothing in simulations of the history, though its tasks work, since it does not say how
+// many cores there are: each task then has all that it can use, whatever runs beside it.
+[[nodiscard]] bool SlotsCostNothing(const sim::SimulationFile& history);
+
+// Returns whether the scheduler turns slots of one kind into the other, so that more tasks that compute run beside each
+// other: it cannot be judged where slots cost nothing.
+[[nodiscard]] bool TurnsSlots(std::string_view scheduler);
 
 }  // namespace millrace::compare

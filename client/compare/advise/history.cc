@@ -5,9 +5,11 @@
 
 #include "client/cli/history_command.h"
 #include "client/cli/sim_workload.h"
+#include "client/compare/advise/candidates.h"
 #include "client/compare/advise/redraw.h"
 #include "client/job_client/job_client.h"
 #include "schedulers/config/settings_text.h"
+#include "schedulers/sim/cores_share.h"
 #include "schedulers/sim/export_workload.h"
 #include "schedulers/sim/journal_result.h"
 
@@ -35,6 +37,17 @@ Result<std::optional<sim::SimResult>> WhatHappened(const std::string& journal, c
   return std::optional<sim::SimResult>(std::move(result));
 }
 
+// Leaves to the tasks of the history as much of the cores as makes them wait as long as they did.
+Status ShareCores(double waited, History* history) {
+  if (SlotsCostNothing(history->file)) return Status::Ok();
+  sim::SimulationFile& file = history->file;
+  MILLRACE_ASSIGN(history->cores_share,
+                  sim::FitCoresShare(file.cluster, file.workload, history->in_force.scheduler,
+                                     history->in_force.settings, {.seed = file.seed, .sample_interval = 0}, waited));
+  sim::GiveShare(history->cores_share, &file.cluster);
+  return Status::Ok();
+}
+
 }  // namespace
 
 Result<History> HistoryOfCluster(const cli::Invocation& invocation, const std::string& since, std::int64_t seed) {
@@ -51,6 +64,7 @@ Result<History> HistoryOfCluster(const cli::Invocation& invocation, const std::s
   MILLRACE_ASSIGN(history.file, sim::ParseSimulation(exported.text, "the history", {}));
   if (seed >= 0) history.file.seed = static_cast<std::uint64_t>(seed);
   MILLRACE_ASSIGN(history.live, WhatHappened(journal, exported, history));
+  MILLRACE_TRY(ShareCores(exported.waited, &history));
   history.text = std::move(exported.text);
   history.redrawn = history.of_cluster = true;
   const auto as_it_was = [file = history.file](std::uint64_t drawn) {

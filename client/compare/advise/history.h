@@ -20,6 +20,7 @@ struct History {
   DrawSimulation draw;        // by the seed of `file` as it was; by another seed another history like it
   bool redrawn = false;       // the others are drawn by redraw.h; else by the workload file itself
   bool of_cluster = false;    // else of a file
+  double cores_share = 1;     // of the machines' cores, that `file` gives to tasks (schedulers/sim/cores_share.h)
   sched::Variant in_force;    // under its name as label
   std::string settings_file;  // the path of the scheduler file, on the master's machine; empty: there is none
   // What really happened, by the figures of a simulation. Nothing of a workload file, and if some job has not ended.

@@ -87,8 +87,16 @@ TEST(CandidatesTest, OnlyThoseThatHaveSomethingToWorkOn) {
     return std::set<std::string>(names.begin(), names.end());
   };
   const std::set<std::string> always{"fifo", "sjf", "mlq", "fair", "fresh-static", "fresh-dynamic"};
-  const std::string asleep = "[cluster]\nnodes = 4\n[[jobs]]\nmaps = 2\nmap_time = 1\nlocated = false\n";
+  const std::string asleep = "[cluster]\nnodes = 4\n[[jobs]]\nmaps = 2\nmap_time = 1\nlocated = false\nmap_cores = 0\n";
   EXPECT_EQ(of(asleep), always);
+  // FRESH where tasks work only if it is known on how many cores.
+  const std::set<std::string> typed{"fifo", "sjf", "mlq", "fair"};
+  const std::string work = "[[jobs]]\nmaps = 2\nmap_time = 1\nlocated = false\n", nodes = "[cluster]\nnodes = 4\n";
+  EXPECT_EQ(of(nodes + work), typed);
+  EXPECT_EQ(of(nodes + "cores = 2\n" + work), always);
+  EXPECT_EQ(of(nodes + "[[cluster.groups]]\ncount = 4\nmachine = \"m\"\ncores = 2\n" + work), always);
+  EXPECT_EQ(of(nodes + "[[cluster.groups]]\ncount = 3\nmachine = \"m\"\ncores = 2\n" + work), typed)
+      << "of one node it is not";
   std::set<std::string> queues = always;
   queues.insert("capacity");
   EXPECT_EQ(of(asleep, sched::ParseSettings("[queues.q]\ncapacity = 100\n", "s").value()), queues);

@@ -17,6 +17,10 @@ LONG_BEFORE_SHORT = CLUSTER + "".join(
     f'[[jobs]]\nname = "long"\nuser = "a"\nmaps = 60\nmap_time = 10\narrival = {{ kind = "batch", at = {120 * i} }}\n'
     f'[[jobs]]\nname = "short"\nuser = "b"\ncount = 4\nmaps = 1\nmap_time = 4\narrival = {{ kind = "batch", at = {120 * i + 1} }}\n'
     for i in range(6))
+# Jobs whose tasks need a core all the time, on workers of two map slots and two reduce slots.
+BUSY = "[cluster]\nnodes = 3\nmap_slots = 2\nreduce_slots = 2\n" \
+       '[[jobs]]\nname = "count"\ncount = 22\nmaps = 12\nmap_time = 3\nreduces = 2\nreduce_time = 2\n' \
+       'arrival = { kind = "interval", every = 24 }\n'
 # Each has the cluster to itself.
 ONE_BY_ONE = CLUSTER + '[[jobs]]\nname = "only"\nuser = "a"\ncount = 24\nmaps = 8\nmap_time = 10\n' \
                        'arrival = { kind = "interval", every = 60 }\n'
@@ -81,6 +85,36 @@ class AdviseTest(unittest.TestCase):
         self.assertEqual(len(schedulers), len(set(schedulers)))
         self.assertIn("fair+delay", schedulers)
         self.assertFalse({"edf", "cp", "capacity", "joss-t"} & set(schedulers))
+
+    def test_fresh_is_looked_at_where_slots_cost_something(self):
+        without = self.advice(BUSY, "--repeat", "8")
+        self.assertTrue(without["slots_cost_nothing"])
+        self.assertFalse([name for name in without["findings"]["schedulers"] if name.startswith("fresh")])
+        said = self.advise(BUSY, "--scheduler", "fair").stdout
+        self.assertIn("does not say what tasks need of how many cores, so slots are taken to cost nothing; FRESH", said)
+        # Named, it looks good where there is a core for every slot, and the advice says what that is worth.
+        named = self.advice(BUSY, "--scheduler", "fresh-dynamic")
+        self.assertEqual(named["recommended"], "fresh-dynamic")
+        said = self.advise(BUSY, "--scheduler", "fair,fresh-dynamic").stdout
+        self.assertIn("slots are taken to cost nothing: fresh-dynamic turns slots of one kind into the other", said)
+        self.assertIn("do not believe this before you have tried it", said)
+        # With the two cores that there are it is not recommended, and nothing is said.
+        cores = BUSY.replace("[cluster]\n", "[cluster]\ncores = 2\nnodes_per_machine = 3\n")
+        known = self.advice(cores, "--repeat", "8")
+        self.assertFalse(known["slots_cost_nothing"])
+        self.assertIn("fresh-dynamic", known["findings"]["schedulers"])
+        self.assertNotIn("fresh", known["recommended"] or "")
+        self.assertEqual(self.advice(cores, "--scheduler", "fresh-dynamic")["advice"], "keep")
+        self.assertNotIn("cost nothing", self.advise(cores, "--scheduler", "fresh-dynamic").stdout)
+
+    def test_of_several_that_serve_best_the_plainest_is_recommended(self):
+        # Data is everywhere, so that +delay and +ccs change nothing, or next to nothing: none of them is shown to beat fair.
+        for names in ("fair+delay,fair+ccs,fair", "fair,fair+delay+ccs,fair+ccs", "fair+delay+ccs,fair+delay,fair"):
+            advice = self.advice(LONG_BEFORE_SHORT, "--scheduler", names)
+            self.assertEqual(set(advice["best"]), set(names.split(",")))
+            self.assertEqual(advice["recommended"], "fair", names)
+        advice = self.advice(LONG_BEFORE_SHORT, "--scheduler", "fair+delay+ccs,fair+delay")
+        self.assertEqual(advice["recommended"], "fair+delay")
 
     def test_where_nothing_differs_nothing_changes(self):
         advice = self.advice(ONE_BY_ONE, "--scheduler", "fair,sjf,mlq")
