@@ -36,6 +36,7 @@ struct Material {
   std::vector<Picture> pictures = {};
   std::vector<DetailedRun> details = {};       // of the pictures, one after another
   nlohmann::ordered_json simulated = nullptr;  // the member of that name; null unless live runs were simulated as well
+  std::vector<std::string> warnings = {};      // of these simulations, as WarningsOf has them
 };
 
 // Gives the material its pictures, and the rows of their runs: the simulator makes these again, of live runs they were

@@ -13,8 +13,8 @@ namespace millrace::compare {
 namespace {
 
 constexpr std::string_view kMagic = "MILLRUNS";
-// Format 1 had no JournalFacts.
-constexpr std::uint32_t kFormat = 2, kOldestFormat = 1;
+// Format 1 had no JournalFacts, and format 2 nothing of cores.
+constexpr std::uint32_t kFormat = 3, kOldestFormat = 1;
 
 // Writing and Reading take the same fields in the same order, so that each list of fields stands once, below.
 class Writing {
@@ -128,6 +128,7 @@ void Fields(auto& archive, auto& row) requires std::same_as<std::remove_cvref_t<
   archive.Enum(row.locality, Locality::kOff);
   All(archive, row.speculative, row.start, row.read, row.compute, row.end);
   archive.Enum(row.how, sim::AttemptEnd::kPreempted);
+  if (archive.Has(3)) All(archive, row.use.cpu, row.use.waited, row.use.start);
 }
 
 void Fields(auto& archive, auto& sample) requires std::same_as<std::remove_cvref_t<decltype(sample)>, sim::Sample> {
@@ -156,6 +157,7 @@ void Fields(auto& archive, auto& facts) requires std::same_as<std::remove_cvref_
     });
   });
   archive.List(facts.reads, [&](auto& read) { All(archive, read.from.value, read.to.value, read.bytes_per_second); });
+  if (archive.Has(3)) archive.List(facts.nodes, [&](auto& node) { All(archive, node.cores, node.machine); });
 }
 
 void Fields(auto& archive, auto& record) requires std::same_as<std::remove_cvref_t<decltype(record)>, RunRecord> {

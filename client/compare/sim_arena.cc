@@ -1,6 +1,7 @@
 #include "client/compare/sim_arena.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace millrace::compare {
@@ -22,14 +23,18 @@ sim::SimOptions OptionsOf(const sim::SimulationFile& file) {
 Micros SampleInterval(const sim::SimulationFile& file) {
   constexpr Micros kSamples = 200;
   double work = 0, slots = 0;
-  Micros last = 0;
+  std::optional<Micros> first, last;  // of those that come at a time of their own
   for (const sim::SimJob& job : file.workload.jobs) {
-    last = std::max(last, job.submit);
+    if (!job.after) {
+      first = std::min(first.value_or(job.submit), job.submit);
+      last = std::max(last.value_or(job.submit), job.submit);
+    }
     for (const sim::SimMap& map : job.maps) work += static_cast<double>(map.cpu);
     for (const sim::SimReduce& reduce : job.reduces) work += static_cast<double>(reduce.cpu);
   }
   for (const sim::NodeSpec& node : file.cluster.nodes) slots += node.slots.maps + node.slots.reduces;
-  const Micros least = std::max(last, static_cast<Micros>(work / std::max(slots, 1.0)));
+  const Micros arriving = last.value_or(0) - first.value_or(0);
+  const Micros least = std::max(arriving, static_cast<Micros>(work / std::max(slots, 1.0)));
   return std::clamp(least / kSamples, 100 * kMillisecond, sim::SimOptions{}.sample_interval);
 }
 

@@ -99,6 +99,7 @@ std::vector<std::string> WarningsOf(const Material& material) {
   WarnOfDisturbedRuns(material, &warnings);
   WarnOfUnknownHeadlines(material, &warnings);
   WarnOfDifferenceToItself(material, &warnings);
+  warnings.insert(warnings.end(), material.warnings.begin(), material.warnings.end());
   return warnings;
 }
 

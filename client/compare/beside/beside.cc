@@ -25,15 +25,36 @@ bool IsShown(const Material& material, const Metric& metric) {
   return decides || std::find(std::begin(kShown), std::end(kShown), metric.key) != std::end(kShown);
 }
 
+// Takes the links out of the file, of which the nodes of a local cluster have none. What reads show counts.
+void TakeLinksOut(sim::SimulationFile* file) {
+  for (sim::NodeSpec& node : file->cluster.nodes) node.up = node.down = 0;
+  file->cluster.rack_bandwidth = file->cluster.datacenter_bandwidth = 0;
+  file->stated = {};
+}
+
+std::vector<std::string> NamesOf(const sim::StatedLinks& stated) {
+  std::vector<std::string> names;
+  if (stated.node) names.emplace_back("node_bandwidth");
+  if (stated.rack) names.emplace_back("rack_bandwidth");
+  if (stated.datacenter) names.emplace_back("datacenter_bandwidth");
+  return names;
+}
+
 struct Drawn {
-  explicit Drawn(DrawSimulation of) : draw(std::move(of)) {}
+  Drawn(DrawSimulation of, bool on_one_machine) : draw(std::move(of)), without_links(on_one_machine) {}
   Result<const sim::SimulationFile*> Of(std::uint64_t seed) {
     const auto known = files.find(seed);
     if (known != files.end()) return &known->second;
     MILLRACE_ASSIGN(sim::SimulationFile file, draw(seed));
+    if (without_links) {
+      links_taken_out = NamesOf(file.stated);
+      TakeLinksOut(&file);
+    }
     return &files.emplace(seed, std::move(file)).first->second;
   }
   DrawSimulation draw;
+  bool without_links;
+  std::vector<std::string> links_taken_out;  // of those that the file states
   std::map<std::uint64_t, sim::SimulationFile> files;
 };
 
@@ -107,7 +128,7 @@ std::optional<double> RankAgreement(const std::vector<BesideRow>& rows) {
 
 Result<Beside> SimulateBeside(const Material& material, const DrawSimulation& draw) {
   const Subject& subject = *material.subject;
-  Drawn drawn(draw);
+  Drawn drawn(draw, subject.where == "local");
   Beside beside;
   const std::vector<const RunRecord*> measured = RunsToMeasure(material);
   std::vector<MeasuredRun> runs_measured;
@@ -119,7 +140,8 @@ Result<Beside> SimulateBeside(const Material& material, const DrawSimulation& dr
   beside.measured_runs = static_cast<std::uint32_t>(measured.size());
   beside.second = measured.front()->run.second;
   MILLRACE_ASSIGN(beside.costs, FitCosts(runs_measured, subject.nodes, subject.schedulers[material.design.baseline]));
-  for (const sim::LiveClass& of : runs_measured.front().file->live.classes) beside.classes.push_back(of.name);
+  for (const sim::LiveClass& of : runs_measured.front().file->live.classes)
+    beside.classes.push_back(of.name), beside.untimed.push_back(of.untimed);
   std::vector<Simulated> simulated;
   for (const RunRecord* record : material.counting) {
     if (record->run.second || std::find(measured.begin(), measured.end(), record) != measured.end()) continue;
@@ -130,6 +152,7 @@ Result<Beside> SimulateBeside(const Material& material, const DrawSimulation& dr
     MILLRACE_ASSIGN(run.outcome, RunBeside(*file, beside.costs, subject.nodes, record->outcome,
                                            subject.schedulers[record->run.scheduler]));
   }
+  beside.links_not_there = drawn.links_taken_out;
   for (const Metric& metric : Metrics()) {
     if (!IsShown(material, metric)) continue;
     BesideMetric of = MetricOf(metric, material, simulated);

@@ -40,10 +40,13 @@ struct BesideMetric {
 
 struct Beside {
   Costs costs;
-  std::vector<std::string> classes;  // names, as Costs::classes has them
+  std::vector<std::string> classes;    // names, as Costs::classes has them
+  std::vector<PerKind<bool>> untimed;  // likewise: of which the workload file does not say what they take
   std::uint32_t measured_runs = 0;
   bool second = false;  // they are second runs of the baseline
   std::vector<BesideMetric> metrics;
+  // Keys of links that the workload file states, and a local cluster does not have: they are not simulated.
+  std::vector<std::string> links_not_there;
 };
 
 // One run of a scheduler and its simulation, by one metric.
@@ -65,7 +68,10 @@ struct LivePair {
 // between racks.
 [[nodiscard]] std::vector<std::vector<std::string>> BesideTable(const Beside& beside, const Subject& subject,
                                                                 bool wide);
-// Returns lines without a full stop: on which runs the costs were measured, and the rank agreement.
+// Returns what a reader must know before believing the simulations: sentences without a full stop.
+[[nodiscard]] std::vector<std::string> BesideWarnings(const Beside& beside);
+// Returns lines without a full stop: on which runs the costs were measured, what was not simulated, and the rank
+// agreement.
 [[nodiscard]] std::vector<std::string> BesideLines(const Beside& beside, const std::vector<std::string>& schedulers,
                                                    const Design& design);
 

@@ -23,7 +23,10 @@ std::string Percent(double share) { return Formatted("%+.1f%%", share * kPercent
 
 Json CostJson(const TaskCost& cost) {
   if (cost.attempts == 0) return nullptr;
-  return {{"attempts", cost.attempts}, {"latency", Exact(cost.latency / kMicros)}, {"scale", Exact(cost.scale)}};
+  return {{"attempts", cost.attempts},
+          {"latency", Exact(cost.latency / kMicros)},
+          {"scale", Exact(cost.scale)},
+          {"cpu", cost.cpu >= 0 ? Exact(cost.cpu / kMicros) : Json()}};
 }
 
 Json RateJson(double rate) { return rate > 0 ? Exact(rate) : Json(); }
@@ -45,7 +48,11 @@ Json ParametersJson(const Beside& beside) {
           {"rack_bandwidth", RateJson(beside.costs.rack_bandwidth)},
           {"datacenter_bandwidth", RateJson(beside.costs.datacenter_bandwidth)},
           {"lateness", Exact(beside.costs.lateness / kMicros)},
-          {"follow_delay", Exact(beside.costs.follow_delay / kMicros)}};
+          {"follow_delay", Exact(beside.costs.follow_delay / kMicros)},
+          {"process_start", Exact(beside.costs.process_start / kMicros)},
+          {"task_latency", Exact(beside.costs.task_latency / kMicros)},
+          {"cores_share", Exact(beside.costs.cores_share)},
+          {"links_not_there", beside.links_not_there}};
 }
 
 Json ErrorJson(const BesideRow& row) {
@@ -108,6 +115,22 @@ std::vector<std::vector<std::string>> BesideTable(const Beside& beside, const Su
   return rows;
 }
 
+std::vector<std::string> BesideWarnings(const Beside& beside) {
+  constexpr double kLeast = 0.1, kMost = 10;
+  std::vector<std::string> warnings;
+  for (std::size_t i = 0; i < beside.classes.size(); ++i) {
+    for (const TaskKind kind : kTaskKinds) {
+      const TaskCost& cost = beside.costs.classes[i].of[kind];
+      if (!cost.scaled || beside.untimed[i][kind] || (cost.scale >= kLeast && cost.scale <= kMost)) continue;
+      warnings.push_back(std::string(kind == TaskKind::kMap ? "maps" : "reduces") + " of " + beside.classes[i] +
+                         " are simulated with " + Formatted("%.2g", cost.scale) +
+                         " times what the workload file says that they take: its times are not those of this cluster, "
+                         "or something that is simulated beside them takes their time");
+    }
+  }
+  return warnings;
+}
+
 std::vector<std::string> BesideLines(const Beside& beside, const std::vector<std::string>& schedulers,
                                      const Design& design) {
   std::string tau;
@@ -118,6 +141,11 @@ std::vector<std::string> BesideLines(const Beside& beside, const std::vector<std
                            (beside.measured_runs == 1 ? "" : "s") + " of " + schedulers[design.baseline];
   std::vector<std::string> lines{"simulated with the costs of " + runs +
                                  (beside.second ? ", which are not among those compared" : ", left out here")};
+  if (!beside.links_not_there.empty()) {
+    std::string names;
+    for (const std::string& name : beside.links_not_there) names += (names.empty() ? "" : ", ") + name;
+    lines.push_back("not simulated: " + names + " of the workload file, since a local cluster has no such links");
+  }
   if (!tau.empty()) lines.push_back("rank agreement (Kendall's tau): " + tau);
   return lines;
 }

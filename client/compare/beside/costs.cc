@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
+
+#include "schedulers/sim/task_demand.h"
 
 namespace millrace::compare {
 namespace {
@@ -27,9 +30,12 @@ bool Reads(const sim::SimJob& job) {
 }
 
 struct Sums {
-  std::uint64_t attempts = 0;
+  sim::TaskDemand demand;
   double asked = 0, took = 0;  // us
-  void Add(double asked_time, double taken) { ++attempts, asked += asked_time, took += taken; }
+  void Add(Micros asked_time, Micros taken, const sched::ProcessorUse& use) {
+    demand.Add(taken, use);
+    asked += static_cast<double>(asked_time), took += static_cast<double>(taken);
+  }
 };
 
 // Of a class of jobs.
@@ -62,10 +68,13 @@ class Measuring {
 
   [[nodiscard]] Costs Finish() {
     Costs costs;
+    costs.task_latency = Latency();
+    costs.process_start = all_.Start(), costs.waited = waited_;
     for (ClassSums& sums : classes_) {
       ClassCost& cost = costs.classes.emplace_back();
-      if (sums.of[TaskKind::kMap].attempts == 0) sums.of[TaskKind::kMap] = sums.far_maps;
-      for (const TaskKind kind : kTaskKinds) cost.of[kind] = CostOf(sums.of[kind], sums.works[kind]);
+      if (sums.of[TaskKind::kMap].demand.attempts() == 0) sums.of[TaskKind::kMap] = sums.far_maps;
+      cost.of[TaskKind::kMap] = CostOf(sums.of[TaskKind::kMap], sums.works[TaskKind::kMap], costs.task_latency);
+      cost.of[TaskKind::kReduce] = CostOf(sums.of[TaskKind::kReduce], sums.works[TaskKind::kReduce], 0);
       if (sums.asked_output > 0 && sums.output > 0) cost.output_scale = sums.output / sums.asked_output;
       if (sums.input > 0) cost.output_ratio = sums.output / sums.input;
     }
@@ -80,20 +89,22 @@ class Measuring {
   }
 
  private:
-  static void AddTask(const sim::SimJob& job, const sim::JobRow& row, const sim::TaskRow& task, ClassSums* sums) {
+  void AddTask(const sim::SimJob& job, const sim::JobRow& row, const sim::TaskRow& task, ClassSums* sums) {
     const TaskKind kind = task.attempt.task.kind;
     const std::uint32_t index = task.attempt.task.index;
     if (kind == TaskKind::kMap) {
       if (index >= job.maps.size()) return;
       const bool far = task.locality != Locality::kNode && Reads(job);
-      (far ? sums->far_maps : sums->of[kind])
-          .Add(static_cast<double>(job.maps[index].cpu), static_cast<double>(task.end - task.start));
+      (far ? sums->far_maps : sums->of[kind]).Add(job.maps[index].cpu, task.end - task.start, task.use);
+      all_.Add(task.end - task.start, task.use);
     } else {
       if (index >= job.reduces.size()) return;
       const Micros ready = std::max(task.start, row.maps_ended);
       const Micros copied = std::max<Micros>(0, task.read - ready), computed = task.end - task.compute;
-      sums->of[kind].Add(static_cast<double>(job.reduces[index].cpu), static_cast<double>(copied + computed));
+      sums->of[kind].Add(job.reduces[index].cpu, copied + computed, task.use);
+      all_.Add(computed, task.use);
     }
+    waited_ += static_cast<double>(task.use.waited);
     sums->works[kind] = Works(job, kind);
   }
 
@@ -116,17 +127,36 @@ class Measuring {
     reads_[level].push_back(static_cast<double>(read.bytes_per_second));
   }
 
-  static TaskCost CostOf(const Sums& sums, bool works) {
+  // `latency` is what all attempts have alike.
+  static TaskCost CostOf(const Sums& sums, bool works, double latency) {
     TaskCost cost;
-    cost.attempts = sums.attempts;
-    if (sums.attempts == 0) return cost;
-    cost.taken = sums.took / static_cast<double>(sums.attempts);
-    if (works && sums.asked > 0) {
-      cost.scale = sums.took / sums.asked;
+    cost.attempts = sums.demand.attempts();
+    if (cost.attempts == 0) return cost;
+    const auto attempts = static_cast<double>(cost.attempts);
+    cost.taken = sums.took / attempts, cost.asked = sums.asked / attempts, cost.alone = sums.demand.Alone();
+    const double own = std::max(0.0, cost.alone - latency);
+    cost.scaled = works && sums.asked > 0;
+    if (cost.scaled) {
+      cost.scale = own / cost.asked;
     } else {
-      cost.latency = std::max(0.0, (sums.took - sums.asked) / static_cast<double>(sums.attempts));
+      cost.latency = std::max(0.0, own - cost.asked);
     }
+    if (const std::optional<double> cores = sums.demand.Cores())
+      cost.cpu = sums.demand.Cpu(), cost.threads = std::max(1.0, *cores);
     return cost;
+  }
+
+  // Returns the least that the local maps of a class take without working; 0 if nothing is told of what works.
+  [[nodiscard]] double Latency() const {
+    std::optional<double> least;
+    for (const ClassSums& sums : classes_) {
+      const sim::TaskDemand& maps = sums.of[TaskKind::kMap].demand;
+      const std::optional<double> cores = maps.Cores();
+      if (!sums.works[TaskKind::kMap] || !cores) continue;
+      const double idle = std::max(0.0, maps.Alone() - maps.Cpu() / std::max(1.0, *cores));
+      least = std::min(least.value_or(idle), idle);
+    }
+    return least.value_or(0);
   }
 
   [[nodiscard]] std::vector<double> AllReads() const {
@@ -146,6 +176,8 @@ class Measuring {
 
   const std::vector<NodeRow>& nodes_;
   std::vector<ClassSums> classes_;
+  sim::TaskDemand all_;
+  double waited_ = 0;             // us
   std::vector<double> reads_[3];  // bytes/s, within a rack, across racks, across datacenters
   std::uint64_t timed_ = 0, followed_ = 0;
   double late_ = 0, follow_late_ = 0;  // us

@@ -1,13 +1,17 @@
 // Costs: what a cluster takes beyond what the workload file says, measured on runs of it. They are the parameters with
 // which its runs are simulated (fit.h).
 //
-// - Latency of a class of jobs, of its maps and of its reduces: the time for which an attempt holds its slot beyond the
-//   time that the workload asks for, on average. It has the start of a process in it, the way of the orders and reports
-//   between master and worker, reading a local block, and writing. That of a reduce is counted from the moment when it
-//   was there and the last map had ended, without its wait for a compute permit. Of maps those count that had a local
-//   block, if there are any.
-// - Scale instead of it, for tasks that work: of a class with a program, or with `map_cores` above 0 (`reduce_cores`).
-//   What they take is that many times what the workload says, the other tasks of the machine being busy meanwhile.
+// - Scale of a class of jobs, for its maps and for its reduces, if they work: of a class with a program, or with
+//   `map_cores` above 0 (`reduce_cores`). What an attempt takes alone (schedulers/sim/task_demand.h) is that many times
+//   what the workload says. A reduce is counted from the moment when it was there and the last map had ended, without
+//   its wait for a compute permit. Of maps those count that had a local block, if there are any.
+// - Latency in its place, for tasks that sleep, or of which the workload does not say what they take: the time for
+// which
+//   an attempt holds its slot beyond that.
+// - Cores: how many a task keeps busy meanwhile, by the CPU time that its attempts told.
+// - Of all attempts alike: the CPU time of a process's start, and a latency, the way of orders and reports between
+//   master and worker, which is the least that the maps of a class take without working.
+// - The share of the machines' cores that tasks have, since daemons and clients use them, too (fit.h).
 // - Bandwidths of links that the file does not state: of a node, nine tenths of the reads from the same rack are not
 //   faster; of a rack and of a datacenter likewise, if reads across them are clearly slower.
 // - How late jobs are at the master: those with a time, after it, and those that follow a job, after its end and pause.
@@ -28,7 +32,12 @@ struct TaskCost {
   std::uint64_t attempts = 0;  // that were measured; 0: the cost is not known, and the values are those of no cost
   double latency = 0;          // us
   double scale = 1;
-  double taken = 0;  // us of an attempt, all in all
+  double taken = 0;     // us of an attempt, all in all
+  bool scaled = false;  // by what the workload says; else `latency` has all that an attempt takes beyond it
+  double alone = 0;     // us that it would have taken with all the cores that it can use, and a process
+  double asked = 0;     // us that the workload says
+  double cpu = -1;      // us on a core; below 0: not told
+  double threads = 1;   // the most cores that it keeps busy, at least 1
 };
 
 struct ClassCost {
@@ -42,7 +51,10 @@ struct Costs {
   std::uint64_t reads = 0;         // from other nodes whose rate is known; without any the bandwidths say nothing
   // bytes/s, each way; 0: no limit that shows.
   double node_bandwidth = 0, rack_bandwidth = 0, datacenter_bandwidth = 0;
-  double lateness = 0, follow_delay = 0;  // us
+  double lateness = 0, follow_delay = 0;       // us
+  double process_start = 0, task_latency = 0;  // us
+  double cores_share = 1;                      // of the machines' cores
+  double waited = 0;                           // us for cores, by all attempts that were measured
 };
 
 // A run that is measured, with the jobs that it was meant to have. Pointers outlive the call.

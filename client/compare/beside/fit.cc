@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "client/compare/beside/run_beside.h"
+#include "schedulers/sim/cores_share.h"
 
 namespace millrace::compare {
 namespace {
 
-constexpr int kRounds = 4;
+constexpr int kRounds = 8;
 
 Result<Costs> MeasureSimulations(const std::vector<MeasuredRun>& runs, const Costs& costs,
                                  const std::vector<NodeRow>& nodes, const sched::Variant& scheduler) {
@@ -23,8 +24,12 @@ Result<Costs> MeasureSimulations(const std::vector<MeasuredRun>& runs, const Cos
 
 void Correct(const TaskCost& live, const TaskCost& simulated, TaskCost* cost) {
   if (live.attempts == 0 || simulated.attempts == 0) return;
-  cost->latency = std::max(0.0, cost->latency + live.latency - simulated.latency);
-  if (simulated.scale > 0) cost->scale *= live.scale / simulated.scale;
+  const double more = live.alone - simulated.alone;
+  if (cost->scaled) {
+    cost->scale = std::max(0.0, cost->scale + more / cost->asked);
+  } else {
+    cost->latency = std::max(0.0, cost->latency + more);
+  }
 }
 
 }  // namespace
@@ -33,12 +38,14 @@ Result<Costs> FitCosts(const std::vector<MeasuredRun>& runs, const std::vector<N
                        const sched::Variant& scheduler) {
   const Costs live = MeasureCosts(runs, nodes);
   Costs costs = live;
+  sim::ShareSearch search;
   for (int round = 0; round < kRounds; ++round) {
     MILLRACE_ASSIGN(const Costs simulated, MeasureSimulations(runs, costs, nodes, scheduler));
     for (std::size_t i = 0; i < costs.classes.size(); ++i) {
       for (const TaskKind kind : kTaskKinds)
         Correct(live.classes[i].of[kind], simulated.classes[i].of[kind], &costs.classes[i].of[kind]);
     }
+    costs.cores_share = search.Next(live.waited, simulated.waited);
   }
   return costs;
 }

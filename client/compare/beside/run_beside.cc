@@ -1,5 +1,6 @@
 #include "client/compare/beside/run_beside.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
@@ -12,12 +13,20 @@ Micros Costing(const TaskCost& cost, Micros asked) {
   return static_cast<Micros>(std::llround(static_cast<double>(asked) * cost.scale + cost.latency));
 }
 
+// Returns how many cores a task keeps busy. If nobody has told, its time has all its waiting in it, and it needs none.
+double CoresOf(const TaskCost& cost) {
+  if (cost.cpu < 0) return 0;
+  const double time = cost.asked * cost.scale + cost.latency;
+  return time > 0 ? std::min(cost.cpu / time, cost.threads) : cost.threads;
+}
+
 void AddCosts(const ClassCost& cost, sim::SimJob* job) {
   for (sim::SimMap& map : job->maps) {
     map.cpu = Costing(cost.of[TaskKind::kMap], map.cpu);
     map.output = static_cast<std::uint64_t>(std::llround(static_cast<double>(map.output) * cost.output_scale));
   }
   for (sim::SimReduce& reduce : job->reduces) reduce.cpu = Costing(cost.of[TaskKind::kReduce], reduce.cpu);
+  job->map_cores = CoresOf(cost.of[TaskKind::kMap]), job->reduce_cores = CoresOf(cost.of[TaskKind::kReduce]);
 }
 
 // Puts the blocks where they lay, and has the schedulers learn of the program that really ran.
@@ -32,18 +41,24 @@ void Adopt(const sim::JournalFacts::Job& facts, sim::SimJob* job) {
 }
 
 void SetCluster(const std::vector<NodeRow>& nodes, const Costs& costs, const sim::StatedLinks& stated,
-                sim::ClusterSpec* cluster) {
+                const sim::JournalFacts& facts, sim::ClusterSpec* cluster) {
   const sim::NodeSpec first = cluster->nodes.empty() ? sim::NodeSpec{} : cluster->nodes.front();
   std::vector<sim::NodeSpec> specs;
   for (const NodeRow& row : nodes) {
     sim::NodeSpec& spec = specs.emplace_back();
     spec.rack = row.rack, spec.datacenter = row.datacenter;
     spec.slots = {row.map_slots, row.reduce_slots};
+    if (specs.size() <= facts.nodes.size()) {
+      const sim::JournalFacts::Node& told = facts.nodes[specs.size() - 1];
+      spec.machine = told.machine, spec.cores = told.cores * costs.cores_share;
+    }
     spec.up = spec.down = stated.node || costs.reads == 0 ? first.up : costs.node_bandwidth;
   }
   const sim::ClusterSpec file = std::move(*cluster);
   *cluster = {};
   cluster->nodes = std::move(specs);
+  cluster->process_start = std::llround(costs.process_start);
+  cluster->task_latency = std::llround(costs.task_latency);
   cluster->rack_bandwidth = stated.rack || costs.reads == 0 ? file.rack_bandwidth : costs.rack_bandwidth;
   cluster->datacenter_bandwidth =
       stated.datacenter || costs.reads == 0 ? file.datacenter_bandwidth : costs.datacenter_bandwidth;
@@ -72,7 +87,7 @@ sim::SimulationFile FileBeside(const sim::SimulationFile& file, const Costs& cos
                                const RunOutcome& live) {
   sim::SimulationFile beside = file;
   EvenOut(&beside.workload);
-  SetCluster(nodes, costs, file.stated, &beside.cluster);
+  SetCluster(nodes, costs, file.stated, live.facts, &beside.cluster);
   for (std::size_t job = 0; job < beside.workload.jobs.size(); ++job) {
     sim::SimJob& of = beside.workload.jobs[job];
     AddCosts(costs.classes[file.live.class_of[job]], &of);

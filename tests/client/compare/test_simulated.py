@@ -309,6 +309,20 @@ class CompareTest(unittest.TestCase):
         run = [run for run in self.document("c")["runs"] if run["seed"] == 41 and run["scheduler"] == 1][0]
         self.assertAlmostEqual(run["metrics"]["turnaround"], json.loads(done.stdout)[0]["mean_turnaround"], places=6)
 
+    def test_when_a_workload_begins_says_nothing_of_its_schedulers(self):
+        late = self.at("late.toml")  # as from a trace whose times are since 1970
+        with open(late, "w", encoding="utf-8") as file:
+            file.write(SMALL.replace("mean = 5\n", "mean = 5\nat = 1700000000\n"))
+        for workload, directory in ((self.workload, "now"), (late, "late")):
+            self.compare(workload, "--scheduler", "fifo,fair", "--repeat", "6", "-o", self.at(directory))
+        for now, then in zip(self.table("now", "runs.csv"), self.table("late", "runs.csv")):
+            for metric, value in now.items():
+                if metric != "deciding" and value != then[metric]:
+                    self.assertAlmostEqual(float(value), float(then[metric]), places=9, msg=metric)
+        now, late = (without_wall_time(self.document(directory)) for directory in ("now", "late"))
+        self.assertEqual(now["comparisons"], late["comparisons"])
+        self.assertEqual([run["samples"] for run in now["details"]], [run["samples"] for run in late["details"]])
+
     def test_a_scheduler_is_itself(self):
         done = self.compare(self.workload, "--scheduler", "fair", "--repeat", "6", "--json", "-o", self.at("c"))
         found = json.loads(done.stdout)

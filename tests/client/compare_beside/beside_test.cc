@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "client/compare/numbers.h"
 #include "tests/client/compare/records.h"
@@ -67,15 +69,16 @@ class Compared {
     }
     for (const RunRecord& record : records_) material_.counting.push_back(&record);
   }
-  [[nodiscard]] Beside Simulated() const {
-    const auto draw = [](std::uint64_t) {
-      return sim::ParseSimulation(
-          "[cluster]\nnodes = 1\nmap_slots = 1\n[placement]\nreplication = 1\n[[jobs]]\n"
-          "name = \"a\"\nmaps = 1\nmap_time = 3\nmap_cores = 0\n",
-          "w", {});
+  [[nodiscard]] Beside Simulated(const std::string& links = "",
+                                 const std::string& map = "map_time = 3\nmap_cores = 0\n") const {
+    const auto draw = [&](std::uint64_t) {
+      return sim::ParseSimulation("[cluster]\nnodes = 1\nmap_slots = 1\n" + links +
+                                      "[placement]\nreplication = 1\n[[jobs]]\nname = \"a\"\nmaps = 1\n" + map,
+                                  "w", {});
     };
     return SimulateBeside(material_, draw).value();
   }
+  void RunsOn(const std::string& where) { subject_.where = where; }
   [[nodiscard]] const Subject& subject() const { return subject_; }
 
  private:
@@ -114,6 +117,46 @@ TEST(BesideTest, WithoutSecondRunsTheFirstBlockIsMeasuredAndLeftOut) {
   EXPECT_EQ(RowIn(beside, "makespan", 0).runs, 1u);
   EXPECT_EQ(RowIn(beside, "makespan", 1).runs, 2u);
   EXPECT_NEAR(RowIn(beside, "makespan", 0).live, 5, 1e-9) << "that of the second block alone";
+}
+
+TEST(BesideTest, LinksThatALocalClusterDoesNotHaveAreNotSimulated) {
+  Compared compared(true, {{5, 8, 4}, {5, 8, 4}});
+  const std::string links = "node_bandwidth = 1e3\ndatacenter_bandwidth = 2e3\n";
+  for (const std::string where : {"local", "testbed"}) {
+    compared.RunsOn(where);
+    const Beside beside = compared.Simulated(links);
+    const bool local = where == "local";
+    EXPECT_EQ(beside.links_not_there, local ? (std::vector<std::string>{"node_bandwidth", "datacenter_bandwidth"})
+                                            : std::vector<std::string>());
+    const std::vector<std::string> lines = BesideLines(beside, {"fifo", "fair"}, Design{});
+    const bool said = std::ranges::any_of(lines, [](const std::string& line) {
+      return line ==
+             "not simulated: node_bandwidth, datacenter_bandwidth of the workload file, since a local cluster has no "
+             "such links";
+    });
+    EXPECT_EQ(said, local) << where;
+    EXPECT_EQ(BesideJson(beside)["parameters"]["links_not_there"].size(), local ? 2U : 0U);
+  }
+  compared.RunsOn("local");
+  EXPECT_TRUE(compared.Simulated().links_not_there.empty()) << "the file states none";
+}
+
+TEST(BesideTest, AFactorThatSaysThatTheModelIsWrongIsWarnedOf) {
+  const Compared compared(true, {{5, 8, 4}, {5, 8, 4}});
+  const auto warnings = [&](const char* map) {
+    return BesideWarnings(compared.Simulated("", std::string(map) + "\nprogram = \"p\"\n"));
+  };
+  EXPECT_TRUE(warnings("map_time = 0.5").empty()) << "4 s are eight times as much";
+  EXPECT_TRUE(warnings("map_time = 30").empty());
+  const std::vector<std::string> often = warnings("map_time = 0.2"), rarely = warnings("map_time = 80");
+  ASSERT_EQ(often.size(), 1U);
+  EXPECT_EQ(often[0].find("maps of a are simulated with 20 times what the workload file says that they take"), 0U)
+      << often[0];
+  ASSERT_EQ(rarely.size(), 1U);
+  EXPECT_EQ(rarely[0].find("maps of a are simulated with 0.05 times"), 0U) << rarely[0];
+  EXPECT_TRUE(BesideWarnings(compared.Simulated("", "map_time = 0.001\nmap_cores = 0\n")).empty())
+      << "a latency is no factor";
+  EXPECT_TRUE(warnings("").empty()) << "the file does not say what it takes";
 }
 
 TEST(BesideTest, ItsFormsSayTheSame) {

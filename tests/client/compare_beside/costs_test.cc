@@ -177,6 +177,87 @@ TEST(CostsTest, AClusterOfKnownCostsIsMetAgain) {
   }
 }
 
+// Eight workers on a machine of two cores, of which daemons have a fifth; programs that take twice what the file says,
+// processes that take longer to start than a task computes, and a latency.
+constexpr const char* kPrograms = R"(
+block_size = "512K"
+[cluster]
+nodes = 8
+racks = 2
+datacenters = 2
+map_slots = 1
+reduce_slots = 1
+%s
+[placement]
+replication = 1
+[arrival]
+kind = "poisson"
+mean = 1.5
+[[jobs]]
+name = "count"
+count = 16
+user = ["a", "b"]
+program = "wordcount"
+maps = 4
+map_time = %m
+reduces = 1
+reduce_time = %r
+[[jobs]]
+name = "index"
+count = 8
+user = ["a", "b"]
+program = "invertedindex"
+maps = 8
+map_time = %m
+map_cores = 0.6
+reduces = 2
+reduce_time = %r
+)";
+
+std::string Programs(const std::string& cluster, const std::string& map_time, const std::string& reduce_time) {
+  std::string text = kPrograms;
+  for (const auto& [mark, value] : {std::pair("%s", cluster), {"%m", map_time}, {"%r", reduce_time}}) {
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark)) text.replace(at, 2, value);
+  }
+  return text;
+}
+
+TEST(CostsTest, CoresProcessesAndLatencyAreMetAgainUnderOtherSchedulers) {
+  const sim::SimulationFile file = MustParse(Programs("", "0.1", "0.15"));
+  const sim::SimulationFile hidden =
+      MustParse(Programs("nodes_per_machine = 8\ncores = 1.6\nprocess_start = 0.3\ntask_latency = 0.05", "0.2", "0.3"));
+  sim::SimOptions options;
+  options.task_rows = true, options.sample_interval = kSecond;
+  const auto run = [&](const char* scheduler) {
+    RunOutcome live;
+    live.result = sim::Simulate(hidden.cluster, hidden.workload, scheduler, {}, options).value();
+    for (const sim::SimJob& job : hidden.workload.jobs)
+      live.facts.jobs.push_back({job.program, job.input_type, std::vector<sched::MapInput>(job.maps.size() + 1)});
+    live.facts.nodes.assign(8, {2, "the machine"});  // as its workers say
+    return live;
+  };
+  std::vector<NodeRow> nodes;
+  for (const sim::NodeSpec& node : file.cluster.nodes) nodes.push_back({"", node.rack, node.datacenter, 1, 1});
+  const RunOutcome measured = run("fifo");
+  const Costs costs = FitCosts({{&file, &measured}}, nodes, {"fifo", "fifo"}).value();
+  EXPECT_NEAR(costs.process_start, 0.3e6, 1'000);
+  EXPECT_NEAR(costs.task_latency, 0.05e6, 5'000) << "what the maps of wordcount take without working";
+  EXPECT_NEAR(costs.cores_share, 0.8, 0.08);
+  for (const ClassCost& cost : costs.classes) {
+    EXPECT_NEAR(cost.of[TaskKind::kMap].scale, 2, 0.1);
+    EXPECT_NEAR(cost.of[TaskKind::kReduce].scale, 2, 0.1);
+  }
+  EXPECT_NEAR(costs.classes[0].of[TaskKind::kMap].cpu, 0.2e6, 1'000);
+  EXPECT_NEAR(costs.classes[1].of[TaskKind::kMap].cpu, 0.12e6, 1'000);
+  for (const char* scheduler : {"fifo", "fair+delay", "joss-t", "fresh-dynamic"}) {
+    const RunOutcome live = run(scheduler);
+    const RunOutcome again = RunBeside(file, costs, nodes, live, {scheduler, scheduler}).value();
+    const auto makespan = [](const RunOutcome& of) { return static_cast<double>(of.result.summary.makespan); };
+    EXPECT_NEAR(makespan(again) / makespan(live), 1, 0.05) << scheduler;
+    EXPECT_NEAR(again.result.summary.mean_turnaround / live.result.summary.mean_turnaround, 1, 0.15) << scheduler;
+  }
+}
+
 TEST(FileBesideTest, BlocksLieWhereTheyLay) {
   const sim::SimulationFile file = MustParse(
       "[cluster]\nnodes = 2\nrack_bandwidth = \"3M\"\n[[jobs]]\nname = \"a\"\nmaps = 2\nmap_time = { uniform = [1, 9] "
