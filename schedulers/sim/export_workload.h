@@ -29,8 +29,8 @@ struct ExportedWorkload {
   std::map<JobId, std::uint32_t> jobs;  // which job of the file each one of the journal is
   std::map<NodeId, NodeId> nodes;       // and which node
   Micros begin = 0;                     // time 0 of the file, by the journal's clock: the first submission
-  double waited = 0;      // us for which attempts of its jobs that succeeded waited for cores; 0: none told
-  std::string scheduler, settings;      // that were in force at the end (SchedulerSet); empty if the journal names none
+  double waited = 0;                // us for which attempts of its jobs that succeeded waited for cores; 0: none told
+  std::string scheduler, settings;  // that were in force at the end (SchedulerSet); empty if the journal names none
 };
 
 // Returns the file, with the jobs that were submitted at `since` (by the journal's clock) or later. kInvalid, with file

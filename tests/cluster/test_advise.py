@@ -70,7 +70,8 @@ class Advise(unittest.TestCase):
             nodes, (busy, asleep) = exported["cluster"]["groups"], exported["jobs"]
             self.assertEqual(len(nodes), 2)
             self.assertGreater(nodes[0]["cores"], 0)
-            self.assertEqual({key: nodes[0].get(key) for key in ("cores", "machine")}, {key: nodes[1].get(key) for key in ("cores", "machine")})
+            for key in ("cores", "machine"):
+                self.assertEqual(nodes[0].get(key), nodes[1].get(key))
             self.assertGreater(exported["cluster"]["process_start"], 0)
             self.assertGreater(busy["map_cores"], 0.5, exported)
             self.assertLess(busy["map_cores"], 1.5, exported)
