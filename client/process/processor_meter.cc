@@ -19,32 +19,40 @@ Micros CpuOf(int who) {
   return micros(use.ru_utime) + micros(use.ru_stime);
 }
 
-// Returns for how long the threads that there are could have run and had no core.
-Micros Waited() {
+Micros CpuOfProcess() { return CpuOf(RUSAGE_SELF) + CpuOf(RUSAGE_CHILDREN); }
+
+// Returns what each thread that there is has had, by its id; nothing if the kernel does not tell.
+std::map<std::string, ProcessorMeter::Thread> ReadThreads() {
   constexpr const char* kThreads = "/proc/self/task";
   constexpr Micros kNanosOfMicro = 1000;
   const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir(kThreads), ::closedir);
-  Micros nanos = 0;
+  std::map<std::string, ProcessorMeter::Thread> read;
   while (const dirent* thread = threads == nullptr ? nullptr : ::readdir(threads.get())) {
     std::ifstream file(std::string(kThreads) + "/" + thread->d_name + "/schedstat");  // "time on a core, waited, turns"
     Micros on_core = 0, waited = 0;
-    if (file >> on_core >> waited) nanos += waited;
+    if (file >> on_core >> waited) read[thread->d_name] = {on_core / kNanosOfMicro, waited / kNanosOfMicro};
   }
-  return nanos / kNanosOfMicro;
+  return read;
 }
 
 }  // namespace
 
 void ProcessorMeter::Begin() {
-  begun_.cpu = CpuOf(RUSAGE_SELF) + CpuOf(RUSAGE_CHILDREN);
+  cpu_ = CpuOfProcess();
   const bool first = std::exchange(first_, false);
-  begun_.waited = first ? 0 : Waited();
-  start_ = first ? std::max<Micros>(1, begun_.cpu) : 0;
+  threads_ = first ? std::map<std::string, Thread>{} : ReadThreads();
+  start_ = first ? std::max<Micros>(1, cpu_) : 0;
 }
 
 AttemptUse ProcessorMeter::End() {
-  const Micros cpu = CpuOf(RUSAGE_SELF) + CpuOf(RUSAGE_CHILDREN) - begun_.cpu;
-  return {std::max<Micros>(1, cpu), std::max<Micros>(0, Waited() - begun_.waited), start_};
+  Thread busiest;
+  for (const auto& [id, thread] : ReadThreads()) {
+    const auto begun = threads_.find(id);
+    const Thread before = begun == threads_.end() ? Thread{} : begun->second;
+    const Thread since{thread.on_core - before.on_core, std::max<Micros>(0, thread.waited - before.waited)};
+    if (since.on_core > busiest.on_core) busiest = since;
+  }
+  return {std::max<Micros>(1, CpuOfProcess() - cpu_), busiest.waited, start_};
 }
 
 }  // namespace millrace

@@ -2,6 +2,9 @@
 // the kernel's scheduler in /proc/PID/task/TID/schedstat). Thread rule: one thread.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "base/ids/time.h"
 
 namespace millrace {
@@ -13,17 +16,24 @@ struct AttemptUse {
 
 class ProcessorMeter {
  public:
+  // What a thread has had of the cores.
+  struct Thread {
+    Micros on_core = 0, waited = 0;
+  };
+
   // An attempt begins; its process may have started for it.
   void Begin();
-  // Returns what the attempt has had since Begin, the programs included that it has run to their end. What a thread
-  // waited that has ended meanwhile is not in it, nor any waiting on a kernel that does not tell. Its `cpu` is never 0.
-  // If the attempt is the first of the process, `start` is what the process had before, and `waited` includes what the
-  // process waited then. Requires: Begin was called.
+  // Returns what the attempt has had since Begin, the programs included that it has run to their end. It has waited as
+  // long as that thread of it which has worked the most: others, such as those that report, wait beside it. A thread
+  // that has ended is not among them, nor is there any waiting on a kernel that does not tell. `cpu` is never 0. If the
+  // attempt is the first of the process, `start` is what the process had before, and `waited` includes what it waited
+  // then. Requires: Begin was called.
   [[nodiscard]] AttemptUse End();
 
  private:
-  bool first_ = true;  // no attempt has begun yet
-  AttemptUse begun_;   // when the attempt began
+  bool first_ = true;                      // no attempt has begun yet
+  Micros cpu_ = 0;                         // of the process, when the attempt began
+  std::map<std::string, Thread> threads_;  // likewise, by id
   Micros start_ = 0;
 };
 

@@ -7,10 +7,7 @@ namespace millrace::sim {
 double TimeAlone(Micros took, const sched::ProcessorUse& use) {
   const auto all = static_cast<double>(took);
   if (use.cpu == 0 || took <= 0) return all;
-  const auto cpu = static_cast<double>(use.cpu), start = static_cast<double>(use.start),
-             waited = static_cast<double>(use.waited);
-  const double threads = std::max(1.0, (cpu + start + waited) / all);  // that could run, on average
-  return std::max(cpu / threads, all - start / threads - waited / threads);
+  return std::max(1.0, all - static_cast<double>(use.start + use.waited));
 }
 
 void TaskDemand::Add(Micros took, const sched::ProcessorUse& use) {

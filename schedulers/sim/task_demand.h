@@ -12,8 +12,7 @@
 namespace millrace::sim {
 
 // Returns how long an attempt that took so long would have taken, in us, if it had had all the cores that it can use,
-// and a process of its job. What its threads waited together is taken to have delayed it as if as many of them had
-// waited all the time as could run on average. If nothing is told of its cores, it is what it took.
+// and a process of its job. If nothing is told of its cores, it is what it took.
 [[nodiscard]] double TimeAlone(Micros took, const sched::ProcessorUse& use);
 
 class TaskDemand {

@@ -60,7 +60,7 @@ bool RunState::EndComputing(SlotId slot) {
   Attempt& attempt = attempts[slot];
   const double cores = CoresOf(attempt);
   const auto waited = static_cast<double>(now - attempt.work_since - attempt.alone);
-  if (cores > 0) attempt.use.waited += std::llround(std::max(0.0, waited) * std::max(1.0, cores));
+  if (cores > 0) attempt.use.waited += std::llround(std::max(0.0, waited));
   const bool started = attempt.start > 0;
   attempt.use.start += std::exchange(attempt.start, 0);
   if (!started) attempt.use.cpu += std::llround(static_cast<double>(attempt.alone) * cores);

@@ -208,8 +208,8 @@ TEST(TaskDemandTest, WhatAnAttemptWaitedForCoresIsNoPartOfItsNeed) {
   EXPECT_EQ(TimeAlone(10, {}), 10) << "nothing is told";
   EXPECT_EQ(TimeAlone(10, {4, 3, 0}), 7) << "4 of computing and 3 of other waiting";
   EXPECT_EQ(TimeAlone(10, {4, 3, 2}), 5) << "the start of its process is not its own";
-  EXPECT_EQ(TimeAlone(10, {20, 20, 0}), 5) << "four threads on two cores";
-  EXPECT_EQ(TimeAlone(10, {8, 10, 0}), 8.0 * 10 / 18) << "what makes no sense is no less than its CPU time";
+  EXPECT_EQ(TimeAlone(10, {20, 5, 0}), 5) << "four threads on two cores, each of which waited for half of the time";
+  EXPECT_EQ(TimeAlone(10, {8, 10, 0}), 1) << "what makes no sense";
   TaskDemand demand;
   demand.Add(10, {4, 3, 2}), demand.Add(6, {});
   EXPECT_EQ(demand.Alone(), 5.5);
