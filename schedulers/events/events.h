@@ -120,11 +120,11 @@ struct AttemptLaunched {
   NodeId node;
   bool operator==(const AttemptLaunched&) const = default;
 };
-// What an attempt had of its machine's cores, all its threads together. Nothing is decided by it: it is what the
+// What an attempt had of its machine's cores. Nothing is decided by it: it is what the
 // history of a cluster needs to be simulated with other tasks beside each other than there were.
 struct ProcessorUse {
-  Micros cpu = 0;     // time on a core; 0: not told
-  Micros waited = 0;  // in which its threads could have run, and no core was free
+  Micros cpu = 0;     // time on cores, of all its threads; 0: not told
+  Micros waited = 0;  // in which the thread that worked the most could have run, and no core was free
   Micros start = 0;   // time on a core that its process took before its first attempt; 0: it had run one before
   auto operator<=>(const ProcessorUse&) const = default;
 };

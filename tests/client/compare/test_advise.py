@@ -19,8 +19,8 @@ LONG_BEFORE_SHORT = CLUSTER + "".join(
     for i in range(6))
 # Jobs whose tasks need a core all the time, on workers of two map slots and two reduce slots.
 BUSY = "[cluster]\nnodes = 3\nmap_slots = 2\nreduce_slots = 2\n" \
-       '[[jobs]]\nname = "count"\ncount = 22\nmaps = { uniform = [10, 14] }\nmap_time = 3\nreduces = 2\nreduce_time = 2\n' \
-       'arrival = { kind = "interval", every = 24 }\n'
+       '[[jobs]]\nname = "count"\ncount = 22\nmaps = { uniform = [20, 28] }\nmap_time = 3\n' \
+       'arrival = { kind = "interval", every = 48 }\n'
 # Each has the cluster to itself.
 ONE_BY_ONE = CLUSTER + '[[jobs]]\nname = "only"\nuser = "a"\ncount = 24\nmaps = 8\nmap_time = 10\n' \
                        'arrival = { kind = "interval", every = 60 }\n'
