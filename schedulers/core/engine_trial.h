@@ -27,7 +27,7 @@ namespace millrace::sched {
 
 struct TrialLimits {
   static constexpr std::uint32_t kMostTrials = 64;
-  static constexpr std::uint64_t kMostCost = 60'000;  // nodes, live jobs, and tasks of jobs, over all trials
+  static constexpr std::uint64_t kMostCost = 20'000;  // nodes, live jobs, and tasks of jobs, over all trials
 
   std::uint32_t trials = kMostTrials;
   std::uint64_t cost = kMostCost;
