@@ -349,14 +349,6 @@ class CompareTest(unittest.TestCase):
         self.assertIn("utilisation", wide.stdout)
         self.assertIn("SHIFT", wide.stdout)
 
-    def test_the_page_has_what_its_first_command_prints(self):
-        with open(os.path.join(ROOT, "docs", "comparing.md"), encoding="utf-8") as file:
-            page = file.read()
-        words = re.search(r"^millrace compare (examples\S+) (.*) -o first$", page, re.M)
-        printed = self.compare(os.path.join(ROOT, words[1]), *words[2].split(), "-o", self.at("first")).stdout.split("\n")
-        shown = page[page.index("METRIC      SCHEDULER"):].split("```")[0].strip().split("\n")
-        self.assertEqual([line.split() for line in shown], [line.split() for line in printed[:len(shown)]])
-
     def test_traces(self):
         with open(self.at("trace.tsv"), "w", encoding="utf-8") as file:
             for i in range(30):
