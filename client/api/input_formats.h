@@ -122,6 +122,11 @@ struct WholeFiles {
   }
 };
 
+// The same of files as they are stored: what is compressed is not opened. This is for checksums, and for copies.
+struct StoredFiles : WholeFiles {
+  static constexpr bool kReadsStoredBytes = true;
+};
+
 // A record is a number from 0; nothing is read. The options -D input.records and -D input.maps say how many numbers
 // there are, and over how many maps they are spread, in ranges. This is for jobs that make their data.
 struct Numbers {
@@ -163,7 +168,8 @@ namespace internal {
 }  // namespace internal
 
 // The same with the types that a RecordOutput was given: Map gets a record whose `key` is a K and whose `value` is a V.
-// A std::string_view lives for the call. A record that was written as other types fails the map.
+// A std::string_view lives for the call. A record whose bytes are none of these types fails the map; what another type
+// has written in as many bytes, such as an integer in place of a double, is not noticed.
 template <class K, class V>
 struct TypedRecordFiles {
   static_assert(Encodable<K> && Encodable<V>, "a key or a value of a record file is of a type with a Codec (codec.h)");

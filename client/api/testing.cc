@@ -1,25 +1,37 @@
 #include "client/api/testing.h"
 
 #include <cstdio>
+#include <string>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "client/process/crash_report.h"
 #include "client/solo/solo.h"
 
 namespace millrace {
 namespace {
 
 std::uint64_t expectations = 0, unmet = 0;
+std::string last_error;  // of what was run last; empty: it succeeded
+
+// What ends the process says why, as it does in a task: a view that was kept is the likeliest.
+void ReportCrashesOnce() {
+  [[maybe_unused]] static const bool once = [] {
+    ReportCrashes(nullptr);
+    return true;
+  }();
+}
 
 // The files of a tested job, which go with it.
 class TestFiles {
  public:
-  static Result<TestFiles> Make(const std::vector<TestInput>& inputs, const TestSettings& settings) {
+  static Result<TestFiles> Make(const JobBinding& binding, const std::vector<TestInput>& inputs,
+                                const TestSettings& settings) {
     MILLRACE_ASSIGN(TempDir directory, TempDir::Make("millrace-test-"));
     TestFiles files(std::move(directory));
     solo::SoloRun& run = files.run_;
     run.output = files.directory_.path() + "/output";
-    run.reduces = settings.reducers;
+    run.reduces = settings.reducers.value_or(binding.map_only ? 0 : 1);
     run.parameters = settings.options;
     run.split_length = settings.split_bytes;
     for (const TestInput& input : inputs) {
@@ -77,16 +89,18 @@ TestCounters CountersOf(const std::vector<CounterValue>& counters) {
 
 using Counted = Result<std::vector<CounterValue>>;
 
-TestedJob Tested(const std::vector<TestInput>& inputs, const TestSettings& settings,
+TestedJob Tested(const JobBinding& binding, const std::vector<TestInput>& inputs, const TestSettings& settings,
                  const std::function<Counted(const solo::SoloRun&)>& run) {
+  ReportCrashesOnce();
   TestedJob job;
   const Status status = [&]() -> Status {
-    MILLRACE_ASSIGN(const TestFiles files, TestFiles::Make(inputs, settings));
+    MILLRACE_ASSIGN(const TestFiles files, TestFiles::Make(binding, inputs, settings));
     MILLRACE_ASSIGN(const std::vector<CounterValue> counters, run(files.run()));
     job.counters = CountersOf(counters);
     return files.Read(&job);
   }();
   if (!status.ok()) job.error = status.message();
+  last_error = job.error;
   return job;
 }
 
@@ -100,26 +114,29 @@ int TestStatus() {
 namespace internal {
 
 TestedJob RunTestedJob(const JobBinding& binding, const std::vector<TestInput>& inputs, const TestSettings& settings) {
-  return Tested(inputs, settings, [&](const solo::SoloRun& run) { return solo::RunSolo(binding, "job", run); });
+  return Tested(binding, inputs, settings,
+                [&](const solo::SoloRun& run) { return solo::RunSolo(binding, "job", run); });
 }
 
 RawTestedMap RunTestedMap(const JobBinding& binding, const std::vector<TestInput>& inputs,
                           const TestSettings& settings) {
+  ReportCrashesOnce();
   RawTestedMap tested;
   const Status status = [&]() -> Status {
-    MILLRACE_ASSIGN(const TestFiles files, TestFiles::Make(inputs, settings));
+    MILLRACE_ASSIGN(const TestFiles files, TestFiles::Make(binding, inputs, settings));
     MILLRACE_ASSIGN(solo::SoloMaps maps, solo::RunSoloMaps(binding, "job", files.run()));
     tested.records = std::move(maps.records);
     tested.counters = CountersOf(maps.counters);
     return Status::Ok();
   }();
   if (!status.ok()) tested.error = status.message();
+  last_error = tested.error;
   return tested;
 }
 
 TestedJob RunTestedReduce(const JobBinding& binding, const std::vector<std::pair<std::string, std::string>>& records,
                           const TestSettings& settings) {
-  return Tested({}, settings,
+  return Tested(binding, {}, settings,
                 [&](const solo::SoloRun& run) { return solo::RunSoloReduce(binding, "job", run, records); });
 }
 
@@ -128,6 +145,7 @@ void Expect(bool met, const char* what, const char* file, int line) {
   if (met) return;
   ++unmet;
   std::fprintf(stderr, "%s:%d: expected: %s\n", file, line, what);
+  if (!last_error.empty()) std::fprintf(stderr, "  what was run last failed: %s\n", last_error.c_str());
 }
 
 }  // namespace internal

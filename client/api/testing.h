@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,8 +28,8 @@
 
 #include "client/api/bind_job.h"
 
-// Says on standard error where a test's expectation is not met, and has TestStatus say so, too. It does so in every
-// build.
+// Says on standard error where a test's expectation is not met, and why what was run last failed, if it did, and has
+// TestStatus say so, too. It does so in every build.
 #define MILLRACE_EXPECT(...) \
   ::millrace::internal::Expect(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
 
@@ -48,7 +49,7 @@ struct TestInput {
 struct TestSettings {
   std::vector<std::string> options = {};                // as -D has them: "top_urls.least=30"
   std::map<std::string, std::string> side_files = {};   // by the path that the job gives to ReadFile or MapFile: bytes
-  std::uint32_t reducers = 1;                           // RunJob's
+  std::optional<std::uint32_t> reducers = {};           // RunJob's; as a rule 1, and 0 of a job without reduces
   std::uint64_t split_bytes = std::uint64_t{64} << 20;  // how much of a file is one map's
 };
 

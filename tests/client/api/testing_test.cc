@@ -113,7 +113,51 @@ TEST(TestingTest, AReduceIsGivenSortedRecords) {
 }
 
 TEST(TestingTest, AJobWithoutReducesHasLinesToo) {
+  EXPECT_THAT(RunJob<Upper>({"a\nb\n"}).lines, ElementsAre("a!", "b!"));
   EXPECT_THAT(RunJob<Upper>({"a\nb\n"}, {.reducers = 0}).lines, ElementsAre("a!", "b!"));
+  EXPECT_THAT(RunJob<Upper>({"a\n"}, {.reducers = 2}).error, HasSubstr("the number of its reduces is 0, and not 2"));
+}
+
+// Files as they are, or as what they decompress to. An empty gzip file is of 20 bytes.
+template <class Files>
+struct Lengths {
+  using Input = Files;
+  void Map(const WholeFile& file, auto& emit) { emit(file.name, std::uint64_t{file.bytes.size()}); }
+};
+
+TEST(TestingTest, WholeFilesAreOpenedAndStoredFilesAreNot) {
+  const TestInput empty("z.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0", 20));
+  EXPECT_THAT(RunJob<Lengths<WholeFiles>>({empty}).lines, ElementsAre(HasSubstr("\t0")));
+  EXPECT_THAT(RunJob<Lengths<StoredFiles>>({empty}).lines, ElementsAre(HasSubstr("\t20")));
+}
+
+// Keeps a view of the value before.
+struct Keeps {
+  using Key = std::string_view;
+  using Value = std::string_view;
+  void Map(std::string_view line, auto& emit) { emit("k", line); }
+  void Reduce(std::string_view key, auto& values, auto& emit) {
+    std::vector<std::string_view> all;
+    for (const std::string_view value : values) all.push_back(value);
+    for (const std::string_view value : all) emit(key, value);
+  }
+};
+
+TEST(TestingDeathTest, AViewThatWasKeptIsTold) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH((void)RunJob<Keeps>({"a\nb\n"}), "a view of a value was kept after the next one was taken");
+}
+
+TEST(TestingTest, AnExpectationThatIsNotMetSaysWhyTheJobFailed) {
+  const TestedJob failed = RunJob<Words>({"throw\n"});
+  ::testing::internal::CaptureStderr();
+  MILLRACE_EXPECT(failed.error.empty());
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("expected: failed.error.empty()\n  what was run last failed: "));
+  (void)RunJob<Words>({"a\n"});
+  ::testing::internal::CaptureStderr();
+  MILLRACE_EXPECT(1 == 2);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::EndsWith("expected: 1 == 2\n"));
 }
 
 TEST(TestingTest, AFailureIsAnErrorAndNoOutput) {
