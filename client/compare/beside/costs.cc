@@ -146,17 +146,23 @@ class Measuring {
     return cost;
   }
 
-  // Returns the least that the local maps of a class take without working; 0 if nothing is told of what works.
+  // Returns the least that the local maps of a class take without working, or beyond their sleep; 0 if nothing is told
+  // of what works. What is of one class alone, such as a spell in which the machine was busy, is no latency of all.
   [[nodiscard]] double Latency() const {
     std::optional<double> least;
+    bool told = false;
     for (const ClassSums& sums : classes_) {
-      const sim::TaskDemand& maps = sums.of[TaskKind::kMap].demand;
-      const std::optional<double> cores = maps.Cores();
-      if (!sums.works[TaskKind::kMap] || !cores) continue;
-      const double idle = std::max(0.0, maps.Alone() - maps.Cpu() / std::max(1.0, *cores));
+      const Sums& maps = sums.of[TaskKind::kMap];
+      const std::optional<double> cores = maps.demand.Cores();
+      if (!cores) continue;
+      const bool works = sums.works[TaskKind::kMap];
+      told = told || works;
+      const double busy =
+          works ? maps.demand.Cpu() / std::max(1.0, *cores) : maps.asked / static_cast<double>(maps.demand.attempts());
+      const double idle = std::max(0.0, maps.demand.Alone() - busy);
       least = std::min(least.value_or(idle), idle);
     }
-    return least.value_or(0);
+    return told ? least.value_or(0) : 0;
   }
 
   [[nodiscard]] std::vector<double> AllReads() const {

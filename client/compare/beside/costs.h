@@ -10,7 +10,7 @@
 //   an attempt holds its slot beyond that.
 // - Cores: how many a task keeps busy meanwhile, by the CPU time that its attempts told.
 // - Of all attempts alike: the CPU time of a process's start, and a latency, the way of orders and reports between
-//   master and worker, which is the least that the maps of a class take without working.
+//   master and worker, which is the least that the maps of a class take without working, or beyond their sleep.
 // - The share of the machines' cores that tasks have, since daemons and clients use them, too (fit.h).
 // - Bandwidths of links that the file does not state: of a node, nine tenths of the reads from the same rack are not
 //   faster; of a rack and of a datacenter likewise, if reads across them are clearly slower.

@@ -258,6 +258,20 @@ TEST(CostsTest, CoresProcessesAndLatencyAreMetAgainUnderOtherSchedulers) {
   }
 }
 
+TEST(CostsTest, WhatOneClassWaitsIsNoLatencyOfAll) {
+  const sim::SimulationFile file = MustParse(
+      "[cluster]\nnodes = 4\n[[jobs]]\nname = \"works\"\nprogram = \"p\"\nmaps = 1\nmap_time = 1\n"
+      "[[jobs]]\nname = \"sleeps\"\nmaps = 1\nmap_time = 2\nmap_cores = 0\n");
+  RunOutcome outcome = Outcome({Job(0, "a", 0, 0, 5), Job(1, "b", 0, 0, 5)},
+                               {Task(0, TaskKind::kMap, 0, 0, 0, 0, 1.5), Task(1, TaskKind::kMap, 0, 0, 0, 0, 2.125)});
+  outcome.result.tasks[0].use = {kSecond / 4, 0, 0};  // it does nothing for 1.25 s of its 1.5
+  outcome.result.tasks[1].use = {kSecond / 100, 0, 0};
+  const Costs costs = Measure(file, outcome);
+  EXPECT_NEAR(costs.task_latency, 125'000, 1) << "what the other takes beyond its sleep";
+  EXPECT_NEAR(costs.classes[0].of[TaskKind::kMap].scale, 1.375, 1e-6);
+  EXPECT_NEAR(costs.classes[1].of[TaskKind::kMap].latency, 0, 1);
+}
+
 TEST(FileBesideTest, BlocksLieWhereTheyLay) {
   const sim::SimulationFile file = MustParse(
       "[cluster]\nnodes = 2\nrack_bandwidth = \"3M\"\n[[jobs]]\nname = \"a\"\nmaps = 2\nmap_time = { uniform = [1, 9] "
