@@ -317,6 +317,26 @@ TEST(MembershipTest, WhoIsSilentAtTheAddressOfANewWorkerIsLostBeforeThatIsTakenI
   EXPECT_TRUE(nodes.FindByStorage("new")->alive);
 }
 
+// What a master that has just started does not know yet may be on a worker that is still to come.
+TEST(MembershipTest, NobodyIsForgottenWhileWorkersMayStillCome) {
+  SimulatedOptions options;
+  options.workers = 2;
+  SimulatedCluster cluster(options);
+  const auto number = cluster.control().nodes().FindByStorage("storage1")->number;
+  cluster.Cut(1);
+  cluster.RestartMaster();
+  const auto forget = [&](bool force) {
+    master::Control& control = cluster.control();
+    master::Step step = control.Begin();
+    const Status status = control.workers().ForgetNodes({number}, force, &step);
+    control.FinishLazily(std::move(step));
+    return status;
+  };
+  for (const bool force : {false, true}) EXPECT_THAT(forget(force).message(), HasSubstr("the master has just started"));
+  cluster.Advance(120);
+  EXPECT_TRUE(forget(false).ok());
+}
+
 TEST(MembershipTest, AWorkerThatIsLostForLongIsForgottenAndIsANewNodeWhenItComesBack) {
   SimulatedOptions options;
   options.workers = 2;
