@@ -56,7 +56,7 @@ class SafemodeTest(unittest.TestCase):
             self.assertEqual(self.end(reader), data)
             self.end(job)
             self.assertIn(b"safe mode is off", self.end(waiter))
-            cluster.run("fs", "fsck")
+            self.assertRegex(cluster.run("fs", "fsck", status=None)[0].decode(), r"(?m)^missing +0$")
 
     def node_of(self, cluster, n):
         """The node number that the worker was given, by its log."""

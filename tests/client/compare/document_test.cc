@@ -146,7 +146,7 @@ TEST(DocumentTest, WarnsOfWhatMakesAComparisonWorthless) {
   EXPECT_EQ(good["warnings"], Json::array());
 }
 
-const Json& ComparisonOf(const Json& document, const std::string& metric) {
+const Json& ComparisonOf(const Json& document, std::string_view metric) {
   for (const Json& one : document["comparisons"]) {
     if (one["metric"] == metric) return one;
   }
