@@ -1,13 +1,19 @@
 #include "client/process/processor_meter.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <charconv>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "base/file.h"
 
 namespace millrace {
 namespace {
@@ -21,16 +27,32 @@ Micros CpuOf(int who) {
 
 Micros CpuOfProcess() { return CpuOf(RUSAGE_SELF) + CpuOf(RUSAGE_CHILDREN); }
 
-// Returns what each thread that there is has had, by its id; nothing if the kernel does not tell.
-std::map<std::string, ProcessorMeter::Thread> ReadThreads() {
-  constexpr const char* kThreads = "/proc/self/task";
+// Returns the number at the beginning of the text, and takes it and the blank behind it off.
+std::optional<Micros> TakeNumber(std::string_view* text) {
+  Micros number = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (error != std::errc()) return std::nullopt;
+  text->remove_prefix(std::min(static_cast<std::size_t>(end - text->data()) + 1, text->size()));
+  return number;
+}
+
+// Returns what each thread that there is has had, by its id; nothing if the kernel does not tell. It is asked twice for
+// each attempt, of which some take milliseconds, so it has no streams.
+std::map<int, ProcessorMeter::Thread> ReadThreads() {
   constexpr Micros kNanosOfMicro = 1000;
-  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir(kThreads), ::closedir);
-  std::map<std::string, ProcessorMeter::Thread> read;
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir("/proc/self/task"), ::closedir);
+  std::map<int, ProcessorMeter::Thread> read;
   while (const dirent* thread = threads == nullptr ? nullptr : ::readdir(threads.get())) {
-    std::ifstream file(std::string(kThreads) + "/" + thread->d_name + "/schedstat");  // "time on a core, waited, turns"
-    Micros on_core = 0, waited = 0;
-    if (file >> on_core >> waited) read[thread->d_name] = {on_core / kNanosOfMicro, waited / kNanosOfMicro};
+    std::string_view name = thread->d_name;
+    const std::optional<Micros> id = TakeNumber(&name);
+    if (!id) continue;
+    const std::string path = std::string(thread->d_name) + "/schedstat";
+    const Fd file(::openat(::dirfd(threads.get()), path.c_str(), O_RDONLY | O_CLOEXEC));
+    char bytes[96];  // "time on a core, waited, turns"
+    const ssize_t size = file.valid() ? ::read(file.get(), bytes, sizeof bytes) : 0;
+    std::string_view text(bytes, static_cast<std::size_t>(std::max<ssize_t>(0, size)));
+    const std::optional<Micros> on_core = TakeNumber(&text), waited = TakeNumber(&text);
+    if (on_core && waited) read[static_cast<int>(*id)] = {*on_core / kNanosOfMicro, *waited / kNanosOfMicro};
   }
   return read;
 }
@@ -40,7 +62,7 @@ std::map<std::string, ProcessorMeter::Thread> ReadThreads() {
 void ProcessorMeter::Begin() {
   cpu_ = CpuOfProcess();
   const bool first = std::exchange(first_, false);
-  threads_ = first ? std::map<std::string, Thread>{} : ReadThreads();
+  threads_ = first ? std::map<int, Thread>{} : ReadThreads();
   start_ = first ? std::max<Micros>(1, cpu_) : 0;
 }
 

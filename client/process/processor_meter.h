@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <string>
 
 #include "base/ids/time.h"
 
@@ -31,9 +30,9 @@ class ProcessorMeter {
   [[nodiscard]] AttemptUse End();
 
  private:
-  bool first_ = true;                      // no attempt has begun yet
-  Micros cpu_ = 0;                         // of the process, when the attempt began
-  std::map<std::string, Thread> threads_;  // likewise, by id
+  bool first_ = true;              // no attempt has begun yet
+  Micros cpu_ = 0;                 // of the process, when the attempt began
+  std::map<int, Thread> threads_;  // likewise, by id
   Micros start_ = 0;
 };
 
