@@ -121,6 +121,8 @@ class OperationsTest(unittest.TestCase):
         log = self.cluster.path("master.log")
         self.cluster.kill_worker(other)
         await_line(log, b"is lost")
+        while self.status(status=None)["faults"]:  # the master has just started, and may wait for the worker to come back
+            pass
         status = self.status(status=4)
         self.assertEqual((status["healthy"], status["state"], status["faults"], status["blocks"]["single_replica"]), (False, "at risk", [], blocks))
         risk, = (notice for notice in status["warnings"] if notice["level"] == "risk")
