@@ -184,7 +184,8 @@ class BlockManager {
   // Records that the node says, on its own, that it has this replica.
   void Received(NodeId node, const Block& block);
   // Records that a writer says that the node has the block. It is believed unless the node has found its replica bad,
-  // or has had it and has it no more.
+  // or has had it and has it no more; if the node has listed its blocks meanwhile, and not this one, it counts once the
+  // node says so itself.
   void Written(NodeId node, const Block& block);
   void Deleted(NodeId node, BlockId block);
   // Records that a reader or the node's scanner found the replica bad. It is deleted once a good copy exists elsewhere,

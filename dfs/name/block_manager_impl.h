@@ -81,6 +81,9 @@ struct NodeState {
   boost::unordered_flat_map<BlockId, std::uint32_t> asked;
   // Blocks that are being written, that the node had and has no more: a writer that names it is not believed.
   boost::unordered_flat_set<BlockId> gone;
+  // Such blocks that its last report did not name, though they may have been given out for it. Their writing may have
+  // been under way, or their files vanished before: the node's own word is waited for, and not the writer's believed.
+  boost::unordered_flat_set<BlockId> unnamed;
   // These two outlive the node's going down, as the replicas do.
   std::map<BlockId, ReplicaFlaw> bad;
   // Replicas of wanted blocks whose deletion was given out; neither did the node say that they are gone, nor has it
@@ -196,6 +199,7 @@ struct BlockManager::Impl {
   void UnmarkBad(NodeId id, NodeState* node, BlockId block);
   [[nodiscard]] bool IsUnordered(const NodeState& node, BlockId block) const;  // a replica of a wanted block
   void Lose(NodeId id, BlockId block);                                         // a replica that was held is gone
+  void NoteUnnamed(NodeId id, NodeState* node) const;                          // at the end of its report
 
   // ---- copies (block_copies.cc), moves (block_balance.cc) and deletions (block_work.cc) ----
   class Copier;

@@ -14,7 +14,12 @@ NodeState* BlockManager::Impl::UpNode(NodeId id) {
 }
 
 void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported, ToldBy told) {
+  const bool unnamed = node->unnamed.erase(reported.id) > 0;
   if (node->gone.erase(reported.id) > 0 && told == ToldBy::kWriter) return;
+  if (unnamed && told == ToldBy::kWriter) {
+    ++node->asked[reported.id];  // so that its own word counts when it comes
+    return;
+  }
   const auto it = blocks.find(reported.id);
   if (it == blocks.end()) {
     const auto open = expected.find(reported.id);
@@ -119,6 +124,14 @@ void BlockManager::Impl::Lose(NodeId id, BlockId block) {
   if (const auto it = expected.find(block); it != expected.end()) {
     const auto lost = std::erase_if(it->second.replicas, [id](const ExpectedReplica& r) { return r.node == id; });
     if (lost > 0) nodes.at(id).gone.insert(block);
+  }
+}
+
+void BlockManager::Impl::NoteUnnamed(NodeId id, NodeState* node) const {
+  for (const auto& [block, open] : expected) {
+    const bool may_be_there = open.at.empty() || std::ranges::find(open.at, id) != open.at.end();
+    if (may_be_there && std::ranges::find(open.replicas, id, &ExpectedReplica::node) == open.replicas.end())
+      node->unnamed.insert(block);
   }
 }
 
@@ -286,6 +299,8 @@ void BlockManager::ReportEnd(NodeId id) {
   for (const BlockId block : cured) impl_->UnmarkBad(id, node, block);
   boost::unordered::erase_if(node->asked, [&](const auto& asked) { return !impl_->blocks.contains(asked.first); });
   boost::unordered::erase_if(node->gone, [&](BlockId block) { return !impl_->expected.contains(block); });
+  node->unnamed = {};
+  impl_->NoteUnnamed(id, node);
   node->ordered = {};  // they are made, or will never be
   node->named = {};
   node->reporting = false;

@@ -119,6 +119,28 @@ TEST_F(UnorderedReplicasTest, AWriterIsNotBelievedOfWhatItsNodeHasNoMore) {
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n, 1_n));
 }
 
+// A master that has just started knows which blocks are being written, and not where. A node may have lost its file
+// before it listed its blocks, or may be writing it still.
+TEST_F(UnorderedReplicasTest, AWriterIsNotBelievedOfWhatItsNodeDoesNotListBeforeTheNodeSaysSo) {
+  for (const BlockId block : {1, 2}) blocks_.Expect(block);
+  Up(0_n);
+  Up(1_n, {{1, kLength}});
+  blocks_.Want({1, kLength}, 2);
+  for (const NodeId node : {0_n, 1_n}) blocks_.Written(node, {1, kLength});
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1_n));
+  EXPECT_EQ(blocks_.Health().under_replicated, 1u);
+  blocks_.Received(0_n, {1, kLength});
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n, 1_n)) << "it was being written";
+  blocks_.Received(0_n, {2, kLength});
+  blocks_.Want({2, kLength}, 1);
+  blocks_.Written(0_n, {2, kLength});
+  EXPECT_THAT(blocks_.Replicas(2), ElementsAre(0_n)) << "it had said so before";
+  blocks_.Expect(3, {0_n});
+  blocks_.Want({3, kLength}, 1);
+  blocks_.Written(0_n, {3, kLength});
+  EXPECT_THAT(blocks_.Replicas(3), ElementsAre(0_n)) << "it was given out after the report";
+}
+
 TEST_F(UnorderedReplicasTest, WhatWasAskedBackFromTheTrashCounts) {
   blocks_.Want({1, kLength}, 1);
   Up(0_n);
