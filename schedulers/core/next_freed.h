@@ -14,8 +14,7 @@ namespace millrace::sched {
 
 // Adds to the waits for busy slots and permits what the trials show. Nothing is added to a wait for reduce slots if the
 // maps that run may let reduces of other jobs start before, nor to one for permits if reduces of other jobs may have
-// copied before. `untyped`: what a task of either kind leaves is a
-// slot for both.
+// copied before. `untyped`: what a task of either kind leaves is a slot for both.
 void AddNextFreed(const ClusterState& state, const TriedEnds& tried, bool untyped, PolicyView* view);
 
 }  // namespace millrace::sched

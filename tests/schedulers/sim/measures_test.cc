@@ -78,7 +78,7 @@ TEST(Measures, AFigureWithoutASampleIsNotPrinted) {
 // Nobody may ever run the maps. Some parts ask to be woken all the same.
 TEST(Measures, StuckIsStuckUnderEveryScheduler) {
   for (const std::string& scheduler : sched::EverySchedulerByName()) {
-    for (const bool speculates : {false}) {
+    for (const bool speculates : {false, true}) {
       SCOPED_TRACE(scheduler + (speculates ? ", with speculation" : ""));
       sched::Settings settings;
       settings.Of<sched::SpeculationSettings>().enabled = speculates;
