@@ -311,6 +311,25 @@ TEST_F(WithinPoolsTest, AJobThatCouldUseNothingIsNotOfferedWhatIsTakenForAnother
                                    "job3 is below its fair share of pool a"));
 }
 
+// The slot that is free on n2 is of no use to b, whose outputs do not fit there: one is taken where they do.
+TEST_F(PreemptTest, AFreeSlotThatIsOfNoUseIsNoSlot) {
+  EXPECT_PLAYS(&Make(), R"(
+    0 NodeJoined node=n1 maps=2 reduces=1
+    0 NodeJoined node=n2 maps=1 reduces=1
+    0 NodeSpace node=n2 free_bytes=5
+    1 JobSubmitted job=job1 pool=a maps=1:n1;1:n1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n1 node
+    10 JobSubmitted job=job2 pool=b maps=6:;6: reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    10 decide
+    110 decide
+    -> preempt job1.m.1.0 n1: pool b is below its fair share
+    -> launch job2.m.0.0 n1 off
+    -> launch job1.m.1.1 n2 rack
+  )");
+}
+
 // There is room for one more output. At 110 slots are taken for b and c, which is due two of the 4, but what is taken
 // for c goes back to a, since the map of b leaves no room. As soon as b lost its map the same would happen again: c is
 // left alone until it has got a slot by itself, at 300.
