@@ -131,7 +131,8 @@ class CompareLive(unittest.TestCase):
             self.assertEqual(run.tasks, 7 + 2 * 5 + 4 + 3)
             self.assertEqual(run.nodes, 3)
             load, first, second = (float(run.jobs[i]["submit"]) for i in (0, 1, 2))
-            self.assertLess(abs(second - first - 0.3), 0.2)
+            self.assertGreater(second, first)
+            self.assertLess(abs(second - first - 0.3), 1)  # a busy machine is late
             self.assertGreaterEqual(float(run.jobs[0]["end"]) - load, 0.2 * 2 + 0.1)  # six maps in three slots, then the reduce
             for before, after in ((4, 5), (5, 6)):  # one after the other
                 self.assertGreaterEqual(float(run.jobs[after]["submit"]), float(run.jobs[before]["end"]) + 0.05)

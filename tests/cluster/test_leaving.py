@@ -34,6 +34,11 @@ class LeavingTest(unittest.TestCase):
         (node,) = (n for n in json.loads(cluster.run("node", "list", "--json")[0]) if n["node"] == int(number))
         return node
 
+    def await_copying(self, command):
+        """Workers that have just started may not have listed their blocks yet, which is said first."""
+        while b"to copy" not in (line := command.stderr.readline()):
+            self.assertIn(b"the master has not heard yet", line)
+
     def take_away(self, cluster, worker):
         """For good: nothing that is on its disk can be had any more."""
         cluster.kill_worker(worker)
@@ -43,7 +48,7 @@ class LeavingTest(unittest.TestCase):
         cluster, alone = self.start()
         number = self.number(cluster, 0)
         command = cluster.start("node", "decommission", number)
-        self.assertIn(b"to copy", command.stderr.readline())
+        self.await_copying(command)
         for _ in range(3):
             cluster.kill_master()
             cluster.start_master()
@@ -79,7 +84,7 @@ class LeavingTest(unittest.TestCase):
         # The stopped worker would take the blocks, so that none has left when the other one is stopped, too.
         cluster.workers[1].send_signal(signal.SIGSTOP)
         command = cluster.start("node", "decommission", "--force", number)
-        self.assertIn(b"to copy", command.stderr.readline())
+        self.await_copying(command)
         cluster.workers[0].send_signal(signal.SIGSTOP)
         _, error = command.communicate(timeout=240)
         self.assertEqual(command.returncode, 1, error)
