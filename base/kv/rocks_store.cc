@@ -416,6 +416,8 @@ Result<std::unique_ptr<RocksStore>> OpenStore(const std::string& directory, Room
   MILLRACE_ASSIGN(const bool held, HoldsDatabase(directory));
   MILLRACE_ASSIGN(const bool marked, IsThere(mark_path));
   if (!held && !marked) MILLRACE_TRY(CommittedMark::Make(mark_path, 0));
+  // The mark that is there may be of a try whose sync was refused: what can be seen is not all on the disk then.
+  MILLRACE_TRY(SyncDirectory(Parent(directory)).Within("open database " + directory));
   MILLRACE_TRY(CheckEnd(directory));
   MILLRACE_ASSIGN(CommittedMark mark, CommittedMark::Open(mark_path));
   MILLRACE_ASSIGN(const std::uint64_t needed, RoomToOpen(directory));

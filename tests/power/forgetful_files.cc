@@ -245,7 +245,9 @@ ForgetfulFiles::~ForgetfulFiles() {
 void ForgetfulFiles::Cut(const std::string& image, Random& random) {
   const std::lock_guard lock(mutex);
   const Inside us;
-  const std::uint64_t back = random.Below(2) == 0 ? 0 : random.Below(50);  // the journal is behind by so many calls
+  // The journal is behind by so many calls: by none, by a few, or by any number, since a file system may be in no
+  // hurry.
+  const std::uint64_t back = random.Below(2) == 0 ? 0 : random.Below(random.Below(2) == 0 ? 50 : state_->calls + 1);
   const std::uint64_t time = state_->calls - std::min(state_->calls, back);
   state_->MakeImage(InodeOf(state_->directory), time, state_->directory, image, random);
 }

@@ -11,6 +11,7 @@
 #include "dfs/data/block_store.h"
 #include "dfs/wire/chunks.h"
 #include "tests/power/forgetful_files.h"
+#include "worker/daemon/storage/storage_lock.h"
 
 namespace millrace {
 namespace {
@@ -211,6 +212,68 @@ TEST(PowerTest, ADatabaseKeepsWhatItAcknowledgedOnADiskThatRefuses) {
     ASSERT_GE(*count, acknowledged) << image;
   }
   EXPECT_GT(disk.refused, 0u);
+}
+
+// The first sync of the directory `now` fails: what was made there can be seen, and is not on the disk.
+class RefusedOnceTest : public testing::Test {
+ protected:
+  RefusedOnceTest() {
+    fs::create_directory(now_);
+    files_ = std::make_unique<power::ForgetfulFiles>(now_, nullptr);
+    files_->Refuse(
+        [this](power::ForgetfulFiles::Call call, const std::string& path) {
+          return call == power::ForgetfulFiles::Call::kSync && path == now_ && refused_++ == 0 ? EIO : 0;
+        },
+        false);
+  }
+  // Returns what the second try opened.
+  template <class Open>
+  auto OpenTwice(const Open& open) {
+    EXPECT_FALSE(open().ok());
+    EXPECT_EQ(refused_, 1);
+    auto opened = open();
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened;
+  }
+  template <class Check>
+  void CheckImages(const Check& check) {
+    for (int i = 0; i < 120; ++i) {
+      const std::string image = temp_.path() + "/image" + std::to_string(i);
+      files_->Cut(image, random_);
+      check(image);
+    }
+  }
+
+  const std::uint64_t seed_ = SeedFromSystem();
+  testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
+  Random random_{seed_};
+  TempDir temp_ = std::move(*TempDir::Make("power"));
+  const std::string now_ = fs::canonical(temp_.path()).string() + "/now";
+  int refused_ = 0;
+  std::unique_ptr<power::ForgetfulFiles> files_;
+};
+
+TEST_F(RefusedOnceTest, ADatabaseIsOnTheDiskOnceItIsOpen) {
+  const auto store = OpenTwice([&] { return OpenRocksStore(now_ + "/database"); });
+  ASSERT_TRUE(store.ok());
+  WriteBatch batch;
+  batch.Put(KeyNumber(0), "a");
+  ASSERT_TRUE((*store)->Write(batch, Durability::kSynced).ok());
+  CheckImages([](const std::string& image) {
+    const auto count = CountNumbers(image + "/database");
+    EXPECT_TRUE(count.ok()) << count.status().message();
+    EXPECT_EQ(count.ok() ? *count : 0, 1u);
+  });
+}
+
+TEST_F(RefusedOnceTest, AWorkersStorageKeepsItsId) {
+  const auto lock = OpenTwice([&] { return worker::StorageLock::Acquire(now_, random_); });
+  ASSERT_TRUE(lock.ok());
+  CheckImages([&](const std::string& image) {
+    const auto again = worker::StorageLock::Acquire(image, random_);
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_EQ(again->id(), lock->id());
+  });
 }
 
 TEST(PowerTest, ARepairedDatabaseIsThere) {

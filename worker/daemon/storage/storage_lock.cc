@@ -41,6 +41,8 @@ Result<StorageLock> StorageLock::Acquire(const std::string& directory, Random& r
     id = MakeUuid(random);
     MILLRACE_TRY(WriteFileDurably(directory + "/storage_id", id + "\n"));
   }
+  // What is there may be of a start whose sync was refused: the names that can be seen are not all on the disk then.
+  MILLRACE_TRY(SyncDirectory(directory));
   // Without it a worker is as one that was told of nothing, so it is no reason not to start.
   const auto text = ReadWholeFile(directory + "/told");
   const auto told = text.ok() && text->ends_with('\n')
