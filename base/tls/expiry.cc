@@ -45,8 +45,11 @@ std::vector<Notice> ExpiryNotices(std::vector<CertificateEnd> certificates, Micr
   std::vector<CertificateEnd> ended, ending;
   for (CertificateEnd& one : certificates) {
     const Lifetime lifetime = one.until == 0 ? Lifetime::kGood : LifetimeOf(one.until, now);
-    if (lifetime == Lifetime::kEnded) ended.push_back(std::move(one));
-    if (lifetime == Lifetime::kEnds) ending.push_back(std::move(one));
+    if (lifetime == Lifetime::kEnded) {
+      ended.push_back(std::move(one));
+    } else if (lifetime == Lifetime::kEnds) {
+      ending.push_back(std::move(one));
+    }
   }
   std::vector<Notice> notices;
   if (!ended.empty()) {

@@ -77,7 +77,7 @@ TriedEnds Engine::Impl::TryEnds(const PerKind<bool>& wanted, Micros at, const Tr
     if (tried.ends.size() < limits.trials && cost <= limits.cost) end = TryEnd(of.oldest, of.node, at);
     if (end) {
       end->stands_for = of.attempts;
-      tried.ends.push_back(std::move(*end));
+      tried.ends.push_back(*end);
     } else {
       tried.untried[of.oldest.task.kind] += of.attempts;
     }
