@@ -1,5 +1,5 @@
-// Admission: which connections a server has room for if peers want more than there is. It is pure. Thread rule: one
-// thread at a time.
+// Admission decides which connections a server keeps when peers want more than it has room for. It is pure. Thread
+// rule: one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@
 
 namespace millrace {
 
-// If there is no room, the oldest connection that has not yet sent anything sensible is closed; if there is none, the
+// If there is no room, the oldest connection that has not yet sent anything sensible is closed; if every one has, the
 // new one is refused. So silent connections never keep others out. Peers on this machine may take all places, within
 // the limit for one address; peers on other machines leave an eighth of the places free.
 class Admission {
  public:
-  // `per_peer` is the limit for one address (one /64 of IPv6), and counts as half of `most` if it is more.
+  // `per_peer` is the limit for one address (one /64 of IPv6), capped at half of `most`.
   Admission(std::size_t most, std::size_t per_peer);
 
   struct Answer {
     bool admitted = false;
-    std::uint64_t id = 0;                    // of the new connection, if it is admitted
-    std::optional<std::uint64_t> gives_way;  // a connection that is to be closed; Leave has been done for it
+    std::uint64_t id = 0;                    // the new connection, if it is admitted
+    std::optional<std::uint64_t> gives_way;  // the connection to close; it has left already
   };
-  // Admits or refuses a connection. `address` is numeric. Connections without an address are parts of this process and
-  // have no limit of their own.
+  // Admits or refuses a connection. `address` is numeric. Connections without an address come from this process and are
+  // not limited per peer.
   [[nodiscard]] Answer Enter(const std::string& address, bool loopback);
   void Spoke(std::uint64_t id);  // the connection no longer makes room for others
   // Removes a connection. It does nothing for one that has left.
@@ -46,7 +46,7 @@ class Admission {
   std::unordered_map<std::uint64_t, Member> members_;
   std::list<std::uint64_t> silent_;  // by age
   std::map<std::string, std::size_t> by_peer_;
-  std::size_t strangers_ = 0;  // members of other machines
+  std::size_t strangers_ = 0;  // members from other machines
   std::uint64_t next_ = 1;
 };
 

@@ -1,6 +1,6 @@
-// Encoder and Decoder: they write and read all bytes in formats of Millrace's own (database values, run files, bulk
-// frames). Integers are little-endian or LEB128 varints; strings carry a varint length. A Decoder trusts nothing: every
-// read is bounded by what is left, and all reads after a failed one fail.
+// Encoder and Decoder write and read every binary format of Millrace's own (database values, run files, bulk frames).
+// Integers are little-endian or LEB128 varints; strings carry a varint length. A Decoder trusts nothing: every read is
+// bounded by what is left, and all reads after a failed one fail.
 #pragma once
 
 #include <bit>

@@ -22,7 +22,7 @@ class SystemClock final : public Clock {
   [[nodiscard]] Micros Now() const override;
 };
 
-// A clock that stands still until Set or Advance moves it. Any thread.
+// A clock that stands still until Set or Advance moves it. Thread rule: any thread.
 class DrivenClock final : public Clock {
  public:
   explicit DrivenClock(Micros start) : now_(start) {}

@@ -10,7 +10,7 @@
 namespace millrace {
 
 [[nodiscard]] std::string FormatClusterId(std::uint64_t high, std::uint64_t low);
-// 32 digits, the letters in lower case.
+// Returns true for 32 hexadecimal digits in lower case.
 [[nodiscard]] bool IsClusterId(std::string_view text);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// What the name of a file says of its compression: the master does not cut a file that has such a name into splits.
-// What the file's bytes say is told by client/format/compression.h.
+// The compression that a file's name announces. The master does not split a file with such a name.
+// client/format/compression.h recognises compression by a file's bytes.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -24,7 +24,7 @@ enum class Compression { kNone, kGzip, kZstd, kBzip2 };
   return {};
 }
 
-// Returns how the names of such files end: ".gz", ".zst", ".bz2", or nothing for kNone.
+// Returns the ending of such names: ".gz", ".zst", ".bz2", or nothing for kNone.
 [[nodiscard]] constexpr std::string_view NameEnding(Compression compression) {
   switch (compression) {
     case Compression::kNone:
@@ -39,7 +39,7 @@ enum class Compression { kNone, kGzip, kZstd, kBzip2 };
   return {};
 }
 
-// Returns what the end of the path says.
+// Returns the compression that the path's ending announces.
 [[nodiscard]] constexpr Compression CompressionOfName(std::string_view path) {
   for (const Compression compression : {Compression::kGzip, Compression::kZstd, Compression::kBzip2}) {
     if (path.ends_with(NameEnding(compression))) return compression;

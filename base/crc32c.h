@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-// Returns the checksum of `data`, or, if `previous` is the checksum of earlier bytes, that of those bytes followed by
-// `data`.
+// Returns the checksum of `data`. If `previous` is the checksum of earlier bytes, returns the checksum of those bytes
+// followed by `data`.
 [[nodiscard]] std::uint32_t Crc32c(std::string_view data, std::uint32_t previous = 0);
 
 }  // namespace millrace

@@ -1,8 +1,8 @@
-// Field: a field of a struct as text: how a text sets it, what it allows, and what it holds. This is the one place that
-// makes a number, a size, a duration or a choice of what a command line, a TOML file or a journal says, and text of it
-// again. An option (options.h) and a setting of a scheduler (schedulers/config) are each a Field with a name.
+// Field: text access to one field of a struct: how to set it, its range, and its value. Only this code converts
+// numbers, sizes, durations and choices from the text of command lines, TOML files and journals, and back. An option
+// (options.h) and a setting of a scheduler (schedulers/config) are each a Field with a name.
 //
-// Whatever get() gives, set() takes, with the same value. Thread rule: that of the struct.
+// set() accepts every text that get() returns, and restores the same value. Thread rule: that of the struct.
 #pragma once
 
 #include <cstddef>
@@ -23,37 +23,38 @@ enum class OptionType { kText, kBool, kInteger, kReal, kBytes, kDuration };
 struct Field {
   OptionType type = OptionType::kText;
   std::string range;  // for people: "1 to 1024", "above 0", "lz4 or zstd"; empty if each value of the type is allowed
-  // Sets the field. Returns kInvalid, and why, for what is not of the type or out of range: "-1 is not above 0". The
-  // field then keeps its value.
+  // Sets the field. Returns kInvalid, with the reason, for a text that is not of the type or out of range: "-1 is not
+  // above 0". The field then keeps its value.
   std::function<Status(std::string_view text)> set;
   std::function<std::optional<std::string>()> get;  // nothing if the field is a std::optional that is not set
 };
 
-// Bounds are inclusive. The least and the greatest value of the type are no bounds. Requires: the struct outlives the
+// Bounds are inclusive. The least or the greatest value of the type means no bound. Requires: the struct outlives the
 // Field.
 [[nodiscard]] Field TextField(std::string* field);
 // One of the names.
 [[nodiscard]] Field ChoiceField(std::string* field, std::vector<std::string> names);
-// One of the names: choose(i) sets the field to names[i], chosen() says which it is, if it is any.
+// One of the names: choose(i) sets the field to names[i]; chosen() returns the index of its name, or nothing if it has
+// none.
 [[nodiscard]] Field ChoiceField(std::vector<std::string> names, std::function<void(std::size_t)> choose,
                                 std::function<std::optional<std::size_t>()> chosen);
 // Takes "true", "yes", "on", "1" and "false", "no", "off", "0".
 [[nodiscard]] Field BoolField(bool* field);
 [[nodiscard]] Field BoolField(std::optional<bool>* field);
-// Takes whole numbers, also as "2.0" and "1e3".
+// Takes whole numbers, including "2.0" and "1e3".
 [[nodiscard]] Field IntegerField(std::int64_t* field, std::int64_t least, std::int64_t most);
 // Requires: most < 2^63.
 [[nodiscard]] Field IntegerField(std::uint64_t* field, std::uint64_t least, std::uint64_t most);
 [[nodiscard]] Field IntegerField(std::uint32_t* field, std::uint32_t least, std::uint32_t most);
 [[nodiscard]] Field IntegerField(std::optional<std::uint32_t>* field, std::uint32_t least, std::uint32_t most);
-// Takes "auto" as well, for which the field is kAuto.
+// Also takes "auto", which sets the field to kAuto.
 inline constexpr std::int64_t kAuto = -1;
 [[nodiscard]] Field IntegerOrAutoField(std::int64_t* field, std::int64_t least, std::int64_t most);
-// With `open_below` the number is above `least`.
+// With `open_below`, `least` itself is out of range.
 [[nodiscard]] Field RealField(double* field, double least, double most, bool open_below = false);
 // Takes what ParseBytes takes (units.h).
 [[nodiscard]] Field BytesField(std::uint64_t* field, std::uint64_t least, std::uint64_t most);
-// Bytes a second: a number, or what ParseBytes takes.
+// Takes bytes per second: a number, or what ParseBytes takes.
 [[nodiscard]] Field BandwidthField(double* field, double least);
 // Takes what ParseDuration takes (units.h). A duration is not below 0.
 [[nodiscard]] Field DurationField(Micros* field, Micros least, Micros most);

@@ -37,7 +37,7 @@ class Fd {
 [[nodiscard]] Result<Fd> OpenFile(const std::string& path, int flags, int mode = 0644);
 [[nodiscard]] Result<std::uint64_t> FileSize(int fd, std::string_view path);
 
-// Writes all of `data`: short writes and signals do not stop it. `path` serves the message only, here and below.
+// Writes all of `data`: short writes and signals do not stop it. Here and below, `path` is for the message only.
 [[nodiscard]] Status WriteAll(int fd, std::string_view data, std::string_view path);
 [[nodiscard]] Status WriteAllAt(int fd, std::string_view data, std::uint64_t offset, std::string_view path);
 // Reads exactly `size` bytes into `out`. Returns kCorrupt if the file ends before.
@@ -45,27 +45,26 @@ class Fd {
 
 [[nodiscard]] Result<std::string> ReadWholeFile(const std::string& path);
 // Writes the data to a file beside `path`, syncs it, renames it over `path` and syncs the directory: after a crash
-// there is the old file or the new one.
+// either the old file or the new one exists.
 [[nodiscard]] Status WriteFileDurably(const std::string& path, std::string_view data);
 [[nodiscard]] Status SyncDirectory(const std::string& directory);
-// Brings every file below a directory to the disk, and the directory. Requires: only regular files and directories.
+// Syncs a directory and every file below it. Requires: the tree has only regular files and directories.
 [[nodiscard]] Status SyncTree(const std::string& directory);
-// Brings the bytes of an open file to the disk, and what is needed to read them (fdatasync). After a failure nobody
-// knows what the disk has, and another sync of the same file would say nothing about it: what was written is to be
-// written anew, to another file.
+// Syncs the bytes of an open file and the metadata needed to read them (fdatasync). After a failure the state of the
+// disk is unknown, and another sync of the same file would not reveal it: write the data again, to another file.
 [[nodiscard]] Status SyncData(int fd, std::string_view path);
-// Closes the file. On some file systems this is where a failed write shows.
+// Closes the file. On some file systems a failed write is reported only here.
 [[nodiscard]] Status CloseFile(Fd fd, std::string_view path);
 [[nodiscard]] Status RenameFile(const std::string& from, const std::string& to);
 
-// Makes the directory and its parents, as `mkdir -p` does. An existing directory is no failure.
+// Makes the directory and its parents, as `mkdir -p` does. An existing directory is not a failure.
 [[nodiscard]] Status MakeDirectories(const std::string& path);
-// Removes the path and all below it (base/remove_tree.h). A path that does not exist is no failure.
+// Removes the path and all below it (base/remove_tree.h). A path that does not exist is not a failure.
 [[nodiscard]] Status RemoveTree(const std::string& path);
-// Returns the names in a directory, sorted, without . and ..
-// Returns the path from the root, without "." and "..". A failure says that the path begins at a working directory that
-// is gone.
+// Returns the path from the root, without "." and "..". Fails if the path is relative to a working directory that no
+// longer exists.
 [[nodiscard]] Result<std::string> AbsolutePath(const std::string& path);
+// Returns the names in a directory, sorted, without . and ..
 [[nodiscard]] Result<std::vector<std::string>> ListDirectory(const std::string& path);
 
 // A range of a file's bytes, mapped for reading. The range may be empty.
@@ -83,19 +82,19 @@ class MappedFile {
   // Maps [offset, offset + size) of `fd`, which may be closed afterwards. Returns kCorrupt if the file is shorter.
   static Result<MappedFile> Map(int fd, std::uint64_t offset, std::uint64_t size, std::string_view path);
   [[nodiscard]] std::string_view bytes() const { return {base_ + skip_, size_}; }
-  // Reads the bytes [at, at + size) of bytes() from the disk, as far as memory lacks them. Returns kIo if the disk
-  // cannot read them: without this call, that would be a signal (SIGBUS) to whoever looks at them first. Does nothing
-  // on kernels before Linux 5.14.
+  // Reads those of the bytes [at, at + size) of bytes() from the disk that are not in memory. Returns kIo if the disk
+  // cannot read them; without this call, the first access would raise SIGBUS. Does nothing on kernels before Linux
+  // 5.14.
   [[nodiscard]] Status Fetch(std::size_t at, std::size_t size, std::string_view path) const;
 
  private:
   char* base_ = nullptr;    // page aligned
-  std::size_t mapped_ = 0;  // what was mapped, from base_
+  std::size_t mapped_ = 0;  // size of the mapping, from base_
   std::size_t skip_ = 0;    // from base_ to the first byte asked for
   std::size_t size_ = 0;
 };
 
-// A new directory under $TMPDIR (/tmp by default). The destructor removes it with all that is in it.
+// A new directory under $TMPDIR (/tmp by default). The destructor removes the directory with its contents.
 class TempDir {
  public:
   [[nodiscard]] static Result<TempDir> Make(std::string_view name_prefix);
@@ -104,7 +103,7 @@ class TempDir {
   ~TempDir();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string Keep() { return std::exchange(path_, {}); }  // it is no longer removed
+  [[nodiscard]] std::string Keep() { return std::exchange(path_, {}); }  // the destructor then leaves it
 
  private:
   explicit TempDir(std::string path) : path_(std::move(path)) {}

@@ -1,4 +1,4 @@
-// How much room a disk has left.
+// FreeBytes: the room left on a disk.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace millrace {
 // Returns how many bytes this process may write to the file system that holds `path`. Any thread.
 [[nodiscard]] Result<std::uint64_t> FreeBytes(const std::string& path);
 
-// Code that asks takes this function as an argument, so that a test can fill and clear a disk.
+// The type of FreeBytes. Code that asks for room takes it as an argument, so that a test can fill and clear a disk.
 using RoomProbe = std::function<Result<std::uint64_t>(const std::string& path)>;
 
 }  // namespace millrace

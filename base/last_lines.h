@@ -1,4 +1,4 @@
-// The end of a text by lines. Thread rule: free function, any thread.
+// LastLines cuts the last lines from a text. Thread rule: free function, any thread.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 
 namespace millrace {
 
-// Returns the last `lines` lines of the text, all of it if it has fewer. A newline at its end ends the last one.
+// Returns the last `lines` lines of the text, or all of it if it has fewer. A newline at the end of the text ends its
+// last line.
 [[nodiscard]] inline std::string_view LastLines(std::string_view text, std::uint64_t lines) {
   if (lines == 0) return {};
   std::size_t end = text.ends_with('\n') ? text.size() - 1 : text.size();

@@ -1,12 +1,12 @@
-// Places on this machine that users name for what a command writes: a file or a new directory. A command makes or tries
-// them before it does any work, so that a place that is wrong costs nothing. What is written gets its name when it is
-// whole, and only a regular file is ever replaced:
+// Local output places: the files and new directories on this machine into which a command writes at the request of its
+// user. A command opens or checks them before it does any work, so that a wrong place costs nothing. Output gets its
+// name once it is complete, and only a regular file is ever replaced:
 //
 // - A device, a FIFO or a descriptor of this process (/dev/null, >(gzip), /dev/stdout) is written into, as cp and a
-//   shell do. It is not replaced, so that nobody has to ask for that.
-// - A symbolic link stays. The file that it names is replaced, and what it names is written into if that is a device;
-//   a link to nothing is refused, as cp does.
-// - A file that is replaced hands its mode to its successor, and its owner where the system lets it.
+//   shell do. It is not replaced, so this needs no `replace`.
+// - A symbolic link stays. Its target is replaced if it is a file and written into if it is a device. A dangling link
+//   is refused, as cp does.
+// - A replaced file passes on its mode, and its owner where the system allows that.
 //
 // Thread rule: one object from one thread at a time; the free functions from any thread.
 #pragma once
@@ -20,54 +20,54 @@
 
 namespace millrace {
 
-// What is at a local path. Links are followed.
+// The kind of thing at a local path. Links are followed.
 enum class LocalKind {
   kNothing,
   kFile,
   kDirectory,
-  kStream,    // a device, a FIFO, or a descriptor of this process: it takes bytes and has no end to be replaced by
+  kStream,    // a device, a FIFO, or a descriptor of this process: it takes bytes and is not replaced
   kSocket,    // takes no file
-  kDeadLink,  // a link to nothing
+  kDeadLink,  // a dangling link
 };
 [[nodiscard]] LocalKind LookAtLocal(const std::string& path);
 
 // Returns the path without the slashes at its end: `-o out/` means the directory `out`.
 [[nodiscard]] std::string WithoutSlashes(std::string path);
 
-// A file that is written beside its place and takes its name by Commit, or a stream that is written into at once. If
-// the object is destroyed before Commit, nothing of the file is left.
+// A file that is staged in the directory of its place until Commit gives it its name, or a stream that is written into
+// at once. If the object is destroyed before Commit, the file is removed.
 class LocalFile {
  public:
   struct Options {
-    bool replace = false;  // a regular file that is there
-    int mode = 0666;       // of a file that is new, as open(2) takes it
+    bool replace = false;  // an existing regular file may be replaced
+    int mode = 0666;       // the mode of a new file, as open(2) takes it
   };
 
-  // Returns kExists if there is a file and not `replace`, or a link to nothing; kInvalid for a directory or a socket;
-  // and what the system says of a place where nothing can be made. It waits for the reader of a FIFO.
+  // Returns kExists if there is a dangling link, or a file and not `replace`; kInvalid for a directory or a socket; and
+  // another failure, with the reason, if nothing can be made at the path. For a FIFO it waits for a reader.
   static Result<LocalFile> Open(const std::string& path, Options options);
   LocalFile(LocalFile&& other) noexcept;
   LocalFile& operator=(LocalFile&&) = delete;
   ~LocalFile();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  // Gives the file its name. What replaces a file is on the disk before that file goes. Returns kExists if something
-  // has the name by now and was not to be replaced.
+  // Gives the file its name. With `replace`, the new file is on the disk before the old one goes. Returns kExists
+  // without `replace` if something has the name by now.
   Status Commit();
 
  private:
   LocalFile(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
   Fd fd_;
-  std::string path_;    // for messages; of a file, its place
-  std::string staged_;  // empty: a stream, or it has its name
+  std::string path_;    // the place of a file; the path of a stream, for messages
+  std::string staged_;  // the temporary path; empty for a stream and after Commit
   bool replace_ = false;
 };
 
-// Writes a file or a stream as LocalFile does, over a file that is there.
+// Writes a file or a stream as LocalFile does. Replaces an existing file.
 [[nodiscard]] Status WriteLocalFile(const std::string& path, std::string_view data);
 
-// A directory that comes into being beside its place, with what is in it, and takes its name by Commit. If the object
-// is destroyed before that, the directory is removed.
+// A directory that is filled beside its place and gets its name by Commit. If the object is destroyed before Commit,
+// the directory is removed with its contents.
 class LocalDirectory {
  public:
   // Fails as CheckNewDirectory does.
@@ -77,9 +77,10 @@ class LocalDirectory {
   LocalDirectory& operator=(LocalDirectory&&) = delete;
   ~LocalDirectory();
 
-  [[nodiscard]] const std::string& path() const { return staged_; }  // where it is until then
+  [[nodiscard]] const std::string& path() const { return staged_; }  // the directory until Commit
   Status Commit();                                                   // kExists if something has the name by now
-  // Returns where the directory is, and leaves it there: for what cannot be made again when Commit fails.
+  // Returns the path of the directory, which the destructor then leaves. For contents that cannot be made again after
+  // Commit has failed.
   std::string Keep() { return std::exchange(staged_, {}); }
 
  private:
@@ -87,12 +88,12 @@ class LocalDirectory {
   std::string staged_, place_;
 };
 
-// Tries whether a directory can be made at the path, by making it and removing it again. The message begins with the
-// quoted path and says what is in the way: `"no/such/out" cannot be made: ...`. Returns kExists if something is there,
-// a link to nothing included.
+// Checks that a directory can be made at the path by making and removing one. The message begins with the quoted path
+// and names the obstacle: `"no/such/out" cannot be made: ...`. Returns kExists if something is there, even a dangling
+// link.
 [[nodiscard]] Status CheckNewDirectory(const std::string& path);
 
-// Makes the directory and its parents where they lack, and tries whether a file can be made in it.
+// Makes the directory and its missing parents, and checks that a file can be made in it.
 [[nodiscard]] Status PrepareDirectory(const std::string& path);
 
 }  // namespace millrace

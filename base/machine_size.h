@@ -1,5 +1,5 @@
-// How much memory and how many cores this process may use with its children: what the machine has, or less if control
-// groups (cgroups(7), version 1 or 2) of containers and services allow less.
+// The memory and cores that this process may use with its children: all that the machine has, or less where the control
+// groups (cgroups(7), version 1 or 2) of a container or service allow less.
 // Thread rule: any thread.
 #pragma once
 
@@ -8,19 +8,21 @@
 
 namespace millrace {
 
-// Returns the bytes; 0 if the system does not say. `root` is where /proc and /sys are mounted, for tests.
+// Returns the memory in bytes; 0 if the system does not report it. `root` is where /proc and /sys are mounted, for
+// tests.
 [[nodiscard]] std::uint64_t MachineMemory(const std::string& root = "");
 
 struct MachineCores {
-  double count = 0;       // 0: not known
-  std::string shared_as;  // processes that say the same may use the same cores; empty: the cores are this process's own
+  double count = 0;       // 0: unknown
+  std::string shared_as;  // processes with the same value may use the same cores; empty: they are this process's own
 
-  // Returns how many whole ones there are, at least 1.
+  // Returns the number of whole cores, at least 1.
   [[nodiscard]] std::uint64_t whole() const { return count < 1 ? 1 : static_cast<std::uint64_t>(count); }
 };
-// Returns the cores. Who may use all of a machine shares them with all others there that may, by the machine's boot;
-// what a control group, or a set of cores (sched_setaffinity(2)), leaves of them is taken to be nobody else's.
-// `affinity` is how many cores of so many that are `online` the process may be placed on; 0: ask the system.
+// Returns the cores. A process that may use all online cores shares them with every other such process on the machine;
+// `shared_as` is then the boot id of the machine. Cores that a control group or a CPU affinity (sched_setaffinity(2))
+// leaves to the process are taken to be its own. `affinity` is the number of cores, out of `online`, on which the
+// process may run; 0 for either: ask the system.
 [[nodiscard]] MachineCores CoresOfMachine(const std::string& root = "", unsigned affinity = 0, unsigned online = 0);
 
 }  // namespace millrace

@@ -1,5 +1,4 @@
-// The address that all programs use when they are told nothing: a master listens there, and workers and the command
-// line look for it there.
+// The default address of the master: a master listens there, and workers and the command line look for it there.
 #pragma once
 
 namespace millrace {

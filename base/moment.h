@@ -1,9 +1,10 @@
-// A moment: how far the database of a cluster's master had come. The master counts moments while it changes anything,
-// tells its workers of those that are on its disk, and each worker remembers the last. So a master whose database was
-// set back (a restored backup, an old image of its disk) hears from its workers that it was further once.
+// Moment: a point in the history of the database of a cluster's master. The master begins a new moment from time to
+// time while it makes changes, and sends its workers the latest one that is on its disk. Each worker remembers the last
+// that it received. A master whose database was set back (a restored backup, an old image of its disk) thus learns from
+// its workers that it once was further.
 //
-// A life is one run of the master. It has a number of its own, drawn at random, since a database that was set back goes
-// on from there, and counts the same numbers again. Thread rule: any thread.
+// A life is one run of the master. Its number is drawn at random, since a database that was set back counts the same
+// numbers again. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,13 @@
 namespace millrace {
 
 struct Moment {
-  std::uint64_t life = 0;    // 0: none
-  std::uint64_t number = 0;  // rises, from life to life
+  std::uint64_t life = 0;    // 0: no moment
+  std::uint64_t number = 0;  // rises, also from one life to the next
   bool operator==(const Moment&) const = default;
 };
 
 [[nodiscard]] std::string FormatMoment(const Moment& moment);  // "<life> <number>", in hexadecimal digits
-// Returns nothing for what FormatMoment does not return.
+// Returns nothing for any text that FormatMoment cannot have returned.
 [[nodiscard]] std::optional<Moment> ParseMoment(std::string_view text);
 
 }  // namespace millrace

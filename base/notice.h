@@ -1,5 +1,5 @@
-// Notice: what a daemon says is wrong with it or its cluster: a line for people, and a code for scripts, which stays
-// the same while the words change. docs/operations.md has a row for each code. Thread rule: as a value.
+// Notice: a problem that a daemon reports about itself or its cluster. It has a line for people and a code for scripts,
+// which stays the same while the words change. docs/operations.md has a row for each code. Thread rule: a value.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace millrace {
 
 enum class NoticeLevel : std::uint8_t {
   kFault,    // something does not work, or data is missing
-  kRisk,     // everything works, and one failure more would change that: it wants attention today
-  kWarning,  // it wants attention some day
+  kRisk,     // everything works, but one more failure would change that: it needs attention today
+  kWarning,  // it needs attention some day
 };
 
 enum class NoticeCode : std::uint8_t {
@@ -55,7 +55,7 @@ struct NoticeKind {
   NoticeLevel level;
 };
 
-// Returns all of them, in the order of NoticeCode.
+// Returns all kinds, in the order of NoticeCode.
 [[nodiscard]] std::span<const NoticeKind> NoticeKinds();
 [[nodiscard]] const NoticeKind& KindOf(NoticeCode code);
 [[nodiscard]] std::string_view NameOf(NoticeLevel level);  // "fault", "risk", "warning"

@@ -22,8 +22,8 @@ struct OptionInfo {
   std::string one_line;
 };
 
-// A set of options that are bound to the fields of a struct (field.h says what each type takes). Declaring an option
-// sets its field to the default.
+// A set of options that are bound to the fields of a struct (field.h lists the texts that each type takes). Declaring
+// an option sets its field to the default.
 // Requires: the struct outlives the set, no name is declared twice, and each default is in its own range; the
 // declaration aborts if one of the last two does not hold.
 //   OptionSet set;
@@ -37,7 +37,7 @@ class OptionSet {
   void Bool(std::string name, bool* field, bool initial, std::string one_line);
   void Integer(std::string name, std::int64_t* field, std::int64_t initial, std::int64_t least, std::int64_t most,
                std::string one_line);
-  // Takes "auto" as well, which is the default: the field is then kAuto.
+  // Also takes "auto", the default, which sets the field to kAuto.
   void IntegerOrAuto(std::string name, std::int64_t* field, std::int64_t least, std::int64_t most,
                      std::string one_line);
   void Real(std::string name, double* field, double initial, double least, double most, std::string one_line);
@@ -52,7 +52,7 @@ class OptionSet {
   // Sets an option from "name=value".
   Status SetPair(std::string_view pair);
   // Sets an option for every key of a TOML file (tables are prefixes: [worker] map_slots = 4). An error names the file
-  // and the line. The keys are taken in order of name; those before a wrong one stay set.
+  // and the line. The keys are set in order of name; those before a wrong one stay set.
   Status LoadToml(const std::string& path);
   [[nodiscard]] std::vector<OptionInfo> List() const;  // in the order declared
 

@@ -1,5 +1,5 @@
-// The border of every program: what it inherits from whoever started it, and what it owes to whoever reads its output.
-// tests/lint holds every main to RunProgram. Thread rule: main, before there are other threads.
+// RunProgram is the frame of every main: it repairs what the process inherits from its parent, and reports failures to
+// the reader of its output. tests/lint requires it of every main. Thread rule: main, before there are other threads.
 #pragma once
 
 #include <functional>
@@ -7,26 +7,26 @@
 
 namespace millrace {
 
-// Sets right what is inherited, runs `body` and returns the exit status.
+// Repairs what the process inherits, runs `body` and returns the exit status.
 //
 // Before `body`:
-// - Standard descriptors that are closed are opened, since what is opened next (a database, a connection) would get
-//   their numbers, and the log would be written into it. Reading the input and writing the output fail, as they would
-//   have if these were closed; what is written to standard error is dropped.
-// - A child that ends is waited for (SIGCHLD is not ignored: statuses would be lost), a program whose reader has gone
-//   ends quietly (SIGPIPE), a write beyond the limit of file sizes fails and does not kill (SIGXFSZ), and no signal is
-//   blocked. What users ask for by a signal that is ignored (nohup) stays.
+// - Closed standard descriptors are opened. Otherwise the next file opened (a database, a connection) would get such a
+//   number, and the log would be written into it. Reads from standard input and writes to standard output then fail, as
+//   they do on closed descriptors; writes to standard error are dropped.
+// - Signals are reset. The status of a child that ends is kept (SIGCHLD is not ignored). A program whose reader has
+//   gone ends quietly (SIGPIPE). A write beyond the limit of file sizes fails instead of killing the process (SIGXFSZ).
+//   No signal is blocked. Other signals that users have set to be ignored (nohup) stay so.
 // After it:
-// - An exception that nobody caught is one line on standard error, which begins with `name`, and status 1. It is what
-//   the system refused: memory, a thread.
-// - Status 0 becomes 1, after such a line, if something that was printed by stdio or std::cout could not be written.
+// - An uncaught exception becomes one line on standard error, which begins with `name`, and status 1. Such an exception
+//   means that the system refused something: memory, a thread.
+// - Status 0 becomes 1, after such a line, if output of stdio or std::cout could not be written.
 [[nodiscard]] int RunProgram(const std::string& name, const std::function<int()>& body);
 
-// Lets nobody else change what this process makes from now on, whatever umask it has inherited. For daemons, whose
-// files are nobody's but theirs.
+// Denies others write access to all files that this process makes from now on, whatever umask it inherited. For
+// daemons, whose files belong to them alone.
 void KeepOthersFromWriting();
 
-// Sets right the descriptors and signals of this process, as RunProgram does.
+// Repairs the descriptors and signals of this process, as RunProgram does.
 void SetInheritedRight();
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
-// Random: the seeded source that is passed to all code that must choose. The same seed gives the same choices on every
-// machine (splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+// Random: the seeded generator that is passed to all code that makes random choices. The same seed gives the same
+// choices on every machine (splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA
+// 2014).
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,11 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  // Returns a number that is uniform in [0, n). Requires: n > 0.
+  // Returns a uniform random number in [0, n). Requires: n > 0.
   [[nodiscard]] std::uint64_t Below(std::uint64_t n) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(Next()) * n) >> 64);
   }
-  // Returns a number that is uniform in [0, 1).
+  // Returns a uniform random number in [0, 1).
   [[nodiscard]] double Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
  private:

@@ -1,8 +1,8 @@
-// Removes trees that somebody else has made, perhaps to be in the way: of any depth, with names of any bytes, without
-// permissions, with links and pipes in them, changed meanwhile. No link is followed and no other file system entered.
-// It holds 16 descriptors at most and remembers no names: a directory that lies deeper is moved up to the top of the
-// tree first. Directories without permissions for their owner are given them. Thread rule: any thread; it blocks on the
-// disk.
+// RemoveTreeAt removes directory trees that another party made, perhaps with malice: of any depth, with names of any
+// bytes, without permissions, with links and pipes in them, and changing during the call. It follows no link and enters
+// no other file system. It holds at most 16 descriptors and remembers no names: a directory at a greater depth is first
+// moved up to the top of the tree. It gives the owner of a directory all permissions on it. Thread rule: any thread; it
+// blocks on the disk.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@
 
 namespace millrace {
 
-// Removes `name` in `directory` (as of openat(2)) and all below it. What is not there is no failure. It goes on after a
-// failure, and says how much stays and what the first of it is; `path` serves the message only. kCancelled, with the
-// rest still there, as soon as `stop` returns true; it is asked before each name that is looked at. Somebody who makes
-// names as fast as they go keeps the call busy until then.
+// Removes `name` in `directory` (as for openat(2)) and all below it. A missing file is not a failure. The call goes on
+// after a failure; the returned Status gives the number of names that stay and the first of them. `path` is for the
+// message only. Returns kCancelled, with the rest still there, as soon as `stop` returns true; it is called before each
+// name. A process that makes new names as fast as they are removed keeps the call busy until then.
 [[nodiscard]] Status RemoveTreeAt(int directory, const std::string& name, std::string_view path,
                                   const std::function<bool()>& stop = {});
 

@@ -1,4 +1,4 @@
-// Threads that the system may refuse. Thread rule: any thread.
+// StartThread starts a thread and reports a refusal by the system. Thread rule: any thread.
 #pragma once
 
 #include <system_error>
@@ -9,9 +9,9 @@
 
 namespace millrace {
 
-// Starts a thread, which is joined when the object goes. A failure says that the system gives no more of them; then
-// nothing has run. For threads that are started while a program runs: those of its beginning may throw, and RunProgram
-// (base/program.h) tells of it.
+// Starts a thread, which is joined when the returned object is destroyed. Fails if the system allows no more threads;
+// `body` has not run then. For threads that start while a program runs: those that start with it may throw, and
+// RunProgram (base/program.h) reports that.
 template <class Body>
 [[nodiscard]] Result<std::jthread> StartThread(Body body) {
   try {

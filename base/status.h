@@ -1,7 +1,8 @@
-// Status and Result: how every call across a module says that it failed.
+// Status and Result: how calls across modules report their failures.
 //
-// An error message is one line: what failed, on which thing, why, and where it helps what to do. Exceptions stop at the
-// borders (Cap'n Proto, user code, main) and become a Status there. Thread rule: one object from one thread at a time.
+// An error message is one line: what failed, on which thing, why, and (where it helps) what to do. Exceptions stop at
+// the borders (Cap'n Proto, user code, main) and become a Status there. Thread rule: one object from one thread at a
+// time.
 #pragma once
 
 #include <optional>
@@ -13,8 +14,8 @@
 
 namespace millrace {
 
-// What kind of failure it is. A caller may act on the code, never on the text. The numbers travel on the wire: new
-// codes are only ever appended.
+// The kind of a failure. A caller may act on the code, never on the text. The numbers travel on the wire: new codes are
+// only ever appended.
 enum class StatusCode : int {
   kOk = 0,
   kInvalid = 1,       // the request itself is wrong: repeating it fails again
@@ -25,11 +26,11 @@ enum class StatusCode : int {
   kTimeout = 6,       // no answer within the deadline
   kCorrupt = 7,       // bytes that fail their checksum or their format
   kNoSpace = 8,       // no room, on disk or in a quota
-  kCancelled = 9,     // the caller or an operator gave it up
+  kCancelled = 9,     // the caller or an operator cancelled it
   kIo = 10,           // the operating system refused
-  kInternal = 11,     // a bug of Millrace
-  kDenied = 12,       // the caller may not: another user's certificate could
-  kUnsupported = 13,  // the thing is of a kind that is not dealt with: trying again fails again
+  kInternal = 11,     // a bug in Millrace
+  kDenied = 12,       // the caller lacks the right; another user's certificate may have it
+  kUnsupported = 13,  // the thing is of a kind that is not supported: trying again fails again
 };
 
 inline constexpr StatusCode kLastStatusCode = StatusCode::kUnsupported;
@@ -69,8 +70,9 @@ class [[nodiscard]] Status {
 [[nodiscard]] Status Denied(std::string message);
 [[nodiscard]] Status Unsupported(std::string message);
 
-// Returns a failure that says "what: strerror(error)". ENOSPC and EDQUOT, ENOENT, EEXIST, and a lack of descriptors or
-// memory (kBusy, since it says nothing of the thing itself) have codes of their own; every other error is kIo.
+// Returns a failure with the message "what: strerror(error)". ENOSPC and EDQUOT, ENOENT, EEXIST, and a lack of
+// descriptors or memory (kBusy, since the thing itself is not at fault) have codes of their own; every other error is
+// kIo.
 [[nodiscard]] Status FromErrno(int error, std::string_view what);
 
 // A value or the Status (never OK) that says why there is none.

@@ -1,4 +1,4 @@
-// Text for people: names inside error messages, and "did you mean".
+// Text for people: printable and quoted names for messages, and "did you mean".
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -12,16 +12,17 @@
 
 namespace millrace {
 
-// Returns `text` as it may be shown on one line of a terminal or a log, wherever it comes from: control characters
-// (line breaks and ESC among them), characters that turn the direction of writing, and bytes that are not UTF-8 are
-// escaped (\n, \x1b). All else stays, backslashes too, so that a second call changes nothing.
+// Returns `text` in a form that is safe on one line of a terminal or a log, whatever its source. Control characters
+// (line breaks and ESC among them), characters that change the direction of writing, and bytes that are not UTF-8 are
+// escaped (\n, \x1b). All else stays, even backslashes, so that a second call changes nothing.
 [[nodiscard]] std::string Printable(std::string_view text);
 
 // Returns the text, made printable, as a JSON string with its quotes.
 [[nodiscard]] std::string JsonString(std::string_view text);
 
-// Returns `name` in double quotes, fit for one line of an error message: escaped as Printable does, quotes and
-// backslashes too, and more than `longest` bytes are shortened in the middle: "abc...xyz" (4000 bytes).
+// Returns `name` in double quotes, fit for one line of an error message. It is escaped as by Printable, with quotes and
+// backslashes escaped as well, and a name of more than `longest` bytes is shortened in the middle: "abc...xyz" (4000
+// bytes).
 [[nodiscard]] std::string Quote(std::string_view name, std::size_t longest = 80);
 
 // Returns kInvalid for a text of more than `most` bytes; `what` begins the message, as in "the job's name".

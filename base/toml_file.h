@@ -1,5 +1,5 @@
-// TomlFile: a TOML text as one list of its tables and values, for readers that know by declarations what may stand
-// there (options.h; schedulers/config). Thread rule: free functions, any thread.
+// ReadToml turns a TOML text into one list of its tables and values, for readers that declare the keys they take
+// (options.h; schedulers/config). Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ struct TomlEntry {
   };
   std::vector<std::string> path;  // {"pools", "ads", "weight"}
   Kind kind = Kind::kValue;
-  std::string text;                     // of a value: without quotes, as `--set` takes it
-  std::vector<std::string> items = {};  // of a list: each as the text of a value
+  std::string text;                     // for kValue: without quotes, as `--set` takes it
+  std::vector<std::string> items = {};  // for kList: each like `text`
   std::size_t line = 0;                 // from 1
 };
 
-// Returns everything in the text, by name, each table before what it holds. Returns kInvalid for what is not TOML, with
-// the line: "FILE:3: not TOML: ...".
+// Returns every table and value in the text, by name, each table before its contents. Returns kInvalid, with the line,
+// for a text that is not TOML: "FILE:3: not TOML: ...".
 [[nodiscard]] Result<std::vector<TomlEntry>> ReadToml(std::string_view text, const std::string& file_name);
-// Returns the same of a file; also the failures of reading it.
+// Does the same for a file, and also returns failures to read it.
 [[nodiscard]] Result<std::vector<TomlEntry>> ReadTomlFile(const std::string& path);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// How TOML is parsed, and a value of it as text, for whoever walks a TOML file by toml++ (toml_file.cc;
-// schedulers/sim). Nobody else calls its parser. Thread rule: any thread.
+// ParseToml parses TOML, and TomlValueText gives a value as text, for code that walks a file by toml++ (toml_file.cc;
+// schedulers/sim). All other code leaves the parser of toml++ alone. Thread rule: any thread.
 #pragma once
 
 #include <toml++/toml.h>
@@ -12,12 +12,11 @@
 
 namespace millrace {
 
-inline constexpr std::size_t kMostTomlKeyParts = 32;  // of a key: a.b.c has three
-inline constexpr std::size_t kMostTomlNesting = 64;   // of brackets and braces
+inline constexpr std::size_t kMostTomlKeyParts = 32;  // parts of a key: a.b.c has three
+inline constexpr std::size_t kMostTomlNesting = 64;   // levels of brackets and braces
 
-// Returns the table that the text is, or kInvalid for what is not TOML: "FILE:3: ...". A text that is nested more
-// deeply than the constants above say is refused before it is parsed: the parser recurses, and would run out of its
-// stack.
+// Returns the table in the text, or kInvalid if the text is not TOML: "FILE:3: ...". A text that exceeds one of the
+// limits above is refused before it is parsed: the parser recurses, and would overflow its stack.
 [[nodiscard]] Result<toml::table> ParseToml(std::string_view text, const std::string& file_name);
 
 // Returns the text, number, true or false as a Field takes it (field.h): a text without quotes, a number without an

@@ -1,5 +1,5 @@
-// Tells the URL of another storage system from a path: `s3://bucket/out` is no name in a file system of ours, although
-// it could be one. Thread rule: free functions, any thread.
+// SchemeOf distinguishes URLs of other storage systems from paths: `s3://bucket/out` is taken for a URL, although it
+// could be a path. Thread rule: free functions, any thread.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace millrace {
 
-// Returns the scheme ("s3") of a text that begins with SCHEME://, as RFC 3986 writes schemes; empty if it does not.
+// Returns the scheme ("s3") of a text that begins with SCHEME://, with a scheme as in RFC 3986; empty for any other
+// text.
 [[nodiscard]] inline std::string_view SchemeOf(std::string_view text) {
   const std::string_view scheme = text.substr(0, text.find("://"));
   if (scheme.empty() || scheme.size() == text.size()) return {};
@@ -17,7 +18,7 @@ namespace millrace {
   return letter(scheme.front()) && std::ranges::all_of(scheme, fits) ? scheme : std::string_view();
 }
 
-// Returns true if the scheme is that of files of a machine.
+// Returns true if the scheme is that of local files.
 [[nodiscard]] inline bool IsFileScheme(std::string_view scheme) { return scheme == "file" || scheme == "FILE"; }
 
 }  // namespace millrace

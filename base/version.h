@@ -1,4 +1,4 @@
-// The version of Millrace, as every program reports it.
+// The version of Millrace, which every program reports.
 #pragma once
 
 namespace millrace {

@@ -1,5 +1,5 @@
-// Arguments: the command line of one verb. Options are declared on a CLI::App; everything else is an operand, taken as
-// the bytes it is (CLI11's own positional lists would read "[a,b]" as two names). "--" ends the options, "-" is an
+// Arguments: the command line of one verb. Options are declared on a CLI::App; everything else is an operand, taken
+// byte for byte (CLI11's own positional lists would read "[a,b]" as two names). "--" ends the options, "-" is an
 // operand.
 // Thread rule: one thread.
 #pragma once
@@ -17,14 +17,15 @@ namespace millrace::console {
 
 class Arguments {
  public:
-  // `verb` is its name in messages, as in "fs put"; `operands` is for the usage line, as in "SOURCE... TARGET".
+  // `verb` is the name of the command in messages, as in "fs put"; `operands` is for the usage line, as in "SOURCE...
+  // TARGET".
   Arguments(std::string verb, const std::string& operands, const std::string& one_line);
 
   [[nodiscard]] CLI::App& options() { return app_; }
   // Adds a line to the examples at the end of --help: the arguments alone, as in "-r /old" for "millrace fs rm -r
   // /old".
   void Example(const std::string& arguments);
-  // The command speaks with no cluster, so its help does not say how to name one.
+  // Declares that the command needs no cluster, so that its help does not explain how to name one.
   void Offline() { offline_ = true; }
   void Flag(const std::string& names, bool* field, const std::string& one_line) {
     app_.add_flag(names, *field, one_line);
@@ -36,8 +37,8 @@ class Arguments {
                const std::string& one_line);
   void Number(const std::string& names, double* field, double least, double most, const std::string& one_line);
 
-  // Reads `args` (those after the verb). Returns an exit status if the command is done: 0 after --help, 2 after one
-  // line on what is wrong with them, fewer operands than `least` or more than `most` included.
+  // Reads `args` (those after the verb). Returns an exit status if the command is to end: 0 after --help, 2 after wrong
+  // arguments (also fewer operands than `least` or more than `most`), which one line has explained.
   [[nodiscard]] std::optional<int> Parse(const std::vector<std::string>& args, const Console& console,
                                          std::size_t least, std::size_t most);
   [[nodiscard]] const std::vector<std::string>& operands() const { return operands_; }
@@ -55,7 +56,7 @@ class Arguments {
   std::vector<std::string> operands_;
 };
 
-// Returns "no verb "nonsense"; did you mean ...", for the word at which a tree of commands branches.
+// Returns the failure for an unknown word where a tree of commands branches: "no verb "nonsense"; did you mean ...".
 [[nodiscard]] Status UnknownVerb(const std::string& word, const std::vector<std::string>& verbs);
 
 }  // namespace millrace::console

@@ -1,5 +1,5 @@
-// Console: the descriptors that a command reads from and writes to, and the forms of what it prints. It is passed in,
-// so that tests see what users see. Thread rule: values; a Printer belongs to one thread at a time.
+// Console: the descriptors that a command reads from and writes to, and helpers that format its output. It is passed
+// in, so that tests see what users see. Thread rule: values; a Printer belongs to one thread at a time.
 #pragma once
 
 #include <memory>
@@ -12,36 +12,37 @@
 namespace millrace::console {
 
 inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kUnreachable = 3;  // exit statuses of every command
-inline constexpr int kAtRisk = 4;  // of those that look: all works, and one failure more would change that (notice.h)
-inline constexpr int kInterrupted = 130;  // as a shell has SIGINT; of those that say so
+inline constexpr int kAtRisk = 4;  // of commands that report health: all works, but one more failure would change that (notice.h)
+inline constexpr int kInterrupted = 130;  // a shell's status for SIGINT; of commands that report it
 
 struct Console {
   int in = 0, out = 1, err = 2;
   bool in_is_terminal = false, out_is_terminal = false, err_is_terminal = false;
-  // The first failure of a Printer of this console or of a copy of it, which whoever runs commands makes their own
-  // (cli::RunCli): output that is not there is no success.
+  // The first failure of a Printer of this console or of a copy of it. The runner of commands (cli::RunCli) turns it
+  // into a failure of the command: lost output is not a success.
   std::shared_ptr<Status> unwritten = std::make_shared<Status>();
 };
 [[nodiscard]] Console SystemConsole();
 
-// "millrace: WHAT: MESSAGE" and a newline on the error descriptor, printable (base/text.h): names come from anywhere.
+// Prints "millrace: WHAT: MESSAGE" and a newline on the error descriptor, made printable (base/text.h), since names
+// come from anywhere.
 void SayError(const Console& console, std::string_view what, const Status& failure);
 // Prints one line on the error descriptor.
 void SayLine(const Console& console, std::string_view line);
 
-// Writes to standard output, or to what `name` says. If it is a pipe whose reader wanted no more (`| head`), the
-// process ends by SIGPIPE and without a word, as tools in a pipe do.
+// Writes to `fd`; `name` is for messages. If `fd` is a pipe whose reader has closed it (`| head`), SIGPIPE ends the
+// process without a message, as it ends other tools in a pipe.
 [[nodiscard]] Status WriteOut(int fd, std::string_view bytes, std::string_view name = "standard output");
 
 // Writes text to standard output in pieces of 64 KiB, as WriteOut does. Flush writes the rest; so does the destructor.
-// The first failure is the console's.
+// The first failure is recorded in the console (`unwritten`).
 class Printer {
  public:
   explicit Printer(const Console& console) : fd_(console.out), unwritten_(console.unwritten) {}
   Printer(const Printer&) = delete;
   Printer& operator=(const Printer&) = delete;
   ~Printer();
-  // Flush returns the first failure. After a failure everything is dropped.
+  // A failure is returned by Flush. After it, everything is dropped.
   Printer& operator<<(std::string_view text);
   [[nodiscard]] bool failed() const { return !failure_.ok(); }
   Status Flush();
@@ -53,7 +54,7 @@ class Printer {
   Status failure_;
 };
 
-// Return `text` with spaces up to `width` bytes after it (Left) or before it (Right).
+// These pad `text` with spaces to `width` bytes, after it (Left) or before it (Right).
 [[nodiscard]] std::string Left(std::string_view text, std::size_t width);
 [[nodiscard]] std::string Right(std::string_view text, std::size_t width);
 // Returns the time in UTC, "2026-01-31 12:00:05"; "-" for 0.

@@ -1,6 +1,6 @@
-// Interrupt: SIGINT and SIGTERM as something that a command can see between two steps, so that it cleans up. The first
-// one is noticed; after it both have their usual effect again, so that a second one ends a command that hangs. Thread
-// rule: it is made on the main thread before others start (they inherit what is blocked); Seen and fd from any thread.
+// Interrupt lets a command see SIGINT or SIGTERM between two steps and clean up. The first signal is only noted. Then
+// both regain their usual effect, so that a second signal ends a command that hangs. Thread rule: made on the main
+// thread before others start (they inherit the blocked signals); Seen and fd from any thread.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   [[nodiscard]] bool Seen() const { return signal_.load(std::memory_order_relaxed) != 0; }
-  // Returns a descriptor for poll(2) that is readable once the signal has come.
+  // Returns a descriptor for poll(2) that becomes readable when the signal comes.
   [[nodiscard]] int fd() const { return seen_.get(); }
 
  private:

@@ -1,4 +1,4 @@
-// JSON as listings print it: names may hold any bytes, JSON text only UTF-8. Thread rule: one thread at a time.
+// JSON output of listings. Names may hold any bytes, but JSON text only UTF-8. Thread rule: one thread at a time.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,12 +9,11 @@
 
 namespace millrace::console {
 
-// Sets object[key] to `bytes` if they are UTF-8; else to them with every byte but letters, digits and "/._-" as %XX,
-// and object[key + "_encoding"] to "percent".
+// Sets object[key] to `bytes` if they are UTF-8. Otherwise writes every byte but letters, digits and "/._-" as %XX, and
+// sets object[key + "_encoding"] to "percent".
 void SetBytes(nlohmann::ordered_json& object, const std::string& key, std::string_view bytes);
 
-// Returns the JSON on one line. Bytes that are not UTF-8 and were not put in by SetBytes become the replacement
-// character.
+// Returns the JSON on one line. Bytes that are not UTF-8 and were not set by SetBytes become the replacement character.
 [[nodiscard]] std::string Dump(const nlohmann::ordered_json& value);
 
 // A list that is printed while it is made, with one element on each line.
@@ -22,7 +21,7 @@ class JsonList {
  public:
   explicit JsonList(Printer& out) : out_(out) {}
   void Add(const nlohmann::ordered_json& element);
-  void Close();  // if it is not called, the text is no valid JSON, which is right for a listing that failed
+  void Close();  // without this call the text is not valid JSON, which is right for a listing that failed
 
  private:
   Printer& out_;

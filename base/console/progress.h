@@ -1,5 +1,5 @@
-// Progress: what a transfer shows its user while it lasts: a bar on a terminal, plain lines elsewhere. Thread rule: Add
-// and Done from any thread; the rest from the one that made it.
+// Progress shows the user the progress of a transfer: a bar on a terminal, plain lines elsewhere. Thread rule: Add and
+// Done from any thread; the rest from the thread that made it.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace millrace::console {
 enum class ProgressStyle {
   kSilent,
   kSummary,  // a line every few seconds and one at the end
-  kPlain,    // a line for each file that begins and ends as well
+  kPlain,    // kSummary, and a line when each file begins and ends
   kBar,
 };
 
@@ -29,10 +29,10 @@ enum class ProgressStyle {
 
 // Returns "[=====>    ]", `width` bytes with the brackets.
 [[nodiscard]] std::string Bar(double fraction, std::size_t width);
-// Returns "12.3 MiB/s", or "-" while the rate is not known.
+// Returns "12.3 MiB/s", or "-" while the rate is unknown.
 [[nodiscard]] std::string FormatRate(std::uint64_t bytes, Micros time);
 
-// One line that is written over and over on a terminal. Thread rule: one thread at a time.
+// One line of a terminal that is rewritten in place. Thread rule: one thread at a time.
 class StatusLine {
  public:
   explicit StatusLine(const Console& console) : console_(console) {}
@@ -52,7 +52,7 @@ class Progress {
   void Begin(std::string_view verb, std::string_view name);  // "writing", path
   void Add(std::uint64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void Done(std::string_view verb, std::string_view name, std::uint64_t bytes);  // "wrote", path
-  // Ends the display, and prints the summary if the transfer went well.
+  // Ends the display, and prints the summary if the transfer succeeded (`ok`).
   void Finish(bool ok);
 
  private:

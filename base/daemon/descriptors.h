@@ -1,4 +1,4 @@
-// The file descriptors of a daemon: these functions raise their number as far as the system allows, and share them out.
+// The file descriptors of a daemon: these functions raise their limit as far as the system allows, and share them out.
 // Thread rule: main, before threads.
 #pragma once
 
@@ -10,9 +10,9 @@ namespace millrace::daemon {
 // Raises the soft limit of descriptors (RLIMIT_NOFILE) to the hard one. Returns the new limit.
 std::uint64_t RaiseDescriptorLimit();
 
-// Returns how many connections a daemon with this number of descriptors may have: a quarter of the descriptors, but no
-// fewer than 320, is kept for files and the database, and the rest is for connections; at least 16 and at most 65,536.
-// It is pure.
+// Returns the number of connections that a daemon with this many descriptors may have. A quarter of the descriptors,
+// but at least 320, is kept for files and the database; the rest is for connections. The result is at least 16 and at
+// most 65,536. Pure.
 [[nodiscard]] std::size_t ConnectionsFor(std::uint64_t descriptors);
 
 }  // namespace millrace::daemon

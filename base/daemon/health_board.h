@@ -1,11 +1,10 @@
-// HealthBoard: where a daemon's control thread writes down how it is, and a probe reads it, also when that thread
-// stands still. Two pages, as orchestrators ask for them:
-//   /healthz   200 while the control thread turns; 503 once it has written nothing for kStale: start the daemon anew
-//   /readyz    200 while the daemon does its work; 503 otherwise, as at its start: send nobody there
+// HealthBoard: the control thread of a daemon writes its health here, and probes read it, even when that thread stands
+// still. It has two pages, as orchestrators expect them:
+//   /healthz 200 while the control thread runs; 503 once it has written nothing for kStale: restart the daemon /readyz
+//   200 while the daemon does its work; 503 otherwise, as at its start: send it no clients
 // Both are JSON: {"status": "ready", "reasons": [], "warnings": []}, where `reasons` says why a status is not 200. Each
 // entry is {"code": "single-replica", "level": "risk", "text": "7 blocks have one replica: ..."}. A risk leaves /readyz
-// at 200: whoever heeds it would send nobody to a master that serves everybody, or start it anew, which takes the
-// master away and mends nothing.
+// at 200. A 503 would make an orchestrator cut off a master that serves everybody, or restart it, which mends nothing.
 // Thread rule: any thread.
 #pragma once
 
@@ -22,15 +21,15 @@
 namespace millrace::daemon {
 
 struct Health {
-  std::vector<Notice> faults;    // why the daemon does not do its work; none: it is ready
-  std::vector<Notice> warnings;  // what somebody should look at
+  std::vector<Notice> faults;    // why the daemon does not do its work; empty: it is ready
+  std::vector<Notice> warnings;  // what an operator should look at
 };
 
 class HealthBoard {
  public:
   static constexpr Micros kStale = 15 * kSecond;
 
-  // `now` gives the time by a clock that only goes forward.
+  // `now` returns the time of a clock that only goes forward.
   explicit HealthBoard(std::function<Micros()> now) : now_(std::move(now)) {}
 
   void Write(Health health);

@@ -1,4 +1,4 @@
-// HealthPages: a daemon's board (health_board.h) behind an HTTP server, where health.listen asks for one.
+// HealthPages serves a daemon's board (health_board.h) by HTTP if health.listen is set.
 // Thread rule: the control thread.
 #pragma once
 
@@ -21,14 +21,14 @@ class HealthPages {
   // Serves the pages at "HOST:PORT"; serves none if `listen` is empty.
   [[nodiscard]] static Result<std::unique_ptr<HealthPages>> Start(const std::string& listen, const Log& log);
 
-  // Asks again and again how the daemon is, until the promise is dropped. It never ends. Requires: this and what `ask`
-  // uses exist until then.
+  // Writes the result of `ask` to the board at intervals, until the promise, which never resolves, is dropped.
+  // Requires: this object and all that `ask` uses exist until then.
   [[nodiscard]] kj::Promise<void> Follow(kj::Timer& timer, std::function<Health()> ask);
 
  private:
   HealthPages();
   HealthBoard board_;
-  std::unique_ptr<http::HttpServer> server_;  // last: its thread reads the board; null: there is none
+  std::unique_ptr<http::HttpServer> server_;  // last, since its thread reads the board; null: no server
 };
 
 }  // namespace millrace::daemon

@@ -1,7 +1,8 @@
-// What a daemon tells the service manager that started it: that it is ready, what it does, that it still turns, that it
-// stops. Format: datagrams of lines NAME=VALUE to the socket that NOTIFY_SOCKET names (sd_notify(3)). Without a service
-// manager nothing is told. A datagram that cannot be sent is dropped: the daemon's work does not depend on it.
-// Thread rule: one thread, the one whose loop drives the timer.
+// ServiceManager reports the state of a daemon to the service manager that started it: ready, busy with a given task,
+// alive, stopping. Format: datagrams of lines NAME=VALUE to the socket that NOTIFY_SOCKET names (sd_notify(3)). Without
+// a service manager it sends nothing. A datagram that cannot be sent is dropped: the daemon's work does not depend on
+// it.
+// Thread rule: the thread whose loop drives the timer.
 #pragma once
 
 #include <kj/async.h>
@@ -16,37 +17,37 @@ namespace millrace::daemon {
 
 class ServiceManager {
  public:
-  // What the environment says (NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID), as it is; empty: not set.
+  // The values of NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, unchanged; empty: not set.
   struct Environment {
     std::string socket;        // a path, or "@" and the name of an abstract socket
-    std::string watchdog;      // us within which a sign of life must come
-    std::string watchdog_pid;  // whose; empty: anyone's
+    std::string watchdog;      // the period in us within which a sign of life must come
+    std::string watchdog_pid;  // the process that must give it; empty: any
   };
-  // Reads the environment of this process and takes its variables out of it: they are not for children.
+  // Reads these variables from the environment of this process and removes them: they are not for children.
   [[nodiscard]] static Environment TakeEnvironment();
 
-  // `pid` is that of this process.
+  // `pid` is the id of this process.
   ServiceManager(const Environment& environment, int pid);
   ~ServiceManager();
   ServiceManager(const ServiceManager&) = delete;
   ServiceManager& operator=(const ServiceManager&) = delete;
 
-  // The daemon serves. `status` is one line for people, as all below.
+  // Reports that the daemon serves. Here and below, `status` is one line for people.
   void Ready(std::string_view status);
   void Say(std::string_view status);
   void Stopping();
 
-  // Gives signs of life, two in each period that was asked for, until the promise is dropped. It never ends. A loop
-  // that stands still gives none, and the service manager starts the daemon anew.
+  // Gives two signs of life in each watchdog period, until the promise, which never resolves, is dropped. A loop that
+  // stands still gives none, and the service manager restarts the daemon.
   [[nodiscard]] kj::Promise<void> TellAlive(kj::Timer& timer);
-  // Returns the period that was asked for, in us; 0: none.
+  // Returns the watchdog period in us; 0: none was asked for.
   [[nodiscard]] Micros watchdog() const { return watchdog_; }
 
  private:
   void Send(const std::string& lines);
 
   int socket_ = -1;
-  std::string address_;  // as sun_path has it
+  std::string address_;  // the bytes of sun_path
   Micros watchdog_ = 0;
 };
 

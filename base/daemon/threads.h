@@ -1,4 +1,4 @@
-// The threads of a daemon. Thread rule: main, before threads.
+// CheckThreads checks that a daemon can have its threads. Thread rule: main, before threads.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace millrace::daemon {
 
-// Checks that the system gives this process so many threads at a time, by starting them. The libraries that a daemon
-// uses start threads when they like, and end the process where one is refused. kBusy says how many there are, and which
-// limits to raise.
+// Checks that the system allows this process `wanted` threads at a time, by starting them. The libraries that a daemon
+// uses start threads at any time, and end the process when one is refused. Returns kBusy with the number that started
+// and the limits to raise.
 [[nodiscard]] Status CheckThreads(std::size_t wanted);
 
 }  // namespace millrace::daemon

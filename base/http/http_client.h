@@ -1,6 +1,6 @@
-// A client for small exchanges with a server near by, such as the metadata service of a cloud's machine. Format:
-// HTTP/1.1 (RFC 9112), a connection for each exchange. An answer has at most 64 KiB. Thread rule: any thread; a call
-// blocks until the answer is there or its time is over.
+// A client for small exchanges with a nearby server, such as the metadata service of a cloud machine. Format: HTTP/1.1
+// (RFC 9112), one connection for each exchange. An answer has at most 64 KiB. Thread rule: any thread; a call blocks
+// until the answer has come or `patience` is over.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 namespace millrace::http {
 
 struct Request {
-  std::string method = "GET";  // of those without a body: GET, HEAD or PUT
+  std::string method = "GET";  // one without a body: GET, HEAD or PUT
   std::string target = "/";
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
@@ -25,11 +25,11 @@ struct Origin {
   std::string port = "80";
 };
 
-// kInvalid for anything but an http URL without a path.
+// Returns kInvalid for anything but an http URL without a path.
 [[nodiscard]] Result<Origin> ParseOrigin(const std::string& url);
 
-// Sends the request and returns the answer, whatever its status is. kUnavailable when there is no connection or no
-// answer that is understood, kTimeout when it is not there within `patience`.
+// Sends the request and returns the answer, whatever its status is. Returns kUnavailable if there is no connection or
+// the answer makes no sense, and kTimeout if the answer has not come within `patience`.
 [[nodiscard]] Result<Answer> Exchange(const Origin& origin, const Request& request, Micros patience);
 
 }  // namespace millrace::http

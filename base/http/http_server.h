@@ -1,12 +1,12 @@
-// HttpServer: a small server for GET and HEAD of a daemon's own pages: its health, and what else is to be looked at
-// from a browser or a probe. Format: HTTP/1.1 (RFC 9112), with keep-alive. It is not for data: requests have no body,
-// and what is sent is made whole before. It has one thread of its own, so that it answers while the daemon's stands
-// still.
+// HttpServer: a small server for GET and HEAD of a daemon's own pages: its health, and other pages for browsers or
+// probes. Format: HTTP/1.1 (RFC 9112), with keep-alive. It is not for data: requests have no body, and an answer is
+// complete in memory before it is sent. It runs on one thread of its own, so that it answers while the control thread
+// stands still.
 //
-// Strangers may connect: a request has at most 8 KiB and five seconds to come, so has an answer to go, there are at
-// most 64 connections at a time, and one that does not fit is closed without a word.
+// Strangers may connect. A request has at most 8 KiB and must come within five seconds; an answer must go within five.
+// At most 64 connections are open at a time; a further one is closed without an answer.
 //
-// Thread rule: Start and the destructor on one thread; the handler is called on the server's.
+// Thread rule: Start and the destructor on one thread; the handler is called on the server's thread.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,13 @@ struct Answer {
   std::string body = {};
 };
 
-// Answers GET for a target as it stands in the request line ("/readyz?x=1"). An exception becomes status 500.
+// Answers GET for the target in the request line ("/readyz?x=1"). An exception becomes status 500.
 using Handler = std::function<Answer(const std::string& target)>;
 
 class HttpServer {
  public:
-  // Listens at "HOST:PORT"; port 0 takes any free one. kInvalid for what is no such address, kBusy if it is in use.
+  // Listens at "HOST:PORT"; port 0 takes any free one. Returns kInvalid for a text that is not such an address, and
+  // kBusy if the address is in use.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> Start(const std::string& listen, Handler handler);
   ~HttpServer();  // ends all connections
   HttpServer(const HttpServer&) = delete;

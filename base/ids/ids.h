@@ -1,10 +1,10 @@
 // The ids of jobs, tasks, attempts and nodes, which all parts of Millrace share. They are strong types: a job cannot be
-// passed where a node is meant. Numbers are dense and small, given by the master (or the simulator), and never reused
-// within one history.
+// passed where a node is meant. Numbers are dense and small, assigned by the master (or the simulator), and never
+// reused within one history.
 //
-// Each has one text, which command lines, logs, file names and the journal share: `job3`, `job3.m.17` (the task of
-// number 17 among the maps of job 3), `job3.r.0.2` (the third attempt of its first reduce), `n7`. The header includes
-// the standard library alone, so that the engine may use it. Thread rule: values.
+// Each id has one text form, which command lines, logs, file names and the journal share: `job3`, `job3.m.17` (map
+// number 17 of job 3), `job3.r.0.2` (the third attempt of its first reduce), `n7`. The header includes the standard
+// library alone, so that the engine may use it. Thread rule: values.
 #pragma once
 
 #include <array>
@@ -57,7 +57,7 @@ struct AttemptId {
   auto operator<=>(const AttemptId&) const = default;
 };
 
-// The names of attempts as their numbers give them, as messages do.
+// These build the id of an attempt from its numbers.
 [[nodiscard]] constexpr AttemptId MapAttemptId(JobId job, std::uint32_t map, std::uint32_t number) {
   return {{job, TaskKind::kMap, map}, number};
 }
@@ -74,7 +74,7 @@ enum class Locality : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff
 [[nodiscard]] std::string ToText(const TaskId& task);        // "job3.m.17"
 [[nodiscard]] std::string ToText(const AttemptId& attempt);  // "job3.m.17.0"
 
-// Return the ids of these texts, or nothing for any other text, whatever its bytes.
+// These parse the texts that ToText returns. They return nothing for any other text, whatever its bytes.
 [[nodiscard]] std::optional<JobId> ParseJob(std::string_view text);
 [[nodiscard]] std::optional<NodeId> ParseNode(std::string_view text);
 [[nodiscard]] std::optional<TaskId> ParseTask(std::string_view text);

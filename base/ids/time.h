@@ -14,7 +14,7 @@ inline constexpr Micros kSecond = 1'000'000;
 inline constexpr Micros kMinute = 60 * kSecond;
 inline constexpr Micros kHour = 60 * kMinute;
 
-// Returns the span in two units at most, the rest cut off: "800 us", "12 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
+// Returns the span in at most two units, rounded down: "800 us", "12 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
 [[nodiscard]] std::string FormatDuration(Micros duration);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// An attempt's id in messages. Thread rule: free functions, any thread.
+// FromWire and ToWire convert the id of an attempt in messages. Thread rule: free functions, any thread.
 #pragma once
 
 #include "base/ids/ids.h"

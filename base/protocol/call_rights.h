@@ -1,9 +1,8 @@
-// Who may make which call: one table for all interfaces of the schemas beside it, so that a call that is added there
-// and not here fails a test. Each call takes one of some roles, and a right on what it is about besides. Guarded puts
-// the roles and the right to administer in force for a connection, for what the peer is given at first and all that it
-// reaches from there; the other rights are known to the services alone. Without TLS everybody is anyone, and may make
-// every call.
-// Thread rule: as a value; Guarded: the control thread.
+// CallRights: one table of the roles and rights that each call of the schemas beside it needs. A call that is added to
+// a schema but not to the table fails a test. Guarded enforces roles and the administrator right on a connection's
+// first capability and on every one obtained through it; the services themselves check the other rights. Without TLS
+// every peer is Role::kAnyone and may make every call.
+// Thread rule: a value; Guarded: the control thread.
 #pragma once
 
 #include <capnp/capability.h>
@@ -22,32 +21,32 @@
 
 namespace millrace {
 
-// What a call takes besides the role.
+// The right that a call needs besides the role.
 enum class Besides : std::uint8_t {
   kNothing,
   kAdministrator,  // to be an administrator
-  kPath,           // what the mode of the file, and of the directories above it, allows
+  kPath,           // the permission in the mode of the file, and of the directories above it
   kLease,          // to have opened the file
-  kSubmit,         // to be let into the pool
+  kSubmit,         // to be admitted to the pool
   kJob,            // to own the job, to administer its pool, or to be an administrator
   kOwnJob,         // to own the job, or to be an administrator
   kSession,        // to be the worker that has registered
 };
-[[nodiscard]] std::string_view InWords(Besides right);  // "administrator"; "" for nothing
+[[nodiscard]] std::string_view InWords(Besides right);  // "administrator"; "" for kNothing
 
 class CallRights {
  public:
   CallRights();
 
-  // Returns OK if a peer of this role may make the call, by the numbers of interface and method as they travel. Returns
-  // kDenied, with the call and the peer, if not; kInvalid for a call that is not in the table, which nobody but anyone
-  // may make.
+  // Returns OK if a peer of this role may make the call, given by the numbers of its interface and method on the wire.
+  // Returns kDenied, with the call and the peer, if not; kInvalid for a call that is not in the table; only
+  // Role::kAnyone (no TLS) may make it.
   [[nodiscard]] Status Check(const tls::PeerIdentity& peer, std::uint64_t interface, std::uint16_t method) const;
   [[nodiscard]] bool Has(std::uint64_t interface, std::uint16_t method) const;
 
   struct Right {
     std::string call;              // "Master.register"
-    std::vector<tls::Role> roles;  // that may make it
+    std::vector<tls::Role> roles;  // the roles that may make it
     Besides besides = Besides::kNothing;
   };
   // Returns the call's row; null if it is not in the table.
@@ -60,16 +59,16 @@ class CallRights {
   std::map<std::pair<std::uint64_t, std::uint16_t>, std::size_t> places_;
 };
 
-// What the server knows of one peer besides its certificate. Both are called at each call, since what they say changes
-// while connections stand.
+// The checks of one peer that need more than its certificate. They are made at each call, since rights change while
+// connections stand.
 struct CallJudge {
   // Returns OK if the peer is an administrator, or kDenied; `call` as in Right.
   std::function<Status(const std::string& call)> check_administers;
-  // Is told of each call that was refused here.
+  // Receives each call that Guarded refused, with the reason.
   std::function<void(const std::string& call, const Status& why)> refused;
 };
 
-// Returns a capability that lets through the calls that the peer may make; `served` itself for anyone.
+// Returns a capability that passes on the calls that the peer may make; for Role::kAnyone, `served` itself.
 [[nodiscard]] capnp::Capability::Client Guarded(capnp::Capability::Client served, const tls::PeerIdentity& peer,
                                                 std::shared_ptr<const CallRights> rights, CallJudge judge);
 

@@ -1,11 +1,12 @@
-// What becomes of an attempt when a worker registers again and tells what it has: for every state of an attempt on the
-// worker against everything that the master may believe of it, what either side does. The master looks it up for each
-// attempt that one of the two knows, carries out its part and answers with the worker's.
+// Settlement: what the master and a worker do about each attempt when the worker registers again and lists its
+// attempts. A table has an entry for each state on the worker (Claim) and each state in the records of the master
+// (Belief). The master looks up each attempt that either side knows, carries out its own part and answers with the
+// worker's.
 //
-// The rule behind it: the master's journal is right about what was committed, the worker is right about what it has. An
-// answer may have been lost, so a success that the journal knows is settled and not undone. Whatever one side counts on
-// and the other does not have is given up at once, since nothing else would ever notice. Thread rule: values and free
-// functions, any thread.
+// The rule behind the table: the master's journal is right about commits, the worker about the attempts and outputs
+// that it has. An answer may have been lost, so a success in the journal is settled and not undone. An attempt or
+// output that one side counts on and the other lacks is given up at once, since nothing else would ever notice. Thread
+// rule: values and free functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +14,21 @@
 
 namespace millrace::worker {
 
-// What the worker says of an attempt.
+// The state of an attempt on the worker.
 enum class Claim : std::uint8_t {
-  kRunning,  // it copies, computes or waits to
-  kDone,     // it succeeded, and the report is not answered; a map's output is there
-  kFailed,   // it failed, and the report is not answered; nothing is left of it
-  kServed,   // the success was answered; the map's output is served here
-  kUnknown,  // it is not mentioned
+  kRunning,  // it copies, computes or waits to do so
+  kDone,     // it succeeded, but its report is unanswered; a map's output is kept
+  kFailed,   // it failed, but its report is unanswered; nothing is left of it
+  kServed,   // its report of success was answered; the map's output is served here
+  kUnknown,  // the worker does not list it
 };
 inline constexpr std::size_t kClaims = 5;
 
-// What the master believes of it, and of this worker. "Here": on this incarnation of the worker.
+// The state of the attempt in the records of the master. "Here" means on this incarnation of the worker.
 enum class Belief : std::uint8_t {
   kRunsHere,    // it runs here
-  kServedHere,  // it is the success of its map, whose output reduces fetch from here
-  kStored,      // it is the success of its task here, and its output is in the file system
+  kServedHere,  // it succeeded, and reduces fetch the output of its map from here
+  kStored,      // it succeeded here, and its output is in the file system
   kOtherWon,    // another attempt of its task has succeeded
   kEnded,       // it failed, was killed or lost, or never ran here; its task has not succeeded
   kJobGone,     // its job has ended or is unknown
@@ -41,10 +42,10 @@ enum class MasterDoes : std::uint8_t {
 };
 
 enum class WorkerDoes : std::uint8_t {
-  kNothing,    // it goes on: runs, serves, repeats its report
-  kSettle,     // the report counts as answered; an output is served on
+  kNothing,    // the attempt goes on: it runs, serves or repeats its report
+  kSettle,     // the report counts as answered; a map output is still served
   kDrop,       // the process ends; report and output are deleted
-  kForgetJob,  // all of the job is deleted
+  kForgetJob,  // everything of the job is deleted
 };
 
 struct Settlement {

@@ -1,4 +1,4 @@
-// The layout that writer and reader of record files share (described in record_file.h).
+// The layout constants that the writer and reader of record files share (format in record_file.h).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr std::size_t kHeaderBytes = 8 + 4 + kMarkerBytes + 4;
 inline constexpr std::size_t kBlockHeaderBytes = kMarkerBytes + 8 + 4 + 4 + 4 + 4;
 inline constexpr std::size_t kTrailerRawBytes = 16;
 inline constexpr std::size_t kTrailerBytes = kBlockHeaderBytes + kTrailerRawBytes;
-inline constexpr std::size_t kLargestRaw = kLargestRecord + 20;  // and two varints
+inline constexpr std::size_t kLargestRaw = kLargestRecord + 20;  // with its two length varints
 
 inline constexpr std::uint32_t kCompressed = 1;
 inline constexpr std::uint32_t kTrailer = 2;

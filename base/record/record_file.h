@@ -1,16 +1,15 @@
-// Record files: keys and values in blocks that are compressed and checksummed one by one, readable from any byte
-// offset, so that a job can read one file in many splits.
+// Record files: keys and values in separately compressed and checksummed blocks. Reading can begin at any byte offset,
+// so that a job can read one file in many splits.
 //
 // Format, version 1 (integers little-endian, lengths of keys and values LEB128 varints):
-//   header   "MILLRREC", version u32, marker (16 bytes, drawn for each file), crc32c u32 of all that
+//   header "MILLRREC", version u32, marker (16 bytes, drawn for each file), crc32c u32 of the fields before
 //   block*   marker, offset of the block before u64 (0 for the first), stored size u32, raw size u32, flags u32, crc32c
 //   u32,
 //            then the stored bytes: records (key size, key, value size, value), as zstd if flag 1 is set
 //   trailer  a block with flag 2 that holds the number of blocks u64 and of records u64
 // The crc32c of a block covers its own offset in the file (u64), the fields between marker and crc32c, and the stored
-// bytes. A block belongs to the split in which its marker starts. Every damage is seen by the split that it concerns: a
-// block that was lost because its marker is damaged is missed by the one after it, a file that was cut off has no
-// trailer.
+// bytes. A block belongs to the split in which its marker starts. The split that damage concerns always detects it: a
+// block with a damaged marker is missed by the block after it, and a file that was cut off has no trailer.
 //
 // Thread rule: one object from one thread at a time.
 #pragma once
@@ -43,14 +42,14 @@ class RecordWriter {
   // Takes the bytes of the file in order, in pieces of about a block.
   using Sink = std::function<Status(std::string_view)>;
 
-  // `random` draws the marker. Requires: it is seeded from the system, so that no file holds the marker of another.
+  // `random` draws the marker. Requires: `random` is seeded from the system, so that no two files have the same marker.
   RecordWriter(Sink sink, Random random);
   ~RecordWriter();  // if Finish was not called, the file counts as cut off
 
   // Writes a record. Returns kInvalid, and writes nothing, if the record is larger than kLargestRecord; else what the
   // sink returns. After the sink failed once, every call returns that failure.
   Status Append(std::string_view key, std::string_view value);
-  // Writes what is buffered and the trailer. Requires: no call follows.
+  // Writes the buffered records and the trailer. Requires: no call follows.
   Status Finish();
 
  private:
@@ -63,7 +62,7 @@ class RecordWriter {
   std::array<char, 16> marker_;
   std::unique_ptr<Compressor> compressor_;
   std::string raw_;             // records not yet written
-  std::uint64_t offset_ = 0;    // of the next byte
+  std::uint64_t offset_ = 0;    // offset of the next byte
   std::uint64_t previous_ = 0;  // offset of the last block
   std::uint64_t blocks_ = 0;
   std::uint64_t records_ = 0;
@@ -72,11 +71,11 @@ class RecordWriter {
 
 class RecordReader {
  public:
-  // Reads exactly `size` bytes at `offset` into `out`; never asked for bytes beyond the file.
+  // Reads exactly `size` bytes at `offset` into `out`; never called for bytes beyond the file.
   using ReadAt = std::function<Status(std::uint64_t offset, std::size_t size, char* out)>;
 
-  // Opens the split [begin, end) of a file of `size` bytes; `name` serves the messages. Returns kCorrupt if the header
-  // or the trailer is damaged or missing; else what `read_at` returns.
+  // Opens the split [begin, end) of a file of `size` bytes; `name` is for messages. Returns kCorrupt if the header or
+  // the trailer is damaged or missing; else what `read_at` returns.
   static Result<RecordReader> Open(ReadAt read_at, std::uint64_t size, std::uint64_t begin, std::uint64_t end,
                                    std::string name);
   RecordReader(RecordReader&&) noexcept;
@@ -84,8 +83,8 @@ class RecordReader {
   ~RecordReader();
 
   // Returns the next record, whose bytes live until the next call, or nothing at the end of the split. Returns
-  // kCorrupt, naming the file and the offset of the block, if anything is damaged: what was returned before is right,
-  // and every further call fails in the same way.
+  // kCorrupt, naming the file and the offset of the block, if anything is damaged: earlier records are right, and every
+  // further call fails in the same way.
   [[nodiscard]] Result<std::optional<Record>> Next();
 
  private:
