@@ -12,7 +12,7 @@
 namespace millrace::console {
 
 inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kUnreachable = 3;  // exit statuses of every command
-inline constexpr int kAtRisk = 4;  // of commands that report health: all works, but one more failure would change that (notice.h)
+inline constexpr int kAtRisk = 4;         // of health commands: all works, but one more failure would change that
 inline constexpr int kInterrupted = 130;  // a shell's status for SIGINT; of commands that report it
 
 struct Console {

@@ -4,7 +4,8 @@
 // stands still.
 //
 // Strangers may connect. A request has at most 8 KiB and must come within five seconds; an answer must go within five.
-// At most 64 connections are open at a time; a further one is closed without an answer.
+// A connection that exceeds a limit is closed without an answer. At most 64 connections are open at a time; a further
+// one closes the oldest.
 //
 // Thread rule: Start and the destructor on one thread; the handler is called on the server's thread.
 #pragma once

@@ -1,11 +1,10 @@
 // CommittedMark: a small file beside a database that holds the number of the last acknowledged operation, so that a
-// database whose log was cut or lost, or an older copy of it, is not taken for the whole.
+// database whose log was cut or lost, or an older copy of it, is not mistaken for a complete one.
 //
-// The mark is raised after each sync of the database and never before, so that it never claims more than what is on
-// disk. The mark itself is synced at most once in kSyncEvery, and by the kernel's writeback (half a minute) once
-// nothing more is written. It may lag by that time after the machine lost its power, and does not lag after the process
-// died. Two slots are written in turn, each with a checksum; a torn one leaves the other. Thread rule: one thread at a
-// time.
+// The mark is raised after each sync of the database and never before, so that it never claims more than the disk
+// holds. The mark itself is synced at most once in kSyncEvery; the last raises reach the disk by the kernel's writeback
+// (half a minute). The mark may lag by that much after a power loss, but not after the process alone died. Two slots
+// with checksums are written in turn, so a torn write leaves one intact. Thread rule: one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -22,7 +21,7 @@ class CommittedMark {
  public:
   static constexpr std::chrono::seconds kSyncEvery{1};
 
-  // Makes a mark at `number` in place of what is there. The mark is on disk when this returns.
+  // Makes a mark at `number`, in place of any earlier one. The mark is on disk when this returns.
   static Status Make(const std::string& path, std::uint64_t number);
   // Returns kNotFound if there is no mark, and kCorrupt if neither slot makes sense.
   static Result<CommittedMark> Open(const std::string& path);

@@ -14,8 +14,7 @@
 
 namespace millrace {
 
-// Changes that take effect together. It is plain data, so that pure logic can say what is to be stored without storing
-// it.
+// Changes that take effect together. It is plain data, so that pure logic can return changes without storing them.
 class WriteBatch {
  public:
   struct Change {
@@ -40,7 +39,7 @@ class WriteBatch {
 
 enum class Durability {
   kSynced,    // it is on disk when Write returns
-  kBuffered,  // it comes before every later write, and survives the death of the process but not that of the machine
+  kBuffered,  // it precedes every later write, and survives a crash of the process but not of the machine
 };
 
 class KeyValueStore {
@@ -48,9 +47,9 @@ class KeyValueStore {
   virtual ~KeyValueStore() = default;
   virtual Status Write(const WriteBatch& batch, Durability durability) = 0;
   [[nodiscard]] virtual Result<std::optional<std::string>> Get(std::string_view key) const = 0;
-  // Calls `visit` for every key with this prefix from `from` on, in order of bytes, as the store was at the call, until
-  // `visit` returns false. The views live until `visit` returns. Requires: `from` has the prefix, or is empty for all
-  // keys.
+  // Calls `visit` for every key with this prefix from `from` on, in byte order, until `visit` returns false. It sees
+  // the store as it was at the call. The views live until `visit` returns. Requires: `from` has the prefix, or is empty
+  // for all keys.
   [[nodiscard]] virtual Status Scan(
       std::string_view prefix, std::string_view from,
       const std::function<bool(std::string_view key, std::string_view value)>& visit) const = 0;
@@ -58,7 +57,7 @@ class KeyValueStore {
 
 [[nodiscard]] std::unique_ptr<KeyValueStore> MakeMemoryStore();
 
-// Returns a big-endian number for use in keys, so that the order of bytes is the order of numbers.
+// Returns the number in big-endian form for use in keys, so that byte order is numeric order.
 [[nodiscard]] std::string KeyNumber(std::uint64_t n);
 [[nodiscard]] std::optional<std::uint64_t> ParseKeyNumber(std::string_view eight_bytes);
 

@@ -20,38 +20,38 @@ namespace millrace::rocks {
 [[nodiscard]] Status WriteTo(rocksdb::DB& db, const WriteBatch& batch, bool synced, const std::string& what);
 [[nodiscard]] inline std::string MarkPath(const std::string& directory) { return directory + ".committed"; }
 [[nodiscard]] inline std::string SparePath(const std::string& directory) { return directory + ".spare"; }
-// Returns the spare log, or nothing if there is none. kCorrupt if it does not continue a database that ends at
-// operation `end`, as after one of the two was exchanged.
+// Returns the spare log, or nothing if there is none. Returns kCorrupt if it does not continue a database that ends at
+// operation `end`, as when one of the two was replaced.
 [[nodiscard]] Result<std::optional<SpareLog>> OpenSpare(const std::string& directory, std::uint64_t end);
 [[nodiscard]] std::string Parent(const std::string& path);  // returns the directory above; "." for a bare name
-// Returns whether there is a database, or an error if the disk does not tell.
+// Returns true if there is a database, or a failure if the disk cannot be read.
 [[nodiscard]] Result<bool> HoldsDatabase(const std::string& directory);
-// Locks the file `<directory>/OWNER`, and makes it if need be. The lock is in addition to that of RocksDB, since only
-// the text of RocksDB's refusal tells it from other I/O errors.
+// Locks the file `<directory>/OWNER`, and makes it if need be. RocksDB has a lock of its own, but only the message
+// distinguishes its refusal from other I/O errors.
 [[nodiscard]] Result<Fd> LockDirectory(const std::string& directory);
 // Returns kCorrupt unless the database can be read and goes up to the mark. Changes nothing in it.
 [[nodiscard]] Status CheckEnd(const std::string& directory);
-// Returns how many bytes opening the database writes at most: the logs as tables, and a new log. RocksDB does not
-// survive an opening without that room.
+// Returns the most bytes that opening the database can write: the logs as tables, and a new log. RocksDB does not
+// survive running out of room while it opens.
 [[nodiscard]] Result<std::uint64_t> RoomToOpen(const std::string& directory);
-// Does what OpenRocksStore does, but leaves it to the caller to raise the mark.
+// Does the same as OpenRocksStore, but the caller raises the mark.
 [[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenUnmarked(const std::string& directory, const RoomProbe& free);
 [[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabaseToRead(const std::string& directory);
 [[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabase(const rocksdb::Options& options,
                                                                 const std::string& directory);
-// What a store holds, in short. The number of its operations is not enough to tell two apart: a database that was
-// repaired without its copy goes on from an earlier one, with others, and one whose manifest was cut lacks tables.
+// A digest of a store's contents. The number of operations does not suffice to tell two stores apart: a database that
+// was repaired without its copy reuses numbers for other operations, and one whose manifest was cut lacks tables.
 struct Digest {
   std::uint64_t pairs = 0;
   std::uint32_t crc = 0;
   bool operator==(const Digest&) const = default;
 };
-// Reads everything, and so finds all damage that can be seen.
+// Reads the whole store, and so finds all detectable damage.
 [[nodiscard]] Result<Digest> DigestOf(const KeyValueStore& store);
 [[nodiscard]] Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory);
 // Renames the directory or file to a name that does not exist yet, and returns that name: "<directory>.damaged-1".
 [[nodiscard]] Result<std::string> MoveAside(const std::string& directory);
-// Returns a store without lock and mark, to look into.
+// Returns a store without lock and mark, for inspection.
 [[nodiscard]] std::unique_ptr<KeyValueStore> WrapDatabase(std::string directory, std::unique_ptr<rocksdb::DB> db);
 
 }  // namespace millrace::rocks

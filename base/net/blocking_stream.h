@@ -20,10 +20,10 @@ namespace millrace::net {
 
 class BlockingStream {
  public:
-  // Connects, within kConnectLimit (frame.h). `stall` is how long the peer may make no progress, also while connecting,
+  // Connects, within kConnectLimit (frame.h). `stall` is how long the peer may make no progress, even while connecting,
   // before a call returns kTimeout.
-  // Returns kUnavailable if there is no connection. With credentials it speaks TLS, and only with workers; kInvalid if
-  // the two refuse each other.
+  // Returns kUnavailable if there is no connection. With credentials it speaks TLS, and only with workers. Returns
+  // kInvalid if one side refuses the other.
   static Result<BlockingStream> ConnectTcp(const std::string& host, std::uint16_t port, Micros stall,
                                            const std::shared_ptr<tls::Credentials>& credentials = nullptr);
   // Connects to an abstract unix socket of this machine. Returns kUnavailable if nobody listens there.
@@ -33,7 +33,7 @@ class BlockingStream {
 
   // Sends all of `first`, then all of `second`. Returns kUnavailable if the peer closed.
   Status Send(std::string_view first, std::string_view second = {});
-  // Receives exactly `size` bytes. Returns kUnavailable if the peer closed before.
+  // Receives exactly `size` bytes. Returns kUnavailable if the peer closes before.
   Status Receive(char* out, std::size_t size);
   // Returns true if Receive would not wait: bytes have come, or the peer closed.
   [[nodiscard]] bool Readable() const;
@@ -52,7 +52,7 @@ class BlockingStream {
   Status Wait(short events) const;
   Status Secure(const std::shared_ptr<tls::Credentials>& credentials);
   Status SendBytes(std::string_view first, std::string_view second);
-  // Receives at least one byte; returns how many.
+  // Receives at least one byte. Returns the number received.
   Result<std::size_t> ReceiveSome(char* out, std::size_t size);
   Status FeedMore();
 

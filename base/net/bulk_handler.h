@@ -1,5 +1,5 @@
-// The parts that handlers of a bulk server and the daemons' own fetchers are made of: connections (Wire), threads, and
-// the handler itself. This is the one header of the bulk plane that includes Asio; only base/net, dfs/data and
+// The building blocks of a bulk server's handlers and of the daemons' own fetchers: connections (Wire), threads, and
+// the handler interface. This is the one header of the bulk plane that includes Asio; only base/net, dfs/data and
 // worker/daemon/shuffle include it.
 //
 // Thread rule: each connection has a strand; its coroutine, and the coroutines that it spawns on its own executor, run
@@ -49,21 +49,21 @@ using Executor = asio::any_io_executor;
 
 class Wire;
 
-// The threads of a bulk plane, and what runs on them.
+// The threads of a bulk plane, and the work that runs on them.
 struct BulkServer::Threads {
  public:
   Threads(const BulkServerOptions& options, Log log);
   ~Threads();  // Stop
 
   void Start();
-  // Aborts all connections, waits until all spawned work has ended, and ends the threads. No work is taken afterwards.
+  // Aborts all connections, waits until all spawned work has ended, and ends the threads. Later work is refused.
   void Stop();
 
   // Returns a new strand on the I/O threads.
   [[nodiscard]] Executor MakeStrand() { return asio::make_strand(io); }
   // Starts `work` on `executor`; Stop waits for it. After Stop it does nothing and returns false. Any thread.
   bool Spawn(const Executor& executor, Awaitable<void> work);
-  // Tells whoever wants to know that there was no connection to this peer. Any thread.
+  // Reports to the OnUnreached callback, if any, that this peer could not be connected to. Any thread.
   void TellUnreached(const std::string& host, std::uint16_t port) const {
     if (unreached_) unreached_(host, port);
   }
@@ -122,34 +122,33 @@ class Signal {
   asio::steady_timer timer_;
 };
 
-// One connection, of a server or a client. A peer that makes no progress for the wire's `silence` while a call waits
-// for it is dropped, and the call returns kTimeout. After a failure or Abort every call fails.
+// One connection, at the server or the client end. If a peer makes no progress for the wire's `silence` while a call
+// waits for it, it is dropped and the call returns kTimeout. After a failure or Abort every call fails.
 class Wire : public std::enable_shared_from_this<Wire> {
  public:
   using Socket = asio::generic::stream_protocol::socket;
 
   static std::shared_ptr<Wire> Accepted(BulkServer::Threads& threads, Socket socket, std::string peer, bool local);
-  // Connects on the caller's strand, on which the wire then lives, within kConnectLimit (frame.h); with TLS, if the
-  // threads have credentials, and then only to a worker. Returns kInvalid if the two refuse each other.
+  // Connects within kConnectLimit (frame.h), on the caller's strand, on which the wire then lives. If the threads have
+  // credentials it uses TLS, and connects only to a worker. Returns kInvalid if one side refuses the other.
   static Awaitable<Result<std::shared_ptr<Wire>>> Connect(BulkServer::Threads& threads, std::string host,
                                                           std::uint16_t port, Micros silence);
   ~Wire();
 
-  // Does the server's part of a TLS handshake, which has one idle_timeout in all. Requires: the threads have
-  // credentials, and the wire is an accepted one that was not used before.
+  // Does the server's part of a TLS handshake, within one idle_timeout in all. Requires: the threads have credentials,
+  // and the wire is an accepted one that was not used before.
   Awaitable<Status> Secure();
-  // Reads exactly `size` bytes. Returns kUnavailable if the peer closed. A `silence` other than 0 replaces the wire's
-  // for this call. Requires: it is not shorter than the wire's.
+  // Reads exactly `size` bytes. Returns kUnavailable if the peer closed. A `silence` other than 0 replaces that of the
+  // wire for this call. Requires: it is not shorter than the wire's.
   Awaitable<Status> Read(char* out, std::size_t size, Micros silence = 0);
   // Writes all of `first`, then all of `second`.
   Awaitable<Status> Write(std::string_view first, std::string_view second = {});
-  // Calls `step` on a disk thread until it returns true; false means that the outlet takes no more for now.
+  // Calls `step` on a disk thread until it returns true; `step` returns false while the outlet takes no more.
   Awaitable<Status> Pump(std::function<Result<bool>(Outlet& outlet)> step);
   // Sends one byte with a descriptor. Requires: the wire is local.
   Awaitable<Status> SendDescriptor(int fd);
 
-  // These two read a frame and what it holds, and check both. `silence` means what it means for Read, and holds for the
-  // frame.
+  // These two read and check a frame and its content. `silence` is as for Read, and applies to the frame.
   Awaitable<Result<Operation>> ReadRequest(std::string* header);
   Awaitable<Result<Frame>> ReadReply(std::string* payload, Micros silence = 0);
   Awaitable<Status> WriteReply(std::string payload);
@@ -159,7 +158,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
 
   [[nodiscard]] bool local() const { return local_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
-  // Returns who the peer is, by its certificate; anyone without TLS.
+  // Returns the peer's identity by its certificate; kAnyone without TLS.
   [[nodiscard]] tls::PeerIdentity identity() const { return tls_ ? tls_->peer() : tls::PeerIdentity(); }
   [[nodiscard]] Executor executor() { return socket_.get_executor(); }
   [[nodiscard]] BulkServer::Threads& threads() { return threads_; }
@@ -193,7 +192,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   Time read_until_ = Time::max(), write_until_ = Time::max();
   bool watching_ = false, connected_ = false, aborted_ = false, silent_ = false;
   std::optional<tls::Session> tls_;
-  std::unique_ptr<char[]> received_;  // what the session is fed with
+  std::unique_ptr<char[]> received_;  // the buffer from which the session is fed
 };
 
 class BulkHandler {

@@ -1,6 +1,7 @@
-// Who may ask what of a worker's bulk server, by TCP and on the local socket. The local socket serves what passes a
-// descriptor and nothing else; tasks reach it by the worker itself, so that it says nothing of who asks. Without TLS
-// everybody is anyone on TCP, and may ask all that is served there. Thread rule: a free function, any thread.
+// MayAsk: the operations that a peer may request from a worker's bulk server, by TCP and on the local socket. The local
+// socket serves only operations that pass a descriptor. Tasks reach it through their worker, so it does not know who
+// asks. Without TLS every peer on TCP is kAnyone and may request all that is served there. Thread rule: a free
+// function, any thread.
 #pragma once
 
 #include "base/net/frame.h"
@@ -8,8 +9,8 @@
 
 namespace millrace::net {
 
-// Returns false for an operation that does not exist, too. What is read or written must be allowed by a token besides
-// (base/tls/token.h, dfs/wire/write_order.h).
+// Returns false for an unknown operation, too. Reads and writes also need a token (base/tls/token.h,
+// dfs/wire/write_order.h).
 [[nodiscard]] constexpr bool MayAsk(tls::Role role, bool local, Operation operation) {
   using tls::Role;
   switch (operation) {
@@ -22,7 +23,7 @@ namespace millrace::net {
     case Operation::kOpenLocalBlock:
     case Operation::kWriteLocalBlock:
       return local;
-    case Operation::kAskIncarnation:  // with TLS a worker's certificate says it
+    case Operation::kAskIncarnation:  // with TLS the worker's certificate identifies it
       return !local && role == Role::kAnyone;
   }
   return false;

@@ -35,8 +35,9 @@ struct BulkServerOptions {
   std::string local_socket;  // abstract name; empty for none
   unsigned io_threads = 2;
   unsigned disk_threads = 4;
-  Micros idle_timeout = 60 * kSecond;  // a peer that says nothing, in or between requests, is dropped
-  // The limits of an Admission, over TCP. A peer has sent something sensible once a whole request has come.
+  Micros idle_timeout = 60 * kSecond;  // a peer that sends nothing for this long, in or between requests, is dropped
+  // The limits of an Admission (base/admission.h), over TCP. A peer has sent something sensible once a whole request
+  // has come.
   unsigned max_connections = 4096, max_per_peer = 1000;
   unsigned max_local = 4096;                                // over the local socket, counted apart
   std::shared_ptr<tls::Credentials> credentials = nullptr;  // null: no TLS
@@ -48,11 +49,11 @@ class BulkServer {
   ~BulkServer();  // Stop
 
   void Register(Operation operation, std::shared_ptr<BulkHandler> handler);
-  // Calls `unreached`, on any of the server's threads, when a handler or fetcher has tried in vain to connect to a
-  // peer. Requires: the server is not started yet.
+  // Calls `unreached`, on any of the server's threads, when a handler or fetcher has failed to connect to a peer.
+  // Requires: the server is not started yet.
   void OnUnreached(std::function<void(const std::string& host, std::uint16_t port)> unreached);
-  // Listens; port() is then the port that it got. Returns kBusy if the port or the local socket is taken. Requires: it
-  // was not called before.
+  // Listens; port() then returns the port in use. Returns kBusy if the port or the local socket is taken. Requires:
+  // Start was not called before.
   Status Start();
   void Stop();  // closes the connections and waits for the handlers
   [[nodiscard]] std::uint16_t port() const;

@@ -1,4 +1,4 @@
-// Frames of the bulk plane: how a request and a reply begin (format in bulk_server.h), and the numbers of the
+// Frames of the bulk plane: the heads of requests and replies (format in bulk_server.h), and the numbers of the
 // operations. Thread rule: free functions, any thread.
 #pragma once
 
@@ -23,15 +23,15 @@ enum class Operation : std::uint8_t {
   kAskIncarnation = 7,
 };
 
-// How long a connection may take to come about: a kernel that gets no answer asks again after 1 s and after 3 s. A live
-// machine answers at once even if its processes stand still.
+// The time limit of a connection attempt: a kernel that gets no answer asks again after 1 s and after 3 s. A live
+// machine answers at once, even if its processes stand still.
 inline constexpr Micros kConnectLimit = 4 * kSecond;
 
-inline constexpr std::size_t kFrameBytes = 12;                // what precedes the payload
+inline constexpr std::size_t kFrameBytes = 12;                // the head before the payload
 inline constexpr std::uint32_t kMaxRequestBytes = 64u << 10;  // a request's header
 inline constexpr std::uint32_t kMaxReplyBytes = 4u << 20;     // a reply's payload
 
-// The first kFrameBytes of a request or reply. Decoding has checked its bounds; CheckPayload checks the payload.
+// The first kFrameBytes of a request or reply. Decoding checks its bounds; CheckPayload checks the payload.
 struct Frame {
   std::uint8_t kind = 0;  // the operation, or the status code
   std::uint32_t length = 0;
@@ -40,18 +40,18 @@ struct Frame {
 
 // Returns the whole request. Requires: `header` has at most kMaxRequestBytes.
 [[nodiscard]] std::string EncodeRequest(Operation operation, std::string_view header);
-// Returns the whole reply: `payload` is the operation's answer for OK, or what the failed operation gives with `code`.
-// Requires: it has at most kMaxReplyBytes.
+// Returns the whole reply: `payload` is the operation's answer for OK, or the failed operation's payload for `code`.
+// Requires: `payload` has at most kMaxReplyBytes.
 [[nodiscard]] std::string EncodeReply(StatusCode code, std::string_view payload);
 // Returns the reply that carries a failure's message.
 [[nodiscard]] std::string EncodeFailure(const Status& failure);
 
-// These two return kCorrupt if the bytes make no sense. Requires: they are exactly kFrameBytes.
+// These two return kCorrupt if the bytes make no sense. Requires: `bytes` are exactly kFrameBytes.
 [[nodiscard]] Result<Frame> DecodeRequestFrame(std::string_view bytes);
 [[nodiscard]] Result<Frame> DecodeReplyFrame(std::string_view bytes);
 [[nodiscard]] Status CheckPayload(const Frame& frame, std::string_view payload, std::string_view what);
 
-// Returns what a checked reply says: OK, or the failure with the message in `payload`, with `peer` in front.
+// Returns a checked reply's status: OK, or the failure with the message in `payload`, with `peer` in front.
 [[nodiscard]] Status ReplyStatus(const Frame& frame, std::string_view payload, std::string_view peer);
 
 }  // namespace millrace::net

@@ -1,6 +1,6 @@
-// IncarnationServer answers kAskIncarnation: whether this process is the one that has drawn a number, which nobody
-// knows but that process and the master that it registers with. By it a master without TLS tells that an address is the
-// worker's who gives it, and not one of somebody else that the master is to list for others to connect to.
+// IncarnationServer answers kAskIncarnation: whether a number is the incarnation that this process has drawn, which
+// only the process and the master that it registers with know. A master without TLS thus verifies that a worker's
+// address is the worker's own, before it lists the address for others to connect to.
 //
 //   request u64 incarnation; reply empty, or kInvalid
 // Thread rule: any thread; the bulk server outlives it.
@@ -16,7 +16,7 @@ namespace millrace::net {
 class IncarnationServer {
  public:
   explicit IncarnationServer(BulkServer& server);  // registers its operation
-  void Is(std::uint64_t incarnation);              // before that no number is right
+  void Is(std::uint64_t incarnation);              // sets the number; before that, no number is right
 
  private:
   class Handler;

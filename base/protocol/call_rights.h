@@ -59,8 +59,7 @@ class CallRights {
   std::map<std::pair<std::uint64_t, std::uint16_t>, std::size_t> places_;
 };
 
-// The checks of one peer that need more than its certificate. They are made at each call, since rights change while
-// connections stand.
+// The server's callbacks for one peer. Rights are checked at each call, since they change while connections stand.
 struct CallJudge {
   // Returns OK if the peer is an administrator, or kDenied; `call` as in Right.
   std::function<Status(const std::string& call)> check_administers;

@@ -27,7 +27,7 @@ inline constexpr std::size_t kClaims = 5;
 // The state of the attempt in the records of the master. "Here" means on this incarnation of the worker.
 enum class Belief : std::uint8_t {
   kRunsHere,    // it runs here
-  kServedHere,  // it succeeded, and reduces fetch the output of its map from here
+  kServedHere,  // it is a map that succeeded, and reduces fetch its output from here
   kStored,      // it succeeded here, and its output is in the file system
   kOtherWon,    // another attempt of its task has succeeded
   kEnded,       // it failed, was killed or lost, or never ran here; its task has not succeeded

@@ -1,4 +1,4 @@
-// Background does what may wait for a disk, so that the control thread never waits for one.
+// Background runs work that may wait for a disk, so that the control thread never does.
 // Thread rule: Run is called from the control thread; `work` runs elsewhere, `then` on the control thread, never inside
 // Run.
 #pragma once
@@ -20,14 +20,15 @@ namespace millrace::rpc {
 class Background {
  public:
   virtual ~Background() = default;
-  // Does `work`, then `then`. Works are done one after the other, in order of the calls, and so are their `then`s.
+  // Runs `work`, then `then`. Pieces of work run one after the other, in the order of the calls, and so do their
+  // `then`s.
   virtual void Run(std::function<void()> work, std::function<void()> then) = 0;
 };
 
-// Does works on one thread. Its destructor finishes the work at hand, drops the rest, and joins.
+// Runs work on one thread. Its destructor finishes the current piece, drops the rest, and joins the thread.
 class ThreadBackground final : public Background {
  public:
-  // `name`: the thread's.
+  // `name` is the name of the thread.
   ThreadBackground(Mailbox& control, ThreadName name);
   ~ThreadBackground() override;
   void Run(std::function<void()> work, std::function<void()> then) override;
@@ -46,7 +47,7 @@ class ThreadBackground final : public Background {
   std::thread thread_;
 };
 
-// Does works in the control thread itself, in a later turn of its loop: for driven time.
+// Runs work on the control thread itself, in a later turn of its loop: for driven time.
 class InlineBackground final : public Background {
  public:
   ~InlineBackground() noexcept override = default;

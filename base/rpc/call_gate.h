@@ -30,7 +30,7 @@ class CallGate {
     std::shared_ptr<std::size_t> in_flight_;
   };
 
-  // Lets at most `most` calls be in flight at a time. `peer` serves the messages.
+  // Lets at most `most` calls be in flight at a time. `peer` is for messages.
   CallGate(std::string peer, std::size_t most) : peer_(std::move(peer)), most_(most) {}
 
   // Returns nothing if `most` calls are in flight.
@@ -39,8 +39,8 @@ class CallGate {
     return Pass(in_flight_);
   }
 
-  // Returns the promise that `start()` gives; it holds its room until it is settled or dropped. If there is no room,
-  // the promise rejects with kBusy and `start` is not called.
+  // Returns the promise of `start()`, which holds a Pass until it is settled or dropped. If there is no room, the
+  // returned promise rejects with kBusy and `start` is not called.
   //   gate.Call<capnp::Response<Echo::PingResults>>([&] { return request.send(); })
   template <class T, class Start>
   kj::Promise<T> Call(Start&& start) {

@@ -1,5 +1,5 @@
 // CommitLog: writes batches to a KeyValueStore, in order, many of them with one sync (group commit). The caller changes
-// its memory, hands the batch over, and answers its client only when the promise resolves: nothing is acknowledged
+// its memory, hands over the batch, and answers its client only when the promise resolves: nothing is acknowledged
 // before it is on disk. Thread rule: the control thread.
 #pragma once
 
@@ -17,20 +17,21 @@ class CommitLog {
   virtual ~CommitLog() = default;
   // Returns a promise that resolves when this batch, and every one before it, is on disk. Batches are written in the
   // order of the calls; an empty batch waits for those before it.
-  // A failed write ends the log: it calls `on_failure` once, on the control thread, since the process must not go on
-  // with memory that the disk does not have. Nothing is written after that, and the promises of what was not written do
-  // not resolve; they reject when the log is destroyed.
+  // A failed write ends the log. It calls `on_failure` once, on the control thread, since the process must not go on
+  // with memory that the disk lacks. Nothing is written after that; the promises of unwritten batches do not resolve,
+  // and reject when the log is destroyed.
   [[nodiscard]] virtual kj::Promise<void> Commit(WriteBatch batch) = 0;
-  // Writes the batch in the same order, but nobody waits for it: ids handed out, progress. Once written it survives the
-  // death of the process; once a later Commit has resolved it survives that of the machine.
+  // Writes the batch in the same order, without a promise: for issued ids and progress. Once written, the batch
+  // survives a crash of the process; once a later Commit has resolved, it survives a crash of the machine.
   virtual void CommitLazily(WriteBatch batch) = 0;
 };
 
 // Returns a log that writes on a thread of its own: all batches that have gathered become one synced write. Its
-// destructor writes what was handed over, then joins the thread. Requires: it is destroyed on the control thread.
+// destructor writes the batches handed over, then joins the thread. Requires: the log is destroyed on the control
+// thread.
 [[nodiscard]] std::unique_ptr<CommitLog> MakeThreadedCommitLog(KeyValueStore& store,
                                                                std::function<void(const Status&)> on_failure);
-// Returns a log that writes at once, in the caller, for tests under driven time.
+// Returns a log that writes at once, on the caller's thread, for tests under driven time.
 [[nodiscard]] std::unique_ptr<CommitLog> MakeInlineCommitLog(KeyValueStore& store,
                                                              std::function<void(const Status&)> on_failure);
 

@@ -1,5 +1,5 @@
-// CommitWaiters: who waits for a commit log (commit_log.h), and what they are told: nobody of anything that the disk
-// has not taken. Every commit log tells by this. Thread rule: the control thread.
+// CommitWaiters: the promises of a commit log (commit_log.h). A promise resolves only when the disk has its batch.
+// Every commit log resolves its promises through this class. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -16,12 +16,12 @@ class CommitWaiters {
  public:
   explicit CommitWaiters(std::function<void(const Status&)> on_failure) : on_failure_(std::move(on_failure)) {}
 
-  // Returns a promise that resolves when what has this number is on disk. Requires: numbers never fall.
+  // Returns a promise that resolves when the batch of this number is on disk. Requires: numbers never fall.
   [[nodiscard]] kj::Promise<void> Add(std::uint64_t number);
-  // Takes in how writing everything up to `number` ended. The first failure is told to the owner (`on_failure`), once;
-  // from then on no promise resolves, whatever is written: memory holds what the disk does not have.
+  // Takes the result of writing everything up to `number`. The first failure is passed to `on_failure`, once. From then
+  // on no promise resolves, whatever is written: memory holds changes that the disk lacks.
   void Ended(std::uint64_t number, const Status& written);
-  // Rejects the promises that are left.
+  // Rejects the remaining promises.
   void Reject(const Status& why);
   [[nodiscard]] bool failed() const { return failed_; }
 

@@ -1,5 +1,5 @@
-// The calling end of one Cap'n Proto connection over a stream, with the limits that every connection has. Link uses it;
-// Server has the serving end.
+// Connection: the calling end of one Cap'n Proto connection over a stream, with the limits of every connection. Link
+// uses it; Server has the serving end.
 // Thread rule: the control thread that owns the event loop.
 #pragma once
 
@@ -18,7 +18,7 @@ class Connection {
  public:
   Connection(kj::Own<kj::AsyncIoStream> stream, const ConnectionLimits& limits);
 
-  [[nodiscard]] capnp::Capability::Client Bootstrap();  // Returns what the peer serves.
+  [[nodiscard]] capnp::Capability::Client Bootstrap();  // Returns the peer's bootstrap capability.
   // Returns a promise that resolves when the connection has broken: the peer left, the network failed, or a message was
   // over the limits.
   [[nodiscard]] kj::Promise<void> Broken() { return network_.onDisconnect(); }

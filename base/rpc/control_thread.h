@@ -15,16 +15,16 @@ namespace millrace::rpc {
 
 class ControlThread {
  public:
-  ControlThread();   // returns when the loop runs
+  ControlThread();   // returns once the loop runs
   ~ControlThread();  // Stop
 
-  // Runs `f` on the loop and waits for the promise that it returns. Returns what `f` or the promise throws as a Status,
-  // and kCancelled after Stop or when Stop cancels it. Any thread but the loop's.
+  // Runs `f` on the loop and waits for the promise that it returns. Returns an exception of `f` or of the promise as a
+  // Status, and kCancelled after Stop or if Stop cancels the promise. Any thread but the loop's.
   Status Run(const std::function<kj::Promise<void>(kj::AsyncIoContext&)>& f);
   // Runs `f` on the loop soon and waits for nothing; after Stop, `f` is dropped. Functions posted by one thread run in
   // the order of its calls. Requires: `f` does not throw; the process aborts if it does. Any thread.
   void Post(std::function<void(kj::AsyncIoContext&)> f);
-  // Cancels what is under way and joins the thread. A second call does nothing. Any thread but the loop's.
+  // Cancels all running promises and joins the thread. A second call does nothing. Any thread but the loop's.
   void Stop();
 
  private:
@@ -32,9 +32,9 @@ class ControlThread {
   std::unique_ptr<Impl> impl_;
 };
 
-// The way from other threads into a loop that already runs: the main loop of the master or of the worker. It is made on
-// the loop's thread, and any thread may Post. Functions run on the loop in the order in which they were posted.
-// Requires: they do not throw; the process aborts if one does.
+// Mailbox passes functions from other threads to a loop that already runs: the main loop of the master or of the
+// worker. It is made on the loop's thread, and any thread may Post. The functions run on the loop in the order in which
+// they were posted. Requires: they do not throw; the process aborts if one does.
 class Mailbox {
  public:
   Mailbox();   // on the loop's thread

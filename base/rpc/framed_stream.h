@@ -1,7 +1,8 @@
 // FramedStream: Cap'n Proto messages over a byte stream, for an end that must not trust its peer. It allocates memory
-// for a message only as the bytes arrive, counts what all connections together hold, and shows since when the peer owes
-// the rest of a message or has taken no answer. The messages of one turn of the loop are written together at its end,
-// so that an answer and the calls that follow from it take one system call. Thread rule: the control thread.
+// for a message only as the bytes arrive, counts the memory of all connections together, and reports how long the peer
+// has owed the rest of a message or has left an answer untaken. It writes the messages of one turn of the loop together
+// at the end of the turn, so that an answer and the calls that follow from it take one system call. Thread rule: the
+// control thread.
 #pragma once
 
 #include <capnp/serialize-async.h>
@@ -19,13 +20,13 @@ namespace millrace::rpc {
 // still use.
 class MessageMemory {
  public:
-  // What one connection holds. It outlives its connection while a message does.
+  // The memory that one connection holds. It outlives its connection as long as one of its messages does.
   class Share {
    public:
     explicit Share(std::shared_ptr<MessageMemory> all) : all_(std::move(all)) {}
     void Add(std::uint64_t bytes);
     void Remove(std::uint64_t bytes);
-    // Stops counting what the connection holds, which is freed with it. Requires: the connection is being dropped.
+    // Stops counting the connection's memory, which is freed with it. Requires: the connection is being dropped.
     void Leave();
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
@@ -43,36 +44,36 @@ class MessageMemory {
 
 class FramedStream final : public capnp::MessageStream {
  public:
-  // Calls `grown` after it has taken memory. Requires: `grown` does not destroy this object before it returns, and all
-  // references outlive this object.
+  // Calls `grown` after it has allocated memory. Requires: `grown` does not destroy this object before it returns, and
+  // all references outlive this object.
   FramedStream(kj::AsyncIoStream& stream, kj::Timer& timer, std::shared_ptr<MessageMemory::Share> share,
                kj::Function<void()> grown);
 
-  // Returns when the first byte of the message that is arriving came, or nothing if none is arriving.
+  // Returns the time at which the first byte of the arriving message came, or nothing if none is arriving.
   [[nodiscard]] std::optional<kj::TimePoint> reading_since() const { return reading_since_; }
-  // Returns since when what was written waits for the peer to take it, or nothing if nothing does.
+  // Returns the time since which written bytes have waited for the peer, or nothing if none do.
   [[nodiscard]] std::optional<kj::TimePoint> writing_since() const { return writing_since_; }
 
-  // Refuses a message of more words than options.traversalLimitInWords before it takes memory for it. Receives no
+  // Refuses a message of more words than options.traversalLimitInWords before allocating memory for it. Receives no
   // descriptors.
   kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(kj::ArrayPtr<kj::AutoCloseFd> no_fds,
                                                                     capnp::ReaderOptions options,
                                                                     kj::ArrayPtr<capnp::word> scratch) override;
-  // The promise is settled once the message need not be kept: it was copied, or (if it is large, or the peer is slow)
-  // written. It is rejected once a write has failed; messages that were copied before are lost then.
+  // The promise is settled once the caller need not keep the message: it was copied, or (if it is large, or the peer is
+  // slow) written. It is rejected once a write has failed; messages copied before are then lost.
   kj::Promise<void> writeMessage(kj::ArrayPtr<const int> no_fds,
                                  kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) override;
   kj::Promise<void> writeMessages(kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) override;
   kj::Maybe<int> getSendBufferSize() override { return capnp::AsyncIoMessageStream(stream_).getSendBufferSize(); }
-  // Ends the stream behind what was written before.
+  // Ends the stream after all earlier messages.
   kj::Promise<void> end() override;
 
  private:
   class Incoming;
   using MaybeMessage = kj::Maybe<capnp::MessageReaderAndFds>;
-  // Moves as much as fits of what was read ahead to `out`, and returns how many bytes that was.
+  // Moves as many of the bytes read ahead to `out` as fit, and returns their number.
   std::size_t TakeUnread(kj::ArrayPtr<kj::byte> out);
-  // Fills `out`, then calls `then`: before it returns if all of it was read ahead.
+  // Fills `out`, then calls `then`, at once if all bytes were read ahead.
   template <class Then>
   kj::Promise<MaybeMessage> AfterRead(kj::ArrayPtr<kj::byte> out, Then then);
   // Each reads one part of a message and goes on to the next.
@@ -80,7 +81,7 @@ class FramedStream final : public capnp::MessageStream {
   kj::Promise<MaybeMessage> ReadSizes(kj::Own<Incoming> message, const capnp::ReaderOptions& options);
   kj::Promise<MaybeMessage> ReadBody(kj::Own<Incoming> message, const capnp::ReaderOptions& options);
   void Gather(kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments);
-  // Writes what was gathered.
+  // Writes the gathered messages.
   kj::Promise<void> Write();
 
   kj::AsyncIoStream& stream_;
@@ -88,11 +89,11 @@ class FramedStream final : public capnp::MessageStream {
   std::shared_ptr<MessageMemory::Share> share_;
   kj::Function<void()> grown_;
   std::optional<kj::TimePoint> reading_since_, writing_since_;
-  kj::Array<kj::byte> ahead_;                 // what one read of the stream brought: often whole messages
+  kj::Array<kj::byte> ahead_;                 // the bytes of one read of the stream: often whole messages
   kj::ArrayPtr<kj::byte> unread_;             // the part of `ahead_` that belongs to messages to come
   std::vector<kj::byte> gathered_;            // framed messages that the next write takes
   bool writing_ = false;                      // `write_` takes no more messages: it is under way, or has failed
-  kj::Maybe<kj::ForkedPromise<void>> write_;  // of what is gathered or being written
+  kj::Maybe<kj::ForkedPromise<void>> write_;  // for the messages gathered or being written
 };
 
 }  // namespace millrace::rpc

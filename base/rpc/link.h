@@ -1,4 +1,4 @@
-// Link: a connection to one server, made again on demand after it broke, with exponential back-off and jitter. A
+// Link: a connection to one server. After a break it reconnects on demand, with exponential back-off and jitter. A
 // connection that lasted less than BackOff::limit counts as a failed attempt. The server may have several addresses
 // ("one:7700,two:7700", a master and its standby): an attempt dials each in turn until one answers, beginning with the
 // one that answered last. Thread rule: the control thread.
@@ -29,16 +29,16 @@ class Link {
        ConnectionLimits limits = {});
   ~Link();
 
-  // Returns a promise of the server's bootstrap that resolves as soon as there is a connection, and rejects
-  // (kCancelled) only when the Link is destroyed. The first call starts dialing; an address that does not answer within
-  // 5 s has failed. The capability breaks with its connection: every call is then kUnavailable, and the caller asks
+  // Returns a promise of the server's bootstrap. It resolves as soon as there is a connection, and rejects (kCancelled)
+  // only when the Link is destroyed. The first call starts dialing; an address that does not answer within 5 s has
+  // failed. The capability breaks with its connection: every call then fails with kUnavailable, and the caller calls
   // Connected() again.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
-  // Returns the bootstrap of the connection if there is one; otherwise makes one attempt at once and rejects with
-  // kUnavailable, naming the address, if it fails; with kInvalid if the server and we refuse each other. For tools that
+  // Returns the bootstrap of the connection if there is one. Otherwise makes one attempt at once; the promise rejects
+  // with kUnavailable, naming the address, if it fails, and with kInvalid if one side refuses the other. For tools that
   // should not wait.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> ConnectOnce();
-  // Calls `tell` with the reason of each attempt of Connected() that fails.
+  // Calls `tell` with the reason of each failed attempt of Connected().
   void OnFailure(std::function<void(const Status&)> tell);
   // Returns a promise that resolves when the present connection breaks or the Link is destroyed; at once if there is no
   // connection.
@@ -47,8 +47,9 @@ class Link {
   void Reset();
   // Returns the number of the present connection, which no other connection of this link has.
   [[nodiscard]] std::uint64_t connection() const;
-  // Breaks the connection of this number if it is still the present one. For those who learn of a break from a call:
-  // until the link has learnt of it, which takes a turn to the operating system, Connected() would give them the same.
+  // Breaks the connection of this number if it is still the present one. For callers that learn of a break from a
+  // failed call: until the link itself notices the break, which takes a turn to the operating system, Connected() would
+  // return the same connection.
   void Reset(std::uint64_t connection);
   [[nodiscard]] const std::string& address() const;
 

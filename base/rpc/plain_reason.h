@@ -1,4 +1,4 @@
-// What KJ says of a failed call, without its source code and its variables. Thread rule: free function, any thread.
+// PlainReason strips source code and variables from a failure text of KJ. Thread rule: free function, any thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Carries a Status across Cap'n Proto: the server throws (or rejects with) a kj::Exception that holds it, and the
-// client turns what it caught back into the Status. Anything else that KJ throws becomes kUnavailable (disconnected),
-// kBusy (overloaded) or kInternal. Thread rule: any thread.
+// client turns that back into the Status. Any other exception of KJ becomes kUnavailable (disconnected), kBusy
+// (overloaded) or kInternal. Thread rule: any thread.
 #pragma once
 
 #include <kj/exception.h>
@@ -13,8 +13,8 @@ namespace millrace::rpc {
 // message of 1 MiB breaks the connection.
 [[nodiscard]] kj::Exception ToException(const Status& failure);
 [[nodiscard]] Status FromException(const kj::Exception& exception);
-// Returns true if the connection itself broke, so that the call may be made again on another connection; false if the
-// server itself said kUnavailable.
+// Returns true if the connection itself broke, so that the call may be repeated on another connection; false if the
+// server itself returned kUnavailable.
 [[nodiscard]] bool ConnectionBroke(const kj::Exception& exception);
 
 }  // namespace millrace::rpc

@@ -17,7 +17,8 @@ class TaskGroup final : private kj::TaskSet::ErrorHandler {
  public:
   // Makes a group that aborts when a promise is rejected, since that is a bug.
   TaskGroup() : tasks_(*this) {}
-  // Makes a group that tells `failed` of a promise that is rejected. Requires: `failed` does not destroy the group.
+  // Makes a group that passes the reason of a rejected promise to `failed`. Requires: `failed` does not destroy the
+  // group.
   explicit TaskGroup(std::function<void(const Status&)> failed) : failed_(std::move(failed)), tasks_(*this) {}
 
   void Add(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
@@ -33,8 +34,8 @@ class TaskGroup final : private kj::TaskSet::ErrorHandler {
   kj::TaskSet tasks_;
 };
 
-// Returns a callback that calls f(owner, arguments...) while the owner is there, and does nothing once it is gone.
-// Requires: *self is the owner, and becomes null when the owner is destroyed.
+// Returns a callback that calls f(owner, arguments...) while the owner exists, and does nothing afterwards. Requires:
+// *self is the owner, and becomes null when the owner is destroyed.
 template <class Owner, class F>
 [[nodiscard]] auto WhileAlive(std::shared_ptr<Owner*> self, F f) {
   return [self = std::move(self), f = std::move(f)](auto&&... arguments) {
@@ -42,7 +43,7 @@ template <class Owner, class F>
   };
 }
 
-// Does the same for one of the owner's objects: calls f(owner, object, arguments...) while both are there.
+// Does the same for one of the owner's objects: calls f(owner, object, arguments...) while both exist.
 template <class Owner, class Object, class F>
 [[nodiscard]] auto WhileAlive(std::shared_ptr<Owner*> self, const std::shared_ptr<Object>& object, F f) {
   return [self = std::move(self), known = std::weak_ptr(object), f = std::move(f)](auto&&... arguments) {

@@ -1,4 +1,4 @@
-// The socket options of every control connection, at either end, and the address of its peer.
+// TuneTcp sets the socket options of every control connection, at either end; PeerOf returns the address of its peer.
 #pragma once
 
 #include <kj/async-io.h>

@@ -1,5 +1,5 @@
-// TlsStream: TLS over a control connection. PlainStream: none, for a client, which says so if the server wants TLS.
-// Thread rule: the control thread that owns the event loop.
+// TlsStream: TLS over a control connection. PlainStream: a client's connection without TLS, which reports a server that
+// wants TLS. Thread rule: the control thread that owns the event loop.
 #pragma once
 
 #include <kj/async-io.h>
@@ -10,7 +10,7 @@
 
 namespace millrace::rpc {
 
-// A stream over another one, to which what the two streams of this file do not change is passed on.
+// A stream over an inner one, to which it passes the calls that the two streams of this file do not change.
 class OuterStream : public kj::AsyncIoStream {
  public:
   explicit OuterStream(kj::Own<kj::AsyncIoStream> inner) : inner_(kj::mv(inner)) {}
@@ -34,8 +34,9 @@ class TlsStream final : public OuterStream {
  public:
   TlsStream(kj::Own<kj::AsyncIoStream> inner, tls::Session session);
 
-  // Resolves once both sides have accepted each other. Rejects as tls::Session::Handshake says, after the peer was
-  // told, and with kUnavailable if the peer hangs up. Requires: it is the first call, and no other until it resolves.
+  // Resolves once both sides have accepted each other. Rejects with the failures of tls::Session::Handshake, after the
+  // peer was notified, and with kUnavailable if the peer hangs up. Requires: this is the first call, and no other is
+  // made until it resolves.
   kj::Promise<void> Handshake();
   [[nodiscard]] const tls::PeerIdentity& peer() const { return session_.peer(); }
 
@@ -47,12 +48,12 @@ class TlsStream final : public OuterStream {
  private:
   kj::Promise<std::size_t> ReadMore(char* buffer, std::size_t least, std::size_t most, std::size_t done);
   kj::Promise<void> SendOutput();
-  // Tells the peer what the session has to say of it, if it can, and rejects with the reason.
+  // Sends the session's last output to the peer if it can, and rejects with the reason.
   kj::Promise<void> Refuse(const Status& why);
-  // Reads on until the peer closes. A connection that is closed with bytes unread is reset, and then the peer may not
-  // see why it was refused.
+  // Reads on until the peer closes. Closing a connection with unread bytes resets it, and the peer might then miss the
+  // reason for the refusal.
   kj::Promise<void> HearOut(std::size_t most);
-  kj::Promise<std::size_t> FeedMore();  // resolves with how many bytes have come; 0: the peer sends no more
+  kj::Promise<std::size_t> FeedMore();  // resolves with the number of bytes received; 0: the peer sends no more
 
   tls::Session session_;
   kj::Array<char> received_;
@@ -61,7 +62,7 @@ class TlsStream final : public OuterStream {
 
 class PlainStream final : public OuterStream {
  public:
-  // `peer`: its address, for messages.
+  // `peer` is the peer's address, for messages.
   PlainStream(kj::Own<kj::AsyncIoStream> inner, std::string peer)
       : OuterStream(kj::mv(inner)), peer_(std::move(peer)) {}
 

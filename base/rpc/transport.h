@@ -1,6 +1,5 @@
-// Transport: how control connections are made. The real one is TCP. The in-memory one joins the parts of a cluster by
-// pipes in one thread, so that a whole cluster runs under driven time. Thread rule: the control thread that owns the
-// event loop.
+// Transport makes control connections. The real one is TCP. The in-memory one joins the parts of a cluster by pipes in
+// one thread, so that a whole cluster runs under driven time. Thread rule: the control thread that owns the event loop.
 #pragma once
 
 #include <capnp/capability.h>
@@ -19,8 +18,8 @@
 namespace millrace::rpc {
 
 // Limits on what one control connection receives. A message is at most 1 MiB: a larger one breaks the connection, so
-// senders stay below it. The reader may follow its pointers for no more words than that in all, so it reads a large
-// list only once. When the calls that a peer has in flight hold `flow_limit_words` words, no more is read from it.
+// senders stay below it. A reader may traverse no more words than that in all, so it reads a large list only once.
+// While a peer's calls in flight hold `flow_limit_words` words, no more is read from the peer.
 struct ConnectionLimits {
   std::uint64_t max_message_words = (std::uint64_t{1} << 20) / 8 + 4096;
   std::uint64_t flow_limit_words = (std::uint64_t{16} << 20) / 8;
@@ -30,13 +29,13 @@ struct ConnectionLimits {
 class Dialer {
  public:
   virtual ~Dialer() = default;
-  // Connects to "host:port". Rejects with kUnavailable, naming the address; with kInvalid if the peer and we refuse
-  // each other.
+  // Connects to "host:port". Rejects with kUnavailable, naming the address, or with kInvalid if one side refuses the
+  // other.
   virtual kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) = 0;
 };
 
-// Returns what Dial rejects with if the machine answers that no process listens at the address: the process that did is
-// gone. A machine that cannot be reached gives another failure.
+// Returns the exception of Dial if the machine answers that no process listens at the address: the process that did is
+// gone. An unreachable machine gives another failure.
 [[nodiscard]] kj::Exception NobodyListens(const std::string& address);
 [[nodiscard]] bool SaysNobodyListens(const kj::Exception& why);
 
@@ -62,52 +61,52 @@ struct Peer {
   tls::PeerIdentity identity = {};
 };
 
-// How much of a server its peers may use, whoever they are.
+// Limits on the use of a server by its peers, whoever they are.
 struct ServerLimits {
   ConnectionLimits connection = {};
-  // The limits of an Admission. A peer has sent something sensible once it asks for the bootstrap.
+  // The limits of an Admission (base/admission.h). A peer has sent something sensible once it asks for the bootstrap.
   std::size_t max_connections = 4096, max_per_peer = 1000;
-  kj::Duration bootstrap_within = 30 * kj::SECONDS;  // and so must a TLS handshake be over
-  // The most time from the first byte of a message to its last; for messages to the peer, of all that is sent at once.
+  kj::Duration bootstrap_within = 30 * kj::SECONDS;  // the limit of a TLS handshake, too
+  // The most time from the first byte of a message to its last. Messages to the peer that are sent together have this
+  // time together.
   kj::Duration message_within = 30 * kj::SECONDS;
   // The bytes of the messages received from all peers: unfinished ones, and those whose calls are under way. Over this
   // limit the connection with the oldest unfinished message is dropped or, if there is no such message, the connection
   // that holds most.
   std::uint64_t message_bytes = std::uint64_t{256} << 20;
-  std::uint64_t unread_bytes = std::uint64_t{32} << 20;  // of answers that one peer has not taken
+  std::uint64_t unread_bytes = std::uint64_t{32} << 20;  // the most bytes of answers that one peer has not taken
 };
 
 // Serves a bootstrap capability to every peer that connects, each connection on its own until it breaks or is dropped
 // for passing its limits. Destroying the server breaks all connections.
 class Server {
  public:
-  // The server calls it whenever a peer asks for the bootstrap.
+  // Called by the server whenever a peer asks for the bootstrap.
   using BootstrapFor = std::function<capnp::Capability::Client(const Peer&)>;
 
   // Requires: `timer` outlives this object.
   Server(kj::Timer& timer, BootstrapFor bootstrap, const ServerLimits& limits = {});
   Server(kj::Timer& timer, capnp::Capability::Client bootstrap, const ServerLimits& limits = {});
   ~Server();
-  // Calls `tell`, at most every 10 s, with a line on what was refused, dropped or not accepted since the last one.
-  // Requires: there was no connection yet.
+  // Calls `tell`, at most every 10 s, with a line on the connections refused, dropped or not accepted since the last
+  // one. Requires: there was no connection yet.
   void OnTrouble(std::function<void(const std::string& line)> tell);
-  // From now on a connection is served once its peer has shown a certificate that these credentials believe, and
-  // `Peer::identity` is what it says. Requires: there was no connection yet.
+  // From now on a connection is served only after its peer has shown a certificate that these credentials accept;
+  // `Peer::identity` is then the identity in it. Requires: there was no connection yet.
   void UseTls(std::shared_ptr<tls::Credentials> credentials);
   void Accept(kj::Own<kj::AsyncIoStream> stream, const Peer& peer = {});
-  // Accepts for ever from a listening TCP socket. The promise is never settled: if accepting fails,
-  // for want of descriptors or memory, the server tries again 100 ms later. Requires: the promise is dropped before the
-  // Server.
+  // Accepts for ever from a listening TCP socket. The promise is never settled: if accepting fails for lack of
+  // descriptors or memory, the server tries again 100 ms later. Requires: the promise is dropped before the Server.
   kj::Promise<void> AcceptLoop(kj::Own<kj::ConnectionReceiver> receiver);
   [[nodiscard]] std::size_t connections() const;
-  [[nodiscard]] std::uint64_t message_bytes() const;  // held now, as ServerLimits::message_bytes counts them
+  [[nodiscard]] std::uint64_t message_bytes() const;  // the present number, as ServerLimits::message_bytes counts it
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// A listening socket and the port that it got.
+// A listening socket and its port.
 struct Listening {
   kj::Own<kj::ConnectionReceiver> receiver;
   unsigned port = 0;
@@ -116,7 +115,7 @@ struct Listening {
 // address.
 [[nodiscard]] kj::Promise<Listening> Listen(kj::Network& network, std::string address);
 
-// The in-memory network: it has servers by address, and Dial connects to them by a pipe. Cut(address) breaks every
+// The in-memory network: it holds servers by address, and Dial connects to them by a pipe. Cut(address) breaks every
 // connection to the address and refuses new ones until Mend.
 class PipeNetwork final : public Dialer {
  public:

@@ -1,6 +1,7 @@
-// Makes keys and X.509 certificates (RFC 5280): EC P-256, SHA-256, the role in the common name (peer_identity.h). Who
-// issued a certificate decides what it may say: the cluster's authority issues those of masters, workers and clients,
-// and a worker issues those of the tasks that it runs, so that a task process never has the key of its worker.
+// Functions that make keys and X.509 certificates (RFC 5280): EC P-256, SHA-256, the role in the common name
+// (peer_identity.h). The issuer of a certificate limits its roles: the cluster's authority issues those of masters,
+// workers and clients, and a worker issues those of the tasks that it runs, so that a task process never has the key of
+// its worker.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -14,12 +15,13 @@
 
 namespace millrace::tls {
 
-// A certificate and the private key to it, in PEM. Below a worker, its own certificate follows that of the task.
+// A certificate and its private key, in PEM. A certificate issued by a worker is followed by the certificate of the
+// worker.
 struct KeyPair {
   std::string certificate, key;
 };
 
-// The time in which a certificate is good. It begins an hour before `from`, since clocks differ.
+// The time in which a certificate is valid. It begins an hour before `from`, since clocks differ.
 struct Validity {
   Micros from = 0;  // since the epoch
   Micros length = 0;
@@ -27,28 +29,28 @@ struct Validity {
 
 // Makes an authority. Its common name is "Millrace authority" and a random number.
 [[nodiscard]] Result<KeyPair> MakeAuthority(const Validity& validity);
-// Makes another certificate of the same authority, with the same key: what the old one has issued stays good.
+// Makes another certificate of the same authority, with the same key: certificates issued before stay valid.
 [[nodiscard]] Result<KeyPair> RenewAuthority(const KeyPair& authority, const Validity& validity);
 // Issues a certificate for the identity, with a new key or, if one is given, for `key`. Requires: the role is master,
-// worker or client, and `authority` is an authority. Its end is not after the authority's.
+// worker or client, and `authority` is an authority. The certificate ends no later than the authority's.
 [[nodiscard]] Result<KeyPair> Issue(const KeyPair& authority, const PeerIdentity& identity, const Validity& validity,
                                     const std::string& key = {});
 // Issues a certificate for the tasks of a user. Returns kInvalid if a certificate cannot hold the user's name.
-// Requires: `worker` is a worker's.
+// Requires: `worker` is the pair of a worker.
 [[nodiscard]] Result<KeyPair> IssueToTask(const KeyPair& worker, const std::string& user, const Validity& validity);
 
-// What people are told of a certificate.
+// The facts of a certificate that people are shown.
 struct CertificateFacts {
   std::string common_name;
   Micros from = 0, until = 0;  // since the epoch
 };
-// Returns a time as messages about certificates have it, "2026-01-31T12:00:05Z".
+// Returns a time in the form of messages about certificates, "2026-01-31T12:00:05Z".
 [[nodiscard]] std::string TimeText(Micros time);
-// Returns "good from ... until ..., and here it is ...": what to say of a certificate that is refused for its time.
+// Returns the reason for refusing a certificate for its time: "good from ... until ..., and here it is ...".
 [[nodiscard]] std::string TimesText(Micros from, Micros until);
 [[nodiscard]] Result<CertificateFacts> ReadFacts(const std::string& certificate, const std::string& what);
-// Returns those of each certificate in the text, which has keys besides them, or keys alone. Returns kCorrupt, with
-// `what` in front, for a text that has a certificate that is none.
+// Returns the facts of each certificate in the text, which may also hold keys, or keys alone. Returns kCorrupt, with
+// `what` in front, if a certificate in the text makes no sense.
 [[nodiscard]] Result<std::vector<CertificateFacts>> ReadAllFacts(const std::string& pem, const std::string& what);
 
 }  // namespace millrace::tls

@@ -1,5 +1,5 @@
-// Context: the settings of OpenSSL for the connections that are made with one state of the credentials; for the bodies
-// of this folder. Thread rule: any thread once it is made.
+// Context: the OpenSSL settings for connections made with one state of the credentials. Internal to this folder. Thread
+// rule: any thread once it is made.
 #pragma once
 
 #include "base/status.h"
@@ -14,8 +14,8 @@ class Context {
  public:
   static Result<std::shared_ptr<const Context>> Make(CredentialTexts texts);
 
-  // Requires: the application's data of each SSL that is made of it is a std::string, or null. It gets why the peer's
-  // certificate was refused, where OpenSSL's own words do not tell.
+  // Requires: the application data of each SSL made from it is a std::string, or null. The string receives the reason
+  // for refusing the peer's certificate where OpenSSL's own message lacks it.
   [[nodiscard]] SSL_CTX* get() const { return context_.get(); }
   [[nodiscard]] const CredentialTexts& texts() const { return texts_; }
   [[nodiscard]] const PeerIdentity& self() const { return self_; }

@@ -1,9 +1,10 @@
-// Credentials: what a process shows to its peers and whom it believes. One that comes from files is read again when
-// they change, so that a renewed certificate is used from the next connection on; connections that are open go on. A
-// new file that is broken, or does not fit the others, is logged, and the old ones stay in force.
+// Credentials: the certificate and key that a process shows to its peers, and the authorities that it trusts.
+// Credentials from files are read again when the files change, so that a renewed certificate is used from the next
+// connection on; open connections go on. If a new file is broken or does not fit the others, that is logged, and the
+// old credentials stay in force.
 //
-// TLS 1.3 with AES-GCM, both sides with certificates. A peer is believed if the chain of its certificate ends at an
-// authority of ours and says nothing that its issuer may not say (certificates.h). Host names play no part: roles do.
+// TLS 1.3 with AES-GCM, both sides with certificates. A peer is trusted if the chain of its certificate ends at an
+// authority of ours and each issuer in it may issue for that role (certificates.h). Roles are checked, not host names.
 // Thread rule: any thread.
 #pragma once
 
@@ -29,9 +30,8 @@ struct CredentialTexts {
 
 class Context;  // session.h
 
-// How long a task's certificate is good. Its process is given another after half of that, for as long as it lives,
-// which is no longer than its job: so a certificate that a job has let out is good until the job's end and a day at
-// most.
+// The validity of a task's certificate. A task process gets a new one after half of that, as long as it lives, which is
+// no longer than its job. So a certificate that leaks from a job is valid for at most a day after the job's end.
 inline constexpr Micros kTaskValidity = 24 * kHour;
 
 class Credentials {
@@ -41,15 +41,16 @@ class Credentials {
   static Result<std::shared_ptr<Credentials>> From(const CredentialTexts& texts);
   ~Credentials();
 
-  // Takes these in place of those that it has, from the next connection on. Requires: it was made by From.
+  // Uses `texts` instead of the present ones from the next connection on. Requires: this object was made by From.
   Status Replace(const CredentialTexts& texts);
 
-  // Returns what the next connection uses. It looks at the files, so it may wait for a disk, though seldom for long.
+  // Returns the context for the next connection. It checks the files, so it may wait for a disk, though seldom for
+  // long.
   [[nodiscard]] std::shared_ptr<const Context> Current();
-  [[nodiscard]] PeerIdentity self();  // what our certificate says
+  [[nodiscard]] PeerIdentity self();  // the identity in our certificate
   [[nodiscard]] CertificateEnds Ends();
-  // Returns the credentials for a task of this user, which last kTaskValidity, but no longer than ours. Requires: ours
-  // are a worker's.
+  // Returns credentials for a task of this user. They last kTaskValidity, but no longer than ours. Requires: ours are
+  // those of a worker.
   [[nodiscard]] Result<CredentialTexts> ForTask(const std::string& user, Micros now);
 
  private:
@@ -58,17 +59,18 @@ class Credentials {
   std::unique_ptr<Impl> impl_;
 };
 
-// Names the directory of a user's files (TlsFilesIn). Commands and what they start read it; empty or not set: no TLS.
+// The environment variable with the directory of a user's files (TlsFilesIn). Commands and the processes that they
+// start read it; empty or not set: no TLS.
 inline constexpr const char* kTlsEnvironment = "MILLRACE_TLS";
 
-// Returns what the files of that directory hold, or null.
+// Returns the credentials in the files of that directory, or null without TLS.
 [[nodiscard]] Result<std::shared_ptr<Credentials>> CredentialsOfUser();
 
 // Returns the credentials that the files hold, or null if no file is named.
 [[nodiscard]] Result<std::shared_ptr<Credentials>> LoadIfGiven(const TlsFiles& files, const Log& log);
 
-// Returns those of a daemon, which is a master or a worker and listens at `host`. Null without TLS; the log says so if
-// other machines reach it. kInvalid for a certificate of another role.
+// Returns the credentials of a daemon, a master or a worker, that listens at `host`. Returns null without TLS, and logs
+// a warning if other machines can reach the daemon; kInvalid for a certificate of another role.
 [[nodiscard]] Result<std::shared_ptr<Credentials>> LoadForDaemon(const TlsFiles& files, std::string_view host,
                                                                  Role role, const Log& log);
 

@@ -1,6 +1,6 @@
-// What is said of certificates that end soon or have ended. Nobody notices them before: what is connected stays so, and
-// a year later nothing connects any more. The time is passed in. Thread rule: free functions, any thread; an ExpiryLog
-// belongs to one thread at a time.
+// Warnings of certificates that end soon or have ended. Without them nobody notices: connections stay open, and a year
+// later no new one succeeds. The time is passed in. Thread rule: free functions, any thread; an ExpiryLog belongs to
+// one thread at a time.
 #pragma once
 
 #include <map>
@@ -15,17 +15,17 @@ namespace millrace::tls {
 inline constexpr Micros kDay = 24 * kHour;
 inline constexpr Micros kEndsSoon = 30 * kDay;
 
-// When a process's own certificate ends, and that of the authority that issued it as the process knows it.
+// The ends of a process's own certificate, and of its issuer's certificate as the process knows it.
 struct CertificateEnds {
-  Micros own = 0, authority = 0;  // since the epoch; 0: there is none
+  Micros own = 0, authority = 0;  // since the epoch; 0: no certificate
 
-  // Returns when the first of them ends: nobody believes the certificate from then on.
+  // Returns the earlier end: nobody accepts the certificate from then on.
   [[nodiscard]] Micros first() const { return authority == 0 || own < authority ? own : authority; }
 };
 
 struct CertificateEnd {
   std::string whose;  // "the master's"
-  Micros until = 0;   // since the epoch; 0: nobody knows, and nothing is said
+  Micros until = 0;   // since the epoch; 0: unknown, and no notice is made
 };
 
 enum class Lifetime { kGood, kEnds, kEnded };
@@ -33,18 +33,18 @@ enum class Lifetime { kGood, kEnds, kEnded };
 // Returns "in 12 days", "in 5 h" or "12 days ago".
 [[nodiscard]] std::string WhenText(Micros until, Micros now);
 
-// Returns a notice of those that have ended and one of those that end within kEndsSoon, as far as there are any; the
-// first of each are named, the first to end first.
+// Returns one notice of the certificates that have ended and one of those that end within kEndsSoon, if there are any.
+// Each names the first to end, in order of their ends.
 [[nodiscard]] std::vector<Notice> ExpiryNotices(std::vector<CertificateEnd> certificates, Micros now);
 
-// Says which certificates the log is to tell of, so that each is told once a day.
+// Chooses the certificates to log, so that each is logged once a day.
 class ExpiryLog {
  public:
-  // Returns what is to be logged now. Requires: `certificates` are all of them.
+  // Returns the notices to log now. Requires: `certificates` are all certificates.
   [[nodiscard]] std::vector<Notice> Due(const std::vector<CertificateEnd>& certificates, Micros now);
 
  private:
-  std::map<std::string, Micros> told_;  // those that end soon or have ended, by whose they are
+  std::map<std::string, Micros> told_;  // those that end soon or have ended, by `whose`
 };
 
 }  // namespace millrace::tls

@@ -1,5 +1,5 @@
-// OpenSSL's objects with owners, and its errors as text; for the bodies of this folder. Thread rule: as OpenSSL 3: an
-// object from one thread at a time, and the queue of errors belongs to the thread.
+// Owning pointers to OpenSSL's objects, and its errors as text. Internal to this folder. Thread rule: as for OpenSSL 3:
+// an object from one thread at a time, and each thread has its own queue of errors.
 #pragma once
 
 #include <openssl/bio.h>
@@ -37,13 +37,13 @@ using OwnContext = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
 // These return kCorrupt, with `what` in front, if there is no such thing in the text.
 [[nodiscard]] Result<OwnCertificate> ReadCertificate(std::string_view pem, const std::string& what);
 [[nodiscard]] Result<OwnKey> ReadKey(std::string_view pem, const std::string& what);
-// Returns that of the keys which belongs to the certificate. While a key is renewed the new and the old one stand in
-// its file (Authority). kInvalid if none does.
+// Returns the key in the text that belongs to the certificate. During a renewal the file holds the new key and the old
+// one (Authority). Returns kInvalid if none belongs to it.
 [[nodiscard]] Result<OwnKey> ReadKeyOf(X509* certificate, std::string_view pem, const std::string& what);
 [[nodiscard]] std::string ToPem(X509* certificate);
 [[nodiscard]] std::string ToPem(EVP_PKEY* key);
+[[nodiscard]] Micros TimeOf(const ASN1_TIME* time);  // since the epoch; 0 if `time` is not a time
 // Returns the common name; empty if there is none or more than one.
-[[nodiscard]] Micros TimeOf(const ASN1_TIME* time);  // since the epoch; 0 if it is none
 [[nodiscard]] std::string CommonNameOf(const X509* certificate);
 
 }  // namespace millrace::tls

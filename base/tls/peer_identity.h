@@ -1,9 +1,9 @@
-// PeerIdentity: who is at the other end of a connection. With TLS it is what the common name of the peer's certificate
-// says, after the certificate was found good; without TLS it is nobody in particular, and everybody may do everything.
+// PeerIdentity: the role and name of the process at the other end of a connection. With TLS they come from the common
+// name of the peer's verified certificate. Without TLS the role is kAnyone, and every peer may do everything.
 //
 // Common names: "master", "worker:NAME", "client:USER", and "task:USER" in the certificates that workers issue to the
 // task processes of USER's jobs. A name has 1 to 48 characters: letters, digits and . _ - @ +, the first of which is a
-// letter or a digit. Thread rule: as a value.
+// letter or a digit. Thread rule: a value.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,21 @@ enum class Role : std::uint8_t {
 
 struct PeerIdentity {
   Role role = Role::kAnyone;
-  std::string name;  // of the worker; of the user, for a client or a task; empty for the others
+  std::string name;  // the worker, or the user for a client or a task; empty for other roles
 
-  // Returns the user for whom the peer acts; empty if it is no user's client or task.
+  // Returns the user for whom the peer acts; empty unless it is a client or a task.
   [[nodiscard]] std::string_view user() const {
     return role == Role::kClient || role == Role::kTask ? std::string_view(name) : std::string_view();
   }
   friend bool operator==(const PeerIdentity&, const PeerIdentity&) = default;
 };
 
-// Returns whether it may be the name of a user or a worker.
+// Returns true if `name` may be the name of a user or a worker.
 [[nodiscard]] bool IsName(std::string_view name);
 
-// Returns the common name, "client:ann"; "anyone" without TLS. It serves messages and certificates.
+// Returns the common name, "client:ann"; "anyone" without TLS. For messages and certificates.
 [[nodiscard]] std::string ToText(const PeerIdentity& identity);
-// Reads a common name. Returns kInvalid, with the grammar, if it is none of those above.
+// Reads a common name. Returns kInvalid, with the grammar, for any text but those above.
 [[nodiscard]] Result<PeerIdentity> ParseIdentity(std::string_view common_name);
 
 }  // namespace millrace::tls

@@ -1,4 +1,4 @@
-// Writes and reads keys and certificates. Thread rule: a free function, any thread.
+// PutFile and ReadKeyFile write and read the files of keys and certificates. Thread rule: a free function, any thread.
 #pragma once
 
 #include <string>
@@ -11,13 +11,12 @@ namespace millrace::tls {
 inline constexpr int kForOwner = 0600;  // keys
 inline constexpr int kForAll = 0644;    // certificates
 
-// Writes a file durably with this mode, whatever the umask is: after a crash there is the old file or the new one.
-// Returns kExists if there is one, unless `replace`.
-// A link that is at the path is replaced, and never followed.
+// Writes a file durably with this mode, whatever the umask is: after a crash either the old file or the new one exists.
+// Returns kExists if there is a file, unless `replace`. A link at the path is replaced, and never followed.
 [[nodiscard]] Status PutFile(const std::string& path, std::string_view text, int mode, bool replace);
 
 // Reads a file that holds a key. Returns kDenied, with the command to run, if others than its owner may read or change
-// it, as ssh does: a key that others may have had is no proof of anything.
+// it, as ssh does: a key that others may have read proves nothing.
 [[nodiscard]] Result<std::string> ReadKeyFile(const std::string& path);
 
 }  // namespace millrace::tls

@@ -1,5 +1,5 @@
-// Sha256: the SHA-256 (FIPS 180-4) of bytes that come in pieces, for names that say what a file has. Thread rule: one
-// thread.
+// Sha256: the SHA-256 (FIPS 180-4) of bytes that come in pieces, for names that identify the content of a file. Thread
+// rule: one thread.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class Sha256 {
   Sha256();
   ~Sha256();
   void Add(std::string_view bytes);
-  // Returns the digest of all bytes that were added, in 64 lower-case digits. Requires: it is called once.
+  // Returns the digest of all bytes added, in 64 lower-case hexadecimal digits. Requires: it is called once.
   [[nodiscard]] std::string Hex();
 
  private:

@@ -1,11 +1,10 @@
-// Tokens: what a master lets somebody read from workers, or write to them, for a while. The master and its workers
-// share a key; a token is the time of its end, for whom it is, on which terms, and an HMAC-SHA256 (RFC 2104) over
-// these, the use and the block, so that it is good for one use of one block by one user and cannot be made or changed
-// by those who carry it.
+// Tokens: by a token, a master lets a user or worker read or write a block on workers for a while. The master and its
+// workers share a key. A token holds its end, its subject, its terms, and an HMAC-SHA256 (RFC 2104) over these, the use
+// and the block. So it is valid for one use of one block by one subject, and its carriers cannot make or change one.
 //
 //   u8 version (1), u64 end in seconds since the epoch, text subject, terms, 32 bytes HMAC   (an Encoder's bytes)
 //
-// A token for reading has no terms; those of one for writing are in dfs/wire/write_order.h.
+// A token for reading has no terms; dfs/wire/write_order.h defines the terms for writing.
 // Thread rule: any thread.
 #pragma once
 
@@ -19,19 +18,19 @@
 
 namespace millrace::tls {
 
-// Returns whom a token for this peer is for: the user, for clients and tasks alike; the worker.
+// Returns the subject of tokens for this peer: its user, for clients and tasks alike, or the worker.
 [[nodiscard]] std::string SubjectOf(const PeerIdentity& peer);
 
 enum class TokenUse : std::uint8_t { kRead, kWrite };
 
-// What a token says that the master has made.
+// The content of a token that the master has made.
 struct TokenSays {
   std::uint64_t until = 0;  // seconds since the epoch
   std::string subject;
   std::string terms;
 };
 
-// Returns kInvalid, with what may be wrong, if the token has ended at `now`.
+// Returns kInvalid, with the likely cause, if the token has ended at `now`.
 [[nodiscard]] Status CheckNotEnded(const TokenSays& token, Micros now);
 
 class TokenKey {
@@ -42,14 +41,14 @@ class TokenKey {
   explicit TokenKey(std::string key) : key_(std::move(key)) {}  // Requires: it has kBytes
 
   [[nodiscard]] const std::string& bytes() const { return key_; }
-  // Makes a token for reading, or, with a use and terms, for that use.
+  // Makes a token for `use`, with its terms; by default for reading.
   [[nodiscard]] std::string MakeToken(std::uint64_t block, std::string_view subject, Micros until,
                                       TokenUse use = TokenUse::kRead, std::string_view terms = {}) const;
-  // Returns what the token says. kInvalid if it is not one that was made by this key for this use and block. The caller
-  // checks when it ends and for whom it is.
+  // Returns the content of the token, or kInvalid if it was not made by this key for this use and block. The caller
+  // checks its end and its subject.
   [[nodiscard]] Result<TokenSays> Open(std::string_view token, std::uint64_t block, TokenUse use) const;
-  // Returns OK if the token lets this block be read, has not ended and, unless `subject` is empty, is for it.
-  // Returns kInvalid with the reason otherwise.
+  // Returns OK if the token is for reading this block, has not ended and, unless `subject` is empty, is for that
+  // subject. Returns kInvalid with the reason otherwise.
   [[nodiscard]] Status Check(std::string_view token, std::uint64_t block, std::string_view subject, Micros now) const;
 
  private:
@@ -58,7 +57,7 @@ class TokenKey {
   std::string key_;
 };
 
-// What a reader is given tokens by. Without a key, as without TLS, there are none.
+// Issues read tokens to one reader. Without a key, as without TLS, the tokens are empty.
 struct Grant {
   const TokenKey* key = nullptr;
   std::string subject = {};
