@@ -1,6 +1,6 @@
 // BlockWriter: writes one block through a pipeline of nodes, for a blocking caller. It has no threads and no event
 // loop, since job executables link it. If the first node is on this machine, the data goes into the node's own file
-// instead of a socket. A call times out after `stall` without progress of the pipeline. Thread rule: one thread at a
+// instead of a socket. A call times out if the pipeline makes no progress for `stall`. Thread rule: one thread at a
 // time.
 #pragma once
 
@@ -22,11 +22,10 @@ namespace millrace::dfs {
 
 class BlockWriter {
  public:
-  // Connects the pipeline (the first place is the first node). After a failure *failed_nodes names the nodes to leave
-  // out next time, as far as they are known, and nothing of the block is left on the others. `expected` is for a copy:
-  // no node finishes the block with any other content. With `credentials` the first node is spoken to by TLS. `token`
-  // is the master's, by which the nodes know that the block may be written through this pipeline
-  // (dfs/wire/write_order.h).
+  // Connects the pipeline, `pipeline[0]` first. After a failure *failed_nodes holds the nodes to leave out next time,
+  // as far as they are known, and nothing of the block is left on the others. `expected` is for a copy: no node
+  // finishes the block with any other content. With `credentials` it uses TLS to the first node. `token` is the
+  // master's permission to write the block through this pipeline (dfs/wire/write_order.h).
   static Result<std::unique_ptr<BlockWriter>> Open(std::uint64_t block, const std::vector<ReplicaHost>& pipeline,
                                                    Micros stall, std::vector<NodeId>* failed_nodes,
                                                    const std::optional<BlockContent>& expected = {},
@@ -36,19 +35,19 @@ class BlockWriter {
   virtual ~BlockWriter() = default;
 
   // Sends bytes (buffered to whole packets; at most 16 packets are unacknowledged). A Write that fails has taken its
-  // bytes, for Salvage; those after it fail in the same way and take nothing. Returns kNoSpace, naming the node, if a
-  // disk is full.
+  // bytes, for Salvage; later ones fail in the same way and take nothing. Returns kNoSpace, naming the node, if a disk
+  // is full.
   virtual Status Write(std::string_view data) = 0;
-  // Sends the rest and waits until every node has finished the block. Returns kCorrupt if a node's checksum is not that
-  // of what was sent.
+  // Sends the rest and waits until every node has finished the block. Returns kCorrupt if a node's checksum differs
+  // from that of the bytes sent.
   virtual Result<WrittenBlock> Finish() = 0;
 
   // Closes the block at the last byte that all nodes had acknowledged, on the nodes that still answer. (If all bytes
   // had been sent and the nodes that answer have them all, they keep them all.) Returns the short block, with length 0
-  // and no nodes if nothing could be saved. *unacknowledged is given the bytes that Write took and the block lacks, to
-  // be written to a new block; *failed_nodes is given the nodes to leave out, those whose disk refused the block among
-  // them. Returns kUnavailable if acknowledged bytes are lost because no node of the pipeline answers any more or has
-  // kept them. Requires: a Write or Finish has failed.
+  // and no nodes if nothing could be saved. *unacknowledged receives the bytes that Write took and the block lacks, to
+  // be written to a new block. *failed_nodes receives the nodes to leave out, including those whose disk refused the
+  // block. Returns kUnavailable if acknowledged bytes are lost because every node of the pipeline has stopped answering
+  // or has lost them. Requires: a Write or Finish has failed.
   virtual Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<NodeId>* failed_nodes) = 0;
 };
 

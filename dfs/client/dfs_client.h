@@ -1,5 +1,5 @@
-// DfsClient: the file system for tools, tasks and the job client. Its calls block, and any thread may make them; a
-// control thread of its own speaks to the master and reconnects while a call lasts.
+// DfsClient: the file system for tools, tasks and the job client. Its calls block, and any thread may make them. Its
+// own control thread talks to the master and reconnects during a call if need be.
 #pragma once
 
 #include <capnp/capability.h>
@@ -26,19 +26,20 @@ namespace millrace::dfs {
 
 struct ClientOptions {
   std::string master;                    // host:port
-  Micros connect_timeout = 3 * kSecond;  // for the first connection; then kUnavailable, unless there is patience
-  Micros patience = 0;                   // how long Connect tries again, if the master's name resolves
+  Micros connect_timeout = 3 * kSecond;  // for the first connection; then kUnavailable, unless `patience` is set
+  Micros patience = 0;                   // how long Connect keeps trying, if the master's name resolves
   std::function<void()> waiting = {};    // called on the caller's thread when Connect begins to try again
-  // Called with the master's reason, on the thread of the first call that the master puts off, since its start is not
-  // over or its disk is full. The call waits.
+  // Called with the master's reason, on the thread of the first call that the master defers because it is still
+  // starting or its disk is full. The call waits.
   std::function<void(const std::string& why)> delayed = {};
   Micros call_timeout = 30 * kSecond;   // for a call, reconnections included
   Micros stall_timeout = 30 * kSecond;  // how long a replica or pipeline may be silent
-  std::optional<NodeId> node;           // the worker on whose machine we run, if known
+  std::optional<NodeId> node;           // the worker on the machine of this process, if known
   std::string owner;                    // user name
-  std::string cluster = {};  // the cluster that the master must be of (base/cluster_id.h); empty: the first to answer
+  std::string cluster =
+      {};  // the cluster that the master must belong to (base/cluster_id.h); empty: the first to answer
   std::shared_ptr<tls::Credentials> credentials = nullptr;  // null: no TLS
-  std::string cluster_advice = {};  // ends the refusal of another cluster: where `cluster` comes from and what to do
+  std::string cluster_advice = {};  // ends the refusal of another cluster: the source of `cluster` and what to do
 };
 
 struct FileInfo {
@@ -70,10 +71,10 @@ class FileReader {
  public:
   virtual ~FileReader() = default;
   [[nodiscard]] virtual const FileInfo& info() const = 0;
-  // Appends `size` bytes from `offset` to *out; fewer only at the end of the file.
+  // Appends `size` bytes from `offset` on to *out; fewer only at the end of the file.
   virtual Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) = 0;
-  // Calls `sink` with `size` bytes from `offset` on (fewer if the file ends), in order, in pieces as large as they
-  // come. Returns kCancelled if `sink` returns false.
+  // Calls `sink` with `size` bytes from `offset` on (fewer if the file ends), in order, in pieces of the size in which
+  // they arrive. Returns kCancelled if `sink` returns false.
   virtual Status Stream(std::uint64_t offset, std::uint64_t size,
                         const std::function<bool(std::string_view)>& sink) = 0;
   [[nodiscard]] virtual Result<std::vector<LocatedBlock>> Blocks() = 0;
@@ -88,15 +89,15 @@ class FileWriter {
  public:
   virtual ~FileWriter() = default;
   virtual Status Write(std::string_view data) = 0;
-  // Brings what was given to Write so far to the disks of its replicas: it is there when this returns OK. If the writer
-  // then ends without Close (by its death or Abandon), the file appears with what the last Sync brought there, as by
-  // Close. Each Sync ends the block under way, so it is meant for logs and streams, not for each record. It costs
-  // nothing if nothing is new. The caller may try again after kUnavailable.
+  // Syncs all bytes written so far to the disks of the replicas; they are there when this returns OK. If the writer
+  // then ends without Close (by a crash or Abandon), the file appears with the bytes of the last Sync, as by Close.
+  // Each Sync ends the present block, so it is meant for logs and streams, not for each record. It costs nothing if
+  // nothing is new. The caller may try again after kUnavailable.
   virtual Status Sync() = 0;
   virtual Status Close() = 0;  // the file is visible and durable when this returns OK
   virtual void Abandon() = 0;
-  // Finishes the blocks and leaves it to the job tracker to complete the file when `attempt` may commit. Returns
-  // kInvalid if something of the file is synced.
+  // Finishes the blocks and lets the job tracker complete the file when `attempt` may commit. Returns kInvalid if a
+  // part of the file is synced.
   struct HandedOver {
     std::uint64_t file = 0;
     std::vector<WrittenBlock> blocks;
@@ -111,14 +112,14 @@ struct Health {
   std::uint64_t capacity = 0, used = 0, free = 0;
   std::uint32_t live_workers = 0;
   std::uint64_t unknown_blocks = 0;   // replicas on live workers that belong to no file
-  std::uint32_t holding_workers = 0;  // those with too many unknown blocks (dfs/name/block_manager.h)
+  std::uint32_t holding_workers = 0;  // live workers with too many unknown blocks (dfs/name/block_manager.h)
   std::string awaiting =
-      {};  // the workers that a master waits for after its start: nothing is missing yet; empty if none
-  std::string read_only = {};  // why the master takes no changes; empty if it takes them
-  // Blocks that have a replica on each worker in use and would have more if there were more workers; they are not among
-  // the under-replicated ones.
+      {};  // the workers that the master awaits after its start, until when no block counts as missing; empty if none
+  std::string read_only = {};  // the reason why the master takes no changes; empty if it takes them
+  // Blocks that have a replica on each worker in use and would have more if there were more workers; they do not count
+  // as under-replicated.
   std::uint64_t short_of_nodes = 0;
-  std::uint64_t single_replica = 0;  // blocks with one replica, whose files want more
+  std::uint64_t single_replica = 0;  // blocks with one replica whose files want more
 };
 struct UnhealthyBlock {
   std::string path;
@@ -133,10 +134,10 @@ struct BalanceStatus {
   std::uint64_t bytes_left = 0, moved_blocks = 0, moved_bytes = 0, moving_blocks = 0;
 };
 
-enum class ReplicaFinding { kAsked, kSound, kCorrupt, kAbsent, kUnreachable };  // kAsked: nothing is known yet
+enum class ReplicaFinding { kAsked, kSound, kCorrupt, kAbsent, kUnreachable };  // kAsked: no result yet
 struct CheckedReplica {
   std::uint64_t block = 0;
-  NodeId node;  // 0: no worker has the block
+  NodeId node;  // value 0: no worker has the block
   std::string host;
   std::uint16_t port = 0;
   ReplicaFinding finding = ReplicaFinding::kAsked;
@@ -145,14 +146,14 @@ struct CheckedReplica {
 class DfsClient {
  public:
   // Connects to the master. Returns kUnavailable "cannot reach the master at HOST:PORT: why; is it running?" if there
-  // is no connection in time, and kInvalid, naming both clusters, if it is the master of another cluster. So does every
-  // call after a reconnection.
+  // is no connection in time, and kInvalid, naming both clusters, if the master belongs to another cluster. Every call
+  // makes the same check after a reconnection.
   static Result<std::unique_ptr<DfsClient>> Connect(ClientOptions options);
   virtual ~DfsClient() = default;
-  [[nodiscard]] virtual std::string Cluster() = 0;  // the one that this client speaks with
+  [[nodiscard]] virtual std::string Cluster() = 0;  // the id of the cluster that this client is connected to
 
   virtual Result<FileInfo> Stat(std::string_view path) = 0;
-  // Calls `visit` for all entries, which it fetches by pages, until `visit` returns false.
+  // Calls `visit` for all entries, fetched page by page, until `visit` returns false.
   virtual Status List(std::string_view path, const std::function<bool(const FileInfo&)>& visit) = 0;
   // Makes a directory with this mode, and its parents.
   virtual Status MakeDirectory(std::string_view path, Mode mode) = 0;
@@ -161,36 +162,36 @@ class DfsClient {
   virtual Status Rename(std::string_view from, std::string_view to) = 0;
   virtual Status SetReplication(std::string_view path, std::uint32_t replication) = 0;
   virtual Status SetMode(std::string_view path, Mode mode) = 0;
-  // Sets owner and group; an empty text leaves what is there.
+  // Sets owner and group; an empty text changes nothing.
   virtual Status SetOwner(std::string_view path, const std::string& owner, const std::string& group) = 0;
   virtual Result<FileUsage> Measure(std::string_view path) = 0;
   virtual Result<Health> GetHealth() = 0;
   // Waits until every known worker has reported to a master that has just started, or the master's grace is over.
   virtual Status AwaitReports() = 0;
   virtual Status ListUnhealthy(const std::function<bool(const UnhealthyBlock&)>& visit) = 0;
-  // Has every replica of a file read by its holder. With `wait` it returns only when all have been read, so that none
-  // is kAsked.
+  // Makes every holder of a replica of the file read it. With `wait` it returns only when all have been read, so that
+  // none is kAsked.
   virtual Status Verify(std::string_view path, bool wait, const std::function<void(const CheckedReplica&)>& visit) = 0;
-  // Has the master move replicas until no worker's share of used space is further than `threshold` (of 1) from the
-  // mean. It returns when the balancing has begun.
+  // Makes the master move replicas until no worker's share of used space is further than `threshold` (of 1) from the
+  // mean. Returns when balancing has begun.
   virtual Status StartBalance(double threshold) = 0;
   virtual Status StopBalance() = 0;
-  // Returns the state when balancing is not under way, or after `wait` (10 s at most), whichever comes first.
+  // Returns the state as soon as balancing is not under way, or after `wait` (at most 10 s).
   virtual Result<BalanceStatus> GetBalance(Micros wait) = 0;
 
   virtual Result<std::unique_ptr<FileReader>> Open(std::string_view path) = 0;
-  // Opens a file, some blocks of which the caller knows already (a split). Further blocks are looked up when they are
+  // Opens a file of which the caller already knows some blocks (a split). Other blocks are looked up when they are
   // read.
   virtual std::unique_ptr<FileReader> OpenKnown(FileInfo info, std::vector<LocatedBlock> blocks) = 0;
   virtual Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) = 0;
   virtual void ReportBadReplica(std::uint64_t block, NodeId node) = 0;
 
   // Runs `f` on the control thread with the master's bootstrap, as ControlThread::Run does, with call_timeout and one
-  // reconnection. It serves the job client, which shares the connection.
+  // reconnection. For the job client, which shares the connection.
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
   virtual Status Call(const std::string& what, const WithMaster& f) = 0;
-  // Does the same for a call that the master may put off with kBusy: it calls `f` again until the master no longer
-  // does.
+  // Does the same for a call that the master may defer with kBusy: it calls `f` again until the master no longer does
+  // so.
   virtual Status CallUntilReady(const std::string& what, const WithMaster& f) = 0;
 };
 

@@ -21,7 +21,7 @@ using LocateBlocks = std::function<Result<BlockPage>(const std::string& path, st
 
 class BlockFileReader final : public FileReader {
  public:
-  // `known` are blocks that the caller knows; `complete` says that they are all of the file's.
+  // `known` holds blocks that the caller knows; with `complete`, these are all blocks of the file.
   BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate,
                   BadReplica bad_replica, Micros stall, std::shared_ptr<tls::Credentials> credentials);
 
@@ -33,7 +33,7 @@ class BlockFileReader final : public FileReader {
   [[nodiscard]] std::uint64_t bytes_remote() const override { return bytes_remote_; }
 
  private:
-  // Looks up all blocks of the file, as the master knows them now.
+  // Looks up all blocks of the file anew.
   Status LocateAll();
   Result<const LocatedBlock*> Find(std::uint64_t offset);
   Status StreamBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size,
@@ -46,7 +46,7 @@ class BlockFileReader final : public FileReader {
   BadReplica bad_replica_;
   Micros stall_;
   std::shared_ptr<tls::Credentials> credentials_;
-  std::optional<std::uint64_t> mapped_block_;  // the block that mapped_ holds
+  std::optional<std::uint64_t> mapped_block_;  // the block in mapped_
   MappedFile mapped_;
   std::uint64_t bytes_local_ = 0;
   std::uint64_t bytes_remote_ = 0;

@@ -32,7 +32,7 @@ class BlockFileWriter final : public FileWriter {
   Status OpenBlock();
   Result<Lease::NewBlock> AddBlock();
   Status FinishBlock();
-  // Keeps what was acknowledged and writes the rest again. Requires: the pipeline has failed.
+  // Keeps the acknowledged bytes and writes the rest again. Requires: the pipeline has failed.
   Status Recover(const Status& why);
   Status FinishAll(const char* what);
 
@@ -40,15 +40,15 @@ class BlockFileWriter final : public FileWriter {
   std::string path_;
   Micros stall_;
   std::shared_ptr<tls::Credentials> credentials_;
-  std::unique_ptr<BlockWriter> block_;  // the one being written, if any
+  std::unique_ptr<BlockWriter> block_;  // the block being written, if any
   std::uint64_t block_id_ = 0;
-  std::uint64_t block_bytes_ = 0;  // given to it
+  std::uint64_t block_bytes_ = 0;  // the bytes given to block_
   std::vector<WrittenBlock> written_;
-  std::size_t synced_ = 0;        // of written_
+  std::size_t synced_ = 0;        // how many of written_ are synced
   std::vector<NodeId> excluded_;  // nodes that failed this writer
-  int failures_ = 0;              // in a row
+  int failures_ = 0;              // failures in a row
   std::uint64_t bytes_ = 0;
-  Status failed_;  // once set, it stays
+  Status failed_;  // the first failure, which stays
 };
 
 }  // namespace millrace::dfs

@@ -1,8 +1,8 @@
-// Lease: the right to write one open file, held on the control thread for a writer on another thread. After the
-// connection or the master was lost, the lease is resumed by the file's id as soon as there is a connection again: the
-// master waits for it no longer than its grace, and the writer may be idle for longer. The lease is renewed while the
-// process runs, idle or not. A process that was stopped for too long is told at its next call that it has lost the
-// file. Thread rule: one thread at a time, not the control thread.
+// Lease: the right to write one open file, held on the control thread for a writer on another thread. After a loss of
+// the connection or of the master, the lease is resumed by the file's id as soon as there is a connection, even if the
+// writer is idle: the master waits for it no longer than its grace. The lease is renewed while the process runs, idle
+// or not. After too long a stop of the process, its next call reports that the file is lost. Thread rule: one thread at
+// a time, not the control thread.
 #pragma once
 
 #include <functional>
@@ -22,17 +22,17 @@ class Lease {
   static Result<std::unique_ptr<Lease>> Create(std::shared_ptr<MasterConnection> connection,
                                                const ClientOptions& options, const std::string& path,
                                                const WriteOptions& write);
-  // Drops the lease: the file is given up unless it was completed or handed over.
+  // Drops the lease. The file is given up unless it was completed or handed over.
   ~Lease();
 
   struct NewBlock {
     std::uint64_t id = 0;
     std::vector<ReplicaHost> targets;
-    std::string token;  // by which the targets take it; empty from a master that gives none
+    std::string token;  // the right to write it to the targets; empty from a master that issues none
   };
   Result<NewBlock> AddBlock(const std::vector<NodeId>& excluded);
   Status DropBlock(std::uint64_t id);
-  // Syncs the file. `written` are all blocks of the file so far; those before number `first` are synced already.
+  // Syncs the file. `written` holds all blocks of the file so far; those before number `first` are synced already.
   Status Sync(std::size_t first, const std::vector<WrittenBlock>& written);
   Status Complete(const std::vector<WrittenBlock>& blocks);
   Status HandOver(const std::string& attempt);
@@ -58,7 +58,7 @@ class Lease {
         path_(std::move(path)),
         held_(std::make_shared<Held>()) {}
   Status Call(const char* what, const WithLease& f);
-  // These run on the control thread, while `held` keeps the promise and the file is open.
+  // These run on the control thread while `held` keeps their promise and the file is open.
   static kj::Promise<void> Keep(MasterConnection& connection, Held& held, std::uint64_t file);
   static kj::Promise<void> Renew(kj::Timer& timer, kj::Duration every, Held& held);
   static kj::Promise<void> Resume(capnp::Capability::Client bootstrap, Held& held, std::uint64_t file);

@@ -1,5 +1,5 @@
-// MasterConnection: blocking calls to a master, over one control thread and one connection, which is made again when it
-// breaks. Thread rule: any thread.
+// MasterConnection makes blocking calls to a master over one control thread and one connection. It reconnects when the
+// connection breaks. Thread rule: any thread.
 #pragma once
 
 #include <capnp/capability.h>
@@ -22,23 +22,24 @@ class MasterConnection {
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
 
   // Makes one attempt, or as many as `options.patience` allows. Returns kUnavailable, naming the address, if none
-  // succeeds; a name that does not resolve fails at once. Returns kInvalid if it is the master of another cluster than
-  // `options.cluster`. If that is empty, every later connection must be to the cluster that answered first.
+  // succeeds; a name that does not resolve fails at once. Returns kInvalid if the master belongs to another cluster
+  // than `options.cluster`. If `options.cluster` is empty, every later connection must be to the cluster that answered
+  // first.
   static Result<std::shared_ptr<MasterConnection>> Connect(const ClientOptions& options);
   ~MasterConnection();
 
-  // Runs `f` on the control thread with the connected bootstrap. If the connection breaks in the middle, it is made
-  // again and `f` is called again, for at most `call_timeout` in all. Requires: `f` may be repeated.
+  // Runs `f` on the control thread with the connected bootstrap. If the connection breaks meanwhile, it reconnects and
+  // calls `f` again, for at most `call_timeout` in all. Requires: `f` may be repeated.
   Status Call(const std::string& what, const WithMaster& f);
-  // Does the same, and calls `f` again while the master answers kBusy, each time for at most `call_timeout`. The first
-  // kBusy is told to ClientOptions::delayed.
+  // Does the same, and calls `f` again while the master answers kBusy, each time for at most `call_timeout`.
+  // ClientOptions::delayed is called with the first kBusy.
   Status CallUntilReady(const std::string& what, const WithMaster& f);
   // Runs `f` on the control thread soon, connected or not, and does not wait for it.
   void Post(std::function<void(kj::AsyncIoContext&)> f);
   [[nodiscard]] const std::string& cluster() const;
-  // These two are those of rpc::Link, but Connected() rejects with kInvalid unless the bootstrap is that of the
-  // cluster's master. Requires: the caller is on the control thread, and this object exists until the promise is
-  // settled or dropped.
+  // These two behave as those of rpc::Link, but Connected() rejects with kInvalid if the master belongs to another
+  // cluster. Requires: the caller is on the control thread, and this object exists until the promise is settled or
+  // dropped.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
   [[nodiscard]] kj::Promise<void> Broken();
 

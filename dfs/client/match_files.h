@@ -1,4 +1,5 @@
-// What a path or a pattern (dfs/wire/pattern.h) stands for in the file system. Thread rule: the call blocks.
+// MatchFiles finds the files that a path or a pattern (dfs/wire/pattern.h) stands for in the file system. Thread rule:
+// the call blocks.
 #pragma once
 
 #include <string_view>
@@ -10,8 +11,8 @@
 
 namespace millrace::dfs {
 
-// Returns the files and directories, as ExpandPattern says; none for a pattern that matches nothing. Fails as Stat does
-// for a path that is no pattern.
+// Returns the files and directories, in the order of ExpandPattern; none for a pattern that matches nothing. For a path
+// that is not a pattern, fails as Stat does.
 [[nodiscard]] Result<std::vector<FileInfo>> MatchFiles(DfsClient& client, std::string_view path, Hidden hidden);
 
 }  // namespace millrace::dfs

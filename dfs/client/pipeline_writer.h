@@ -1,6 +1,6 @@
-// PipelineWriter: the BlockWriter. If the first node is on this machine and passes the descriptor of its unfinished
-// file (kWriteLocalBlock), the data goes into that file and the packets' headers go by the local socket; to any other
-// node, both go by TCP. Thread rule: one thread at a time.
+// PipelineWriter implements BlockWriter. If the first node is on this machine and passes the descriptor of its
+// unfinished file (kWriteLocalBlock), the data goes into that file and the packet headers go through the local socket.
+// To any other node, both go by TCP. Thread rule: one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -23,14 +23,14 @@ class PipelineWriter final : public BlockWriter {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
   // `stall` is how long the pipeline may make no progress. A first node that sends nothing at all is given up earlier,
-  // after kSilence (dfs/wire/transfer.h); the other nodes are watched by their neighbours.
+  // after kSilence (dfs/wire/transfer.h); each other node is watched by its neighbour.
   PipelineWriter(std::uint64_t block, std::vector<ReplicaHost> pipeline, Micros stall,
                  std::optional<BlockContent> expected, std::function<TimePoint()> now = std::chrono::steady_clock::now,
                  std::shared_ptr<tls::Credentials> credentials = nullptr, std::string token = {});
   ~PipelineWriter() override;
 
-  // Connects the pipeline. After a failure only failed_nodes() and KeepNothing() are of use. Requires: it is the first
-  // call, and the only Begin.
+  // Connects the pipeline. After a failure only failed_nodes() and KeepNothing() may be used. Requires: this is the
+  // first call, and the only Begin.
   Status Begin();
   Status Write(std::string_view data) override;
   Result<WrittenBlock> Finish() override;
@@ -70,19 +70,20 @@ class PipelineWriter final : public BlockWriter {
   const std::string token_;
   const Micros silence_;
   const std::function<TimePoint()> now_;
-  TimePoint got_on_;  // when bytes were last acknowledged, or the first of them sent
+  TimePoint got_on_;  // when bytes were last acknowledged, or first sent
   std::optional<net::BlockingStream> stream_;
-  Fd file_;                                // the first node's, of a local write
-  std::string pending_;                    // not yet a whole packet
+  Fd file_;                                // the first node's file, in a local write
+  std::string pending_;                    // bytes that do not fill a packet yet
   std::deque<SentPacket> sent_;            // not yet acknowledged
   std::string spare_;                      // a buffer to use again
-  std::vector<std::uint32_t> chunk_crcs_;  // of all that was sent
+  std::vector<std::uint32_t> chunk_crcs_;  // of all bytes sent
   std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;
   bool sent_last_ = false, finished_ = false, closed_ = false;
   Status failure_;
-  Status first_spoiled_;  // how the first node's disk refused what this writer put into the node's file; else OK
+  Status first_spoiled_;  // the failure of the first node's disk on bytes that this writer put into the node's file;
+                          // else OK
   std::vector<NodeId> failed_nodes_;
-  std::string refusals_;  // why nodes that answer have not kept the block
+  std::string refusals_;  // the reasons of nodes that answered but did not keep the block
 };
 
 }  // namespace millrace::dfs

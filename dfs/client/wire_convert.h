@@ -20,7 +20,7 @@ namespace millrace::dfs {
 [[nodiscard]] LocatedBlock Read(wire::LocatedBlock::Reader in);
 [[nodiscard]] CheckedReplica Read(wire::CheckedReplica::Reader in);
 void Write(const WrittenBlock& block, wire::WrittenBlock::Builder out);
-// Writes which client asks, so that the master puts the closest replica first.
+// Writes the client's place, so that the master puts the closest replica first.
 void WriteAsker(const ClientOptions& options, wire::Asker::Builder out);
 
 }  // namespace millrace::dfs

@@ -1,5 +1,5 @@
-// ActiveWrites: the write sessions of a server, by block, so that a block can be closed while a session writes it.
-// Thread rule: any thread.
+// ActiveWrites: a server's write sessions by block, so that a block can be closed while a session writes it. Thread
+// rule: any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class ActiveWrites {
  public:
   void Add(std::uint64_t block, const std::shared_ptr<WriteSession>& session);
   void Remove(std::uint64_t block);
-  // Aborts the session that is writing `block`, if any, and waits for its end.
+  // Aborts the session that writes `block`, if any, and waits until it ends.
   net::Awaitable<void> End(std::uint64_t block);
 
  private:

@@ -1,5 +1,5 @@
-// The checksums' file of a block (format in block_store.h), and checks of what is asked of a block. Thread rule: free
-// functions, any thread.
+// The checksums file of a block (format in block_store.h), and checks of requested ranges. Thread rule: free functions,
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ inline constexpr std::size_t kChecksumsHeadBytes = 16;
 [[nodiscard]] constexpr std::uint64_t ChecksumsFileBytes(std::uint64_t length) {
   return kChecksumsHeadBytes + 4 * ChunkCount(length) + 4;
 }
-// Returns the data's length by the first kChecksumsHeadBytes, or nothing if they are not of a checksums' file.
+// Returns the length of the data from the first kChecksumsHeadBytes, or nothing if they do not begin a checksums file.
 [[nodiscard]] std::optional<std::uint64_t> ChecksumsLength(std::string_view head);
-// Returns all checksums, or kCorrupt unless the file is intact and made for `length` bytes of data.
+// Returns all checksums, or kCorrupt if the file is damaged or was made for another length of data.
 [[nodiscard]] Result<std::vector<std::uint32_t>> DecodeChecksums(std::string_view file, std::uint64_t length,
                                                                  std::uint64_t block);
 
-// Returns OK if `appended` bytes may be cut at `length`.
+// Returns OK if a block of `appended` bytes may be cut at `length`, and kInvalid otherwise.
 [[nodiscard]] Status CheckCut(std::uint64_t block, std::uint64_t appended, std::uint64_t length);
 // Returns kInvalid unless [offset, offset + size) lies in a block of `length` bytes.
 [[nodiscard]] Status CheckRange(std::uint64_t block, std::uint64_t length, std::uint64_t offset, std::uint64_t size);

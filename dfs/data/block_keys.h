@@ -1,5 +1,5 @@
-// BlockKeys: what a master tells a worker that has registered, so that it can tell who may read and write its blocks.
-// Thread rule: as a value.
+// BlockKeys: the keys with which a registered worker checks the right to read and write its blocks. They come from its
+// master. Thread rule: a value.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace millrace::dfs {
 
 struct BlockKeys {
   NodeId node;  // the number of the worker's node
-  // Keys of tokens, of tls::TokenKey::kBytes.
-  std::string read;   // empty: everybody may read, as without TLS
-  std::string write;  // empty: everybody may write; only masters of protocol level 1 give none
+  // Token keys, of tls::TokenKey::kBytes each.
+  std::string read;   // empty without TLS, when everybody may read; with TLS an empty key allows no reads
+  std::string write;  // empty: everybody may write; only masters of protocol level 1 send none
 };
 
 }  // namespace millrace::dfs

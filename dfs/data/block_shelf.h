@@ -1,5 +1,5 @@
-// BlockShelf: the files of one DiskBlockStore and what is known of them (layout in block_store.h). Thread rule: any
-// thread. The public maps are used under `mutex`; no file call is made while it is held, except to see whether a file
+// BlockShelf: the files of one DiskBlockStore and their state in memory (layout in block_store.h). Thread rule: any
+// thread. The public maps are used under `mutex`; no file call is made while it is held, except to check that a file
 // exists.
 #pragma once
 
@@ -24,13 +24,13 @@
 
 namespace millrace::dfs {
 
-// A block under writing/, with the checksums of what is in it.
+// A block under writing/, with the checksums of its data.
 struct Unfinished {
   Fd fd;
   std::uint64_t length = 0;
   std::vector<std::uint32_t> chunk_crcs;
-  WriteFate fate;              // of its data and of its checksums
-  std::optional<Micros> left;  // when a sweep found that its writer had left it
+  WriteFate fate;              // the fate of its data and of its checksums
+  std::optional<Micros> left;  // the time when a sweep found it abandoned by its writer
 };
 
 class BlockShelf {
@@ -41,7 +41,7 @@ class BlockShelf {
         reserved_(reserved),
         yielded_(std::move(yielded)) {}
 
-  // Makes the directories, removes what a dead process was writing, and lists the rest.
+  // Makes the directories, removes blocks that a dead process was writing, and lists the rest.
   Status Load();
   [[nodiscard]] std::string WritingPath(std::uint64_t id) const { return directory_ + "/writing/" + BlockText(id); }
   [[nodiscard]] std::string Directory(std::uint64_t id) const {
@@ -50,20 +50,20 @@ class BlockShelf {
   [[nodiscard]] std::string DataPath(std::uint64_t id) const { return Directory(id) + "/" + BlockText(id); }
   [[nodiscard]] std::string CrcPath(std::uint64_t id) const { return DataPath(id) + ".crc"; }
 
-  // Returns true if `size` more bytes leave the reserved ones free. Empties the trash, the oldest first, until they do,
-  // and tells what that removed (`yielded`).
+  // Returns OK if `size` more bytes leave the reserved ones free, and kNoSpace otherwise. Empties the trash, the oldest
+  // first, until they do, and reports the removed blocks (`yielded`).
   [[nodiscard]] Status CheckRoom(std::uint64_t id, std::uint64_t size);
   [[nodiscard]] BlockStore::Space Space() const;
   // Cuts the data at the block's length, syncs and renames. The block is listed when this returns OK. After a failure
-  // there is only its data under writing/, which may be published again unless the block is spoiled.
+  // only its data under writing/ exists, which may be published again unless the block is spoiled.
   Status Publish(std::uint64_t id, Unfinished& block);
 
   std::mutex mutex;
   std::map<std::uint64_t, BlockContent> finished;
-  std::set<std::uint64_t> damaged;  // there is data, but no checksums that fit
+  std::set<std::uint64_t> damaged;  // blocks with data, but without checksums that fit
   // The blocks under writing/; null while a call works on the id.
   std::unordered_map<std::uint64_t, std::unique_ptr<Unfinished>> broken;
-  std::uint64_t used = 0;  // bytes of finished ones
+  std::uint64_t used = 0;  // the bytes of finished blocks
   BlockTrash trash;
 
  private:

@@ -1,19 +1,19 @@
 // BlockStore: the blocks on one node. A block is written once, then finished, then only read. Its checksums (a crc32c
-// for each chunk of kChunkBytes) lie beside the data and are part of it: what a reader gets has been checked, or is
-// checked by the reader.
+// for each chunk of kChunkBytes) lie beside the data and are part of the block: the store or the reader checks all data
+// that is read.
 //
 // The real one keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc` (id: 16 hexadecimal digits, xx: the last two of
 // them). A block is written under `<directory>/writing`. Finishing it syncs the data, then the checksums, renames both,
-// and syncs the directory. What was being written when the process died is removed at the next start. A block whose
-// checksums' file is damaged or does not fit its length is damaged and not listed; it stays on the disk until it is
-// removed, written anew, or mended and taken back. block_trash.h describes the trash. The checksums' file is u64 magic,
-// u64 length of the data, a u32 crc32c for each chunk, u32 crc32c of all that.
+// and syncs the directory. Blocks that were being written when the process died are removed at the next start. A block
+// whose checksums file is damaged or does not fit its length is damaged and not listed; it stays on the disk until it
+// is removed, written anew, or mended and relisted. block_trash.h describes the trash. A checksums file is u64 magic,
+// u64 length of the data, a u32 crc32c for each chunk, u32 crc32c of all before.
 //
-// A block is spoiled when the disk refuses a step of writing it (write_fate.h): it is never finished, listed or
-// believed after a second try. What is left of it goes with FinishAt, Discard, Remove or the next sweep.
+// A block is spoiled when the disk refuses a step of writing it (write_fate.h): it is never finished or listed, even if
+// a second try succeeds. FinishAt, Discard, Remove or the next sweep removes its remains.
 //
-// A writer of this machine may be given the unfinished data file itself (BlockFile::Share). One that keeps its
-// descriptor could change the block later; readers notice by the checksums, as they do when a disk goes bad.
+// A writer on this machine may be given the unfinished data file itself (BlockFile::Share). If it keeps the descriptor
+// it could change the block later; readers notice that by the checksums, as they do when a disk goes bad.
 //
 // The in-memory store serves the simulated cluster. Both pass one contract suite. Thread rule: any thread; one writer
 // object from one thread at a time, except for ReadShared.
@@ -43,8 +43,8 @@ struct StoredBlock {
   bool operator==(const StoredBlock&) const = default;
 };
 
-// The right to fill one block. If it is destroyed unfinished (its pipeline broke), the bytes are kept for FinishAt
-// until Discard, SweepUnfinished or the next start of the process.
+// The right to fill one block. If the object is destroyed before Finish (its pipeline broke), the bytes are kept for
+// FinishAt until Discard, SweepUnfinished or the next start of the process.
 class BlockFile {
  public:
   virtual ~BlockFile() = default;
@@ -55,24 +55,24 @@ class BlockFile {
   virtual Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
 
   // Returns a descriptor of the unfinished file. Instead of Append, another process may then write the bytes that come
-  // next into that file, at their offsets in the block. They do not count before they are adopted.
+  // next into that file, at their offsets in the block. They count only after Adopt.
   [[nodiscard]] virtual Result<Fd> Share() = 0;
-  // Reads `size` bytes from `offset` (a whole number of chunks), as the other process wrote them, into `out` and checks
+  // Reads `size` bytes written by the other process from `offset` (a whole number of chunks) on into `out`, and checks
   // them. Returns kCorrupt if they do not match or the file ends before. It may run while another thread appends or
   // adopts.
   virtual Status ReadShared(std::uint64_t offset, std::size_t size, const std::vector<std::uint32_t>& chunk_crcs,
                             char* out) const = 0;
-  // Does what Append does for `data` that is in the file already, after what was appended before. It is not checked
-  // again. Returns kNoSpace if the other process used what must stay free. Requires: ReadShared gave `data` there, with
-  // these `chunk_crcs`.
+  // Does the same as Append for `data` that is in the file already, after all earlier bytes. `data` is not checked
+  // again. Returns kNoSpace if the other process used space that must stay free. Requires: ReadShared returned `data`
+  // from there, with these `chunk_crcs`.
   virtual Status Adopt(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
 
-  // Brings what was appended to the disk, so that Finish takes little time.
+  // Syncs the bytes appended so far, so that Finish takes little time.
   virtual Status Sync() = 0;
-  // Finishes the block: it is on disk and visible when this returns OK.
+  // Finishes the block, which is on disk and visible when this returns OK.
   virtual Status Finish() = 0;
   [[nodiscard]] virtual std::uint64_t length() const = 0;
-  [[nodiscard]] virtual std::uint32_t crc() const = 0;  // BlockCrc of what was appended or adopted
+  [[nodiscard]] virtual std::uint32_t crc() const = 0;  // BlockCrc of all appended and adopted bytes
 };
 
 // A block for reading: a descriptor of its data, its length and its checksums.
@@ -88,55 +88,54 @@ class BlockStore {
   virtual ~BlockStore() = default;
   // Begins a block. Returns kExists if the block is finished or being written here.
   [[nodiscard]] virtual Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) = 0;
-  // Closes a block whose writer lost its pipeline: cuts it back to `length` and finishes it. `length` must be at most
-  // what was appended, and a whole number of chunks or exactly all of it; else kInvalid. A block that is finished
-  // already is OK at this length and kInvalid at another. Returns kBusy while its BlockFile exists, kNotFound if there
-  // is no such block, and kIo, after it has removed what is left, if the block is spoiled or this spoils it.
+  // Closes a block whose writer lost its pipeline: cuts it back to `length` and finishes it. Returns kInvalid unless
+  // `length` is exactly the appended length, or less and a whole number of chunks. For a block that is finished
+  // already, returns OK at this length and kInvalid at another. Returns kBusy while its BlockFile exists, kNotFound if
+  // there is no such block, and kIo, after removing the remains, if the block is spoiled or this call spoils it.
   virtual Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) = 0;
-  // Forgets an unfinished block. It is no failure if there is none.
+  // Forgets an unfinished block. A missing block is not a failure.
   virtual void Discard(std::uint64_t id) = 0;
   struct Swept {
     std::uint64_t blocks = 0, bytes = 0;
   };
-  // Discards the unfinished blocks that nobody is writing and that an earlier sweep, at least `retention` before `now`,
-  // found abandoned already. Requires: `now` never goes back.
+  // Discards the unfinished blocks that nobody is writing and that a sweep at least `retention` before `now` found
+  // abandoned already. Requires: `now` never goes back.
   virtual Swept SweepUnfinished(Micros now, Micros retention) = 0;
-  // Opens a block for reading. Returns kNotFound if it is not here, and kCorrupt if the checksums' file does not fit
-  // the data's length, or the disk cannot read it.
+  // Opens a block for reading. Returns kNotFound if it is not here, and kCorrupt if the checksums file does not fit the
+  // data's length or cannot be read from the disk.
   [[nodiscard]] virtual Result<OpenBlock> Open(std::uint64_t id) const = 0;
-  // Returns bytes [offset, offset+size), checked against the checksums (of all chunks that they touch), or kCorrupt,
-  // naming the block and the chunk, or that the disk cannot read them.
+  // Returns bytes [offset, offset+size), checked against the checksums of all chunks that they touch. Returns kCorrupt,
+  // naming the block and the chunk, if they do not match or the disk cannot read them.
   [[nodiscard]] virtual Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const = 0;
-  // Checks bytes as Read does, for scans that look for rot: it reads what the disk holds, not what memory has cached of
-  // it. Returns kCorrupt also if the disk cannot read the bytes, and kNotFound if the data are gone: the block is then
-  // not listed any more.
+  // Checks bytes as Read does, for scans that look for rot: it reads from the disk and not from the page cache. Returns
+  // kCorrupt also if the disk cannot read the bytes, and kNotFound if the data are gone; the block is then no longer
+  // listed.
   virtual Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) = 0;
-  // Lists a damaged block again. It is no failure if the block is listed. Requires: all of the block was verified.
+  // Lists a damaged block again. A block that is listed already is not a failure. Requires: all of the block was
+  // verified.
   virtual Status Relist(std::uint64_t id) = 0;
-  // Removes the block, also what is left of an unfinished one that nobody is writing. It is no failure if there is
-  // none.
+  // Removes the block, or the remains of an unfinished one that nobody is writing. A missing block is not a failure.
   virtual Status Remove(std::uint64_t id) = 0;
   // Returns true if the block is spoiled, is still here, and nobody is writing it.
   [[nodiscard]] virtual bool Spoiled(std::uint64_t id) const = 0;
   // Returns true if the block is finished, damaged, unfinished, or being written here.
   [[nodiscard]] virtual bool Has(std::uint64_t id) const = 0;
-  [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;       // finished ones, by rising id
-  [[nodiscard]] virtual std::vector<std::uint64_t> Damaged() const = 0;  // not listed, see above; by rising id
-  [[nodiscard]] virtual std::optional<std::uint64_t> Length(std::uint64_t id) const = 0;  // of one that is listed
+  [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;       // finished blocks, by rising id
+  [[nodiscard]] virtual std::vector<std::uint64_t> Damaged() const = 0;  // blocks not listed, see above; by rising id
+  [[nodiscard]] virtual std::optional<std::uint64_t> Length(std::uint64_t id) const = 0;  // of a listed block
 
-  // ---- the trash: blocks that the master does not know, kept for a while in case that is its mistake ----
+  // ---- the trash: blocks unknown to the master, kept for a while in case the master is mistaken ----
 
-  // Puts a finished block into the trash at time `now`: it is not here any more, but its bytes still count as used. It
-  // replaces a block of the same number there. An unfinished block is removed. It is no failure if there is no such
-  // block.
+  // Puts a finished block into the trash at time `now`: it is no longer here, but its bytes still count as used. It
+  // replaces a block of the same number in the trash. An unfinished block is removed. A missing block is not a failure.
   virtual Status Trash(std::uint64_t id, Micros now) = 0;
-  // Brings a block back: it is finished and listed when this returns OK. Returns kNotFound if the trash does not have
-  // it, and kExists if one of its number is finished or being written here.
+  // Brings a block back from the trash: it is finished and listed when this returns OK. Returns kNotFound if the trash
+  // lacks it, and kExists if a block of its number is finished or being written here.
   [[nodiscard]] virtual Result<StoredBlock> Restore(std::uint64_t id) = 0;
-  virtual void RemoveTrashed(std::uint64_t id) = 0;                      // for good; no failure if the trash has none
+  virtual void RemoveTrashed(std::uint64_t id) = 0;                      // for good; a missing block is not a failure
   [[nodiscard]] virtual std::vector<StoredBlock> ListTrash() const = 0;  // by rising id
-  // Removes for good what came into the trash before `before`, and then the oldest while less than `least_free` bytes
-  // are free. An append that finds no room removes the oldest, too (the real store tells that by `yielded`, below).
+  // Removes for good the blocks trashed before `before`, and then the oldest while less than `least_free` bytes are
+  // free. An append that finds no room also removes the oldest (the real store reports that by `yielded`, below).
   virtual Swept SweepTrash(Micros before, std::uint64_t least_free) = 0;
 
   // `used` counts finished blocks, unfinished ones that nobody is writing, and the trash; `blocks` the finished ones.
@@ -147,14 +146,14 @@ class BlockStore {
 };
 
 // Opens the store in `directory`, which is made if need be. `reserved_bytes` stay free on the disk: an append that
-// would leave less is kNoSpace. `yielded` is called, from any thread, with what an append that found no room removed
-// from the trash. Requires: nothing else has the directory open.
+// would leave less returns kNoSpace. When an append finds no room and removes blocks from the trash, `yielded` is
+// called with them, from any thread. Requires: nothing else has the directory open.
 [[nodiscard]] Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(
     const std::string& directory, std::uint64_t reserved_bytes,
     std::function<void(const BlockStore::Swept&)> yielded = [](const BlockStore::Swept&) {});
-// Returns a store in memory with a capacity of `capacity` bytes. Its Open() gives a memory file (memfd). `refuses` is
-// asked before each step of writing a block, and returns OK or how the step fails. What was not synced when a sync
-// failed reads as zeros from then on, as a kernel may have it.
+// Returns a store in memory with a capacity of `capacity` bytes. Its Open() returns a memory file (memfd). `refuses` is
+// called before each step of writing a block, and returns OK or the failure of the step. Bytes that were not synced
+// when a sync failed read as zeros from then on, as can happen with a kernel.
 [[nodiscard]] std::unique_ptr<BlockStore> MakeMemoryBlockStore(
     std::uint64_t capacity, std::function<Status(WriteStep)> refuses = [](WriteStep) { return Status::Ok(); });
 

@@ -1,6 +1,6 @@
-// BlockTrash: the trash of one DiskBlockStore (block_store.h says what it is for). A block lies in
-// `<directory>/trash/<id>-<when>`, with its checksums in `.crc` beside it; id and when (microseconds since the epoch)
-// are 16 hexadecimal digits each. Blocks come and go by rename, so no byte is copied. Thread rule: any thread.
+// BlockTrash: the trash of one DiskBlockStore (purpose in block_store.h). A block lies in
+// `<directory>/trash/<id>-<when>`, with its checksums in `.crc` beside it; <id> and <when> (microseconds since the
+// epoch) are 16 hexadecimal digits each. Blocks come and go by rename, so no byte is copied. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,22 @@ namespace millrace::dfs {
 
 class BlockTrash {
  public:
-  // `data_path` says where a block lies that is not in the trash; its checksums lie in the same path with ".crc".
+  // `data_path` returns the path of a block outside the trash; its checksums are at the same path with ".crc".
   BlockTrash(const std::string& directory, std::function<std::string(std::uint64_t)> data_path)
       : directory_(directory + "/trash"), data_path_(std::move(data_path)) {}
 
-  // Makes the directory and lists it. A block counts as trashed if a dying process had moved one of its two files.
+  // Makes the directory and lists it. A block counts as trashed even if a dying process had moved only one of its two
+  // files.
   Status Load();
-  // Moves a block here. Requires: nothing else touches its files meanwhile.
+  // Moves a block into the trash. Requires: nothing else touches its files meanwhile.
   Status Put(std::uint64_t id, const BlockContent& content, Micros when);
-  // Moves a block back and syncs that. Returns its content, or kNotFound if it is not here. Requires: nothing else
-  // touches its files meanwhile.
+  // Moves a block back and syncs the move. Returns its content, or kNotFound if the trash lacks it. Requires: nothing
+  // else touches its files meanwhile.
   Result<BlockContent> Take(std::uint64_t id);
-  // Removes the block that came first, for good. Returns false if there is none, or if it came at `before` or later.
+  // Removes the oldest block, for good. Returns false if there is none, or if it came at `before` or later.
   bool RemoveOldest(Micros before, BlockStore::Swept* swept);
 
-  void Remove(std::uint64_t id);  // for good; no failure if there is none
+  void Remove(std::uint64_t id);  // for good; a missing block is not a failure
 
   [[nodiscard]] std::vector<StoredBlock> List() const;
   [[nodiscard]] std::uint64_t bytes() const;
@@ -60,8 +61,8 @@ class BlockTrash {
   std::uint64_t bytes_ = 0;
 };
 
-// Returns the content of a finished block by its two files, or nothing if they do not fit each other, and kIo if the
-// disk cannot read them.
+// Returns the content of a finished block from its two files, nothing if one is missing or they do not fit each other,
+// and kIo if the disk cannot read them.
 [[nodiscard]] Result<std::optional<BlockContent>> FinishedContent(std::uint64_t id, const std::string& data,
                                                                   const std::string& crcs);
 

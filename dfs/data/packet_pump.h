@@ -1,4 +1,4 @@
-// PacketPump: sends a range of a block's chunks as packets, the data from its file.
+// PacketPump sends a range of a block's chunks as packets, with the data from its file.
 // Thread rule: one thread at a time; Step runs on a disk thread.
 #pragma once
 
@@ -17,7 +17,8 @@ class PacketPump {
   // Sends all chunks that [offset, offset + size) touches. Requires: the range lies in the block and is not empty.
   PacketPump(OpenBlock block, std::uint64_t id, std::uint64_t offset, std::uint64_t size);
 
-  // Sends until the outlet has taken all (returns true) or takes no more for now (returns false).
+  // Sends as much as the outlet takes. Returns true once it has taken everything, and false if it takes no more for
+  // now.
   Result<bool> Step(net::Outlet& outlet);
 
  private:

@@ -1,14 +1,13 @@
-// SpreadBlockStore: one BlockStore over several, each on a disk of its own. A block is on one of them, which is found
-// by asking each (all answer from memory). A new block goes to the disk that has most free for each writer
-// (ChooseDisk). Counts of bytes are sums over the disks. The trash is kept disk by disk, and `least_free` of SweepTrash
-// holds for each disk.
+// SpreadBlockStore: one BlockStore over several, each on a disk of its own. A block is on one disk, which is found by
+// asking each (all answer from memory). A new block goes to the disk with the most free space per writer (ChooseDisk).
+// Byte counts are sums over the disks. Each disk has its own trash, and `least_free` of SweepTrash applies to each
+// disk.
 //
-// A disk fails once and for good. Code outside that notices it calls Fail. The store itself counts what the disk
-// refuses by I/O errors, tells the owner each time (`refused`), and after kMostStrikes in a row that the disk is
-// failing
-// (`failing`). Only a sync that succeeds ends the row, since an append gets no further than memory. A failed disk is
-// not used any more: its blocks are not here, and what is being written on it fails. Thread rule: that of BlockStore;
-// Fail from any thread, too.
+// A disk fails once and for good. Code outside that notices the failure calls Fail. The store itself counts the I/O
+// errors of each disk. It reports each one to the owner (`refused`), and after kMostStrikes in a row it reports that
+// the disk is failing (`failing`). Only a successful sync ends the row, since an append gets no further than memory. A
+// failed disk is no longer used: its blocks are not here, and writes on it fail. Thread rule: that of BlockStore; Fail
+// from any thread, too.
 #pragma once
 
 #include <atomic>
@@ -31,12 +30,12 @@ namespace millrace::dfs {
 struct DiskLoad {
   std::uint64_t free = 0, trashed = 0;  // bytes
   std::uint64_t writers = 0;            // files that are being written
-  std::uint64_t chosen = 0;             // the number of the last choice that fell on it; 0 if none did
+  std::uint64_t chosen = 0;             // the number of the last choice of this disk; 0 if it was never chosen
 };
-// Returns the disk that has most free for each writer, the new writer included. So two equally free disks take turns,
-// and one that is almost full gets a block only when the others have as many times more writers as they have more free.
-// Ties go to the disk that was not chosen for longest. If nothing is free anywhere, the trash counts, since it makes
-// room. Requires: there is at least one disk.
+// Returns the disk with the most free space per writer, the new writer included. So two equally free disks take turns,
+// and a disk with a tenth of the free space of another gets about a tenth of its writers. Ties go to the disk chosen
+// longest ago. If nothing is free anywhere, the trash counts as free, since it makes room. Requires: there is at least
+// one disk.
 [[nodiscard]] std::size_t ChooseDisk(std::span<const DiskLoad> disks);
 
 class SpreadBlockStore final : public BlockStore {
@@ -44,25 +43,25 @@ class SpreadBlockStore final : public BlockStore {
   struct Disk {
     std::string name;  // for messages
     std::unique_ptr<BlockStore> store;
-    SyncMeter* meter = nullptr;  // of its syncs; null: they are not measured. Requires: it outlives the store.
+    SyncMeter* meter = nullptr;  // measures its syncs; null: they are not measured. Requires: it outlives the store.
   };
   // A disk counts as failing after this number of refusals in a row: appends, syncs and finishes that ended with kIo.
-  // What is done to a block that is spoiled already does not count.
+  // Refusals for a block that is spoiled already do not count.
   static constexpr int kMostStrikes = 3;
   // Both are called from any thread.
   struct Events {
-    std::function<void(std::size_t disk, const Status&)> failing;  // it is up to the callee to call Fail
+    std::function<void(std::size_t disk, const Status&)> failing;  // the callee decides whether to call Fail
     std::function<void(std::size_t disk, int strikes, const Status&)> refused = {};  // may be empty
   };
 
-  // Makes a store over the disks. A block that is on two disks (one of them had failed, the block was copied anew, and
-  // the disk is back) stays on the first, and the other copy goes to that disk's trash at `now`. Requires: there is at
-  // least one disk.
+  // Makes a store over the disks. A block on two disks (one disk had failed, the block was copied anew, and the disk is
+  // back) stays on the first, and the other copy goes to the trash of its disk at `now`. Requires: there is at least
+  // one disk.
   static Result<std::unique_ptr<SpreadBlockStore>> Over(std::vector<Disk> disks, Micros now, Events events);
   ~SpreadBlockStore() override;
 
-  // Takes a failed disk out of use. Returns the blocks that were on it, damaged ones too, by rising id; none the second
-  // time.
+  // Takes a failed disk out of use. Returns the blocks on it, including damaged ones, by rising id; none on a second
+  // call.
   std::vector<std::uint64_t> Fail(std::size_t disk);
 
   Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) override;

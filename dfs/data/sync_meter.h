@@ -1,8 +1,8 @@
-// SyncMeter: how long the syncs of one disk have taken of late. A disk that goes bad without failing shows there first.
+// SyncMeter measures the recent sync times of one disk. A disk that goes bad without failing shows it there first.
 //
-// It looks back for kWindow, and counts a sync once, and once more for each kEach that it took: a sync of 30 s tells as
-// much as the ten that might have been made meanwhile. One that is under way counts as soon as it has taken kEach.
-// Thread rule: any thread.
+// It looks back for kWindow. A sync counts once, and once more for each kEach that it took: a sync of 30 s says as much
+// as the ten that could have been made meanwhile. A sync under way counts as soon as it has taken kEach. Thread rule:
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace millrace::dfs {
 
 struct SyncTimes {
   std::string disk;
-  std::uint32_t syncs = 0;  // counted as above; 0: nothing is known
+  std::uint32_t syncs = 0;  // counted as above; 0: no measurements
   Micros median = 0, worst = 0;
 };
 
@@ -27,14 +27,14 @@ class SyncMeter {
  public:
   static constexpr Micros kWindow = 30 * kSecond;
   static constexpr Micros kEach = 3 * kSecond;
-  static constexpr std::size_t kMost = 256;  // syncs that are remembered; of more, the latest
-  // A sync of many bytes is given the time that any disk needs to write them.
+  static constexpr std::size_t kMost = 256;  // the number of latest syncs remembered
+  // The time that writing the bytes needs at this rate is not counted.
   static constexpr std::uint64_t kBytesPerSecond = std::uint64_t{16} << 20;
 
-  // `disk` is its name for people. `now` tells a time that never goes back, on any thread.
+  // `disk` is its name for people. `now` returns a time that never goes back, on any thread.
   SyncMeter(std::string disk, std::function<Micros()> now) : disk_(std::move(disk)), now_(std::move(now)) {}
 
-  // Runs `sync`, which brings up to `bytes` bytes to the disk, and returns what it returns.
+  // Runs `sync`, which writes up to `bytes` bytes to the disk, and returns its result.
   template <class Sync>
   auto Time(std::uint64_t bytes, const Sync& sync) {
     struct End {
@@ -60,7 +60,7 @@ class SyncMeter {
   const std::function<Micros()> now_;
   mutable std::mutex mutex_;
   std::deque<Sync> ended_;       // the latest last
-  std::multiset<Micros> begun_;  // since when each of those under way counts
+  std::multiset<Micros> begun_;  // the times since which the syncs under way count
 };
 
 }  // namespace millrace::dfs

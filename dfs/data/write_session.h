@@ -1,10 +1,10 @@
-// WriteSession: one node's part in writing a block: packets come from upstream, go to the next node and to the disk;
-// acknowledgements come back when both have them.
+// WriteSession: one node's part in writing a block. Packets come from upstream and go to the next node and to the disk;
+// acknowledgements go back when both have them.
 //
 // The data comes with the packets, or from a writer on this machine, which puts it into the unfinished file and sends
-// headers alone. What such a writer put there is read back, into memory that the writer cannot reach, and checked
-// before it is forwarded or stored. If this is the only node, that happens when the data is stored, so that no packet
-// needs an extra trip to the disk threads. If there is a next node, it happens before the data is forwarded, and the
+// only headers. Data from such a writer is read back into memory that the writer cannot reach, and checked before it is
+// forwarded or stored. If this is the only node, the read and check happen when the data is stored, so that no packet
+// needs an extra trip to the disk threads. If there is a next node, they happen before the data is forwarded, and the
 // data is then neither read nor checked again. Thread rule: a session lives on its wire's strand; Abort may be called
 // from any thread.
 #pragma once
@@ -47,8 +47,8 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
     [[nodiscard]] std::string_view bytes() const { return {data.get(), packet.length}; }
   };
 
-  // Where the session stands. It only ever goes down this table, one line at a time; it may end in any phase, with
-  // failed_, upstream_gone_ or both, and stays in that phase.
+  // The state of the session. It only moves down this table, one line at a time. It may end in any phase, with failed_,
+  // upstream_gone_ or both, and then stays in that phase.
   //
   //   Phase          Last                      what runs
   //   kOpening       kAwaited                  Run: the file is made, the next node is connected
@@ -58,9 +58,9 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   //                  kStored                   FinishHere, once the next node has finished
   //   kFinished      kStored                   the last acknowledgement upstream
   enum class Phase { kOpening, kTransferring, kFinished };
-  // How far the last packet has come. At the last node a packet counts as forwarded when it is queued for the disk.
+  // The progress of the last packet. At the last node a packet counts as forwarded when it is queued for the disk.
   enum class Last { kAwaited, kReceived, kForwarded, kStored };
-  // Whether upstream is due a sign of life although there is nothing new to acknowledge.
+  // The sign of life that upstream is owed when there is nothing new to acknowledge.
   enum class Alive { kNotDue, kDue, kEnded };
 
   Status OpenHere();
@@ -100,11 +100,11 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   std::shared_ptr<net::Wire> next_;  // null at the last node
   std::unique_ptr<BlockFile> file_;
   Fd shared_;                        // until the writer has it
-  std::unique_ptr<char[]> scratch_;  // of the disk thread that stores
+  std::unique_ptr<char[]> scratch_;  // the buffer of the disk thread that stores
 
   [[nodiscard]] Micros silence() const;  // how long the next node may be silent
 
-  net::Signal changed_;  // of anything below
+  net::Signal changed_;  // notified of any change below
   net::asio::steady_timer alive_timer_;
   Alive alive_ = Alive::kNotDue;
   std::deque<Incoming> arrived_;  // headers whose data must be read before it is forwarded

@@ -18,8 +18,8 @@ struct FsContext {
   std::function<Result<std::unique_ptr<DfsClient>>()> connect;
 };
 
-// Runs a command; `args` are those after "fs". Returns the exit status (console.h). Every failure is one line on
-// standard error.
+// Runs a command; `args` are the arguments after "fs". Returns the exit status (console.h). Every failure is one line
+// on standard error.
 [[nodiscard]] int RunFsCommand(const std::vector<std::string>& args, const FsContext& context);
 
 struct FsVerb {

@@ -1,4 +1,4 @@
-// Copies files and trees of the file system to local ones. Thread rule: the calls block.
+// PlanGet and Get copy files and trees of the file system to local ones. Thread rule: the calls block.
 #pragma once
 
 #include <functional>
@@ -14,33 +14,33 @@
 namespace millrace::dfs {
 
 struct GetOptions {
-  bool overwrite = false;  // a local file; never a directory, a device or a link (base/local_place.h)
-  bool as_named = false;   // the target is the name of what is made, also if a directory is there
+  bool overwrite = false;  // a local file may be replaced; never a directory, a device or a link (base/local_place.h)
+  bool as_named = false;   // the target is the new name itself, even if it is an existing directory
   std::size_t threads = 4;
   const console::Interrupt* interrupt = nullptr;
 };
 
-// What getting one source will make.
+// The local files that getting one source will make.
 struct GetPlan {
   FileInfo source;
   std::string local;            // its local path
-  std::vector<FileInfo> below;  // all that is below a directory, parents first
+  std::vector<FileInfo> below;  // everything below a directory, parents first
   [[nodiscard]] std::uint64_t files() const;
   [[nodiscard]] std::uint64_t bytes() const;
 };
 
-// Plans as cp -r does: into `target` if that is a directory and not as_named, else under its name, for which there must
-// be one source only. Returns kExists if the local path is taken (by a directory, or by a file and not `overwrite`). A
-// device, a FIFO or a descriptor is not taken: a file is written into it.
+// Plans as cp -r does: into `target` if it is a directory and not as_named, else under the name `target`, which needs a
+// single source. Returns kExists if the local path is taken (by a directory, or by a file and not `overwrite`). A
+// device, a FIFO or a descriptor does not count as taken: a file is written into it.
 [[nodiscard]] Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources,
                                                    const std::string& target, const GetOptions& options);
 
-// Writes the file or the whole tree beside its place and gives it its name at the end. A failure leaves nothing of it.
+// Writes the file or the whole tree beside its place and gives it its name at the end. A failure leaves nothing behind.
 [[nodiscard]] Status Get(DfsClient& client, const GetPlan& plan, const GetOptions& options,
                          console::Progress& progress);
 
 using WriteBytes = std::function<Status(std::string_view)>;
-// Gives a file's bytes from `offset` on to `write`, in order and on any thread. What `write` fails with is returned.
+// Passes a file's bytes from `offset` on to `write`, in order and on any thread. Returns a failure of `write`.
 [[nodiscard]] Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, const WriteBytes& write,
                              const console::Interrupt* interrupt, console::Progress* progress);
 

@@ -1,5 +1,5 @@
-// Runs several pieces of work at once: each file of a transfer costs a synced commit, for which the others need not
-// wait.
+// RunParallel runs several pieces of work at once: each file of a transfer costs a synced commit, for which the others
+// need not wait.
 #pragma once
 
 #include <condition_variable>
@@ -11,19 +11,20 @@
 
 namespace millrace::dfs {
 
-// Runs work(0) to work(count - 1), begun in this order, on up to `threads` threads. After a failure no more are begun;
-// it returns the failure that came first in time, once those under way have returned.
+// Runs work(0) to work(count - 1), begun in this order, on up to `threads` threads. After a failure it begins no more,
+// and returns the earliest failure once the pieces under way have returned.
 [[nodiscard]] Status RunParallel(std::size_t count, std::size_t threads,
                                  const std::function<Status(std::size_t)>& work);
 
-// Parts of one whole that are prepared side by side and come out in order, part 0 first. Requires: the parts begin in
-// order (as RunParallel begins them), and each part that has begun awaits its turn and ends it, also when it fails;
-// otherwise a turn may never come. Thread rule: any thread; the calls of one part from one thread.
+// Turns orders parts of one whole that are prepared in parallel and come out in order, part 0 first. Requires: the
+// parts begin in order (as RunParallel begins them), and each part that has begun awaits its turn and ends it, even if
+// it fails; otherwise a turn may never come. Thread rule: any thread; the calls of one part from one thread.
 class Turns {
  public:
   // Waits until all parts before `part` have ended. Returns false if one of them failed.
   [[nodiscard]] bool Await(std::size_t part);
-  // Awaits the turn of `part` and ends it. All parts after the first that failed, in their order, get its failure.
+  // Awaits the turn of `part` and ends it. The first failed part in this order passes its failure to all parts after
+  // it.
   Status End(std::size_t part, const Status& how);
 
  private:

@@ -1,4 +1,4 @@
-// Copies local files into the file system, several at a time. Thread rule: the calls block.
+// PlanPut and Put copy local files into the file system, several at a time. Thread rule: the calls block.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace millrace::dfs {
 
-// One thing to make: a file from a local one, or a directory.
+// One item to make: a file from a local one, or a directory.
 struct PutItem {
   std::string local;  // empty for a directory, "-" for standard input
   std::string remote;
   std::uint64_t bytes = 0;  // 0 when unknown (a pipe)
 };
 
-// Returns everything that putting `sources` (files, directories with all below, or "-") to `target` makes, parents
-// first. It plans as cp -r does: into the target if that is a directory, else under its name, for which there must be
-// one source only. It follows symbolic links to files. Returns kInvalid for what cannot be stored (a device, a link to
-// a directory below a source), and for several sources if the target is no directory.
+// Returns the items to make for putting `sources` (files, directories with all below, or "-") to `target`, parents
+// first. It plans as cp -r does: into `target` if it is a directory, else under the name `target`, which needs a single
+// source. It follows symbolic links to files. Returns kInvalid for a source that cannot be stored (a device, a link to
+// a directory below a source), and for several sources if the target is not a directory.
 [[nodiscard]] Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::string>& sources,
                                                    const std::string& target);
 
@@ -31,13 +31,12 @@ struct PutOptions {
   WriteOptions write;
   std::size_t threads = 8;
   int standard_input = 0;
-  const console::Interrupt* interrupt = nullptr;  // the call returns kCancelled once it is seen
-  // What has come is synced (FileWriter::Sync) after this time at the latest. With 0 it is not synced before the end.
+  const console::Interrupt* interrupt = nullptr;  // the call returns kCancelled once the signal is seen
+  // Bytes are synced (FileWriter::Sync) within this time after they came. With 0 they are not synced before the end.
   Micros sync_every = 0;
 };
-// Makes all of it. Each file is visible when it is whole, or not at all (or with what was synced, if it ends early).
-// Stops at the first failure; files that were done by then stay. Requires: the Progress and the client outlive the
-// call.
+// Makes all items. A file becomes visible when it is complete, or not at all (or with its synced bytes, if it ends
+// early). Stops at the first failure; completed files stay. Requires: the Progress and the client outlive the call.
 [[nodiscard]] Status Put(DfsClient& client, const std::vector<PutItem>& items, const PutOptions& options,
                          console::Progress& progress);
 

@@ -1,5 +1,5 @@
-// Paths of the file system as the verbs of `millrace fs` join and walk them; dfs/wire/path.h says what a path may be.
-// Thread rule: free functions, any thread.
+// Helpers by which the verbs of `millrace fs` join and walk paths of the file system (dfs/wire/path.h). Thread rule:
+// free functions, any thread.
 #pragma once
 
 #include <functional>
@@ -12,10 +12,10 @@
 namespace millrace::dfs {
 
 [[nodiscard]] std::string JoinPath(std::string_view directory, std::string_view name);
-[[nodiscard]] std::string LastName(std::string_view path);  // of a local path too; of "/" is ""
+[[nodiscard]] std::string LastName(std::string_view path);  // of a local path, too; "" for "/"
 
-// Calls `visit` for everything below a directory, parents before what they hold, or for a file itself. A failure of
-// `visit` ends it.
+// Calls `visit` for everything below a directory, parents before their entries, or for a file itself. Returns the first
+// failure of `visit`, which ends the walk.
 [[nodiscard]] Status Walk(DfsClient& client, const std::string& path,
                           const std::function<Status(const FileInfo&)>& visit);
 

@@ -1,4 +1,4 @@
-// The verbs of `millrace fs`, each in the form of FsVerb::run, and what they share.
+// The verbs of `millrace fs`, each in the form of FsVerb::run, and their shared helpers.
 #pragma once
 
 #include <functional>
@@ -33,16 +33,17 @@ int RunSafemode(const Args& args, const FsContext& context);
 int RunVerify(const Args& args, const FsContext& context);
 int RunBalance(const Args& args, const FsContext& context);
 
-// Returns the mode that an option's text gives: as chmod takes it, beginning with `otherwise`, which empty text is.
+// Returns the mode for an option's text, which is a change to `otherwise` as chmod takes it. Empty text means
+// `otherwise`.
 [[nodiscard]] Result<Mode> ModeOf(const std::string& text, Mode otherwise, bool directory);
 
-// Connects and calls `f`. Prints what failed ("fs VERB: ..."). Returns the exit status.
+// Connects and calls `f`. Prints a failure ("fs VERB: ..."). Returns the exit status.
 int WithClient(const FsContext& context, const std::string& verb, const std::function<Status(DfsClient&)>& f);
-// Does the same and calls `f` for each path in canonical form. A failure does not keep it from the others.
+// Does the same and calls `f` for each path in canonical form. After a failure it goes on with the other paths.
 int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
                 const std::function<Status(DfsClient&, const std::string&)>& f);
 
-// Does the same for what is there: a path may be a pattern (dfs/wire/pattern.h). With `none_is_fine` it may match
+// Does the same for existing paths: a path may be a pattern (dfs/wire/pattern.h). With `none_is_fine` it may match
 // nothing.
 int ForEachMatch(const FsContext& context, const std::string& verb, const Args& paths,
                  const std::function<Status(DfsClient&, const std::string&)>& f, bool none_is_fine = false);

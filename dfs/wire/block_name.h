@@ -1,6 +1,5 @@
-// The name of a block wherever people read of it, in messages, listings and JSON: the 16 hexadecimal digits that are
-// also the name of its file on a node. (A JSON number would lose bits in most readers.) Thread rule: free functions,
-// any thread.
+// The name of a block in messages, listings and JSON: the 16 hexadecimal digits that are also the name of its file on a
+// node. (A JSON number would lose bits in most readers.) Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,6 @@ namespace millrace::dfs {
 
 [[nodiscard]] std::string BlockText(std::uint64_t id);                             // "00c0ffee00c0ffee"
 [[nodiscard]] std::string BlockName(std::uint64_t id);                             // "block 00c0ffee00c0ffee"
-[[nodiscard]] std::optional<std::uint64_t> ParseBlockText(std::string_view text);  // takes exactly what BlockText gives
+[[nodiscard]] std::optional<std::uint64_t> ParseBlockText(std::string_view text);  // the inverse of BlockText
 
 }  // namespace millrace::dfs

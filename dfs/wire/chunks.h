@@ -1,5 +1,5 @@
-// Chunks and packets: the units in which blocks are checked and transferred; and what a replica must be to be believed.
-// Thread rule: free functions, any thread.
+// Chunks and packets: the units in which blocks are checked and transferred; and BlockContent, by which a replica is
+// verified. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ inline constexpr std::size_t kPacketBytes = std::size_t{256} << 10;  // a whole 
   return (bytes + kChunkBytes - 1) / kChunkBytes;
 }
 
-// The length and BlockCrc that every replica of a block has, whatever node it lies on. The namespace knows them, so
-// that a replica of another block, or of another cluster's block of the same number, is not taken for it.
+// The length and BlockCrc that every replica of a block has, on whatever node. The namespace stores them, so that a
+// replica of another block, or of another cluster's block of the same number, is not mistaken for one of this block.
 struct BlockContent {
   std::uint64_t length = 0;
   std::uint32_t crc = 0;
@@ -38,7 +38,7 @@ struct BlockContent {
 [[nodiscard]] std::vector<std::uint32_t> ChunkCrcs(std::string_view data);
 
 // Checks `data` against the checksums of its chunks. Returns kCorrupt, naming the block and the number of the first bad
-// chunk, counted from `first_chunk` (the chunk of data's first byte).
+// chunk, counted from `first_chunk` (the chunk of the first byte of `data`).
 [[nodiscard]] Status CheckChunks(std::string_view data, std::span<const std::uint32_t> crcs, std::uint64_t block,
                                  std::uint64_t first_chunk);
 

@@ -1,5 +1,5 @@
-// How a node lists a block that it found damaged: with a length that no block has, so that a master takes the replica
-// for bad whatever the block's own length is.
+// kDamagedLength: the length with which a node lists a block that it found damaged. No block has this length, so the
+// master marks the replica as bad whatever the block's own length is.
 #pragma once
 
 #include <cstdint>

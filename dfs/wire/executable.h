@@ -1,6 +1,6 @@
-// Which files may be executed among those where clients keep the executables of jobs (kExecutablesDirectory). There a
-// name is the SHA-256 of what the file has, and any user may store files: whoever is the first to take the name of
-// another's program must not have his file run as that. Thread rule: a free function, any thread.
+// CheckExecutable guards the directory where clients keep the executables of jobs (kExecutablesDirectory). A file there
+// is named after the SHA-256 of its content, and any user may store files: a user who takes the name of another user's
+// program first must not have their own file run in its place. Thread rule: a free function, any thread.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace millrace::dfs {
 
-// Returns kCorrupt if the file lies there and its name is not `digest`, that of its content (tls::Sha256Hex). Whoever
-// is about to execute a file of the file system asks this first.
+// Returns kCorrupt if the file lies in that directory and its name is not `digest`, the digest of its content
+// (tls::Sha256Hex). Code that is about to execute a file of the file system calls this first.
 [[nodiscard]] Status CheckExecutable(std::string_view canonical, std::string_view digest);
 
 }  // namespace millrace::dfs

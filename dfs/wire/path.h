@@ -1,5 +1,5 @@
 // Paths of the file system: absolute, '/' between components, any byte but '/' and NUL inside one (spaces, newlines and
-// bytes that are not UTF-8 included). The master and the command line check them by this one rule. Thread rule: free
+// bytes that are not UTF-8 included). The master and the command line check paths by this one rule. Thread rule: free
 // functions, any thread.
 #pragma once
 
@@ -22,14 +22,14 @@ inline constexpr std::size_t kMaxPathBytes = 4096;  // a whole path
 // Returns the canonical form: no empty component, no "." or "..", no slash at the end (but "/" itself). Returns
 // kInvalid, naming the path (long ones shortened) and the rule, for a relative path, NUL, "..", or more than
 // kMaxNameBytes / kMaxPathBytes.
-// A URL of another storage system is refused by its own message.
+// A URL of another storage system is refused with a message of its own.
 [[nodiscard]] Result<std::string> CanonicalPath(std::string_view path);
-// The same for a path whose first slash may be left out, as users name the inputs and the output of a job: `out` is
-// /out. The messages have the path as it was given.
+// Does the same for a path whose first slash may be left out, as in the inputs and the output of a job: `out` is /out.
+// Messages show the path as it was given.
 [[nodiscard]] Result<std::string> CompletePath(std::string_view path);
-[[nodiscard]] std::vector<std::string_view> SplitPath(std::string_view canonical);  // "/" has none
-[[nodiscard]] std::string_view ParentPath(std::string_view canonical);              // of "/" is "/"
-[[nodiscard]] std::string_view BaseName(std::string_view canonical);                // of "/" is ""
+[[nodiscard]] std::vector<std::string_view> SplitPath(std::string_view canonical);  // "/" has no components
+[[nodiscard]] std::string_view ParentPath(std::string_view canonical);              // the parent of "/" is "/"
+[[nodiscard]] std::string_view BaseName(std::string_view canonical);                // the base name of "/" is ""
 // Returns true if `canonical` is `ancestor` or lies below it.
 [[nodiscard]] bool IsWithin(std::string_view canonical, std::string_view ancestor);
 

@@ -1,15 +1,15 @@
-// Patterns in paths, by one rule for `millrace fs`, for what jobs read, and for local files that are given to a job.
+// Patterns in paths: one syntax for `millrace fs`, for the inputs of jobs, and for local files that are given to a job.
 //
-//   *        any letters, also none; never a slash
+//   * any number of letters, or none; never a slash
 //   ?        one letter
-//   [a-z0]   one of these letters, [!a-z] or [^a-z] one of the others; [[:digit:]] and the like are ASCII's classes
-//   {a,b*}   each of these texts in turn, which may be patterns themselves and have slashes
-//   \*       the star itself, and so for ? [ ] { } , and the backslash; before any other letter a backslash is itself
+//   [a-z0] one of these letters, [!a-z] or [^a-z] any other letter; [[:digit:]] and the like are ASCII's classes {a,b*}
+//   each of these texts in turn, which may be patterns themselves and have slashes
+//   \* a plain star; likewise for ? [ ] { } , and the backslash; before any other letter a backslash is plain
 //
-// A letter is a character of UTF-8, or a byte that belongs to none. A name that begins with a dot is matched only by a
-// pattern that begins with one. A pattern stands for all that it matches; one that matches nothing stands for what
-// bears it as its name, if that is there, as in shells. A path without * ? [ and { is no pattern, and a backslash is
-// itself there. Pure. Thread rule: free functions, any thread.
+// A letter is a UTF-8 character, or a byte that is not part of one. A name that begins with a dot is matched only by a
+// pattern that begins with a dot. A pattern stands for all that it matches. As in shells, one that matches nothing
+// stands for the file of that very name, if it exists. A path without * ? [ and { is not a pattern, and a backslash in
+// it is plain. Pure. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 namespace millrace::dfs {
 
 [[nodiscard]] bool HasPattern(std::string_view path);
-// Returns the path such that it stands for itself alone where a pattern may be given.
+// Returns a text that stands for this path alone where a pattern may be given.
 [[nodiscard]] std::string EscapePattern(std::string_view path);
 
 // The pattern of one name.
@@ -31,7 +31,7 @@ class NamePattern {
  public:
   explicit NamePattern(std::string_view pattern);
 
-  // Returns true if it stands for one name alone, which is text().
+  // Returns true if the pattern stands for one name alone, text().
   [[nodiscard]] bool literal() const { return literal_; }
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] bool Matches(std::string_view name) const;
@@ -48,38 +48,38 @@ class NamePattern {
   };
 
   [[nodiscard]] static bool Fits(const Item& item, std::uint32_t letter);
-  // Reads what follows a bracket. Returns false, and takes nothing, if that is no set of letters.
+  // Reads the text after a bracket. Returns false, and takes nothing, if it is not a set of letters.
   static bool TakeSet(std::string_view* rest, Item* item);
 
   std::vector<Item> items_;
-  std::string text_;  // as far as it is literal
+  std::string text_;  // the plain letters; the whole name if literal_
   bool literal_ = true;
 };
 
-// Returns the patterns without braces that a pattern stands for, in order. kInvalid if there are more than
+// Expands the braces of a pattern. Returns the patterns without braces, in order, or kInvalid if there are more than
 // kMostAlternatives.
 inline constexpr std::size_t kMostAlternatives = 1024;
 [[nodiscard]] Result<std::vector<std::string>> AlternativesOf(std::string_view pattern);
 
-// Which names are matched only by a pattern that begins like them.
+// The names that are matched only by a pattern that begins with the same character.
 enum class Hidden {
-  kDots,   // those that begin with '.'
-  kMarks,  // and those that begin with '_', which mark and log things beside the input of jobs
+  kDots,   // names that begin with '.'
+  kMarks,  // also names that begin with '_', which are markers and logs beside the input of jobs
 };
 
-// What there is to match.
+// The tree of names in which patterns are matched.
 class PathTree {
  public:
   virtual ~PathTree() = default;
-  // Returns the form of a path in which it is looked for and given back; a failure if there can be no such path.
+  // Returns the form of a path that is looked up and returned, or a failure if no such path can exist.
   [[nodiscard]] virtual Result<std::string> Canonical(std::string_view path) = 0;
   [[nodiscard]] virtual Result<bool> Exists(const std::string& path) = 0;
-  // Returns the names in a directory; none if it is not there or no directory.
+  // Returns the names in a directory; none if it does not exist or is not a directory.
   [[nodiscard]] virtual Result<std::vector<std::string>> NamesIn(const std::string& directory) = 0;
 };
 
 // Returns the paths that `path` stands for in the tree, sorted by their names, each once; none if it is a pattern that
-// matches nothing. A path that is no pattern stands for itself and is not looked for.
+// matches nothing. A path that is not a pattern stands for itself and is not looked up.
 [[nodiscard]] Result<std::vector<std::string>> ExpandPattern(PathTree& tree, std::string_view path, Hidden hidden);
 
 }  // namespace millrace::dfs

@@ -1,4 +1,5 @@
-// Where replicas are, as the bulk plane needs it, and what a block is for those who read or have written it.
+// ReplicaHost: the place of a replica, as the bulk plane needs it. WrittenBlock and LocatedBlock: a block for its
+// writer and for its readers.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace millrace::dfs {
 
-// A worker that holds a replica, or is to hold one, and how its block server is reached.
+// A worker that holds a replica, or is to hold one, and the addresses of its block server.
 struct ReplicaHost {
   NodeId node;
   std::string host;
@@ -23,16 +24,16 @@ struct WrittenBlock {
   std::uint64_t id = 0;
   std::uint64_t length = 0;
   std::vector<NodeId> nodes;  // the nodes that acknowledged all of it, on disk
-  std::uint32_t crc = 0;      // BlockCrc (dfs/wire/chunks.h) of what was written
+  std::uint32_t crc = 0;      // BlockCrc (dfs/wire/chunks.h) of the bytes written
 };
 
 struct LocatedBlock {
   std::uint64_t id = 0;
   std::uint64_t length = 0;
-  std::uint64_t offset = 0;           // of its first byte in the file
+  std::uint64_t offset = 0;           // the offset of its first byte in the file
   std::vector<ReplicaHost> replicas;  // closest first
-  std::uint32_t crc = 0;              // BlockCrc; what is read is checked against it
-  std::string token = {};             // by which workers know that it may be read (base/tls/token.h); empty without TLS
+  std::uint32_t crc = 0;              // BlockCrc, against which reads are checked
+  std::string token = {};             // the right to read it from workers (base/tls/token.h); empty without TLS
 };
 
 }  // namespace millrace::dfs

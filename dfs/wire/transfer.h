@@ -1,4 +1,4 @@
-// The messages of block transfer, as they stand in the frames of base/net/frame.h; encoded with Encoder, checked on
+// The messages of block transfer inside the frames of base/net/frame.h. They are encoded with Encoder and checked on
 // decoding.
 //
 //   kWriteBlock      request WriteRequest, reply empty (the block is open here), then replies that are
@@ -12,8 +12,7 @@
 //   kFinishBlockAt   request FinishRequest, reply u32 BlockCrc of what is finished. Length 0 discards the unfinished
 //                    block, and the reply is empty.
 //   kOpenLocalBlock  request OpenRequest, reply BlockChunks, then one byte with the data file's descriptor
-//   (SCM_RIGHTS);
-//                    on the local socket only.
+//                    (SCM_RIGHTS); on the local socket only.
 // Thread rule: values and free functions.
 #pragma once
 
@@ -34,24 +33,24 @@ namespace millrace::dfs {
 
 inline constexpr std::size_t kChunksPerPacket = kPacketBytes / kChunkBytes;
 inline constexpr std::size_t kPacketHeaderBytes = 20 + 4 * kChunksPerPacket;
-inline constexpr std::size_t kWindowPackets = 16;  // the most that a writer has unacknowledged
+inline constexpr std::size_t kWindowPackets = 16;  // the most unacknowledged packets of a writer
 inline constexpr std::size_t kMaxPipeline = 16;    // nodes
-// A node that owes an acknowledgement sends one within this time to show that it lives, of no more bytes than the last,
-// as often as needed. So silence is a matter between two neighbours: a node is not silent because one after it is, and
-// a slow disk is no silence. kSilence is several times kAliveEvery; a worker that is stopped for longer is given up by
-// the master, too.
+// A node that owes an acknowledgement sends one at least every kAliveEvery to show that it lives, if need be with no
+// more bytes than the last. So only neighbours judge each other silent: a node does not fall silent because one after
+// it does, or because its disk is slow. kSilence is several times kAliveEvery; the master, too, gives up a worker that
+// is stopped for longer.
 inline constexpr Micros kSilence = 8 * kSecond;
 inline constexpr Micros kAliveEvery = 2 * kSecond;
-// Returns how long to wait until a pipeline is connected that has this number of nodes after the one that is asked:
-// each of them may take its time to find that the next is silent.
+// Returns the time limit for connecting a pipeline with `behind` nodes after the first one: each node may need its time
+// to find the next one silent.
 [[nodiscard]] constexpr Micros StandingLimit(std::size_t behind, Micros silence) {
   return static_cast<Micros>(behind + 1) * (silence + silence / 8);
 }
 static_assert(kPacketBytes % kChunkBytes == 0);
 
 // u64 offset in the block, u32 length, u32 flags (bit 0: last), a u32 crc32c for each chunk (unused ones zero), u32
-// crc32c of all that; the data follows (or stands in the file, of a local write). Every packet but the last holds a
-// whole number of chunks, and at least one.
+// crc32c of all that; the data follows (or is in the file, in a local write). Every packet but the last holds a whole
+// number of chunks, and at least one.
 struct Packet {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
@@ -65,18 +64,19 @@ struct Packet {
 
 struct WriteRequest {
   std::uint64_t block = 0;
-  NodeId node;                    // the receiver, which names itself by it
+  NodeId node;                    // the receiver, which uses it as its own name
   std::vector<ReplicaHost> rest;  // the rest of the pipeline: node, host and port only
-  // For a copy: the content that it must have at its end, or else it is not finished. A first writer cannot know it.
+  // The content that a copy must have at its end; otherwise it is not finished. Empty for a first write, whose content
+  // nobody knows yet.
   std::optional<BlockContent> expected = {};
-  std::string token = {};  // by which it may be written (write_order.h); it stands at the end, and may be absent
+  std::string token = {};  // the right to write (write_order.h); the last field, which may be absent
 };
 [[nodiscard]] std::string Encode(const WriteRequest& request);
 [[nodiscard]] Result<WriteRequest> DecodeWriteRequest(std::string_view bytes);
 
-// An acknowledgement, which travels back: all nodes from here on have `length` bytes and, if `finished`, have synced
-// the block, each with the BlockCrc `crc`. A failed one, whose reply has the code of `failure`, names the nodes to
-// leave out (none if they are unknown) before the message.
+// An acknowledgement, sent upstream: this node and all after it have `length` bytes and, if `finished`, have synced the
+// block, each with the BlockCrc `crc`. In a failed one, whose reply has the code of `failure`, the nodes to leave out
+// (none if they are unknown) come before the message.
 struct Ack {
   std::uint64_t length = 0;
   bool finished = false;
@@ -89,7 +89,7 @@ struct Ack {
 
 struct ReadRequest {
   std::uint64_t block = 0, offset = 0, size = 0;
-  std::string token = {};  // of LocatedBlock; it stands at the end, and may be absent
+  std::string token = {};  // LocatedBlock::token; the last field, which may be absent
 };
 [[nodiscard]] std::string Encode(const ReadRequest& request);
 [[nodiscard]] Result<ReadRequest> DecodeReadRequest(std::string_view bytes);
@@ -108,11 +108,10 @@ struct OpenRequest {
 [[nodiscard]] std::string Encode(const OpenRequest& request);
 [[nodiscard]] Result<OpenRequest> DecodeOpenRequest(std::string_view bytes);
 
-// A whole replica by its checksums: they tell the reader whether it is the block that is meant before the reader trusts
-// a byte of it.
+// The checksums of a whole replica, by which a reader verifies that it is the block wanted before it trusts a byte.
 struct BlockChunks {
   std::uint64_t length = 0;
-  std::vector<std::uint32_t> crcs;  // exactly those of `length` bytes
+  std::vector<std::uint32_t> crcs;  // exactly those of `length` bytes of data
   [[nodiscard]] BlockContent content() const { return {length, BlockCrc(crcs)}; }
 };
 [[nodiscard]] std::string Encode(const BlockChunks& block);
