@@ -1,7 +1,7 @@
 // HealthBoard: the control thread of a daemon writes its health here, and probes read it, even when that thread stands
 // still. It has two pages, as orchestrators expect them:
-//   /healthz 200 while the control thread runs; 503 once it has written nothing for kStale: restart the daemon /readyz
-//   200 while the daemon does its work; 503 otherwise, as at its start: send it no clients
+//   /healthz   200 while the control thread runs; 503 once it has written nothing for kStale: restart the daemon
+//   /readyz    200 while the daemon does its work; 503 otherwise, as at its start: send it no clients
 // Both are JSON: {"status": "ready", "reasons": [], "warnings": []}, where `reasons` says why a status is not 200. Each
 // entry is {"code": "single-replica", "level": "risk", "text": "7 blocks have one replica: ..."}. A risk leaves /readyz
 // at 200. A 503 would make an orchestrator cut off a master that serves everybody, or restart it, which mends nothing.

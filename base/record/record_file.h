@@ -2,7 +2,7 @@
 // so that a job can read one file in many splits.
 //
 // Format, version 1 (integers little-endian, lengths of keys and values LEB128 varints):
-//   header "MILLRREC", version u32, marker (16 bytes, drawn for each file), crc32c u32 of the fields before
+//   header   "MILLRREC", version u32, marker (16 bytes, drawn for each file), crc32c u32 of the fields before
 //   block*   marker, offset of the block before u64 (0 for the first), stored size u32, raw size u32, flags u32,
 //            crc32c u32, then the stored bytes: records (key size, key, value size, value), as zstd if flag 1 is set
 //   trailer  a block with flag 2 that holds the number of blocks u64 and of records u64

@@ -36,8 +36,7 @@ struct ClientOptions {
   Micros stall_timeout = 30 * kSecond;  // how long a replica or pipeline may be silent
   std::optional<NodeId> node;           // the worker on the machine of this process, if known
   std::string owner;                    // user name
-  std::string cluster =
-      {};  // the cluster that the master must belong to (base/cluster_id.h); empty: the first to answer
+  std::string cluster = {};  // the cluster of the master (base/cluster_id.h); empty: that of the first to answer
   std::shared_ptr<tls::Credentials> credentials = nullptr;  // null: no TLS
   std::string cluster_advice = {};  // ends the refusal of another cluster: the source of `cluster` and what to do
 };

@@ -1,10 +1,10 @@
 // Patterns in paths: one syntax for `millrace fs`, for the inputs of jobs, and for local files that are given to a job.
 //
-//   * any number of letters, or none; never a slash
+//   *        any number of letters, or none; never a slash
 //   ?        one letter
-//   [a-z0] one of these letters, [!a-z] or [^a-z] any other letter; [[:digit:]] and the like are ASCII's classes {a,b*}
-//   each of these texts in turn, which may be patterns themselves and have slashes
-//   \* a plain star; likewise for ? [ ] { } , and the backslash; before any other letter a backslash is plain
+//   [a-z0]   one of these letters, [!a-z] or [^a-z] any other letter; [[:digit:]] and the like are ASCII's classes
+//   {a,b*}   each of these texts in turn, which may be patterns themselves and have slashes
+//   \*       a plain star; likewise for ? [ ] { } , and the backslash; before any other letter a backslash is plain
 //
 // A letter is a UTF-8 character, or a byte that is not part of one. A name that begins with a dot is matched only by a
 // pattern that begins with a dot. A pattern stands for all that it matches. As in shells, one that matches nothing
