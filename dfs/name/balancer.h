@@ -1,11 +1,11 @@
-// Shares: how full the nodes of a cluster are, and which moves of a replica bring them closer together. It is pure and
-// knows nothing of blocks; block_balance.cc asks it.
+// Shares: how full the nodes of a cluster are, and which moves of a replica even them out. It is pure and knows nothing
+// of blocks; block_balance.cc uses it.
 //
-// Rule (HDFS's balancer): a node's share is what it uses of its capacity; the cluster's share, the mean, is what all
-// use of all capacities. A node is over when its share is more than the threshold above the mean, under when it is more
-// than that below it. A move goes from a node above the mean to one below it, where one of the two is over or under,
-// and the receiver ends no fuller than the giver. So the sum of used * used / capacity falls with every move, and moves
-// alone come to an end.
+// Rule (HDFS's balancer): a node's share is the used part of its capacity; the cluster's share, the mean, is the used
+// part of all capacities together. A node is over when its share is above the mean by more than the threshold, and
+// under when it is below the mean by more than that. A move goes from a node above the mean to one below it. One of the
+// two must be over or under, and the receiver must end no fuller than the giver. So the sum of used * used / capacity
+// falls with every move, and a series of moves ends.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace millrace::dfs {
 struct NodeUse {
   NodeId node;
   std::uint64_t used = 0;
-  std::uint64_t capacity = 0;  // more than 0
+  std::uint64_t capacity = 0;  // above 0
 };
 
 class Shares {
@@ -27,21 +27,21 @@ class Shares {
   Shares(const std::vector<NodeUse>& nodes, double threshold);
 
   [[nodiscard]] bool Balanced() const { return BytesLeft() == 0; }  // no node is over or under
-  // Returns how many bytes must move at least: the excess of the nodes that are over or the lack of those that are
-  // under, whichever is more.
+  // Returns the least number of bytes that must move: the excess of the nodes that are over or the lack of those that
+  // are under, whichever is more.
   [[nodiscard]] std::uint64_t BytesLeft() const;
-  // Return 0 if there are no nodes.
+  // These return 0 if there are no nodes.
   [[nodiscard]] double mean() const { return mean_; }
   [[nodiscard]] double Largest() const;
   [[nodiscard]] double Smallest() const;
-  // Return the nodes above the mean, the fullest first, and those below it, the emptiest first. Ties are broken by
-  // number.
+  // Givers returns the nodes above the mean, the fullest first; Takers those below it, the emptiest first. Ties are
+  // broken by number.
   [[nodiscard]] std::vector<NodeId> Givers() const;
   [[nodiscard]] std::vector<NodeId> Takers() const;
 
-  // Returns true if the rule allows a move of `bytes` bytes; false for a node that is not known.
+  // Returns true if the rule allows a move of `bytes` bytes; false for an unknown node.
   [[nodiscard]] bool Helps(NodeId from, NodeId to, std::uint64_t bytes) const;
-  // Add bytes to what a node uses, and subtract them from it. A node that is not known is left out.
+  // Add and Subtract change the used bytes of a node. An unknown node is ignored.
   void Add(NodeId node, std::uint64_t bytes);
   void Subtract(NodeId node, std::uint64_t bytes);
 
@@ -53,7 +53,7 @@ class Shares {
   };
   [[nodiscard]] std::vector<NodeId> Sorted(bool above) const;
   template <class Nodes>
-  [[nodiscard]] static auto Find(Nodes& nodes, NodeId id) -> decltype(nodes.data());  // null if it is not known
+  [[nodiscard]] static auto Find(Nodes& nodes, NodeId id) -> decltype(nodes.data());  // null if it is unknown
 
   std::vector<NodeShare> nodes_;  // by rising number
   double threshold_;

@@ -1,6 +1,6 @@
-// What the parts of BlockManager share: block_manager.cc keeps what is wanted and answers questions, block_reports.cc
-// keeps what nodes hold, block_copies.cc says what to copy, block_balance.cc what to move, and block_work.cc what to
-// delete. Thread rule: one thread.
+// The state that the parts of BlockManager share: block_manager.cc keeps the wanted blocks and answers queries,
+// block_reports.cc keeps the replicas on nodes, block_copies.cc chooses copies, block_balance.cc moves, and
+// block_work.cc deletions. Thread rule: one thread.
 #pragma once
 
 #include <array>
@@ -22,22 +22,22 @@
 namespace millrace::dfs {
 
 enum class ReplicaFlaw : std::uint8_t {
-  kOther,      // its length or checksum is not the block's: a later report of the right ones clears it
+  kOther,      // its length or checksum is not that of the block: a later report of the right ones clears it
   kBytes,      // found corrupt: only a fresh copy clears it
-  kUnordered,  // it turned up unasked, so nobody knows whose bytes it has: only a copy that was ordered clears it
+  kUnordered,  // it turned up unasked, with bytes from an unknown source: only an ordered copy clears it
 };
 
-// Who says that a node has a replica.
+// The source of a report that a node has a replica.
 enum class ToldBy : std::uint8_t {
-  kReport,  // the node, of all that it has: it is taken at its word
-  kNode,    // the node, of this one: that it has arrived, has come back, or was read
+  kReport,  // the node's full report, which is believed
+  kNode,    // the node, of this replica alone: it has arrived, has come back, or was read
   kWriter,
 };
 
 enum class Watched : std::uint8_t {
   kNo,
   kYes,
-  kMoved,  // and an entry in Impl::moved
+  kMoved,  // watched, with an entry in Impl::moved
 };
 
 struct BlockState {  // of a wanted block; millions of them
@@ -47,7 +47,7 @@ struct BlockState {  // of a wanted block; millions of them
   std::uint8_t queued = 0;      // bit i: an entry in Impl::endangered[i]
   bool queued_surplus = false;  // an entry in Impl::surplus
   Watched watched = Watched::kNo;
-  boost::container::small_vector<NodeId, 3> holders;  // of good replicas, ascending
+  boost::container::small_vector<NodeId, 3> holders;  // nodes of good replicas, ascending
 
   [[nodiscard]] bool Is(const Block& reported) const { return reported.length == length && reported.crc == crc; }
 };
@@ -58,44 +58,45 @@ struct ExpectedReplica {
   bool ordered = true;
 };
 struct ExpectedBlock {
-  std::vector<NodeId> at;                 // the nodes that it was given out for; none: they are not known any more
+  std::vector<NodeId> at;                 // the nodes that it was given out for; empty: no longer known
   std::vector<ExpectedReplica> replicas;  // on nodes that are up
 };
 
 struct NodeState {
   Location where;
   std::uint64_t free_bytes = 0;
-  std::uint64_t capacity_bytes = 0;  // 0: not known
-  std::uint64_t held_bytes = 0;      // of good replicas of wanted blocks
+  std::uint64_t capacity_bytes = 0;  // 0: unknown
+  std::uint64_t held_bytes = 0;      // bytes of good replicas of wanted blocks
   std::uint32_t writes = 0;
-  std::uint32_t copies = 0;  // from and to it
+  std::uint32_t copies = 0;  // copies from and to it
   bool up = false;
   bool draining = false;
-  bool reported = false;                           // all of it, since it came up
+  bool reported = false;                           // a full report is complete since it came up
   bool reporting = false;                          // a report is under way
-  std::uint64_t reports = 0;                       // begun
-  boost::unordered_flat_set<BlockId> blocks;       // held: good or expected
+  std::uint64_t reports = 0;                       // full reports begun
+  boost::unordered_flat_set<BlockId> blocks;       // blocks held: good or expected
   boost::unordered_flat_set<BlockId> unconfirmed;  // held, but not named so far by the report under way
-  // Blocks that the node was asked to copy or to bring back, and how often more than it has said to have come. A copy
-  // may arrive long after it was given up, and after another that was ordered meanwhile.
+  // Blocks that the node was asked to copy or to bring back, each with the number of requests that it has not confirmed
+  // yet. A copy may arrive long after it was given up, and after another copy ordered meanwhile.
   boost::unordered_flat_map<BlockId, std::uint32_t> asked;
-  // Blocks that are being written, that the node had and has no more: a writer that names it is not believed.
+  // Blocks being written that the node has lost: a writer that names the node for one is not believed.
   boost::unordered_flat_set<BlockId> gone;
-  // Such blocks that its last report did not name, though they may have been given out for it. Their writing may have
-  // been under way, or their files vanished before: the node's own word is waited for, and not the writer's believed.
+  // Blocks being written that may have been given out for the node but were not in its last report. Perhaps their
+  // writing was under way then, or perhaps their files had vanished. So the node's own report is awaited, and a
+  // writer's is not believed.
   boost::unordered_flat_set<BlockId> unnamed;
-  // These two outlive the node's going down, as the replicas do.
+  // These two survive when the node goes down, as the replicas do.
   std::map<BlockId, ReplicaFlaw> bad;
-  // Replicas of wanted blocks whose deletion was given out; neither did the node say that they are gone, nor has it
-  // reported since. Such a replica may be gone any moment, so it never justifies the deletion of another, and no copy
-  // goes where it is.
+  // Replicas of wanted blocks whose deletion was given out, until the node reports them gone or makes a full report.
+  // Such a replica may go any moment, so it never justifies the deletion of another, and no copy of its block goes to
+  // the node.
   std::set<BlockId> ordered;
-  boost::unordered_flat_set<BlockId> named;  // of `bad`, by the report under way
-  std::deque<BlockId> to_delete;             // checked again when given out
-  std::map<BlockId, std::uint64_t> unknown;  // length by id; until the node says that they are gone
-  std::deque<BlockId> to_aside;              // of `unknown`; checked again likewise
-  std::uint64_t named_blocks = 0;            // in the report under way, or the last
-  // What it held when it went down; nothing if it has not been up, or is up.
+  boost::unordered_flat_set<BlockId> named;  // those of `bad` that the report under way has named
+  std::deque<BlockId> to_delete;             // hints, checked again when given out
+  std::map<BlockId, std::uint64_t> unknown;  // length by id; kept until the node reports them gone
+  std::deque<BlockId> to_aside;              // those of `unknown` to put aside; checked again likewise
+  std::uint64_t named_blocks = 0;            // the number of blocks in the report under way, or in the last one
+  // The blocks that it held when it went down; nothing if it was never up, or is up.
   std::optional<boost::unordered_flat_set<BlockId>> last_held;
   bool unknown_held = false;
 
@@ -106,7 +107,7 @@ struct NodeState {
 struct BlockCopy {
   NodeId from;
   Micros started = 0;
-  bool moves = false;  // `from` is to give up its replica afterwards
+  bool moves = false;  // `from` gives up its replica afterwards
 };
 
 // A replica that was copied so that its source may give it up; the source has not done so yet.
@@ -122,8 +123,7 @@ struct Balancing {
   double threshold = 0;
   std::uint64_t moved_blocks = 0, moved_bytes = 0;
   bool moved_in_pass = false;
-  std::map<NodeId, std::deque<BlockId>>
-      offers;  // of the nodes whose turn came in this pass, what is still to be offered
+  std::map<NodeId, std::deque<BlockId>> offers;  // blocks still to be offered, for nodes whose turn came in this pass
 };
 
 struct CopyExpiry {
@@ -133,7 +133,7 @@ struct CopyExpiry {
 };
 
 struct BlockManager::Impl {
-  // The last level is shared by the blocks with one safe replica less than this, or more.
+  // The last level holds all blocks with at least kLevels - 1 safe replicas.
   static constexpr std::size_t kLevels = 8;
 
   // The most that one call of NextWork does for each queue, to stay within a few milliseconds.
@@ -154,24 +154,24 @@ struct BlockManager::Impl {
   std::map<BlockId, std::vector<NodeId>> bad_at;
   bool doubt = false;
   boost::unordered_flat_set<BlockId> disowned;
-  boost::unordered_flat_set<BlockId> removed;  // the last ones that Unwant named
+  boost::unordered_flat_set<BlockId> removed;  // the blocks of the last calls of Unwant
   std::deque<BlockId> removed_order;
-  boost::unordered_flat_set<BlockId> given_up;  // of `removed`
+  boost::unordered_flat_set<BlockId> given_up;  // those of `removed` by GiveUp
   // The entries are hints. The code that takes one checks whether it still holds, and puts it at the end if its time
-  // has not come, so that no block is starved and a call stays short. endangered[i] has the blocks with i safe
-  // replicas, or more by now: good ones on nodes that are not leaving.
+  // has not come, so that no block is starved and a call stays short. endangered[i] holds the blocks with i safe
+  // replicas (good ones on nodes that are not leaving), or more by now.
   std::array<std::deque<BlockId>, kLevels> endangered;
   std::deque<BlockId> surplus;
   std::map<std::pair<BlockId, NodeId>, BlockCopy> copies;  // by block and target
   std::deque<CopyExpiry> expiries;                         // by time
-  std::map<BlockId, BlockMove> moves_to_end;               // of blocks in `surplus`: the copy has arrived
+  std::map<BlockId, BlockMove> moves_to_end;               // moves of blocks in `surplus` whose copy has arrived
   Balancing balancing;
-  std::deque<BlockId> moved;  // watched; hints, as above
-  ReplicaCounts counts;       // of all wanted blocks
+  std::deque<BlockId> moved;  // watched blocks; hints, as above
+  ReplicaCounts counts;       // counts of all wanted blocks
 
   // ---- blocks (block_manager.cc) ----
   [[nodiscard]] std::uint32_t Live(const BlockState& block) const;
-  // Returns how many of these nobody was ordered to delete.
+  // Returns the number of live replicas that no node was ordered to delete.
   [[nodiscard]] std::uint32_t Staying(BlockId id, const BlockState& block) const;
   [[nodiscard]] std::size_t LevelOf(const BlockState& block) const;
   void Account(const BlockState& block, bool add);
@@ -183,23 +183,23 @@ struct BlockManager::Impl {
   void ChangeWanted(BlockId id, BlockState* block, std::uint32_t replication);
   void UpdateCandidate(NodeId id);
   [[nodiscard]] Candidate CandidateOf(NodeId id) const;
-  [[nodiscard]] std::vector<NodeId> AilingInUse() const;    // up and not draining
-  [[nodiscard]] std::vector<Candidate> WithAiling() const;  // the candidates and those, by node
-  // Returns how many nodes are there to hold replicas: an ailing one keeps those that it has.
+  [[nodiscard]] std::vector<NodeId> AilingInUse() const;    // ailing nodes that are up and not draining
+  [[nodiscard]] std::vector<Candidate> WithAiling() const;  // the candidates and AilingInUse, by node
+  // Returns the number of nodes that can hold replicas: an ailing one keeps those that it has.
   [[nodiscard]] std::size_t Places() const { return candidates.size() + AilingInUse().size(); }
 
-  // ---- what nodes hold (block_reports.cc) ----
-  NodeState* UpNode(NodeId id);  // null if it is not up
+  // ---- replicas on nodes (block_reports.cc) ----
+  NodeState* UpNode(NodeId id);  // null if the node is not up
   void Hold(NodeId id, NodeState* node, const Block& reported, ToldBy told);
-  bool TakeOrder(NodeState* node, BlockId block);  // returns whether it is there by an order, which is then carried out
+  bool TakeOrder(NodeState* node, BlockId block);  // returns true if the replica was ordered; the order is then done
   void HoldUnknown(NodeState* node, const Block& reported);
-  void BecomeUnknown(NodeState* node, const Block& reported);  // it was held, or found bad
+  void BecomeUnknown(NodeState* node, const Block& reported);  // for a replica that was held, or found bad
   void HoldExpected(NodeId id, NodeState* node, const Block& reported, ToldBy told, ExpectedBlock* block);
   void MarkBad(NodeId id, NodeState* node, BlockId block, ReplicaFlaw flaw);
   void UnmarkBad(NodeId id, NodeState* node, BlockId block);
   [[nodiscard]] bool IsUnordered(const NodeState& node, BlockId block) const;  // a replica of a wanted block
-  void Lose(NodeId id, BlockId block);                                         // a replica that was held is gone
-  void NoteUnnamed(NodeId id, NodeState* node) const;                          // at the end of its report
+  void Lose(NodeId id, BlockId block);                                         // for a held replica that is gone
+  void NoteUnnamed(NodeId id, NodeState* node) const;                          // called at the end of its report
 
   // ---- copies (block_copies.cc), moves (block_balance.cc) and deletions (block_work.cc) ----
   class Copier;
@@ -208,7 +208,7 @@ struct BlockManager::Impl {
   void ExpireCopies(Micros now, Micros timeout);
   void ChooseCopies(Micros now, std::uint32_t max_copies_per_node, std::vector<ReplicateWork>* work);
   void ChooseMoves(Micros now, std::uint32_t max_copies_per_node, std::vector<ReplicateWork>* work);
-  [[nodiscard]] std::vector<NodeUse> Uses() const;  // of the nodes that balancing counts
+  [[nodiscard]] std::vector<NodeUse> Uses() const;  // the use of the nodes that balancing counts
   void BeginCopy(const Block& block, NodeId from, NodeId to, Micros now, bool moves);
   [[nodiscard]] std::uint32_t CopiesOf(BlockId block) const;
   std::optional<NodeId> FinishCopy(BlockId block,

@@ -1,12 +1,13 @@
-// How the namespace is stored: the keys and values of dfs/name/namespace.h. Thread rule: free functions, any thread.
+// The stored form of the namespace: the keys and values of dfs/name/namespace.h. Thread rule: free functions, any
+// thread.
 //   "f"                       the root, once its owner, group or mode was changed
 //   "f/" parent:8 name        an entry of the directory with this id (0 is the root), a directory or a file
 //   "o/" file:8               an open file
 //   "o/" file:8 block:8       a block given out to it; sorts after its file. It has no value until it is synced
 //   "i"                       the first id that is not reserved
-// Numbers in keys are big-endian, so that the order of bytes is the order of numbers. Every value begins with a version
-// byte. Version 3 has groups and modes; version 2, which is still read, stands for no group and the modes that new
-// entries have. Programs that know no version 3 refuse it.
+// Numbers in keys are big-endian, so that byte order is numeric order. Every value begins with a version byte. Version
+// 3 has groups and modes; version 2, which is still read, means no group and the default modes of new entries. Programs
+// that do not know version 3 refuse it.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ struct OpenKey {
   BlockId block = 0;  // 0: the key of the file itself
 };
 
-// What is stored of directories and files alike.
+// The fields that are stored for directories and files alike.
 struct StoredNode {
   FileId id = 0;
   Micros modified = 0;
@@ -47,7 +48,7 @@ struct StoredNode {
 struct StoredEntry {
   bool directory = false;
   StoredNode node;
-  std::uint32_t replication = 0;  // of a file, as all below
+  std::uint32_t replication = 0;  // for a file only, like all below
   std::uint64_t block_size = 0;
   std::vector<Block> blocks;
 };
@@ -67,8 +68,8 @@ struct StoredOpenFile {
 [[nodiscard]] std::string EncodeEntryKey(FileId parent, std::string_view name);
 [[nodiscard]] std::string EncodeOpenKey(FileId file);
 [[nodiscard]] std::string EncodeOpenBlockKey(FileId file, BlockId block);
-// The Decode functions return kCorrupt, without the key's name, if they fail. Views in what they return point into the
-// argument.
+// The Decode functions return kCorrupt, without the name of the key, if they fail. Views in their results point into
+// the argument.
 [[nodiscard]] Result<EntryKey> DecodeEntryKey(std::string_view key);
 [[nodiscard]] Result<OpenKey> DecodeOpenKey(std::string_view key);
 
@@ -78,7 +79,7 @@ struct StoredOpenFile {
 [[nodiscard]] Result<StoredEntry> DecodeEntry(std::string_view value);
 [[nodiscard]] std::string EncodeOpenFile(const StoredOpenFile& file);
 [[nodiscard]] Result<StoredOpenFile> DecodeOpenFile(std::string_view value);
-// A synced block: its position in its file (from 0), and the block without its number, which the key has.
+// A synced block: its position in its file (from 0), and the block without its number, which is in the key.
 struct StoredSynced {
   std::uint64_t position = 0;
   std::uint64_t length = 0;
@@ -89,8 +90,8 @@ struct StoredSynced {
 [[nodiscard]] std::string EncodeIdLimit(std::uint64_t limit);
 [[nodiscard]] Result<std::uint64_t> DecodeIdLimit(std::string_view value);
 
-// Returns a stored key as messages show it: its numbers in decimal, but a block's number as messages name blocks
-// everywhere, and its name quoted.
+// Returns a stored key in the form for messages: its numbers in decimal, except for block numbers, which are written as
+// everywhere (dfs/wire/block_name.h), and its name quoted.
 [[nodiscard]] std::string DescribeKey(std::string_view key);
 
 }  // namespace millrace::dfs

@@ -1,6 +1,6 @@
-// Reads a namespace back. The tree is put together from entries that come by the number of their directory, so a
-// directory may come after what is in it. Everything is checked on the way: the functions return kCorrupt, naming the
-// key, if a key does not decode or does not fit the others. Thread rule: one thread.
+// These functions load a stored namespace. The tree is built from entries that come by the number of their directory,
+// so a directory may come after its entries. Everything is checked on the way: the functions return kCorrupt, naming
+// the key, if a key does not decode or does not fit the others. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace millrace::dfs {
 
-// Returns a number that is above all ids that were given out; 1 for an empty store.
+// Returns a number above all ids that were given out; 1 for an empty store.
 [[nodiscard]] Result<std::uint64_t> LoadIdLimit(const KeyValueStore& store);
 
-// Reads the directories and files, and what became of the root. After a failure the tree may only be destroyed.
-// Requires: the tree is empty.
+// Reads the directories and files, and the changed owner, group and mode of the root. After a failure the tree may only
+// be destroyed. Requires: the tree is empty.
 [[nodiscard]] Status LoadTree(const KeyValueStore& store, std::uint64_t id_limit, Tree* tree);
 
 // Reads the open files. After a failure the table may only be destroyed. Requires: the tree was loaded, and the table

@@ -1,5 +1,5 @@
-// Makes a stored namespace fit together again of which some changes were lost in the middle. Thread rule: a free
-// function, any thread.
+// MendNamespace makes a stored namespace consistent again that has lost changes in the middle. Thread rule: free
+// functions, any thread.
 #pragma once
 
 #include <functional>
@@ -14,17 +14,19 @@ namespace millrace::dfs {
 
 inline constexpr std::string_view kFoundDirectory = "/lost+found";
 
-// Adds to *batch what makes Namespace::Load take the store: an entry whose directory is not there gets one in
-// kFoundDirectory; of two entries with the same directory or block that for which `is_newer` says true stays, since it
-// is where the other one was moved, else the one that comes first; an open file that does not fit is given up; ids
-// count as given out up to the highest one. Returns what was done, one line each, with paths. Returns kCorrupt for an
-// entry that does not decode.
+// Adds changes to *batch with which Namespace::Load accepts the store:
+// - An entry whose directory is missing gets one in kFoundDirectory.
+// - Of two entries with the same directory or block, the one for which `is_newer` returns true stays, since the other
+//   was moved there; if neither is newer, the first one stays.
+// - An open file that does not fit is given up.
+// - Ids count as given out up to the highest one.
+// Returns a line for each change, with paths. Returns kCorrupt for an entry that does not decode.
 [[nodiscard]] Result<std::vector<std::string>> MendNamespace(const KeyValueStore& store,
                                                              const std::function<bool(std::string_view key)>& is_newer,
                                                              WriteBatch* batch);
 
-// Returns what a key of the store is about, for people: a path, or the open file's path; "" if it is none of the
-// namespace's. Directories that the store does not have are "?".
+// Describes a key of the store for people: returns a path, or the path of an open file; "" for a key that is not of the
+// namespace. Directories missing in the store are shown as "?".
 [[nodiscard]] Result<std::string> DescribeStoredKey(const KeyValueStore& store, std::string_view key);
 
 }  // namespace millrace::dfs

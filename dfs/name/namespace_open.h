@@ -1,5 +1,5 @@
-// The open files of dfs/name/namespace.h: which writer writes which, and which blocks were given out to them. They are
-// kept in memory only. Thread rule: one thread.
+// OpenTable: the open files of dfs/name/namespace.h, their writers, and the blocks given out to them. It is kept in
+// memory only. Thread rule: one thread.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -17,18 +17,18 @@ namespace millrace::dfs {
 struct OpenEntry {
   OpenFile file;
   Micros created = 0;
-  bool orphaned = false;  // a directory above it was removed: it will not complete and holds no path
+  bool orphaned = false;  // a directory above it was removed: it cannot complete and reserves no path
 };
 
 class OpenTable {
  public:
   // Adds an open file. Returns false if another one has this path (unless one of the two is orphaned) or this id.
   [[nodiscard]] bool Add(OpenEntry entry);
-  void Erase(FileId file);  // removes it and the blocks given out to it
+  void Erase(FileId file);  // removes the file and the blocks given out to it
   // Records that the block was given out to the file. Returns false if another open file has this block.
   [[nodiscard]] bool AddBlock(FileId file, BlockId block);
-  [[nodiscard]] bool DropBlock(FileId file, BlockId block);  // false if it was not given out to this file
-  void Sync(FileId file, const Block& block);                // records the next block that is synced
+  [[nodiscard]] bool DropBlock(FileId file, BlockId block);  // false if the block was not given out to this file
+  void Sync(FileId file, const Block& block);                // records the next synced block
   // Returns the open files below the directory `path`, without orphaned ones.
   [[nodiscard]] std::vector<const OpenEntry*> Below(std::string_view path) const;
   // Marks the open files below the directory `path` as orphaned, and returns them.

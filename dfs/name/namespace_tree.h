@@ -1,4 +1,4 @@
-// The tree of dfs/name/namespace.h: directories and files in memory, which file has which block, and the totals. It
+// Tree: the tree of dfs/name/namespace.h in memory: directories and files, the file of each block, and the totals. It
 // knows nothing of storage or of open files. It is built for millions of files: a node keeps no path, only its name.
 // Thread rule: one thread.
 #pragma once
@@ -31,9 +31,9 @@ struct TreeNode {
   std::uint32_t replication = 0;  // of a file
   FileId id = 0;                  // 0 is the root
   Micros modified = 0;
-  const std::string* owner = nullptr;  // both in the tree's set of names of users and groups
+  const std::string* owner = nullptr;  // both point into the tree's set of user and group names
   const std::string* group = nullptr;
-  const std::string* name = nullptr;  // the key in the parent's entries; null for the root and for what is detached
+  const std::string* name = nullptr;  // the key in the parent's entries; null for the root and for a detached node
   Directory* parent = nullptr;
 };
 
@@ -50,12 +50,12 @@ struct Directory final : TreeNode {
   Entries entries;
 };
 
-// What a path leads to.
+// The result of looking up a path.
 struct Lookup {
-  TreeNode* node = nullptr;     // what is there, if anything
-  Directory* parent = nullptr;  // the deepest existing directory above it
-  std::string_view rest;  // the path from that directory on: the base name when only that is missing (or nothing is)
-  const File* blocker = nullptr;  // the file that stands where `rest` needs a directory
+  TreeNode* node = nullptr;       // the node at the path, if any
+  Directory* parent = nullptr;    // the deepest existing directory above it
+  std::string_view rest;          // the path from that directory on: the base name if at most that is missing
+  const File* blocker = nullptr;  // the file in place of a directory that `rest` needs
 };
 
 class Tree {
@@ -65,13 +65,13 @@ class Tree {
   [[nodiscard]] Lookup Find(std::string_view path);
   [[nodiscard]] static std::string PathOf(const TreeNode& node);
   [[nodiscard]] FileStatus StatusOf(const TreeNode& node, std::string path) const;
-  [[nodiscard]] const std::string* Intern(std::string_view user_or_group);  // the one copy of this text
+  [[nodiscard]] const std::string* Intern(std::string_view user_or_group);  // returns the only copy of this text
 
-  // Puts a node into `parent`. Requires: it is in no directory, and the name is free in `parent`.
+  // Puts a node into `parent`. Requires: the node is in no directory, and the name is free in `parent`.
   void Attach(Directory* parent, std::string_view name, std::unique_ptr<TreeNode> node);
-  // Moves a node that is in the tree, with all that is below it, to `parent` under `name`.
+  // Moves a node in the tree, with all below it, to `parent` under `name`.
   void Move(TreeNode* node, Directory* parent, std::string_view name);
-  // Takes a node with all below it out of the tree and destroys it; blocks are appended to *freed.
+  // Removes a node and all below it from the tree and destroys them. Appends their blocks to *freed.
   void Destroy(TreeNode* node, std::vector<BlockId>* freed);
   // Records the file as the holder of its blocks. Returns false if another file has one of them.
   [[nodiscard]] bool Register(File* file);
@@ -85,7 +85,7 @@ class Tree {
   void Unregister(const TreeNode& node, std::vector<BlockId>* freed);
 
   Directory root_;
-  std::set<std::string, std::less<>> names_;  // of users and groups: few; kept for good
+  std::set<std::string, std::less<>> names_;  // of users and groups; few, and kept for good
   boost::unordered_flat_map<BlockId, File*> holders_;
   Namespace::Usage total_;
 };

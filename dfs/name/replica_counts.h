@@ -1,7 +1,7 @@
-// ReplicaCounts: how many blocks there are with each pair of replicas wanted and replicas that count, so that it is
-// known at once how many lack replicas, however many nodes there are to hold them. Blocks without any replica are
-// counted apart, and so are those with one, if they want more. Thread rule: one thread. Costs: Add and Remove O(1), the
-// others a few thousand additions at most.
+// ReplicaCounts: the number of blocks for each pair of wanted replicas and live replicas. It gives the number of blocks
+// that lack replicas at once, for any number of nodes to hold them. Blocks without any replica are counted apart; so
+// are those with one that want more. Thread rule: one thread. Costs: Add and Remove O(1), the others a few thousand
+// additions at most.
 #pragma once
 
 #include <algorithm>
@@ -14,23 +14,24 @@ namespace millrace::dfs {
 
 class ReplicaCounts {
  public:
-  // `live` replicas count towards the `wanted` ones; `held` is how many there are at all, those on draining nodes
-  // included. Requires: `wanted` is at most kMaxReplication; Remove takes away what Add added.
+  // `live` replicas count towards the `wanted` ones; `held` is the number of all replicas, including those on draining
+  // nodes. Requires: `wanted` is at most kMaxReplication, and each Remove reverses an earlier Add.
   void Add(std::uint32_t wanted, std::uint32_t live, std::size_t held) { Change(wanted, live, held, 1); }
   void Remove(std::uint32_t wanted, std::uint32_t live, std::size_t held) {
     Change(wanted, live, held, std::uint64_t(-1));
   }
 
   [[nodiscard]] std::uint64_t missing() const { return missing_; }
-  // Returns how many blocks have one replica, wherever it is, and want more.
+  // Returns the number of blocks that have one replica, wherever it is, and want more.
   [[nodiscard]] std::uint64_t single() const { return single_; }
-  // Returns how many blocks have fewer replicas than they want and than there are `places` for them, at least one.
+  // Returns the number of blocks that have fewer replicas than they want and than there are `places` (taken as at least
+  // one).
   [[nodiscard]] std::uint64_t Under(std::size_t places) const {
     return Count([=](std::size_t wanted, std::size_t live) {
       return live < std::min(wanted, std::max<std::size_t>(1, places));
     });
   }
-  // Returns how many have fewer than they want, and as many as there are places.
+  // Returns the number of blocks that have fewer replicas than they want, but one in each place.
   [[nodiscard]] std::uint64_t ShortOfPlaces(std::size_t places) const {
     return Count([](std::size_t wanted, std::size_t live) { return live < wanted; }) - Under(places);
   }
@@ -45,7 +46,7 @@ class ReplicaCounts {
   }
 
  private:
-  // One row more than is wanted of any block: what has more replicas than that stands in the last place.
+  // One row more than any block can want: blocks with more replicas than that are counted in the last one.
   static constexpr std::size_t kSize = kMaxReplication + 2;
 
   void Change(std::uint32_t wanted, std::uint32_t live, std::size_t held, std::uint64_t by) {

@@ -1,4 +1,4 @@
-// TreeRights: what one principal may do in a tree (dfs/name/permissions.h), as Namespace's Check calls tell it. A
+// TreeRights: the rights of one principal in a tree (dfs/name/permissions.h), for the Check calls of Namespace. A
 // superuser may do everything, at no cost. Pure. Thread rule: one thread, while the tree does not change.
 #pragma once
 
@@ -15,25 +15,25 @@ class TreeRights {
  public:
   TreeRights(const Tree& tree, const Principal& who) : tree_(tree), who_(who) {}
 
-  // These do what Namespace's do.
+  // These do the same as the calls of Namespace.
   [[nodiscard]] Status Check(Wish wish, std::string_view path) const;
   [[nodiscard]] Status CheckRename(std::string_view from, std::string_view to) const;
   [[nodiscard]] Status CheckSetOwner(std::string_view path, std::optional<std::string_view> owner,
                                      std::optional<std::string_view> group) const;
 
  private:
-  // How far a path goes.
+  // The end of the existing part of a path.
   struct Reached {
-    const TreeNode* node = nullptr;        // what is there, if anything
-    const Directory* directory = nullptr;  // the deepest directory above it, or where it would be; null for the root
+    const TreeNode* node = nullptr;        // the node at the path, if any
+    const Directory* directory = nullptr;  // the deepest existing directory above the path; null for the root
   };
-  // Follows the path as far as it goes. kDenied if that is through a directory that may not be traversed.
+  // Follows the path as far as it exists. Returns kDenied at a directory that may not be traversed.
   [[nodiscard]] Result<Reached> Reach(std::string_view path) const;
   [[nodiscard]] Status CheckCreate(const Reached& at, bool replace) const;
-  // To take an entry out of its directory.
+  // Checks the right to take an entry out of its directory.
   [[nodiscard]] Status CheckTake(const TreeNode& node) const;
   [[nodiscard]] Status CheckSticky(const TreeNode& node) const;
-  // What is asked of the directory and each one below it. `removes`: they are about to lose their entries.
+  // Checks the rights to a directory and each one below it; with `removes`, their entries are to be removed.
   [[nodiscard]] Status CheckBelow(const TreeNode& node, bool removes) const;
   [[nodiscard]] Status Ask(const TreeNode& node, unsigned asked, std::string_view what) const;
   [[nodiscard]] bool Owns(const TreeNode& node) const { return !who_.user.empty() && *node.owner == who_.user; }

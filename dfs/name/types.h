@@ -12,7 +12,7 @@
 
 namespace millrace::dfs {
 
-using BlockId = std::uint64_t;  // drawn at random; 0 is none
+using BlockId = std::uint64_t;  // drawn at random; 0 means none
 using FileId = std::uint64_t;   // never used twice
 
 struct Location {
@@ -21,9 +21,9 @@ struct Location {
   auto operator<=>(const Location&) const = default;
 };
 
-// A finished block: its length and BlockCrc (dfs/wire/chunks.h) are what every replica must have. Blocks of one file
-// may be shorter than its block size: a write that lost its pipeline closes the block at the last acknowledged byte and
-// goes on in a new one.
+// A finished block: every replica must have its length and BlockCrc (dfs/wire/chunks.h). Blocks of one file may be
+// shorter than its block size: a write that loses its pipeline closes the block at the last acknowledged byte and goes
+// on in a new one.
 struct Block {
   BlockId id = 0;
   std::uint64_t length = 0;
@@ -41,7 +41,7 @@ struct FileStatus {
   std::string owner;
   std::string group = {};  // empty: none
   Mode mode = 0;
-  FileId id = 0;  // of a file; 0 for a directory
+  FileId id = 0;  // the id of a file; 0 for a directory
 };
 
 }  // namespace millrace::dfs
