@@ -24,7 +24,7 @@ class Admission {
   struct Answer {
     bool admitted = false;
     std::uint64_t id = 0;                    // the new connection, if it is admitted
-    std::optional<std::uint64_t> gives_way;  // the connection to close; it has left already
+    std::optional<std::uint64_t> gives_way;  // the connection to close; Leave was done for it
   };
   // Admits or refuses a connection. `address` is numeric. Connections without an address come from this process and are
   // not limited per peer.

@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-// Returns how many bytes this process may write to the file system that holds `path`. Any thread.
+// Returns the number of bytes that this process may write to the file system of `path`. Any thread.
 [[nodiscard]] Result<std::uint64_t> FreeBytes(const std::string& path);
 
 // The type of FreeBytes. Code that asks for room takes it as an argument, so that a test can fill and clear a disk.

@@ -72,7 +72,7 @@ struct RepairFacts {
   std::string method;                 // the way in which the good state was found, in words
   std::uint64_t operations = 0;       // the last one in the good state
   std::uint64_t acknowledged = 0;     // the last one that is known to have been acknowledged
-  bool acknowledged_known = false;    // no later one can have been, nor any that the good state lacks
+  bool acknowledged_known = false;    // no later operation can have been, nor a different one that the good state lacks
   bool whole = false;                 // the good state is the second copy, and lacks nothing that was acknowledged
   std::string aside;                  // the new place of the damaged database; empty if nothing was changed
   std::vector<DamagedPart> left_out;  // the parts of its logs that were left out
@@ -81,8 +81,8 @@ struct RepairFacts {
 };
 // Inspects the good state; `facts` describe it.
 using LookAtState = std::function<Status(const KeyValueStore& store, const RepairFacts& facts)>;
-// Makes a state consistent again that has lost operations in the middle. `is_newer` returns true for a key that was
-// written after the first lost operation. Returns a line for each change that it made.
+// Repairs a state that has lost operations in the middle, so that it is consistent. `is_newer` returns true for a key
+// that was written after the first lost operation. Returns a line for each change that it made.
 using MendStore = std::function<Result<std::vector<std::string>>(
     KeyValueStore& store, const std::function<bool(std::string_view key)>& is_newer)>;
 // Finds the last good state of a damaged database in a copy of it (`<directory>.repairing`, which needs as much room as

@@ -39,7 +39,7 @@ class CallRights {
   CallRights();
 
   // Returns OK if a peer of this role may make the call, given by the numbers of its interface and method on the wire.
-  // Returns kDenied, with the call and the peer, if not; kInvalid for a call that is not in the table; only
+  // Returns kDenied, with the call and the peer, if not. Returns kInvalid for a call that is not in the table; only
   // Role::kAnyone (no TLS) may make it.
   [[nodiscard]] Status Check(const tls::PeerIdentity& peer, std::uint64_t interface, std::uint16_t method) const;
   [[nodiscard]] bool Has(std::uint64_t interface, std::uint16_t method) const;

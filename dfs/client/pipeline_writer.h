@@ -80,8 +80,7 @@ class PipelineWriter final : public BlockWriter {
   std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;
   bool sent_last_ = false, finished_ = false, closed_ = false;
   Status failure_;
-  Status first_spoiled_;  // the failure of the first node's disk on bytes that this writer put into the node's file;
-                          // else OK
+  Status first_spoiled_;  // the first node's disk failure on bytes that this writer put into its file; else OK
   std::vector<NodeId> failed_nodes_;
   std::string refusals_;  // the reasons of nodes that answered but did not keep the block
 };

@@ -50,8 +50,7 @@ class BlockFile {
   virtual ~BlockFile() = default;
   // Appends `data`. `chunk_crcs` are the checksums of `data` cut at kChunkBytes. Returns kCorrupt if they do not match
   // (every hop checks), kNoSpace if the disk is full, and kIo, here and below, if the disk refuses or the block is
-  // spoiled. Requires: every append but the last is a whole number of
-  // chunks.
+  // spoiled. Requires: every append but the last is a whole number of chunks.
   virtual Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
 
   // Returns a descriptor of the unfinished file. Instead of Append, another process may then write the bytes that come

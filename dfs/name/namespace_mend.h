@@ -1,5 +1,5 @@
-// MendNamespace makes a stored namespace consistent again that has lost changes in the middle. Thread rule: free
-// functions, any thread.
+// MendNamespace repairs a stored namespace that has lost changes in the middle, so that it is consistent. Thread rule:
+// free functions, any thread.
 #pragma once
 
 #include <functional>

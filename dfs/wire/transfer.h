@@ -7,9 +7,9 @@
 //   kWriteLocalBlock as kWriteBlock, on the local socket only. After the reply comes one byte with a descriptor
 //                    (SCM_RIGHTS) of the unfinished data file, for writing. The writer puts the data of a packet there,
 //                    at its offset, and then sends its header alone.
-//   kReadBlock       request ReadRequest, reply BlockChunks, then packets from the chunk that holds the first byte
-//                    asked for to the end of the one that holds the last.
-//   kFinishBlockAt   request FinishRequest, reply u32 BlockCrc of what is finished. Length 0 discards the unfinished
+//   kReadBlock       request ReadRequest, reply BlockChunks, then packets from the chunk with the first requested byte
+//                    to the end of the chunk with the last.
+//   kFinishBlockAt   request FinishRequest, reply u32 BlockCrc of the finished block. Length 0 discards the unfinished
 //                    block, and the reply is empty.
 //   kOpenLocalBlock  request OpenRequest, reply BlockChunks, then one byte with the data file's descriptor
 //                    (SCM_RIGHTS); on the local socket only.
