@@ -1,4 +1,4 @@
-// BindJob makes a JobBinding of a job struct. The loops over records are here, instantiated with the job's types.
+// BindJob makes a JobBinding from a job struct. The loops over records are here, instantiated with the job's types.
 // Thread rule: the task's thread.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace millrace::internal {
 [[nodiscard]] Status ValuesTakenTwice();
 void CountMapOutput(TaskContext& context, const map::CollectorFigures& figures, bool combines);
 
-// Makes what emits to the job's output.
+// Makes the emitter to the job's output.
 template <class Emit, class Writer>
 Emit MakeEmit(Writer& writer, [[maybe_unused]] OutputFiles& files, [[maybe_unused]] const Random& random) {
   if constexpr (requires { Emit(writer, files, random); }) {
@@ -32,7 +32,7 @@ Status FinishOutput(Emit& emit, Writer& writer, const OutputFiles& files) {
   return files.status();
 }
 
-// Maps the records straight to the job's output: the emitter stands over the output's writer.
+// Maps the records straight to the job's output: the emitter uses the output's writer.
 template <class J, class Emit>
 Status MapToOutput(J& job, MapAttempt& attempt) {
   typename OutputOf<J>::Writer writer(attempt.output->part(), attempt.random);
@@ -152,8 +152,8 @@ Status ReduceEach(J& job, Records& records, bool at_segments, ReduceAttempt& att
   return Status::Ok();
 }
 
-// Reduces the groups. `at_segments` says that the groups are those of the attempt's segments: progress is then how much
-// of them is consumed.
+// Reduces the groups. `at_segments` says that the groups are those of the attempt's segments: progress is then measured
+// by the bytes of them that are consumed.
 template <HasIntermediate J>
 Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttempt& attempt) {
   typename OutputOf<J>::Writer writer(attempt.output.part(), attempt.random);
@@ -172,7 +172,7 @@ Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttem
   return FinishOutput(emit, writer, attempt.output);
 }
 
-// Folds segments in any order into one sorted run, whose groups have one value each, and reduces that.
+// Folds segments in any order into one sorted run, whose groups have one value each, and reduces the run.
 template <Combines J>
 Status ReduceFolded(J& job, ReduceAttempt& attempt) {
   TaskContext& context = attempt.context;
@@ -243,7 +243,7 @@ JobBinding BindJob() {
       });
     }
   };
-  // A struct that is no job has failed its static_assert by now; this saves pages of template errors.
+  // A struct that is not a job has failed its static_assert by now; this saves pages of template errors.
   if constexpr (Job<J>) {
     binding.map = RunMap<J>;
     binding.reduce = RunReduce<J>;

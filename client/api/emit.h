@@ -1,6 +1,6 @@
-// What Map and Reduce get as `emit`: they call emit(key, value), or emit(key) when the value is Nothing. The types are
-// concrete, so that a record costs no virtual call; a job takes them as `auto& emit`. What is emitted is copied at
-// once.
+// Emitters: the `emit` arguments of Map and Reduce, which call emit(key, value), or emit(key) when the value is
+// Nothing. The types are concrete, so that a record costs no virtual call; a job takes them as `auto& emit`. Keys and
+// values are copied at once.
 // Thread rule: one thread.
 #pragma once
 
@@ -46,7 +46,7 @@ struct CombineValues {
   }
 };
 
-// The collector of a reduce that folds its segments, each of which may have a key, into one sorted run.
+// The collector of a reduce that folds its segments into one sorted run. A key may occur in several segments.
 template <class Job>
 using FoldCollector =
     map::CombineCollector<typename Held<typename Job::Value>::Type, CombineValues<Job>, HeldCodec<typename Job::Value>>;
@@ -62,7 +62,8 @@ concept OrdersTotally = requires {
   requires std::same_as<typename Job::Partition, TotalOrder>;
 };
 
-// Returns the reduce of a key for which the job has no Partition: that of its group, if it has a Group.
+// Returns the reduce of a key in a job without a Partition: by the hash of the key's group if the job has a Group, else
+// of the key.
 template <class Job>
 std::uint32_t DefaultPartition([[maybe_unused]] const typename Job::Key& key, std::string_view key_bytes,
                                [[maybe_unused]] std::string* scratch, std::uint32_t partitions) {
@@ -73,15 +74,17 @@ std::uint32_t DefaultPartition([[maybe_unused]] const typename Job::Key& key, st
   }
 }
 
-// False, once it is known of which emitter.
+// False, but dependent on a template argument, so that static_assert fires only on use.
 template <class Emit>
 inline constexpr bool kNever = false;
 
-// What SortEmitter and CombineEmitter take: they call Self::Emit with the job's own types.
+// The base of SortEmitter and CombineEmitter: checks the types of an emitted record and calls Self::Emit with the job's
+// own types.
 template <class Self, class Key, class Value>
 class TypedEmitter {
  public:
-  // Whether emit(key) is taken. A Map that may run without reduces asks, since DirectEmitter takes it of any job.
+  // True if emit(key) is accepted. A Map that may run without reduces checks this, since DirectEmitter accepts it for
+  // any job.
   static constexpr bool kTakesKeyAlone = std::same_as<Value, Nothing>;
 
   template <class K = Key, class V = Value>
@@ -112,7 +115,7 @@ class TypedEmitter {
 
 }  // namespace internal
 
-// Emits to the job's output, whatever types the format takes.
+// Emits to the job's output, in any types that the format takes.
 template <class Output>
 class OutputEmitter {
  public:
@@ -146,7 +149,7 @@ class DirectEmitter {
   static constexpr bool kTakesKeyAlone = true;
 
   explicit DirectEmitter(typename Output::Writer& writer) : writer_(writer) {}
-  // The emitter to the reduces, which takes the same, has the sentence for what is refused.
+  // Has no static_assert: the emitter to the reduces takes the same types, and its message says what is refused.
   template <class K = Key, class V = Value>
   void operator()(const K& key, const V& value) {
     if constexpr (internal::EmittedAs<K, Key> && internal::EmittedAs<V, Value>)

@@ -1,5 +1,5 @@
-// What a job may emit where its Key or Value is wanted: the type itself; text of any kind for text; a number for a
-// number, if no value can be cut silently. An integer that does not fit throws, so the attempt fails with a sentence.
+// The types that a job may emit in place of its Key or Value: the type itself; text of any kind for text; a number for
+// a number, if no value can be cut silently. An integer that does not fit throws, so the attempt fails with a message.
 // Thread rule: any thread.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace millrace::internal {
 template <class T>
 concept Whole = std::integral<T> && !std::same_as<T, bool>;
 
-// A type of which values are integers as they are: integers, bool, and enums that convert by themselves.
+// A type whose values convert to integers without a cast: integers, bool, and unscoped enums.
 template <class T>
 concept WholeSource = std::integral<T> ||(std::is_enum_v<T>&& std::is_convertible_v<T, long long>);
 
@@ -35,7 +35,7 @@ consteval bool IsEmittedAs() {
   } else if constexpr (!std::is_convertible_v<const From&, To>) {
     return false;
   } else if constexpr (std::is_class_v<From> && std::is_arithmetic_v<To>) {
-    return requires(const From& value) { To{value}; };  // braces refuse what narrows the number that it says it is
+    return requires(const From& value) { To{value}; };  // braces refuse to narrow the number that the class converts to
   } else if constexpr (std::is_class_v<From>) {
     return true;
   } else if constexpr (Whole<To>) {
@@ -52,11 +52,11 @@ consteval bool IsEmittedAs() {
 template <class From, class To>
 concept EmittedAs = IsEmittedAs<From, To>();
 
-// These throw std::out_of_range: the number does not fit the job's Key or Value, which `what` names.
+// These throw std::out_of_range: the number does not fit the job's Key or Value. `what` says which of the two.
 [[noreturn]] void EmitOutOfRange(const char* what, std::int64_t number, std::int64_t least, std::uint64_t most);
 [[noreturn]] void EmitOutOfRange(const char* what, std::uint64_t number, std::int64_t least, std::uint64_t most);
 
-// Returns what is emitted as the job's type: `value` itself if it is one, else a new To. So the result is a reference
+// Returns the emitted value as the job's type: `value` itself if it is one, else a new To. So the result is a reference
 // or an object, and lives for the full expression either way.
 template <class To, EmittedAs<To> From>
 decltype(auto) Emitted(const From& value, [[maybe_unused]] const char* what) {

@@ -1,14 +1,13 @@
-// The hook Group: records of several keys that go to one call of Reduce, as a secondary sort wants it. The map's
-// records are partitioned and grouped by a part of the key, and sorted by all of it:
+// The hook Group sends records of several keys to one call of Reduce, as a secondary sort needs. The map's records are
+// partitioned and grouped by a part of the key, and sorted by all of it:
 //
-//   using Key = std::pair<std::string, std::uint64_t>;                            // user and time
-//   static const std::string& Group(const Key& key) { return key.first; }         // one Reduce a user, in order of
-//   time void Reduce(const Key& first, auto& values, auto& emit);                      // values.key().second is the
-//   time
+//   using Key = std::pair<std::string, std::uint64_t>;                    // user and time
+//   static const std::string& Group(const Key& key) { return key.first; }  // one call of Reduce per user
+//   void Reduce(const Key& first, auto& values, auto& emit);               // in order of time: values.key().second
 //
-// A group is the keys whose Groups have the same bytes, as the Codec of what Group returns writes them. They have to be
-// consecutive when sorted, as they are if Group returns what the key begins with: a Group that comes back after another
-// one fails the reduce.
+// A group is all keys for which Group's result has the same bytes, as its Codec writes them. The keys of a group have
+// to be consecutive when sorted, as they are if Group returns the beginning of the key. A group that comes back after
+// another one fails the reduce.
 // Thread rule: any thread, but a Grouping is of one thread.
 #pragma once
 
@@ -27,7 +26,8 @@
 
 namespace millrace::internal {
 
-// An address does not convert as an argument does: a Group that takes a copy of the key might return a view of it.
+// Arguments convert, but the address of a function does not. So a Group that takes a copy of the key, and might return
+// a view of the copy, does not match.
 template <class J, class Argument, class Result>
 concept GroupsAs = requires {
   static_cast<Result (*)(Argument)>(&J::Group);
@@ -39,19 +39,19 @@ concept HasGroup = requires(const Key& key) {
       (std::is_trivially_copyable_v<Key> && GroupsAs<J, Key, decltype(J::Group(key))>);
 };
 
-// Calls `use` with the bytes of the key's group, which live for the call, and returns what it returns.
+// Calls `use` with the bytes of the key's group, which live for the call. Returns the result of `use`.
 template <HasGroup J, class Use>
 decltype(auto) UseGroup(const typename J::Key& key, std::string* scratch, Use use) {
   const auto& group = J::Group(key);
   return use(Codec<std::remove_cvref_t<decltype(group)>>::Encode(group, scratch));
 }
 
-// Goes over the records of a reduce by groups of keys. It is called as reduce::Groups is.
+// Iterates over the records of a reduce by groups of keys. It has the calls of reduce::Groups.
 template <HasGroup J>
 class Grouping {
  public:
   using Key = typename J::Key;
-  // Requires: the arguments outlive this. The first key of a group is `lent_first`, that of a value `lent`.
+  // `lent_first` lends the first key of a group, and `lent` the key of a value. Requires: the arguments outlive this.
   Grouping(reduce::Groups& keys, LentViews& lent_first, LentViews& lent)
       : keys_(keys), lent_first_(lent_first), lent_(lent) {}
 
@@ -75,7 +75,7 @@ class Grouping {
     }
     return false;
   }
-  // Returns false if the bytes of a key are none.
+  // Returns false if the bytes of a key did not decode.
   [[nodiscard]] bool decodes() const { return decodes_; }
   [[nodiscard]] Status status() const {
     MILLRACE_TRY(keys_.status());

@@ -1,8 +1,8 @@
 // GroupWatch notices a group of keys that comes back after others: its records would go to several calls of Reduce. It
-// remembers a sample of the groups by their hashes, so that any number of groups costs the same memory: all of them as
-// long as there are few, and then every second, fourth... of them by hash, as in distinct sampling (P. B. Gibbons,
-// "Distinct Sampling for Highly-Accurate Answers to Distinct Values Queries", VLDB 2001). What it notices is so; groups
-// that come back are mostly many, and one that is sampled is enough.
+// remembers a sample of the groups by their hashes, so that any number of groups costs the same memory: all groups
+// while there are few, and then every second, fourth and so on by hash, as in distinct sampling (P. B. Gibbons,
+// "Distinct Sampling for Highly-Accurate Answers to Distinct Values Queries", VLDB 2001). A group that it reports has
+// come back. It may miss others, but mostly many groups come back, and one in the sample is enough.
 // Thread rule: one thread.
 #pragma once
 
@@ -17,10 +17,10 @@ namespace millrace::internal {
 
 class GroupWatch {
  public:
-  // `most` is how many groups are remembered.
+  // `most` is the largest number of groups that are remembered.
   explicit GroupWatch(std::size_t most = 8192) : most_(most) {}
 
-  // Takes in that a group begins. Returns false if it has been there before, as status() says then.
+  // Notes that a group begins. Returns false if the group came before; status() is then a failure.
   bool Begin(std::string_view group);
   [[nodiscard]] const Status& status() const { return status_; }
   [[nodiscard]] std::uint64_t groups() const { return groups_; }  // begun so far

@@ -1,6 +1,6 @@
-// Names that an author may take for a hook's. Nothing calls them, so a job with such a member would compile and do
-// something else; CheckJob refuses it and says which hook is meant. Names that are a hook's in another way (`Partition`
-// as a type, say) or may be some day are not among them, and neither is a data member, which is a job's own affair.
+// Names that an author may mistake for the name of a hook. Nothing calls them, so a job with such a member would
+// compile and do something else; CheckJob refuses it and says which hook is meant. The list leaves out names that a
+// hook has in another form (`Partition` as a type, say) or may get some day. Data members may have any name.
 // Thread rule: types only.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace millrace::internal {
 
-// NamesX<J> says whether J has a member of the name X at all, also an overloaded, templated or private one: the name is
-// then ambiguous below.
+// NamesX<J> is true if J has any member named X, even an overloaded, templated or private one: the name is then
+// ambiguous in WithX.
 #define MILLRACE_HAS_MEMBER_(Name)       \
   struct Other##Name {                   \
     int Name;                            \
@@ -21,7 +21,7 @@ namespace millrace::internal {
     &With##Name<J>::Name;                \
   };
 
-// kFree_X<J> is false if J has an X that is no data: data can be used by its name, a function or a type cannot.
+// kFree_X<J> is false if J has a member X that is not data. Data can be used by its name; a function or a type cannot.
 #define MILLRACE_NEAR_(Name)                                                     \
   MILLRACE_HAS_MEMBER_(Name)                                                     \
   template <class J>                                                             \

@@ -1,22 +1,22 @@
-// Input formats: what a job names as `using Input = ...`. A format is a type with
-//   using Record = ...;                        what Map is given; it lives for the call
+// Input formats: the types that a job may name as `using Input = ...`. A format is a type with
+//   using Record = ...;                        the argument of Map; it lives for the call
 //   static constexpr SplitBy kSplitBy;         how files may be cut between maps
 //   static constexpr std::uint32_t kRecordBytes;
 //   template <class OnRecord> static Status Read(ByteSource&, const Split&, const ReadOptions&, OnRecord&&);
 //     on_record(Record, std::uint64_t offset of its first byte in the file), for the records that the split owns
 //   static constexpr bool kReadsStoredBytes;   may be left out; true: compressed files are read as they are stored
-//   static constexpr bool kReadsText;          may be left out; true: files known to be no text are refused
+//   static constexpr bool kReadsText;          may be left out; true: files known not to be text are refused
 //
-// Files that gzip, zstd or bzip2 has compressed, as their first bytes say, are decompressed before Read sees them. Such
-// a file is not cut: the split is all of it. The source's Stream then gives what the file decompresses to, of which the
-// length is known to nobody before, and source.decompressed() is true: there is nothing for ReadAt to complete. The
-// split's length and file_length are those of the file as it is stored, offsets of records those in the decompressed
-// bytes. -D input.decompress=false turns it off.
+// Files that begin as gzip, zstd or bzip2 files do are decompressed before Read sees them. Such a file is not cut: its
+// split is the whole file. The source's Stream then gives the decompressed bytes, whose length is not known before, and
+// source.decompressed() is true: there is nothing for ReadAt to complete. The split's length and file_length are those
+// of the stored file; offsets of records are those in the decompressed bytes. -D input.decompress=false turns
+// decompression off.
 //
-// A format that reads text has files refused that begin as no text does (client/format/text_check.h): xz, zip, Parquet,
-// UTF-16 and others. The map that sees one fails, and is not tried again. -D input.decompress=false turns that off,
-// too. ReadLines and ReadLineChunks leave out a byte order mark; a format that reads the source by itself does so by
-// MarkSize.
+// For a format that reads text, files that begin as no text does are refused (client/format/text_check.h): xz, zip,
+// Parquet, UTF-16 and others. The map that sees such a file fails, and is not tried again. -D input.decompress=false
+// turns this check off, too. ReadLines and ReadLineChunks leave out a byte order mark; a format that reads the source
+// by itself has to leave it out with MarkSize.
 //
 // Thread rule: one thread.
 #pragma once
@@ -122,7 +122,7 @@ struct WholeFiles {
   }
 };
 
-// The same of files as they are stored: what is compressed is not opened. This is for checksums, and for copies.
+// A record is a file as it is stored: compressed files are not opened. This is for checksums, and for copies.
 struct StoredFiles : WholeFiles {
   static constexpr bool kReadsStoredBytes = true;
 };
@@ -135,7 +135,7 @@ struct Numbers {
   static constexpr std::uint32_t kRecordBytes = 0;
   static constexpr std::uint32_t kMostMaps = 100'000;
   static void Declare(JobOptions& options);
-  // Returns what the options ask for.
+  // Returns the range that the options ask for.
   static NumberRange Range(const JobOptions& options);
   template <class OnRecord>
   static Status Read(ByteSource&, const Split& split, const ReadOptions&, OnRecord&& on_record) {
@@ -149,8 +149,8 @@ using OnKeyValue = std::function<void(KeyValue, std::uint64_t)>;
 [[nodiscard]] Status ReadRecordFile(ByteSource& source, const Split& split, const OnKeyValue& on_record);
 }  // namespace internal
 
-// A record is a key and a value of a record file (base/record/record_file.h), which has a compression of its own. Its
-// offset only tells about where it lies.
+// A record is a key and a value of a record file (base/record/record_file.h), which has a compression of its own. The
+// offset of a record is approximate.
 struct RecordFiles {
   using Record = KeyValue;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
@@ -163,13 +163,13 @@ struct RecordFiles {
 };
 
 namespace internal {
-// Says that a part of a record, "key" or "value", is not of the type that the job reads.
+// Returns the failure for a part of a record, "key" or "value", that is not of the type that the job reads.
 [[nodiscard]] Status WrongPart(const Split& split, std::uint64_t offset, const char* part, std::size_t bytes);
 }  // namespace internal
 
-// The same with the types that a RecordOutput was given: Map gets a record whose `key` is a K and whose `value` is a V.
-// A std::string_view lives for the call. A record whose bytes are none of these types fails the map; what another type
-// has written in as many bytes, such as an integer in place of a double, is not noticed.
+// RecordFiles with the types that a RecordOutput was given: Map gets a record whose `key` is a K and whose `value` is a
+// V. A std::string_view lives for the call. A record whose bytes do not decode as these types fails the map; bytes of
+// another type with the same length, such as an integer in place of a double, are not noticed.
 template <class K, class V>
 struct TypedRecordFiles {
   static_assert(Encodable<K> && Encodable<V>, "a key or a value of a record file is of a type with a Codec (codec.h)");

@@ -1,4 +1,4 @@
-// What the author of a job includes. A job is a struct; its executable is the struct and a main of one line:
+// The header for authors of jobs. A job is a struct; its executable is the struct and a main of one line:
 //
 //   struct WordCount {
 //     using Key = std::string_view;      // between map and reduce: text, numbers, bool, enums, millrace::Nothing,
@@ -14,34 +14,34 @@
 //   };
 //   int main(int argc, char** argv) { return millrace::Run<WordCount>(argc, argv); }
 //
-// Of the struct (one object an attempt, on one thread):
+// Members of the struct (each attempt has one object, on one thread):
 //   using Input     TextLines (default), TextChunks, KeyValueText, FixedRecords<N>, WholeFiles, RecordFiles,
 //                   TypedRecordFiles<K, V>; Numbers, for a job that makes its data (input_formats.h)
 //   using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h)
-//   using Key, Value   what goes from map to reduce; without them the job has maps only, and emits to its Output
+//   using Key, Value   the types between map and reduce; without them the job has only maps, and emits to its Output
 //   void Map(record, auto& emit)
 //                   small files share a map: TaskContext::input_number() tells one from the next, and input_index()
-//                   of which INPUT argument a record is
+//                   is the INPUT argument that a record comes from
 //   void Reduce(key, auto& values, auto& emit)
 //                   keys come in order of their bytes, the values of a key in order of map tasks; Descending<T>
 //                   sorts the other way round (client/format/descending.h)
 //                   `for (const Value& value : values)`, once at most; it may end early (values.h)
-//                   left out: the combined value if there is Combine, else every record
+//                   may be left out: the output is then the combined value if there is Combine, else every record
 //   static G Group(const Key&)
-//                   a part of the key, of any type with a Codec: keys of one Group are one call of Reduce, in order of
-//                   the whole key, and go to one reduce unless there is a Partition. Reduce is given the first key,
-//                   and values.key() is that of the current value. The key begins with its group (group.h)
+//                   a part of the key, of any type with a Codec: keys of one group go to one call of Reduce, in order
+//                   of the whole key, and to one reduce unless there is a Partition. Reduce gets the first key, and
+//                   values.key() is the key of the current value. The key begins with its group (group.h)
 //   void FinishMap(auto& emit), void FinishReduce(auto& emit)
-//                   after the last record of a map, the last key of a reduce
+//                   called after the last record of a map, and after the last key of a reduce
 //   static Value Combine(Value, Value)
-//                   associative; Value has a fixed length, and is taken and returned as it is, by value or const&.
-//                   Folds values while they are emitted
+//                   folds values while they are emitted. It is associative; Value has a fixed length, and is taken and
+//                   returned without conversion, by value or const&
 //   std::uint32_t Partition(const Key&, std::uint32_t n) const
-//                   the reduce of a key, below n; may be static; left out: HashPartition (partition.h) of the key, or
-//                   of its Group
+//                   the reduce of a key, below n; may be static. Without it, the reduce is the HashPartition
+//                   (partition.h) of the key, or of its Group
 //   using Partition = millrace::TotalOrder
-//                   instead of it: the keys of part-r-00000 are below those of part-r-00001, and so on, and the reduces
-//                   get about as many records each (total_order.h)
+//                   instead of the function: the keys of part-r-00000 are below those of part-r-00001, and so on, and
+//                   the reduces get about as many records each (total_order.h)
 //   using Outputs   NamedOutputs<kOne, kOther>: files beside the part files, `one-r-00000` and so on, for Reduce, and
 //                   for the Map of a job without Key and Value; emit.To(kOne, key, value) (named_outputs.h)
 //   using Mappers   Mappers<First, Second>: a struct for each INPUT argument, with its own Input, Map, FinishMap, Start
@@ -49,21 +49,22 @@
 //   static void Options(millrace::JobOptions&)
 //                   declares what -D may set (client/job/job_options.h)
 //   static millrace::Status Prepare(millrace::Preparation&)
-//                   before the job is submitted: looks at the input and sets options (client/job/preparation.h)
+//                   called before the job is submitted: looks at the input and sets options (client/job/preparation.h)
 //   millrace::Status Start(millrace::TaskContext&), or a constructor from TaskContext&
-//                   the attempt's beginning. Options, counters, the record's input, files beside it, read or, if they
-//                   are large, mapped: client/job/task_context.h
-// A program of several jobs, which it runs one after the other, is a pipeline (pipeline.h).
-// What Map and Reduce are given, and views of it, live for the call, but a value that is a std::string_view only until
-// the next one is taken. What is emitted is copied at once, and is of the type Key or Value, or text for text, or a
-// number that fits (emitted.h): an integer that does not fails the attempt. An exception fails the attempt, and its
-// text is shown.
+//                   called at the attempt's beginning. The context has options, counters, the record's input, and side
+//                   files, which are read or, if they are large, mapped (client/job/task_context.h)
+// A program that runs several jobs one after the other is a pipeline (pipeline.h).
+// The arguments of Map and Reduce, and views of them, live for the call, but a value that is a std::string_view lives
+// only until the next one is taken. What is emitted is copied at once. It has the type Key or Value, or is text for
+// text, or a number that fits (emitted.h): an integer that does not fit fails the attempt. An exception fails the
+// attempt, and its text is shown.
 //
-// This header also brings what a job's code may use besides: Status, Result, MILLRACE_TRY and MILLRACE_ASSIGN, for what
-// Prepare and Start return (base/status.h); Quote, for names in messages (base/text.h); the seeded Random
+// This header also includes other things that a job's code may use: Status, Result, MILLRACE_TRY and MILLRACE_ASSIGN,
+// for what Prepare and Start return (base/status.h); Quote, for names in messages (base/text.h); the seeded Random
 // (base/random.h) and Crc32c (base/crc32c.h), for data that is made or checked; and ByteSource, Split and the readers
 // of client/format, for an Input of the job's own. A map that folds or sorts by itself may include KeyTable
-// (key_table.h), OrderOfKeys (key_order.h) and LargeArray (large_array.h). All else is internal and may change.
+// (key_table.h), OrderOfKeys (key_order.h) and LargeArray (large_array.h). All other headers are internal and may
+// change.
 // Thread rule: main's; a job's code runs on one thread.
 #pragma once
 

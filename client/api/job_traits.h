@@ -1,4 +1,5 @@
-// What a job struct says, with the defaults filled in, and whether it is a job at all.
+// Traits of a job struct: its types, with the defaults filled in, the hooks that it has, and whether it is a job at
+// all.
 // Thread rule: types only.
 #pragma once
 
@@ -45,7 +46,7 @@ struct OutputOfJob<J> {
 template <class J>
 using OutputOf = typename OutputOfJob<J>::Type;
 
-// What emits to the job's output.
+// The emitter to the job's output.
 template <class J>
 struct OutputEmitterOfJob {
   using Type = OutputEmitter<OutputOf<J>>;
@@ -88,7 +89,8 @@ concept HasIntermediate = requires {
   typename J::Value;
 };
 
-// One signature of Combine. An address does not convert as an argument does, so int for std::uint64_t is no match.
+// One signature of Combine. Arguments convert, but the address of a function does not, so int for std::uint64_t is not
+// a match.
 template <class J, class Result, class A, class B>
 concept CombinesAs = requires {
   static_cast<Result (*)(A, B)>(&J::Combine);
@@ -113,7 +115,7 @@ template <Combines J>
 struct MapEmitterOfJob<J> {
   using Type = CombineEmitter<J>;
 };
-// What Map is given as `emit` when the job has reduces, or has no intermediate types.
+// The type of Map's `emit` when the job has reduces, or has no intermediate types.
 template <class J>
 using MapEmitterOf = typename MapEmitterOfJob<J>::Type;
 
@@ -126,7 +128,7 @@ inline constexpr bool kAllMap = false;
 template <class... Ms, class Emit>
 inline constexpr bool kAllMap<Mappers<Ms...>, Emit> = (MapsInput<Ms, Emit> && ...);
 
-// J, or each of its mappers, has a Map that emits to this.
+// J, or each of its mappers, has a Map that takes an Emit.
 template <class J, class Emit = MapEmitterOf<J>>
 concept Maps = (!HasMappers<J> && MapsInput<J, Emit>) || (HasMappers<J> && kAllMap<typename J::Mappers, Emit>);
 
@@ -138,7 +140,7 @@ template <HasGroup J>
 struct ValuesOfJob<J> {
   using Type = Values<typename J::Value, Grouping<J>>;
 };
-// What Reduce is given as `values`.
+// The type of Reduce's `values`.
 template <class J>
 using ValuesOf = typename ValuesOfJob<J>::Type;
 
@@ -173,7 +175,8 @@ concept DeclaresOptions = requires(JobOptions& options) {
   J::Options(options);
 };
 
-// Says whether the Value is one that would be copied as it lies in memory, with a pointer or what may hold one.
+// Says whether the Value would be copied as it lies in memory although it holds a pointer, or a member that may hold
+// one.
 template <class J>
 constexpr bool ValueLosesBytes() {
   if constexpr (HasIntermediate<J>) {
@@ -192,7 +195,8 @@ constexpr bool IntermediateTypesFit() {
   }
 }
 
-// Says whether Combine's Value may be kept as bytes of a known number: a view would outlive what it points to.
+// Says whether Combine's Value can be kept in a known number of bytes. A view cannot: it would outlive the bytes that
+// it points to.
 template <class J>
 constexpr bool CombineValueFits() {
   if constexpr (Combines<J>) {
@@ -237,7 +241,8 @@ consteval void CheckMapper() {
     static_assert(!kNamesMap || MapsInput<M, Emit>,
                   "a mapper's Map does not take (record, auto& emit): the record's type is the Record of the mapper's "
                   "Input, std::string_view for TextLines; see input_formats.h");
-    // What Map emits is looked at here, and not first where records are read, many calls farther down.
+    // Instantiates Map here, so that an error in what it emits shows up here and not where records are read, many calls
+    // farther down.
     if constexpr (MapsInput<M, Emit>) (void)[](M & mapper, const typename InputOf<M>::Record& record, Emit& emit) {
         mapper.Map(record, emit);
       };
@@ -256,7 +261,7 @@ template <class J>
 consteval void CheckMembers() {
   static_assert(std::is_default_constructible_v<J> || std::is_constructible_v<J, TaskContext&>,
                 "a job has a default constructor or one that takes a millrace::TaskContext&");
-  constexpr bool kHasMap = NamesMap<J> || NamesMappers<J>;  // a concept would be explained at length
+  constexpr bool kHasMap = NamesMap<J> || NamesMappers<J>;  // the compiler would explain a concept at length
   static_assert(kHasMap, "a job has void Map(record, auto& emit)");
   static_assert(!NamesMappers<J> || HasMappers<J>,
                 "Mappers is `using Mappers = millrace::Mappers<First, Second>`, a struct with a Map for each INPUT");
@@ -327,7 +332,7 @@ consteval void CheckMembers() {
 
 template <class J>
 consteval void CheckJob() {
-  constexpr bool kStruct = std::is_class_v<J> && !std::is_final_v<J>;  // members are looked for in a class below it
+  constexpr bool kStruct = std::is_class_v<J> && !std::is_final_v<J>;  // members are looked for in a subclass
   static_assert(kStruct, "a job is a struct, not final");
   if constexpr (kStruct) CheckMembers<J>();
 }

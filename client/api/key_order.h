@@ -1,5 +1,5 @@
-// OrderOfKeys sorts many keys at once, for a job that numbers or sorts what it holds. It is a radix sort and looks at
-// few bytes of most keys (worker/task/collect/item_sort.h).
+// OrderOfKeys sorts many keys at once, for a job that numbers or sorts the keys that it holds. It is a radix sort and
+// looks at few bytes of most keys (worker/task/collect/item_sort.h).
 // Thread rule: any thread.
 #pragma once
 

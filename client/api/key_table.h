@@ -1,5 +1,5 @@
-// KeyTable: a value for each different key, for a job that folds within its maps what Combine cannot (Combine sees
-// values alone). Map adds to the table, and emits what the table holds when it is full and in FinishMap:
+// KeyTable holds a value for each different key, for a job that folds within its maps in a way that Combine cannot
+// (Combine sees values alone). Map adds to the table, and emits what the table holds when it is full and in FinishMap:
 //   struct Unite { void operator()(std::uint64_t& all, const std::uint64_t& more) const { all |= more; } };
 //   millrace::KeyTable<std::uint64_t, Unite> table_;
 //   ... if (table_.Add(word, bit)) EmitAll(emit);
@@ -31,8 +31,8 @@ class KeyTable {
     if (!table_.Allocate(kFirstBytes)) throw std::bad_alloc();
   }
 
-  // Folds `value` into that of `key`. Values of a key are folded in the order in which they are added, and not before
-  // TakeAll or before a batch of them is full. Returns true when the table is full; the next call is then TakeAll.
+  // Folds `value` into that of `key`. Values of a key are folded in the order in which they are added, once a batch of
+  // values is full or TakeAll is called. Returns true when the table is full; the next call must then be TakeAll.
   [[nodiscard]] bool Add(std::string_view key, const Value& value) {
     if (key.size() <= run::kKeyWordBytes) [[likely]] {
       const run::KeyWords words = run::LoadKeyWords(key);
@@ -42,7 +42,8 @@ class KeyTable {
     if (AddPair({{reinterpret_cast<std::uint64_t>(key.data()), hash}, hash, key.size() + 1, value})) return true;
     return FoldBatch();  // the key's bytes live for the call only
   }
-  // Calls on_key(std::string_view key, const Value&) for each different key, in no order, and empties the table.
+  // Calls on_key(std::string_view key, const Value&) for each different key, in no particular order, and empties the
+  // table.
   template <class OnKey>
   void TakeAll(OnKey&& on_key) {
     (void)FoldBatch();

@@ -1,5 +1,5 @@
-// LargeArray is an array for what a job reads or writes in no order: it lies in huge pages where the kernel gives them,
-// which saves most of the misses of address translation. What is never touched costs no memory.
+// LargeArray is an array for elements that a job reads or writes in no order: it lies in huge pages where the kernel
+// gives them, which saves most of the misses of address translation. Pages that are never touched cost no memory.
 // Thread rule: as values.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How records, keys and values are lent to a job's code (client/job/lent_views.h). Thread rule: the task's thread.
+// Lends records, keys and values to a job's code (client/job/lent_views.h). Thread rule: the task's thread.
 #pragma once
 
 #include <string>
@@ -14,12 +14,13 @@
 
 namespace millrace::internal {
 
-// Says whether a T that was decoded may hold views of its bytes: text as a view, and a type with a Codec of its own.
+// Says whether a decoded T may hold views of its bytes: a std::string_view does, and a type with a Codec of its own
+// may.
 template <class T>
 inline constexpr bool kMayBeView = !std::is_arithmetic_v<T> && !std::is_enum_v<T> && !std::is_same_v<T, std::string> &&
                                    !std::is_same_v<T, Nothing> && !IsCompound<T> && !PlainBytes<T>;
 
-// Returns the bytes of a T, as the job may have what they decode to.
+// Returns the bytes from which a T is to be decoded for the job: lent ones if the T may hold views of them.
 template <class T>
 std::string_view LendBytes(LentViews& lent, std::string_view bytes) {
   if constexpr (kMayBeView<T>) {
@@ -29,8 +30,8 @@ std::string_view LendBytes(LentViews& lent, std::string_view bytes) {
   }
 }
 
-// Returns the record as Map may have it. Records of other types, as an Input of a job's own may make them, are what
-// they are.
+// Returns the record as it is lent to Map. Records of other types, which an Input of the job's own may make, are passed
+// as they are.
 inline std::string_view LendRecord(MapAttempt& attempt, std::string_view record) { return attempt.lent.Lend(record); }
 inline KeyValue LendRecord(MapAttempt& attempt, const KeyValue& record) {
   return {attempt.lent.Lend(record.key), attempt.lent_too.Lend(record.value)};

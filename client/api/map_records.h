@@ -45,15 +45,14 @@ Status UntilEnough(const Read& read) {
   }
 }
 
-// What a map of numbers is given to read.
+// The source of a map of numbers, which reads no bytes.
 class NoBytes final : public ByteSource {
  public:
   Status Stream(std::uint64_t, std::uint64_t, const Sink&) override { return Status::Ok(); }
   Status ReadAt(std::uint64_t, std::uint64_t, std::string*) override { return Status::Ok(); }
 };
 
-// Maps the records of the inputs from `begin` to before `end` of those that the map reads. `job` has their Input and
-// Map: it is the job or a mapper.
+// Maps the records of the map's inputs [begin, end). `job` has their Input and Map: it is the job or a mapper.
 template <class J, class Emit>
 Status MapRecords(J& job, Emit& emit, MapAttempt& attempt, std::size_t begin, std::size_t end) {
   TaskContext& context = attempt.context;
@@ -88,7 +87,7 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt, std::size_t begin, st
   return Status::Ok();
 }
 
-// The mappers of a job in one map: of each INPUT that the map reads, an object.
+// The mappers of a job in one map: one object for each INPUT that the map reads.
 template <class J, class List = typename J::Mappers>
 class MapperSet;
 template <class J, class... Ms>
@@ -128,7 +127,7 @@ class MapperSet<J, Mappers<Ms...>> {
       if (mapper != nullptr) mapper->FinishMap(emit);
     }
   }
-  // Calls `use` with the mapper of an INPUT, and returns what it returns.
+  // Calls `use` with the mapper of an INPUT, and returns its status.
   template <class Use>
   Status With(std::size_t index, const Use& use) {
     Status status;

@@ -1,11 +1,12 @@
-// A mapper for each input: a job whose INPUT arguments hold different things, as Hadoop's MultipleInputs has it. A
-// mapper is a struct with what a job's maps have, and the job lists them in the order of its INPUTs:
+// Mappers gives each input a mapper of its own, for a job whose INPUT arguments hold different things, like Hadoop's
+// MultipleInputs. A mapper is a struct with the members that a job has for its maps, and the job lists its mappers in
+// the order of its INPUTs:
 //
-//   struct MapUsers {                                       // of the first INPUT: record files
+//   struct MapUsers {                                       // for the first INPUT: record files
 //     using Input = millrace::RecordFiles;
 //     void Map(const millrace::KeyValue& user, auto& emit) { ... }
 //   };
-//   struct MapOrders {                                      // of the second one: lines
+//   struct MapOrders {                                      // for the second one: lines
 //     void Map(std::string_view line, auto& emit) { ... }
 //   };
 //   struct Join {
@@ -15,8 +16,8 @@
 //   };
 //
 // A mapper has Map, and may have Input, FinishMap, Start or a constructor from TaskContext&, and Options. It emits the
-// job's Key and Value. All else is the job's, which has no Map, Input and FinishMap then; its own Start comes first.
-// The number of INPUT arguments has to be that of the mappers; an argument may be a directory or a pattern. A map that
+// job's Key and Value. All else is a member of the job, which then has no Map, Input and FinishMap; the job's own Start
+// runs first. There must be as many INPUT arguments as mappers; an argument may be a directory or a pattern. A map that
 // reads small files of several inputs has the mappers of all of them, one object each.
 //
 // Thread rule: types only.

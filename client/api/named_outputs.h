@@ -1,5 +1,5 @@
-// Named outputs: files beside the part files, for records that are to be told apart, as Hadoop's MultipleOutputs has
-// them. A job declares each as an object, lists them, and hands the object to emit.To:
+// Named outputs are files beside the part files, for records that are to be kept apart, like Hadoop's MultipleOutputs.
+// A job declares each as an object, lists them, and hands the object to emit.To:
 //
 //   static constexpr millrace::NamedOutput<"late"> kLate{};
 //   static constexpr millrace::NamedOutput<"large", millrace::RecordOutput> kLarge{};  // with a format of its own
@@ -12,9 +12,9 @@
 //   }
 //
 // What reduce 3 writes to kLate is OUTPUT/late-r-00003; without Key and Value, what map 3 writes is late-m-00003. A
-// file is there if something was written to it. It appears together with the part file of its task, or not at all,
-// whatever fails. The maps of a job with reduces have no named outputs, since a map may have to run again when its
-// output is there already. Each output that a task writes to costs a buffer of 1 MiB. Thread rule: one thread.
+// file exists only if something was written to it. It appears together with the part file of its task, or not at all,
+// whatever fails. The maps of a job with reduces have no named outputs, since a map may have to run again after its
+// output has appeared. Each output that a task writes to costs a buffer of 1 MiB. Thread rule: one thread.
 #pragma once
 
 #include <algorithm>
@@ -135,7 +135,7 @@ class NamedEmitter<Output, NamedOutputs<kOutputs...>> : public OutputEmitter<Out
       }
     }
   }
-  // For the runtime: finishes what was written to named outputs.
+  // For the runtime: finishes the writers of the named outputs.
   void Finish() {
     std::apply([](auto&... writer) { (writer.Finish(), ...); }, writers_);
   }

@@ -1,7 +1,7 @@
-// Output formats: what a job names as `using Output = ...`. A format is a type with
-//   template <class K, class V> static constexpr bool kTakes;   whether it can write such a record
+// Output formats: the types that a job may name as `using Output = ...`. A format is a type with
+//   template <class K, class V> static constexpr bool kTakes;   true if it can write such a record
 //   class Writer { Writer(OutputFile&, Random); template <...> void Write(const K&, const V&); void Finish(); }
-// A failure is kept by the OutputFile. A Writer that has to see the file closed calls OutputFile::Finish itself.
+// The OutputFile keeps a failure. A Writer that has to see the file closed calls OutputFile::Finish itself.
 // Thread rule: one thread.
 #pragma once
 

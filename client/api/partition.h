@@ -1,5 +1,5 @@
-// HashPartition: the reduce of a key in a job without a Partition of its own. A job that sends keys to reduces by a
-// part of them hands it that part:
+// HashPartition chooses the reduce of a key in a job without a Partition of its own. A job that sends keys to reduces
+// by a part of the key passes that part to it:
 //   static std::uint32_t Partition(const std::string_view& key, std::uint32_t partitions) {
 //     return millrace::HashPartition(key.substr(0, key.find('\t')), partitions);
 //   }

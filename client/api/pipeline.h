@@ -1,5 +1,5 @@
-// RunPipeline: what the main of a pipeline of jobs calls. A pipeline is a struct of two or three members, as
-// client/pipeline/pipeline.h shows, which is the manual.
+// RunPipeline runs a pipeline of jobs; main calls it. A pipeline is a struct of two or three members; its manual is
+// client/pipeline/pipeline.h.
 // Thread rule: main's.
 #pragma once
 

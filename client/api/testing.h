@@ -1,5 +1,6 @@
-// What the tests of a job include besides its source: they run its Map, its Reduce or all of it as a cluster would,
-// with options, counters and side files, in this process, and are compared with what it should do.
+// The tests of a job include this header besides the job's source. They run its Map, its Reduce or all of it as a
+// cluster would, with options, counters and side files, in this process, and compare the results with those that they
+// expect.
 //
 //   #define main job_main          // the job's own main stays out of the way
 //   #include "SOURCE OF THE JOB"
@@ -13,7 +14,7 @@
 //     return millrace::TestStatus();
 //   }
 //
-// A build of such a test is millrace_add_test(NAME SOURCE). They go as well with any framework of tests.
+// CMake builds such a test with millrace_add_test(NAME SOURCE). Any test framework works, too.
 // Thread rule: one thread.
 #pragma once
 
@@ -28,8 +29,8 @@
 
 #include "client/api/bind_job.h"
 
-// Says on standard error where a test's expectation is not met, and why what was run last failed, if it did, and has
-// TestStatus say so, too. It does so in every build.
+// Reports an expectation that is not met on standard error, with its place and, if the last run failed, why it did.
+// TestStatus then returns a failure. This works in every build.
 #define MILLRACE_EXPECT(...) \
   ::millrace::internal::Expect(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
 
@@ -47,33 +48,33 @@ struct TestInput {
 };
 
 struct TestSettings {
-  std::vector<std::string> options = {};                // as -D has them: "top_urls.least=30"
-  std::map<std::string, std::string> side_files = {};   // by the path that the job gives to ReadFile or MapFile: bytes
-  std::optional<std::uint32_t> reducers = {};           // RunJob's; as a rule 1, and 0 of a job without reduces
-  std::uint64_t split_bytes = std::uint64_t{64} << 20;  // how much of a file is one map's
+  std::vector<std::string> options = {};                // as given to -D: "top_urls.least=30"
+  std::map<std::string, std::string> side_files = {};   // bytes by path, as the job gives it to ReadFile or MapFile
+  std::optional<std::uint32_t> reducers = {};           // for RunJob; if not set: 1, or 0 for a job without reduces
+  std::uint64_t split_bytes = std::uint64_t{64} << 20;  // how much of a file one map reads
 };
 
-// The counters of all tasks, as "group name": those of the job's own, and of the engine in group "millrace".
+// The counters of all tasks, by "group name": the job's own, and the engine's in the group "millrace".
 using TestCounters = std::map<std::string, std::int64_t>;
 
-// What a job, or its Reduce, left.
+// The results of a job, or of its Reduce.
 struct TestedJob {
   std::string error;                         // why it failed; empty: it succeeded
   std::vector<std::string> lines;            // of its part files, in order
-  std::map<std::string, std::string> files;  // all files of the output: bytes
+  std::map<std::string, std::string> files;  // all files of the output: bytes by name
   TestCounters counters;
 };
 
 namespace internal {
 
-// A type of its own that has the bytes: text for a view.
+// The type that holds the bytes of a T itself: std::string for a view, else T.
 template <class T>
 using Owned = std::conditional_t<std::is_same_v<T, std::string_view>, std::string, T>;
 
 }  // namespace internal
 
-// What the maps of a job leave for its reduces: in order of keys, and of one key in the order in which it was emitted;
-// what Combine made of it, if there is one.
+// The records that the maps of a job leave for its reduces, in order of keys; the records of a key are in the order in
+// which they were emitted. If the job has a Combine, they are the combined records.
 template <class J>
 struct TestedMap {
   std::string error;  // why it failed; empty: it succeeded
@@ -81,7 +82,7 @@ struct TestedMap {
   TestCounters counters;
 };
 
-// Returns the exit status for the main of a test: 0 if all expectations were met, and there was one.
+// Returns the exit status for the main of a test: 0 if there was an expectation and all were met.
 [[nodiscard]] int TestStatus();
 
 namespace internal {
@@ -100,7 +101,7 @@ struct RawTestedMap {
                                         const TestSettings& settings);
 void Expect(bool met, const char* what, const char* file, int line);
 
-// Returns the bytes of a key, or of a value, that is given as a T or as what it is made of.
+// Returns the bytes of a key, or of a value, that is given as a T or as something that a T is made from.
 template <class T, class Bytes, class Given>
 std::string BytesOf(const Given& given) {
   std::string scratch;
@@ -133,8 +134,7 @@ template <internal::HasIntermediate J>
   return tested;
 }
 
-// Runs a reduce over these records, which need not be sorted. In a job that folds with Combine they are what it has
-// made.
+// Runs a reduce over these records, which need not be sorted. In a job with Combine they are combined records.
 template <internal::HasIntermediate J>
 [[nodiscard]] TestedJob RunReduce(
     const std::vector<std::pair<internal::Owned<typename J::Key>, internal::Owned<typename J::Value>>>& records,

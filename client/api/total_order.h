@@ -1,11 +1,11 @@
-// TotalOrder: what a job names as `using Partition = millrace::TotalOrder` to have its output in order over all
-// reduces: every key of part-r-00000 is below every key of part-r-00001, and so on. The ranges of keys are chosen so
+// TotalOrder keeps the output of a job in order over all reduces: every key of part-r-00000 is below every key of
+// part-r-00001, and so on. A job names it as `using Partition = millrace::TotalOrder`. The ranges of keys are chosen so
 // that the reduces get about as many records each: before the job is submitted its Map is run over a sample of the
-// input (client/job/key_sample.h). A key goes to one reduce as a whole, so one that a share of the records has is a
-// reduce's alone; with fewer keys than reduces the last parts are empty. A job with a Group (group.h) cannot have it:
-// ranges of whole keys would cut a group in two.
+// input (client/job/key_sample.h). All records of a key go to one reduce, so a key with a reduce's share of the records
+// gets a reduce to itself. With fewer keys than reduces the last parts are empty. A job with a Group (group.h) cannot
+// use TotalOrder: ranges of whole keys would cut a group in two.
 //   -D order.sample=8MiB   how much of the input is looked at
-//   -D order.cuts=g,n,t    where the ranges begin but for the first, if no sample is to be taken
+//   -D order.cuts=g,n,t    where the ranges after the first begin, if no sample is to be taken
 // Thread rule: any thread.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace millrace {
 
 struct TotalOrder {
   static void Declare(JobOptions& options);
-  // Returns the ranges that the options say; kInvalid if they are more than `reduces`.
+  // Returns the ranges that the options set; kInvalid if they are more than `reduces`.
   [[nodiscard]] static Result<KeyRanges> Ranges(const JobOptions& options, std::uint32_t reduces);
 };
 

@@ -1,7 +1,7 @@
-// Values<V>: the values of one key, as Reduce sees them: for (V value : values) ...
-// They can be passed over only once, which a second begin() fails for; Reduce may stop early. A std::string_view among
-// them lives until the next one is taken (client/job/lent_views.h). Those of a group (group.h) have keys of their own:
-// values.key() is the key of the current value. Thread rule: one thread.
+// Values<V>: the values of one key, as Reduce sees them: for (V value : values) ... They can be passed over only once,
+// and a second begin() is a fault; Reduce may stop early. A value that is a std::string_view lives until the next one
+// is taken (client/job/lent_views.h). The values of a group (group.h) have keys of their own: values.key() is the key
+// of the current value. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@
 
 namespace millrace {
 
-// What was wrong about how values were taken.
+// A fault of the values, or of the way in which Reduce took them.
 enum class ValuesFault : std::uint8_t {
   kNone,
-  kBadBytes,    // bytes that are no value ended them
-  kBegunAgain,  // they were to be passed over a second time, and were empty then
+  kBadBytes,    // the values ended at bytes that do not decode
+  kBegunAgain,  // begin() was called again, and gave no values
 };
 
-// `Records` is what gives the bytes of the values.
+// `Records` supplies the bytes of the values.
 template <class V, class Records = reduce::Groups>
 class Values {
  public:
@@ -60,7 +60,7 @@ class Values {
     return Iterator(*this);
   }
   [[nodiscard]] std::default_sentinel_t end() const { return {}; }
-  // Returns the key of the current value, in a job with Group. It lives until the next one is taken.
+  // Returns the key of the current value, in a job with Group. The key lives until the next value is taken.
   template <class R = Records>
   [[nodiscard]] const auto& key() const {
     constexpr bool kGroups = requires(const R& records) { records.first(); };
