@@ -12,8 +12,8 @@
 
 namespace millrace {
 
-// Bytes [offset, offset + length) of a file, and what readers must know of the rest of the file. These are bytes as
-// they are stored: of a compressed file, compressed ones.
+// Bytes [offset, offset + length) of a file, and what readers must know of the rest of the file. The bytes are those
+// that are stored: compressed ones, if the file is compressed.
 struct Split {
   std::string name;  // of the file, for messages
   std::uint64_t offset = 0;
@@ -40,8 +40,8 @@ class ByteSource {
   virtual Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) = 0;
   // Appends at most `size` bytes from `offset` to *out; fewer only at the end of the file.
   virtual Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) = 0;
-  // Returns true if what Stream gives, or has given, is not the file's bytes but what the file decompresses to, of
-  // which the length is not known before (opened_source.h). It is told from the first piece on.
+  // Returns true if Stream gives, or has given, not the file's bytes but the bytes that they decompress to, whose
+  // number is not known before (opened_source.h). The answer holds from the first piece on.
   [[nodiscard]] virtual bool decompressed() const { return false; }
 };
 

@@ -1,6 +1,6 @@
-// Codec<T>: how a key or value becomes bytes between map and reduce, and text in an output. Keys are sorted by their
+// Codec<T> turns a key or value into bytes between map and reduce, and into text in an output. Keys are sorted by their
 // bytes, so the codecs here keep the order of numbers: integers are big-endian with the sign bit turned, floats and
-// doubles likewise. An enum is the number that it is. compound_codec.h has pairs, tuples, optionals, arrays and
+// doubles likewise. An enum is written as its number. compound_codec.h has pairs, tuples, optionals, arrays and
 // vectors.
 //
 // For a type of your own, specialise it:
@@ -124,7 +124,7 @@ requires(!std::same_as<T, bool> && sizeof(T) <= 8) struct Codec<T> {
     *value = static_cast<T>(static_cast<U>(raw ^ kTurn));
     return true;
   }
-  // Appends the number; of a char, the character.
+  // Appends the number; for a char, the character.
   static void AppendText(T value, std::string* out) {
     if constexpr (std::same_as<T, char>) {
       out->push_back(value);
@@ -146,7 +146,7 @@ struct Codec<bool> {
   static void AppendText(bool value, std::string* out) { out->append(value ? "true" : "false"); }
 };
 
-// The order is that of <, but that -0.0 comes right before 0.0, and that a NaN has a place too.
+// The order is that of <, except that -0.0 comes right before 0.0, and that a NaN has a place, too.
 template <std::floating_point T>
 requires(sizeof(T) == 4 || sizeof(T) == 8) struct Codec<T> {
   using U = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

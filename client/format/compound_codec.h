@@ -1,17 +1,17 @@
-// Codecs of pairs, tuples, arrays, optionals, vectors and structs of whatever has a Codec, nested as one likes. As keys
+// Codecs of pairs, tuples, arrays, optionals, vectors and structs of types that have a Codec, in any nesting. As keys
 // they sort as C++ compares them (structs member by member), if their parts do: each part is written so that no end of
 // it is the beginning of another.
 //   numbers, bool, enums   as their Codec writes them: their length is fixed
-//   pair, tuple, array     part after part, of std::array and of arrays in structs
+//   pair, tuple, array     part after part; std::array and arrays in structs
 //   struct                 as the tuple of its members: an aggregate of up to 32, without a base, private members or
 //                          bit-fields
-//   optional               0, or 1 and the part: nothing comes first
+//   optional               0, or 1 and the part: an empty one comes first
 //   vector                 1 before each part, and 0 at the end
 //   text, and a type with a Codec of its own
 //                          its bytes, with FF after each 0 among them, then 0 and 1
 // As text, parts are columns: a TAB between those of pairs, tuples and structs. The parts of an array or a vector have
 // commas between them (and colons within, where they are pairs), and an empty optional is empty. A std::string_view may
-// be a part of what is only written; what is read holds its text itself, as std::string. Thread rule: as values.
+// be a part of a type that is only written; a type that is read holds its text as std::string. Thread rule: as values.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ template <class T>
 concept StructShape =
     std::is_class_v<T> && std::is_aggregate_v<T> && !Compound<T>::value && !std::same_as<T, Nothing> &&
     !std::same_as<MembersOf<T>, UnseenMembers> && !std::same_as<MembersOf<T>, Members<>>;
-// Its Codec is the one below.
+// A struct whose Codec is the one below.
 template <class T>
 concept OfStruct = StructShape<T> && requires {
   requires Codec<T>::kOfStruct;
@@ -86,11 +86,11 @@ concept PartText = requires(const T& value, std::string* out) {
 }
 
 void AppendEscaped(std::string_view bytes, std::string* out);
-// Takes what AppendEscaped wrote off the front of *bytes. Returns false if it is not that.
+// Takes a text that AppendEscaped wrote off the front of *bytes. Returns false if there is none.
 [[nodiscard]] bool TakeEscaped(std::string_view* bytes, std::string* value);
 
-// Part<T>: how a T is written among others. Append adds it to *out; Take takes one off the front of *bytes, and returns
-// false if there is none; AppendText is for people, with `between` between the parts of pairs.
+// Part<T> writes and reads a T among other parts. Append adds it to *out; Take takes one off the front of *bytes, and
+// returns false if there is none; AppendText is for people, with `between` between the parts of pairs.
 template <class T>
 requires FixedPart<T>
 struct Part<T> {
@@ -144,7 +144,7 @@ struct MostBytes<0> {};
 template <class... T>
 constexpr std::size_t kMaxBytesOfAll = ((kMaxPartBytes<T> > 0) && ...) ? (kMaxPartBytes<T> + ... + 0) : 0;
 
-// Of a pair, a tuple or an array, whose types of parts are T.
+// The Part of a pair or a tuple, whose parts have the types T.
 template <class All, class... T>
 struct PartsInOrder : MostBytes<kMaxBytesOfAll<T...>> {
   static void Append(const All& value, std::string* out) requires(WritesPart<T>&&...) {
@@ -167,7 +167,7 @@ struct Part<std::pair<A, B>> : PartsInOrder<std::pair<A, B>, A, B> {};
 template <class... T>
 struct Part<std::tuple<T...>> : PartsInOrder<std::tuple<T...>, T...> {};
 
-// Whether all members can be written, read and shown, and the most bytes that they take; 0: there is no limit.
+// Says whether all members can be written, read and shown, and the most bytes that they take; 0: there is no limit.
 template <class List>
 struct OfMembers;
 template <class... T>
@@ -216,7 +216,7 @@ struct Part<std::array<T, N>> : MostBytes<N * kMaxPartBytes<T>> {
   }
 };
 
-// Of a member of a struct. Characters are text up to the first NUL.
+// The Part of an array that is a member of a struct. Characters are text up to the first NUL.
 template <class T, std::size_t N>
 struct Part<T[N]> : MostBytes<N * kMaxPartBytes<T>> {
   static void Append(const T (&value)[N], std::string* out) requires WritesPart<T> {
@@ -286,7 +286,7 @@ struct Part<std::vector<T>> {
   }
 };
 
-// The codec of what is one part, made of others.
+// The Codec of a type that is one part, made of others.
 template <class T>
 struct PartCodec {
   static std::string_view Encode(const T& value, std::string* scratch) requires WritesPart<T> {

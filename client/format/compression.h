@@ -1,4 +1,4 @@
-// What the first bytes of a file say of its compression: gzip (RFC 1952), zstd (RFC 8878) or bzip2.
+// Tells a file's compression by its first bytes: gzip (RFC 1952), zstd (RFC 8878) or bzip2.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -9,10 +9,11 @@
 
 namespace millrace {
 
-// As many bytes from the beginning of a file tell all that CompressionOf can say.
+// The most bytes from the beginning of a file that CompressionOf looks at.
 inline constexpr std::size_t kCompressionBytes = 10;
 
-// Returns what the first bytes of a file say. kNone if they are too few to tell, or begin like no compressed file.
+// Returns the compression that the first bytes of a file show; kNone if they are too few to tell, or do not begin a
+// compressed file.
 [[nodiscard]] Compression CompressionOf(std::string_view first_bytes);
 
 }  // namespace millrace

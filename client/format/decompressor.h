@@ -1,6 +1,6 @@
-// Decompressor: one of gzip (ISA-L), zstd and bzip2, all of which know files of several members (frames, streams) one
-// after the other. It has no I/O and a memory that does not grow with the data: 0.1 MiB for gzip, 4 MiB for bzip2, and
-// for zstd the window that the file asks for, which is refused above 128 MiB.
+// Decompressor decompresses gzip (by ISA-L), zstd or bzip2. Each kind accepts files of several members (frames,
+// streams) one after the other. It does no I/O, and its memory does not grow with the data: 0.1 MiB for gzip, 4 MiB for
+// bzip2, and for zstd the window that the file asks for, which is refused above 128 MiB.
 // Thread rule: one thread.
 #pragma once
 
@@ -16,9 +16,9 @@ namespace millrace {
 class Decompressor {
  public:
   virtual ~Decompressor() = default;
-  // Takes bytes from the front of *in and writes what they decompress to, at most `room` bytes, to `out`. Returns how
-  // many it wrote. There may be more to write if it wrote `room` bytes, although *in is empty; else it took all of *in,
-  // or came to the end of a member, and goes on at the next call. kCorrupt, with the reason alone, for bytes that
+  // Takes bytes from the front of *in and writes what they decompress to, at most `room` bytes, to `out`. Returns the
+  // number of bytes written. If that is `room`, there may be more to write, even if *in is empty; else it took all of
+  // *in, or came to the end of a member and goes on at the next call. kCorrupt, with the reason alone, for bytes that
   // cannot be decompressed or do not match their checksum; *in then begins near the place. Requires: room > 0, and no
   // call has failed before.
   [[nodiscard]] virtual Result<std::size_t> Decompress(std::string_view* in, char* out, std::size_t room) = 0;
@@ -33,7 +33,7 @@ namespace internal {
 [[nodiscard]] std::unique_ptr<Decompressor> MakeGzipDecompressor();
 [[nodiscard]] std::unique_ptr<Decompressor> MakeZstdDecompressor();
 [[nodiscard]] std::unique_ptr<Decompressor> MakeBzip2Decompressor();
-// Of bytes after the end of a member.
+// Returns the failure for bytes after the end of a member that do not begin another one.
 [[nodiscard]] Status NoFurtherMember();
 }  // namespace internal
 

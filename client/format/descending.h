@@ -1,9 +1,10 @@
-// Descending<T>: a T that sorts the other way round, as a Key or as a part of one: the highest count comes first.
+// Descending<T> is a T that sorts the other way round, as a Key or as a part of one, so that the highest count comes
+// first:
 //   using Key = millrace::Descending<std::uint64_t>;
 //   using Key = std::pair<std::string, millrace::Descending<double>>;   // by name, and the best first
-// Its bytes are those of T as a part of others (compound_codec.h), which never begin another's, each turned into its
-// complement: so the order of the first byte that differs turns around. Text is std::string. A T may be emitted where
-// it is the Key, and it converts to T.
+// Its bytes are the complements of those of T as a part of others (compound_codec.h). No part's bytes begin another's,
+// so the order turns around with the first byte that differs. Text is std::string. A T may be emitted where a
+// Descending<T> is the Key, and a Descending<T> converts to T.
 // Thread rule: as values.
 #pragma once
 
@@ -21,8 +22,8 @@ namespace millrace {
 template <class T>
 struct Descending {
   Descending() = default;
-  Descending(T of) : value(std::move(of)) {}   // NOLINT: a T may stand for it
-  operator const T&() const { return value; }  // NOLINT: and it for a T
+  Descending(T of) : value(std::move(of)) {}   // NOLINT: converts from T
+  operator const T&() const { return value; }  // NOLINT: and to T
   bool operator==(const Descending& other) const = default;
   auto operator<=>(const Descending& other) const { return other.value <=> value; }
   T value{};

@@ -17,13 +17,14 @@ namespace millrace {
 
 namespace internal {
 
-// kInvalid if the file's length, or the number of bytes that it decompresses to, is not a whole number of records.
+// Return kInvalid if the file's length, or the number of bytes that it decompresses to, is not a whole number of
+// records.
 [[nodiscard]] Status CheckFixedLength(const Split& split, std::uint64_t record_bytes);
 [[nodiscard]] Status CheckDecompressedLength(const Split& split, std::uint64_t length, std::uint64_t record_bytes);
 // Appends bytes of the file from the split's end on, until *record is whole.
 [[nodiscard]] Status CompleteFixed(ByteSource& source, const Split& split, std::uint64_t record_bytes,
                                    std::string* record);
-// A whole file in memory, when it does not come in one piece.
+// Return kInvalid if a whole file cannot be held in memory, or did not come as a whole.
 [[nodiscard]] Status CheckWholeFile(const Split& split, std::uint64_t got);
 [[nodiscard]] Status FileTooLong(const Split& split, const std::string& length);
 

@@ -1,6 +1,6 @@
-// Held<T>: a value of Combine as the table of a collector holds it, which moves values as bytes
-// (worker/task/collect/combine_table.h). Most are held as they are. A pair, a tuple or an array of pairs could be, too,
-// but the standard does not call them trivially copyable: they are held as their parts, one behind the other.
+// Held<T> is the form of a value of Combine in the table of a collector, which moves values as bytes
+// (worker/task/collect/combine_table.h). Most values are held as they are. A pair, a tuple or an array of pairs could
+// be, too, but the standard does not call them trivially copyable: they are held as their parts, one after the other.
 // Thread rule: as values.
 #pragma once
 
@@ -24,11 +24,11 @@ struct Held {
   static const T& Back(const T& held) { return held; }
 };
 
-// A collector can hold it.
+// A collector can hold a T.
 template <class T>
 concept Holdable = std::is_trivially_copyable_v<typename Held<T>::Type>;
 
-// Of an All whose parts are T.
+// The Held of an All whose parts have the types T.
 template <class All, class... T>
 struct HeldAsParts {
   struct Type {
@@ -79,7 +79,7 @@ requires(!std::is_trivially_copyable_v<T> && Holdable<T>) struct Held<std::array
   }
 };
 
-// Encodes what a collector holds as CombinedValueCodec encodes the value.
+// Encodes a held value as CombinedValueCodec encodes the value.
 template <class T>
 struct HeldCodec {
   using Type = typename Held<T>::Type;

@@ -1,7 +1,7 @@
 // Reads the lines of a split. A line belongs to the split in which its first byte lies. It ends at \n, which is not
 // part of it, or at the end of the file; after a final \n there is no further, empty line. A \r before the \n is kept
 // unless strip_cr is set. The last line of a split is completed from the bytes after the split, however far it reaches.
-// A mark that the text is UTF-8, at the beginning of a file, is part of no line (byte_order_mark.h).
+// A byte order mark at the beginning of a file is not part of its first line (byte_order_mark.h).
 // Thread rule: one thread.
 #pragma once
 
@@ -86,7 +86,7 @@ class LineCutter {
   bool skipping_;
   bool strip_cr_;
   OnLine& on_line_;
-  std::string open_;  // the bytes so far of a line that goes on; empty if none does
+  std::string open_;  // the bytes so far of an unfinished line; empty if there is none
 };
 
 }  // namespace internal

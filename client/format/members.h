@@ -1,5 +1,5 @@
-// Looks into a struct: how many members it has, of which types, and which they are, as structured bindings see them.
-// Structs that travel are taken apart by this (plain_bytes.h, compound_codec.h).
+// Gives access to the members of a struct, their number and their types, as structured bindings see them. It takes
+// apart structs that are sent between machines (plain_bytes.h, compound_codec.h).
 // Thread rule: types, and calls on the caller's thread.
 #pragma once
 
@@ -27,10 +27,10 @@ template <class... T>
 struct Members {};
 struct UnseenMembers {};
 
-// It takes these macros for statements.
+// clang-format takes these macros for statements.
 // clang-format off
 
-// The numbers up to N, each as x makes it.
+// x(1), x(2) and so on up to x(N), with commas between.
 #define MILLRACE_TO_1_(x) x(1)
 #define MILLRACE_TO_2_(x) MILLRACE_TO_1_(x), x(2)
 #define MILLRACE_TO_3_(x) MILLRACE_TO_2_(x), x(3)
@@ -77,13 +77,13 @@ struct UnseenMembers {};
     }                                                                                    \
   } else
 
-// Returns what `visit` makes of an aggregate's members, which it gets as references, if there are 32 at most and no
-// base; more would be an initializer of 33. Else it returns UnseenMembers. T is the aggregate, Object it or a const one.
+// Calls `visit` with references to an aggregate's members, and returns its result, if there are at most 32 members (no
+// initializer of 33 fits) and no base. Else it returns UnseenMembers. T is the aggregate; Object is T or const T.
 template <class T, class Object, class Visit>
 constexpr decltype(auto) WithMembers([[maybe_unused]] Object& object, [[maybe_unused]] const Visit& visit) {
   if constexpr (requires { T{AnyBase<T>{}}; } || requires { T{MILLRACE_TO_33_(MILLRACE_NOTHING_)}; }) {
     return UnseenMembers{};
-  } else  // from here on it is a chain of ifs, from the most members down
+  } else  // a chain of ifs follows, from the most members down
   MILLRACE_SEE_(32) MILLRACE_SEE_(31) MILLRACE_SEE_(30) MILLRACE_SEE_(29) MILLRACE_SEE_(28) MILLRACE_SEE_(27)
   MILLRACE_SEE_(26) MILLRACE_SEE_(25) MILLRACE_SEE_(24) MILLRACE_SEE_(23) MILLRACE_SEE_(22) MILLRACE_SEE_(21)
   MILLRACE_SEE_(20) MILLRACE_SEE_(19) MILLRACE_SEE_(18) MILLRACE_SEE_(17) MILLRACE_SEE_(16) MILLRACE_SEE_(15)

@@ -1,14 +1,14 @@
-// OpenedSource: a file as its reader is to see it. If the file's first bytes say that it is compressed, Stream gives
-// what it decompresses to. The bytes are looked at as they come by: a file that is not compressed costs no read more,
-// and its pieces are handed on as they are.
+// OpenedSource gives a reader the contents of a file. If the file's first bytes say that it is compressed, Stream gives
+// the decompressed bytes. The first bytes are looked at as they come by: a file that is not compressed costs no extra
+// read, and its pieces are handed on as they are.
 //
-// A compressed file is read as a whole. The split of one is all of it, and a reader that asks for that gets all bytes,
-// however many they are. The attempt that is given only a part fails when it sees the first bytes of the file. A part
-// that begins later does not see them, and asks for them only if the file's name says that it is compressed: it is up
-// to who makes splits to look before (client/job_client/first_look.h).
+// A compressed file is read as a whole. Its split is the whole file, and a reader that asks for that gets all
+// decompressed bytes, however many they are. An attempt that has only a part of the file fails when it sees the first
+// bytes. An attempt whose part begins later does not see them, and reads them only if the file's name says that it is
+// compressed. So the first bytes must be looked at before splits are made (client/job_client/first_look.h).
 //
-// Of an input whose readers take it for text, a file that is known to be no text is refused (text_check.h), as it is
-// stored or as it decompresses, by the same rule: by whoever sees its first bytes.
+// If the readers of an input expect text, a file that is known not to be text is refused (text_check.h), in its stored
+// or its decompressed form. Here, too, an attempt refuses the file if it sees the first bytes.
 // Thread rule: one thread.
 #pragma once
 
@@ -23,22 +23,22 @@
 
 namespace millrace {
 
-// What the readers of an input take it for.
+// The kind of data that the readers of an input expect.
 enum class InputKind { kText, kBytes };
 
 class OpenedSource final : public ByteSource {
  public:
-  // `split` is what `stored` is going to be read for. While a compressed file is read, `on_taken` is told how many of
-  // its bytes have been decompressed so far; it may be null.
+  // `split` is the part of `stored` that is going to be read. While a compressed file is read, `on_taken` gets the
+  // number of its bytes that have been decompressed so far; it may be null.
   OpenedSource(std::unique_ptr<ByteSource> stored, Split split, InputKind kind, StreamDecompressor::OnTaken on_taken)
       : stored_(std::move(stored)), split_(std::move(split)), kind_(kind), on_taken_(std::move(on_taken)) {}
 
-  // As ByteSource says, but for a file that is compressed: its bytes go to `sink` from the first to the last. kCorrupt,
-  // with file and place, if it cannot be decompressed to its end; kUnsupported if its name says that it is compressed
-  // and its bytes do not, if only a part of it is asked for, or if it is text that is asked for and it is none.
+  // Streams as ByteSource says, except that all decompressed bytes of a compressed file go to `sink`. kCorrupt, with
+  // file and place, if the file cannot be decompressed to its end. kUnsupported if its name says that it is compressed
+  // and its bytes do not, if only a part of it is asked for, or if text is expected and the file is not text.
   Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override;
-  // Reads the file as it is stored. kInvalid once Stream has found that it is compressed: the reader has got all of it,
-  // and offsets are not those of the stored bytes.
+  // Reads the file as it is stored. kInvalid once Stream has found that it is compressed: the reader has got the whole
+  // file, and offsets are not those of the stored bytes.
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
   [[nodiscard]] bool decompressed() const override { return decompressed_; }
 
@@ -46,8 +46,8 @@ class OpenedSource final : public ByteSource {
   class Beginning;
   class Opener;
 
-  // Returns what the first bytes of the file say; a failure if they and the file's name do not agree, or if only a part
-  // of a compressed file is asked for.
+  // Returns the compression that the first bytes of the file show; a failure if they and the file's name do not agree,
+  // or if only a part of a compressed file is asked for.
   [[nodiscard]] Result<Compression> Look(std::string_view first_bytes, std::uint64_t offset, std::uint64_t size) const;
 
   const std::unique_ptr<ByteSource> stored_;

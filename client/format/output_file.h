@@ -1,4 +1,4 @@
-// OutputFile: the buffer between the records that are written and a file of the file system.
+// OutputFile buffers the records that are written to a file of the file system.
 // Thread rule: one thread.
 #pragma once
 
@@ -24,7 +24,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Has `records` set to the number of records so far whenever one ends. Requires: `records` outlives this.
+  // From now on, sets `records` to the number of records so far whenever a record ends. Requires: `records` outlives
+  // this.
   void CountIn(std::atomic<std::uint64_t>& records) { counted_ = &records; }
 
   // Returns the buffer to which a record is appended. Requires: EndRecord follows.
@@ -34,13 +35,13 @@ class OutputFile {
     if (buffer_.size() >= kBufferBytes) [[unlikely]]
       Flush();
   }
-  // Notes a failure. The first one stays: what is appended after it is dropped, and Finish returns it.
+  // Notes a failure. The first one stays: records appended after it are dropped, and Finish returns it.
   void Fail(Status status) {
     if (status_.ok()) status_ = std::move(status);
   }
   [[nodiscard]] const Status& status() const { return status_; }
-  // Hands on what is buffered and closes the file. If it returns OK the file is on disk. A second call returns what the
-  // first did. Requires: nothing is appended afterwards.
+  // Hands on the buffered bytes and closes the file. If it returns OK the file is on disk. A second call returns the
+  // same as the first. Requires: nothing is appended afterwards.
   Status Finish() {
     if (!finished_) {
       finished_ = true;

@@ -1,7 +1,7 @@
-// Says which types may travel between machines as they lie in memory: those that hold all of their bytes themselves.
+// Says which types may be sent between machines as they lie in memory: those that hold all of their bytes themselves.
 // Being trivially copyable is not enough: a pointer, a reference or a view is copied without what it points to. So the
-// members of a struct are looked at, one by one (members.h), and into structs and arrays of theirs. Thread rule: types
-// only.
+// members of a struct are checked one by one (members.h), and so are the members of structs and arrays among them.
+// Thread rule: types only.
 #pragma once
 
 #include <array>
@@ -46,8 +46,8 @@ consteval bool ElementsHoldTheirBytes(std::index_sequence<I...>) {
   return (HoldsItsBytes<std::tuple_element_t<I, T>>() && ...);
 }
 
-// Says whether the bytes of T are all that a T is. False too for what cannot be looked into: private members, a
-// constructor of its own, a base, a union, more than 32 members.
+// Says whether a T consists of its bytes alone. Also false for a type that cannot be looked into: with private members,
+// a constructor of its own, a base, a union, or more than 32 members.
 template <class T>
 consteval bool HoldsItsBytes() {
   using Bare = std::remove_cv_t<std::remove_all_extents_t<T>>;

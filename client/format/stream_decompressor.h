@@ -1,6 +1,6 @@
-// StreamDecompressor takes the bytes of a compressed file as they come and gives away what they decompress to. It has
-// one buffer: what a file grows to does not matter. NULs after a member are padding, with which tapes and some file
-// systems fill their blocks; gzip(1) passes over them, too. What follows them may be a further member.
+// StreamDecompressor takes the bytes of a compressed file as they come and hands on the decompressed bytes. It has one
+// buffer, whatever size the file decompresses to. NULs after a member are padding, with which tapes and some file
+// systems fill their blocks; gzip(1) passes over them, too. A further member may follow the padding.
 // Thread rule: one thread.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace millrace {
 class StreamDecompressor {
  public:
   using Sink = std::function<bool(std::string_view)>;
-  // Is told, before each piece goes to the sink, how many bytes of the file have been decompressed so far.
+  // Called before each piece goes to the sink, with the number of bytes of the file that have been decompressed so far.
   using OnTaken = std::function<void(std::uint64_t)>;
 
   // `name` and `file_length` are for messages. Requires: compression is not kNone.
@@ -31,16 +31,17 @@ class StreamDecompressor {
         decompressor_(MakeDecompressor(compression)) {}
 
   // Takes the next bytes. Gives pieces to `sink`; a piece lives for the call. Returns false if the stream ends here:
-  // the sink has returned false, or status() tells of a failure. What `sink` throws passes through.
+  // the sink has returned false, or status() is a failure. Exceptions of `sink` pass through.
   bool Feed(std::string_view bytes, const Sink& sink);
-  // Gives what is left to `sink`. kCorrupt if the file must not end here. Requires: no call of Feed has returned false.
+  // Gives the remaining bytes to `sink`. kCorrupt if the file must not end here. Requires: no call of Feed has returned
+  // false.
   Status Finish(const Sink& sink);
-  // kCorrupt, naming the file, the format and about where in the compressed file it happened.
+  // kCorrupt, with the file, the format and about the place in the compressed file; else OK.
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
   static constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
-  // The most that is decompressed at once: a failure tells of a place that is no farther off.
+  // The most bytes that are decompressed at once: the place that a failure names is off by no more than this.
   static constexpr std::size_t kBiteBytes = std::size_t{64} << 10;
 
   bool Give(const Sink& sink);

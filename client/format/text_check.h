@@ -1,7 +1,8 @@
-// Tells files that are known to be no text by how they begin: compressed ones that are not opened here, archives, files
-// of records and columns, and text in UTF-16 or UTF-32. A job that reads lines would read such a file as lines of
-// something, and "succeed". Only what no text in UTF-8 begins with counts: bytes that are no letters, or, where a
-// format begins with letters alone (Parquet, ORC), also how the file ends. Thread rule: free functions, any thread.
+// Recognises files that are known not to be text by how they begin: compressed ones that are not opened here, archives,
+// files of records and columns, and text in UTF-16 or UTF-32. A job that reads lines would read such a file as lines of
+// something, and "succeed". Only a beginning that no text in UTF-8 has counts: bytes that are not letters or, for a
+// format that begins with letters alone (Parquet, ORC), also the end of the file. Thread rule: free functions, any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +15,16 @@
 
 namespace millrace {
 
-// As many bytes from the beginning of a file tell all that CheckText can say.
+// The most bytes from the beginning of a file that CheckText looks at.
 inline constexpr std::size_t kTextCheckBytes = 512;
 
 // Appends at most `size` bytes of a file from `offset` to *out.
 using ReadFileAt = std::function<Status(std::uint64_t offset, std::uint64_t size, std::string* out)>;
 
-// Returns kUnsupported, with the name of the file, its format and what to do, if the file is known to be no text. Reads
-// the last bytes of those that begin as Parquet or ORC files do, and fails as that does. A null `read_at` says that the
-// first bytes are those of what the file decompresses to, whose end is not known: Parquet and ORC pass for text then.
-// Requires: `first_bytes` are kTextCheckBytes from the beginning, or all that there are.
+// Returns kUnsupported, with the name of the file, its format and what to do, if the file is known not to be text.
+// Reads the last bytes of a file that begins as Parquet or ORC files do, and fails if that read fails. A null `read_at`
+// says that the first bytes are decompressed ones, and that the end is not known: Parquet and ORC then pass for text.
+// Requires: `first_bytes` are the first kTextCheckBytes of the file, or all that it has.
 [[nodiscard]] Status CheckText(const std::string& name, std::string_view first_bytes, std::uint64_t file_length,
                                const ReadFileAt& read_at);
 

@@ -1,5 +1,5 @@
-// How an intermediate value becomes bytes: integers are varints (zigzag when signed), since values are not sorted;
-// other types have their Codec; a trivially copyable type without one of its own is copied as it lies in memory, if it
+// Turns intermediate values into bytes: integers are varints (zigzag when signed), since values are not sorted; other
+// types use their Codec; a trivially copyable type without a Codec of its own is copied as it lies in memory, if it
 // holds all of its bytes itself (plain_bytes.h).
 // Thread rule: as values.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace millrace::internal {
 
-// A type that would be copied as it lies in memory, if its bytes are all that it is.
+// A type that would be copied as it lies in memory, if it consists of its bytes alone.
 template <class T>
 concept LooksPlain = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> &&
     (!Encodable<T> || OfStruct<T>);
@@ -100,7 +100,7 @@ constexpr std::size_t MaxValueBytes() {
   }
 }
 
-// Encodes values in the same way for the collector of combined values in worker/task/collect. A type with a Codec of
+// Encodes values in the same way, for the collector of combined values in worker/task/collect. A type with a Codec of
 // its own gives its Codec<T>::kMaxBytes, or kFixedBytes.
 template <class T>
 requires(MaxValueBytes<T>() > 0) struct CombinedValueCodec {

@@ -1,4 +1,4 @@
-// What the runtime and a job's code have between them: a job's code is a template for each job, the rest of the task
+// The interface between the runtime and a job's code. A job's code is instantiated from templates; the rest of the task
 // process is not.
 // Thread rule: the task's thread.
 #pragma once
@@ -25,8 +25,8 @@
 
 namespace millrace {
 
-// Thrown by a source through its reader, when the map is to read no more of the input. The map goes on with the next
-// one.
+// Thrown by a source through its reader when the map is to read no more of the input. The map goes on with the next
+// input.
 struct EnoughRead {};
 
 struct MapInput {
@@ -44,7 +44,7 @@ struct MapAttempt {
   Random random;
   RecordWatch* watch = nullptr;                            // null: every record is mapped, and none is noted
   map::CollectorFigures figures;                           // result
-  LentViews lent{Lent::kRecord}, lent_too{Lent::kRecord};  // the records; of those with two parts, the second
+  LentViews lent{Lent::kRecord}, lent_too{Lent::kRecord};  // for records; lent_too: for the second part of a record
 };
 
 struct ReduceAttempt {
@@ -54,12 +54,12 @@ struct ReduceAttempt {
   OutputFiles& output;
   Random random;
   std::uint64_t groups = 0;  // result
-  GroupPlace place = {};     // at which key it is
+  GroupPlace place = {};     // the key at which it is
   LentViews lent_keys{Lent::kKey}, lent_values{Lent::kValue};
   LentViews lent_value_keys{Lent::kValue};  // in a job with Group
 };
 
-// What a job asks for that makes its data from numbers (SplitBy::kNumbers).
+// The maps and records of a job that makes its data from numbers (SplitBy::kNumbers).
 struct NumberRange {
   std::uint32_t maps = 0;
   std::uint64_t records = 0;  // of all maps together
@@ -68,9 +68,9 @@ struct NumberRange {
 // How an input may be cut and read, as its format says.
 struct InputRules {
   SplitBy split_by = SplitBy::kBlock;
-  std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes says it
+  std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes sets it
   bool decompresses = true;        // compressed files are opened, unless -D input.decompress=false is given
-  bool text = false;               // files that are known to be no text are refused, unless it is given
+  bool text = false;               // files known not to be text are refused, unless that is given
 
   [[nodiscard]] InputKind kind() const { return text ? InputKind::kText : InputKind::kBytes; }
 };
@@ -78,11 +78,11 @@ struct InputRules {
 // A job as the runtime sees it. `map` and `reduce` may throw whatever user code throws.
 struct JobBinding {
   InputRules input;
-  std::vector<InputRules> mappers;  // of each INPUT, if the job has a mapper for each; `input` says nothing then
+  std::vector<InputRules> mappers;  // one for each INPUT, if the job has mappers; `input` is then unused
   bool has_reduce = false;          // the job has its own Reduce; it gets one reduce if none are asked for
   bool combines = false;
   bool map_only = false;     // the job emits nothing for reduces
-  bool pipeline = false;     // it is no job, but what drives some (client/pipeline)
+  bool pipeline = false;     // it is not a job, but drives some (client/pipeline)
   bool total_order = false;  // its reduces have ranges of keys, which are made from a sample (key_sample.h)
   std::function<void(JobOptions&)> declare;
   std::function<NumberRange(const JobOptions&)> numbers;  // null unless split_by is kNumbers

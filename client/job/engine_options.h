@@ -1,5 +1,5 @@
-// The options that every job has besides its own; -D sets both. They are declared here once, for tasks, the job client,
-// --help and docs/options.md.
+// The options that every job has besides its own; -D sets both kinds. They are declared here once, for tasks, the job
+// client, --help and docs/options.md.
 // Thread rule: as values.
 #pragma once
 
@@ -35,7 +35,7 @@ struct EngineOptions {
 
 // Declares all of them in `set`. Requires: `options` outlives `set`.
 void DeclareEngineOptions(OptionSet* set, EngineOptions* options);
-// Returns kInvalid, naming the option, for a value that is in its range and that the file system would refuse when the
+// Returns kInvalid, naming the option, for a value that is in its range but that the file system would refuse when the
 // output is written.
 [[nodiscard]] Status CheckEngineOptions(const EngineOptions& options);
 

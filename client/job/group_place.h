@@ -1,5 +1,5 @@
-// GroupPlace: at which key a reduce is, for the message of its failure. The loop over the groups is watched by a guard
-// beside it, so that a group costs nothing.
+// GroupPlace knows the key at which a reduce is, for the message of its failure. A guard beside the loop over the
+// groups watches it, so that a group costs nothing.
 // Thread rule: the task's thread; Write also in a signal handler.
 #pragma once
 
@@ -37,8 +37,8 @@ class GroupPlace {
     const int thrown_before_ = std::uncaught_exceptions();
   };
 
-  // Writes the key of the group that is reduced, or was when user code threw; nothing if there is none. Returns how
-  // many bytes that are.
+  // Writes the key of the group that is being reduced, or was when user code threw; nothing if there is none. Returns
+  // the number of bytes written.
   [[nodiscard]] std::size_t Write(std::span<char> out) const {
     if (groups_ != nullptr) return groups_->groups() == 0 ? 0 : write_(groups_->key(), out);
     const std::string_view kept(kept_.data(), kept_size_);

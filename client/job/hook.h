@@ -1,4 +1,4 @@
-// Hook: which function of a job's code is running, for the message of a failure. Thread rule: as values.
+// Hook names the function of a job's code that is running, for the message of a failure. Thread rule: as values.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@ namespace millrace {
 
 enum class Hook : std::uint8_t { kNone, kConstructor, kStart, kMap, kFinishMap, kCombine, kReduce, kFinishReduce };
 
-// Returns the name that the job's author knows it by; empty for kNone. What Map calls, such as Partition, counts as
-// Map.
+// Returns the function's name as the job's author knows it; empty for kNone. A function that Map calls, such as
+// Partition, counts as Map.
 [[nodiscard]] constexpr std::string_view ToString(Hook hook) {
   constexpr std::string_view kNames[] = {"",          "constructor", "Start",  "Map",
                                          "FinishMap", "Combine",     "Reduce", "FinishReduce"};

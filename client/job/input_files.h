@@ -18,12 +18,12 @@ class InputFiles {
  public:
   virtual ~InputFiles() = default;
   // Returns the files that maps would read: the file, the files below the directory, or those that match the pattern,
-  // without those that begin with '_' or '.'. They are in order of names in each directory. kNotFound if there is none
-  // of that name.
+  // without those that begin with '_' or '.'. They are in order of names in each directory. kNotFound if there is
+  // nothing of that name.
   [[nodiscard]] virtual Result<std::vector<InputFile>> List(const std::string& input) = 0;
   // Returns the file's bytes as they are stored. Requires: this outlives them.
   [[nodiscard]] virtual Result<std::unique_ptr<ByteSource>> Open(const InputFile& file) = 0;
-  // Maps the file as it lies on this machine. kNotFound if it does not, or not in one piece.
+  // Maps the file as it lies on this machine. kNotFound if it does not lie there in one piece.
   [[nodiscard]] virtual Result<MappedFile> Map(const InputFile& file) = 0;
 };
 

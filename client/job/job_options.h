@@ -1,5 +1,5 @@
-// JobOptions: what -D name=value sets for a job: the options that the job declares, and those of the engine. A name
-// that nobody declared is refused, with the nearest one.
+// JobOptions holds the options that -D name=value sets for a job: those that the job declares, and those of the engine.
+// An undeclared name is refused; the message names the nearest one.
 //   static void Options(millrace::JobOptions& options) {
 //     options.Text("grep.pattern", "", "regular expression (RE2) that is looked for");
 //     options.Require("grep.pattern");
@@ -42,7 +42,8 @@ class JobOptions {
   void Duration(std::string name, Micros initial, Micros least, Micros most, std::string one_line);
   // Makes the option required: a job that is run without it is refused.
   void Require(std::string name) { required_.insert(std::move(name)); }
-  // Adds a check of the values once they are all set. It runs before a job is submitted and again in each of its tasks.
+  // Adds a check of the values for when they are all set. It runs before a job is submitted and again in each of its
+  // tasks.
   void Check(std::function<Status(const JobOptions&)> check) { checks_.push_back(std::move(check)); }
 
   // These calls return values. A name that was not declared with the type is a bug and aborts.

@@ -1,5 +1,5 @@
-// KeyRanges says in which of n ranges of keys a key lies, for output that is in order over all reduces. A range begins
-// with its cut; there are fewer cuts than ranges minus one if that is enough, and the last ranges are then empty. Keys
+// KeyRanges finds the one of n ranges of keys in which a key lies, for output that is in order over all reduces. Every
+// range but the first begins with a cut. If there are fewer cuts than ranges minus one, the last ranges are empty. Keys
 // are the bytes of a Codec, in the order of bytes. Source of the table of first bytes: O'Malley, "TeraByte Sort on
 // Apache Hadoop" (2008), whose trie has two levels.
 // Thread rule: any thread, once made.
@@ -16,7 +16,7 @@
 
 namespace millrace {
 
-// The most bytes of text that FormatCuts makes: the cuts go to every task of the job.
+// The most bytes of text that FormatCuts makes, since the cuts go to every task of the job.
 inline constexpr std::size_t kMostCutText = std::size_t{64} << 10;
 
 struct WeighedKey {
@@ -25,8 +25,9 @@ struct WeighedKey {
 };
 
 // Returns the cuts between at most `ranges` ranges of the keys, which may come in any order and more than once. A key
-// that is too heavy to share a range has one of its own; of the others, the heaviest weighs as little as it can. A cut
-// is the shortest text that is above all keys before it. Without keys there are none. Requires: ranges > 0.
+// that is too heavy to share a range has one of its own; of the other ranges, the heaviest weighs as little as
+// possible. A cut is the shortest string that is above all keys before it. Without keys there are no cuts. Requires:
+// ranges > 0.
 [[nodiscard]] std::vector<std::string> CutKeys(std::vector<WeighedKey> keys, std::uint32_t ranges);
 
 // Returns cuts as the text of an option: "a,b%2Cc,1+d" has the cuts "a", "b,c" and "bd". Bytes other than letters,
@@ -34,7 +35,7 @@ struct WeighedKey {
 // text would be longer than kMostCutText, long cuts are shortened. Requires: the cuts rise.
 [[nodiscard]] std::string FormatCuts(std::vector<std::string> cuts);
 
-// Reads such text. kInvalid for any other, and if the cuts do not rise.
+// Reads the text that FormatCuts makes. kInvalid for any other text, and if the cuts do not rise.
 [[nodiscard]] Result<std::vector<std::string>> ParseCuts(std::string_view text);
 
 class KeyRanges {
@@ -44,7 +45,7 @@ class KeyRanges {
   explicit KeyRanges(std::vector<std::string> cuts);
 
   [[nodiscard]] std::uint32_t ranges() const { return static_cast<std::uint32_t>(cuts_.size()) + 1; }
-  // Returns the range of a key: how many cuts are not above it.
+  // Returns the range of a key: the number of cuts that are not above it.
   [[nodiscard]] std::uint32_t Find(std::string_view key) const {
     const std::uint64_t prefix = map::PrefixOf(key);
     const std::size_t first = prefix >> 56;

@@ -1,12 +1,13 @@
 // Samples the keys that a job's maps will emit, and sets the cuts between the ranges of its reduces (total_order.h of
-// client/api). The job's own Map is run over pieces of the input, as it will be run over splits: so the keys are those
+// client/api). The job's own Map is run over pieces of the input, as it will be run over splits. So the keys are those
 // that go to reduces, whatever Map makes of records, and a combined key counts as often as maps emit it.
 //
 // The pieces lie evenly in the input, and each is kSamplePiece bytes long, or ends with the first record that is
 // longer. An input that is no longer than the sample is read as a whole. A compressed file can be read from its start
 // alone, so its beginning stands for all of it. The same input and options give the same cuts.
 //
-// Pieces at which Map fails are left out. That is a failure if all do, unless the job goes on without bad records.
+// Pieces at which Map fails are left out. If Map fails at all pieces, that is a failure, unless the job goes on without
+// bad records.
 // Thread rule: the main thread.
 #pragma once
 
@@ -25,11 +26,12 @@ namespace millrace {
 inline constexpr std::uint64_t kSamplePiece = std::uint64_t{16} << 10;  // bytes
 inline constexpr std::uint64_t kSampleNumbers = 160;                    // a piece, of an input of numbers
 
-// Options of a job whose keys are ordered over all reduces.
+// Options of a job whose keys are in order over all reduces.
 inline constexpr const char* kCutsOption = "order.cuts";
 inline constexpr const char* kSampleOption = "order.sample";
 
-// Returns keys with how many records of the whole input each stands for. `scratch` is an existing directory.
+// Returns keys, each weighted by the number of records of the whole input for which it stands. `scratch` is an existing
+// directory.
 [[nodiscard]] Result<std::vector<WeighedKey>> SampleKeys(const JobBinding& binding, Preparation& job,
                                                          SideFiles& side_files, const std::string& scratch);
 

@@ -1,5 +1,5 @@
-// Writes keys for people, where nothing may be allocated: in a signal handler. Text is quoted, a number is written as
-// one, and other bytes are written as text with escapes. A long key is cut.
+// Writes keys for people without allocating memory, so that a signal handler can do it. Text is quoted, a number is
+// written as a number, and other bytes are written as text with escapes. A long key is cut.
 // Thread rule: free functions, any thread or a signal handler.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace millrace {
 
-// Writes "abc" in quotes, with \xNN for bytes that are not printable ASCII, and "..." behind it if only its first bytes
-// are shown; as much of it as there is room for. Returns how many bytes that are.
+// Writes "abc" in quotes, with \xNN for bytes that are not printable ASCII, and "..." after it if only its first bytes
+// are shown, as far as there is room. Returns the number of bytes written.
 [[nodiscard]] std::size_t WriteQuoted(std::string_view bytes, std::span<char> out);
 
 // Writes a key of this type, given by its encoded bytes.

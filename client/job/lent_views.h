@@ -1,10 +1,10 @@
-// LentViews finds views that a job keeps for longer than what they point to. Kept views are right as long as the bytes
-// happen to stay where they were, on mapped files, and wrong where a buffer is used again: with compressed runs, say.
-// So a sample of what Map and Reduce are given is lent to them as a copy on pages of its own, which are closed once its
-// time is over. Who reads there then ends by SIGSEGV, and the crash report (client/process/crash_report.h) says why.
-// The first kFirst of an attempt are lent so, and later one in kThenOneIn, so that it is the same on a laptop and on a
-// cluster, and costs a thousandth of what it would.
-// Thread rule: one thread; WhatWasLent: any, and signal handlers.
+// LentViews finds views that a job keeps for longer than the bytes to which they point. A kept view stays right as long
+// as the bytes happen to stay where they were, as on mapped files, and becomes wrong where a buffer is used again, as
+// with compressed runs. So a sample of the arguments of Map and Reduce is lent to them as copies on pages of their own,
+// which are closed once the argument's time is over. A job that reads there afterwards ends by SIGSEGV, and the crash
+// report (client/process/crash_report.h) says why. The first kFirst arguments of an attempt are lent in this way, and
+// later one in kThenOneIn, so that a laptop and a cluster show the same, at a thousandth of the full cost.
+// Thread rule: one thread; WhatWasLent: any thread, and signal handlers.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace millrace {
 
-// What a job is given for a time: a record lives until its Map returns, a key until its Reduce returns, a value until
-// the next one is taken.
+// The kinds of things that are lent to a job: a record until its Map returns, a key until its Reduce returns, a value
+// until the next one is taken.
 enum class Lent : std::uint8_t { kNothing, kRecord, kKey, kValue };
 
 class LentViews {
@@ -33,7 +33,7 @@ class LentViews {
       return bytes;
     return LendPages(bytes);
   }
-  // Ends the time of what was lent last.
+  // Ends the time of the bytes that were lent last.
   void Recall() {
     if (lent_bytes_ != 0) [[unlikely]]
       Close();
@@ -42,7 +42,7 @@ class LentViews {
  private:
   std::string_view LendPages(std::string_view bytes);
   void Close();
-  // Returns room for so many bytes, on pages that nothing else is on; null if the system gives none.
+  // Returns room for this number of bytes, on pages that hold nothing else; null if the system gives none.
   char* Room(std::size_t bytes);
   // Maps all pages anew. Returns false if that fails.
   bool MapPages();
@@ -50,15 +50,15 @@ class LentViews {
   const Lent what_;
   std::uint32_t until_next_ = 1;  // calls of Lend until one has to be looked at
   std::uint32_t lent_ = 0;        // kFirst at most
-  bool is_due_ = true;            // that one is to be lent as a copy
+  bool is_due_ = true;            // that one is to be lent as a copy; false: it only ends the time of the last
   char* pages_ = nullptr;
-  std::size_t used_ = 0;  // bytes of the pages before which all are closed, but for those that are lent
+  std::size_t used_ = 0;  // the first bytes of the pages, all of which are closed or lent
   std::size_t lent_bytes_ = 0;
-  std::size_t slot_ = 0;  // in the list of those that WhatWasLent knows
+  std::size_t slot_ = 0;  // in the list that WhatWasLent searches
   bool is_refused_ = false;
 };
 
-// Returns what was lent at this address, by any LentViews that is alive.
+// Returns the kind of thing that was lent at this address, by any LentViews that is alive.
 [[nodiscard]] Lent WhatWasLent(const void* address);
 
 }  // namespace millrace

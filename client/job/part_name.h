@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-// Returns "part-m-00003" or "part-r-00003", as Hadoop has it: five digits at least. A named output stands in the place
-// of "part".
+// Returns "part-m-00003" or "part-r-00003", as Hadoop does: with at least five digits. A named output's name replaces
+// "part".
 [[nodiscard]] std::string PartName(const TaskId& task, std::string_view output = "part");
 
 }  // namespace millrace

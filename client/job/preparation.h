@@ -1,5 +1,5 @@
-// Preparation: what a job's Prepare is given to work with. Prepare runs before the job is submitted, on the machine
-// from which it is submitted. It may look at the input and set options, which the tasks then find:
+// Preparation is the argument of a job's Prepare, which runs before the job is submitted, on the machine from which it
+// is submitted. Prepare may look at the input and set options, which the tasks then find:
 //   static millrace::Status Prepare(millrace::Preparation& job) {
 //     MILLRACE_ASSIGN(const auto files, job.Inputs());
 //     ... job.Read(files[0], 0, 1000) ...
@@ -33,11 +33,11 @@ class Preparation {
   [[nodiscard]] Result<std::vector<InputFile>> Inputs();
   // Returns `size` bytes from `offset`, as they are stored; fewer only at the end of the file.
   [[nodiscard]] Result<std::string> Read(const InputFile& file, std::uint64_t offset, std::uint64_t size);
-  // Sets an option of the job, as -D name=value does. All of them together may have some 100 KB at most, since they go
+  // Sets an option of the job, as -D name=value does. All options together may have some 100 KB at most, since they go
   // to every task.
   Status Set(const std::string& name, const std::string& value);
 
-  // The rest is for the runtime. parameters() is what was set.
+  // The rest is for the runtime. parameters() are the options that Set was given.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& parameters() const { return parameters_; }
   [[nodiscard]] const std::vector<std::string>& inputs() const { return inputs_; }
   [[nodiscard]] InputFiles& files() { return files_; }

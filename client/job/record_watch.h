@@ -1,5 +1,5 @@
-// RecordWatch serves a map of a job that may leave bad records out. It notes which record is being mapped in a file,
-// where the worker finds it if the process dies, and it knows which records to leave out.
+// RecordWatch serves a map of a job that may leave bad records out. It notes in a file the record that is being mapped,
+// where the worker finds it if the process dies, and it knows the records to leave out.
 // Thread rule: the task's thread.
 #pragma once
 
@@ -27,8 +27,7 @@ class RecordWatch {
     place_ = {input, 0, 0};
     first_ = true;
   }
-  // Tells that the record that begins at `offset` is next. Returns false if it is to be left out; else the record is
-  // noted until End.
+  // Begins the record at `offset`. Returns false if the record is to be left out; else it is noted until End.
   [[nodiscard]] bool Begin(std::uint64_t offset) {
     place_.nth = !std::exchange(first_, false) && offset == place_.offset ? place_.nth + 1 : 0;
     place_.offset = offset;

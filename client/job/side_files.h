@@ -1,9 +1,9 @@
-// SideFiles: what a job reads besides its input. Small files are read; large ones are mapped, and are then copied to
-// this machine once for all tasks of the job that run on it, if they do not lie on it already.
+// SideFiles are the files that a job reads besides its input. Small files are read. Large ones are mapped; if such a
+// file does not lie on this machine already, it is copied there once for all tasks of the job that run on the machine.
 //
-// The copy of /a/b is DIRECTORY/+a/+b/bytes. Whoever wants it first holds DIRECTORY/lock (flock, which goes with its
-// process), writes `part` beside it and renames that; the others wait. The bytes are checked against the file system's
-// checksums while they come. Who owns the directory removes it.
+// The copy of /a/b is DIRECTORY/+a/+b/bytes. The first process that wants it holds DIRECTORY/lock (by flock, which ends
+// with the process), writes `part` beside the copy's place and renames that; the others wait. The bytes are checked
+// against the file system's checksums as they arrive. The owner of the directory removes it.
 // Thread rule: one thread; other processes may use the same directory.
 #pragma once
 
@@ -21,9 +21,9 @@
 
 namespace millrace {
 
-// Where copies go.
+// The place of copies.
 struct SideFileSpace {
-  std::string directory;                                    // is made when it is wanted
+  std::string directory;                                    // made when it is needed
   std::uint64_t most_bytes = std::uint64_t{1} << 62;        // of all copies in it
   std::uint64_t reserved_bytes = std::uint64_t{256} << 20;  // stay free on its disk
 };
@@ -38,7 +38,7 @@ class SideFiles {
   // Returns the bytes of a file, or of all files that InputFiles::List gives for `path`, one after the other. kInvalid
   // if there are more than `most` bytes.
   [[nodiscard]] Result<std::string> Read(const std::string& path, std::uint64_t most = kMostRead);
-  // What Map counts while it has to copy or to wait, so that its task is seen to go on.
+  // Counters that Map raises while it has to copy or to wait, so that its task is seen to go on.
   struct Counts {
     Counter* copied_bytes = nullptr;
     Counter* waited_micros = nullptr;  // for another task's copy
@@ -54,7 +54,7 @@ class SideFiles {
 
   InputFiles& files_;
   const SideFileSpace space_;
-  std::map<std::string, MappedFile> mapped_;  // nodes of a map stay where they are
+  std::map<std::string, MappedFile> mapped_;  // a std::map's nodes do not move
 };
 
 }  // namespace millrace

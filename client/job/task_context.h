@@ -1,4 +1,4 @@
-// TaskContext: what a job's code knows of the attempt in which it runs, and what it reports.
+// TaskContext tells a job's code about the attempt in which it runs, and takes what the code reports.
 // Thread rule: the task's thread, unless a comment says otherwise.
 #pragma once
 
@@ -28,7 +28,7 @@ class TaskContext {
     std::string scratch;       // an existing directory of the attempt's own, removed after it
     std::uint64_t memory = 0;  // bytes for its buffers: the job's task.memory, or less if the worker allows no more
   };
-  // What is known of an input besides its range: input_path, input_name and input_index return it.
+  // The facts about an input besides its range; input_path, input_name and input_index return them.
   struct InputFacts {
     std::string path, name;
     std::uint32_t index = 0;
@@ -45,25 +45,26 @@ class TaskContext {
   [[nodiscard]] const JobOptions& options() const { return options_; }
   [[nodiscard]] const Facts& facts() const { return facts_; }
   // Returns the bytes of a file of the file system, or of all files of a directory or pattern that are not hidden ('_',
-  // '.'), one after the other: this is for what a job reads besides its input. Call it in Start, since it asks the
-  // master. It reads 1 GiB at most.
+  // '.'), one after the other: this is for side files, which a job reads besides its input. Call it in Start, since it
+  // asks the master. It reads 1 GiB at most.
   [[nodiscard]] Result<std::string> ReadFile(const std::string& path) const { return side_files_.Read(path); }
-  // Returns the same bytes as a view of a file that is mapped for reading, for what is large: it may be larger than the
-  // memory. The tasks of the job on one machine share the file. If it does not lie there in one piece, the first task
-  // that wants it copies it there, checked against its checksums, and the others wait; the copy goes with the job.
-  // Copies take at most the job's task.mapped_files (-D) on a machine: kNoSpace. The view lives as long as the attempt.
+  // Returns the same bytes as a view of a file that is mapped for reading. This is for large files, which may be larger
+  // than the memory. The tasks of the job on one machine share the file. If it does not lie there in one piece, the
+  // first task that wants it copies it there, checked against its checksums, and the others wait; the copy is removed
+  // with the job. kNoSpace if the copies on a machine would take more than the job's task.mapped_files (-D). The view
+  // lives as long as the attempt.
   [[nodiscard]] Result<std::string_view> MapFile(const std::string& path) {
     return side_files_.Map(
         path, {&counters_.Get("millrace", "mapped_bytes_copied"), &counters_.Get("millrace", "mapped_wait_micros")});
   }
 
-  // These describe the record that Map is given. input_index says which INPUT argument of the job it is of, from 0: a
-  // join of two directories tells its sides by it, since files of both may bear one name. An argument that is a pattern
-  // is one input, whatever it matches. input_path is the record's file, by its full path in the file system; empty, if
-  // the input is numbers. input_name is the file, named by the path below the input ("sub/a.txt"), or by its base name
-  // if the input is itself a file. input_number is how many files or blocks came before it in this attempt, and
-  // input_offset is where its first byte lies in the file; if the file is compressed, in what it decompresses to. The
-  // views live until the attempt's next file or block.
+  // These describe the record that Map is given. input_index is the number of the job's INPUT argument that holds the
+  // record, from 0: a join of two directories tells its sides by it, since files of both may have the same name. An
+  // argument that is a pattern is one input, whatever it matches. input_path is the full path of the record's file in
+  // the file system; empty, if the input is numbers. input_name is the file's path below the input ("sub/a.txt"), or
+  // its base name if the input is itself a file. input_number is the number of files or blocks that came before this
+  // one in the attempt. input_offset is the place of the record's first byte in the file or, if the file is compressed,
+  // in the decompressed bytes. The views live until the attempt's next file or block.
   [[nodiscard]] std::uint32_t input_index() const { return input_.index; }
   [[nodiscard]] std::string_view input_path() const { return input_.path; }
   [[nodiscard]] std::string_view input_name() const { return input_.name; }
@@ -72,19 +73,19 @@ class TaskContext {
 
   // The rest is for the runtime.
   [[nodiscard]] CounterSet& counters() { return counters_; }
-  // Notes which function of the job's code is about to run.
+  // Notes the function of the job's code that is about to run.
   void Enter(Hook hook) { hook_.store(hook, std::memory_order_relaxed); }
   [[nodiscard]] Hook hook() const { return hook_.load(std::memory_order_relaxed); }  // any thread, or a signal handler
-  // Rises while records are emitted, about with each: what takes them counts here, so that one record of which very
-  // many come is seen to make progress.
+  // Rises while records are emitted, about with each. The collector or output that takes them counts here, so that an
+  // input record from which very many are emitted is seen to make progress.
   [[nodiscard]] std::atomic<std::uint64_t>& emitted() { return emitted_; }
   // Rises with each value that a reduce takes, for the same reason.
   [[nodiscard]] std::atomic<std::uint64_t>& values_taken() { return values_taken_; }
   void BeginInput(InputFacts input, std::uint64_t number, std::uint64_t offset);
   void EndInput(std::uint64_t bytes);
   void SetOffset(std::uint64_t offset) { offset_.store(offset, std::memory_order_relaxed); }
-  // Tells how many bytes of the current input have been read, if the input is compressed: the progress goes by these,
-  // since offsets in what it decompresses to say nothing of how much is left.
+  // Sets the number of bytes of the current input that have been read, if the input is compressed. Progress goes by
+  // these, since offsets in the decompressed bytes do not tell how much is left.
   void SetTaken(std::uint64_t bytes) { taken_.store(bytes, std::memory_order_relaxed); }
   void SetTotal(std::uint64_t bytes) { total_.store(bytes, std::memory_order_relaxed); }
   [[nodiscard]] double fraction() const;     // any thread; 0 to 1, of the bytes of all inputs as they are stored
