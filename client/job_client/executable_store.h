@@ -16,9 +16,9 @@ struct StoredExecutable {
   std::uint32_t crc = 0;  // crc32c
 };
 
-// Stores the local executable unless it is there. While another client writes the same one, this one is written beside
-// it under a name that ends in `token` (which nobody else has) and renamed: a job never waits for another client's
-// upload.
+// Stores the local executable unless it is stored already. While another client writes the same executable, this one is
+// written beside it under a name that ends in `token`, which no other client has, and is then renamed: a job never
+// waits for another client's upload.
 [[nodiscard]] Result<StoredExecutable> StoreExecutable(dfs::DfsClient& files, const std::string& executable,
                                                        const std::string& token);
 

@@ -1,6 +1,6 @@
 // A look at the first bytes of a job's input files before the job is submitted, since the master does not look into
 // files. It finds compressed files that must not be cut although their names do not say so
-// (client/format/compression.h), and files that are no text, of a job that reads text (client/format/text_check.h).
+// (client/format/compression.h), and, for a job that reads text, files that are not text (client/format/text_check.h).
 // Thread rule: any thread.
 #pragma once
 
@@ -15,17 +15,17 @@ namespace millrace::job {
 // An INPUT whose compressed files are opened.
 struct OpenedInput {
   std::string path;
-  bool text = false;  // its readers take it for text
+  bool text = false;  // its readers expect text
 };
 
-// The most files that are looked at only because they are to be text.
+// The most files that are looked at only because they should be text.
 inline constexpr std::size_t kMostTextLooks = 32;
 
-// Returns the paths of the compressed files that a master would cut, in the order of the inputs. All files are looked
-// at that are longer than a block, since others have one split. kUnsupported for a file that is known to be no text and
-// is to be: these and kMostTextLooks others, from all over the input, are looked at; the task that reads one more will
-// tell. A file that cannot be read passes: its maps will tell why. Fails if an input cannot be listed, and with
-// kInvalid if there are too many compressed files for one request.
+// Returns the paths of the compressed files that a master would cut, in the order of the inputs. Files that are longer
+// than a block are all looked at, since others have one split. kUnsupported for a file that should be text and is known
+// not to be: for this, kMostTextLooks other files from all over the input are looked at, too; a task that reads one of
+// the rest will report it. A file that cannot be read passes: its maps will report why. Fails if an input cannot be
+// listed, and with kInvalid if there are too many compressed files for one request.
 [[nodiscard]] Result<std::vector<std::string>> LookIntoInput(dfs::DfsClient& files,
                                                              const std::vector<OpenedInput>& inputs);
 

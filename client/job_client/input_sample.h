@@ -9,11 +9,10 @@
 
 namespace millrace::job {
 
-inline constexpr std::size_t kSampleBytes = 16 << 10;  // what the master looks at
+inline constexpr std::size_t kSampleBytes = 16 << 10;  // the most that the master looks at
 
-// Returns at most kSampleBytes from the beginning of a file: the first one, in order of names, that the inputs name and
-// that is not empty. Returns nothing when none can be
-// read: a job runs without.
+// Returns at most kSampleBytes from the beginning of the first file, in order of names, that the inputs name and that
+// is not empty. Returns nothing when no file can be read: a job runs without a sample.
 [[nodiscard]] std::string SampleInput(dfs::DfsClient& files, const std::vector<std::string>& inputs);
 
 }  // namespace millrace::job

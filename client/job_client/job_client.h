@@ -1,5 +1,5 @@
-// JobClient: what the master tells about jobs, nodes and schedulers, and what can be asked of it. Its calls block and
-// use the connection of a DfsClient, which outlives it; failures are those of DfsClient::Call or the master's own.
+// JobClient asks the master about jobs, nodes and schedulers, and has it change them. Its calls block and use the
+// connection of a DfsClient, which outlives the JobClient; failures are those of DfsClient::Call or the master's own.
 // Thread rule: any thread.
 #pragma once
 
@@ -29,14 +29,15 @@ class JobClient {
   Status SetPriority(JobId job, std::uint8_t priority);
   Result<std::vector<Counter>> Counters(JobId job);
   Result<std::vector<AttemptStatus>> Attempts(JobId job);
-  // Gives the attempt's log from its byte `offset` on to `sink`, piece by piece. Returns the byte after the last.
+  // Gives the attempt's log from its byte `offset` on to `sink`, piece by piece. Returns the offset after the last
+  // byte.
   Result<std::uint64_t> ReadLog(const AttemptId& attempt, LogStream stream, std::uint64_t offset,
                                 const std::function<void(std::string_view)>& sink);
-  // Returns what is needed to run a map attempt again: one of a job that lives, or one of a map that has failed. The
-  // task process is told to find the file system at `master`.
+  // Returns what is needed to run a map attempt again, of a live job or of a map that has failed. The task process will
+  // look for the file system at `master`.
   Result<MapLaunch> GetMapLaunch(const AttemptId& attempt, const std::string& master);
-  // Gives the journal's lines of the job to `sink`, in order, each with its number in the whole journal. Job 0 has what
-  // happened to nodes and schedulers.
+  // Gives the journal's lines of the job to `sink`, in order, each with its number in the whole journal. Job 0 has the
+  // events of nodes and schedulers.
   Status History(JobId job, const std::function<void(std::uint64_t, const std::string&)>& sink);
 
   Result<ClusterStatus> GetClusterStatus();
@@ -55,19 +56,19 @@ class JobClient {
   Result<MasterBackup> BackUpMaster(const std::string& directory);
   // Gives `sink` the blocks on the node that no file has, by rising id.
   Status UnknownBlocks(NodeId node, const std::function<void(std::uint64_t id, std::uint64_t length)>& sink);
-  // Allows these blocks to go to the node's trash, however many they are. Returns how many they are.
+  // Allows the node's unknown blocks to go to its trash, however many they are. Returns their number.
   Result<std::uint64_t> DiscardUnknown(NodeId node);
 
-  // Sets the scheduler; that is on disk when this returns.
+  // Sets the scheduler; the change is on disk when this returns.
   Status SetScheduler(const std::string& name);
   Result<SchedulerView> ShowScheduler();
-  // Has the master forget what jobs showed of their programs; that is on disk when this returns. Returns how many
-  // records there were.
+  // Has the master forget its records of how programs behaved in jobs; this is on disk when the call returns. Returns
+  // the number of records.
   Result<std::uint32_t> ForgetPrograms();
   // Returns why the job waits for further slots, an entry for each kind that it could use; nothing if the master is too
   // old to say.
   Result<std::vector<SchedulerView::Wait>> ExplainWaits(JobId job);
-  // Returns the same of all jobs, as many as an answer of the master holds.
+  // Returns the same for all jobs, or for as many as fit in an answer of the master.
   Result<std::vector<SchedulerView::Wait>> ExplainAllWaits();
 
  private:

@@ -1,5 +1,5 @@
-// What a job's executable says of itself before it is submitted (client/process/describe.h prints it). Thread rule: any
-// thread.
+// The description that a job's executable gives of itself before the job is submitted (client/process/describe.h prints
+// it). Thread rule: any thread.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ enum class SplitBy { kBlock, kFile, kFixedRecords, kNumbers };
 struct InputCut {
   SplitBy split_by = SplitBy::kBlock;
   bool decompresses = false;  // compressed files are opened, each by one map
-  bool text = false;          // where they are: files that are known to be no text are refused
+  bool text = false;          // where they are: files known not to be text are refused
   bool operator==(const InputCut&) const = default;
 };
 
@@ -31,20 +31,20 @@ struct JobDescription {
   SplitBy split_by = SplitBy::kBlock;
   std::uint32_t record_bytes = 0;      // of fixed records
   std::uint32_t maps = 0;              // with numbers: the job reads no input, its maps make the data
-  std::uint64_t records = 0;           // with numbers: those of all maps together
+  std::uint64_t records = 0;           // with numbers: the records of all maps together
   bool decompresses = false;           // compressed files are opened, each by one map
-  bool text = false;                   // where they are: files that are known to be no text are refused
-  std::vector<InputCut> mappers = {};  // of each INPUT, if the job has a mapper for each of them
+  bool text = false;                   // where they are: files known not to be text are refused
+  std::vector<InputCut> mappers = {};  // one for each INPUT, if the job has mappers
   bool map_only = false;               // the job emits nothing for reduces
   bool prepares = false;               // see PrepareJob
-  bool pipeline = false;               // it is no job, but drives some (client/pipeline/run_pipeline.h)
+  bool pipeline = false;               // it is not a job, but drives some (client/pipeline/run_pipeline.h)
 };
 
-// Makes a pair of "name=value"; kInvalid without a name or an equals sign.
+// Makes a pair from "name=value"; kInvalid without a name or an equals sign.
 [[nodiscard]] Result<std::pair<std::string, std::string>> ParseParameter(std::string_view text);
 
-// Runs `executable --millrace-describe -- name=value...` and reads its one line of JSON. kInvalid when it is not a job,
-// or when it refuses a parameter: the message is then the line that it printed.
+// Runs `executable --millrace-describe -- name=value...` and reads its one line of JSON. kInvalid when the executable
+// is not a job, or when it refuses a parameter: the message is then the line that it printed.
 [[nodiscard]] Result<JobDescription> DescribeJob(const std::string& executable, const Parameters& parameters,
                                                  const CaptureLimits& limits);
 
@@ -57,21 +57,23 @@ struct JobOption {
 // Runs `executable --millrace-describe` and returns the options that it lists: those of the engine and the job's own.
 [[nodiscard]] Result<std::vector<JobOption>> OptionsOfJob(const std::string& executable, const CaptureLimits& limits);
 
-// Returns how an INPUT may be cut: as its mapper says, if the job has mappers. Requires: there is a mapper for it then.
+// Returns how an INPUT may be cut: as its mapper says, if the job has mappers. Requires: if it has mappers, there is
+// one for this INPUT.
 [[nodiscard]] InputCut CutOf(const JobDescription& job, std::size_t input);
 
 // Returns the options in the line of a description; kInvalid, naming the executable, if one of them lacks a field.
 [[nodiscard]] Result<std::vector<JobOption>> ParseOptions(const std::string& executable, std::string_view line);
 
-// Returns what a description says; kInvalid, naming the executable, for a line that is not one.
+// Returns the description in the line; kInvalid, naming the executable, for a line that is not one.
 [[nodiscard]] Result<JobDescription> ParseDescription(const std::string& executable, std::string_view line);
 
-// The cluster whose files a job looks at, where its master is, and how long it is waited for (a time, as "30s").
+// The cluster whose files a job looks at, the address of its master, and how long to wait for the master (a time, as
+// "30s").
 struct LookedAt {
   std::string master, cluster, wait;
 };
 // Runs `executable --millrace-prepare master cluster wait reduces name=value... -- input...`, so that the job looks at
-// its input. Returns the parameters that the job sets. kInvalid with the line that it printed when it cannot.
+// its input. Returns the parameters that the job sets. kInvalid, with the line that the job printed, when it cannot.
 [[nodiscard]] Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& where, std::uint32_t reduces,
                                             const Parameters& parameters, const std::vector<std::string>& inputs,
                                             const CaptureLimits& limits);

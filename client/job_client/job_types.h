@@ -32,7 +32,7 @@ struct Phase {
   double fraction = 0;  // of the whole phase, running attempts included
 };
 
-// With what a map attempt was launched.
+// The messages and the executable with which a map attempt was launched.
 struct MapLaunch {
   std::string job_name;
   StoredExecutable executable;
@@ -40,17 +40,17 @@ struct MapLaunch {
                          // no files of a worker
 };
 
-// A map without which its job went on.
+// A map that its job left out.
 struct LeftOutMap {
   std::uint32_t map = 0;
   std::string input;  // "/in/a, bytes 0 to 99"
 };
 
-// A record without which its map went on.
+// A record that its map left out.
 struct LeftOutRecord {
   std::uint32_t map = 0;
   std::string path;          // empty if the input is numbers
-  std::uint64_t offset = 0;  // of its first byte in the file; of numbers, the number
+  std::uint64_t offset = 0;  // of its first byte in the file; with numbers, the number
 };
 
 struct JobStatus {
@@ -89,10 +89,10 @@ struct JobRequest {
   std::uint32_t max_attempts = 4;
   std::uint32_t max_failed_maps = 0;     // percent
   std::uint32_t skip_bad_records = 0;    // of each map
-  Micros map_time = 0, reduce_time = 0;  // what a task is said to take; 0: nothing is said
+  Micros map_time = 0, reduce_time = 0;  // what a task takes, as the request says; 0: it does not say
   std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: those of the scheduler
   std::string input_sample;              // input_sample.h
-  std::uint64_t pack = 0;                // bytes of small splits in a map; 0: one split each
+  std::uint64_t pack = 0;                // bytes of small splits that a map reads; 0: one split each
   std::vector<std::string> uncut;        // first_look.h
   bool no_speculation = false;           // no second attempt of a task that runs
 };
@@ -121,9 +121,9 @@ struct Counter {
   std::int64_t value = 0;
 };
 
-// Whether a node may be taken away for good, as GoState in master.capnp says.
+// The answers to whether a node may be taken away for good, as GoState in master.capnp has them.
 enum class GoState : std::uint8_t { kUnknown, kLost, kInUse, kHeld, kBlocks, kTasks, kOutputs, kYes, kDoubt };
-// Returns "unknown", "lost", "in use", "held", "blocks", "tasks", "outputs" or "yes".
+// Returns "unknown", "lost", "in use", "held", "blocks", "tasks", "outputs", "yes" or "doubt".
 [[nodiscard]] std::string_view InWords(GoState state);
 
 // The master's answer to whether nodes may go, as Master.mayGo in master.capnp says.
@@ -146,35 +146,36 @@ struct Node {
   std::string host;
   std::uint16_t port = 0;
   std::string rack, datacenter;
-  std::string sandbox;  // the parts of the sandbox of its tasks, "user, mounts"; "none"; empty: it did not tell
+  std::string sandbox;  // the parts of the sandbox of its tasks, "user, mounts"; "none"; empty: it did not say
   std::uint32_t map_slots = 0, reduce_slots = 0, maps_running = 0, reduces_running = 0;
   bool alive = false, draining = false;
   GoState may_go = GoState::kUnknown;
-  bool awaited = false;  // a master that has just started awaits it: it may still come, or has not listed its blocks
+  bool awaited = false;  // a newly started master awaits it: it may still come, or has not listed its blocks
   std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;
   std::uint64_t unknown_blocks = 0;  // blocks on it that no file has
-  bool unknown_held = false;         // these are too many: they stay until DiscardUnknown
-  // For how long no tasks go there, since too many attempts of these jobs (or more) failed there; 0: it is not avoided.
+  bool unknown_held = false;         // they are too many, and stay until DiscardUnknown
+  // How long the node still gets no tasks, since too many attempts of these jobs (or more) failed on it; 0: it is not
+  // avoided.
   Micros avoided_for = 0;
   std::vector<JobId> avoided_by;
-  // Why it gets no tasks, and no blocks that others can take, although it is alive: its disk is slow, or others cannot
-  // reach it; empty: it is well.
+  // Why the node gets no tasks, and no blocks that others can take, although it is alive: its disk is slow, or others
+  // cannot reach it; empty: it is well.
   std::string ailing;
   Micros ailing_for = 0;
-  std::optional<Micros> sync;  // the median of the recent syncs of its slowest disk; nothing: it is not known
+  std::optional<Micros> sync;  // the median of the recent syncs of its slowest disk; nothing: not known
   Micros since_heartbeat = 0;
   Release release;                // of the worker
   std::uint64_t blocks_left = 0;  // of a draining or leaving node: its blocks that have too few replicas elsewhere
-  // Its machine will be taken away: in how long, and why. Nothing: it stays.
+  // The time until its machine will be taken away, and why. Nothing: it stays.
   std::optional<Micros> leaving_in;
   std::string leaving_reason;
-  std::uint64_t outputs_left = 0;  // of a node that drains: map outputs that reduces may need, of it alone
+  std::uint64_t outputs_left = 0;  // of a draining node: map outputs that reduces may need and only it has
 
-  // It gets no tasks, and its blocks are copied elsewhere.
+  // True if the node gets no tasks and its blocks are copied elsewhere.
   [[nodiscard]] bool Drains() const { return draining || leaving_in.has_value(); }
 };
 
-// Who the user is to the master, as CallerRights in master.capnp says.
+// The user's identity and rights at the master, as CallerRights in master.capnp says.
 struct CallerRights {
   std::string user, address;
   bool administrator = false;
@@ -186,13 +187,13 @@ struct CallerRights {
   std::vector<Pool> pools;
 };
 
-// How the cluster is, as ClusterStatus in master.capnp says.
+// The state of the cluster, as ClusterStatus in master.capnp says.
 struct ClusterStatus {
   std::string cluster, scheduler;
   Release master;
   Micros up = 0;
   struct Notice {
-    std::string code;   // as base/notice.h has them, of the master's version; empty: an older master tells none
+    std::string code;   // as in base/notice.h of the master's version; empty: from an older master
     std::string level;  // "fault", "risk" or "warning"
     std::string line;
   };
@@ -216,16 +217,16 @@ struct MasterBackup {
   std::uint64_t bytes = 0;
 };
 
-// What the scheduler in force says of itself.
+// The scheduler in force, as it shows itself.
 struct SchedulerView {
   struct GroupSlots {
     std::uint32_t running = 0, demand = 0;  // demand: running and runnable tasks
     double share = 0;
     std::uint32_t minimum = 0;
     std::optional<std::uint32_t> maximum;
-    std::optional<Micros> preempts_at;  // when slots are taken back for it, since the epoch
+    std::optional<Micros> preempts_at;  // when slots are taken back for the group, since the epoch
   };
-  // Something that is in force: a number with its unit, or words.
+  // A setting or state that is in force: a number with its unit, or words.
   struct Fact {
     std::string name, value;  // in words; a number with its unit
     std::optional<double> number;
@@ -233,7 +234,7 @@ struct SchedulerView {
   };
   struct Deadline {
     JobId job;
-    Micros at = 0, slack = 0;  // since the epoch; what the job can still lose
+    Micros at = 0, slack = 0;  // at: since the epoch; slack: the time that the job can still lose
   };
   struct Group {  // a pool or queue
     std::string name;
@@ -245,15 +246,15 @@ struct SchedulerView {
     JobId job;
     std::string name, pool;
     std::string slot;                        // what it waits for: "map", "reduce", "permit"
-    std::uint32_t pending = 0, running = 0;  // tasks that wait for one, and that have one
-    std::string reason;                      // the rest as a sentence
+    std::uint32_t pending = 0, running = 0;  // tasks that wait for it, and that have one
+    std::string reason;                      // the rest of this struct as a sentence
     // The cause and its numbers (schedulers/core/wait_view.h).
     std::string cause;
     std::uint32_t used = 0, of = 0;
     std::vector<JobId> others;
     std::optional<std::uint32_t> other_count;
-    // Running tasks whose end frees what it waits for, how many of these were tried, and how many would leave it to the
-    // job; all 0: nothing is known.
+    // The number of running tasks whose end frees what the job waits for, how many of these ends were tried, and after
+    // how many the job would get it; all 0: nothing is known.
     std::uint32_t next_running = 0, next_tried = 0, next_to_it = 0;
     std::string group;
     std::uint32_t group_used = 0;
@@ -261,17 +262,17 @@ struct SchedulerView {
     std::optional<Micros> since, until;  // since the epoch
   };
   std::string name;                // "fair+delay"
-  std::string file, file_problem;  // the scheduler file, and why it is not in force as it stands; empty: none
+  std::string file, file_problem;  // the scheduler file, and why it is not in force as written; empty: none
   std::vector<Fact> facts;
   std::string group_noun;  // what the groups are: "pool", "queue"
   std::vector<Group> groups;
   std::vector<Wait> waits;
   std::vector<Deadline> deadlines;
   Micros now = 0;  // the master's time, since the epoch
-  // What has been spent since the master's process began.
+  // The costs since the master's process began.
   struct Cost {
     std::uint64_t deciding = 0;  // nanoseconds in the engine and the policy
-    std::uint64_t events = 0;    // that the engine took in
+    std::uint64_t events = 0;    // events that the engine took in
     Micros master_cpu = 0;       // processor time of the whole process
   };
   Cost cost;

@@ -1,6 +1,6 @@
-// JobWatch: a job's status as it changes, pushed by the master. After the connection or the master was lost it watches
-// again by itself, until the job has ended. Thread rule: one thread at a time; the connection's control thread and one
-// of the watch's own bring the news.
+// JobWatch receives a job's status from the master as it changes. When the connection or the master was lost, it starts
+// to watch again by itself, until the job has ended. Thread rule: one thread at a time; the connection's control thread
+// and a thread of the watch bring the news.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class JobWatch {
 
   // Returns a descriptor that is readable (poll) while Take has something to give.
   [[nodiscard]] int fd() const;
-  // Returns the newest status that was not taken yet, or why there will be none any more (kUnavailable or kTimeout: the
-  // master stayed out of reach); nothing if there is no news. Never blocks.
+  // Returns the newest status that was not taken yet, or the failure after which there will be none (kUnavailable or
+  // kTimeout: the master stayed out of reach); nothing if there is no news. Never blocks.
   std::optional<Result<JobStatus>> Take();
 
  private:

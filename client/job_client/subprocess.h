@@ -1,4 +1,4 @@
-// Runs a short-lived program whose whole output is wanted: the description of a job. Thread rule: any thread.
+// Runs a short-lived program and captures its whole output, such as the description of a job. Thread rule: any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct CaptureLimits {
 };
 
 struct Captured {
-  int exit_status = 0;  // as a shell has it: 128 + signal when a signal ended it
+  int exit_status = 0;  // as in a shell: 128 + signal when a signal ended it
   std::string output;
   std::string error;
 };

@@ -1,5 +1,5 @@
-// Guardian: a child process that outlives this process if this one is killed, and then kills what this one started and
-// removes its directory. It learns of this process's end by the end of a pipe. Thread rule: as Process.
+// Guardian is a child process that outlives this process if this one is killed. It then kills the processes that this
+// one started and removes its directory. It learns of this process's end by the end of a pipe. Thread rule: as Process.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@ class Guardian {
 
   // Returns the descriptor to which leaders of process groups write their number and a newline.
   [[nodiscard]] int registry() const { return pipe_.get(); }
-  // Ends the guardian without anything being done, since everything is cleaned up already.
+  // Ends the guardian; it does nothing, since everything is cleaned up already.
   void Dismiss();
   // Lets the guardian do what it would do if this process were killed. Returns when nothing is left.
   void CleanUp();

@@ -1,5 +1,5 @@
-// LocalCluster: a master and workers on this machine, in one directory, for as long as this process lives. Thread rule:
-// as Process.
+// LocalCluster runs a master and workers on this machine, in one directory, for as long as this process lives. Thread
+// rule: as Process.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,16 @@ struct ClusterOptions {
   std::string if_killed;  // with `keep`: a directory that is removed if this process is killed; empty: none
 };
 
-// Puts "key=value" where it belongs by the key's first part. kInvalid for one that is neither a master's nor a
-// worker's.
+// Adds "key=value" to the master's or the workers' settings, by the key's first part. kInvalid for a key that is
+// neither a master's nor a worker's.
 [[nodiscard]] Status SortSetting(const std::string& setting, ClusterOptions* options);
 
 // Returns the settings for worker n, some of which depend on the machine.
 [[nodiscard]] std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int64_t n,
                                                       const std::string& directory, const std::string& master);
 
-// Gives SIGINT, SIGTERM, SIGHUP and SIGCHLD as a descriptor; they are blocked in this process while this exists.
+// Delivers SIGINT, SIGTERM, SIGHUP and SIGCHLD by a descriptor; they are blocked in this process while this object
+// exists.
 // Throws std::system_error if the system refuses the descriptor.
 class Signals {
  public:
@@ -43,7 +44,7 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
   [[nodiscard]] int fd() const { return fd_.get(); }
-  [[nodiscard]] int Next();  // returns one that has come, or 0 if none has
+  [[nodiscard]] int Next();  // returns a signal that has come, or 0 if none has
 
  private:
   Fd fd_;
@@ -52,18 +53,18 @@ class Signals {
 class LocalCluster {
  public:
   // Starts the cluster and returns when all workers have joined. `program` is the daemons' program. If a daemon ended:
-  // kInvalid if it was told something wrong (exit status 2), else kUnavailable, with the last line of its log.
-  // kTimeout, likewise, if for a minute no further daemon was ready. After a signal: kCancelled.
+  // kInvalid if its options were wrong (exit status 2), else kUnavailable, with the last line of its log. kTimeout,
+  // likewise with that line, if for a minute no further daemon was ready. After a signal: kCancelled.
   static Result<LocalCluster> Start(const std::string& program, const ClusterOptions& options, Signals& signals);
   LocalCluster(LocalCluster&&) = default;
   LocalCluster& operator=(LocalCluster&&) = delete;
   ~LocalCluster();  // stops the daemons and removes the directory
 
   // Takes note of daemons that have ended since the last call. Returns a line about each of them that the cluster can
-  // do without. kUnavailable, with the last line of its log, once that was the master or the last worker: then nothing
-  // that waits for the cluster comes to an end by itself.
+  // do without. kUnavailable, with the last line of its log, if the master or the last worker has ended: a command that
+  // waits for the cluster would then wait for ever.
   [[nodiscard]] Result<std::vector<std::string>> TakeLosses();
-  // Returns what will keep jobs or files from their room where the cluster lies, in lines for its user.
+  // Returns warnings, in lines for the user, of what will leave jobs or files without room where the cluster lies.
   [[nodiscard]] std::vector<std::string> Warnings() const;
   [[nodiscard]] std::vector<int> DaemonFds() const;  // one of them is readable when TakeLosses has news
 

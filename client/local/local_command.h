@@ -13,7 +13,7 @@ struct LocalOptions {
   std::vector<std::string> command;  // the words after "run" or "--"
 };
 
-// Reads the options. Returns an exit status if the command is done with that.
+// Reads the options. Returns an exit status if the command has nothing more to do.
 [[nodiscard]] std::optional<int> ParseLocalOptions(const cli::Invocation& invocation, const cli::Words& args,
                                                    LocalOptions* options);
 

@@ -1,5 +1,5 @@
-// Child processes of a local cluster: daemons with a log file each, and the command that is run in it. Each leads a
-// process group of its own. Thread rule: one thread, and no other in the process (children are forked).
+// Child processes of a local cluster: daemons, each with a log file, and the command that runs in the cluster. Each
+// leads a process group of its own. Thread rule: one thread, and no other in the process (children are forked).
 #pragma once
 
 #include <sys/types.h>
@@ -16,24 +16,24 @@ namespace millrace::local {
 struct ProcessSpec {
   std::vector<std::string> argv;  // argv[0] is looked for on the PATH unless it holds a slash
   std::vector<std::pair<std::string, std::string>> environment;  // set besides this process's own
-  std::string log;  // takes standard output and error, and standard input is empty; if this is empty all three are this
-                    // process's
+  std::string log;  // takes standard output and error, and standard input is empty; if no log is named, all three are
+                    // those of this process
   bool without_input = false;  // standard input is empty also without a log
 };
 
 class Process {
  public:
   Process() = default;
-  // Starts the child, which writes its number and a newline to `registry` (-1: to nobody) before it becomes the
-  // program. A failure says why it could not be started.
+  // Starts the child, which writes its number and a newline to `registry` (-1: nowhere) before it becomes the program.
+  // A failure says why it could not be started.
   static Result<Process> Start(const ProcessSpec& spec, int registry);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] int fd() const { return handle_.get(); }  // readable once it has ended
   [[nodiscard]] bool running() const { return pid_ > 0; }
   void SignalGroup(int signal) const;  // while running
-  // Waits for its end and returns the exit status, or 128 + signal if a signal ended it. A failure says that the status
-  // is not known. It is not running any more then.
+  // Waits for the child's end and returns the exit status, or 128 + signal if a signal ended it. A failure says that
+  // the status is not known. Either way the child is no longer running.
   [[nodiscard]] Result<int> Reap();
 
  private:

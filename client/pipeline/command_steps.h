@@ -1,5 +1,5 @@
-// CommandSteps runs the steps of a pipeline on a cluster, each by `millrace run`, so that a step is a job like any
-// other: it is prepared, watched, shown and killed by Ctrl-C in the same way.
+// CommandSteps runs the steps of a pipeline on a cluster, each by `millrace run`. So a step is a job like any other: it
+// is prepared, watched, shown and killed by Ctrl-C in the same way.
 // Thread rule: the main thread.
 #pragma once
 
@@ -20,7 +20,7 @@ class CommandSteps final : public StepRunner {
   struct Command {
     std::string millrace;                 // the program
     std::string executable;               // the pipeline's
-    std::string name;                     // of the pipeline; that of a step's job is NAME/STEP
+    std::string name;                     // of the pipeline; a step's job is named NAME/STEP
     std::vector<std::string> parameters;  // NAME=VALUE for every step
     bool says = true;                     // prints a line for each step that has succeeded
   };
@@ -33,7 +33,7 @@ class CommandSteps final : public StepRunner {
   Status Move(const std::string& from, const std::string& to) override;
   Status Remove(const std::string& path) override;
 
-  // What `millrace run --json` has printed of each step.
+  // The JSON that `millrace run --json` has printed for each step.
   [[nodiscard]] const nlohmann::ordered_json& jobs() const { return jobs_; }
 
  private:
@@ -43,8 +43,8 @@ class CommandSteps final : public StepRunner {
   nlohmann::ordered_json jobs_ = nlohmann::ordered_json::array();
 };
 
-// Returns what a step has come to, by the JSON that `millrace run --json` prints and its exit status. kInvalid with the
-// reason if it has failed.
+// Returns the result of a step, from the JSON that `millrace run --json` prints and its exit status. kInvalid with the
+// reason if the step has failed.
 [[nodiscard]] Result<StepResult> ReadStepReport(std::string_view json, int exit_status);
 
 }  // namespace millrace::internal

@@ -1,9 +1,10 @@
-// Pipeline: jobs that one program submits one after the other, where what the next is given may come of the counters
-// and the output of the last. The author writes the jobs and what drives them:
+// A Pipeline is a number of jobs that one program submits one after the other. The inputs and parameters of a job may
+// depend on the counters and the output of the job before. The author writes the jobs and the function that drives
+// them:
 //
 //   struct Frequent {
 //     using Pipeline = millrace::Pipeline<Count, Rank>;           // its jobs
-//     static void Options(millrace::JobOptions& options) { ... }   // what -D may set of the pipeline; may be left out
+//     static void Options(millrace::JobOptions& options) { ... }   // its own options for -D; may be left out
 //     static millrace::Status Drive(Pipeline& pipeline) {
 //       MILLRACE_ASSIGN(const auto counted,
 //                       pipeline.Run<Count>("count", pipeline.inputs(), pipeline.Temporary("counts")));
@@ -14,12 +15,13 @@
 //   };
 //   int main(int argc, char** argv) { return millrace::RunPipeline<Frequent>(argc, argv); }
 //
-// `millrace run FREQUENT INPUT... -o OUTPUT` runs it as it runs a job, and so does `millrace local run`. Each step is a
-// job of its own, PIPELINE/STEP, with its own Prepare and options. The engine's options (-D task.memory=...) and those
-// of schedulers (--pool) that the pipeline is given are given to each.
+// `millrace run FREQUENT INPUT... -o OUTPUT` runs a pipeline as it runs a job, and so does `millrace local run`. Each
+// step is a job of its own, PIPELINE/STEP, with its own Prepare and options. Options of the engine (-D task.memory=...)
+// and of schedulers (--pool) that are given to the pipeline go to each step.
 //
-// What goes to Temporary is removed when the pipeline has succeeded, and kept to be looked at when it has not. A step
-// that fails ends the pipeline with its message, if Drive returns that, as MILLRACE_ASSIGN does. Ctrl-C kills the step.
+// Directories from Temporary are removed when the pipeline has succeeded, and kept for inspection when it has not. A
+// step that fails ends the pipeline with the step's message, if Drive returns its status, as MILLRACE_ASSIGN does.
+// Ctrl-C kills the step.
 // Thread rule: the main thread.
 #pragma once
 
@@ -37,9 +39,9 @@
 
 namespace millrace {
 
-// How a step is run.
+// The options of a step.
 struct StepOptions {
-  std::optional<std::uint32_t> reduces = {};  // none: as --reducers was given for the pipeline, else as for any job
+  std::optional<std::uint32_t> reduces = {};  // none: --reducers of the pipeline if given, else as for any job
   std::vector<std::pair<std::string, std::string>> parameters = {};  // what -D sets
 };
 
@@ -57,14 +59,14 @@ namespace internal {
 
 struct Step {
   std::string name;
-  std::size_t job = 0;  // of the pipeline's
-  bool reduces = true;  // the job has reduces, if it is not told to have none
+  std::size_t job = 0;  // its number in the pipeline
+  bool reduces = true;  // the job has reduces unless it is told to have none
   std::vector<std::string> inputs;
   std::string output;
   StepOptions options;
 };
 
-// Where steps run and where their files are. Tests bring their own.
+// Runs steps, and accesses the files where they run. Tests have their own StepRunner.
 class StepRunner {
  public:
   virtual ~StepRunner() = default;
@@ -72,7 +74,7 @@ class StepRunner {
   [[nodiscard]] virtual Result<std::string> Read(const std::string& path) = 0;
   virtual Status MakeDirectory(const std::string& path) = 0;
   virtual Status Move(const std::string& from, const std::string& to) = 0;
-  virtual Status Remove(const std::string& path) = 0;  // with all below it; one that is not there is no failure
+  virtual Status Remove(const std::string& path) = 0;  // with all below it; OK also if it does not exist
 };
 
 }  // namespace internal
@@ -89,12 +91,12 @@ class PipelineBase {
   PipelineBase(Facts facts, const JobOptions& options, internal::StepRunner& runner)
       : facts_(std::move(facts)), options_(options), runner_(runner) {}
 
-  // What -D sets of the pipeline's own options.
+  // The pipeline's own options, as -D sets them.
   [[nodiscard]] const JobOptions& options() const { return options_; }
   // The inputs that the pipeline was given.
   [[nodiscard]] const std::vector<std::string>& inputs() const { return facts_.inputs; }
-  // The directory that the pipeline was given for its output. A step writes it, or several write directories in it
-  // (output() + "/a").
+  // The directory that the pipeline was given for its output. One step writes this directory, or several steps write
+  // directories in it (output() + "/a").
   [[nodiscard]] const std::string& output() const { return facts_.output; }
   [[nodiscard]] std::optional<std::uint32_t> reduces() const { return facts_.reduces; }
   // Returns the path of a directory for the output of a step that another one reads.
@@ -104,14 +106,15 @@ class PipelineBase {
   // Returns the bytes of a file, or of all files of a directory, one after the other, as TaskContext::ReadFile does.
   [[nodiscard]] Result<std::string> ReadFile(const std::string& path) { return runner_.Read(path); }
   // Moves a directory that a step has written to output() or below it, so that it is no longer temporary: for the
-  // output of a step of which only its counters tell that it is the last one.
+  // output of a step that only its counters show to be the last one.
   Status Keep(const std::string& directory, const std::string& output);
 
  protected:
   Result<StepResult> Run(internal::Step step);
 
  private:
-  // Returns how a step names its input: the pipeline's own directories are no patterns, whatever is in their names.
+  // Returns the path as the input of a step: the pipeline's own directories are not patterns, whatever characters are
+  // in their names.
   [[nodiscard]] std::string AsInput(const std::string& path) const;
   Status MakeOutputFor(const std::string& path);
 
@@ -121,14 +124,14 @@ class PipelineBase {
   bool output_made_ = false;
 };
 
-// What Drive is given. Jobs are structs as in job.h.
+// The argument of Drive. Jobs are structs as in job.h.
 template <class... Jobs>
 class Pipeline final : public PipelineBase {
  public:
   using PipelineBase::PipelineBase;
 
-  // Runs job J over the inputs and waits for its end. `name` is of letters, digits, '.', '_' and '-'. kInvalid with the
-  // step's message if it fails, kCancelled if it is interrupted.
+  // Runs job J over the inputs and waits for its end. `name` consists of letters, digits, '.', '_' and '-'. kInvalid
+  // with the step's message if it fails, kCancelled if it is interrupted.
   template <class J>
   Result<StepResult> Run(std::string name, std::vector<std::string> inputs, std::string output,
                          StepOptions options = {}) {

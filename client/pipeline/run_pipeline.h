@@ -1,11 +1,11 @@
-// What the main function of a pipeline's executable does. It is an executable of each of its jobs
-// (client/process/run.h) as well, which the parameter pipeline.job=N tells apart.
+// The main function of a pipeline's executable. The executable also serves as that of each of its jobs
+// (client/process/run.h); the parameter pipeline.job=N selects the job.
 //   PIPELINE --millrace-describe [--] [NAME=VALUE...]
 //       describes the pipeline, as a job with "pipeline":true
 //   PIPELINE --millrace-pipeline MILLRACE NAME OUTPUT REDUCES text|json SHOWN [NAME=VALUE...] -- [INPUT...]
 //       drives it on the cluster of the environment (MILLRACE_MASTER, MILLRACE_CLUSTER, MILLRACE_WAIT). MILLRACE is the
-//       program that runs its steps, REDUCES is -1 if there is no number for all, SHOWN is what is called the output in
-//       what is printed (empty: OUTPUT). Parameters of the engine and of schedulers go to each step.
+//       program that runs its steps, REDUCES is -1 if there is no number for all steps, SHOWN is the name of the output
+//       in messages (empty: OUTPUT). Parameters of the engine and of schedulers go to each step.
 //   PIPELINE --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
 //       drives it in this process, over local files
 //   PIPELINE ARGUMENTS...
@@ -32,19 +32,20 @@ struct PipelineBinding {
 
 [[nodiscard]] int RunPipelineProgram(PipelineBinding binding, int argc, char** argv);
 
-// What --millrace-pipeline is followed by.
+// The words after --millrace-pipeline.
 struct PipelineRun {
   std::string millrace, name, shown;
   PipelineBase::Facts facts;
   bool json = false;
-  std::vector<std::string> of_steps;  // NAME=VALUE that each step is given
+  std::vector<std::string> of_steps;  // NAME=VALUE for each step
 };
-// Reads the words, of which those that `options` knows as the pipeline's own are set in it. kInvalid says what is wrong
-// with them.
+// Reads the words. Parameters that `options` knows as the pipeline's own are set in it. kInvalid says what is wrong
+// with the words.
 [[nodiscard]] Result<PipelineRun> ParsePipelineRun(const std::vector<std::string>& words, JobOptions* options);
 
-// Drives the steps and removes what is temporary if all went well; else the message says where it is kept, if `stays`:
-// the cluster of a local run goes with its command. Exceptions of Drive end here.
+// Drives the steps and removes the temporary directory if all went well. If not, and if `stays` is set, the message
+// says where the directory is kept; without `stays` it goes with the cluster of a local run. Exceptions of Drive end
+// here.
 [[nodiscard]] Status DriveSteps(const PipelineBinding& binding, PipelineBase::Facts facts, const JobOptions& options,
                                 StepRunner& runner, bool stays);
 

@@ -15,7 +15,7 @@ namespace millrace::internal {
 
 class SoloSteps final : public StepRunner {
  public:
-  // Of `run`, every step takes the parameters and the files. Requires: `jobs` outlives this.
+  // Every step takes the parameters and the files of `run`. Requires: `jobs` outlives this.
   SoloSteps(const std::vector<JobBinding>& jobs, std::string name, solo::SoloRun run)
       : jobs_(jobs), name_(std::move(name)), run_(std::move(run)), input_(run_.files) {}
 

@@ -1,6 +1,6 @@
-// RunStep runs the command of one step as a child that shares the terminal: what it says on standard error is seen, its
-// standard output is kept. Ctrl-C reaches the child by the terminal; SIGINT and SIGTERM that a process sends to this
-// one are handed on to it.
+// RunStep runs the command of one step as a child that shares the terminal: its standard error is shown, and its
+// standard output is kept. Ctrl-C reaches the child by the terminal; SIGINT and SIGTERM that another process sends to
+// this one are passed on to the child.
 // Thread rule: the main thread.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace millrace::internal {
 
 struct StepEnd {
   std::string output;
-  int exit_status = 0;       // as a shell has it: 128 + signal when a signal ended it
+  int exit_status = 0;       // as in a shell: 128 + signal when a signal ended it
   bool interrupted = false;  // SIGINT or SIGTERM has come
 };
 

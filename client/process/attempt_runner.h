@@ -1,5 +1,5 @@
-// AttemptRunner runs the attempts of a job that is set up: it opens what they read, calls the job's code, and finishes
-// what it wrote.
+// AttemptRunner runs the attempts of a job that is set up: it opens their inputs, calls the job's code, and finishes
+// the output.
 // Thread rule: one thread.
 #pragma once
 
@@ -24,17 +24,17 @@ class AttemptRunner {
   AttemptRunner(const JobBinding& binding, const SetUp& set_up, Storage& storage, Random& random)
       : binding_(binding), set_up_(set_up), storage_(storage), random_(random) {}
 
-  // Runs a map. It leaves the run file, or the output of a job without reduces, and returns the files of that, the part
-  // file first. What user code throws is returned as kInvalid.
+  // Runs a map, which leaves the run file or, in a job without reduces, its output. Returns the files of that output,
+  // the part file first. An exception of user code is returned as kInvalid.
   [[nodiscard]] Result<std::vector<TaskOutput>> Map(const MapLaunch& launch, TaskContext& context);
-  // Runs a map as Map does, but a job without reduces writes to `output`, which the caller finishes, and no file of the
-  // file system is made. Requires: `output` is given if the job has no reduces.
+  // Runs a map as Map does, except that a job without reduces writes to `output`, which the caller finishes; no file of
+  // the file system is made. Requires: `output` is given if the job has no reduces.
   [[nodiscard]] Status MapTo(const MapLaunch& launch, TaskContext& context, OutputFiles* output);
   // Runs a reduce. Every segment is checked against its checksum before its first record is believed.
   [[nodiscard]] Result<std::vector<TaskOutput>> Reduce(const ReduceLaunch& launch, TaskContext& context);
 
  private:
-  // Returns the function that decides whether the map's run is compressed, if that is decided here; else an empty one.
+  // Returns the function that decides whether the map's run is compressed, or an empty one if that is not decided here.
   std::function<bool(std::string_view, std::uint64_t)> ChooserFor(const MapLaunch& launch, const EngineOptions& engine);
 
   const JobBinding& binding_;
@@ -42,7 +42,7 @@ class AttemptRunner {
   Storage& storage_;
   Random& random_;
   run::CompressChoice compress_choice_;
-  std::uint64_t last_map_keys_ = 0;  // in the run file of the last map: the next one will have about as many
+  std::uint64_t last_map_keys_ = 0;  // in the run file of the last map; the next will have about as many
 };
 
 }  // namespace millrace

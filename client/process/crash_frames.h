@@ -1,9 +1,10 @@
 // Makes the report of a crash readable. The process that crashes knows addresses only, and may not allocate; it runs
 // its own executable once more, with
 //   JOB --millrace-frames HEAD PLACE [c|r]ADDRESS...
-// which writes two lines on standard error: the addresses, for addr2line, and the report. HEAD is what happened
-// ("SIGSEGV, null pointer, in Map"), PLACE where in the input ("; at /in/a, byte 16"). The addresses are hexadecimal,
-// as in the file, from the innermost frame on: `c` precedes one that was executed, `r` one to which a call returns.
+// which writes two lines on standard error: the addresses, for addr2line, and the report. HEAD says what happened
+// ("SIGSEGV, null pointer, in Map"), PLACE says where in the input ("; at /in/a, byte 16"). The addresses are
+// hexadecimal, as in the file, from the innermost frame on: `c` precedes an address that was executed, `r` one to which
+// a call returns.
 // Thread rule: as values.
 #pragma once
 
@@ -24,14 +25,14 @@ struct Frame {
 // Reads "c1a2b" or "r1a2b". kInvalid for anything else.
 [[nodiscard]] Result<Frame> ParseFrame(std::string_view text);
 
-// Returns true if a function of this mangled name is the job's own, and not one of Millrace or of a library.
+// Returns true if the function of this mangled name is the job's own, and not of Millrace or a library.
 [[nodiscard]] bool IsOfJob(std::string_view mangled);
 
-// Returns the function's name as the job's author wrote it, about: "Parse(std::string_view)". It is cut if it is long.
+// Returns the function's name about as the job's author wrote it: "Parse(std::string_view)". A long name is cut.
 [[nodiscard]] std::string ReadableName(const std::string& mangled);
 
 // Returns the names of the job's own functions among the frames, from the innermost on, at most 8: "Parse(int) <
-// Read()". One that calls itself is named once, with its number of frames. Empty if there is none.
+// Read()". A function that calls itself is named once, with its number of frames. Empty if there are none.
 [[nodiscard]] std::string OwnFrames(const SymbolTable& symbols, const std::vector<Frame>& frames);
 
 // Writes the two lines for this executable. Returns the exit status: 0 when they are written.

@@ -1,4 +1,4 @@
-// DfsInput: the files of a job's input in the file system of the cluster.
+// DfsInput gives access to the files of a job's input in the file system of the cluster.
 // Thread rule: one thread.
 #pragma once
 
@@ -19,7 +19,7 @@ class DfsInput final : public InputFiles {
 
   [[nodiscard]] Result<std::vector<InputFile>> List(const std::string& input) override;
   [[nodiscard]] Result<std::unique_ptr<ByteSource>> Open(const InputFile& file) override;
-  // Maps a file of one block of which a replica lies on this machine.
+  // Maps a file of one block that has a replica on this machine.
   [[nodiscard]] Result<MappedFile> Map(const InputFile& file) override;
 
  private:

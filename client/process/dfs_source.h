@@ -1,7 +1,7 @@
-// DfsSource: a split's file in the file system as a ByteSource. Blocks that the split names are mapped when a replica
-// is on this machine, else streamed from the closest replica. The master is asked for bytes outside of these blocks,
-// and for blocks of which no replica answers any more. They may be on their way: a worker is restarted, a link is cut,
-// a good replica is copied. So they are looked for again, for 15 s in all, before the attempt fails.
+// DfsSource reads a split's file in the file system as a ByteSource. Blocks that the split names are mapped when a
+// replica is on this machine, else streamed from the closest replica. The master is asked for bytes outside of these
+// blocks, and for blocks whose replicas no longer answer. Such a block may come back: a worker is restarted, a link is
+// cut, a good replica is copied. So it is looked for again, for 15 s in all, before the attempt fails.
 // Thread rule: one thread.
 #pragma once
 
@@ -24,14 +24,14 @@ class DfsSource final : public ByteSource {
   DfsSource(Storage& storage, std::string path, std::uint64_t file_length, std::vector<dfs::LocatedBlock> blocks,
             Counter& bytes_local, Counter& bytes_remote, Counter& remote_wait);
 
-  // What `sink` throws passes through.
+  // Exceptions of `sink` pass through.
   Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override;
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
 
  private:
   [[nodiscard]] const dfs::LocatedBlock* BlockAt(std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t NextBlockAfter(std::uint64_t offset) const;
-  // Each hands on bytes [*at, end) and moves *at as far as it came; kCancelled if `sink` returns false.
+  // Each of these hands on bytes [*at, end) and moves *at as far as it got; kCancelled if `sink` returns false.
   Status StreamPieces(std::uint64_t* at, std::uint64_t end, const Sink& sink);
   Status StreamBlock(const dfs::LocatedBlock& block, std::uint64_t* at, std::uint64_t end, const Sink& sink);
   Status StreamAwaited(std::uint64_t* at, std::uint64_t end, const Sink& sink);

@@ -1,5 +1,5 @@
-// Where a task is in its input, for the message of its failure. It says only what is certain: which record or key was
-// under way, or that none was yet, or that all were done.
+// Place knows where a task is in its input, for the message of its failure. It says only what is certain: which record
+// or key was being processed, or that none was yet, or that all were done.
 // Thread rule: the task's thread, or a signal handler: Write allocates nothing, takes no lock and changes nothing.
 #pragma once
 
@@ -17,8 +17,8 @@ class Place {
   explicit Place(const TaskContext& context) : context_(context) {}
   virtual ~Place() = default;
 
-  // Writes the place as the end of a message, "; at /in/a, byte 16" or "; after its last record", as much of it as
-  // there is room for. Returns how many bytes that are; 0 if nothing is known.
+  // Writes the place as the end of a message, "; at /in/a, byte 16" or "; after its last record", as far as there is
+  // room. Returns the number of bytes written; 0 if nothing is known.
   [[nodiscard]] virtual std::size_t Write(std::span<char> out) const = 0;
   [[nodiscard]] std::string Text() const;
   [[nodiscard]] Hook hook() const { return context_.hook(); }
@@ -27,7 +27,8 @@ class Place {
   const TaskContext& context_;
 };
 
-// It says nothing for a map of numbers, which has no files, and for one that notes its record, which the master names.
+// The place of a map. Empty for a map of numbers, which has no files, and for a map that notes its record, which the
+// master names.
 class MapPlace final : public Place {
  public:
   // Requires: `attempt` outlives this.
@@ -40,7 +41,7 @@ class MapPlace final : public Place {
   const Counter& records_;
 };
 
-// It names the key: "; at the key "abc"".
+// The place of a reduce, which is the key: "; at the key "abc"".
 class ReducePlace final : public Place {
  public:
   // Requires: `attempt` outlives this.

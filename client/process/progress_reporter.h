@@ -1,5 +1,5 @@
-// ProgressReporter: a thread that tells the daemon how an attempt gets on while the task's thread works, and that
-// notices when the daemon is gone or says something.
+// ProgressReporter is a thread that reports an attempt's progress to the daemon while the task's thread works, and that
+// notices when the daemon is gone or sends a message.
 // Thread rule: it is made and destroyed on the task's thread.
 #pragma once
 
@@ -15,14 +15,14 @@ namespace millrace {
 
 class ProgressReporter {
  public:
-  // Reports every `interval`. Calls, on its thread, `order` when there is a message to read, which it does not read
-  // itself, and daemon_gone, once, when the peer closed its end. Requires: all arguments outlive this, and nobody else
-  // reads the channel meanwhile.
+  // Reports every `interval`. On its own thread it calls `order` when there is a message to read, which it does not
+  // read itself, and `daemon_gone`, once, when the peer has closed its end. Requires: all arguments outlive this, and
+  // nobody else reads the channel meanwhile.
   ProgressReporter(task::Channel& channel, TaskContext& context, std::chrono::milliseconds interval,
                    const std::function<void()>& order, const std::function<void()>& daemon_gone);
   ProgressReporter(const ProgressReporter&) = delete;
   ProgressReporter& operator=(const ProgressReporter&) = delete;
-  // Ends the reports: none comes afterwards.
+  // Ends the reports: none is sent afterwards.
   ~ProgressReporter();
 
  private:

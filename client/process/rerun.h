@@ -6,8 +6,8 @@
 //
 // LAUNCH is a file of two frames (worker/task/channel/channel.h): the messages that set a task process up and launch
 // the map, with the files of the worker left open. OUTPUT is a new directory for what the map writes: its part of the
-// job's output, or, if the job has reduces, the run for them (worker/task/run/run_file.h). Without it that is dropped.
-// What the job prints goes where the process prints, a failure says the same as on the cluster, and so does a crash.
+// job's output, or, if the job has reduces, the run for them (worker/task/run/run_file.h). Without OUTPUT that is
+// dropped. The job prints to the outputs of the process. A failure or a crash gives the same message as on the cluster.
 // Thread rule: the main thread.
 #pragma once
 
@@ -21,8 +21,8 @@
 
 namespace millrace {
 
-// Returns the counters of the attempt, which is one of the job among `jobs` that its set-up means. A failure names the
-// attempt, and leaves no output.
+// Returns the counters of the attempt. Its set-up names the job among `jobs`. A failure names the attempt, and leaves
+// no output.
 [[nodiscard]] Result<std::vector<CounterValue>> RerunMap(std::span<const JobBinding> jobs,
                                                          const std::string& launch_file, const std::string& output);
 

@@ -1,12 +1,12 @@
-// What the main function of a job executable does.
+// The main function of a job executable.
 //   JOB --millrace-describe [--] [NAME=VALUE...]
 //       describes the job and checks options (client/process/describe.h); exit status 2 and one line on standard error
 //       when an option is refused
 //   JOB --millrace-prepare HOST:PORT CLUSTER WAIT REDUCES [NAME=VALUE...] -- INPUT...
-//       prepares the job for that cluster, whose master is there or comes within WAIT (client/process/describe.h); exit
+//       prepares the job for that cluster, whose master must answer within WAIT (client/process/describe.h); exit
 //       status 1 and one line on standard error when it cannot
 //   JOB --millrace-task
-//       serves as task process on descriptor 3 (client/process/task_loop.h)
+//       serves as a task process on descriptor 3 (client/process/task_loop.h)
 //   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
 //       runs the whole job in this process, over local files (client/solo/solo.h), and prints its counters
 //   JOB --millrace-pipeline ...
@@ -35,11 +35,11 @@ namespace millrace::internal {
 // Requires: the process has done nothing else yet (base/program.h).
 [[nodiscard]] int RunJob(const JobBinding& binding, int argc, char** argv);
 
-// Does the same for a program of several jobs (client/pipeline), if the arguments ask for one of them: a task does, and
-// so do arguments with the word that JobWord gives. Returns nothing if they ask for the program itself.
+// Does the same for a program of several jobs (client/pipeline), if the arguments ask for one of them: --millrace-task
+// does, and so do arguments with the word that JobWord returns. Returns nothing if they ask for the program itself.
 [[nodiscard]] std::optional<int> RunOneOf(std::span<const JobBinding> jobs, int argc, char** argv);
 
-// Returns the NAME=VALUE by which job `i` of such a program is meant.
+// Returns the NAME=VALUE that selects job `i` of such a program.
 [[nodiscard]] std::string JobWord(std::size_t i);
 
 // Prints one line of an answer on standard output, or why there is none on standard error. Returns the exit status:

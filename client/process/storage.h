@@ -1,5 +1,5 @@
-// Storage: the file system as a task uses it. It talks to the master only when something needs that: a map whose block
-// lies on this machine and whose output goes to reduces never does.
+// Storage is the file system as a task uses it. It calls the master only when necessary: a map whose block lies on this
+// machine and whose output goes to reduces never needs the master.
 // Thread rule: one thread.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace millrace {
 
-// How storage is reached; tests bring their own functions. Each does what its namesake in dfs/client does.
+// The functions by which storage is reached; tests have their own. Each does the same as its namesake in dfs/client.
 struct StorageAccess {
   std::function<Result<std::unique_ptr<dfs::DfsClient>>(dfs::ClientOptions)> connect;
   std::function<Result<MappedFile>(const dfs::LocatedBlock&, const dfs::BadReplica&)> map_local;
@@ -33,10 +33,10 @@ class Storage {
  public:
   Storage(const StorageAccess& access, dfs::ClientOptions options) : access_(access), options_(std::move(options)) {}
 
-  // Returns the client, which is connected at the first call; if that fails the next call tries again.
+  // Returns the client. The first call connects it; if that fails, the next call tries again.
   [[nodiscard]] Result<dfs::DfsClient*> Client();
   [[nodiscard]] Result<MappedFile> MapLocal(const dfs::LocatedBlock& block);
-  // Lets the time pass, after which something that was not there may be. Returns false if there is nothing to wait for.
+  // Lets the time pass, so that something missing may appear. Returns false if nothing is waited for.
   [[nodiscard]] bool Pause(Micros time);
   // Sets *waited to the time that passed outside of `sink`, which is what the transfer cost the task.
   Status ReadBlock(const dfs::LocatedBlock& block, std::uint64_t offset, std::uint64_t size,

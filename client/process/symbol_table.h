@@ -1,6 +1,6 @@
-// SymbolTable names the functions of an executable by its .symtab (System V ABI, chapter 4, "Object Files"): for the
-// reports of crashes, which know addresses only. An executable that was stripped has no such table.
-// Thread rule: as values. It reads the file as it is mapped, and believes none of its offsets before they fit.
+// SymbolTable finds the names of an executable's functions in its .symtab (System V ABI, chapter 4, "Object Files"),
+// for crash reports, which know only addresses. A stripped executable has no such table.
+// Thread rule: as values. It reads the mapped file, and checks each offset before it is used.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ class SymbolTable {
  public:
   struct Function {
     std::string_view name;     // mangled; it lives as long as the file's bytes
-    std::uint64_t offset = 0;  // of the address from the function's first byte
+    std::uint64_t offset = 0;  // of the address, from the function's first byte
   };
 
   // Reads an ELF file of 64 bits and of this machine's byte order. kInvalid for other bytes, and for an executable
   // without symbols. Requires: the bytes outlive this.
   [[nodiscard]] static Result<SymbolTable> Read(std::string_view file);
 
-  // Returns the function that has this address, counted as in the file; nothing if there is none.
+  // Returns the function at this address, counted as in the file; nothing if there is none.
   [[nodiscard]] std::optional<Function> Find(std::uint64_t address) const;
 
  private:

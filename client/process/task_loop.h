@@ -1,6 +1,6 @@
-// The life of a task process: it is set up for one job, then runs attempts of it, one at a time, until it is told to
-// exit or the daemon is gone (base/protocol/task.capnp).
-// Thread rule: one thread, which is the thread of the job's code; a second one reports progress while an attempt runs.
+// The life of a task process: it is set up for one job, then runs attempts of that job, one at a time, until it is told
+// to exit or the daemon is gone (base/protocol/task.capnp).
+// Thread rule: one thread, which also runs the job's code; a second one reports progress while an attempt runs.
 #pragma once
 
 #include <chrono>
@@ -23,15 +23,15 @@ struct TaskLoopOptions {
   Random random;
 };
 
-// The parameter that says which of a program's jobs is meant, by its number.
+// The parameter that selects one of a program's jobs by its number.
 inline constexpr const char* kPipelineJob = "pipeline.job";
 
-// Returns which of a program's jobs the set-up means: the first one without kPipelineJob. A number that is no job's
-// means the first one, too; its options refuse it. Requires: there is a job.
+// Returns the index of the job that the set-up selects: the first one if kPipelineJob is not set. A number that no job
+// has selects the first one, too, whose options refuse it. Requires: there is a job.
 [[nodiscard]] std::size_t MeantJob(std::span<const JobBinding> jobs, const SetUp& set_up);
 
-// Serves the channel until it ends, as a process of the one of `jobs` that the set-up means. Returns 0 if it was told
-// to exit or the daemon closed the channel, 1 if the channel failed. Requires: there is a job.
+// Serves the channel until it ends, as a process of the job that the set-up selects. Returns 0 if it was told to exit
+// or the daemon closed the channel, 1 if the channel failed. Requires: there is a job.
 [[nodiscard]] int RunTaskLoop(std::span<const JobBinding> jobs, Fd channel, TaskLoopOptions options);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// The messages of base/protocol/task.capnp as plain structs, for the side of the task.
+// The messages of base/protocol/task.capnp as plain structs, for the task's side of the channel.
 // Thread rule: as values.
 #pragma once
 
@@ -43,7 +43,7 @@ struct SetUp {
   tls::CredentialTexts credentials;  // all empty without TLS
 };
 
-// What maps and reduces have in common.
+// The fields that the launches of maps and reduces share.
 struct Launch {
   AttemptId attempt;
   std::string scratch, stdout_path, stderr_path;
@@ -54,7 +54,7 @@ struct InputPiece {
   std::uint64_t file_length = 0, offset = 0, length = 0;
   std::vector<dfs::LocatedBlock> blocks;
   std::string name;
-  std::uint32_t input = 0;  // which of the job's inputs named it
+  std::uint32_t input = 0;  // the number of the job's input that named it
 };
 
 struct MapLaunch : Launch {
@@ -73,7 +73,7 @@ struct Exit {};
 
 using ToTask = std::variant<SetUp, MapLaunch, ReduceLaunch, Exit, tls::CredentialTexts>;
 
-// Decodes a message. kCorrupt when it is malformed or says nothing that this program knows.
+// Decodes a message. kCorrupt when it is malformed or of a kind that this program does not know.
 [[nodiscard]] Result<ToTask> DecodeToTask(const task::Message& message);
 
 // A file that waits to be given its name.
@@ -88,7 +88,7 @@ void EncodeProgress(const AttemptId& attempt, double fraction, const std::string
 // `outputs` are the files that the attempt wrote, the part file first.
 void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& counters,
                 const std::vector<TaskOutput>& outputs, const AttemptUse& use, capnp::MessageBuilder* message);
-// Encodes a failure, whose message is made one line, of 4 KiB at most. One that is kUnsupported is permanent: another
+// Encodes a failure; its message is made one line of at most 4 KiB. A kUnsupported failure is permanent: another
 // attempt would fail in the same way.
 void EncodeFailed(const AttemptId& attempt, const Status& failure, capnp::MessageBuilder* message);
 

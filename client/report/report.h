@@ -3,8 +3,8 @@
 // The file holds everything: the page, its style and scripts (client/report/page), the chart library
 // (client/report/vendor) and the document of docs/comparison.md, from which the scripts draw when the file is opened.
 // Whoever has the report has the figures, too: the page offers the document for download, and a program finds it as
-// base64 of gzip, alone on its line, in <script id="document" type="application/json+gzip">. So packed it is a quarter
-// as large, and whatever names it holds, they can neither end an element of the page nor start one.
+// base64 of gzip, alone on its line, in <script id="document" type="application/json+gzip">. Packed in this way the
+// document is a quarter as large, and no name in it can end or start an element of the page.
 // A document with members that are missing or null makes a report that leaves out what it cannot show.
 // Thread rule: free functions, any thread.
 #pragma once
@@ -16,10 +16,10 @@
 
 namespace millrace::report {
 
-// Returns the whole file. Returns kInvalid if `document` is not a JSON object: the page could show nothing of it.
+// Returns the whole file. Returns kInvalid if `document` is not a JSON object: the page could show nothing.
 [[nodiscard]] Result<std::string> Page(std::string_view document);
 
-// Writes Page(document) to `path`, durably: after a crash there is the old file or the new one.
+// Writes Page(document) to `path`, durably: after a crash the old file or the new one exists.
 [[nodiscard]] Status WriteReport(std::string_view document, const std::string& path);
 
 }  // namespace millrace::report

@@ -11,11 +11,11 @@
 namespace millrace::solo {
 
 // Returns the files and directories that a pattern (dfs/wire/pattern.h) stands for, in order; none if it matches
-// nothing. What is no pattern stands for itself and is not looked for.
+// nothing. A path that is not a pattern stands for itself and is not looked up.
 [[nodiscard]] Result<std::vector<std::string>> MatchLocal(const std::string& path);
 
-// Returns the files of what `path` is: itself, or the files below the directory but for what begins with '_' or '.', in
-// order of names in each directory. kNotFound if it is not there.
+// Returns `path` itself if it is a file, or the files below the directory, in order of names in each directory, without
+// names that begin with '_' or '.'. kNotFound if it does not exist.
 [[nodiscard]] Result<std::vector<InputFile>> ListLocal(const std::string& path);
 
 // Returns the files of an INPUT, which may be a pattern. kNotFound if there is nothing of that name.

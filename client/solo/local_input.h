@@ -17,14 +17,15 @@
 
 namespace millrace::solo {
 
-// What one map reads: a part of a file, or, of a job that makes its data, a range of numbers (the path is empty then).
+// The input of one map: a part of a file or, for a job that makes its data, a range of numbers (the path is then
+// empty).
 struct Piece {
   std::string name;         // as TaskContext::input_name has it
   std::uint32_t index = 0;  // of the INPUT that named it
   Split split;              // its name is the path
 };
 
-// A file on this machine. Every call reads it again, so it may not change.
+// A file on this machine. Every call reads the file again, so it must not change.
 class FileSource final : public ByteSource {
  public:
   static Result<FileSource> Open(const std::string& path, std::uint64_t length);
@@ -37,19 +38,19 @@ class FileSource final : public ByteSource {
   std::string path_;
 };
 
-// Returns the pieces of an INPUT, which is number `index`: of its files (local_files.h), those that may be cut are cut
-// at multiples of `length`. With `decompress`, a compressed file is not. kNotFound if the input is not there. Requires:
-// it is files.
+// Returns the pieces of an INPUT, which is number `index`. Its files (local_files.h) are cut at multiples of `length`
+// if they may be cut. With `decompress`, a compressed file is not cut. kNotFound if the input does not exist. Requires:
+// the input is files.
 [[nodiscard]] Result<std::vector<Piece>> PiecesOf(const std::string& input, std::uint32_t index, SplitBy split_by,
                                                   bool decompress, std::uint64_t length);
 
 // Returns the pieces of a job that makes its data; their lengths differ by one at most.
 [[nodiscard]] std::vector<Piece> PiecesOf(const NumberRange& numbers);
 
-// The files of this machine as those of a job's input. What the job reads besides may bear another name (--file).
+// Files of this machine as a job's input and side files. A side file may have another name for the job (--file).
 class LocalInput final : public InputFiles {
  public:
-  using Names = std::vector<std::pair<std::string, std::string>>;  // what the job says, and what is read
+  using Names = std::vector<std::pair<std::string, std::string>>;  // the job's name for a file, and the file to read
   explicit LocalInput(Names names = {}) : names_(std::move(names)) {}
 
   [[nodiscard]] Result<std::vector<InputFile>> List(const std::string& input) override;

@@ -8,7 +8,7 @@
 
 namespace millrace::solo {
 
-// Returns a new file of this path. It is made by the first bytes, or by Finish; kExists then if it is there.
+// Returns a new file for this path. The first bytes, or Finish, make it, with kExists if the path exists then.
 [[nodiscard]] std::unique_ptr<OutputFile> MakeLocalOutput(std::string path);
 
 }  // namespace millrace::solo

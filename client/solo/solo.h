@@ -1,12 +1,12 @@
 // A whole job in one process, on its main thread, over files of this machine: without a cluster, for debuggers,
-// profilers, valgrind and sanitizers. It is the job's own code and the runtime's collectors, runs and merges; what is
-// missing is what lies between processes: the file system, the shuffle, attempts and their failures.
+// profilers, valgrind and sanitizers. It has the job's own code and the runtime's collectors, runs and merges, but
+// nothing that lies between processes: no file system, shuffle, attempts or failures of attempts.
 //
 //   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
 //
 // Maps run one after the other, then the reduces. The output directory appears as a whole at the end, with the same
-// files and bytes as on a cluster that cuts the input alike. What the job prints goes where the process prints. A
-// Prepare finds the input as local files.
+// files and bytes as on a cluster that cuts the input alike. The job prints to the outputs of the process. A Prepare
+// finds the input as local files.
 // Thread rule: the main thread.
 #pragma once
 
@@ -24,7 +24,7 @@ struct SoloRun {
   std::string output;
   std::uint32_t reduces = 0;
   std::vector<std::string> parameters;                     // name=value
-  std::vector<std::pair<std::string, std::string>> files;  // what ReadFile finds at a path: path and local file
+  std::vector<std::pair<std::string, std::string>> files;  // side files: the path given to ReadFile, and the local file
   std::vector<std::string> inputs;
   std::uint64_t split_length = std::uint64_t{64} << 20;  // bytes of a map's input, where it may be cut
 };
@@ -38,13 +38,14 @@ struct SoloRun {
 
 using RawRecord = std::pair<std::string, std::string>;  // the bytes of a key and of a value
 
-// For a job's tests: what the maps leave for the reduces, in order of keys, and of one key in order of maps.
+// For a job's tests: the records that the maps leave for the reduces, in order of keys; those of one key are in order
+// of maps.
 struct SoloMaps {
   std::vector<RawRecord> records;
   std::vector<CounterValue> counters;
 };
 
-// Runs the job's maps alone, for one reduce, whatever the run says of reduces. kInvalid if the job emits nothing for
+// Runs the job's maps alone, for one reduce, whatever number the run has. kInvalid if the job emits nothing for
 // reduces.
 [[nodiscard]] Result<SoloMaps> RunSoloMaps(const JobBinding& binding, const std::string& name, SoloRun run);
 
