@@ -9,20 +9,20 @@
 
 namespace millrace::cli {
 
-// How far the draining of some nodes has got.
+// The progress of draining some nodes.
 struct DrainProgress {
   bool done = false;    // all of them may go
-  std::string waiting;  // a line: what is waited for; empty if nothing is
-  Status failure;       // why it will not be done
+  std::string waiting;  // a line that says what is awaited; empty if nothing is
+  Status failure;       // why the draining will not be done
 };
 
-// Says what the master's answer means for who waits. With `force` a node may go whose trash may be needed (GoState
-// kDoubt); without, that is a failure once all else is done. A node that is lost, was put back into use, or has blocks
-// of which somebody must first say what is to become of them, is a failure; so are things to copy with nobody to copy
-// them to, now or when lost nodes are back. Pure.
+// Returns the progress that the master's answer means. With `force` a node may go although its trash may be needed
+// (GoState kDoubt); without, that is a failure once all else is done. It is a failure if a node is lost, was put back
+// into use, or has unknown blocks that a user must first decide about, and if there is something to copy but no node to
+// copy it to, now or when lost nodes are back. Pure.
 [[nodiscard]] DrainProgress DrainProgressOf(const job::MayGo& answer, bool force = false);
 
-// Waits until the master says that all of these nodes may go, and shows on standard error how far that has got. It goes
+// Waits until the master says that all of these nodes may go, and shows the progress on standard error. The wait goes
 // on while the master cannot be reached, or has just started. Returns the failures of DrainProgressOf.
 [[nodiscard]] Status AwaitDrained(const Invocation& invocation, job::JobClient& client,
                                   const std::vector<NodeId>& nodes, bool force);

@@ -10,8 +10,8 @@
 namespace millrace::cli {
 
 // Runs the command line. `words` is the command line without the program's name. `defaults`: its master and wait are
-// used unless --master and --wait say otherwise. `more` holds verbs that others bring (the daemons and `local`). What a
-// Printer of its console could not write is a failure of the command.
+// used unless --master and --wait say otherwise. `more` holds verbs from other parts of the program (the daemons and
+// `local`). If a Printer of the console fails to write, the command fails.
 [[nodiscard]] int RunCli(const Invocation& defaults, const Words& words, const std::vector<Verb>& more);
 
 // Returns all verbs, in the order of --help.

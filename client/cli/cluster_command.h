@@ -1,4 +1,4 @@
-// millrace cluster: how the whole cluster is. Thread rule: main.
+// `millrace cluster` shows the state of the whole cluster. Thread rule: main.
 #pragma once
 
 #include <vector>

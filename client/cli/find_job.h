@@ -8,8 +8,8 @@
 
 namespace millrace::cli {
 
-// Returns the path of the executable. `directory` is where the bundled examples lie, beside the program. A word with a
-// slash is a path. kNotFound or kInvalid says that there is no such file, or that it cannot be executed.
+// Returns the path of the executable. `directory` holds the bundled examples, beside the program. A word with a slash
+// is a path. kNotFound or kInvalid says that there is no such file, or that it cannot be executed.
 [[nodiscard]] Result<std::string> FindJob(const std::string& word, const std::string& directory);
 
 }  // namespace millrace::cli

@@ -10,12 +10,12 @@
 
 namespace millrace::cli {
 
-// Returns the node that `word` names: by its number, its name (worker.name), HOST:PORT or HOST, the first of these that
-// fits a node. kNotFound if there is none, kInvalid, naming them, if several nodes are called so; of them the only live
-// one is meant, if there is one.
+// Returns the node that `word` names: by its number, its name (worker.name), HOST:PORT or HOST, whichever first fits a
+// node. If several nodes fit, the word means the only live one among them. kNotFound if no node fits; kInvalid, naming
+// the nodes, if several do and not exactly one is alive.
 [[nodiscard]] Result<NodeId> FindNode(const std::vector<job::Node>& nodes, const std::string& word);
 
-// Asks the master for its nodes and does the same for each word.
+// Asks the master for its nodes and finds the node of each word.
 [[nodiscard]] Result<std::vector<NodeId>> FindNodes(job::JobClient& client, const std::vector<std::string>& words);
 
 }  // namespace millrace::cli

@@ -1,4 +1,4 @@
-// `millrace history` makes something of what has happened on a cluster. Thread rule: the main thread.
+// `millrace history` exports the history of a cluster as a workload file. Thread rule: the main thread.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace millrace::cli {
 
 [[nodiscard]] std::vector<Verb> HistoryVerbs();
 
-// Returns the journal's lines of one job, or of everything, by their numbers: in the order in which they happened.
+// Returns the journal's lines of one job, or all lines, by number, which is the order of the events.
 [[nodiscard]] Result<std::map<std::uint64_t, std::string>> ReadJournal(job::JobClient client,
                                                                        std::optional<JobId> only);
 // Returns the whole journal as one text.
 [[nodiscard]] Result<std::string> ReadWholeJournal(job::JobClient client);
 
-// Returns the time, since the epoch, that lies so far back ("24h"). kInvalid for what is no duration.
+// Returns the time, since the epoch, that lies this duration back ("24h"). kInvalid if the text is not a duration.
 [[nodiscard]] Result<Micros> TimeAgo(const std::string& duration);
 
 }  // namespace millrace::cli

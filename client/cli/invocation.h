@@ -1,4 +1,5 @@
-// Invocation: what every command is given by main, and the connection that most of them need. Thread rule: as a value.
+// Invocation holds what main gives to every command, and makes the connection that most commands need. Thread rule: as
+// a value.
 #pragma once
 
 #include <functional>
@@ -26,20 +27,21 @@ struct Invocation {
   std::string self;    // path of this program
   std::string master;  // host:port
   std::string user;
-  std::string wait = "0s";          // how long commands wait for a master that is not there; 0s: they fail at once
-  std::string cluster = {};         // the cluster whose master it must be; empty: as known_clusters says
+  std::string wait = "0s";          // how long commands wait for an absent master; 0s: they fail at once
+  std::string cluster = {};         // the cluster to which the master must belong; empty: as known_clusters says
   std::string known_clusters = {};  // known_clusters.h; empty: nothing is known and nothing remembered
   std::string tls = {};             // the directory of the user's certificate; empty: no TLS
 
   [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }
-  // Connects to the cluster; kUnavailable when it cannot be reached, kInvalid when it is another one. If it has to wait
-  // it says so on standard error; it calls `before_wait` first. `call_timeout` is as in dfs::ClientOptions.
+  // Connects to the cluster; kUnavailable when it cannot be reached, kInvalid when the master is another cluster's. If
+  // it has to wait, it calls `before_wait` and then says so on standard error. `call_timeout` is as in
+  // dfs::ClientOptions.
   [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect(
       const std::function<void()>& before_wait = {}, Micros call_timeout = dfs::ClientOptions{}.call_timeout) const;
   // Prints the one line of an error and returns `status`, for the command to return.
   int Fail(std::string_view what, const Status& failure, int status = kFailed) const;
-  // The same with the status that the code stands for: kWrongUsage for kInvalid, kUnreachable for kUnavailable, else
-  // kFailed. For what goes wrong before anything was done.
+  // Does the same with the status for the failure's code: kWrongUsage for kInvalid, kUnreachable for kUnavailable, else
+  // kFailed. This is for failures before anything was done.
   int FailToStart(std::string_view what, const Status& failure) const;
 };
 

@@ -10,14 +10,14 @@
 
 namespace millrace::cli {
 
-// Returns the job about which help is asked: the first word that can be one, if "--help" or "-h" stands among the words
+// Returns the job whose help is asked for: the first word that names a job, if "--help" or "-h" is among the words
 // (before "--").
 [[nodiscard]] std::optional<std::string> JobToExplain(const Words& args, const std::string& directory);
 
-// Returns the options as the help lists them, those of the engine last; each line ends with a newline. Pure.
+// Returns the options as lines of the help, those of the engine last; each line ends with a newline. Pure.
 [[nodiscard]] std::string OptionLines(const std::string& job, const std::vector<job::JobOption>& options);
 
-// Prints the job's options after the help of `run`, and returns the exit status. Requires: JobToExplain gave `job`.
+// Prints the job's options after the help of `run`, and returns the exit status. Requires: JobToExplain returned `job`.
 [[nodiscard]] int ExplainJob(const Invocation& invocation, const std::string& job);
 
 // Prints the jobs that lie beside the program, each with the options that it declares, and returns the exit status.

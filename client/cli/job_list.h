@@ -1,4 +1,4 @@
-// millrace job list, and what it shares with `job status`. Thread rule: main; JobFilter as a value.
+// `millrace job list`, and functions that it shares with `job status`. Thread rule: main; JobFilter as a value.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ using Waits = std::vector<job::SchedulerView::Wait>;
 [[nodiscard]] std::string Percent(double fraction);  // "45%", rounded down
 [[nodiscard]] nlohmann::ordered_json WithWaits(const job::JobStatus& status, const Waits& waits);
 
-// Which jobs a user wants to see. What is empty or not given leaves all.
+// Selects the jobs that a user wants to see. A field that is empty or not set excludes none.
 struct JobFilter {
   std::string user = {}, pool = {}, state = {};  // as they stand in the list
   std::string name = {};                         // a part of the job's name
   std::optional<Micros> since = {};              // submitted, or not ended, at this time or later
-  std::optional<std::size_t> last = {};          // so many, the last ones submitted
+  std::optional<std::size_t> last = {};          // only this many, the last ones submitted
 
-  // kInvalid, with the states that there are, for a state that is none of them.
+  // Returns kInvalid, with the states that exist, for an unknown state.
   [[nodiscard]] Status Check() const;
   [[nodiscard]] std::vector<job::JobStatus> Pick(std::vector<job::JobStatus> jobs) const;
 };

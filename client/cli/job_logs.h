@@ -1,4 +1,4 @@
-// `millrace job logs` shows what attempts printed, from the workers that ran them. Thread rule: the main thread.
+// `millrace job logs` shows the output of attempts, from the workers that ran them. Thread rule: the main thread.
 #pragma once
 
 #include "client/cli/invocation.h"

@@ -1,4 +1,4 @@
-// millrace job tasks: what each attempt of a job did, where and for how long. Thread rule: main.
+// `millrace job tasks` lists the attempts of a job: their ends, nodes and times. Thread rule: main.
 #pragma once
 
 #include "client/cli/invocation.h"

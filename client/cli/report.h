@@ -10,27 +10,27 @@
 
 namespace millrace::cli {
 
-// Returns how much of the whole job is done, 0 to 1: maps, copies and reduces weigh alike.
+// Returns the part of the whole job that is done, 0 to 1: maps, copies and reduces weigh alike.
 [[nodiscard]] double OverallFraction(const job::JobStatus& status);
 
 // Returns "job7 map [====>   ] 45%  copy 20%  reduce 0%  12.5 MiB/s  1 min 3 s left". `elapsed` is the time since the
 // job was first seen running.
 [[nodiscard]] std::string BarLine(const job::JobStatus& status, Micros elapsed);
 
-// Gives the lines for a pipe: one whenever a phase has moved by ten points since the last line.
+// Makes the lines of progress for a pipe: one whenever a phase has moved by ten points since the last line.
 class PlainProgress {
  public:
   // Returns the next line; empty when there is nothing to say.
   [[nodiscard]] std::string Update(const job::JobStatus& status);
 
  private:
-  int map_ = 0, copy_ = 0, reduce_ = 0;  // percent, as last said
+  int map_ = 0, copy_ = 0, reduce_ = 0;  // percent, as in the last line
 };
 
-// Returns how many maps and records the job went on without, and which; empty if there are none.
+// Returns lines with the number of maps and records that the job left out, and which they are; empty if there are none.
 [[nodiscard]] std::string LeftOutLines(const job::JobStatus& status);
 
-// Returns several lines, each with its newline.
+// Returns the summary in several lines, each with its newline.
 [[nodiscard]] std::string Summary(const job::JobStatus& status);
 
 // Returns a line for each counter that is not one of the engine; empty if there are none.
@@ -41,7 +41,7 @@ class PlainProgress {
 // Returns the jobs as a JSON array of numbers.
 [[nodiscard]] nlohmann::ordered_json JobNumbers(const std::vector<JobId>& jobs);
 
-// Returns the status as JSON. Times are microseconds since the epoch, null when they have not come.
+// Returns the status as JSON. Times are microseconds since the epoch; a time that has not come is null.
 [[nodiscard]] nlohmann::ordered_json ToJson(const job::JobStatus& status);
 
 }  // namespace millrace::cli

@@ -7,7 +7,7 @@
 
 namespace millrace::cli {
 
-// Returns the exit status of the program that was run, as a shell has it.
+// Returns the exit status of the program that was run, as in a shell.
 [[nodiscard]] int RerunCommand(const Invocation& invocation, const Words& args);
 
 }  // namespace millrace::cli

@@ -9,19 +9,19 @@ namespace millrace::cli {
 struct RunOptions {
   std::string job, output, pool, user, name, priority, deadline, map_time, reduce_time, locality_wait;
   std::vector<std::string> inputs, parameters;
-  std::int64_t reducers = -1;          // -1: not said, which means one, or none for a job that has maps only
-  std::int64_t max_failed_maps = -1;   // percent; -1: as -D job.max_failed_maps has it
-  std::int64_t skip_bad_records = -1;  // of each map; -1: as -D job.skip_bad_records has it
+  std::int64_t reducers = -1;          // -1: not given, which means one, or none for a job that has only maps
+  std::int64_t max_failed_maps = -1;   // percent; -1: as -D job.max_failed_maps says
+  std::int64_t skip_bad_records = -1;  // of each map; -1: as -D job.skip_bad_records says
   bool detach = false, json = false;
-  std::string shown_output;  // the directory that the summary names in place of `output`; empty: that itself
-  bool step = false;         // it is a step of a pipeline, which reads the JSON and says why the job failed
-  // Of `local run`: LOCAL=PATH, what the job reads besides its input; and whether it runs without a cluster.
+  std::string shown_output;  // the directory that the summary names in place of `output`; empty: `output`
+  bool step = false;         // a step of a pipeline; the pipeline reads the JSON and says why the job failed
+  // For `local run`: the side files that the job reads, as LOCAL=PATH, and whether it runs without a cluster.
   std::vector<std::string> files;
   bool in_process = false;
   bool local = false;  // the inputs and the output are paths of this machine
 };
 
-// An option that tells schedulers of a job: --pool P, or -D scheduler.pool=P.
+// An option for the schedulers: --pool P, or -D scheduler.pool=P.
 struct SchedulingOption {
   std::string flag, name;  // "--map-time", "map_time"
   std::string* field;
@@ -29,21 +29,21 @@ struct SchedulingOption {
 };
 [[nodiscard]] std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options);
 
-// Reads the command line of `run` (`verb` is "run" or "local run"). Returns an exit status if the command is done with
-// that.
+// Reads the command line of `run` (`verb` is "run" or "local run"). Returns an exit status if the command has nothing
+// more to do.
 [[nodiscard]] std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& args,
                                                  const std::string& verb, RunOptions* options);
 
-// What can be known of the request without a cluster: everything but the executable's place. kInvalid and kNotFound
-// mean wrong usage.
+// The request as far as it is known without a cluster: all but the executable's place. From PrepareRun, kInvalid and
+// kNotFound mean wrong usage.
 struct Prepared {
   std::string executable;
   job::JobRequest request;
 };
 [[nodiscard]] Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& options);
 
-// Completes the request by what the cluster says: looks at the input, lets the job prepare itself, and stores its
-// executable, unless the request names where that is.
+// Completes the request with the help of the cluster: looks at the input, lets the job prepare itself, and stores its
+// executable, unless the request names its place.
 [[nodiscard]] Status CompleteRequest(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared);
 
 // Submits the job and waits for it. Returns the exit status.

@@ -8,7 +8,7 @@ namespace millrace::cli {
 
 [[nodiscard]] std::vector<Verb> SchedulerVerbs();
 
-// Returns what `scheduler show` prints: the name, what is in force, pools or queues, deadlines, and why jobs wait.
+// Returns the text of `scheduler show`: the name, the settings in force, pools or queues, deadlines, and why jobs wait.
 [[nodiscard]] std::string SchedulerText(const job::SchedulerView& view);
 
 }  // namespace millrace::cli

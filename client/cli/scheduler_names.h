@@ -1,9 +1,10 @@
-// The schedulers that a command line names, with their settings, and lists separated by commas in general.
+// Reads the schedulers that a command line names, with their settings, and splits lists at commas in general.
 //
 //   --scheduler fair+delay,eager=fair+delay --settings BASE --settings eager=OTHER
 //
-// names two variants of one scheduler: `fair+delay` with the settings of the file BASE, which all take that have no
-// file of their own, and `eager` with those of OTHER in their place. Thread rule: free functions, any thread.
+// names two variants of one scheduler: `fair+delay` with the settings of the file BASE, which holds for all variants
+// that have no file of their own, and `eager` with the settings of OTHER instead. Thread rule: free functions, any
+// thread.
 #pragma once
 
 #include <string>
@@ -24,7 +25,7 @@ struct SchedulerWords {
   std::vector<std::string> settings;  // --settings, each FILE or LABEL=FILE
 };
 
-// Declares --scheduler and --settings. `more` is appended to what is said of --scheduler.
+// Declares --scheduler and --settings. `more` is appended to the help of --scheduler.
 void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, const std::string& more);
 
 // Returns whether a word of --settings is LABEL=FILE. A path with a directory before its "=" is a FILE.
@@ -32,18 +33,18 @@ void DeclareSchedulers(console::Arguments& arguments, SchedulerWords* words, con
 
 struct Schedulers {
   std::vector<sched::Variant> variants;
-  // Those of the file for all: they hold for each variant without a file of its own. Empty if there is none.
+  // The settings of the file for all variants that have no file of their own. Empty if there is no such file.
   std::string settings_text;
   sched::Settings settings;
 };
 
-// Returns what the words name, in their order; `all` stands for every policy that stands nowhere else. Returns
-// kInvalid, with what there is, for a name that is no scheduler, a label that two different variants have or that is
-// the name of another scheduler, and settings for a label that none has; also what reading and parsing the files
-// return. A scheduler without a label may stand there twice.
+// Returns the schedulers that the words name, in their order; `all` stands for every policy that is not named
+// otherwise. A scheduler without a label may be named twice. Returns kInvalid, with the names that exist, for a name
+// that is not a scheduler's, a label that two different variants have or that is the name of another scheduler, and
+// settings for a label that none has; also the failures of reading and parsing the files.
 [[nodiscard]] Result<Schedulers> ReadSchedulers(const SchedulerWords& words);
 
-// Returns the settings where no variants are asked for: those of one FILE, or none. kInvalid for anything else.
+// Returns the settings for a command without variants: those of one FILE, or none. kInvalid for anything else.
 [[nodiscard]] Result<sched::Settings> ReadSettings(const SchedulerWords& words);
 
 }  // namespace millrace::cli

@@ -1,6 +1,6 @@
-// SigintHold gives Ctrl-C as a descriptor while a job is waited for. Until Catch, SIGINT ends the program as usual.
-// Requires: it is made on the main thread before other threads start, which inherit that SIGINT is blocked. Thread
-// rule: the main thread.
+// SigintHold makes Ctrl-C readable from a descriptor while the program waits for a job. Until Catch, SIGINT ends the
+// program as usual. Requires: it is made on the main thread before other threads start, so that they inherit the
+// blocked SIGINT. Thread rule: the main thread.
 #pragma once
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-// The words of a command line that say which workload to simulate on which cluster, and what they stand for. `sim` and
+// The words of a command line that select the workload and the cluster of a simulation, and their meaning. `sim` and
 // `compare` share them. Thread rule: values.
 #pragma once
 
@@ -23,23 +23,23 @@ struct WorkloadWords {
 
 void DeclareWorkload(console::Arguments& arguments, WorkloadWords* words);
 
-// Returns what the words say in place of the file. Returns kInvalid for words that are wrong.
+// Returns the values by which the words override the file. Returns kInvalid for words that are wrong.
 [[nodiscard]] Result<sim::Overrides> OverridesOf(const WorkloadWords& words);
 
-// A workload as it was read, which is drawn by a seed.
+// A workload as it was read, from which seeds draw simulations.
 class WorkloadSource {
  public:
   // Reads a TOML file or a SWIM trace, and the file of --cluster. Returns kInvalid for words that are wrong, and for a
   // journal.
   [[nodiscard]] static Result<WorkloadSource> Read(const WorkloadWords& words, const std::string& path);
 
-  // Draws cluster and jobs by the seed; without one, by that of the words or of the file. Returns kInvalid for a file
-  // that is wrong, as ParseSimulation and ParseSwim do.
+  // Draws cluster and jobs by the seed; without one, by the seed of the words or of the file. Returns kInvalid for a
+  // file that is wrong, as ParseSimulation and ParseSwim do.
   [[nodiscard]] Result<sim::SimulationFile> Draw(std::optional<std::uint64_t> seed) const;
 
   [[nodiscard]] const std::string& text() const { return text_; }
-  // What decides what is drawn, beside the seed, as names and values; files by size and checksum. `drawn` is what Draw
-  // returned for any seed.
+  // Returns what decides the draw besides the seed, as names and values; files by size and checksum. `drawn` is what
+  // Draw returned for any seed.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> Conditions(const sim::SimulationFile& drawn) const;
 
  private:

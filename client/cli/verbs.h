@@ -19,7 +19,7 @@ struct Verb {
 [[nodiscard]] Words Names(const std::vector<Verb>& verbs);
 [[nodiscard]] bool AsksForHelp(const std::string& word);  // "--help", "-h" or "help"
 
-// Runs the verb that args[0] names. Without a verb, or with an unknown one, it prints one line and returns kWrongUsage.
+// Runs the verb that args[0] names. Without a verb, or with an unknown one, prints one line and returns kWrongUsage.
 // --help lists the verbs.
 [[nodiscard]] int RunVerb(const Invocation& invocation, const std::string& command, const std::vector<Verb>& verbs,
                           const Words& args);

@@ -14,10 +14,10 @@ namespace millrace::cli {
 // How the end of a job is reported.
 struct Reporting {
   bool json = false;
-  std::string what = {};          // how an error's line begins
-  std::string shown_output = {};  // what the report calls the job's output; empty: by its path
+  std::string what = {};          // the beginning of an error's line
+  std::string shown_output = {};  // the name of the job's output in the report; empty: its path
   std::optional<std::chrono::steady_clock::time_point> until = {};  // the wait ends then as failed; the job goes on
-  bool of_step = false;  // whoever asked for the step of a pipeline says why it failed
+  bool of_step = false;  // the job is a step of a pipeline, which says why it failed
 };
 
 // Waits until the job has ended. Then prints its summary with the job's own counters (or JSON with all counters) on

@@ -1,4 +1,4 @@
-// Why a job waits, as `job list`, `job status` and `scheduler show` have it. Pure. Thread rule: any thread.
+// Texts about why a job waits, for `job list`, `job status` and `scheduler show`. Pure. Thread rule: any thread.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 
 namespace millrace::cli {
 
-// Returns what the wait is for: "map slots", "reduce slots", "compute permits".
+// Returns the noun for what the job waits for: "map slots", "reduce slots", "compute permits".
 [[nodiscard]] std::string WhatItWaitsFor(const job::SchedulerView::Wait& wait);
 // Returns the wait as numbers, with the sentence beside them (`reason`). Times are microseconds since the epoch, null
 // if there are none.

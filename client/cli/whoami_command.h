@@ -1,4 +1,4 @@
-// `millrace whoami`: who the master takes the user for, and what he may do. Thread rule: any thread.
+// `millrace whoami` shows the user's identity and rights at the master. Thread rule: any thread.
 #pragma once
 
 #include "client/cli/invocation.h"
