@@ -1,9 +1,9 @@
-// Arena: where the runs of a comparison take place: in the simulator, or on a live cluster.
+// An Arena is the place of the runs of a comparison: the simulator, or a live cluster.
 //
-// A run is one seed of the workload under one scheduler. What an arena promises is that runs of one seed differ by the
-// scheduler and its settings alone: the same jobs, arrivals, users, pools and data, and nothing that an earlier run has
-// left (learnt profiles, warm processes, cached blocks), unless the comparison asks to keep it. Thread rule: one
-// thread.
+// A run is one seed of the workload under one scheduler. An arena promises that runs of one seed differ by the
+// scheduler and its settings alone. They have the same jobs, arrivals, users, pools and data, and nothing that an
+// earlier run has left (learnt profiles, warm processes, cached blocks), unless the comparison asks to keep it. Thread
+// rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ struct RunRequest {
 };
 
 struct RunOutcome {
-  // Its scheduler is the variant's label. Of a live run, too: its rows come from the master's journal, by the recorder
-  // that the simulator uses.
+  // Its scheduler is the variant's label. The rows of a live run come from the master's journal, by the recorder that
+  // the simulator uses.
   sim::SimResult result;
-  // What all outputs of all jobs together are: runs of one seed must agree. Empty where there are no outputs.
+  // The digest of all outputs of all jobs together: runs of one seed must agree. Empty where there are no outputs.
   std::string outputs;
   // Why this run says little of its scheduler, such as "8% of the processors were taken by the host"; empty if nothing
   // disturbed it. Begins in lower case, without a full stop.
   std::string disturbed;
   std::optional<double> master_cpu_seconds;
-  // Of a live run; nodes are rows of the arena.
+  // For a live run; nodes are rows of the arena.
   sim::JournalFacts facts;
 };
 
@@ -45,12 +45,12 @@ class Arena {
  public:
   virtual ~Arena() = default;
 
-  // "sim", "local", "cluster" or "testbed".
+  // Returns "sim", "local", "cluster" or "testbed".
   [[nodiscard]] virtual std::string Kind() const = 0;
-  // By NodeId of the rows of a run.
+  // Returns the nodes, by NodeId of the rows of a run.
   [[nodiscard]] virtual std::vector<NodeRow> Nodes() const = 0;
   // Runs all jobs of the workload. A job that fails is part of the outcome; an error means that there is no outcome:
-  // kInvalid for what a repetition would not mend, such as a program that does not exist.
+  // kInvalid for a failure that would happen again, such as a program that does not exist.
   [[nodiscard]] virtual Result<RunOutcome> Run(const RunRequest& request) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Details: one run in full, as columns of the comparison document (docs/comparison.md, "details"). Thread rule: free
+// Details are one run in full, as columns of the comparison document (docs/comparison.md, "details"). Thread rule: free
 // functions, any thread.
 #pragma once
 
@@ -19,9 +19,10 @@ struct DetailedRun {
   RunOutcome outcome;
 };
 
-inline constexpr std::size_t kMostSamples = 1'000;  // of a run are in its details
+inline constexpr std::size_t kMostSamples = 1'000;  // samples of a run in its details
 
-// Times count from the first submission of the run. Requires: the rows name jobs of the result and nodes of `nodes`.
+// Returns the details. Times count from the first submission of the run. Requires: the rows name jobs of the result and
+// nodes of `nodes`.
 [[nodiscard]] nlohmann::ordered_json DetailsJson(const DetailedRun& run, const std::vector<NodeRow>& nodes,
                                                  const sched::Settings& settings);
 

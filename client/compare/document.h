@@ -1,4 +1,4 @@
-// The comparison document: all that is known of a comparison, as JSON. docs/comparison.md describes it, member by
+// The comparison document holds all that is known of a comparison, as JSON. docs/comparison.md describes it, member by
 // member. Thread rule: free functions, any thread.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace millrace::compare {
 
-// What was compared, and by which command.
+// The subject of a comparison, and the command that made it.
 struct Subject {
   std::string at;                    // when the document was made, ISO 8601
   std::vector<std::string> command;  // words
@@ -34,16 +34,16 @@ struct Material {
   std::vector<const RunRecord*> counting;  // as RunStore::Counting
   std::vector<JudgedMetric> judged;
   std::vector<Picture> pictures = {};
-  std::vector<DetailedRun> details = {};       // of the pictures, one after another
-  nlohmann::ordered_json simulated = nullptr;  // the member of that name; null unless live runs were simulated as well
+  std::vector<DetailedRun> details = {};       // the runs of the pictures, one after another
+  nlohmann::ordered_json simulated = nullptr;  // the member `simulated`; null unless live runs were simulated as well
   std::vector<std::string> warnings = {};      // of these simulations, as WarningsOf has them
 };
 
-// Gives the material its pictures, and the rows of their runs: the simulator makes these again, of live runs they were
-// kept. There are as many pictures as keep the document small, at least the first.
+// Adds the pictures to the material, and the rows of their runs. The rows of simulated runs are made again; those of
+// live runs were kept. As many pictures are added as keep the document small, but at least the first.
 [[nodiscard]] Status AddDetails(Arena& arena, Material* material);
 
-// What a reader must know before believing the rest: sentences without a full stop.
+// Returns what a reader must know before believing the rest, as sentences without a full stop.
 [[nodiscard]] std::vector<std::string> WarningsOf(const Material& material);
 
 [[nodiscard]] nlohmann::ordered_json DocumentOf(const Material& material);

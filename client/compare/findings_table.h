@@ -1,4 +1,4 @@
-// The outcome of a comparison for people, on a terminal. Thread rule: free functions, any thread.
+// Shows the outcome of a comparison to people, on a terminal. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace millrace::compare {
 
-// Returns rows of cells, the head first: for each metric a line of the baseline and one of each other scheduler.
+// Returns rows of cells, the head first: for each metric a line for the baseline and one for each other scheduler.
 // Without `wide` they are the headline metrics, and the columns fit into a terminal of 80.
 [[nodiscard]] std::vector<std::vector<std::string>> FindingsTable(const Material& material, bool wide);
 
-// Returns for each headline metric which schedulers are shown to be beaten by none.
+// Returns a line for each headline metric with the schedulers that no other is shown to beat.
 [[nodiscard]] std::vector<std::string> WinnerLines(const Material& material);
 
-// Returns rows of cells that say what each metric is.
+// Returns rows of cells that explain each metric.
 [[nodiscard]] std::vector<std::vector<std::string>> MetricsTable();
 
 }  // namespace millrace::compare

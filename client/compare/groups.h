@@ -1,7 +1,7 @@
-// Groups: how the jobs of one class, of one pool and of one user fare under each scheduler, by their mean turnaround.
+// Groups are the jobs of one class, of one pool or of one user, judged under each scheduler by their mean turnaround.
 //
 // All groups of a comparison are judged together by the rule of the metrics (verdict.h), with a significance of their
-// own: of 100 comparisons of schedulers that are all alike, 5 at most show anything of any group.
+// own: of 100 comparisons of schedulers that are all alike, at most 5 show a difference in any group.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -18,22 +18,23 @@ namespace millrace::compare {
 struct JudgedGroup {
   std::string name;  // empty: jobs without a class, without a pool
   double jobs = 0;   // in a run of the baseline, on average
-  // Seconds, by scheduler: the mean over the runs of the mean turnaround of its jobs. Nothing if none of them ended.
+  // Seconds, by scheduler: the mean over the runs of the mean turnaround of the group's jobs. Nothing if none of these
+  // ended.
   std::vector<std::optional<double>> means;
-  // Nothing if there is a run in which no job of it ended: then the runs are not pairs.
+  // Nothing if there is a run in which no job of the group ended: then the runs are not pairs.
   std::optional<sim::MetricComparison> comparison;
 };
 
-// One way to part the jobs.
+// One way to divide the jobs into groups.
 struct Grouping {
-  std::vector<std::string_view> kinds;  // of "class", "pool" and "user" those that part the jobs in this way
-  std::size_t groups = 0;               // how many there are
-  std::vector<JudgedGroup> largest;     // by name: the kMostGroups with the most jobs
+  std::vector<std::string_view> kinds;  // those of "class", "pool" and "user" that divide the jobs in this way
+  std::size_t groups = 0;               // the number of groups
+  std::vector<JudgedGroup> largest;     // the kMostGroups with the most jobs, by name
 };
 
 inline constexpr std::size_t kMostGroups = 10;
 
-// Returns the ways that part the jobs into two groups at least. Requires: as Judge.
+// Returns the ways that divide the jobs into at least two groups. Requires: as Judge.
 [[nodiscard]] std::vector<Grouping> JudgeGroups(const Design& design, const std::vector<const RunRecord*>& counting,
                                                 const sim::CompareOptions& options);
 

@@ -1,4 +1,4 @@
-// Judge: the statistics over the runs of a comparison. Thread rule: free functions, any thread.
+// Judge computes the statistics over the runs of a comparison. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,13 @@ struct JudgedMetric {
   sim::MetricComparison comparison;
 };
 
-// Returns the metrics that every run knows, judged. `headline` holds keys; `counting` the runs that count, of blocks
-// that are complete. Requires: two blocks.
+// Returns the metrics that every run has, judged. `headline` holds keys; `counting` holds the runs that count, of
+// complete blocks. Requires: two blocks.
 [[nodiscard]] std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const RunRecord*>& counting,
                                               const std::vector<std::string>& headline,
                                               const sim::CompareOptions& options);
 
-// Returns the options with what of the runs decides whether there can be a verdict.
+// Returns the options, completed with the facts of the runs that decide whether there can be a verdict.
 [[nodiscard]] sim::CompareOptions WithRuns(sim::CompareOptions options, const Design& design,
                                            const std::vector<const RunRecord*>& counting);
 
@@ -35,19 +35,19 @@ struct JudgedMetric {
 [[nodiscard]] std::vector<bool> FixedSchedulers(const Design& design, const std::vector<const RunRecord*>& counting);
 
 // Returns whether the intervals of all headline metrics are known within `width` of their ratios, to both sides. A
-// metric without ratio is as it is.
+// metric without a ratio is ignored.
 [[nodiscard]] bool NarrowEnough(const std::vector<JudgedMetric>& judged, const Design& design, double width);
 
 // A block whose runs are shown in full: the same jobs, arrivals and data under every scheduler.
 struct Picture {
   std::uint32_t block = 0;
   std::uint64_t seed = 0;
-  std::string_view of_baseline;        // what its run of the baseline is by mean turnaround; empty: one of the others
-  std::vector<const RunRecord*> runs;  // by scheduler, the first run of each; one that has none is left out
+  std::string_view of_baseline;        // "median", "best" or "worst", by its baseline run; empty: none of these
+  std::vector<const RunRecord*> runs;  // the first run of each scheduler, in order; schedulers without one are left out
 };
 
-// Returns all blocks: that of the baseline's "median" run (the lower of two), then those of its "best" and of its
-// "worst" one, each if its mean turnaround is another, and then the others in their order.
+// Returns all blocks: first that of the baseline's "median" run (the lower of two), then those of its "best" and its
+// "worst" run, each if its mean turnaround differs, and then the others in their order.
 [[nodiscard]] std::vector<Picture> PicturesOf(const Design& design, const std::vector<const RunRecord*>& counting);
 
 }  // namespace millrace::compare

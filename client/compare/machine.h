@@ -1,4 +1,5 @@
-// Machine: on what a comparison was made, for its report. Thread rule: free functions, any thread.
+// Machine describes the machine on which a comparison was made, for its report. Thread rule: free functions, any
+// thread.
 #pragma once
 
 #include <cstdint>

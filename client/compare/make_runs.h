@@ -1,4 +1,4 @@
-// MakeRuns makes the runs of a comparison that are not there yet, one after another. Thread rule: one thread.
+// MakeRuns makes the missing runs of a comparison, one after another. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,24 @@
 
 namespace millrace::compare {
 
-// What is told of the runs as they are made.
+// Calls that report the runs as they are made.
 struct RunsWatch {
-  // Is asked before each run; true ends the making of runs.
+  // Called before each run; true ends the making of runs.
   std::function<bool()> stop = [] { return false; };
-  // A run begins. `warm_up` if it is discarded.
+  // Called when a run begins. `warm_up`: the run will be discarded.
   std::function<void(const PlannedRun& run, bool warm_up)> begun = [](const PlannedRun&, bool) {};
   std::function<void(const RunRecord& record)> ended = [](const RunRecord&) {};
 };
 
 enum class Making { kComplete, kStopped };
 
-// Makes the runs that the design has and the store has not. `schedulers` are those of the design. A live arena makes a
-// run for the warmth first, which is discarded. A run without an outcome is tried kMostAgain more times, unless the
-// failure is kInvalid; kCancelled, which is how a live arena tells of a signal, ends the making of runs as `stop` does.
+// Makes the runs that the design has and the store lacks. `schedulers` are those of the design. A live arena first
+// makes a warm-up run, which is discarded. A run without an outcome is tried kMostAgain more times, unless the failure
+// is kInvalid. kCancelled, which a live arena returns after a signal, ends the making of runs as `stop` does.
 //
-// Returns the arena's failure, or kCorrupt if the outputs of a run are not those of the other runs of its seed: then
-// the run is not kept. The rows of tasks and samples are kept of live runs only; the simulator can make them again.
+// Returns the arena's failure, or kCorrupt if the outputs of a run differ from those of the other runs of its seed:
+// then the run is not kept. The rows of tasks and samples are kept for live runs only; the simulator can make its own
+// again.
 [[nodiscard]] Result<Making> MakeRuns(Arena& arena, const Design& design, const std::vector<sched::Variant>& schedulers,
                                       RunStore& store, const RunsWatch& watch);
 

@@ -1,4 +1,5 @@
-// What is compared: the figures of one run (docs/policies.md#metrics), and the dictionary that says what each is.
+// The metrics that are compared: the figures of one run (docs/policies.md#metrics), and the dictionary that explains
+// each.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -19,15 +20,16 @@ struct Metric {
   std::string_view unit;  // "s", "bytes", "share" (0 to 1), "count" or "ratio"
   sim::Better better;
   std::string_view says;  // one sentence
-  // Returns nothing if the run does not know it, as the share of late jobs where no job has a deadline.
+  // Returns the value for a run; nothing if the run has none, as for the share of late jobs where no job has a
+  // deadline.
   std::optional<double> (*of)(const RunOutcome& outcome);
-  bool of_ended = false;   // it is a figure of the jobs that ended
-  bool by_median = false;  // what stands for many runs is their median, since a few can be far off; else their mean
+  bool of_ended = false;   // a figure of the jobs that ended
+  bool by_median = false;  // many runs are summarised by their median, since a few can be far off; else by their mean
 };
 
 // Returns all metrics, in the order in which they are shown.
 [[nodiscard]] std::span<const Metric> Metrics();
-// Returns null if there is none of this key.
+// Returns the metric of this key; null if there is none.
 [[nodiscard]] const Metric* FindMetric(std::string_view key);
 [[nodiscard]] std::vector<std::string> MetricKeys();
 

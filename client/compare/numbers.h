@@ -1,5 +1,5 @@
-// Numbers of the comparison document: finite, and with no more digits than say something. Thread rule: free functions,
-// any thread.
+// Numbers of the comparison document: finite, and with only the digits that mean something. Thread rule: free
+// functions, any thread.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ namespace millrace::compare {
 [[nodiscard]] nlohmann::ordered_json Rounded(double value);
 [[nodiscard]] nlohmann::ordered_json ToJson(const sim::Estimate& estimate);
 
-// Returns null for nothing, else what the function above makes of the value.
+// Returns null for nothing, else the value as `write` (a function above) gives it.
 template <class Value>
 [[nodiscard]] nlohmann::ordered_json OrNull(const std::optional<Value>& value, nlohmann::ordered_json (*write)(Value)) {
   return value ? write(*value) : nlohmann::ordered_json();

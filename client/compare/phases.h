@@ -1,9 +1,9 @@
-// Phases: where the time of jobs goes, on average over the jobs of a run that succeeded.
+// Phases say where the time of jobs goes, on average over the jobs of a run that succeeded.
 //
-// The turnaround of a job is cut at moments of its own, so that its phases add up to it: until the first launch it
-// waits; until its last map has succeeded it maps; then the reduce that ended last tells: until its launch the job
-// waits again, until it has copied it copies, until it has its compute permit it waits for that, and then it computes.
-// A job without reduces ends with its maps.
+// The turnaround of a job is cut into phases that add up to it. Until its first launch the job waits; until its last
+// map has succeeded it maps. The reduce that ended last gives the rest: until its launch the job waits again, until it
+// has copied its input the job copies, until it has its compute permit the job waits for the permit, and then the job
+// computes. A job without reduces ends with its maps.
 // Thread rule: free functions, any thread.
 #pragma once
 

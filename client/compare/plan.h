@@ -1,12 +1,12 @@
-// Plan: which run comes next, and why in this order.
+// Plan decides which run comes next.
 //
 // Runs are made in blocks, one for each seed. In a block every scheduler runs once, and the baseline a second time, so
 // that it can be compared with itself (A/A). From block to block the order moves on by one place (a cyclic Latin
-// square), so that every scheduler is as often first as last and a drift of the machine hits all alike. A run that was
-// disturbed is made again at once, at most kMostAgain times; the last one counts.
+// square), so that every scheduler is first as often as last, and a drift of the machine affects all alike. A run that
+// was disturbed is made again at once, at most kMostAgain times; the last one counts.
 //
 // The seed of block b is design.seed + b, so `millrace sim --seed` makes a single run of a simulated comparison again.
-// Blocks do not depend on how many there are: a comparison can be given more of them later.
+// Blocks do not depend on their number: a comparison can be given more of them later.
 // Thread rule: values and free functions, any thread.
 #pragma once
 
@@ -47,8 +47,8 @@ struct MadeRun {
 // Returns the run that comes next, or nothing once all blocks are complete. The runs made may be in any order.
 [[nodiscard]] std::optional<PlannedRun> NextRun(const Design& design, const std::vector<MadeRun>& made);
 
-// Returns the indices in `made` of the runs that count, by block and order: of each place the last run. Places that
-// have none yet, or one that is still to be made again, are left out.
+// Returns the indices in `made` of the runs that count, by block and order: the last run of each place. Places without
+// a run, or with one that is still to be made again, are left out.
 [[nodiscard]] std::vector<std::size_t> RunsThatCount(const std::vector<MadeRun>& made);
 
 }  // namespace millrace::compare

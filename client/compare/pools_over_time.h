@@ -1,7 +1,7 @@
-// PoolsOverTime: the slots that each pool held through a run, beside those that were its fair share.
+// PoolsOverTime holds the slots that each pool had through a run, beside those that were its fair share.
 //
-// The fair share is what `fair` would give it, by weights and minima of the scheduler file (schedulers/policies/fair),
-// of the slots of each kind for what it asks for: its running tasks and those that could run. Maps can run from the
+// The fair share of a pool is the number of slots of each kind that `fair` would give it, by the weights and minima of
+// the scheduler file (schedulers/policies/fair), for its running tasks and those that could run. Maps can run from the
 // submission of their job, reduces from when all its maps have succeeded or its first reduce is launched.
 // Thread rule: free functions, any thread.
 #pragma once
@@ -15,7 +15,7 @@
 namespace millrace::compare {
 
 struct PoolsOverTime {
-  std::vector<std::string> names;           // those that held most slots, and "others"
+  std::vector<std::string> names;           // the pools that held most slots, and "others"
   std::vector<Micros> time;                 // at equal distances, from the first submission to the last end
   std::vector<std::vector<double>> slots;   // by pool and time
   std::vector<std::vector<double>> shares;  // the same; kMoments or fewer points

@@ -1,11 +1,11 @@
-// RunStore: the finished runs of a comparison, each in a file of its own below DIR/runs, so that a comparison that was
-// stopped goes on where it was.
+// RunStore keeps the finished runs of a comparison, each in a file of its own below DIR/runs, so that a comparison that
+// was stopped can go on from there.
 //
-//   runs/conditions   what decides what the runs are like (Conditions)
+//   runs/conditions   the conditions that determine the runs (Conditions)
 //   runs/3-1.run      the run of block 3 and order 1; 3-1-2.run when it was made for the third time
-//   runs/lock         is locked while a command compares into DIR
+//   runs/lock         locked while a command compares into DIR
 //
-// A run is there once Add has returned, also after a crash. Thread rule: one thread.
+// Once Add has returned, the run is stored, even after a crash. Thread rule: one thread.
 #pragma once
 
 #include <string>
@@ -19,19 +19,19 @@ namespace millrace::compare {
 
 class RunStore {
  public:
-  // Makes DIR or opens it, and reads the runs that are there. Returns kInvalid, with what to do, if DIR is in use,
-  // holds something else than a comparison, one under other conditions (the first that differs is named), or a run that
-  // the plan of `design` does not have; kCorrupt for a file that is damaged. With `discard` runs under other conditions
+  // Makes DIR or opens it, and reads the stored runs. Returns kInvalid, with what to do, if DIR is in use, or holds
+  // something other than a comparison, a comparison under other conditions (the first difference is named), or a run
+  // that the plan of `design` does not have; kCorrupt for a damaged file. With `discard` runs under other conditions
   // are removed instead.
   [[nodiscard]] static Result<RunStore> Open(const std::string& directory, const Conditions& conditions,
                                              const Design& design, std::size_t nodes, bool discard);
 
   [[nodiscard]] Status Add(RunRecord record);
 
-  // In the order in which they were read and added.
+  // The runs, in the order in which they were read and added.
   [[nodiscard]] const std::vector<RunRecord>& runs() const { return runs_; }
   [[nodiscard]] std::vector<MadeRun> Made() const;
-  // Returns those that count (RunsThatCount), of the first `blocks` blocks. Valid until Add.
+  // Returns the runs that count (RunsThatCount) of the first `blocks` blocks. The pointers are valid until Add.
   [[nodiscard]] std::vector<const RunRecord*> Counting(std::uint32_t blocks) const;
 
  private:

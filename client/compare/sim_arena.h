@@ -1,6 +1,6 @@
-// SimArena: runs in the simulator. The jobs of a run are drawn from its seed, so all schedulers have the same ones; a
-// run that is made twice gives the same result. The samples of a run, over which fairness and distance are means, are
-// closer together than those of `millrace sim` if the workload is short. Thread rule: one thread.
+// SimArena makes runs in the simulator. The jobs of a run are drawn from its seed, so all schedulers have the same
+// jobs; a run that is made twice gives the same result. The samples of a run, over which fairness and distance are
+// means, are closer together than those of `millrace sim` if the workload is short. Thread rule: one thread.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace millrace::compare {
 // Returns cluster and workload as the seed draws them.
 using DrawSimulation = std::function<Result<sim::SimulationFile>(std::uint64_t seed)>;
 
-// Returns how far apart the samples of a run are: a two-hundredth of the least time that the workload can take, so that
-// fairness is a mean over moments enough. It does not depend on the scheduler.
+// Returns the time between the samples of a run: a two-hundredth of the least time that the workload can take, so that
+// fairness is a mean over enough moments. It does not depend on the scheduler.
 [[nodiscard]] Micros SampleInterval(const sim::SimulationFile& file);
 
 class SimArena final : public Arena {
@@ -29,7 +29,7 @@ class SimArena final : public Arena {
   [[nodiscard]] std::vector<NodeRow> Nodes() const override;
   [[nodiscard]] Result<RunOutcome> Run(const RunRequest& request) override;
 
-  // Of the seed that was drawn last.
+  // Returns the simulation of the seed that was drawn last.
   [[nodiscard]] const sim::SimulationFile& drawn() const { return file_; }
 
  private:

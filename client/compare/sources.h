@@ -1,5 +1,5 @@
-// Sources: where the difference of mean turnaround between a scheduler and the baseline comes from: which classes of
-// jobs and which phases of a job, on average over the pairs of runs. Thread rule: free functions, any thread.
+// Sources divide the difference in mean turnaround between a scheduler and the baseline among the classes of jobs and
+// the phases of a job, on average over the pairs of runs. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace millrace::compare {
 struct GroupSource {
   std::string name;  // of the class
   double jobs = 0;   // in a run of the baseline, on average
-  // Seconds of the mean turnaround of all jobs. All groups together are the whole difference, as long as all jobs end.
+  // Seconds of the mean turnaround of all jobs. The differences of all groups add up to the whole difference, as long
+  // as all jobs end.
   double difference = 0;
 };
 

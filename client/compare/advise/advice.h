@@ -1,5 +1,5 @@
-// Advice: which schedulers would have served a cluster best by one goal, and what a change to one of them would bring
-// and cost, from simulated runs in pairs (client/compare). Thread rule: values and free functions, any thread.
+// Advice names the schedulers that would have served a cluster best by one goal, and the gain and the costs of a change
+// to one of them, from simulated runs in pairs (client/compare). Thread rule: values and free functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace millrace::compare {
 
 enum class AdviceKind : std::uint8_t {
   kChange,  // another scheduler is shown to serve better than the one in force
-  kKeep,    // none is
+  kKeep,    // no other scheduler is
   kNone     // nothing can be said: the history is too small, or its simulations show nothing
 };
 [[nodiscard]] std::string_view AdviceName(AdviceKind kind);  // "change", "keep", "none"
@@ -28,12 +28,12 @@ struct Cost {
   sim::Comparison comparison;
 };
 
-// What the simulator makes of the history under the scheduler in force, beside what really happened.
+// The metric as simulated from the history under the scheduler in force, beside its real value.
 struct ModelCheck {
   double live = 0, simulated = 0;
 };
 
-// The metric of the history itself, as it was: under the scheduler in force and the recommended one.
+// The metric of the history itself, not redrawn, under the scheduler in force and the recommended one.
 struct AsItWas {
   double before = 0, after = 0;
 };
@@ -42,30 +42,30 @@ struct Advice {
   AdviceKind kind = AdviceKind::kNone;
   std::string why;  // a sentence
   const Metric* metric = nullptr;
-  std::vector<std::uint32_t> best;           // schedulers that none other is shown to beat, in rising order
-  std::optional<std::uint32_t> recommended;  // of kChange
+  std::vector<std::uint32_t> best;           // schedulers that no other is shown to beat, in rising order
+  std::optional<std::uint32_t> recommended;  // for kChange
   double before = 0, after = 0;              // means of the metric under the scheduler in force and the recommended one
   sim::Comparison gain;                      // of the recommended one
-  std::optional<AsItWas> as_it_was;          // of kChange, if the first runs are of it and the others are not
-  std::uint32_t better_in = 0, runs = 0;     // pairs of runs in which it was better
+  std::optional<AsItWas> as_it_was;          // for kChange, if only the first runs are of the history itself
+  std::uint32_t better_in = 0, runs = 0;     // pairs of runs in which the recommended one was better, and all pairs
   std::vector<Cost> costs;
   std::optional<ModelCheck> model;
 };
 
-// Fewer jobs than this are no history to advise by.
+// Fewer jobs than this are too small a history for advice.
 inline constexpr std::size_t kFewestJobs = 20;
 
 // Returns the advice of a comparison whose baseline is the scheduler in force and whose headline is `metric` alone. Of
-// several that serve best it recommends the one with the fewest parts, of these the one with the best mean, and of
-// equal ones the first. `redrawn` says that the first runs are of the history as it was, and the others of such as are
+// several best schedulers it recommends the one with the fewest parts, of these the one with the best mean, and of
+// equal ones the first. `redrawn` says that the first runs are of the history as it was, and the others of histories
 // drawn from it.
 [[nodiscard]] Advice AdviceOf(const Material& material, const Metric& metric, bool redrawn);
 
-// Returns how few of the jobs, the largest, have half of the work of all: few are a heavy tail, and what is drawn from
-// it hangs on them. 0 if there is no work.
+// Returns the number of largest jobs that have half of the work of all jobs. If they are few, the history has a heavy
+// tail, and workloads drawn from it depend on these jobs. 0 if there is no work.
 [[nodiscard]] std::size_t JobsOfHalfTheWork(const sim::Workload& workload);
 
-// Returns that the history has too few jobs.
+// Returns the advice that the history has too few jobs.
 [[nodiscard]] Advice TooLittle(std::size_t jobs);
 
 }  // namespace millrace::compare

@@ -1,4 +1,4 @@
-// Advice for people and for programs. Thread rule: free functions, any thread.
+// Writes advice for people and for programs. Thread rule: free functions, any thread.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace millrace::compare {
 
-// What has to be done for the recommended scheduler to be in force.
+// The change that puts the recommended scheduler in force.
 struct Change {
   std::string command;   // `millrace scheduler set NAME`; empty if the scheduler stays and only its settings change
   std::string settings;  // lines of the scheduler file; empty if it stays as it is
@@ -17,10 +17,10 @@ struct Change {
 // Requires: a scheduler is recommended.
 [[nodiscard]] Change ChangeOf(const Advice& advice, const Material& material, const History& history);
 
-// Both of an advice that comes from a comparison; `material` has what it was made of.
+// Both write an advice that comes from a comparison; `material` is that of the comparison.
 [[nodiscard]] std::string AdviceText(const Advice& advice, const Material& material, const History& history);
 [[nodiscard]] nlohmann::ordered_json AdviceJson(const Advice& advice, const Material& material, const History& history);
-// Of one that does not.
+// Writes an advice that does not come from a comparison.
 [[nodiscard]] nlohmann::ordered_json AdviceJson(const Advice& advice);
 
 }  // namespace millrace::compare

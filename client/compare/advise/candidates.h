@@ -1,4 +1,4 @@
-// Candidates: the schedulers that fit what a cluster has done. Thread rule: free functions, any thread.
+// Candidates are the schedulers that fit the history of a cluster. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace millrace::compare {
 
-// Returns the names of the policies of the catalogue, and of fair and fifo with the parts that may help, but for those
-// that have nothing to work on: edf and cp without deadlines, capacity without queues in the settings, JoSS in one
-// datacenter, what looks for data where no map reads any from the cluster or there is one node, +ccs without reduces,
-// +preempt with one pool, and FRESH where slots cost nothing.
+// Returns the names of the policies of the catalogue, and of fair and fifo with the parts that may help. It leaves out
+// those that have nothing to work on: edf and cp without deadlines, capacity without queues in the settings, JoSS in
+// one datacenter, schedulers that look for data if no map reads any from the cluster or there is one node, +ccs without
+// reduces, +preempt with one pool, and FRESH where slots cost nothing.
 [[nodiscard]] std::vector<std::string> CandidatesFor(const sim::SimulationFile& history,
                                                      const sched::Settings& settings);
 
-// Returns whether slots cost nothing in simulations of the history, though its tasks work, since it does not say how
-// many cores there are: each task then has all that it can use, whatever runs beside it.
+// Returns whether slots cost nothing in simulations of the history although its tasks work. That is so if the history
+// does not say how many cores there are: each task then has all the cores that it can use, whatever runs beside it.
 [[nodiscard]] bool SlotsCostNothing(const sim::SimulationFile& history);
 
-// Returns whether the scheduler turns slots of one kind into the other, so that more tasks that compute run beside each
-// other: it cannot be judged where slots cost nothing.
+// Returns whether the scheduler turns slots of one kind into the other, so that more tasks compute beside each other.
+// Such a scheduler cannot be judged where slots cost nothing.
 [[nodiscard]] bool TurnsSlots(std::string_view scheduler);
 
 }  // namespace millrace::compare

@@ -1,9 +1,9 @@
-// Redraw: workloads like one that has happened, so that what is concluded from it does not hang on its accidents.
+// Redraw makes workloads like one that has happened, so that conclusions do not depend on its accidents.
 //
-// The jobs with the gaps between them are drawn in runs of consecutive ones, from anywhere in the history and around
+// The jobs, with the gaps between them, are drawn in runs of consecutive jobs, from anywhere in the history and around
 // its end (the circular block bootstrap: Politis and Romano 1992; runs of the cube root of the number of jobs: Hall,
-// Horowitz and Jing 1995). So a burst stays a burst, and what a user submits together stays together, while how many
-// large and small jobs there are, and when, differs from draw to draw as between days alike.
+// Horowitz and Jing 1995). So a burst stays a burst, and jobs that a user submits together stay together, while the
+// number of large and small jobs, and their times, differ from draw to draw as between similar days.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace millrace::compare {
 // another one.
 [[nodiscard]] sim::Workload Redraw(const sim::Workload& workload, std::uint64_t seed);
 
-// Returns whether Redraw can draw from it.
+// Returns whether Redraw can draw from the workload.
 [[nodiscard]] bool CanRedraw(const sim::Workload& workload);
 
 // Returns whether the two have the same jobs, as far as their times and sizes go.

@@ -1,4 +1,4 @@
-// What has to be changed in a scheduler file so that other settings hold. Thread rule: free functions, any thread.
+// Finds the changes to a scheduler file that put other settings in force. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace millrace::compare {
 
-// Returns the lines of TOML, with their sections, that give `after` where `before` holds; what has to go is named in a
-// comment. Empty if nothing differs.
+// Returns the lines of TOML, with their sections, that turn `before` into `after`; a comment names the lines that have
+// to be removed. Empty if nothing differs.
 [[nodiscard]] std::string SettingsChange(const sched::Settings& before, const sched::Settings& after);
 
 }  // namespace millrace::compare

@@ -1,11 +1,11 @@
-// Beside: every live run of a comparison simulated beside it, and how far the simulations are off.
+// Beside holds a simulation of every live run of a comparison, and the errors of the simulations.
 //
 // The costs of the cluster are measured on the baseline's second runs, which are made only to compare the baseline with
-// itself: so no run that is judged was fitted. A comparison without second runs has only runs that are judged; then the
-// costs are those of the baseline's first block, and that run is left out of the errors.
+// itself. So the costs are not fitted to a run that is judged. In a comparison without second runs every run is judged;
+// then the costs are those of the baseline's first block, and that run is left out of the errors.
 //
-// - Error: simulated / live - 1 of each seed, by the geometric mean, with an interval by the bootstrap-t (statistics/
-//   estimate.h) if there are three seeds. Of a metric with a value that is not above 0 it is the error of the means,
+// - Error: the geometric mean of simulated / live - 1 over the seeds, with an interval by the bootstrap-t (statistics/
+//   estimate.h) if there are three seeds. If a value of the metric is not above 0, the error is that of the means,
 //   without an interval. A metric that is 0 everywhere is left out.
 // - Rank agreement: Kendall's tau-b of the schedulers' means, live and simulated.
 // Thread rule: values and free functions, any thread.
@@ -35,17 +35,17 @@ struct BesideRow {
 struct BesideMetric {
   const Metric* metric = nullptr;
   std::vector<BesideRow> rows;
-  std::optional<double> tau;  // nothing for one scheduler, or if all are alike
+  std::optional<double> tau;  // nothing for one scheduler, or if all have the same mean
 };
 
 struct Beside {
   Costs costs;
   std::vector<std::string> classes;    // names, as Costs::classes has them
-  std::vector<PerKind<bool>> untimed;  // likewise: of which the workload file does not say what they take
+  std::vector<PerKind<bool>> untimed;  // likewise: true if the workload file does not say what their tasks take
   std::uint32_t measured_runs = 0;
-  bool second = false;  // they are second runs of the baseline
+  bool second = false;  // the measured runs are second runs of the baseline
   std::vector<BesideMetric> metrics;
-  // Keys of links that the workload file states, and a local cluster does not have: they are not simulated.
+  // Keys of links that the workload file states but a local cluster does not have: these links are not simulated.
   std::vector<std::string> links_not_there;
 };
 
@@ -53,25 +53,25 @@ struct Beside {
 struct LivePair {
   double live = 0, simulated = 0;
 };
-// Returns the row of so many pairs. Requires: one pair at least.
+// Summarises the pairs in one row. Requires: at least one pair.
 [[nodiscard]] BesideRow RowOf(std::uint32_t scheduler, const std::vector<LivePair>& pairs);
 [[nodiscard]] std::optional<double> RankAgreement(const std::vector<BesideRow>& rows);
 
-// Simulates the runs of the material. `draw` gives the workload of a seed, as the live runs had it.
+// Simulates the runs of the material. `draw` returns the workload of a seed, the same as in the live runs.
 [[nodiscard]] Result<Beside> SimulateBeside(const Material& material, const DrawSimulation& draw);
 
 // Returns the member `simulated` of the comparison document (docs/comparison.md).
 [[nodiscard]] nlohmann::ordered_json BesideJson(const Beside& beside);
 // Returns a line for each metric and scheduler.
 [[nodiscard]] std::string BesideCsv(const Beside& beside, const std::vector<std::string>& schedulers);
-// Returns rows of cells, the head first: without `wide` of the metrics that decide, of locality and of the bytes
+// Returns rows of cells, the head first: without `wide`, only of the metrics that decide, of locality and of the bytes
 // between racks.
 [[nodiscard]] std::vector<std::vector<std::string>> BesideTable(const Beside& beside, const Subject& subject,
                                                                 bool wide);
 // Returns what a reader must know before believing the simulations: sentences without a full stop.
 [[nodiscard]] std::vector<std::string> BesideWarnings(const Beside& beside);
-// Returns lines without a full stop: on which runs the costs were measured, what was not simulated, and the rank
-// agreement.
+// Returns lines without a full stop: the runs on which the costs were measured, the parts that were not simulated, and
+// the rank agreement.
 [[nodiscard]] std::vector<std::string> BesideLines(const Beside& beside, const std::vector<std::string>& schedulers,
                                                    const Design& design);
 

@@ -1,20 +1,19 @@
-// Costs: what a cluster takes beyond what the workload file says, measured on runs of it. They are the parameters with
-// which its runs are simulated (fit.h).
+// Costs are the times and resources that a cluster takes beyond those of the workload file, measured on runs of it.
+// They are the parameters with which its runs are simulated (fit.h).
 //
-// - Scale of a class of jobs, for its maps and for its reduces, if they work: of a class with a program, or with
-//   `map_cores` above 0 (`reduce_cores`). What an attempt takes alone (schedulers/sim/task_demand.h) is that many times
-//   what the workload says. A reduce is counted from the moment when it was there and the last map had ended, without
-//   its wait for a compute permit. Of maps those count that had a local block, if there are any.
-// - Latency in its place, for tasks that sleep, or of which the workload does not say what they take: the time for
-// which
-//   an attempt holds its slot beyond that.
-// - Cores: how many a task keeps busy meanwhile, by the CPU time that its attempts told.
-// - Of all attempts alike: the CPU time of a process's start, and a latency, the way of orders and reports between
-//   master and worker, which is the least that the maps of a class take without working, or beyond their sleep.
+// - Scale, of a class of jobs, for its maps and for its reduces, if they work: if the class has a program, or
+//   `map_cores` above 0 (`reduce_cores`). It is the time that an attempt takes alone (schedulers/sim/task_demand.h),
+//   over the time in the workload. The time of a reduce counts from the moment when it was running and the last map had
+//   ended, without its wait for a compute permit. Of maps only those with a local block count, if there are any.
+// - Latency instead of a scale, for tasks that sleep, or for which the workload has no times: the time for which an
+//   attempt holds its slot beyond the time in the workload.
+// - Cores: the number that a task keeps busy meanwhile, by the CPU time that its attempts reported.
+// - For all attempts alike: the CPU time of a process's start, and a latency for the way of orders and reports between
+//   master and worker. This is the least time that the maps of a class take without working, or beyond their sleep.
 // - The share of the machines' cores that tasks have, since daemons and clients use them, too (fit.h).
-// - Bandwidths of links that the file does not state: of a node, nine tenths of the reads from the same rack are not
-//   faster; of a rack and of a datacenter likewise, if reads across them are clearly slower.
-// - How late jobs are at the master: those with a time, after it, and those that follow a job, after its end and pause.
+// - Bandwidths of links that the file does not state. Of a node: nine tenths of the reads from the same rack are not
+//   faster. Of a rack and of a datacenter: likewise, if reads across them are clearly slower.
+// - The lateness of jobs at the master: after their time, or, for those that follow a job, after its end and pause.
 // Thread rule: values and free functions, any thread.
 #pragma once
 
@@ -29,32 +28,32 @@
 namespace millrace::compare {
 
 struct TaskCost {
-  std::uint64_t attempts = 0;  // that were measured; 0: the cost is not known, and the values are those of no cost
+  std::uint64_t attempts = 0;  // that were measured; 0: the cost is not known, and the values mean no cost
   double latency = 0;          // us
   double scale = 1;
-  double taken = 0;     // us of an attempt, all in all
-  bool scaled = false;  // by what the workload says; else `latency` has all that an attempt takes beyond it
-  double alone = 0;     // us that it would have taken with all the cores that it can use, and a process
+  double taken = 0;     // us of an attempt in all
+  bool scaled = false;  // times are scaled; else `latency` is all time beyond that of the workload
+  double alone = 0;     // us that it would have taken with a process and all the cores that it can use
   double asked = 0;     // us that the workload says
-  double cpu = -1;      // us on a core; below 0: not told
+  double cpu = -1;      // us on a core; below 0: not reported
   double threads = 1;   // the most cores that it keeps busy, at least 1
 };
 
 struct ClassCost {
   PerKind<TaskCost> of = {};
-  double output_scale = 1;   // bytes that maps gave to reduces, over what the workload says
+  double output_scale = 1;   // bytes that maps gave to reduces, over those of the workload
   double output_ratio = -1;  // the same over the bytes of their input; below 0: not known
 };
 
 struct Costs {
   std::vector<ClassCost> classes;  // by LiveParts::classes
-  std::uint64_t reads = 0;         // from other nodes whose rate is known; without any the bandwidths say nothing
-  // bytes/s, each way; 0: no limit that shows.
+  std::uint64_t reads = 0;         // from other nodes, of known rate; if 0 the bandwidths mean nothing
+  // bytes/s, each way; 0: no limit was seen.
   double node_bandwidth = 0, rack_bandwidth = 0, datacenter_bandwidth = 0;
   double lateness = 0, follow_delay = 0;       // us
   double process_start = 0, task_latency = 0;  // us
   double cores_share = 1;                      // of the machines' cores
-  double waited = 0;                           // us for cores, by all attempts that were measured
+  double waited = 0;                           // us that all measured attempts waited for cores
 };
 
 // A run that is measured, with the jobs that it was meant to have. Pointers outlive the call.
@@ -63,12 +62,12 @@ struct MeasuredRun {
   const RunOutcome* outcome = nullptr;
 };
 
-// Gives all tasks of a kind the mean of their times, as they have it live (live/live_jobs.h).
+// Gives all tasks of a kind the mean of their times, as on a live cluster (live/live_jobs.h).
 void EvenOut(sim::Workload* workload);
 // Returns whether the tasks of this kind work for their time; false if they sleep.
 [[nodiscard]] bool Works(const sim::SimJob& job, TaskKind kind);
 
-// Requires: one run at least; all have the same classes; an outcome has a row for each job of its file.
+// Requires: at least one run; all have the same classes; an outcome has a row for each job of its file.
 [[nodiscard]] Costs MeasureCosts(const std::vector<MeasuredRun>& runs, const std::vector<NodeRow>& nodes);
 
 }  // namespace millrace::compare

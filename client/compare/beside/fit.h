@@ -1,11 +1,11 @@
-// FitCosts: the costs with which the simulator meets runs of a live cluster.
+// FitCosts finds the costs with which the simulator matches runs of a live cluster.
 //
 // A simulated task takes time for its reading and copying, too, and links are shared in the simulator as on the
-// cluster. So what is measured on the live runs (MeasureCosts) is what a task takes in all, and what the simulator adds
-// by itself has to come off it. It is found by simulating: the runs are simulated, the same is measured on the
-// simulations, and latencies and scales are changed by the difference, a few times over. Meanwhile the share of the
-// cores that tasks have is halved in until attempts wait for cores in the simulations as long as they did live; it is
-// never more than all of them. Thread rule: free functions, any thread.
+// cluster. The live runs give the whole time of a task (MeasureCosts), from which the part that the simulator adds by
+// itself has to be taken off. The fit does this by simulation: the runs are simulated, the costs are measured on the
+// simulations, and latencies and scales are changed by the difference, a few times over. Meanwhile bisection finds the
+// share of the cores, at most all, with which attempts wait for cores as long in the simulations as they did live.
+// Thread rule: free functions, any thread.
 #pragma once
 
 #include <vector>

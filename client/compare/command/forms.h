@@ -1,4 +1,4 @@
-// The forms in which a comparison stands in its directory: report.html, comparison.json and tables (docs/comparing.md).
+// Writes a comparison in all its forms to its directory: report.html, comparison.json and tables (docs/comparing.md).
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace millrace::compare {
 
-// Writes all forms, and with a Beside simulated.csv, too. Requires: the material has its details.
+// Writes all forms, and, with a Beside, simulated.csv. Requires: the material has its details.
 [[nodiscard]] Status WriteAllForms(const std::string& directory, const Material& material,
                                    const std::optional<Beside>& beside = std::nullopt);
 
-// Removes the forms if the store has no run: then they are of another comparison.
+// Removes the forms if the store has no run: then they belong to another comparison.
 [[nodiscard]] Status RemoveOldForms(const std::string& directory, const RunStore& store);
 
 }  // namespace millrace::compare

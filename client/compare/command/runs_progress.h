@@ -1,5 +1,6 @@
-// RunsProgress: what a comparison shows of its runs while they are made: how many of each scheduler are done, and the
-// time left. On a terminal it is a line that is written over, elsewhere a line now and then. Thread rule: one thread.
+// RunsProgress shows the progress of a comparison while its runs are made: the number of finished runs of each
+// scheduler, and the time left. On a terminal it rewrites one line; elsewhere it prints a line now and then. Thread
+// rule: one thread.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,7 @@
 
 namespace millrace::compare {
 
-// Returns the machine's clock that does not go back.
+// Returns the time of a clock of the machine that never goes back.
 [[nodiscard]] Micros SteadyMicros();
 
 class RunsProgress {
@@ -19,7 +20,7 @@ class RunsProgress {
   using Now = std::function<Micros()>;  // any clock that does not go back
   RunsProgress(const console::Console& console, std::vector<std::string> schedulers, Now now);
 
-  // `design` says how many runs there will be; those that `store` has are done.
+  // `design` gives the number of runs; those that `store` has are done.
   void Start(const Design& design, const RunStore& store);
   void Begun(const PlannedRun& run, bool warm_up);
   void Ended(const RunRecord& record);

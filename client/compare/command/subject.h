@@ -1,4 +1,4 @@
-// What a document says of the command that made it. Thread rule: free functions, any thread.
+// Describes the command that makes a document. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace millrace::compare {
 
-// Fills in the command (of the verb and the words after it), the machine and the time: this moment.
+// Fills in the command (the verb and the words after it), the machine and the current time.
 void FillSubject(const std::string& verb, const std::vector<std::string>& args, Subject* subject);
 
 }  // namespace millrace::compare

@@ -1,4 +1,5 @@
-// ClusterArena: live_arena.h's `cluster` and `testbed`. Private to client/compare/live. Thread rule: as there.
+// ClusterArena implements the kinds `cluster` and `testbed` of live_arena.h. Private to client/compare/live. Thread
+// rule: as there.
 #pragma once
 
 #include <map>
@@ -39,7 +40,7 @@ class ClusterArena final : public Arena {
   TempDir scratch_;
   std::string root_;  // of the file system
   std::unique_ptr<dfs::DfsClient> files_;
-  std::string scheduler_;  // that was in force
+  std::string scheduler_;  // the scheduler that was in force before
   std::vector<NodeRow> rows_;
   NodeNumbers numbers_;
   std::set<std::string> stored_;

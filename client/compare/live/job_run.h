@@ -1,4 +1,4 @@
-// Submits the jobs of a workload when they are due, waits for their end, and brings the journal of the run. Thread
+// Submits the jobs of a workload when they are due, waits for their end, and fetches the journal of the run. Thread
 // rule: one thread.
 #pragma once
 
@@ -16,16 +16,16 @@ namespace millrace::compare {
 
 struct RunOfJobs {
   std::map<JobId, std::uint32_t> jobs;  // their indices in the workload
-  Micros begin = 0;                     // when time 0 of the workload was, by the master's clock
+  Micros begin = 0;                     // time 0 of the workload, by the master's clock
   std::string journal;
 };
 
-// Returns kCancelled if a signal has come that asks the process to end.
+// Returns kCancelled if the process has received a signal to end.
 [[nodiscard]] Status CheckInterrupt(local::Signals& signals);
 
-// Runs the jobs. `prepared`: by index; they are submitted as they are. Returns kTimeout, naming a job, if no job gets
-// any further for `patience`; kCancelled after a signal; kUnavailable if the master cannot be reached. The jobs that
-// are under way are then killed, as far as the master can be reached.
+// Runs the jobs. `prepared`: by index; they are submitted unchanged. Returns kTimeout, naming a job, if no job makes
+// progress for `patience`; kCancelled after a signal; kUnavailable if the master cannot be reached. After a failure,
+// live jobs are killed, as far as the master can be reached.
 [[nodiscard]] Result<RunOfJobs> RunJobs(dfs::DfsClient& files, const sim::Workload& workload,
                                         const std::vector<cli::Prepared>& prepared, Micros patience,
                                         local::Signals& signals);

@@ -1,4 +1,4 @@
-// The jobs of a workload as a live cluster runs them: what each is submitted with, and the data that they read.
+// The jobs of a workload for a live cluster: the options with which each is submitted, and the data that they read.
 //
 // - A class with a `program` runs that program. A class without one has only sizes and times: `loadgen` reads its
 //   blocks and writes as many bytes as were drawn. It sleeps for the time that was drawn where the class has
@@ -7,7 +7,7 @@
 //   its reduces.
 // - Each map reads a file of its own, of one block at most, so that a job of N maps has N splits. Sizes are rounded up
 //   to sixteenths of a block. Jobs that name data read its first files; jobs with data of their own read from a pool,
-//   each from a place in it that its seed says, since data for each of them would not fit on a small cluster.
+//   each from a place that its seed gives, since separate data for each would not fit on a small cluster.
 // - No task gets a second attempt unless the settings speculate, as in simulations.
 //
 // Pure. Thread rule: free functions, any thread.
@@ -23,13 +23,13 @@
 
 namespace millrace::compare {
 
-// A file that has to be there before the jobs run.
+// A file that has to exist before the jobs run.
 struct DataFile {
   std::string name;  // below the directory of all data: "corpus/16-00003"
   std::string kind;  // of the generator
   std::uint64_t bytes = 0;
   std::uint64_t seed = 0;
-  std::string place;  // FILE:LINE of what asks for it, for messages
+  std::string place;  // FILE:LINE of the entry that needs it, for messages
 };
 
 struct LiveJobs {
@@ -37,20 +37,20 @@ struct LiveJobs {
   std::vector<DataFile> files;        // sorted by name, each once
 };
 
-// Leaves of the jobs the first of each class with a program, one after the other, so that each has the cluster to
-// itself. Returns false if there is none.
+// Keeps only the first job of each class with a program, one after the other, so that each has the cluster to itself.
+// Returns false if there is none.
 bool KeepOneOfEachProgram(sim::SimulationFile* file);
 
 struct LiveJobsOptions {
-  std::string directory;           // of the file: where the paths of programs begin
+  std::string directory;           // of the file: the paths of programs are relative to it
   std::string data, outputs;       // directories of the cluster
   bool speculates = false;         // the settings let slow tasks have second attempts
   double round_seconds = 4e-9;     // of loadgen's work, as measured
-  double record_seconds = 100e-9;  // that loadgen takes for a record beside its work
+  double record_seconds = 100e-9;  // that loadgen needs for a record besides its work
 };
 
-// Returns the jobs. kInvalid, with file and line, for what cannot be had live: blocks at places that the file names, or
-// more data than it declares.
+// Returns the jobs. kInvalid, with file and line, for a workload that cannot run live: with blocks at places that the
+// file names, or more data than it declares.
 [[nodiscard]] Result<LiveJobs> MakeLiveJobs(const sim::SimulationFile& file, const LiveJobsOptions& options);
 
 }  // namespace millrace::compare

@@ -1,4 +1,4 @@
-// One run of a workload on a cluster that is there: what LocalArena and ClusterArena have in common. Private to
+// One run of a workload on a running cluster: the part that LocalArena and ClusterArena share. Private to
 // client/compare/live. Thread rule: one thread.
 #pragma once
 
@@ -23,27 +23,27 @@ namespace millrace::compare {
 struct LiveWorkload {
   sim::SimulationFile file;
   LiveJobs live;
-  // By index in the workload; complete but for what the cluster says (cli::CompleteRequest).
+  // By index in the workload; complete except for what needs the cluster (cli::CompleteRequest).
   std::vector<cli::Prepared> prepared;
   std::set<std::string> executables;  // local paths
 };
 
-// Reads the workload as it is drawn for the seed, and asks each job's program what it is. `root`: a directory of the
+// Reads the workload as drawn for the seed, and asks each job's program for its description. `root`: a directory of the
 // cluster for the data and outputs. `settings`: of the scheduler. kInvalid and kNotFound are mistakes of the file.
 [[nodiscard]] Result<LiveWorkload> LoadLive(const LiveOptions& options, std::uint64_t seed,
                                             const sched::Settings& settings, const std::string& root);
 
-// Which node of the rows each node of a cluster is.
+// Maps the nodes of a cluster to the nodes of the rows.
 using NodeNumbers = std::map<NodeId, NodeId>;
 
-// Runs the jobs and returns their rows, what deciding cost the master, and the digest of their outputs. Whether the run
-// was disturbed is left open.
+// Runs the jobs and returns their rows, the master's cost of deciding, and the digest of their outputs. It does not
+// check whether the run was disturbed.
 [[nodiscard]] Result<RunOutcome> RunLive(dfs::DfsClient& files, const LiveOptions& options,
                                          const cli::Invocation& invocation, LiveWorkload workload,
                                          const sched::Variant& scheduler, const NodeNumbers& nodes,
                                          local::Signals& signals);
 
-// Stores the executables in the cluster's file system, so that no job of a run has to.
+// Stores the executables in the cluster's file system, so that no job of a run has to store its own.
 [[nodiscard]] Status StoreExecutables(dfs::DfsClient& files, const std::set<std::string>& executables);
 
 }  // namespace millrace::compare

@@ -1,4 +1,4 @@
-// LocalArena: live_arena.h's `local`. Private to client/compare/live. Thread rule: as there.
+// LocalArena implements the kind `local` of live_arena.h. Private to client/compare/live. Thread rule: as there.
 #pragma once
 
 #include <memory>
@@ -34,15 +34,15 @@ class LocalArena final : public Arena {
         guardian_(std::move(guardian)) {}
 
   [[nodiscard]] std::string In(const std::string& name) const { return directory_.path() + "/" + name; }
-  // Of a cluster in this directory; `again` as in ClusterOptions. The settings are those in the scheduler file of the
-  // run, if there are any.
+  // Returns the options of a cluster in this directory; `again` as in ClusterOptions. If `scheduler` has settings, the
+  // cluster uses the scheduler file of the run.
   [[nodiscard]] Result<local::ClusterOptions> OptionsOf(const std::string& directory, bool again,
                                                         const sched::Variant& scheduler) const;
   [[nodiscard]] cli::Invocation At(const local::LocalCluster& cluster) const;
-  // Brings the prepared cluster to hold what the workload needs.
+  // Adds the data and executables that the workload needs to the prepared cluster.
   Status Prepare(const LiveWorkload& workload);
   Result<RunOutcome> RunIn(const std::string& directory, LiveWorkload workload, const sched::Variant& scheduler);
-  // Says which row each node of the cluster is: nodes of one place and size are taken in the order of their ids.
+  // Assigns a row to each node of the cluster: nodes of the same place and size are taken in the order of their ids.
   Result<NodeNumbers> Number(dfs::DfsClient& files) const;
 
   LiveOptions options_;

@@ -1,5 +1,6 @@
-// What this machine does beside a run: how much of its processors others use, and how much the host takes (steal).
-// From /proc/stat, getrusage and /proc/PID/stat (proc(5)). Thread rule: free functions, any thread.
+// Measures the use of this machine beside a run: the part of its processors that others use, and the part that the host
+// takes (steal). The figures are from /proc/stat, getrusage and /proc/PID/stat (proc(5)). Thread rule: free functions,
+// any thread.
 #pragma once
 
 #include <string>
@@ -16,13 +17,13 @@ struct MachineUse {
   unsigned processors = 1;
 };
 
-// Returns what has been used since the machine was started; nothing of what cannot be read.
+// Returns the use since the machine was started; figures that cannot be read are left at 0.
 [[nodiscard]] MachineUse ReadMachineUse();
-// Reads `busy` and `stolen` from the text of /proc/stat. `ticks` are those of a second.
+// Reads `busy` and `stolen` from the text of /proc/stat. `ticks` is their number per second.
 void ParseProcStat(std::string_view text, double ticks, MachineUse* use);
 
-// Returns why a run between the two readings says little: more than `threshold` (of 1) of the processors were used by
-// others or taken by the host. Empty if it was not disturbed. Without `others` only what the host took counts.
+// Returns why a run between the two readings says little: others and the host together took more than `threshold` (of
+// 1) of the processors. Empty if the run was not disturbed. Without `others` only the host's part counts.
 [[nodiscard]] std::string Disturbance(const MachineUse& begin, const MachineUse& end, double threshold, bool others);
 
 }  // namespace millrace::compare

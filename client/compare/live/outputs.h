@@ -1,4 +1,5 @@
-// What the jobs of a run have written, as one text: runs of the same jobs must have the same. Thread rule: any thread.
+// Digests the outputs of the jobs of a run into one text: runs of the same jobs must have the same text. Thread rule:
+// any thread.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 namespace millrace::compare {
 
 // Returns a checksum over the names and bytes of all files below `directories`, each of which counts by its place in
-// the list; directories that are not there count as empty. Empty if no file has a byte.
+// the list; directories that do not exist count as empty. Empty if no file has a byte.
 [[nodiscard]] Result<std::string> DigestOutputs(dfs::DfsClient& files, const std::vector<std::string>& directories);
 
 }  // namespace millrace::compare
