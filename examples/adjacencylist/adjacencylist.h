@@ -1,7 +1,7 @@
-// Makes the adjacency lists of a directed graph, as programs that rank vertices need them. Its input is edges "p q"
-// (two words, between any white space). It writes a line "vertex TAB from,from,... TAB to,to,..." for each vertex, in
-// order of bytes and without repeats; a list may be empty. Lines that are not two words are counted
-// (adjacencylist.bad_lines) and left out.
+// Makes the adjacency lists of a directed graph, for programs that rank vertices. Its input is edges "p q" (two words,
+// between any white space). It writes a line "vertex TAB from,from,... TAB to,to,..." for each vertex, in order of
+// bytes and without repeats; a list may be empty. Lines that are not two words are counted (adjacencylist.bad_lines)
+// and left out.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace millrace::examples {
 
 struct AdjacencyList {
   using Key = std::string_view;
-  using Value = std::string_view;  // '<' and where an edge comes from, or '>' and where one goes to
+  using Value = std::string_view;  // '<' and the source of an edge, or '>' and its target
 
   explicit AdjacencyList(TaskContext& context) : bad_lines_(context.counter("adjacencylist", "bad_lines")) {}
 

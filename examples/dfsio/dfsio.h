@@ -1,13 +1,13 @@
-// Measures how fast the file system takes and gives files, after TestDFSIO of Hadoop. Each map of DfsioWrite writes one
-// file, its output. DfsioRead reads files, each in one map, and looks at every byte. Both count in the group dfsio:
+// Measures how fast the file system writes and reads files, after TestDFSIO of Hadoop. Each map of DfsioWrite writes
+// one file, its output. DfsioRead reads files, each in one map, and looks at every byte. Both count in the group dfsio:
 //   files, bytes
 //   io_micros      the sum over files of the time that writing or reading took. Writing ends with the hand-over of a
-//                  file that is on disk, and making the bytes does not count; reading goes from the first call to the
-//                  last byte, and looking at the bytes counts
+//                  file that is on disk; making the bytes does not count. Reading lasts from the first call to the last
+//                  byte; looking at the bytes counts
 //   rate           the sum over files of bytes per millisecond (that is, of kB/s)
 //   rate_squared   the sum of their squares, for the deviation
-//   checksum       the sum over files of their CRC-32C, which shows that what is read is what was written
-// The script dfsio beside this file runs either job, and prints from the counters what TestDFSIO prints.
+//   checksum       the sum over files of their CRC-32C, which shows that the bytes read are those that were written
+// The script dfsio beside this file runs either job, and prints the figures of TestDFSIO from the counters.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,7 @@ class DfsioCounters {
   Counter &files_, &bytes_, &io_micros_, &rate_, &rate_squared_, &checksum_;
 };
 
-// A piece of the file that is being written, and where the file is counted once it is on disk.
+// A piece of the file that is being written, and the counters for the file once it is on disk.
 struct DfsioPiece {
   std::string_view bytes;
   FileIo& file;
@@ -106,8 +106,8 @@ struct DfsioOutput {
   };
 };
 
-// A file depends on its number, dfsio.size and dfsio.seed alone. Its pieces of 1 MiB are the same random bytes but for
-// the first 16, which are the numbers of the file and of the piece. So no two pieces are the same, and making them
+// A file depends on its number, dfsio.size and dfsio.seed alone. Its pieces of 1 MiB have the same random bytes except
+// for the first 16, which are the numbers of the file and of the piece. So no two pieces are the same, and making them
 // costs next to nothing.
 struct DfsioWrite {
   using Input = Numbers;
@@ -145,7 +145,7 @@ struct DfsioWrite {
   FileIo file_;
 };
 
-// Gives one record for each file: what was measured while it was read.
+// Gives one record for each file: its measurements while it was read.
 struct DfsioInput {
   using Record = FileIo;
   static constexpr SplitBy kSplitBy = SplitBy::kFile;

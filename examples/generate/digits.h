@@ -1,4 +1,4 @@
-// Writes decimal numbers into a buffer, four digits a look-up. Thread rule: any thread.
+// Writes decimal numbers into a buffer, four digits per look-up. Thread rule: any thread.
 #pragma once
 
 #include <array>
@@ -23,14 +23,14 @@ inline char* PutEight(char* out, std::uint32_t number) {
   return out + 8;
 }
 
-// Writes a number without leading zeros and returns its end. It writes eight bytes; those after the end are rubbish.
-// Requires: number < 10^8.
+// Writes a number without leading zeros and returns its end. It writes eight bytes; the bytes after the end are
+// garbage. Requires: number < 10^8.
 inline char* PutNumber(char* out, std::uint32_t number) {
   char digits[16] = {};
   PutEight(digits, number);
   std::uint64_t all;
   std::memcpy(&all, digits, sizeof all);
-  all |= std::uint64_t{1} << 56;  // so that the last digit stays, even if it is a zero
+  all |= std::uint64_t{1} << 56;  // so that the last digit stays, even if it is zero
   const int zeros = __builtin_ctzll(all & 0x0f0f0f0f0f0f0f0f) / 8;
   std::memcpy(out, digits + zeros, 8);
   return out + 8 - zeros;

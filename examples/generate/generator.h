@@ -6,11 +6,11 @@
 //   dna      lines of A, C, G and T
 //   points   "x y" around seeded centres, three decimals, lines of equal length
 //   edges    "vTABv" of a directed graph without loops at a vertex, targets skewed, lines of equal length
-//   tuples   "e,e,e,e" rising numbers of equal length, many of which differ in the last one only: for selfjoin
+//   tuples   "e,e,e,e" rising numbers of equal length, many of which differ only in the last one: for selfjoin
 //   records  terasort's 100 bytes: 10 random ones (the key), the record's number in hex, filler
 //
-// Text, ratings and dna have exactly the size that is asked for: the last line of a chunk is cut or lengthened to fit.
-// The others have lines of one length, and as many as fit.
+// Text, ratings and dna have exactly the requested size: the last line of a chunk is cut or lengthened to fit. The
+// other kinds have lines of one length, and as many of them as fit.
 // Thread rule: a Generator is constant: any thread.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace millrace::generate {
 
-// What can be asked of the data. Each kind reads what concerns it.
+// The parameters of the data. Each kind uses those that concern it.
 struct Shape {
   double exponent = 1.0;          // text: the word of rank r comes with probability ~ 1 / r^exponent; 0.1 to 3
   double vocabulary = 81;         // text: after n words, the vocabulary has vocabulary * n^growth words
@@ -58,7 +58,7 @@ class Generator {
     return chunk + 1 < chunks() ? chunk_ : size_ - chunk * chunk_;
   }
   [[nodiscard]] std::uint64_t most_bytes() const { return chunk_ + chunk_ / 2; }
-  // Fills out[0, BytesOf(chunk)), and may write kSlack bytes of rubbish after it.
+  // Fills out[0, BytesOf(chunk)), and may write kSlack bytes of garbage after it.
   virtual void Fill(std::uint64_t chunk, char* out) const = 0;
 
   static constexpr std::size_t kSlack = 64;
@@ -75,8 +75,8 @@ class Generator {
 // Returns the names of the kinds, in the order above.
 [[nodiscard]] const std::vector<std::string>& Kinds();
 
-// Makes a generator. kInvalid if there is no such kind, or if the shape is out of its range. Making one of text costs
-// about 0.1 s for a million words.
+// Makes a generator. kInvalid if there is no such kind, or if the shape is out of its range. A generator of text takes
+// about 0.1 s to make for a million words.
 [[nodiscard]] Result<std::unique_ptr<Generator>> MakeGenerator(std::string_view kind, std::uint64_t size,
                                                                std::uint64_t seed, const Shape& shape);
 

@@ -9,8 +9,8 @@
 
 namespace millrace::generate {
 
-// Writes to `fd` from its position on. In a file with positions each thread writes its chunks in their places;
-// otherwise chunks are written in turn. `path` is for messages. The first failure ends it and is returned.
+// Writes to `fd` from its position on. If the file is seekable, each thread writes its chunks in their places;
+// otherwise chunks are written in turn. `path` is for messages. The first failure ends the writing and is returned.
 Status Produce(const Generator& generator, int fd, std::string_view path, unsigned threads);
 
 }  // namespace millrace::generate

@@ -1,4 +1,4 @@
-// Text is lines of Zipf words over a vocabulary that grows by Heaps' law (generator.h).
+// Text makes lines of Zipf words over a vocabulary that grows by Heaps' law (generator.h).
 #pragma once
 
 #include "examples/generate/alias_table.h"
@@ -12,7 +12,7 @@ class Text final : public Generator {
   Text(std::uint64_t size, std::uint64_t seed, const Shape& shape);
   void Fill(std::uint64_t chunk, char* out) const override;
 
-  // Returns how many words the vocabulary has at the end of a chunk. The words that are drawn there are among these.
+  // Returns the number of words in the vocabulary at the end of a chunk. The chunk's words are drawn from these.
   [[nodiscard]] std::uint32_t VocabularyAt(std::uint64_t chunk) const;
   [[nodiscard]] const Vocabulary& vocabulary() const { return words_; }
 

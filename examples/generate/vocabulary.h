@@ -1,6 +1,6 @@
-// A Vocabulary has made-up words by rank, all different, of which frequent ones are shorter. Consonants and vowels
-// alternate; some words have an ending that cannot arise that way (ing, ly, ness, tion), so that words with and without
-// it differ.
+// A Vocabulary has made-up words by rank. All are different, and frequent words are shorter. Consonants and vowels
+// alternate; some words have an ending that cannot arise in that way (ing, ly, ness, tion), so words with and without
+// an ending differ.
 // Thread rule: constant: any thread.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace millrace::generate {
 class Vocabulary {
  public:
   static constexpr std::size_t kLongest = 14;
-  // A word with a blank after it, which is copied with what follows, and its size without the blank.
+  // A word with a blank after it, and its size without the blank. The whole struct is copied at once.
   struct Word {
     char bytes[kLongest + 1];
     std::uint8_t size;

@@ -1,14 +1,14 @@
-// LineMatcher finds what a regular expression (RE2) matches in the lines of a text, of letters in UTF-8 or of bytes.
-// Each line counts for itself, without its \n: the result is what RE2 gives if it is asked line by line. In UTF-8,
-// bytes that are part of no letter are in no match, but for \C, and do not keep what is beside them from one. There are
-// three ways:
+// LineMatcher finds the matches of a regular expression (RE2) in the lines of a text, of letters in UTF-8 or of bytes.
+// Each line is matched by itself, without its \n: the result is the same as if RE2 were called for each line. In UTF-8,
+// bytes that are not part of a letter are in no match, except for \C, but letters beside them may match. There are
+// three methods:
 //   - A pattern that is a literal is searched for, and RE2 is not asked.
 //   - If all matches of a pattern contain a literal (pattern_facts.h), the literal is searched for, and RE2 looks at
-//     the bytes around it of which a match can consist: the line, or less of it when the pattern matches no blanks,
-//     say. What it finds in short texts, which occur again, is remembered (word_memo.h).
+//     the bytes around it of which a match can consist: the line, or less if the pattern matches no blanks, say. The
+//     results for short texts, which occur again, are remembered (word_memo.h).
 //   - For any other pattern RE2 looks at the whole text, where ^ and $ are the ends of lines and no match has a \n. It
-//     looks at one line after the other where that would change what the pattern means, and where it would be slower: a
-//     pattern that begins with ^ needs the first bytes of a line only, and one that matches the empty line next to
+//     looks at one line after the other if that would change the meaning of the pattern, or if it would be slower: a
+//     pattern that begins with ^ needs only the first bytes of a line, and one that matches the empty line next to
 //     nothing.
 // Thread rule: any thread, one at a time.
 #pragma once
@@ -29,7 +29,7 @@
 
 namespace millrace::examples {
 
-// Compiles a pattern for texts of one line, or of many. The result is never null; ask its ok().
+// Compiles a pattern for texts of one line, or of many. The result is never null; check its ok().
 inline std::unique_ptr<RE2> CompilePattern(const std::string& pattern, Letters letters, bool many_lines = false) {
   RE2::Options options;
   options.set_encoding(letters == Letters::kUtf8 ? RE2::Options::EncodingUTF8 : RE2::Options::EncodingLatin1);
@@ -53,8 +53,8 @@ class LineMatcher {
     }
   }
 
-  // Calls on_match(std::string_view) for all matches, in order, that do not overlap and are not empty. `text` is lines
-  // that end with \n, which the last one may lack.
+  // Calls on_match(std::string_view) for all matches, in order, that do not overlap and are not empty. `text` consists
+  // of lines that end with \n, which the last line may lack.
   template <class OnMatch>
   void ForEachMatch(std::string_view text, OnMatch&& on_match) {
     if (literal_) {
@@ -124,7 +124,8 @@ class LineMatcher {
     }
   }
 
-  // Calls go_on(place of the literal, where the search for it began) for each literal; it returns where to search next.
+  // Calls go_on(place of the literal, start of the search for it) for each literal; go_on returns the place to search
+  // from next.
   template <class GoOn>
   void AtLiterals(std::string_view text, GoOn&& go_on) const {
     const char* const end = text.data() + text.size();
@@ -133,7 +134,7 @@ class LineMatcher {
       from = go_on(place, from);
     }
   }
-  // Returns all that a match with the literal at `place` can consist of. Nothing before `from` belongs to it.
+  // Returns the text of which a match with the literal at `place` can consist. It does not reach back before `from`.
   [[nodiscard]] std::string_view WindowOf(std::string_view text, const char* place, const char* from) const {
     if (whole_lines_) return LineAround(text, place);
     const char* const end = text.data() + text.size();
@@ -159,7 +160,7 @@ class LineMatcher {
       if (literal_ && literal_->Find(text.data() + at, end) == end) return;
     }
   }
-  // Does the same for a window of the pattern's bytes, in which matches do not depend on what is beside it.
+  // Does the same for a window of the pattern's bytes whose matches do not depend on the bytes beside the window.
   template <class OnMatch>
   void TakeMatchOfWord(std::string_view text, OnMatch& on_match) {
     WordMemo::Word word = WordMemo::WordOf(text);

@@ -1,7 +1,7 @@
-// PatternFacts is what a regular expression (in RE2's syntax) says of its matches in a line before it is run:
-// of which bytes they consist, and a literal that each of them contains. Requires: RE2 takes the pattern. The facts may
-// be weak but are never wrong; of a pattern with syntax that is not known here they say nothing. Thread rule: any
-// thread.
+// PatternFacts holds what is known of the matches of a regular expression (in RE2's syntax) in a line before it is run:
+// the bytes of which matches consist, and a literal that each match contains. Requires: RE2 takes the pattern. The
+// facts may be weak but are never wrong; for a pattern with syntax that is unknown here there are none. Thread rule:
+// any thread.
 #pragma once
 
 #include <bit>
@@ -25,9 +25,9 @@ using Literal = std::vector<MaskedByte>;
 struct PatternFacts {
   bool known = false;         // if false, the rest says nothing
   internal::ByteSet bytes;    // all bytes that a match can have; never \n
-  Literal literal;            // each match contains it; it is empty if none was found
+  Literal literal;            // each match contains it; empty if none was found
   bool only_literal = false;  // the literal matches, and nothing else does
-  bool looks_around = false;  // ^, $, \b or \B: a match depends on what is beside it
+  bool looks_around = false;  // ^, $, \b or \B: a match depends on the bytes beside it
   bool begins_line = false;   // each match begins where its line does
   bool line_alone = false;    // \A, \z, \C, (?-m): the pattern may mean something else in a text of more than one line
 };
@@ -53,7 +53,7 @@ class PatternReader {
  private:
   struct Part {
     ByteSet bytes;
-    bool exact = true;  // it matches `literal` alone; if false, that is the longest literal found in each match
+    bool exact = true;  // matches only `literal`; if false, `literal` is the longest one found in each match
     Literal literal;
     bool begins_line = false;
   };
@@ -64,7 +64,7 @@ class PatternReader {
     return {};
   }
 
-  // No line holds a \n, so a pattern counts as if it did not have it.
+  // No line holds a \n, so a pattern counts as if it had none.
   static Part OneOf(const PatternText::Bytes& bytes) {
     Part part{bytes.set, false, {}};
     part.bytes.reset('\n');
@@ -94,7 +94,7 @@ class PatternReader {
 
   Part Sequence() {
     Part all;
-    Literal best, run;  // the longest literal so far, and what the last parts, which are all exact, make together
+    Literal best, run;  // best: the longest literal so far; run: the last parts, all exact, together
     const auto end_run = [&](const Literal& next) {
       if (run.size() > best.size()) best = run;
       if (next.size() > best.size()) best = next;
@@ -137,8 +137,7 @@ class PatternReader {
 
   Part Character(unsigned c) const {
     if (letters_ == Letters::kBytes || c < 0x80 || fold_) return OneOf(text_.Character(c, fold_));
-    if (c >= 0xd800 && c < 0xe000)
-      return OneOf({AnyByte(), false});  // half of a pair of UTF-16 has no bytes of its own
+    if (c >= 0xd800 && c < 0xe000) return OneOf({AnyByte(), false});  // half of a UTF-16 pair has no bytes of its own
     Part part;
     for (const std::uint8_t byte : InUtf8(c)) {
       part.bytes.set(byte);

@@ -13,7 +13,7 @@
 
 namespace millrace::examples {
 
-// What patterns and texts are made of: letters in UTF-8, or bytes, each of which is a letter of its own (Latin-1).
+// The units of patterns and texts: letters in UTF-8, or bytes, each of which is a letter of its own (Latin-1).
 enum class Letters { kUtf8, kBytes };
 
 namespace internal {
@@ -30,7 +30,7 @@ inline ByteSet BytesBeyondAscii() { return ByteRange(0x80, 0xff); }
 
 class PatternText {
  public:
-  // The bytes of which what a character or a class matches consists, and whether it matches each of them for certain.
+  // The bytes of the texts that a character or a class matches, and whether it surely matches each of these bytes.
   struct Bytes {
     ByteSet set;
     bool certain = true;
@@ -38,8 +38,7 @@ class PatternText {
 
   PatternText(std::string_view pattern, Letters letters) : rest_(pattern), utf8_(letters == Letters::kUtf8) {}
 
-  // Returns true once something was read that is not known here, or that RE2 would not take. The text is then at its
-  // end.
+  // Returns true once unknown syntax was read, or syntax that RE2 would not take. The text is then at its end.
   [[nodiscard]] bool failed() const { return failed_; }
   void Fail() {
     failed_ = true;
@@ -89,8 +88,9 @@ class PatternText {
     return least;
   }
 
-  // Returns the bytes of a character, in either case if `fold` is set. In bytes, one above 0xff is beyond Latin-1,
-  // which folds only among its upper half. In UTF-8, k and s are also the small letters of others (U+212A, U+017F).
+  // Returns the bytes of a character, in both cases if `fold` is set. With kBytes, a character above 0xff is beyond
+  // Latin-1, whose upper half folds only within itself. With kUtf8, k and s are also the small letters of other
+  // characters (U+212A, U+017F).
   [[nodiscard]] Bytes Character(unsigned c, bool fold) const {
     if (c >= 0x80 && utf8_) return {fold ? AnyByte() : BytesBeyondAscii(), false};
     if (c > 0xff) return {AnyByte(), false};
@@ -114,8 +114,8 @@ class PatternText {
     return static_cast<std::uint8_t>(name == std::string_view::npos ? c : kBytes[name]);
   }
 
-  // Returns, after a backslash, the class that it names, if it names one. Of \p and of all that folds no more is known
-  // than that they are bytes.
+  // Returns, after a backslash, the class that it names, if it names one. For \p, and for all classes that fold, the
+  // result is any byte.
   std::optional<Bytes> NamedClass(bool fold) {
     if (!AtOneOf("dDsSwWpP")) return std::nullopt;
     const unsigned c = Next();

@@ -1,5 +1,5 @@
-// WordMemo remembers what was found in short texts, so that words, which occur again and again, are searched once. Each
-// text has one place in a small table, which it shares with others: the last one has it. Thread rule: one thread.
+// WordMemo remembers the matches in short texts, so that words, which occur again and again, are searched once. Each
+// text has one place in a small table, which it shares with others: the last text holds it. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class WordMemo {
     }
   };
 
-  // Returns a text as a word, of whose match nothing is known. Requires: it has 1 to kLongest bytes.
+  // Returns a text as a word whose match is not known yet. Requires: it has 1 to kLongest bytes.
   static Word WordOf(std::string_view text) {
     Word word;
     word.size = static_cast<std::uint8_t>(text.size());
@@ -44,7 +44,7 @@ class WordMemo {
     return word;
   }
 
-  // Returns the place of a word, in which it or another one is.
+  // Returns the place of a word, which holds this word or another one.
   [[nodiscard]] Word& PlaceOf(const Word& word) {
     const std::uint64_t mixed = (word.front * 0x9e3779b97f4a7c15u) ^ ((word.back + word.size) * 0xbf58476d1ce4e5b9u);
     return words_[mixed >> (64 - kBits)];

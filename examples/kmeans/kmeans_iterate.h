@@ -1,5 +1,5 @@
-// Runs rounds of kmeans until the centroids stay as they are, and then says which movie is in which cluster. OUTPUT has
-// two directories: centroids, those of the last round, and members (examples/classification).
+// Runs rounds of kmeans until the centroids stay as they are, and then assigns each movie to its cluster. OUTPUT has
+// two directories: `centroids`, of the last round, and `members` (examples/classification).
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// Makes load of any shape, after the load generator of Hadoop's GridMix. Maps keep a part of the records, reduces keep
-// a part of what comes to them (more than 100% makes copies), and each record costs some CPU work. So a job can be a
-// scan, a sort, a filter, or bound by the CPU. A task can also sleep when it has done its work, so that it takes a time
-// that does not depend on what else the machine does. The records of LoadGen are the lines of its input; those of
-// LoadGenRandom are made from a seed. Of the first n records of a task, ceil(n * kept part) are written.
+// Makes load of any shape, after the load generator of Hadoop's GridMix. Maps and reduces each keep a part of their
+// records (more than 100% makes copies), and each record costs some CPU work. So a job can be a scan, a sort, a filter,
+// or bound by the CPU. A task can also sleep when it has done its work, so that its time does not depend on the
+// machine's other work. The records of LoadGen are the lines of its input; those of LoadGenRandom are made from a seed.
+// Of the first n records of a task, ceil(n * kept part) are written.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace millrace::examples {
 
-// KeptPart says which records of a task are written, and how often.
+// KeptPart decides which records of a task are written, and how often.
 class KeptPart {
  public:
   explicit KeptPart(double percent) : part_(percent / 100) {}

@@ -23,8 +23,8 @@ class Centroids {
   // Reads centroids. kInvalid for a line of another form, for a cluster that occurs twice, and if there are none.
   static Result<Centroids> Parse(std::string_view text);
 
-  // Returns the number of the closest cluster: the least of equally close ones, and the least of all for a movie that
-  // has no users in common with any.
+  // Returns the number of the closest cluster: the lowest of equally close ones, and the lowest of all for a movie that
+  // has no users in common with any cluster.
   [[nodiscard]] std::uint32_t Nearest(const Movie& movie) {
     std::ranges::fill(products_, 0);
     for (const Rating& rating : movie.ratings) {

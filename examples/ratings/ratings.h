@@ -1,5 +1,5 @@
-// Reads movie ratings as the PUMA suite has them. There is a line for each movie, "movie:user_rating,user_rating,...",
-// with decimal numbers below 2^32.
+// Reads movie ratings in the form of the PUMA suite. There is a line for each movie,
+// "movie:user_rating,user_rating,...", with decimal numbers below 2^32.
 // Thread rule: as values.
 #pragma once
 
@@ -33,8 +33,8 @@ bool TakeNumber(const char** at, const char* end, char behind, Number* number) {
 
 }  // namespace internal
 
-// Reads a line into *movie, whose memory is used again. Returns false for a line of another form. A space after the
-// colon and a carriage return at the end are allowed.
+// Reads a line into *movie and reuses its memory. Returns false for a line of another form. A space after the colon and
+// a carriage return at the end are allowed.
 inline bool ParseMovie(std::string_view line, Movie* movie) {
   movie->ratings.clear();
   if (line.ends_with('\r')) line.remove_suffix(1);

@@ -1,7 +1,7 @@
-// Makes the candidates of the apriori algorithm: from associations of k fields, a line "e1,...,ek" each, those of k +
-// 1. Where two lines agree in all fields but the last, it writes a line "e1,...,ek-1,a,b" with their last fields, a
-// before b in order of bytes. So the output is fit to be input again. Repeats in the input count once. A line without a
-// comma has one field.
+// Makes the candidates of the apriori algorithm: from associations of k fields, each a line "e1,...,ek", it makes those
+// of k + 1 fields. For two lines that agree in all fields but the last, it writes a line "e1,...,ek-1,a,b" with their
+// last fields, a before b in order of bytes. So the output can be input again. Repeats in the input count once. A line
+// without a comma has one field.
 #pragma once
 
 #include <algorithm>

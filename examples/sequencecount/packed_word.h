@@ -1,5 +1,5 @@
-// A PackedWord holds a word of up to 15 bytes in place, and of a longer one the place where it stands in a text. If
-// many words are read in no order, each costs one cache miss, where a view costs one of its own and one of its text.
+// A PackedWord holds a word of up to 15 bytes itself, and for a longer word its place in a text. If many words are read
+// in no order, each costs one cache miss, whereas a view costs one of its own and one for its text.
 // Thread rule: immutable.
 #pragma once
 

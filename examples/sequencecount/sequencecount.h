@@ -3,7 +3,7 @@
 // the ends of lines and of splits (word_sequences.h).
 //
 // Most sequences occur once or twice, so a table of them would fold little and miss the cache at each. Instead a map
-// counts by sorting (triple_counter.h), and what it emits is in order.
+// counts by sorting (triple_counter.h), and emits its counts in order.
 #pragma once
 
 #include <cstdint>

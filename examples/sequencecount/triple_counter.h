@@ -1,9 +1,9 @@
-// TripleCounter counts every three words that follow each other, and gives the counts in the order of the text "a|b|c".
+// TripleCounter counts every three consecutive words, and gives the counts in the order of the text "a|b|c".
 //
-// Words become numbers first, in the order in which they compare within such a text. Three of them are then one number,
-// and sorting text has become sorting numbers. The first two compare with a bar after them ("ab|" is less than "a|",
-// because a bar comes after all letters). The third compares as it is or, when text follows it, with a bar as well.
-// (Where words hold bars themselves, two triples can be one text, and the counts are not quite in order.)
+// Words are first turned into numbers, in the order in which they compare within such a text. Three words are then one
+// number, and sorting numbers replaces sorting text. The first two compare with a bar after them ("ab|" is less than
+// "a|", because a bar comes after all letters). The third compares as it is or, when text follows it, with a bar as
+// well. (Where words hold bars themselves, two triples can be one text, and the counts are not quite in order.)
 // Thread rule: one thread.
 #pragma once
 
@@ -27,7 +27,7 @@ namespace millrace::examples {
 
 class TripleCounter {
  public:
-  // It takes about `memory` bytes. `barred` says that text follows the third word.
+  // The counter takes about `memory` bytes. `barred` says that text follows the third word.
   TripleCounter(std::uint64_t memory, bool barred)
       : barred_(barred),
         most_words_(std::clamp<std::uint64_t>(memory / 16, 1024, kRanked - 1)),
@@ -35,7 +35,7 @@ class TripleCounter {
         table_({numbers_.data()}, std::clamp<std::uint64_t>(memory / 4, std::uint64_t{2} << 20, kMostTable)) {}
 
   // Adds a word, which follows the one that was pushed before it, unless a text ended there. Returns false if there is
-  // no room and the word was not added: it is to be pushed again after Take, together with the two words before it.
+  // no room and the word was not added: push it again after Take, together with the two words before it.
   [[nodiscard]] bool Push(std::string_view word) {
     if (full_ || count_ == most_words_) return false;
     numbers_[count_] = static_cast<Number>(count_);
@@ -59,7 +59,7 @@ class TripleCounter {
  private:
   using Number = std::uint32_t;
   static constexpr int kBucketBits = 11;
-  static constexpr std::size_t kAhead = 16;           // how many triples ahead their words are fetched
+  static constexpr std::size_t kAhead = 16;           // the number of triples by which their words are fetched ahead
   static constexpr Number kRanked = Number{1} << 31;  // set in the number of a word's first place once it is in order
   // A table of this size holds fewer than 2^21 words, so that three numbers fit into 64 bits.
   static constexpr std::uint64_t kMostTable = std::uint64_t{64} << 20;
@@ -72,12 +72,12 @@ class TripleCounter {
   using Table = KeyTable<Number, NoteFirst>;
 
   void NumberInOrder();
-  // Returns how many bytes at the end of a third word do not compare.
+  // Returns the number of bytes at the end of a third word that do not compare.
   [[nodiscard]] std::size_t bars() const { return barred_ ? 0 : 1; }
   // Calls on_number(triple) for all triples, in the order of the texts.
   template <class OnNumber>
   void ForEachTriple(const OnNumber& on_number) const;
-  // Returns the triples, sorted, in the memory that is given.
+  // Returns the triples, sorted, in the memory at `triples`.
   [[nodiscard]] std::span<const std::uint64_t> MakeTriples(std::uint64_t* triples) const;
   template <class OnTriple>
   void Give(std::span<const std::uint64_t> triples, OnTriple&& on_triple);
@@ -151,7 +151,8 @@ void TripleCounter::ForEachTriple(const OnNumber& on_number) const {
   }
 }
 
-// Triples are put into buckets by their first bits as they are made, so that what is sorted mostly fits the cache.
+// Triples are put into buckets by their first bits as they are made, so that a bucket mostly fits the cache when it is
+// sorted.
 inline std::span<const std::uint64_t> TripleCounter::MakeTriples(std::uint64_t* triples) const {
   const int shift = std::max(3 * bits_ - kBucketBits, 0);
   std::array<std::uint64_t, (1u << kBucketBits) + 1> ends{};  // by bucket: first its begin, then its end

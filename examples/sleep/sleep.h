@@ -1,5 +1,5 @@
-// Runs input.maps maps and as many reduces as the job is given, each of which sleeps for a time. Without times the
-// tasks are empty. It writes nothing.
+// Runs input.maps maps and the job's number of reduces, each of which sleeps for a time. Without times the tasks are
+// empty. It writes nothing.
 #pragma once
 
 #include <chrono>

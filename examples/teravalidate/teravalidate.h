@@ -1,7 +1,7 @@
-// Checks what terasort wrote: in each file, and from one file to the next in order of names, keys must not go back. It
-// writes a line "misorder TAB file TAB what" for each split whose records do, or whose first key is less than the last
-// key of the splits before it. Then it writes "checksum TAB sum of the records' CRC-32C" and "records TAB how many", to
-// be compared with the counters of teragen. It takes one reduce at most.
+// Checks the output of terasort: in each file, and from one file to the next in order of names, keys must not go back.
+// It writes a line "misorder TAB file TAB what" for each split whose keys go back, or whose first key is less than the
+// last key of the splits before it. Then it writes "checksum TAB sum of the records' CRC-32C" and "records TAB number",
+// to be compared with the counters of teragen. It allows at most one reduce.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TeraSummary {
   char last[kTeraKeyBytes] = {};
   std::uint64_t records = 0;
   std::uint64_t checksum = 0;
-  std::uint64_t misorders = 0;  // how many records follow one with a greater key
+  std::uint64_t misorders = 0;  // the number of records that follow one with a greater key
 
   void Add(std::string_view record) {
     const char* const key = record.data();

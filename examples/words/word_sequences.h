@@ -1,5 +1,5 @@
-// WordSequences<N> is an input format whose records are N consecutive words of a file, joined by '|': of "a b c d" with
-// N = 3 the records are "a|b|c" and "b|c|d", each with its words. Words lie between ASCII white space (words.h). A
+// WordSequences<N> is an input format whose records are N consecutive words of a file, joined by '|': for "a b c d"
+// with N = 3 the records are "a|b|c" and "b|c|d", each with its words. Words lie between ASCII white space (words.h). A
 // sequence goes on over the end of a line, but not of a file. It belongs to the split in which its first word starts,
 // so a map reads on after its split for the N - 1 words that follow, and skips a word that started before it.
 // Thread rule: one thread.
@@ -53,18 +53,18 @@ class SequenceCutter {
     }
     return !too_long_;
   }
-  // Tells that what is fed from here on lies after the split.
+  // Says that the bytes fed from now on lie after the split.
   void EndSplit() {
     ended_ = true;
     const std::uint64_t own = words_ + (open_ ? 1 : 0);
     left_ = own == 0 ? 0 : own + kWords - 1 - words_;
   }
-  // Tells that the file ends.
+  // Says that the file ends.
   void EndFile(std::uint64_t offset) {
     if (open_) End(offset);
     left_ = 0;
   }
-  // Returns true as long as words are to come that belong to sequences of the split.
+  // Returns true as long as further words belong to sequences of the split.
   [[nodiscard]] bool wants_more() const { return left_ > 0; }
 
  private:
@@ -85,7 +85,7 @@ class SequenceCutter {
     if (size_ > 0) Append("|");
     starts_[kWords - 1] = size_;
   }
-  // Appends a word. Most words are short, and copying 16 bytes is faster than copying few. Bytes can be read up to
+  // Appends a word. Most words are short, and copying 16 bytes is faster than copying a few. Bytes can be read up to
   // `end`.
   void AppendWord(std::string_view word, const char* end) {
     constexpr std::size_t kShort = 16;
@@ -111,7 +111,7 @@ class SequenceCutter {
   }
   void End(std::uint64_t offset) {
     if (mark_ && !TakeMark()) {
-      if (ended_) left_ = 0;  // what the split has is no word
+      if (ended_) left_ = 0;  // the split has no word
       return;
     }
     if (left_ == 0) return;
@@ -124,7 +124,7 @@ class SequenceCutter {
     }
     on_sequence_(sequence, offset);
   }
-  // Drops all but the last words, which alone are still needed. The buffer grows when these are long.
+  // Drops all but the last words, since only these are still needed. The buffer grows when they are long.
   bool MakeRoom(std::size_t bytes) {
     const std::size_t drop = starts_[0];
     std::memmove(text_.data(), text_.data() + drop, size_ - drop);
@@ -147,7 +147,7 @@ class SequenceCutter {
   std::uint64_t left_ = ~std::uint64_t{0};  // how many words are still to be taken
   bool open_ = false;                       // the last word may go on in the next piece
   bool mark_ = false;                       // the word begins where the file does
-  bool ended_ = false;                      // the split has
+  bool ended_ = false;                      // the split has ended
   bool skipping_;
   bool too_long_ = false;
 };
@@ -180,7 +180,7 @@ struct WordSequences {
     cutter.EndSplit();
     constexpr std::uint64_t kMostLook = std::uint64_t{8} << 20;
     for (std::uint64_t step = 4096; fits && cutter.wants_more(); step = std::min(step * 4, kMostLook)) {
-      if (source.decompressed()) {  // all of the file has come
+      if (source.decompressed()) {  // the whole file has come
         cutter.EndFile(at);
         break;
       }

@@ -1,5 +1,5 @@
-// ForEachWord finds the words of a text: what lies between ASCII white space (space, \t, \n, \v, \f, \r). It takes 32
-// bytes at a time.
+// ForEachWord finds the words of a text, which lie between ASCII white space (space, \t, \n, \v, \f, \r). It looks at
+// 32 bytes at a time.
 // Thread rule: any thread.
 #pragma once
 
@@ -23,7 +23,7 @@ inline std::uint32_t PlainWhiteSpaceMask(const char* at) {
   return mask;
 }
 
-// Returns what PlainWhiteSpaceMask returns, by vector instructions where the machine has them.
+// Returns the same as PlainWhiteSpaceMask, by vector instructions where the machine has them.
 inline std::uint32_t WhiteSpaceMask(const char* at) {
 #ifdef __AVX2__
   const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
@@ -42,7 +42,7 @@ template <class OnWord>
 void ForEachWord(std::string_view text, OnWord&& on_word) {
   constexpr std::size_t kStep = 32;
   const char* const begin = text.data();
-  const char* word = nullptr;  // where the word begins that is open, if one is
+  const char* word = nullptr;  // the beginning of the open word, if there is one
   for (std::size_t at = 0; at < text.size(); at += kStep) {
     std::uint32_t space;
     if (text.size() - at >= kStep) {

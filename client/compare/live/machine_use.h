@@ -1,6 +1,5 @@
 // Measures the use of this machine beside a run: the part of its processors that others use, and the part that the host
-// takes (steal). The figures are from /proc/stat, getrusage and /proc/PID/stat (proc(5)). Thread rule: free functions,
-// any thread.
+// takes (steal). The figures are from /proc/stat (proc(5)) and getrusage. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>
