@@ -127,8 +127,8 @@ struct StoredFiles : WholeFiles {
   static constexpr bool kReadsStoredBytes = true;
 };
 
-// A record is a number from 0; nothing is read. The options -D input.records and -D input.maps say how many numbers
-// there are, and over how many maps they are spread, in ranges. This is for jobs that make their data.
+// A record is a number from 0; nothing is read. The options -D input.records and -D input.maps set the count of the
+// numbers, and the number of maps over which they are spread, in ranges. This is for jobs that make their data.
 struct Numbers {
   using Record = std::uint64_t;
   static constexpr SplitBy kSplitBy = SplitBy::kNumbers;

@@ -60,7 +60,7 @@
 // attempt, and its text is shown.
 //
 // This header also includes other things that a job's code may use: Status, Result, MILLRACE_TRY and MILLRACE_ASSIGN,
-// for what Prepare and Start return (base/status.h); Quote, for names in messages (base/text.h); the seeded Random
+// for the results of Prepare and Start (base/status.h); Quote, for names in messages (base/text.h); the seeded Random
 // (base/random.h) and Crc32c (base/crc32c.h), for data that is made or checked; and ByteSource, Split and the readers
 // of client/format, for an Input of the job's own. A map that folds or sorts by itself may include KeyTable
 // (key_table.h), OrderOfKeys (key_order.h) and LargeArray (large_array.h). All other headers are internal and may

@@ -11,8 +11,8 @@
 //     }
 //   }
 //
-// What reduce 3 writes to kLate is OUTPUT/late-r-00003; without Key and Value, what map 3 writes is late-m-00003. A
-// file exists only if something was written to it. It appears together with the part file of its task, or not at all,
+// Reduce 3 writes its kLate to OUTPUT/late-r-00003; without Key and Value, map 3 writes it to late-m-00003. A file
+// exists only if something was written to it. It appears together with the part file of its task, or not at all,
 // whatever fails. The maps of a job with reduces have no named outputs, since a map may have to run again after its
 // output has appeared. Each output that a task writes to costs a buffer of 1 MiB. Thread rule: one thread.
 #pragma once

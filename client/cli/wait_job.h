@@ -16,7 +16,7 @@ struct Reporting {
   bool json = false;
   std::string what = {};          // the beginning of an error's line
   std::string shown_output = {};  // the name of the job's output in the report; empty: its path
-  std::optional<std::chrono::steady_clock::time_point> until = {};  // the wait ends then as failed; the job goes on
+  std::optional<std::chrono::steady_clock::time_point> until = {};  // the wait then ends as failed; the job continues
   bool of_step = false;  // the job is a step of a pipeline, which says why it failed
 };
 

@@ -44,7 +44,7 @@ class OutputFiles {
   const TaskId task_;
   const Make make_;
   const std::unique_ptr<OutputFile> part_;
-  std::atomic<std::uint64_t>* counted_ = nullptr;                          // null: nobody counts
+  std::atomic<std::uint64_t>* counted_ = nullptr;                          // null: records are not counted
   std::map<std::string, std::unique_ptr<OutputFile>, std::less<>> named_;  // by output
 };
 

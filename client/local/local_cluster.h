@@ -64,7 +64,7 @@ class LocalCluster {
   // do without. kUnavailable, with the last line of its log, if the master or the last worker has ended: a command that
   // waits for the cluster would then wait for ever.
   [[nodiscard]] Result<std::vector<std::string>> TakeLosses();
-  // Returns warnings, in lines for the user, of what will leave jobs or files without room where the cluster lies.
+  // Returns lines that warn the user of a lack of room for jobs or files where the cluster lies.
   [[nodiscard]] std::vector<std::string> Warnings() const;
   [[nodiscard]] std::vector<int> DaemonFds() const;  // one of them is readable when TakeLosses has news
 

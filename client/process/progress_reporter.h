@@ -17,7 +17,7 @@ class ProgressReporter {
  public:
   // Reports every `interval`. On its own thread it calls `order` when there is a message to read, which it does not
   // read itself, and `daemon_gone`, once, when the peer has closed its end. Requires: all arguments outlive this, and
-  // nobody else reads the channel meanwhile.
+  // nothing else reads the channel meanwhile.
   ProgressReporter(task::Channel& channel, TaskContext& context, std::chrono::milliseconds interval,
                    const std::function<void()>& order, const std::function<void()>& daemon_gone);
   ProgressReporter(const ProgressReporter&) = delete;

@@ -5,9 +5,10 @@
 //   JOB --millrace-rerun LAUNCH [OUTPUT]
 //
 // LAUNCH is a file of two frames (worker/task/channel/channel.h): the messages that set a task process up and launch
-// the map, with the files of the worker left open. OUTPUT is a new directory for what the map writes: its part of the
-// job's output, or, if the job has reduces, the run for them (worker/task/run/run_file.h). Without OUTPUT that is
-// dropped. The job prints to the outputs of the process. A failure or a crash gives the same message as on the cluster.
+// the map, with the files of the worker left open. OUTPUT is a new directory for the map's output: its part of the
+// job's output, or, if the job has reduces, the run for them (worker/task/run/run_file.h). Without OUTPUT the map's
+// output is dropped. The job prints to the outputs of the process. A failure or a crash gives the same message as on
+// the cluster.
 // Thread rule: the main thread.
 #pragma once
 

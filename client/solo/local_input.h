@@ -20,7 +20,7 @@ namespace millrace::solo {
 // The input of one map: a part of a file or, for a job that makes its data, a range of numbers (the path is then
 // empty).
 struct Piece {
-  std::string name;         // as TaskContext::input_name has it
+  std::string name;         // as TaskContext::input_name returns it
   std::uint32_t index = 0;  // of the INPUT that named it
   Split split;              // its name is the path
 };
