@@ -1,4 +1,4 @@
-// `millrace ca`: makes the certificates of a cluster with TLS (base/tls/authority.h). Thread rule: any thread.
+// `millrace ca` makes the certificates of a cluster with TLS (base/tls/authority.h). Thread rule: any thread.
 #pragma once
 
 #include <vector>

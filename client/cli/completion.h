@@ -1,5 +1,5 @@
-// `millrace completion bash`: a script for bash-completion; `source <(millrace completion bash)` uses it. Thread rule:
-// any thread.
+// `millrace completion bash` prints a script for bash-completion; `source <(millrace completion bash)` uses it. Thread
+// rule: any thread.
 #pragma once
 
 #include "client/cli/verbs.h"

@@ -1,4 +1,4 @@
-// `millrace run`: submits a job and waits for its end. Thread rule: the main thread.
+// `millrace run` submits a job and waits for its end. Thread rule: the main thread.
 #pragma once
 
 #include "client/cli/invocation.h"

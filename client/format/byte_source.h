@@ -1,5 +1,5 @@
-// ByteSource separates the record readers from where the bytes come from: the readers decide which records a split
-// owns, and do so over any source.
+// ByteSource separates the record readers from the origin of the bytes: the readers decide which records a split owns,
+// over any source.
 // Thread rule: one thread.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Codec<T> turns a key or value into bytes between map and reduce, and into text in an output. Keys are sorted by their
-// bytes, so the codecs here keep the order of numbers: integers are big-endian with the sign bit turned, floats and
+// bytes, so the codecs here keep the order of numbers: integers are big-endian with the sign bit inverted, floats and
 // doubles likewise. An enum is written as its number. compound_codec.h has pairs, tuples, optionals, arrays and
 // vectors.
 //

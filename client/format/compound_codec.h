@@ -1,6 +1,6 @@
 // Codecs of pairs, tuples, arrays, optionals, vectors and structs of types that have a Codec, in any nesting. As keys
-// they sort as C++ compares them (structs member by member), if their parts do: each part is written so that no end of
-// it is the beginning of another.
+// they sort as C++ compares them (structs member by member), if their parts do: each part is written so that its bytes
+// never begin another's.
 //   numbers, bool, enums   as their Codec writes them: their length is fixed
 //   pair, tuple, array     part after part; std::array and arrays in structs
 //   struct                 as the tuple of its members: an aggregate of up to 32, without a base, private members or

@@ -49,7 +49,7 @@ class JobOptions {
   // These calls return values. A name that was not declared with the type is a bug and aborts.
   [[nodiscard]] const std::string& text(std::string_view name) const {
     return Get<std::string>(name);
-  }  // of a choice too
+  }  // also for a choice
   [[nodiscard]] bool boolean(std::string_view name) const { return Get<bool>(name); }
   [[nodiscard]] std::int64_t integer(std::string_view name) const { return Get<std::int64_t>(name); }
   [[nodiscard]] double real(std::string_view name) const { return Get<double>(name); }
