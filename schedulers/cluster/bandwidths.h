@@ -1,9 +1,9 @@
-// Bandwidths: what transfers between nodes have lately been seen to reach (lsap's BW, Guo et al. section 4.2; the D of
-// adaptive delay scheduling).
+// Bandwidths: the throughput that recent transfers between nodes have reached (lsap's BW, Guo et al. section 4.2; the D
+// of adaptive delay scheduling).
 //
-// A pair of nodes is known by its own transfers; else by those between their racks, else between their datacenters,
-// else by what the caller configured for their distance. Each is an exponential mean in which the last transfer weighs
-// a quarter. Pairs have a direction. Thread rule: one thread.
+// The estimate for a pair of nodes comes from its own transfers, else from those between their racks, else from those
+// between their datacenters, else from the caller's setting for their distance. Each is an exponential mean in which
+// the last transfer weighs a quarter. Pairs have a direction. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace millrace::sched {
 
-// Bytes per second by distance, for pairs between which nothing was measured.
+// Bytes per second by distance, for pairs without a measurement.
 struct LevelBandwidths {
   double rack = 100e6;
   double datacenter = 50e6;
@@ -25,7 +25,7 @@ struct LevelBandwidths {
 
 class Bandwidths {
  public:
-  // What was measured on the way to a node (its id), rack or datacenter (their numbers of Topology).
+  // The measured mean towards a node (its id), or towards a rack or datacenter (its number in Topology).
   struct Known {
     std::uint32_t to = 0;
     double bytes_per_second = 0;
@@ -33,11 +33,10 @@ class Bandwidths {
 
   struct End {
     NodeId node;
-    Location location;  // where it stands, or stood when it was there last
+    Location location;  // where the node stands, or stood before it was lost
   };
 
-  // Takes a measured transfer into the means. Requires: bytes_per_second > 0, and `from` and `to` differ and have
-  // joined.
+  // Adds a measured transfer to the means. Requires: bytes_per_second > 0, and `from` and `to` differ and have joined.
   void Record(const End& from, const End& to, double bytes_per_second);
   // Returns the bytes per second of the pair; they are above 0.
   [[nodiscard]] double Between(NodeId from, NodeId to, const Topology& topology,
@@ -46,13 +45,14 @@ class Bandwidths {
   [[nodiscard]] double BetweenRacks(Location from, Location to, const LevelBandwidths& configured) const;
   [[nodiscard]] double BetweenDatacenters(std::uint32_t from, std::uint32_t to,
                                           const LevelBandwidths& configured) const;
-  // Return all that was measured from there, by rising `to`. The span is valid until the next Record.
+  // Return all means measured from that node, rack or datacenter, by rising `to`. The span is valid until the next
+  // Record.
   [[nodiscard]] std::span<const Known> NodesFrom(NodeId node) const { return nodes_.From(node.value); }
   [[nodiscard]] std::span<const Known> RacksFrom(std::uint32_t rack) const { return racks_.From(rack); }
   [[nodiscard]] std::span<const Known> DatacentersFrom(std::uint32_t datacenter) const {
     return datacenters_.From(datacenter);
   }
-  // Return how many pairs were measured.
+  // Return the number of measured pairs.
   [[nodiscard]] std::size_t node_pairs() const { return nodes_.pairs(); }
   [[nodiscard]] std::size_t rack_pairs() const { return racks_.pairs(); }
 

@@ -1,7 +1,7 @@
 // ClusterState: nodes, free slots, jobs and pending tasks, with an index for each question that a policy asks.
 //
 // A policy sees it const. The other calls belong to the engine. They keep every index right, and abort when the engine
-// breaks what they require. Thread rule: one thread, const calls included.
+// breaks a requirement. Thread rule: one thread, const calls included.
 //
 // Cost: a call is O(log) of nodes or jobs unless its comment says more, so a slot that frees and is filled costs about
 // 1 us on a cluster of 10,000 nodes with 1,000 jobs.
@@ -33,8 +33,8 @@
 
 namespace millrace::sched {
 
-// How many tasks a node may run at once: of each kind, and together. A node may run more than that, since what runs
-// goes on when another policy, other settings or another split lower its limits.
+// How many tasks a node may run at once: of each kind, and together. A node may run more than that, since running tasks
+// go on when another policy, other settings or another split lower its limits.
 struct NodeLimits {
   std::uint32_t maps = 0;
   std::uint32_t reduces = 0;
@@ -59,43 +59,44 @@ struct NodeState {
   bool avoided = false;  // too many jobs refuse it
   Location location;
   Slots slots;        // as the node declares them
-  NodeLimits limits;  // as the policy has it
+  NodeLimits limits;  // as the policy sets them
   Slots used;
-  NodeLimits counted;                       // what ClusterState counts of it in its capacity
-  std::uint32_t counted_permits = 0;        // likewise
+  NodeLimits counted;                       // this node's part of ClusterState's capacity
+  std::uint32_t counted_permits = 0;        // likewise, of the permits
   std::vector<AttemptId> running;           // sorted
   std::uint32_t computing = 0;              // of the running reduces
-  std::vector<JobId> copied;                // by reduce that waits for a permit: its job; in no order
-  std::optional<std::uint64_t> free_bytes;  // for map outputs, as last reported, less what was finished since
-  std::uint64_t reserved_bytes = 0;         // expected of the maps that run here
+  std::vector<JobId> copied;                // the job of each reduce that waits for a permit; in no order
+  std::optional<std::uint64_t> free_bytes;  // for map outputs: as last reported, less the outputs finished since
+  std::uint64_t reserved_bytes = 0;         // expected outputs of the maps that run here
   // How many running reduces copy or wait for a permit, by job in rising order; it has no zeros.
   std::vector<std::pair<JobId, std::uint32_t>> copying;
-  // The maps that put their output for reduces here. Some outputs have moved or are of no use any more: their maps are
-  // dropped when the list has grown to `prune_at`.
+  // The maps whose output for reduces is on this node. Maps whose output has moved or is no longer of use are dropped
+  // when the list has grown to `prune_at`.
   std::vector<TaskId> outputs;
   std::size_t prune_at = 64;
 
   [[nodiscard]] bool TakesTasks() const { return alive && !drained && !avoided; }
   [[nodiscard]] std::uint32_t Used(TaskKind kind) const { return kind == TaskKind::kMap ? used.maps : used.reduces; }
-  // Returns how many of the running tasks count towards the limit of both kinds together: all but the reduces beyond
-  // their own limit that do not compute. Those may wait for maps, so they keep no slot from these.
+  // Returns how many of the running tasks count towards the limit of both kinds together. All count except the reduces
+  // beyond their own limit that do not compute: those may wait for maps, so they keep no slot from maps.
   [[nodiscard]] std::uint32_t UsedTogether() const {
     return used.maps + std::max(computing, std::min(used.reduces, limits.reduces));
   }
-  // Returns how many more tasks of the kind the limits leave room for.
+  // Returns the number of further tasks of the kind that the limits leave room for.
   [[nodiscard]] std::uint32_t FreeSlots(TaskKind kind) const {
     return std::min(limits.Of(kind) - std::min(limits.Of(kind), Used(kind)),
                     limits.total - std::min(limits.total, UsedTogether()));
   }
-  // Returns true if tasks beyond the limit of the other kind take the room of a slot of this kind that is not in use.
+  // Returns true if a slot of this kind is not in use, but tasks beyond the limit of the other kind take its room.
   [[nodiscard]] bool IsCrowded(TaskKind kind) const {
     return FreeSlots(kind) == 0 && Used(kind) < limits.Of(kind) &&
            std::min(used.maps, limits.maps) + std::min(used.reduces, limits.reduces) < limits.total;
   }
-  // Returns how many running reduces of this job copy here, or wait for a permit.
+  // Returns the number of running reduces of this job that copy here or wait for a permit.
   [[nodiscard]] std::uint32_t Copying(JobId job) const;
-  // Returns how many reduces may compute at once: those that the policy lets compute, and never fewer than there are
-  // slots, since a policy without `+ccs` may lower its limit while reduces run that it gave slots to.
+  // Returns how many reduces may compute at once: as many as the policy lets compute, and never fewer than there are
+  // slots. The slots are the floor since a policy without `+ccs` may lower its limit while reduces run in the slots
+  // that it gave them.
   [[nodiscard]] std::uint32_t Permits() const {
     return std::max({1U, slots.reduces, limits.reduces - std::min(limits.only_copying, limits.reduces)});
   }
@@ -107,37 +108,39 @@ class ClusterState {
   using JobQueue = std::set<QueueKey>;
 
   ClusterState() = default;
-  // Makes a copy to try something on. It changes for itself. O(nodes + jobs), and O(tasks) of each job that changes in
-  // it. Requires: the original outlives the copy, and does not change while the copy is used.
+  // Makes a copy for a trial. Changes to the copy leave the original as it is. O(nodes + jobs), and O(tasks) of each
+  // job that changes in the copy. Requires: the original outlives the copy, and does not change while the copy is used.
   ClusterState(const ClusterState&) = default;
   ClusterState& operator=(const ClusterState&) = delete;
 
   // --- What a policy asks ---
 
-  // Returns the node, which is not alive if it was lost; null if it never joined.
+  // Returns the node; null if it never joined. A lost node is still found, and is not alive.
   [[nodiscard]] const NodeState* FindNode(NodeId node) const;
-  // Returns the job, with its progress alone if it has ended; null if it was never submitted or is forgotten.
+  // Returns the job; null if it was never submitted or is forgotten. Of a job that has ended only the progress remains.
   [[nodiscard]] const JobState* FindJob(JobId job) const {
     return job.value < jobs_.size() ? jobs_[job.value].state.get() : nullptr;
   }
   // Returns the ids of the nodes that take another task of this kind (NodeState::TakesTasks is true and a slot is
   // free), in rising order.
   [[nodiscard]] const OrderedBits& FreeNodes(TaskKind kind) const { return free_[kind]; }
-  // Returns true if a node that takes tasks IsCrowded. O(nodes).
+  // Returns true if NodeState::IsCrowded holds for any node that takes tasks. O(nodes).
   [[nodiscard]] bool AnyCrowded(TaskKind kind) const;
-  // Returns how many of the slots of Capacity(kind) are in use. O(nodes).
+  // Returns the number of slots of Capacity(kind) that are in use. O(nodes).
   [[nodiscard]] std::uint32_t SlotsInUse(TaskKind kind) const;
-  // Returns those of the nodes that take another reduce where fewer reduces run than may compute.
+  // Returns the nodes that take another reduce and on which fewer reduces run than may compute.
   [[nodiscard]] const OrderedBits& FreeNodesWithPermits() const { return free_with_permits_; }
   // Returns the live jobs, by priority, then submit order.
   [[nodiscard]] const JobQueue& LiveJobs() const { return live_; }
-  // Returns the live jobs that have a pending map, or a pending reduce that slow start lets go, in the same order. Held
-  // jobs are left out. For permits, returns the jobs with a reduce that waits for one of a node that has one free.
+  // Returns the live jobs that have a pending map, or a pending reduce that slow start allows, in the same order. Held
+  // jobs are left out. For permits, returns the jobs with a reduce that waits for a permit on a node that has a free
+  // one.
   [[nodiscard]] const JobQueue& RunnableJobs(SlotKind kind) const { return runnable_[kind]; }
   // Calls visit(job) for the live jobs that are not held and have a pending map whose input is on the node, in the same
-  // order, until it returns false. It does not look whether the node is refused to a job, or avoided for its only such
-  // map. The lists are built on the first call, in O(pending maps), and kept from then on at the cost of a cache line a
-  // replica and launch, so a policy that never calls this pays nothing. Requires: `visit` does not change the state.
+  // order, until it returns false. It does not check whether the job refuses the node, or whether its only such map
+  // avoids the node. The lists are built on the first call, in O(pending maps), and kept up to date from then on, at
+  // the cost of one cache line per replica and launch. A policy that never calls this pays nothing. Requires: `visit`
+  // does not change the state.
   template <class Visit>
   void VisitLocalJobs(NodeId node, const Visit& visit) const {
     KeepLocalJobs();
@@ -149,64 +152,68 @@ class ClusterState {
     KeepLocalJobs();
     return node.value < nodes_.size() && local_jobs_->Contains(job, node) && !FindJob(job)->held;
   }
-  // Returns true if VisitLocalJobs would visit more than `count` jobs, were no job held.
+  // Returns true if VisitLocalJobs would visit more than `count` jobs if no job were held.
   [[nodiscard]] bool MoreLocalJobsThan(NodeId node, std::size_t count) const;
-  // Starts to keep the lists of VisitLocalJobs. Call it early if you will ask: to build them later costs O(pending
-  // maps).
+  // Starts to keep the lists of VisitLocalJobs. A caller that will need them calls this early: to build them later
+  // costs O(pending maps).
   void KeepLocalJobs() const {
     if (!local_jobs_) ListLocalJobs();
   }
-  // Capacity returns the slots, or permits, on the nodes that take tasks, by the policy's limits, and TotalCapacity the
-  // slots of both kinds together. Running returns the attempts that run on any node.
+  // Capacity returns the number of slots, or permits, on the nodes that take tasks, by the policy's limits.
+  // TotalCapacity returns the slots of both kinds together, and Running the number of attempts that run on any node.
   [[nodiscard]] std::uint32_t Capacity(SlotKind kind) const { return capacity_[kind]; }
   [[nodiscard]] std::uint32_t TotalCapacity() const { return total_capacity_; }
   [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return running_[kind]; }
-  // Returns how many of the running attempts run beside another attempt of the same task.
+  // Returns the number of running attempts that run beside another attempt of the same task.
   [[nodiscard]] std::uint32_t Speculating(TaskKind kind) const { return speculating_[kind]; }
   // Returns the mean run time of the attempts of all jobs that have finished so far; nothing before the first.
   [[nodiscard]] std::optional<Micros> MeanTime(TaskKind kind) const;
   [[nodiscard]] const Bandwidths& bandwidths() const { return bandwidths_; }
-  // Returns the pending map of the job that is closest to the node, the one with the lowest index among equals; nothing
-  // if no map that the node may run is as close as `worst`, or if the expected output of the closest one does not fit
-  // there. When no map runs anywhere, which might make room by ending, it is the closest of those that fit, in
-  // O(pending maps) if the smallest fits, which is O(1) to tell as long as the job's pending maps are the same.
-  // Requires: the job and the node are alive.
+  // Returns the pending map of the job that is closest to the node, the one with the lowest index among equals. Returns
+  // nothing if no map that the node may run is as close as `worst`, or if the expected output of the closest one does
+  // not fit there. When no map runs anywhere, so that none can make room by ending, it returns the closest of the maps
+  // that fit. This costs O(pending maps) if the smallest map fits, which is O(1) to tell as long as the job's pending
+  // maps are the same. Requires: the job and the node are alive.
   [[nodiscard]] std::optional<MapChoice> BestPendingMap(JobId job, NodeId node, Locality worst = Locality::kOff) const;
   // Returns the first pending map of the job whose input lies on no node (PendingMaps::unlocated) in the same way.
   [[nodiscard]] std::optional<MapChoice> UnlocatedPendingMap(JobId job, NodeId node) const;
-  // Returns true if BestPendingMap gives nothing only because the closest map does not fit.
+  // Returns true if BestPendingMap returns nothing only because the closest map does not fit.
   [[nodiscard]] bool BestMapLacksSpace(JobId job, NodeId node, Locality worst = Locality::kOff) const;
-  // Returns true if UnlocatedPendingMap gives nothing only because the first such map does not fit.
+  // Returns true if UnlocatedPendingMap returns nothing only because the first such map does not fit.
   [[nodiscard]] bool UnlocatedMapLacksSpace(JobId job, NodeId node) const;
-  // Returns true if this is so of some runnable job and some node with a free map slot. O(jobs x free nodes).
+  // Returns true if BestMapLacksSpace is true of some runnable job and some node with a free map slot. O(jobs x free
+  // nodes).
   [[nodiscard]] bool AnyMapLacksSpace() const;
   // Returns the pending reduce of the job with the lowest index that the node may run; nothing if there is none, or if
   // slow start holds the reduces back.
   [[nodiscard]] std::optional<std::uint32_t> NextPendingReduce(JobId job, NodeId node) const;
-  // Returns the reduce of the job that has waited longest for a permit of a node that has one free. Requires: there is
-  // one (RunnableJobs). O(reduces of the job that wait).
+  // Returns the reduce of the job that has waited longest, among those that wait for a permit on a node with a free
+  // one. Requires: there is such a reduce (RunnableJobs). O(reduces of the job that wait).
   [[nodiscard]] AttemptId NextToCompute(JobId job) const;
-  // Returns true if the expected output of the map does not fit on the node beside those of the maps that run there.
+  // Returns true if the expected output of the map does not fit on the node beside the expected outputs of the maps
+  // that run there.
   [[nodiscard]] bool LacksSpace(const JobState& job, std::uint32_t map, NodeId node) const;
-  // Returns how many maps were looked at so far because the closest one did not fit, so that a test can count them.
+  // Returns how many maps have been looked at so far because the closest one did not fit. For tests.
   [[nodiscard]] std::uint64_t maps_looked_at() const { return maps_looked_at_; }
-  // Returns true if too many attempts of the job failed on the node (EngineOptions::max_failures_per_node), not too
-  // long ago.
+  // Returns true if the job refuses the node now, because too many of its attempts failed there
+  // (EngineOptions::max_failures_per_node).
   [[nodiscard]] bool Refused(const JobState& job, NodeId node) const;
-  // Returns true if an attempt of the task failed on the node, and there is another node where none did and which takes
-  // tasks of the job; when no map runs anywhere, one that has room for the map, too.
+  // Returns true if an attempt of the task failed on the node, and another node, where none failed, takes tasks of the
+  // job. When no map runs anywhere, that other node must also have room for the map.
   [[nodiscard]] bool Avoids(const JobState& job, TaskKind kind, std::uint32_t index, NodeId node) const;
 
   // Returns the paused tasks, by the time at which they become pending again.
   [[nodiscard]] const std::set<std::pair<Micros, TaskId>>& Paused() const { return paused_; }
-  // By node: the jobs that blame it, those that have ended well included, and until when each does.
+  // By node: the jobs that blame it, each with the time at which its blame ends. Jobs that have ended well are
+  // included.
   using Blames = std::map<NodeId, std::map<JobId, Micros>>;
   [[nodiscard]] const Blames& blames() const { return blames_; }
   // Returns true if so many jobs blame the node that it takes no tasks.
   [[nodiscard]] bool Avoids(NodeId node) const { return FindNode(node) != nullptr && FindNode(node)->avoided; }
   // Returns when the node stops being avoided if nothing else happens. Requires: the node is avoided.
   [[nodiscard]] Micros AvoidedUntil(NodeId node) const;
-  // Returns when PassTime next has something to end, after which a task may run that may not now; nothing if never.
+  // Returns when PassTime will next end a pause, a refusal or a blame, so that a task may run that may not run now;
+  // nothing if never.
   [[nodiscard]] std::optional<Micros> NextEnd() const;
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
@@ -218,15 +225,15 @@ class ClusterState {
 
   // Makes the node alive. O(pending maps with a replica on it). Requires: the node is not alive.
   void JoinNode(const NodeJoined& node);
-  // Makes the node not alive: a replica there is none until it is back. O(pending maps with a replica on it). Requires:
-  // it is alive, and nothing runs there.
+  // Makes the node not alive: replicas on it do not count until it is back. O(pending maps with a replica on it).
+  // Requires: it is alive, and nothing runs there.
   void LoseNode(NodeId node);
   void DrainNode(NodeId node, bool drained);
   void SetLimits(NodeId node, const NodeLimits& limits);
   void SetSpace(NodeId node, std::uint64_t free_bytes);
-  // Reduces the node's free bytes by `bytes`, until the node reports anew what it has (SetSpace).
+  // Reduces the node's free bytes by `bytes`, until the node's next report (SetSpace).
   void TakeSpace(NodeId node, std::uint64_t bytes);
-  // Makes the job not runnable until ReleaseHeld, and counts that.
+  // Makes the job not runnable until ReleaseHeld, and counts the eviction.
   void Hold(JobId job);
   void ReleaseHeld();
   // Returns true if there are live jobs and all of them are held.
@@ -242,28 +249,28 @@ class ClusterState {
   void EndJob(JobId job, JobOutcome outcome, Micros now);
   void ForgetJob(JobId job);
 
-  // Returns the locality of a map, which is the given one or found from its replicas. Requires: the task is not done,
+  // Returns the locality of a map: the given one, or the one found from its replicas. Requires: the task is not done,
   // the attempt has the task's next number, and the node is alive and not drained.
   Locality StartAttempt(const AttemptId& attempt, NodeId node, Micros now,
                         std::optional<Locality> locality = std::nullopt);
   // Takes the attempt off its node. The task becomes pending again if this was its last running attempt and the task is
   // not done. Requires: the attempt runs.
   void StopAttempt(const AttemptId& attempt, Micros now);
-  // Keeps the task from being pending until then. Requires: it is pending.
+  // Keeps the task from being pending until the time `until`. Requires: it is pending.
   void Pause(const TaskId& task, Micros until);
-  // Ends the pauses, refusals and blames whose time has come. Returns false if there was none.
+  // Ends the pauses, refusals and blames whose time has come. Returns false if there were none.
   bool PassTime(Micros now);
-  // Ends the task's pause, if it is paused: it is pending now.
+  // Ends the task's pause, if it is paused, so that it is pending again.
   void Resume(const TaskId& task);
   // Makes the task done, with this attempt as its winner. Others may still run. Requires: the attempt runs.
   void FinishAttempt(const AttemptId& attempt, Micros now);
-  // Takes note that the reduce has copied its input and waits for a permit; does nothing if it did before, or computes.
+  // Records that the reduce has copied its input and waits for a permit. Does nothing if it already waits or computes.
   // Requires: the attempt runs.
   void StartWaiting(const AttemptId& attempt, Micros now);
-  // Takes note that the reduce has a permit and computes; does nothing if it did before. Requires: the attempt runs.
+  // Records that the reduce has a permit and computes. Does nothing if it already computes. Requires: the attempt runs.
   void StartComputing(const AttemptId& attempt, Micros now);
-  // Returns the maps of live jobs that have their outputs for reduces on the node, in order, and empties the node's
-  // list of them.
+  // Returns the maps of live jobs whose outputs for reduces are on the node, in order, and empties the node's list of
+  // them.
   std::vector<TaskId> TakeOutputs(NodeId node);
   // Makes a done map pending again. Requires: it is done, and no attempt of it runs.
   void LoseOutput(JobId job, std::uint32_t map);
@@ -272,27 +279,27 @@ class ClusterState {
   // Counts the map as done from now on, without an output. Requires: it is pending.
   void LeaveOut(JobId job, std::uint32_t map);
   void MoveReplicas(JobId job, std::uint32_t map, std::vector<NodeId> replicas);
-  // Counts that an attempt of the task failed on the node. Returns true if `limit` attempts of its job have now failed
-  // there (0: never), and the node is not bad for the job yet.
+  // Counts a failed attempt of the task on the node. Returns true if `limit` attempts of its job have now failed there
+  // (0: never), and the node is not bad for the job yet.
   bool CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit);
-  // Makes the node bad for the job until then. Requires: CountNodeFailure has just returned true.
+  // Makes the node bad for the job until the time `until`. Requires: CountNodeFailure has just returned true.
   void Refuse(JobId job, NodeId node, Micros until);
-  // Takes note that the job, which may have ended, blames the node until then, or blames it no more if that time has
-  // passed.
+  // Records that the job, which may have ended, blames the node until the time `until`. If that time has passed, the
+  // job no longer blames the node.
   void Blame(NodeId node, JobId by, Micros until, Micros now);
   [[nodiscard]] std::vector<NodeId> BlamedBy(JobId job) const;
-  // Forgets that jobs blame the node. The jobs that refuse it do so still.
+  // Forgets that jobs blame the node. The jobs that refuse it go on refusing it.
   void ForgetBlames(NodeId node);
 
-  // Returns the live jobs that had a change in their tasks since the last call, in the order of the changes, each once.
-  // The reference is valid until the next call.
+  // Returns the live jobs whose tasks have changed since the last call, in the order of the changes, each once. The
+  // reference is valid until the next call.
   [[nodiscard]] const std::vector<JobId>& TakeChangedJobs();
   // Returns true if nodes, or their limits, changed since the last call.
   [[nodiscard]] bool TakeNodesChanged() { return std::exchange(nodes_changed_, false); }
   // Drops the lists of VisitLocalJobs, until a call asks for them again.
   void DropLocalJobs();
 
-  // Gives the job for changes of counters and records that no index depends on. Requires: the job is known.
+  // Returns the job, for changes of counters and records that no index depends on. Requires: the job is known.
   [[nodiscard]] JobState& MutableJob(JobId job);
 
  private:
@@ -303,17 +310,17 @@ class ClusterState {
 
   // Returns the closest map that the node may run, whether it fits there or not.
   [[nodiscard]] std::optional<MapChoice> ClosestPendingMap(const JobState& job, NodeId node, Locality worst) const;
-  // Returns the first map whose input lies on no node that this one may run, whether it fits there or not.
+  // Returns the first map whose input lies on no node and that this node may run, whether it fits there or not.
   [[nodiscard]] std::optional<MapChoice> FirstUnlocatedMap(const JobState& job, NodeId node) const;
   // Returns `choice` if it fits on the node; else, when no map runs, the closest of `maps` that does; else nothing.
   [[nodiscard]] std::optional<MapChoice> ThatFits(const std::optional<MapChoice>& choice, const JobState& job,
                                                   NodeId node, Locality worst, const OrderedBits& maps) const;
   [[nodiscard]] bool LacksSpaceFor(std::uint64_t output, NodeId node) const;
-  // Returns what tells the maps of the job that are not to run on the node; nothing if each may.
+  // Returns a predicate that is true of the job's maps that are not to run on the node; empty if all may run there.
   [[nodiscard]] PendingMaps::Skip Avoided(const JobState& job, NodeId node) const;
   NodeState& Node(NodeId node);
-  // Puts the node there in the topology, or takes it away, and each pending map with it. Requires: the node is not
-  // there yet, or `to` is nowhere.
+  // Puts the node at `to` in the topology, or removes it if `to` is nowhere, and updates each pending map with a
+  // replica on it. Requires: the node is not in the topology yet, or `to` is nowhere.
   void Place(NodeId node, Location to);
   void RefreshFree(const NodeState& node);
   void RefreshOpen(NodeState& node);
@@ -326,27 +333,27 @@ class ClusterState {
   void EndPause(std::set<std::pair<Micros, TaskId>>::const_iterator at);
   void EndRefusal(JobId job, NodeId node);
   bool EndBlames(Micros now);
-  // Decides anew which nodes are avoided. Call it when blames, or the nodes that live and take tasks, have changed.
+  // Decides anew which nodes are avoided. Called when blames, or the nodes that are alive and take tasks, have changed.
   void RefreshAvoided();
   [[nodiscard]] std::vector<NodeId> ToAvoid() const;
-  // Returns true if, for each kind of slots that the node has, another node has some, takes tasks and is not in
+  // Returns true if, for each kind of slot that the node has, another node that takes tasks has some and is not in
   // `without`.
   [[nodiscard]] bool OthersServe(const NodeState& node, const std::vector<NodeId>& without) const;
-  // Returns true if `nodes` is so small a part of the live nodes that they may be refused, or avoided.
+  // Returns true if `nodes` is a small enough part of the live nodes for them to be refused, or avoided.
   [[nodiscard]] bool AreFew(std::uint64_t nodes) const { return nodes * kRefusableShare < live_nodes_; }
   void RemoveCopying(NodeState& node, JobId job);
-  // Takes the reduce off those that wait for a permit. Returns how long it has waited.
+  // Removes the reduce from those that wait for a permit. Returns how long it has waited.
   Micros StopWaiting(NodeState& node, const AttemptId& attempt, Micros now);
-  // Changes how many reduces compute on the node.
+  // Sets the number of reduces that compute on the node.
   void SetComputing(NodeState& node, std::uint32_t computing);
-  // Call it when the node has come to have a free permit, or to have none: the jobs that wait there are counted anew.
+  // Counts the jobs that wait there anew. Called when the node has gained its first free permit or lost its last.
   void RefreshMayCompute(NodeState& node, bool had_free_permit);
   void NoteChanged(JobState& job);
-  // Note that the job has its first pending map at these nodes, or has none there any more. They do nothing if local
-  // jobs are not listed.
+  // ListLocal records that the job now has a pending map at these nodes, and UnlistLocal that it no longer has one.
+  // Both do nothing if local jobs are not listed.
   void ListLocal(const JobState& job, const std::vector<NodeId>& nodes) const;
   void UnlistLocal(const JobState& job, const std::vector<NodeId>& nodes);
-  // Returns an empty vector into which PendingMaps puts such nodes, or null while local jobs are not listed.
+  // Returns an empty vector for PendingMaps to put such nodes into; null while local jobs are not listed.
   std::vector<NodeId>* LocalNodes();
   void ListLocalJobs() const;
   void NoteOutput(NodeId node, const TaskId& map);
@@ -357,7 +364,7 @@ class ClusterState {
   std::vector<JobEntry> jobs_;    // by id
   JobQueue live_;
   PerSlot<JobQueue> runnable_;
-  mutable std::optional<LocalJobs> local_jobs_;  // of live jobs and nodes that ever joined; once somebody asked
+  mutable std::optional<LocalJobs> local_jobs_;  // of live jobs and nodes that ever joined; built on the first call
   Bandwidths bandwidths_;
   std::vector<JobId> changed_jobs_, taken_jobs_;
   bool nodes_changed_ = false;
@@ -374,7 +381,7 @@ class ClusterState {
   PerKind<Micros> finished_total_ = {};
   std::vector<NodeId> local_nodes_;  // of LocalNodes()
 
-  PerKind<OrderedBits> open_;  // nodes that have slots of the kind, free or not, and are alive and not drained
+  PerKind<OrderedBits> open_;  // nodes that take tasks and have slots of the kind, in use or not
   PerKind<OrderedBits> free_;  // those of them with a free one
   OrderedBits free_with_permits_;
   std::uint32_t live_nodes_ = 0;

@@ -1,4 +1,5 @@
-// JobState and TaskState: what the engine keeps of a job. Policies read them; ClusterState alone changes them.
+// JobState and TaskState: the engine's records of a job and its tasks. Policies read them; ClusterState alone changes
+// them.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +29,10 @@ struct RunningAttempt {
   std::uint32_t number = 0;
   NodeId node;
   Micros since =
-      0;  // its launch; of a reduce that waited for its permit later by that wait, which is nobody's run time
+      0;  // its launch; for a reduce that waited for its permit, later by that wait, which counts as nobody's run time
   Locality locality = Locality::kOff;         // of a map
   ReducePhase phase = ReducePhase::kCopying;  // of a reduce
-  std::uint32_t per_mille = 0;                // how far it is, as last reported
+  std::uint32_t per_mille = 0;                // its progress, as last reported
   std::uint64_t expected_output = 0;          // of a map: the bytes reserved for it on the node
 
   [[nodiscard]] bool computing() const { return phase == ReducePhase::kComputing; }
@@ -41,10 +42,10 @@ struct RunningAttempt {
 struct CopiedReduce {
   AttemptId attempt;
   NodeId node;
-  Micros since = 0;  // when it had copied
+  Micros since = 0;  // when it had copied all its input
 };
 
-// Run times of a job's attempts of one kind. They are sums, so that nothing is kept of each finished attempt.
+// Run times of a job's attempts of one kind. They are sums, so that finished attempts need no record each.
 struct RunTimes {
   std::uint32_t finished = 0;  // attempts that succeeded
   Micros finished_total = 0;   // their run time
@@ -92,27 +93,27 @@ struct alignas(64) TaskState {
   RunningAttempts running;  // more than one under speculation
   bool done = false;
   bool paused = false;         // ClusterState::Pause
-  bool left_out = false;       // a map that counts as done though none of its attempts has succeeded
+  bool left_out = false;       // a map that counts as done though none of its attempts succeeded
   std::uint32_t launched = 0;  // attempts so far: the number of the next one
   std::uint32_t failed = 0;    // attempts that failed by their own fault
   std::uint32_t winner = 0;    // the attempt that succeeded, if one has
-  NodeId ran_on;               // the winner's node, if one has succeeded; of a map whose output moved, where that is
+  NodeId ran_on;               // the winner's node, if there is one; for a map whose output moved, the node that has it
 
   [[nodiscard]] bool pending() const { return !done && !paused && running.empty(); }
   [[nodiscard]] bool succeeded() const { return done && !left_out; }
-  // Returns the running attempt of this number; null if it does not run.
+  // Returns the running attempt with this number; null if none runs.
   [[nodiscard]] const RunningAttempt* Find(std::uint32_t number) const;
 };
 
 static_assert(sizeof(TaskState) == 64);
 
-// The number of a reduce's attempt and of its report.
+// The number of a reduce's attempt, and the number of its report.
 struct FetchReport {
   std::uint32_t attempt = 0;
   std::uint32_t number = 0;
 };
 
-// What became of a job's attempts on a node.
+// The failures of a job's attempts on a node, and its refusals of the node.
 struct NodeFailures {
   std::uint32_t failures = 0;  // attempts that failed, one fewer for each refusal that has ended
   std::uint32_t refusals = 0;  // how often the job has refused the node so far
@@ -136,12 +137,12 @@ struct alignas(64) JobState {
   bool held = false;                        // evicted: not runnable until another job ends
   bool changed = false;                     // listed by ClusterState::TakeChangedJobs
   PerSlot<std::uint32_t> running_attempts;  // the slots and the compute permits that the job holds
-  std::uint32_t may_compute = 0;            // of copied_reduces: those on a node with a free permit
+  std::uint32_t may_compute = 0;            // the number of copied_reduces on a node with a free permit
   std::uint32_t live_bad_nodes = 0;
-  std::uint32_t evictions = 0;              // how often it gave way for lack of room for map outputs
+  std::uint32_t evictions = 0;              // how often the job gave way for lack of room for map outputs
   std::uint32_t node_failures_counted = 0;  // at 0 the sets of failures below are empty
   std::uint32_t refusal_changes = 0;        // how often a node was added to bad_nodes, or left it
-  std::uint64_t map_input_bytes = 0;        // of succeeded map attempts that said so
+  std::uint64_t map_input_bytes = 0;        // of succeeded map attempts that reported it
   std::uint64_t map_output_bytes = 0;       // of the same
   PerKind<RunTimes> times;
 
@@ -150,18 +151,18 @@ struct alignas(64) JobState {
   std::vector<TaskState> reduces;
   OrderedBits pending_reduces;
   PendingMaps pending_maps;
-  std::vector<CopiedReduce> copied_reduces;  // in the order in which they had copied
-  std::set<NodeId> bad_nodes;                // nodes on which enough attempts failed that they may be refused for now
+  std::vector<CopiedReduce> copied_reduces;  // in the order in which they finished copying
+  std::set<NodeId> bad_nodes;                // nodes on which enough attempts failed for them to be refused for now
   PerKind<std::set<std::pair<std::uint32_t, NodeId>>> failed_on;  // tasks and nodes where attempts failed
   std::map<NodeId, NodeFailures> node_failures;
-  // By map: the reduces that could not fetch it, each with the report that said so.
+  // By map: the reduces that could not fetch its output, each with the report of the failed fetch.
   std::map<std::uint32_t, std::map<std::uint32_t, FetchReport>> fetch_reports;
-  std::map<std::uint32_t, BadRecords> bad_records;  // by map; of a job that leaves some out, until it is forgotten
+  std::map<std::uint32_t, BadRecords> bad_records;  // by map; kept until the job is forgotten
 
-  JobSpec spec;  // as submitted, but for moved replicas; the priority of today is in `progress`
+  JobSpec spec;  // as submitted, except for moved replicas; the current priority is in `progress`
 
-  // Starts to read from memory, all at once and not line by line, what a change of the job or a search for a task of it
-  // touches. With thousands of jobs that is in no near cache.
+  // Prefetches the lines that a change of the job or a search for one of its tasks touches, all at once and not one by
+  // one. With thousands of jobs they are in no near cache.
   void Prefetch() const {
     const char* const end = reinterpret_cast<const char*>(&bad_nodes);
     for (const char* line = reinterpret_cast<const char*>(this); line < end; line += 64) __builtin_prefetch(line);
@@ -174,28 +175,29 @@ struct alignas(64) JobState {
   [[nodiscard]] const OrderedBits& Pending(TaskKind kind) const {
     return kind == TaskKind::kMap ? pending_maps.all() : pending_reduces;
   }
-  // Returns a number that never shrinks, and grows when tasks may run where they were refused: when an attempt fails,
-  // when a node turns bad (outputs that cannot be fetched from it make it so, too), and when a bad node is forgiven.
+  // Returns a number that never shrinks. It grows when tasks may come to run where they were refused: when an attempt
+  // fails, when a node turns bad (also through outputs that cannot be fetched from it), and when a bad node is
+  // forgiven.
   [[nodiscard]] std::uint64_t Failures() const { return std::uint64_t{progress.failed_attempts} + refusal_changes; }
-  // Returns the number of running attempts and runnable pending tasks; of permits, the number of reduces that compute
-  // or wait to.
+  // Returns the number of running attempts and runnable pending tasks; for permits, the number of reduces that compute
+  // or wait to compute.
   [[nodiscard]] std::uint32_t Demand(SlotKind kind) const;
-  // Returns the number of tasks that have yet to be given what this is: pending ones; of permits, the reduces that are
+  // Returns the number of tasks that have yet to be given a slot: the pending ones; for permits, the reduces that are
   // pending, copy or wait.
   [[nodiscard]] std::uint32_t YetToHave(SlotKind kind) const;
   // Returns the mean run time of the finished attempts; nothing before one has finished.
   [[nodiscard]] std::optional<Micros> MeanTime(TaskKind kind) const;
   // Returns the slot time that all attempts have used so far, running ones included.
   [[nodiscard]] Micros SlotTime(TaskKind kind, Micros now) const;
-  // Returns how many bytes this map is expected to write for reduces; 0 when nothing is known of the job.
+  // Returns the number of bytes that this map is expected to write for reduces; 0 when nothing is known of the job.
   [[nodiscard]] std::uint64_t ExpectedOutput(std::uint32_t map) const { return ExpectedOutputOf(spec.maps[map].bytes); }
-  // Returns the same of a map that reads `bytes`.
+  // Returns the same for a map that reads `bytes`.
   [[nodiscard]] std::uint64_t ExpectedOutputOf(std::uint64_t bytes) const;
   // Returns true if a map that fails now is left out and does not fail the job.
   [[nodiscard]] bool MayLeaveOutAnother() const;
   // Returns true if the slow-start fraction of the maps is done.
   [[nodiscard]] bool ReducesMayStart() const;
-  // Returns how many maps have to be done for that.
+  // Returns the number of maps that must be done before reduces may start.
   [[nodiscard]] std::uint32_t MapsBeforeReduces() const;
   // Returns true if nothing is left to do: all reduces, or all maps of a job without reduces, are done.
   [[nodiscard]] bool Complete() const;

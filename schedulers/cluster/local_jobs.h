@@ -1,8 +1,8 @@
-// LocalJobs: which jobs have a pending map whose input is on a node.
+// LocalJobs: by node, the jobs that have a pending map whose input is on it.
 //
 // It holds one bit for each job and node. Jobs get seats in the order of the queue, and a node has a row of bits by
-// seat, so that to note that a job came or went touches one cache line, and the row of 500 jobs is one cache line. The
-// seat of a job that left stays empty until the row is full; then all jobs move up. Thread rule: one thread.
+// seat, so that adding or removing a job at a node touches one cache line, and the row of 500 jobs is one cache line.
+// The seat of a job that left stays empty until the row is full; then all jobs move up. Thread rule: one thread.
 #pragma once
 
 #include <array>
@@ -24,18 +24,18 @@ class LocalJobs {
   // Adds the job, at no node. O(1) on average if it comes after all others of its priority, else
   // O(nodes x jobs / 500).
   void AddJob(const QueueKey& key);
-  // Removes the job. O(1). Requires: it is at no node any more.
+  // Removes the job. O(1). Requires: the job is no longer at any node.
   void RemoveJob(JobId job);
 
-  // Insert puts the job at the node and Erase takes it away; both do nothing when there is nothing to do. O(1).
-  // Requires: the job was added, and the node is below SetNodes. The same holds for Contains.
+  // Insert puts the job at the node and Erase takes it away; both do nothing if that is done already. O(1). Requires,
+  // as for Contains: the job was added, and the node is below the count of SetNodes.
   void Insert(JobId job, NodeId node) { WordOf(*this, job, node) |= BitOf(job); }
   void Erase(JobId job, NodeId node) { WordOf(*this, job, node) &= ~BitOf(job); }
   [[nodiscard]] bool Contains(JobId job, NodeId node) const { return (WordOf(*this, job, node) & BitOf(job)) != 0; }
   // Returns true if more than `count` jobs are at the node. It reads O(jobs / 64) words at most, as VisitAt does.
   [[nodiscard]] bool MoreThan(NodeId node, std::size_t count) const;
-  // Calls visit(job) for the jobs at the node in the order of the queue until it returns false. Requires: `visit`
-  // changes nothing here.
+  // Calls visit(job) for the jobs at the node in the order of the queue until it returns false. Requires: `visit` does
+  // not change this object.
   template <class Visit>
   void VisitAt(NodeId node, const Visit& visit) const;
 
@@ -47,8 +47,8 @@ class LocalJobs {
   };
   // The jobs of one priority.
   struct Rows {
-    std::vector<QueueKey> seats;  // in order; those that left included
-    std::size_t live = 0;         // of them
+    std::vector<QueueKey> seats;  // in order, jobs that left included
+    std::size_t live = 0;         // the seats of jobs that have not left
     std::size_t length = 0;       // of a row, in lines
     std::vector<Line> lines;      // by node
   };
@@ -72,7 +72,7 @@ class LocalJobs {
     const Seat seat = seat_of_[key.job.value];
     return seat.number == number && seat.priority == static_cast<std::uint32_t>(key.priority);
   }
-  // Gives seats to the jobs that are there and the new one, without gaps.
+  // Gives seats without gaps to the present jobs and the new one.
   void Reseat(Rows& rows, const QueueKey& added);
 
   std::array<Rows, kPriorities> rows_;

@@ -62,7 +62,7 @@ class OrderedBits {
   // one set without the other in one step.
   [[nodiscard]] static std::uint32_t NextCommon(const OrderedBits& a, const OrderedBits& b, std::uint32_t from);
   [[nodiscard]] std::uint32_t First() const { return NextFrom(0); }
-  // Returns true if each member of `part` is one of this. O(largest number of part / 64).
+  // Returns true if each member of `part` is a member of this set. O(largest number of part / 64).
   [[nodiscard]] bool ContainsAll(const OrderedBits& part) const;
 
   // Requires: a loop does not change the set.
@@ -78,7 +78,7 @@ class OrderedBits {
   [[nodiscard]] std::uint32_t WordsOf(std::size_t level) const { return begin_[level + 1] - begin_[level]; }
 
   std::vector<std::uint64_t> words_;           // the levels one after the other, the members first, a single word last
-  std::uint32_t begin_[kMostLevels + 1] = {};  // of each level in words_; the end of the last
+  std::uint32_t begin_[kMostLevels + 1] = {};  // the begin of each level in words_, and the end of the last
   std::size_t levels_ = 0;
   std::uint32_t size_ = 0;
 };

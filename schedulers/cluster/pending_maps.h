@@ -1,11 +1,11 @@
 // PendingMaps: the pending map tasks of one job, found by how close their input is to a node.
 //
 // At submission every node, rack and datacenter that holds input of the job gets a shelf: the numbers of its maps, in
-// rising order, with a cursor at the first that may still be pending. A map that leaves is only marked; cursors pass
-// marked maps once and never go back, so a job's shelves cost O(maps) over its life. A map that comes back (its attempt
-// failed, its output was lost, its replicas moved) leaves the shelves for good and goes to an ordered set, which is
-// small. The lowest number comes first within a level. Thread rule: one thread, const calls included (they move
-// cursors).
+// rising order, with a cursor at the first that may still be pending. A map that stops being pending is only marked;
+// cursors pass marked maps once and never go back, so a job's shelves cost O(maps) over its life. A map that becomes
+// pending again (its attempt failed, its output was lost, its replicas moved) leaves the shelves for good and goes to
+// an ordered set, which is small. The lowest number comes first within a level. Thread rule: one thread, const calls
+// included (they move cursors).
 #pragma once
 
 #include <array>
@@ -40,31 +40,31 @@ class PendingMaps {
   PendingMaps(const std::vector<MapInput>& maps, const Topology& topology);
 
   // Erase takes the map out, and Insert puts it back. They append to *nodes each node at which the map was the last
-  // pending one, or is now the first. If `nodes` is null they leave the counts by node out of date, and the next call
-  // that needs the counts makes them anew. Requires: `input` and the topology are the same at Erase as when the map was
-  // put in. To change them, erase the map first and insert it again after.
+  // pending one (Erase), or is now the first (Insert). If `nodes` is null they leave the counts by node out of date,
+  // and the next call that needs the counts makes them anew. Requires: `input` and the topology are the same at Erase
+  // as when the map was put in. To change either, erase the map first and insert it again afterwards.
   void Erase(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
   void Insert(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
 
-  // Starts to read from memory what an Erase of the map with `nodes` will need.
+  // Prefetches the memory that an Erase of the map with `nodes` will read.
   void Prefetch(std::uint32_t map) const { __builtin_prefetch(&shelves_of_[map]); }
 
   [[nodiscard]] const OrderedBits& all() const { return all_; }
-  // Return how many bytes the largest and the smallest of the maps read. O(1), but O(maps) for the first call, and when
-  // all maps of that size have left since the last. Requires: some map is pending, and `maps` are those that they were
-  // made from.
+  // Return the number of bytes that the largest, or the smallest, of the maps reads. O(1), but O(maps) on the first
+  // call and when all maps of that size have left since the last. Requires: some map is pending, and `maps` is the
+  // vector that this object was made from.
   [[nodiscard]] std::uint64_t Largest(const std::vector<MapInput>& maps) const;
   [[nodiscard]] std::uint64_t Smallest(const std::vector<MapInput>& maps) const;
-  // Returns the maps whose input lies on no node that is there: one node is as good for them as another.
+  // Returns the maps whose input lies on no live node: one node is as good for them as another.
   [[nodiscard]] const OrderedBits& unlocated() const { return unlocated_; }
-  // Returns the closest map for this node that is no farther than `worst`. `skip`, if there is one, is asked about the
+  // Returns the closest map for this node that is no farther than `worst`. `skip`, if there is one, is called for the
   // maps that left before and came back; those for which it returns true are passed over.
   using Skip = std::function<bool(std::uint32_t map)>;
   [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst,
                                               const Skip& skip = {}) const;
-  // Returns the first of unlocated(), with the same passed over.
+  // Returns the first map of unlocated(), passing over the same maps.
   [[nodiscard]] std::optional<MapChoice> FirstUnlocated(const Skip& skip = {}) const;
-  // Returns how many of the maps have a replica on the node. O(1), but O(maps) when the counts are out of date.
+  // Returns the number of maps with a replica on the node. O(1), but O(maps) when the counts are out of date.
   [[nodiscard]] std::uint32_t CountAt(NodeId node) const;
   // Calls visit(node) for the nodes with a replica of a pending map, in no particular order but always in the same one,
   // until it returns false. O(places), but O(maps) when the counts are out of date.
@@ -78,12 +78,13 @@ class PendingMaps {
   void VisitAt(NodeId node, const Visit& visit) const;
 
  private:
-  static constexpr std::uint32_t kMany = OrderedBits::kNone - 1;  // in shelves_of_: there are more than that holds
+  static constexpr std::uint32_t kMany = OrderedBits::kNone - 1;  // in shelves_of_: more nodes than the array holds
 
   static PlaceKey Key(Locality level, std::uint32_t id) { return static_cast<PlaceKey>(level) << 30 | id; }
   static void CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places);
   static std::size_t LevelOf(PlaceKey place) { return place >> 30; }
-  // Returns true if one of the places, which rise, is more than the number of a node that is not there.
+  // Returns true if one of the places, which are in rising order, is a rack or datacenter, so that some node with the
+  // input is in the topology.
   static bool AnyIsThere(const std::vector<PlaceKey>& places) { return !places.empty() && !IsNode(places.back()); }
   static bool IsNode(PlaceKey place) { return LevelOf(place) == 0; }
   Shelf* FindShelf(PlaceKey place) const { return shelves_[LevelOf(place)].Find(place); }
@@ -96,7 +97,8 @@ class PendingMaps {
   [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;
   [[nodiscard]] std::optional<MapChoice> FirstOf(const OrderedBits& maps, const Skip& skip) const;
 
-  // How many of the maps read this many bytes, which is the most, or the least, of all; with none it is not known.
+  // The most, or the fewest, bytes that any map reads, and the number of maps that read this many; with 0 maps it is
+  // unknown.
   struct Extreme {
     std::uint64_t bytes = 0;
     std::uint32_t maps = 0;
@@ -111,11 +113,12 @@ class PendingMaps {
   mutable std::vector<bool> stocked_;
   mutable PlaceShelves shelves_[3];  // by level
   std::vector<std::uint32_t> entries_;
-  std::vector<bool> shelved_;                              // by map: never left so far
-  std::vector<std::array<std::uint32_t, 4>> shelves_of_;   // by map: those of its nodes in shelves_[0]; kNone: no more
+  std::vector<bool> shelved_;  // by map: whether it has never left
+  std::vector<std::array<std::uint32_t, 4>>
+      shelves_of_;  // by map: the shelves of its nodes in shelves_[0]; kNone ends the list
   std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
-  mutable bool counted_ = true;                            // the counts by node are right
-  // The counts of nodes without a shelf, to which replicas have moved.
+  mutable bool counted_ = true;                            // the counts by node are up to date
+  // The counts of nodes that have no shelf, since replicas moved to them later.
   mutable std::map<PlaceKey, std::uint32_t> counts_off_shelves_;
 };
 

@@ -14,7 +14,7 @@ using PlaceKey = std::uint32_t;  // level in the top two bits, node, rack or dat
 
 // A run of entries in PendingMaps.
 struct Shelf {
-  static constexpr PlaceKey kNowhere = 0xffffffff;  // the place of no shelf
+  static constexpr PlaceKey kNowhere = 0xffffffff;  // marks a gap
   PlaceKey place = kNowhere;
   std::uint32_t next = 0;  // the first entry that may still be pending
   std::uint32_t end = 0;
@@ -35,7 +35,7 @@ class PlaceShelves {
     }
     return nullptr;
   }
-  // Starts to read from memory what Find(place) will need.
+  // Prefetches the memory that Find(place) will read.
   void Prefetch(PlaceKey place) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[Home(place)]);
   }

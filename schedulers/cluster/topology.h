@@ -1,9 +1,9 @@
-// Topology: which rack and datacenter a node stands in, and how far a node is from a set of replicas.
+// Topology: the rack and datacenter of each node, and the distance of a node from a set of replicas.
 //
-// Names are interned: two nodes are in one rack when rack AND datacenter have the same names (a rack of the same name
-// in another datacenter is another rack; no name is a name like any other). What is on a node that is lost cannot be
-// read, so a replica there is no replica until the node is back. On a cluster with one rack every other replica is at
-// least rack-local everywhere. Thread rule: one thread.
+// Names are interned: two nodes are in one rack when rack AND datacenter have the same names. A rack of the same name
+// in another datacenter is another rack, and the empty name is a name like any other. A lost node cannot be read, so a
+// replica on it does not count until the node is back. On a cluster with one rack every other replica is at least
+// rack-local everywhere. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace millrace::sched {
 
-// The interned numbers of a rack and a datacenter. They are given in the order in which the names came up.
+// The interned numbers of a rack and a datacenter. Numbers are given in the order in which the names came up.
 struct Location {
   static constexpr std::uint32_t kNowhere = 0xffffffff;
   std::uint32_t rack = kNowhere;
@@ -28,9 +28,9 @@ struct Location {
 
 class Topology {
  public:
-  // Returns the numbers of these names, and gives them numbers if they are new.
+  // Returns the numbers of these names; new names get new numbers.
   Location Intern(std::string_view rack, std::string_view datacenter);
-  // Puts a node there that has joined, or moves it. Remove takes it away when it is lost.
+  // Place puts a node that has joined at a location, or moves it there. Remove takes a lost node away.
   void Place(NodeId node, Location location);
   void Remove(NodeId node) { Place(node, Location{}); }
 
@@ -38,11 +38,11 @@ class Topology {
   [[nodiscard]] Location Of(NodeId node) const {
     return node.value < locations_.size() ? locations_[node.value] : Location{};
   }
-  // Returns how far the node is from the closest of the replicas. It is kOff if there are no replicas, or none on a
-  // node that is there.
+  // Returns how far the node is from the closest of the replicas. It is kOff if no replica is on a node that has a
+  // place.
   [[nodiscard]] Locality Distance(NodeId node, const std::vector<NodeId>& replicas) const;
-  // Returns true if a replica on another node stands in the rack. Then no other node comes closer to the replicas when
-  // this node joins in that rack, and none is farther away when it goes.
+  // Returns true if another node in the rack has a replica. Then no other node gets closer to the replicas when this
+  // node joins in that rack, and none gets farther away when it leaves.
   [[nodiscard]] bool AnotherIn(std::uint32_t rack, NodeId node, const std::vector<NodeId>& replicas) const;
 
   [[nodiscard]] std::uint32_t racks() const { return static_cast<std::uint32_t>(racks_.size()); }

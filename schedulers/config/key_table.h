@@ -17,7 +17,7 @@ namespace millrace::sched {
 
 class KeyTable : public KeyList {
  public:
-  // Appends to the keys. Requires: they outlive it.
+  // Appends to *keys. Requires: `keys` outlives the table.
   explicit KeyTable(std::vector<SettingKey>* keys) : keys_(keys) {}
 
   void Real(std::string name, double* field, NumberRange range, std::string one_line) override;

@@ -1,5 +1,5 @@
-// Makes a policy from what the journal says of a scheduler. The live master, its recovery and the simulator all use it.
-// Thread rule: any thread.
+// Makes a policy from a scheduler's entry in the journal (SchedulerSet). The live master, its recovery and the
+// simulator all use it. Thread rule: any thread.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,12 @@
 
 namespace millrace::sched {
 
-// Returns null when the settings cannot be read or MakePolicy (policies/catalog.h) refuses; *why then says so in one
-// line. With `background` searches for plans have a thread of their own (cp), as the live master wants it.
+// Returns the policy; null if the settings cannot be read or MakePolicy (policies/catalog.h) refuses, and *why then
+// gives the reason in one line. With `background`, searches for plans (cp) run on a thread of their own, for the live
+// master.
 [[nodiscard]] std::unique_ptr<Policy> MakeScheduler(const SchedulerSet& scheduler, bool background, std::string* why);
 
-// Returns "; did you mean fair?" for an expression whose name is that of no scheduler and close to one; otherwise "".
+// Returns "; did you mean fair?" for an expression whose name is not a scheduler's but close to one; otherwise "".
 [[nodiscard]] std::string NearestScheduler(std::string_view expression);
 
 // Returns a function for EngineOptions::make_policy.

@@ -1,4 +1,5 @@
-// The scheduler file: TOML to Settings. One file serves all policies; docs/scheduler-settings.md lists its keys.
+// Reads the scheduler file, which is TOML, into Settings. One file serves all policies; docs/scheduler-settings.md
+// lists its keys.
 //
 //   [fair]
 //   fair_share_timeout = "2m"
@@ -7,8 +8,8 @@
 //   min_maps = 10
 //
 // Durations are texts ("5s", "200ms", "1.5h") or numbers of seconds; bandwidths are bytes a second, as numbers or texts
-// ("100M"). What a section [pools.NAME] leaves out is as [pool_defaults] has it. Errors are one line: the file, the
-// line, the key, why: `FILE:12: pools.ads.weight: -1 is not above 0`. Thread rule: any thread.
+// ("100M"). Keys that a section [pools.NAME] leaves out have the values of [pool_defaults]. Errors are one line: the
+// file, the line, the key, why: `FILE:12: pools.ads.weight: -1 is not above 0`. Thread rule: any thread.
 #pragma once
 
 #include <string>
@@ -23,7 +24,7 @@ namespace millrace::sched {
 // range, and values that contradict each other (capacities above 100% together, a maximum below its minimum).
 // `file_name` is for messages.
 [[nodiscard]] Result<Settings> ParseSettings(std::string_view text, const std::string& file_name);
-// Returns the same for a file of at most 1 MiB; also the failures of reading it.
+// Does the same for a file of at most 1 MiB. Also returns the failures of reading it.
 [[nodiscard]] Result<Settings> LoadSettings(const std::string& path);
 
 }  // namespace millrace::sched

@@ -1,6 +1,6 @@
-// The table of everything that a scheduler file may set: each key once, with its range and one line. The reader, the
-// writer and docs/scheduler-settings.md come from it. It is what the sections of the catalogue
-// (schedulers/policies/catalog.h) declare. Thread rule: as the Settings that the keys are bound to.
+// The table of everything that a scheduler file may set: each key once, with its range and one line. The sections of
+// the catalogue (schedulers/policies/catalog.h) declare it; the reader, the writer and docs/scheduler-settings.md use
+// it. Thread rule: that of the Settings that the keys are bound to.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct SettingKey {
   std::string one_line;
   Field field;
 
-  // Returns what the field holds as a value of TOML; nothing if it holds nothing.
+  // Returns the value of the field as TOML; nothing if the field is empty.
   [[nodiscard]] std::optional<std::string> TomlValue() const;
 };
 
@@ -29,10 +29,10 @@ struct SettingSection {
   std::vector<SettingKey> keys;
 };
 
-// Returns the keys of the section, bound to the settings. For sections that have a name each, `name` says which; it is
-// put into the settings if they do not have it.
+// Returns the keys of the section, bound to the settings. For sections with names of their own (pools.NAME), `name`
+// says which one; it is added to the settings if they do not have it.
 [[nodiscard]] SettingSection KeysOf(const Section& section, Settings* settings, const std::string& name = {});
-// Returns all sections but those with a name each, in the order of the catalogue.
+// Returns all sections except those with names of their own, in the order of the catalogue.
 [[nodiscard]] std::vector<SettingSection> FixedSections(Settings* settings);
 
 }  // namespace millrace::sched

@@ -17,20 +17,20 @@ namespace millrace::sched {
 
 struct Engine::Impl {
   Impl() = default;
-  // A copy to try something on (engine_trial.h). Requires: `clone` is one of the other's policy; the other outlives the
-  // copy, and does not change while the copy is used.
+  // Makes a copy for a trial (engine_trial.h). Requires: `clone` is a clone of the other's policy; the other outlives
+  // the copy, and does not change while the copy is used.
   Impl(const Impl& other, std::unique_ptr<Policy> clone);
 
   EngineOptions options;
   std::unique_ptr<Policy> policy;
   ClusterState state;
   Micros now = 0;
-  // Since when nothing goes on for lack of room, or for want of a job that was evicted. An eviction begins it anew, and
-  // so does a node that comes or goes, and whatever deletes outputs (NoteFreed).
+  // Since when the cluster stands still for lack of room, or because the job to run next was evicted. An eviction
+  // restarts it; so do a node that comes or goes, and the deletion of outputs (NoteFreed).
   std::optional<Micros> still_since;
-  // Since when each job keeps from others what it holds, though none of its maps runs and one fits nowhere.
+  // Since when each job keeps others from what it holds, though none of its maps runs and one fits nowhere.
   std::map<JobId, Micros> blocks_since;
-  // When outputs were last deleted. What the nodes then have is not known at once.
+  // When outputs were last deleted. The nodes report their new room only later.
   std::optional<Micros> freed_at;
   Micros look_at = 0;  // when EndBlocking next looks at the jobs, if there are many
   // By task: the nodes that died with an attempt of it. Only unfinished tasks of live jobs are listed.
@@ -38,14 +38,14 @@ struct Engine::Impl {
 
   // engine.cc
   void SetPolicy(std::unique_ptr<Policy> next);
-  // Tells the policy what changed since the last call.
+  // Notifies the policy of the changes since the last call.
   void TellPolicy();
-  // Ends all waits whose time has come: the pauses of tasks, and the time for which nodes are refused or avoided.
+  // Ends all waits whose time has come: the pauses of tasks, and the refusals and avoidance of nodes.
   void PassTime();
   void RefreshLimits();
   // Lets the policy fill free slots once.
   void DecideRound(Effects& effects);
-  // Returns true if the policy had something to give.
+  // Returns true if the policy made a decision.
   bool DecideNext(Effects& effects);
 
   // engine_nodes.cc
@@ -56,12 +56,12 @@ struct Engine::Impl {
   bool On(const SchedulerSet& event, Effects& effects);
   bool On(const NodeSpace& event, Effects& effects);
   bool On(const NodeBlamed& event, Effects& effects);
-  // Takes note that the task failed on the node, which may now be refused to its job.
+  // Records that the task failed on the node. Its job may refuse the node from now on.
   void CountNodeFailure(const TaskId& task, NodeId node, Effects& effects);
-  // Takes back all that the job has said against nodes.
+  // Takes back all refusals for which the job blames nodes.
   void TakeBackBlames(JobId job, Effects& effects);
-  // Takes note that an attempt of the task ended with its node's process. After kMaxNodeDeaths of these the task is
-  // given up.
+  // Records that an attempt of the task ended with its node's process. After kMaxNodeDeaths such ends the task is given
+  // up.
   void CountDeath(const TaskId& task, NodeId node, Effects& effects);
 
   // engine_space.cc
@@ -70,19 +70,19 @@ struct Engine::Impl {
   // Returns true if a job was evicted, so that others may be placed.
   bool EvictIfStuck(Effects& effects);
   void Evict(JobId job, Effects& effects);
-  // Takes note that outputs are being deleted: what room that leaves is not known before the nodes have said it.
+  // Records that outputs are being deleted. The room that this leaves is unknown until the nodes report it.
   void NoteFreed();
-  // Ends what keeps everything still, if it has lasted for too long. Returns true if there is something to decide anew.
+  // Ends a standstill of the cluster that has lasted for too long. Returns true if another round is needed.
   bool EndStandstill(Effects& effects);
-  // Evicts a job that has kept others from what it holds for too long, while none of its maps could run; in the end it
-  // fails. Returns true if there is something to decide anew.
+  // Evicts a job that has kept others from what it holds for too long, while none of its maps could run; in the end the
+  // job fails. Returns true if another round is needed.
   bool EndBlocking(Effects& effects);
-  // Returns when one of these has lasted for too long; nothing while all goes on.
+  // Returns when a standstill or a blocking job will have lasted for too long; nothing if there is neither.
   [[nodiscard]] std::optional<Micros> StandstillEnd() const;
   void GiveUp(JobId job, const std::string& reason, Effects& effects);
   [[nodiscard]] Micros GivesUpAfter() const;
-  // Returns true if what began then has lasted for too long. If the time is over since long, then nobody asked at its
-  // end: the process stood still, and what it knows of the nodes is old, so the time begins anew.
+  // Returns true if a state that began at *since has lasted for too long. If that time ended long ago, no call came at
+  // its end: the process stood still, and its knowledge of the nodes is old. Then the time begins anew.
   bool IsOver(Micros* since) const;
   void LoseNode(const NodeState& node, bool died, Effects& effects);
 
@@ -109,22 +109,21 @@ struct Engine::Impl {
   [[nodiscard]] const RunningAttempt* FindRunning(const AttemptId& attempt) const;
   // Kills all running attempts of the task.
   void KillAttempts(const TaskId& task, const std::string& reason, Effects& effects);
-  // Returns true if the failure is that of a record, and not of the node.
+  // Returns true if a record is at fault, and not the node.
   bool BlameRecord(const AttemptFailed& event);
-  // Returns the number of the task's failures, less those that it took to find bad records.
+  // Returns the number of the task's failures, less those that found bad records.
   [[nodiscard]] std::uint32_t FailuresThatCount(const TaskId& task) const;
   void ForgetBadRecords(const TaskId& map);
   // Pauses the task if it is pending and has failed more than once.
   void PauseAfterFailure(const TaskId& task);
-  // Gives up a task that has used up its attempts: the job ends, or goes on without the map.
+  // Gives up a task that has used up its attempts: the job fails, or goes on without the map.
   void GiveUpTask(const TaskId& task, const std::string& reason, Effects& effects);
   void CheckDecision(const Decision& decision) const;
   void Preempt(const Victim& victim, Effects& effects);
   // Gives the reduce a compute permit, as the policy decided.
   void GrantCompute(const AttemptId& attempt, Effects& effects);
 
-  // engine_trial.cc
-  // Returns what would happen if running tasks of these kinds ended at this time.
+  // engine_trial.cc Returns trials of what would happen if running tasks of the wanted kinds ended at time `at`.
   [[nodiscard]] TriedEnds TryEnds(const PerKind<bool>& wanted, Micros at, const TrialLimits& limits) const;
   // Returns nothing if the policy cannot be copied.
   [[nodiscard]] std::optional<TriedEnd> TryEnd(const AttemptId& attempt, NodeId node, Micros at) const;
@@ -134,9 +133,9 @@ struct Engine::Impl {
   bool On(const ReplicasMoved& event, Effects& effects);
   bool On(const OutputMoved& event, Effects& effects);
   void LoseOutput(JobId job, std::uint32_t map, Effects& effects);
-  // Returns true if reduces fetch what this attempt wrote.
+  // Returns true if reduces fetch the output of this attempt.
   [[nodiscard]] bool ServesOutput(const AttemptId& attempt) const;
-  // Gives up the outputs that enough of the reduces that may lack them have reported (FetchFailed). Call it when fewer
+  // Gives up each output that enough of the reduces that may lack it have reported (FetchFailed). Called when fewer
   // reduces lack outputs than before.
   void WeighReports(JobId job, Effects& effects);
   [[nodiscard]] bool LacksOutputs(const TaskState& reduce) const;

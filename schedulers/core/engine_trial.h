@@ -1,4 +1,4 @@
-// What happens when a running task ends: who gets the slot, or the compute permit, that it leaves.
+// Trials of the end of a running task: they show which job gets the slot, or the compute permit, that it leaves.
 //
 // The rule, as code:
 //
@@ -8,12 +8,12 @@
 //     in the copy: the task that was launched first succeeds now, and the policy fills what is free
 //     whom it gives the first slot (or permit) of each kind is who would get it
 //
-// So it says what the policy would do, with every part, and not what somebody else makes of its rules; and since only
-// copies change, nothing that the policy keeps is touched. What it cannot know is what else happens before a task ends:
+// So a trial shows what the policy itself would do, with all its parts, and not another reading of its rules. Only
+// copies change, so the policy's own state is not touched. A trial cannot know what else happens before a task ends:
 // time passes, jobs come.
 //
-// A trial costs about as much as the engine has nodes and live jobs, and tasks of the job whose task ends. So there are
-// at most kMostTrials, and no more than kMostCost allows: then only some of the running tasks are tried.
+// A trial costs about as much as there are nodes, live jobs and tasks of the job whose task ends. So there are at most
+// kMostTrials, and no more than kMostCost allows. Beyond these limits running tasks stay untried.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +33,11 @@ struct TrialLimits {
   std::uint64_t cost = kMostCost;
 };
 
-// What the end of a task would leave, and who would get that.
+// The slots and permits that the end of a task would leave, and the jobs that would get them.
 struct TriedEnd {
   AttemptId attempt;
   NodeId node;
-  std::uint32_t stands_for = 1;  // the attempts of its job and kind that run on the node
+  std::uint32_t stands_for = 1;  // the number of attempts of its job and kind that run on the node
   PerSlot<bool> frees = {};
   PerSlot<std::optional<JobId>> goes_to = {};  // nothing: it would stay free
 };

@@ -1,4 +1,4 @@
-// Who would get the next slot, as the waits of a view say it. Thread rule: values.
+// The job that would get the next slot or permit, added to the waits of a view. Thread rule: values.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace millrace::sched {
 
-// Returns of which kinds tasks have to be tried for what the view says of busy slots and permits.
+// Returns the kinds of tasks whose ends must be tried for the view's waits for busy slots and permits.
 [[nodiscard]] PerKind<bool> TasksToTry(const PolicyView& view, bool untyped);
 
-// Adds to the waits for busy slots and permits what the trials show. Nothing is added to a wait for reduce slots if the
-// maps that run may let reduces of other jobs start before, nor to one for permits if reduces of other jobs may have
-// copied before. `untyped`: what a task of either kind leaves is a slot for both.
+// Adds the results of the trials to the waits for busy slots and permits. Nothing is added to a wait for reduce slots
+// if running maps may let reduces of other jobs start before, nor to a wait for permits if reduces of other jobs may
+// finish copying before. `untyped`: a task of either kind leaves a slot for both.
 void AddNextFreed(const ClusterState& state, const TriedEnds& tried, bool untyped, PolicyView* view);
 
 }  // namespace millrace::sched

@@ -1,21 +1,21 @@
-// Policy: who gets a free slot. A policy that only says in which order the jobs are offered slots is a JobOrder
-// (offering/job_order.h), which Greedy makes a policy of. This page and that one are all that it takes to write one; a
-// new policy is then listed in policies/catalog.
+// Policy: decides which task gets a free slot. A policy that only orders the jobs to which slots are offered is a
+// JobOrder (offering/job_order.h), which Greedy turns into a policy. This header and that one are enough to write a
+// policy; a new one is then listed in policies/catalog.
 //
 // The engine owns all state that every policy needs: ClusterState has the nodes, the free slots, the jobs and an index
-// of the pending tasks by node, rack and datacenter. The engine shows it to the policy and tells the policy of each
-// change, and the policy keeps only what is its own.
+// of the pending tasks by node, rack and datacenter. The engine shows it to the policy and notifies the policy of each
+// change; the policy keeps only state of its own.
 //
 // The calls come in this order:
 // - An On... call comes after ClusterState has changed. OnJobSubmitted names a job before any other call does, and no
 //   call names it after OnJobEnded. One event may change several jobs and nodes: OnJobChanged then comes once for each
 //   job, after the event's own call.
-// - A policy that replaces another one is told of the nodes, then of the live jobs by OnJobSubmitted, in submit order.
-//   Tasks of theirs may run already.
+// - A policy that replaces another one is notified of the nodes, then of the live jobs by OnJobSubmitted, in submit
+//   order. Their tasks may run already.
 // - A round, which is one Engine::Decide(), is BeginRound, then Preempt, then NextToCompute and Next until both return
-//   nothing. The policy is told of every change that these make, a launch included, before it is asked again. When the
-//   engine evicts a job at the end of a round (see WaitsForSpace) it goes on with these, in the same round. When it
-//   gives a job up there, or lets evicted ones go on, another round follows at once.
+//   nothing. The policy is notified of every resulting change, a launch included, before the next of these calls. When
+//   the engine evicts a job at the end of a round (see WaitsForSpace), it goes on calling NextToCompute and Next in the
+//   same round. When it gives a job up there, or lets evicted jobs go on, another round follows at once.
 // - The const calls may come at any time.
 //
 // A policy is called when something has happened or when the time of NextWake has come. It must decide by these calls
@@ -40,14 +40,14 @@ namespace millrace::sched {
 
 // A task for a node with a free slot of that kind. Requires: the task is pending, or, if `speculative`, one attempt of
 // it runs, on another node; a reduce may start (JobState::ReducesMayStart); the node is in ClusterState::FreeNodes of
-// the kind and neither ClusterState::Refused nor Avoids it. BestPendingMap and NextPendingReduce give such tasks. The
+// the kind and neither ClusterState::Refused nor Avoids it. BestPendingMap and NextPendingReduce return such tasks. The
 // engine aborts at any other decision.
 struct Decision {
   TaskId task;
   NodeId node;
   bool speculative = false;  // a second attempt of a task that runs
-  // Of a map: what ClusterState::BestPendingMap has just given. The engine looks at the replicas itself if this is
-  // empty.
+  // Of a map: the locality that ClusterState::BestPendingMap has just returned. If this is empty, the engine looks at
+  // the replicas itself.
   std::optional<Locality> locality = std::nullopt;
 };
 
@@ -65,22 +65,22 @@ class Policy {
  public:
   virtual ~Policy() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // Returns a policy that decides from now on as this one does, whatever happens to either: what a trial asks who would
-  // get a slot (core/engine_trial.h). Null if there is none; then nothing is said about the next slot. `state` is what
-  // this policy was told of last; what has changed in it since the last round may count as having changed then. It may
-  // cost O(jobs log jobs + nodes).
+  // Returns an independent policy that decides from now on as this one does, for trials of who would get a slot
+  // (core/engine_trial.h). Returns null if there is none; then nothing is said about the next slot. `state` is the
+  // state of which this policy was last notified; changes in it since the last round may count as having come with that
+  // round. It may cost O(jobs log jobs + nodes).
   [[nodiscard]] virtual std::unique_ptr<Policy> Clone(const ClusterState&) const { return nullptr; }
 
-  // Returns why a job like this is not to be submitted, a clause that says what to do instead; empty if it may be. Who
-  // submits jobs asks, the master and the simulator. The engine does not: a journal may hold such a job, from before
-  // another policy or other settings came into force, and it runs.
+  // Returns the reason why a job like this must not be submitted, as a clause that says what to do instead; empty if it
+  // may be. The master and the simulator call this before they submit a job. The engine does not: a journal may hold
+  // such a job, submitted under another policy or other settings, and it runs.
   [[nodiscard]] virtual std::string Refusal(const JobSpec&) const { return {}; }
   virtual void OnJobSubmitted(const ClusterState&, JobId) {}
   virtual void OnJobPrioritySet(const ClusterState&, JobId) {}
   virtual void OnJobEnded(const ClusterState&, JobId) {}
-  // The number of the job's pending, running or finished tasks changed, or where its data or its failures are, or for
-  // which slots ClusterState lists it as runnable: its reduces may start now, it was evicted or let go on, or a permit
-  // came free, or was taken, where a reduce of it waits.
+  // One of these changed: the number of the job's pending, running or finished tasks; where its data or its failures
+  // are; or the slots for which ClusterState lists it as runnable. The last changes when its reduces may start, when it
+  // is evicted or goes on, and when a permit becomes free, or is taken, where one of its reduces waits.
   virtual void OnJobChanged(const ClusterState&, JobId) {}
   // Nodes came or went, or their limits changed, so that the capacity may differ.
   virtual void OnNodesChanged(const ClusterState&) {}
@@ -92,60 +92,62 @@ class Policy {
   // Whether LimitsOf answers as before.
   enum class Limits : std::uint8_t { kSame, kChanged };
   // A round begins. A policy that decides by something that it computes from all jobs or nodes computes it here.
-  // Returns kChanged if LimitsOf would now answer otherwise for some node: the engine then asks it for every node, and
-  // tells of the changed nodes, before it goes on with the round.
+  // Returns kChanged if LimitsOf would now answer differently for some node: the engine then calls it for every node,
+  // and OnNodesChanged for the changed ones, before it goes on with the round.
   virtual Limits BeginRound(const ClusterState&, Micros) { return Limits::kSame; }
   // Returns the attempts to kill now, so that others can have their slots. Requires: they run.
   virtual std::vector<Victim> Preempt(const ClusterState&, Micros) { return {}; }
   // Returns the next task to launch, or nothing when the policy fills no free slot. The engine launches it and asks
   // again, so a policy sees the effect of its own decisions.
   virtual std::optional<Decision> Next(const ClusterState& state, Micros now) = 0;
-  // Returns the reduce that has a compute permit next, or nothing when none is to have one now. The engine gives it the
-  // permit and asks again, before it asks Next. Requires: some job is in RunnableJobs(kComputePermit); the reduce waits
-  // for a permit of a node that has a free one, as ClusterState::NextToCompute gives it. The default goes by priority,
-  // then submit order.
+  // Returns the reduce that gets the next compute permit, or nothing when none is to get one now. The engine grants the
+  // permit and calls again, before it calls Next. Requires: some job is in RunnableJobs(kComputePermit); the returned
+  // reduce waits for a permit of a node that has a free one, as ClusterState::NextToCompute returns it. The default
+  // goes by priority, then submit order.
   virtual std::optional<AttemptId> NextToCompute(const ClusterState& state, Micros) {
     return state.NextToCompute(state.RunnableJobs(kComputePermit).begin()->job);
   }
-  // Returns true if NextToCompute may pass over the job's reduces though a permit is free (its pool has a maximum,
-  // say), so that they have to ask for one even where there are enough for all.
+  // Returns true if NextToCompute may pass over the job's reduces though a permit is free (because its pool has a
+  // maximum, say). Such reduces must ask for a permit even where there are enough for all.
   [[nodiscard]] virtual bool MayHoldBack(const ClusterState&, JobId) const { return false; }
   // Returns true if some map would be launched now if only its expected output fitted where the policy would place it.
-  // The engine asks when Next has given nothing and no task runs that could make room by ending, and then evicts a job,
-  // or in the end gives one up.
-  // The default never has a job evicted, so jobs that hold all the room may wait for each other for ever. A policy that
-  // finds maps for slots itself returns ClusterState::AnyMapLacksSpace(); one that keeps some jobs from some slots
-  // leaves these out, or else a job is evicted that could have gone on. Greedy does it for all orders.
+  // The engine calls this when Next has returned nothing and no task runs that could make room by ending; it then
+  // evicts a job, or in the end gives one up. With the default no job is ever evicted, so jobs that hold all the room
+  // may wait for each other for ever. A policy that finds maps for slots itself returns
+  // ClusterState::AnyMapLacksSpace(). A policy that keeps some jobs from some slots leaves these out; otherwise a job
+  // is evicted that could have gone on. Greedy does this for all orders.
   [[nodiscard]] virtual bool WaitsForSpace(const ClusterState&, Micros) const { return false; }
 
-  // Which job the engine then evicts. It is a setting, and no policy looks at it, but it comes with the policy's own.
+  // Which job the engine then evicts. This is a setting of the engine that comes with the policy's own; no policy reads
+  // it.
   [[nodiscard]] GivesWay gives_way() const { return gives_way_; }
   void set_gives_way(GivesWay gives_way) { gives_way_ = gives_way; }
-  // How long nothing may go on before a job fails whose next map output fits nowhere. Likewise a setting.
+  // How long the cluster may stand still before a job fails whose next map output fits nowhere. Likewise a setting of
+  // the engine.
   [[nodiscard]] Micros gives_up_after() const { return gives_up_after_; }
   void set_gives_up_after(Micros time) { gives_up_after_ = time; }
 
-  // Returns true if some runnable job would be given a slot of the kind now, if only one that suits it were free. When
-  // Next has given nothing and this is false, free slots may go to second attempts (offering/speculation.h). The
-  // default holds no runnable job back. A policy that does (its pool is at its maximum, others are let in first) says
-  // so here, or stragglers wait for jobs that wait for them.
+  // Returns true if some runnable job would get a slot of the kind now if only a suitable one were free. When Next has
+  // returned nothing and this is false, free slots may go to second attempts (offering/speculation.h). The default
+  // holds no runnable job back. A policy that holds jobs back (their pool is at its maximum, others are let in first)
+  // overrides this; otherwise stragglers wait for jobs that wait for them.
   [[nodiscard]] virtual bool WantsSlots(const ClusterState& state, TaskKind kind, Micros) const {
     return !state.RunnableJobs(kind).empty();
   }
-  // Returns false if the job may have no more slots of the kind now, not for a second attempt either. Requires: the job
-  // lives; it need not have a task pending.
+  // Returns false if the job may have no further slots of the kind now, not even for a second attempt. Requires: the
+  // job lives; it need not have a pending task.
   [[nodiscard]] virtual bool MayRun(const ClusterState&, TaskKind, JobId) const { return true; }
 
-  // Returns how many of the job's maps have to be done before the policy lets its reduces start. The default is what
-  // the job's slow start says. Requires: the job lives.
+  // Returns the number of the job's maps that must be done before the policy lets its reduces start. The default is
+  // that of the job's slow start. Requires: the job lives.
   [[nodiscard]] virtual std::uint32_t MapsBeforeReduces(const ClusterState& state, JobId job) const {
     return state.FindJob(job)->MapsBeforeReduces();
   }
 
-  // Returns when the policy wants a round although nothing happens, or nothing.
+  // Returns the time at which the policy wants a round although nothing happens; nothing if it wants none.
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }
 
-  // Returns what people are shown of the policy. It may cost what it takes.
+  // Returns the picture of the policy for people. Its cost is not bounded.
   [[nodiscard]] virtual PolicyView View(const ClusterState&, Micros) const { return {}; }
 
  private:

@@ -1,8 +1,8 @@
-// PolicyView: what `millrace scheduler show` prints of a policy: its pools or queues, what is in force, and why each
-// job that could use another slot waits.
+// PolicyView: the picture of a policy for `millrace scheduler show`: its pools or queues, the values in force, and the
+// reason why each job that could use another slot waits.
 //
-// A policy says why the runnable jobs wait that it could give a slot to, or holds back. Engine::View adds the rest:
-// jobs that may not run yet, pause or gave way, reduces that wait for permits, the shares of their groups.
+// A policy gives the reasons for the runnable jobs that it could give a slot to, or holds back. Engine::View adds the
+// rest: jobs that may not run yet, pause or gave way, reduces that wait for permits, the shares of their groups.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace millrace::sched {
 
-// Something that is in force: a number with its unit ("s", "bytes"; empty: a count), or words.
+// A value in force: a number with its unit ("s", "bytes"; empty: a count), or words.
 struct Fact {
   std::string name;
   std::optional<double> number;
@@ -34,21 +34,21 @@ struct Fact {
 // Returns the number with its unit, or the words.
 [[nodiscard]] std::string InWords(const Fact& fact);
 
-// What one pool, queue or group has of the slots of one kind.
+// The slots of one kind of a pool, queue or group.
 struct GroupSlots {
   std::uint32_t running = 0;
   std::uint32_t demand = 0;  // running and runnable tasks
   double share = 0;          // the slots that the policy would give it now
   std::uint32_t minimum = 0;
   std::optional<std::uint32_t> maximum;
-  // When preemption takes slots back for it, if it goes on as it is; nothing if it lacks none.
+  // When preemption takes slots back for the group, if nothing changes before; nothing if the group lacks no slots.
   std::optional<Micros> preempts_at;
 };
 
 struct GroupView {
   std::string name;
   double weight = 1;
-  std::vector<JobId> jobs;  // that live, by id
+  std::vector<JobId> jobs;  // live jobs, by id
   PerKind<GroupSlots> slots;
 };
 
@@ -56,16 +56,17 @@ struct GroupView {
 struct DeadlineView {
   JobId job;
   Micros deadline = 0;
-  // How long the job could wait and still meet it, if it had all slots to itself then; below 0: it will be late.
+  // How long the job could wait and still meet the deadline, if it then had all slots to itself; below 0: it will be
+  // late.
   Micros slack = 0;
 };
 
 struct PolicyView {
   std::vector<Fact> facts;              // about the whole policy
-  std::string group_noun = "pool";      // what the groups are: "pool", "queue"
+  std::string group_noun = "pool";      // the word for a group: "pool", "queue"
   std::vector<GroupView> groups;        // sorted by name; empty for a policy without groups
   std::vector<WaitView> waits;          // sorted by job, then kind of slot
-  std::vector<DeadlineView> deadlines;  // of a policy that decides by them; the first first
+  std::vector<DeadlineView> deadlines;  // of a policy that decides by them; the earliest first
 };
 
 }  // namespace millrace::sched

@@ -1,9 +1,9 @@
-// WaitView: why no further task of a job is launched now, or why none of its reduces that have copied may compute, as a
-// cause with numbers; and the same in words.
+// WaitView: the reason why no further task of a job is launched now, or why none of its copied reduces may compute: a
+// cause with numbers, and the same in words.
 //
-// The cause is binding: were it lifted, the job would get the slot or the permit at once, or, if several hold it back,
-// another cause would be named. It is what a policy decides by and not a guess from outside. Thread rule: values, and
-// free functions for any thread.
+// The cause is binding: if it were lifted, the job would get the slot or the permit at once, or, if several causes hold
+// it back, the view would name the next. It comes from the policy's own decision and is not a guess from outside.
+// Thread rule: values, and free functions for any thread.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +23,14 @@ namespace millrace::sched {
 class ClusterState;
 
 enum class WaitCause : std::uint8_t {
-  kUndecided,    // nothing: a slot is free, and the next round gives it to the job
+  kUndecided,    // no cause: a slot is free, and the next round gives it to the job
   kNoSlots,      // no node that takes tasks has such a slot
-  kSlotsBusy,    // each such slot is in use; `others` come first. Of permits: the `others` hold those of its nodes
+  kSlotsBusy,    // each such slot is in use; `others` come first. For permits: `others` hold those of its nodes
   kCrowded,      // `used` of `of` are in use; tasks beyond a limit that was lowered take the room of the others
-  kOffNodes,     // it failed on each of the `of` nodes with a free slot
+  kOffNodes,     // its tasks failed on each of the `of` nodes with a free slot
   kNoRoom,       // the expected output of its next map fits on none of the `of` nodes with a free slot
   kFarFromData,  // `+delay`: the free slots are farther from its data than `only`, until `until`
-  kCopyLimit,    // `+ccs`: on each of the `of` nodes with a free slot as many of its reduces copy as may
+  kCopyLimit,    // `+ccs`: each of the `of` nodes with a free slot has as many of its reduces in copy as it may
   kGathering,    // slots gather until `until`, to be assigned together
   kGroupFull,    // its group runs `used` of at most `of` tasks
   kGroupJobs,    // its group runs `used` of at most `of` jobs, and it is not among them
@@ -38,22 +38,23 @@ enum class WaitCause : std::uint8_t {
   kPhaseFull,    // `used` jobs of at most `of` are in the phase that it waits to enter
   kMapsFirst,    // `used` of its maps are done, and its reduces start when `of` are
   kElsewhere,    // free slots are not in its datacenter, which is `group`
-  kPaused,       // its only tasks that do not run have failed and are tried again, the first, `task`, at `until`
+  kPaused,       // its only tasks that do not run have failed and will be tried again, the first (`task`) at `until`
   kGaveWay,      // it was evicted for lack of room for map outputs, until another job has ended
 };
 
-// Of a wait for a busy slot or permit: what trials show of the one that frees next, if nothing else happens before
-// (engine_trial.h). Counts are of running tasks whose end frees one.
+// Of a wait for a busy slot or permit: the results of trials of the one that becomes free next, if nothing else happens
+// before (engine_trial.h). It counts running tasks whose end frees one.
 struct NextFreed {
   std::uint32_t running = 0;  // such tasks
-  std::uint32_t tried = 0;    // of these: as many as trials stand for
-  std::uint32_t to_it = 0;    // of these: as many as would leave it to the job
-  // Who would get those of the others, the one that would get most first: the first kMostNamed, and how many there are.
+  std::uint32_t tried = 0;    // of these: those that trials stand for
+  std::uint32_t to_it = 0;    // of the tried: those that would leave it to the job
+  // The jobs that would get the slots of the other tried tasks, the one that would get most first: the first kMostNamed
+  // of them, and their number.
   std::vector<JobId> takers;
   std::uint32_t taker_count = 0;
-  // Where all of a group's tasks that were tried would leave it to the job or none would: the groups of either kind. If
-  // the policy has no groups, or that is not so, the jobs whose tasks they are. Both are empty if nothing so simple is
-  // true.
+  // The groups all of whose tried tasks would leave the slot to the job, and those none of whose would. If the policy
+  // has no groups, or a group is of neither kind, these are empty and the jobs of the tried tasks take their place. If
+  // a job is of neither kind, all four are empty.
   std::vector<std::string> of_groups, not_of_groups;
   std::vector<JobId> of_jobs, not_of_jobs;
 
@@ -66,18 +67,18 @@ struct WaitView {
       : job(waiting), slot(for_slot), cause(why), used(in_use), of(most) {}
 
   JobId job;
-  SlotKind slot = kMapSlot;  // what it waits for
+  SlotKind slot = kMapSlot;  // the kind of slot that it waits for
   WaitCause cause = WaitCause::kUndecided;
   std::uint32_t used = 0;
   std::uint32_t of = 0;
-  // The jobs that `cause` speaks of, the first kMostNamed in the order of the policy, and how many there are. Nothing
-  // if the policy gives slots in no order of jobs; `rule` says by what it does.
+  // The jobs that `cause` refers to, the first kMostNamed in the order of the policy, and their number. The number is
+  // empty if the policy gives slots in no order of jobs; `rule` then says how it does.
   std::vector<JobId> others;
   std::optional<std::uint32_t> other_count;
   std::string rule;  // "to the map closest to it"
   std::optional<NextFreed> next;
   std::string group;
-  // Of kSlotsBusy, if the policy shares the slots among groups: what the job's group has.
+  // Of kSlotsBusy, if the policy shares the slots among groups: the slots and the share of the job's group.
   std::uint32_t group_used = 0;
   std::optional<double> group_share;
   // `+delay`: no slot farther from the data than this is taken before `until`.
@@ -91,19 +92,19 @@ struct WaitView {
     other_count = other_count.value_or(0) + 1;
     if (others.size() < kMostNamed) others.push_back(other);
   }
-  // Returns the wait with the jobs that `ahead` has gathered, if it is for a busy slot.
+  // Returns the wait with the jobs that `ahead` has gathered, if the wait is for a busy slot.
   [[nodiscard]] WaitView Behind(const WaitView& ahead) &&;
 };
 
-// Returns why a task of the kind cannot be placed though its job may run. Requires: no slot of the kind is free.
-// O(nodes).
+// Returns the reason why a task of the kind cannot be placed though its job may run. Requires: no slot of the kind is
+// free. O(nodes).
 [[nodiscard]] WaitView NoFreeSlot(const ClusterState& state, TaskKind kind, JobId job);
 
 // Returns the name of a cause for programs: "slots-busy", "far-from-data".
 [[nodiscard]] std::string_view ToText(WaitCause cause);
 
 // Returns the wait as a clause without a full stop: "all 8 map slots are busy; 2 jobs are ahead (job3 ads HIGH, job1
-// logs)". `group_noun` is what the policy calls its groups. Requires: the job lives.
+// logs)". `group_noun` is the policy's word for its groups. Requires: the job lives.
 [[nodiscard]] std::string InWords(const WaitView& wait, const ClusterState& state, Micros now,
                                   std::string_view group_noun = "pool");
 

@@ -1,4 +1,4 @@
-// Which effects are decisions of Engine::Decide, and the events that journals hold of them. Recovery applies such
+// The effects that are decisions of Engine::Decide, and the events by which journals record them. Recovery applies such
 // events, since another policy may be in force by then. Thread rule: free functions.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace millrace::sched {
 
-// Returns the event that a driver journals of the effect; nothing if it is a consequence and not a decision.
+// Returns the event that a driver journals for the effect; nothing if the effect is a consequence and not a decision.
 [[nodiscard]] inline std::optional<Event> DecisionOf(const Effect& effect) {
   if (const auto* launch = std::get_if<Launch>(&effect)) return AttemptLaunched{launch->attempt, launch->node};
   if (const auto* compute = std::get_if<Compute>(&effect)) return ComputeGranted{compute->attempt};
@@ -20,7 +20,7 @@ namespace millrace::sched {
   return std::nullopt;
 }
 
-// Returns true if DecisionOf makes such events.
+// Returns true if DecisionOf makes events of this type.
 [[nodiscard]] inline bool IsDecision(const Event& event) {
   return std::holds_alternative<AttemptLaunched>(event) || std::holds_alternative<ComputeGranted>(event) ||
          std::holds_alternative<AttemptPreempted>(event) || std::holds_alternative<JobEvicted>(event) ||

@@ -1,4 +1,4 @@
-// What the engine asks of its driver. The driver carries effects out in their order.
+// Effects: the requests of the engine to its driver, which carries them out in order.
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@ struct Launch {
   AttemptId attempt;
   NodeId node;
   Locality locality = Locality::kOff;
-  // Of a reduce: once it has copied, it waits for a Compute in any case. Without this it computes at once if no more
-  // reduces run on its node than may compute there (NodeState::Permits), and waits for a Compute otherwise.
+  // Of a reduce: once it has copied, it waits for a Compute in any case. If this is false, it computes at once while no
+  // more reduces run on its node than may compute there (NodeState::Permits), and waits for a Compute otherwise.
   bool asks_to_compute = false;
 };
-// The driver lets the reduce, which has copied its input and waits, compute. It journals a ComputeGranted.
+// The driver lets the reduce compute, which has copied its input and waits. It journals a ComputeGranted.
 struct Compute {
   AttemptId attempt;
   NodeId node;
 };
-// The driver stops the attempt. The engine ignores whatever it still reports.
+// The driver stops the attempt. The engine ignores whatever the attempt still reports.
 struct Kill {
   AttemptId attempt;
   NodeId node;
@@ -59,14 +59,13 @@ struct MapOutputReady {
   AttemptId map_attempt;
   NodeId node;
 };
-// Reduces may not fetch this output any more. The map will run again, and a MapOutputReady with another attempt
-// follows.
+// Reduces may no longer fetch this output. The map will run again, and a MapOutputReady with another attempt follows.
 struct MapOutputGone {
   AttemptId map_attempt;
   NodeId node;
 };
 
-// The job goes on without this map (JobSpec::max_failed_maps): nothing of it runs, and nothing ever comes of it.
+// The job goes on without this map (JobSpec::max_failed_maps): none of its attempts runs, and it never has an output.
 struct MapLeftOut {
   TaskId map;
   std::string reason;

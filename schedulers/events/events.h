@@ -1,4 +1,4 @@
-// Events: what happens to a cluster, as the engine sees it. The live master journals each event before it applies it;
+// Events: the changes of a cluster that the engine learns of. The live master journals each event before it applies it;
 // recovery, history, the simulator's input and the golden tests read the same lines (event_text.h).
 #pragma once
 
@@ -26,23 +26,23 @@ enum class Priority : std::uint8_t { kVeryHigh = 0, kHigh = 1, kNormal = 2, kLow
 // The names of the priorities, by value.
 inline constexpr std::array<std::string_view, 5> kPriorityNames = {"VERY_HIGH", "HIGH", "NORMAL", "LOW", "VERY_LOW"};
 
-// What earlier runs of the same program over input of the same type showed (schedulers/history/job_history.h), looked
-// up by the driver when the job is submitted, so that decisions do not depend on a store that goes on changing.
+// Measurements of earlier runs of the same program over input of the same type (schedulers/history/job_history.h). The
+// driver looks them up when the job is submitted, so that decisions do not depend on a store that goes on changing.
 struct JobProfile {
   std::uint32_t runs = 0;   // 0: nothing is known and the rest means nothing
-  Micros map_time = 0;      // mean of a succeeded map attempt
-  Micros reduce_time = 0;   // mean of a succeeded reduce attempt; 0: there was none
+  Micros map_time = 0;      // mean of succeeded map attempts
+  Micros reduce_time = 0;   // mean of succeeded reduce attempts; 0: there was none
   double output_ratio = 0;  // map output bytes / map input bytes (the filtering percentage of JoSS)
   auto operator<=>(const JobProfile&) const = default;
 };
 
 struct MapInput {
   std::uint64_t bytes = 0;
-  std::vector<NodeId> replicas;  // nodes that hold the split's data, any order; may name nodes that never joined
+  std::vector<NodeId> replicas;  // nodes that hold the split's data, in any order; may name nodes that never joined
   auto operator<=>(const MapInput&) const = default;
 };
 
-// What the engine and its policies must know of a job. A field that is absent in a journal line has its default.
+// The description of a job for the engine and its policies. A field that is absent in a journal line has its default.
 struct JobSpec {
   std::string name;
   std::string user;
@@ -51,17 +51,19 @@ struct JobSpec {
   std::vector<MapInput> maps;  // may be empty: such a job goes straight to its reduces
   std::uint32_t reduces = 0;   // 0: map only
   double slow_start = 0.05;    // the fraction of maps that must be done before a reduce may launch, 0 to 1
-  // How many failed attempts of one task fail the job, at least 1. Attempts that were killed or lost do not count.
+  // The number of failed attempts of one task that fails the job, at least 1. Attempts that were killed or lost do not
+  // count.
   std::uint32_t max_attempts = 4;
-  std::uint32_t max_failed_maps = 0;   // the percentage of maps that may be left out before a failed map fails the job
-  std::uint32_t skip_bad_records = 0;  // how many records of a map may be left out before they fail it (bad_records.h)
-  Micros deadline = 0;                 // the job should have ended by then; 0: none
-  Micros map_time = 0;                 // what the user says a map takes; 0: nothing said
-  Micros reduce_time = 0;              // and a reduce
+  std::uint32_t max_failed_maps = 0;  // the percentage of maps that may be left out before a failed map fails the job
+  std::uint32_t skip_bad_records =
+      0;                   // how many records of a map may be left out before bad ones fail it (bad_records.h)
+  Micros deadline = 0;     // the job should have ended by then; 0: none
+  Micros map_time = 0;     // the user's estimate of a map's run time; 0: none given
+  Micros reduce_time = 0;  // likewise of a reduce
   // The waits of `+delay` for this job: T1 (rack), T2 (datacenter), T3 (off). If there are fewer, the last one stands
   // for the rest; if there are none, the scheduler's waits hold.
   std::vector<Micros> locality_waits;
-  // A running task of this job gets no second attempt, whatever the scheduler does for others.
+  // Running tasks of this job get no second attempt, whatever the scheduler does for other jobs.
   bool no_speculation = false;
   std::string program;     // hash of the executable; with `input_type` the key of the history
   std::string input_type;  // "web", "text" or empty for unknown
@@ -78,19 +80,19 @@ struct NodeJoined {
   std::string rack;
   std::string datacenter;
   Slots slots;
-  double cores = 0;          // that its tasks may use; 0: not told
-  std::string machine = {};  // nodes of the same machine share these cores with each other; empty: they are its own
+  double cores = 0;          // for its tasks; 0: not reported
+  std::string machine = {};  // nodes of the same machine share these cores; empty: the node shares them with no other
   bool operator==(const NodeJoined&) const = default;
 };
 // A node is gone. Its running attempts are lost (they run again and do not count as failed), and so are the outputs of
 // its succeeded maps that a reduce of a live job may still need.
 struct NodeLost {
   NodeId node;
-  bool died = false;  // true: its process ended and its machine said so; false: it fell silent
+  bool died = false;  // true: its process ended and its machine reported it; false: it fell silent
   bool operator==(const NodeLost&) const = default;
 };
-// The node takes no new attempts, but what runs there goes on (decommissioning, blacklisting by the operator). With
-// `drained` false it takes attempts again, whatever jobs have said of it.
+// The node takes no new attempts, but its running ones go on (decommissioning, blacklisting by the operator). With
+// `drained` false it takes attempts again, whatever jobs blame it.
 struct NodeDrained {
   NodeId node;
   bool drained = true;
@@ -113,32 +115,33 @@ struct JobPrioritySet {
   bool operator==(const JobPrioritySet&) const = default;
 };
 
-// An attempt was launched. The engine decided this itself in Decide(); it is in the journal so that recovery does not
-// depend on the policy.
+// An attempt was launched. The engine decided this itself in Decide(); the event is in the journal so that recovery
+// does not depend on the policy.
 struct AttemptLaunched {
   AttemptId attempt;
   NodeId node;
   bool operator==(const AttemptLaunched&) const = default;
 };
-// What an attempt had of its machine's cores. Nothing is decided by it: it is what the
-// history of a cluster needs to be simulated with other tasks beside each other than there were.
+// The use that an attempt made of its machine's cores. No decision depends on it: the simulator needs it to replay a
+// cluster's history with different tasks side by side.
 struct ProcessorUse {
-  Micros cpu = 0;     // time on cores, of all its threads; 0: not told
-  Micros waited = 0;  // in which the thread that worked the most could have run, and no core was free
-  Micros start = 0;   // time on a core that its process took before its first attempt; 0: it had run one before
+  Micros cpu = 0;     // time on cores, of all its threads; 0: not reported
+  Micros waited = 0;  // time in which the thread that worked the most could have run, but no core was free
+  Micros start =
+      0;  // time on a core that its process took before its first attempt; 0: the process had run an attempt before
   auto operator<=>(const ProcessorUse&) const = default;
 };
 // The attempt's output is committed (the first success of a task wins, and the driver asks MayCommit() before it
 // commits).
 struct AttemptSucceeded {
   AttemptId attempt;
-  std::uint64_t input_bytes = 0;   // of a map: what it read
-  std::uint64_t output_bytes = 0;  // of a map: what it wrote for reduces, before compression
+  std::uint64_t input_bytes = 0;   // of a map: the bytes that it read
+  std::uint64_t output_bytes = 0;  // of a map: the bytes that it wrote for reduces, before compression
   ProcessorUse use = {};
   bool operator==(const AttemptSucceeded&) const = default;
 };
-// A record of a map's input, as its reader counts: it begins at byte `offset` of the map's input number `input`, and is
-// the `nth` (from 0) that is said to begin there.
+// A record of a map's input, by its reader's count: it begins at byte `offset` of the map's input number `input`, and
+// is the `nth` (from 0) that the reader says begins there.
 struct RecordPlace {
   std::uint32_t input = 0;
   std::uint64_t offset = 0;
@@ -146,17 +149,17 @@ struct RecordPlace {
   auto operator<=>(const RecordPlace&) const = default;
 };
 
-// The attempt failed by its own fault (non-zero exit, signal, exception, corrupt input). It counts towards
-// max_attempts, unless it shows which record is bad. If the failure is permanent, its task is given up at once.
+// The attempt failed by its own fault (non-zero exit, signal, exception, corrupt input). The failure counts towards
+// max_attempts, unless it shows which record is bad. If the failure is permanent, the task is given up at once.
 struct AttemptFailed {
   AttemptId attempt;
   std::string reason;
-  std::optional<RecordPlace> record = std::nullopt;  // of a map: the record that it was at, if it is known
+  std::optional<RecordPlace> record = std::nullopt;  // of a map: the record at which it failed, if known
   bool permanent = false;                            // another attempt would fail in the same way
   bool operator==(const AttemptFailed&) const = default;
 };
 // The attempt was lost by no fault of its own (the worker shut down, it was killed on request), so it does not count
-// towards max_attempts. If it is a map that succeeded, its output was lost.
+// towards max_attempts. If it is a map attempt that had succeeded, its output was lost.
 struct AttemptLost {
   AttemptId attempt;
   std::string reason;
@@ -169,14 +172,14 @@ struct AttemptPreempted {
   std::string reason;
   bool operator==(const AttemptPreempted&) const = default;
 };
-// A running attempt got this far, in thousandths. Speculation alone needs it; drivers send it when it has grown by a
-// twentieth or more.
+// A running attempt reports its progress, in thousandths. Only speculation needs it; drivers send it when the progress
+// has grown by a twentieth or more.
 struct AttemptProgressed {
   AttemptId attempt;
   std::uint32_t per_mille = 0;
   bool operator==(const AttemptProgressed&) const = default;
 };
-// A running reduce has fetched all its input and computes: it was given a permit, or it needed none, since no more
+// A running reduce has fetched all its input and computes. It was granted a permit, or needed none because no more
 // reduces ran on its node than may compute (Launch::asks_to_compute).
 struct ReduceComputing {
   AttemptId attempt;
@@ -192,28 +195,29 @@ struct ComputeGranted {
   AttemptId attempt;
   bool operator==(const ComputeGranted&) const = default;
 };
-// The node reports the room that it has left for map outputs. A node that never did is believed to have enough.
+// The node reports its remaining room for map outputs. A node that never reported it is taken to have enough.
 struct NodeSpace {
   NodeId node;
   std::uint64_t free_bytes = 0;
   bool operator==(const NodeSpace&) const = default;
 };
 // The engine evicted the job itself in Decide(): the job's attempts were killed, its map outputs are given up, and it
-// is held back until another job ends (Policy::gives_way). This is in the journal for recovery.
+// is held back until another job ends (Policy::gives_way). The event is in the journal for recovery.
 struct JobEvicted {
   JobId job;
   bool operator==(const JobEvicted&) const = default;
 };
-// The engine ended the job itself in Decide(), since an output of its maps fits nowhere; it has failed. This is in the
-// journal for recovery.
+// The engine ended the job itself in Decide(), since an output of its maps fits nowhere; the job has failed. The event
+// is in the journal for recovery.
 struct JobGivenUp {
   JobId job;
   std::string reason;
   bool operator==(const JobGivenUp&) const = default;
 };
 // The job refuses the node until `until`, since too many of its attempts failed there (EngineOptions::refusal). The
-// engine found this itself (Blame, in effects.h); it is in the journal, and not among the job's own events, because it
-// counts for other jobs also when this one has ended. If `until` has passed, the job takes the refusal back.
+// engine found this itself (Blame, in effects.h). The event is in the journal, and not among the job's own events,
+// because it still counts for other jobs when this one has ended. If `until` has passed, the job takes the refusal
+// back.
 struct NodeBlamed {
   NodeId node;
   JobId by;
@@ -228,16 +232,16 @@ struct BandwidthMeasured {
   bool operator==(const BandwidthMeasured&) const = default;
 };
 // Another scheduler decides from now on, or the same one with other settings (schedulers/config/settings_text.h).
-// EngineOptions::make_policy makes it; the event is refused if that cannot.
+// EngineOptions::make_policy makes its policy; if it cannot, the event is refused.
 struct SchedulerSet {
   std::string name;
   std::string settings;
   bool operator==(const SchedulerSet&) const = default;
 };
 // A running reduce could not fetch the output of `map_attempt`. The map runs again when `max_fetch_failures` reduces
-// say so, or all reduces that may lack the output (they run and do not compute yet) if these are fewer, or when one
-// reduce says so a second time. The second report must have another number, since a driver may send the same report
-// again when its answer was lost.
+// have reported this, or all reduces that may lack the output (they run and do not compute yet) if these are fewer, or
+// when one reduce reports it a second time. The second report must have another number, since a driver may send the
+// same report again when its answer was lost.
 struct FetchFailed {
   AttemptId reduce;
   AttemptId map_attempt;
@@ -250,8 +254,8 @@ struct ReplicasMoved {
   std::vector<NodeId> replicas;
   bool operator==(const ReplicasMoved&) const = default;
 };
-// The output of a map that has succeeded lies on another node from now on: the driver has had it copied there, since
-// the node that had it is about to leave. Reduces that lack it fetch it from there.
+// The output of a map that has succeeded is on another node from now on: the driver has had it copied there, since its
+// old node is about to leave. Reduces that lack the output fetch it from the new node.
 struct OutputMoved {
   AttemptId attempt;
   NodeId to;

@@ -1,5 +1,4 @@
-// Limits: what the engine refuses to believe, or to do. Ids index tables, so a wild one would cost memory and not mean
-// anything.
+// Limits on what the engine accepts and does. Ids index tables, so an absurd id would only waste memory.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +12,18 @@ inline constexpr std::uint32_t kMaxReduces = 1U << 20;     // of one job
 inline constexpr std::uint32_t kMaxSlots = 1U << 16;       // of one kind on one node
 inline constexpr std::size_t kMaxRunning = 4 * kMaxSlots;  // attempts on one node
 
-// How often an attempt of a task may end with the process of its node (a network or a machine that fails does not
-// count) before the task is given up, lest it take down node after node.
+// How often an attempt of a task may end with the process of its node before the task is given up, lest it take down
+// node after node. A failure of a network or a machine does not count.
 inline constexpr std::size_t kMaxNodeDeaths = 3;
 
-// A node that this many jobs refuse at the same time is avoided by all. One job may fail by its own program; Hadoop's
+// All jobs avoid a node that this many jobs refuse at the same time. One job may fail by its own program. Hadoop's
 // JobTracker wants four jobs (mapred.max.tracker.blacklists), but within a day and not within EngineOptions::refusal.
 inline constexpr std::size_t kBlamesToAvoid = 3;
 
-// A job may refuse fewer than one in this many of the live nodes, and as few may be avoided by all. A job's share is
-// that of Hadoop's JobInProgress (CLUSTER_BLACKLIST_PERCENT, 25). For all jobs Hadoop's JobTracker goes up to a half
-// and YARN's application master to a third (node-blacklisting.ignore-threshold-node-percent, 33): a quarter leaves half
-// of the nodes to a job that refuses as many others.
+// A job may refuse fewer than one in this many of the live nodes, and the same limit holds for avoided nodes. A job's
+// share is that of Hadoop's JobInProgress (CLUSTER_BLACKLIST_PERCENT, 25). For all jobs Hadoop's JobTracker goes up to
+// a half and YARN's application master to a third (node-blacklisting.ignore-threshold-node-percent, 33): a quarter
+// leaves half of the nodes to a job that refuses as many others.
 inline constexpr std::uint64_t kRefusableShare = 4;
 
 }  // namespace millrace::sched

@@ -1,4 +1,4 @@
-// JobProgress: how a job stands, for status pages and progress bars.
+// JobProgress: the progress of a job, for status pages and progress bars.
 #pragma once
 
 #include <cstdint>

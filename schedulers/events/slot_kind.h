@@ -1,9 +1,9 @@
-// SlotKind: what a policy has to give. A map takes a map slot and a reduce a reduce slot for as long as it runs. What a
-// reduce needs to compute is a compute permit: without `+ccs` a node has as many as it has reduce slots, so that each
-// reduce can have one at once; with `+ccs` (offering/copy_compute_splitting.h) more reduces run than may compute, and
-// the permits are what is scarce. So an order of jobs is an order for each of the three.
+// SlotKind: the kinds of slots that a policy gives out. A map takes a map slot and a reduce a reduce slot for as long
+// as it runs. To compute, a reduce needs a compute permit, the third kind. Without `+ccs` a node has as many permits as
+// reduce slots, so that each reduce can have one at once. With `+ccs` (offering/copy_compute_splitting.h) more reduces
+// run than may compute, and the permits are scarce. So an order of jobs is an order for each of the three.
 //
-// The kinds of tasks are kinds of slots, too: whatever is asked of a SlotKind can be asked of a TaskKind. The header
+// The kinds of tasks are kinds of slots, too: a TaskKind can stand wherever a SlotKind is asked for. The header
 // includes base/ids alone. Thread rule: values.
 #pragma once
 
