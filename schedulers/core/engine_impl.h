@@ -123,7 +123,8 @@ struct Engine::Impl {
   // Gives the reduce a compute permit, as the policy decided.
   void GrantCompute(const AttemptId& attempt, Effects& effects);
 
-  // engine_trial.cc Returns trials of what would happen if running tasks of the wanted kinds ended at time `at`.
+  // engine_trial.cc
+  // Returns trials of what would happen if running tasks of the wanted kinds ended at time `at`.
   [[nodiscard]] TriedEnds TryEnds(const PerKind<bool>& wanted, Micros at, const TrialLimits& limits) const;
   // Returns nothing if the policy cannot be copied.
   [[nodiscard]] std::optional<TriedEnd> TryEnd(const AttemptId& attempt, NodeId node, Micros at) const;

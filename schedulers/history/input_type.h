@@ -1,6 +1,6 @@
-// InputType: what kind of text a file holds, as JoSS tells it when the file is written (section 4.3 there): "web" if
-// its first lines hold many tags in angle brackets, else "text". The share of its input that a program leaves differs
-// between the two kinds, so the kind is part of the key of the history (job_history.h).
+// InputType: the kind of text in a file, which JoSS finds when the file is written (section 4.3 there): "web" if its
+// first lines hold many tags in angle brackets, else "text". A program's ratio of output to input differs between the
+// two kinds, so the kind is part of the key of the history (job_history.h).
 //
 // The rule: of the first kInputTypeLines lines that are not blank (and of the first kInputTypeBytes bytes at most),
 // count the tags: '<', perhaps '/', '!' or '?', a letter, letters, digits, '-' and ':', then white space or '/' or '?'
@@ -18,7 +18,7 @@ namespace millrace::sched {
 inline constexpr std::size_t kInputTypeBytes = 4096;
 inline constexpr std::size_t kInputTypeLines = 50;
 
-// Returns "web" or "text". `first_bytes` may be any bytes; what comes after the first kInputTypeBytes is not looked at.
+// Returns "web" or "text". `first_bytes` may be any bytes; bytes after the first kInputTypeBytes are not looked at.
 // Requires: `first_bytes` is the start of the file, at least kInputTypeBytes of it unless the file is shorter.
 [[nodiscard]] std::string_view InputType(std::string_view first_bytes);
 

@@ -1,9 +1,9 @@
-// JobHistory: what the jobs that have ended showed of their programs, for JoSS's filtering percentage, FRESH's profiles
-// and cp's estimates.
+// JobHistory: the measurements of ended jobs, by program, for JoSS's filtering percentage, FRESH's profiles and cp's
+// estimates.
 //
-// There is one record for each program (hash of the executable) and type of input (input_type.h). It has, over the jobs
-// that succeeded, the means of their mean map time, mean reduce time and output ratio, each over the jobs that had one.
-// The driver looks a job's profile up when the job is submitted (JobSpec::profile) and records the job when it has
+// There is one record for each program (hash of the executable) and type of input (input_type.h). It has the means,
+// over the jobs that succeeded, of their mean map time, mean reduce time and output ratio, each over the jobs that had
+// one. The driver looks a job's profile up when the job is submitted (JobSpec::profile) and records the job when it has
 // ended. The master keeps each record that Record returns in its store and puts it back with Restore; the simulator
 // keeps one JobHistory in memory. Thread rule: one thread.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace millrace::sched {
 
-// A record as it is stored. The key holds the program and the input type, the value the sums as decimal text.
+// A record in the store. The key holds the program and the input type, the value the sums as decimal text.
 struct HistoryRecord {
   std::string key;
   std::string value;
@@ -35,8 +35,8 @@ class JobHistory {
   std::optional<HistoryRecord> Record(const JobState& job);
   // Returns the profile of the program over such input; it has runs = 0 if no such job was recorded.
   [[nodiscard]] JobProfile Lookup(const std::string& program, const std::string& input_type) const;
-  // Puts a stored record back. Returns false, and changes nothing, if this is not what Record returned. Never throws,
-  // whatever the bytes.
+  // Puts a stored record back. Returns false, and changes nothing, if it is not a record that Record returned. Never
+  // throws, whatever the bytes.
   [[nodiscard]] bool Restore(std::string_view key, std::string_view value);
   // Forgets everything. Returns the keys of the records to remove from the store.
   [[nodiscard]] std::vector<std::string> Clear();

@@ -1,5 +1,5 @@
-// A journal: lines of events (event_text.h), and what has to be known beside them to decide the same again. The live
-// master and the simulator write it, and the replay reads it.
+// A journal: lines of events (event_text.h), and marks that are needed to decide the same again. The live master and
+// the simulator write it, and the replay reads it.
 //
 //   17 NodeJoined node=n1 maps=2        an event
 //   18 decide                           Decide was called; its decisions are the AttemptLaunched, AttemptPreempted and
@@ -31,7 +31,7 @@ struct JournalLine {
 };
 
 [[nodiscard]] std::string FormatMark(Micros time, JournalMark mark);
-// Returns nothing if it is no such line. Never throws and never aborts, whatever the bytes.
+// Returns nothing if the line is not one of a journal. Never throws and never aborts, whatever the bytes.
 [[nodiscard]] std::optional<JournalLine> ParseJournalLine(std::string_view line);
 
 }  // namespace millrace::sched

@@ -29,7 +29,7 @@ std::string EncodeValue(NodeId value);              // n7
 std::string EncodeValue(JobId value);               // job3
 std::string EncodeValue(const TaskId& value);       // job3.m.17
 std::string EncodeValue(const AttemptId& value);    // job3.m.17.0
-std::string EncodeValue(const std::optional<RecordPlace>& value);  // 2:4096:0; there is one
+std::string EncodeValue(const std::optional<RecordPlace>& value);  // 2:4096:0; requires a value
 std::string EncodeValue(const std::vector<NodeId>& value);         // n1,n2
 std::string EncodeValue(const std::vector<Micros>& value);         // 5000000,0
 std::string EncodeValue(const std::vector<MapInput>& value);       // 100:n1,n2;50:n4;0:
@@ -63,7 +63,7 @@ class FieldWriter {
   void Optional(std::string_view key, const T& value) {
     Required(key, value);
   }
-  // Leaves the field out while it has the default of its type, which is also the field's.
+  // Leaves the field out if it has the default of its type. Requires: that is also the field's default.
   template <class T>
   void UnlessDefault(std::string_view key, const T& value) {
     if (value != T{}) Required(key, value);
@@ -78,8 +78,8 @@ class FieldReader {
   // Adds one "key=value". Returns false if the word is not of that form. An empty word (two spaces in a row) is passed
   // over.
   [[nodiscard]] bool Add(std::string_view word);
-  // Required reads a field that has to be there, Optional one that keeps its default if it is not there. If a key comes
-  // twice, the first one counts.
+  // Required reads a field that must be there. Optional reads one that keeps its default if it is absent. If a key
+  // comes twice, the first one counts.
   template <class T>
   void Required(std::string_view key, T& value) {
     const std::string_view* text = Find(key);

@@ -1,5 +1,5 @@
-// Admission: whether a task may be placed now, and how far from its data. It is where `+delay` and `+ccs` act on any
-// policy: a policy that wants to place a task of a job on a node asks Admission, and never ClusterState itself.
+// Admission: decides whether a task may be placed now, and how far from its data. Through it `+delay` and `+ccs` act on
+// any policy: a policy that wants to place a task of a job on a node asks Admission, and never ClusterState itself.
 //
 // An Admission without gates allows everything that ClusterState does. Thread rule: one thread, const calls included.
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace millrace::sched {
 
-// What `+delay` adds (locality_wait.h): a job's maps may be placed no farther from their data than its waits have
-// earned it. A level is such a distance; a job's clock runs while it waits for a closer slot.
+// The gate that `+delay` adds (locality_wait.h): a job's maps may be placed no farther from their data than the level
+// that the job has earned by waiting. A level is a distance; a job's clock runs while it waits for a closer slot.
 class LocalityGate {
  public:
   virtual ~LocalityGate() = default;
@@ -29,22 +29,22 @@ class LocalityGate {
   // Starts the job's clock, unless it runs or no pending map of the job has its input anywhere; Worst() may be farther
   // after that. Requires: the job was offered a slot of the node and had no map close enough. O(1) if the clock runs.
   virtual void OnSkipped(const ClusterState& state, JobId job, NodeId node, Micros now) = 0;
-  // Takes note that a map of the job is going to be launched at this level.
+  // Records that a map of the job is about to be launched at this level.
   virtual void OnLaunched(const ClusterState& state, JobId job, Locality locality, Micros now) = 0;
   // Returns true if the job has more pending maps than there are slots at their data, so that it may have any slot that
-  // would idle. O(1) on average. Requires: OnNodesChanged was called for each change of nodes, and OnDataMoved for each
-  // job that got pending maps or whose data moved.
+  // would idle. O(1) on average. Requires: OnNodesChanged was called after each change of nodes, and OnDataMoved for
+  // each job that got pending maps or whose data moved.
   [[nodiscard]] virtual bool Outnumbers(const ClusterState& state, JobId job) = 0;
   virtual void OnNodesChanged(const ClusterState& state) = 0;
   virtual void OnDataMoved(JobId job) = 0;
   // Returns when the first of the waiting jobs earns its next level, which is after the last call of Advance().
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState& state) const = 0;
-  // Gives each waiting job the levels that it has earned until `now`. O(1) but for the jobs that earned a level.
+  // Gives each waiting job the levels that it has earned by `now`. O(1), and more only for jobs that earned a level.
   virtual void Advance(const ClusterState& state, Micros now) = 0;
-  // Advances, and returns the jobs that have earned a farther level since the last call, so that slots that they have
-  // refused are offered to them again.
+  // Calls Advance, and returns the jobs that have earned a farther level since the last call. Slots that they refused
+  // must be offered to them again.
   virtual std::vector<JobId> TakeRaised(const ClusterState& state, Micros now) = 0;
-  // Returns since when the job's clock runs; nothing if it does not.
+  // Returns the time since which the job's clock runs; nothing if it does not run.
   [[nodiscard]] virtual std::optional<Micros> WaitingSince(JobId job) const = 0;
   // Returns when the job earns its next level; nothing if it has earned the last, or its clock does not run.
   [[nodiscard]] virtual std::optional<Micros> WaitingUntil(const ClusterState& state, JobId job, Micros now) const = 0;
@@ -52,13 +52,14 @@ class LocalityGate {
   [[nodiscard]] virtual std::vector<Fact> Facts() const = 0;
 };
 
-// What `+ccs` adds (copy_compute_splitting.h): how many reduces a node holds, and how many of one job may copy there.
+// The gate that `+ccs` adds (copy_compute_splitting.h): it limits how many reduces a node holds, and how many of one
+// job may copy there.
 class CopyGate {
  public:
   virtual ~CopyGate() = default;
   [[nodiscard]] virtual std::unique_ptr<CopyGate> Clone() const = 0;
   [[nodiscard]] virtual NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const = 0;
-  // Returns how many more reduces of the job may copy on the node.
+  // Returns the number of further reduces of the job that may copy on the node.
   [[nodiscard]] virtual std::uint32_t CopyRoom(JobId job, const NodeState& node) const = 0;
   [[nodiscard]] bool MayCopy(JobId job, const NodeState& node) const { return CopyRoom(job, node) > 0; }
   // Returns what is in force.
@@ -80,44 +81,46 @@ class Admission {
   void OnJobSubmitted(const ClusterState& state, JobId job);
   void OnJobEnded(const ClusterState& state, JobId job);
   void OnNodesChanged(const ClusterState& state);
-  // Call it when the job got pending maps, or when the replicas of their input moved (RefusalMemory::OnJobChanged).
+  // Call this when the job got pending maps, or when the replicas of their input moved (RefusalMemory::OnJobChanged).
   void OnMapsAdded(JobId job);
 
-  // Returns the pending map of the job that is closest to the node and that may run there now. If nothing is returned,
-  // the job has refused the slot, and its clock runs.
+  // Returns the pending map of the job that is closest to the node and may run there now. If it returns nothing, the
+  // job has refused the slot, and its clock runs.
   std::optional<MapChoice> BestMap(const ClusterState& state, JobId job, NodeId node, Micros now);
-  // Returns the same for a look: no clock starts.
+  // Returns the same, without starting a clock.
   [[nodiscard]] std::optional<MapChoice> PeekMap(const ClusterState& state, JobId job, NodeId node, Micros now) const;
   // Returns the pending reduce of the job that may start on the node now.
   [[nodiscard]] std::optional<std::uint32_t> NextReduce(const ClusterState& state, JobId job, NodeId node) const;
-  // Returns how many more tasks of the kind the job could run on the node if slots were free there, however far from
-  // its data.
+  // Returns the number of further tasks of the kind that the job could run on the node if slots were free there,
+  // however far from its data.
   [[nodiscard]] std::uint32_t CouldRun(const ClusterState& state, TaskKind kind, JobId job, NodeId node) const;
-  // Returns the closest map of the job for a slot that would idle, if the job may have such a slot. It does not count
-  // towards the job's waits: do not call OnMapLaunched for it. Requires: every job has refused the slot (BestMap).
+  // Returns the closest map of the job for a slot that would idle, if the job may have such a slot. The launch does not
+  // count towards the job's waits: do not call OnMapLaunched for it. Requires: every job has refused the slot
+  // (BestMap).
   [[nodiscard]] std::optional<MapChoice> BestIdleMap(const ClusterState& state, JobId job, NodeId node) const;
-  // Returns the nodes of ClusterState::FreeNodes to which tasks of the kind go before the others: with `+ccs` a reduce
-  // goes where it need not wait for a permit, as long as there are such nodes.
+  // Returns the nodes of ClusterState::FreeNodes that are preferred for tasks of the kind: with `+ccs` a reduce goes
+  // where it need not wait for a permit, as long as there are such nodes.
   [[nodiscard]] const OrderedBits& NodesBeforeOthers(const ClusterState& state, TaskKind kind) const {
     return copy_ && kind == TaskKind::kReduce ? state.FreeNodesWithPermits() : state.FreeNodes(kind);
   }
-  // Returns why no further task of the job is launched now. If all slots are busy, who is ahead of the job is for the
-  // policy to add. Requires: the job is runnable, and the policy itself would let it run. O(nodes with a free slot).
+  // Returns the reason why no further task of the job is launched now. If all slots are busy, the policy adds the jobs
+  // that are ahead of this one. Requires: the job is runnable, and the policy itself would let it run. O(nodes with a
+  // free slot).
   [[nodiscard]] WaitView WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
-  // Adds what is in force of the gates.
+  // Adds the values in force of the gates.
   void AddFacts(PolicyView* view) const;
-  // Returns true if BestMap gives nothing only because the map's expected output does not fit on the node. It is a
-  // look: no clock starts.
+  // Returns true if BestMap would return nothing only because the map's expected output does not fit on the node. No
+  // clock starts.
   [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const;
-  // Returns the same, or that BestIdleMap gives nothing for that reason.
+  // Returns true if LacksSpace does, or if BestIdleMap would return nothing for that reason.
   [[nodiscard]] bool LacksSpaceIfIdle(const ClusterState& state, JobId job, NodeId node, Micros now) const;
-  // Call it for each map that the policy decides to launch. A map whose input lies nowhere leaves the job's level and
+  // Call this for each map that the policy decides to launch. A map whose input lies nowhere leaves the job's level and
   // clock as they are.
   void OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now);
 
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const;
-  // Returns what counts of the reduces of a job or a pool where shares, minima, maxima and ceilings are concerned: the
-  // slots that they hold; with `+ccs` the permits.
+  // Returns the kind by which the reduces of a job or a pool count towards shares, minima, maxima and ceilings: reduce
+  // slots; with `+ccs` compute permits.
   [[nodiscard]] SlotKind CountedReduces() const { return copy_ ? kComputePermit : kReduceSlot; }
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const;
   // Return the gates: locality() is null without `+delay`, copy() without `+ccs`.

@@ -1,4 +1,4 @@
-// CcsSettings: how many reduces a node holds under copy-compute splitting (copy_compute_splitting.h).
+// CcsSettings: the number of reduces that a node holds under copy-compute splitting (copy_compute_splitting.h).
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@ namespace millrace::sched {
 class KeyList;
 
 struct CcsSettings {
-  double max_reducers = 3;  // reduces a node holds, x its reduce slots; at least 1
+  double max_reducers = 3;  // the most reduces that a node holds, x its reduce slots; at least 1
 
   static constexpr std::string_view kSection = "ccs";
   static constexpr std::string_view kOneLine = "With +ccs.";

@@ -1,4 +1,4 @@
-// DelaySettings: how long jobs wait for slots near their data. Times are in us.
+// DelaySettings: the waits of jobs for slots near their data. Times are in us.
 #pragma once
 
 #include <cstdint>

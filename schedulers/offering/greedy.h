@@ -12,13 +12,13 @@
 //           launch the closest map, or the reduce with the lowest index, and return
 //     if kind is map, with +delay: the same once more for jobs with more maps than there are slots at their data
 //
-// A compute permit (SlotKind) goes to the first job in the order that has a reduce waiting where one is free, and there
-// to the reduce that has waited longest.
+// A compute permit (SlotKind) goes to the first job in the order with a reduce that waits on a node with a free permit,
+// and among these reduces to the one that has waited longest.
 //
-// It decides exactly as GreedyReference (reference.h), which asks all of that at each call. Greedy asks less: a slot
-// that every job refused is not offered again until something has happened that could change the answer
-// (refusal_memory.h), and with `+delay` a refused offer costs O(jobs with input on that node + jobs whose wait is
-// over), not O(jobs) (slot_offers.h).
+// Greedy decides exactly as GreedyReference (reference.h), which makes all these offers at each call. Greedy makes
+// fewer: a slot that every job refused is not offered again until an event could change the answer (refusal_memory.h),
+// and with `+delay` a refused offer costs O(jobs with input on that node + jobs whose wait is over), not O(jobs)
+// (slot_offers.h).
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs.
 #pragma once
@@ -60,21 +60,22 @@ class Greedy : public Policy {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  protected:
-  // Goes on as `other` does. Requires: the order is a clone of its order, or is going to be one before it is asked.
+  // Makes a copy that decides as `other` does. Requires: the order is a clone of other's order, or becomes one before
+  // its first call.
   Greedy(const Greedy& other, std::unique_ptr<JobOrder> order);
 
   [[nodiscard]] JobOrder& order() const;
   [[nodiscard]] const Admission& admission() const;
 
  private:
-  // Adds why the jobs wait that the order offers slots of the kind.
+  // Adds the reasons why those jobs wait that the order offers slots of the kind.
   void AddInTurn(const ClusterState& state, TaskKind kind, Micros now, PolicyView* view) const;
 
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// GreedyOver: what a policy derives from that adds something to Greedy over an order of its own. order() is that order.
+// GreedyOver: the base class of a policy that extends Greedy over an order of its own. order() is that order.
 template <class Order>
 class GreedyOver : public Greedy {
  public:

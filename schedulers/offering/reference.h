@@ -1,5 +1,5 @@
-// GreedyReference: the rule of Greedy (greedy.h) as it reads: every job is asked for every free slot at every call, and
-// nothing is remembered but whose turn it is. It is slow, and only tests link it; they hold Greedy to it.
+// GreedyReference: the rule of Greedy (greedy.h), taken literally. It offers every free slot to every job at every
+// call, and remembers only the turn. It is slow; only tests link it, to check Greedy against it.
 #pragma once
 
 #include <memory>

@@ -1,16 +1,16 @@
-// RefusalMemory: what Greedy and Dl remember of refusals, so that a slot that every job refused is not offered again in
-// vain.
+// RefusalMemory: the refusals of slots that Greedy and Dl remember, so that a slot that every job refused is not
+// offered again in vain.
 //
 // The rule, as code, for each kind of slot:
 //
 //   offered to all:   the free nodes that were not refused by every job that may run
-//   offered to some:  the others; to the jobs alone that may take more than they did
+//   offered to some:  the other free nodes; only to the jobs that may take more than they did
 //   a job may take more after it has changed if
-//     it could not run before                         // it was not asked
-//     or it has more pending tasks                    // there are some that it did not have when it refused
-//     or an attempt of it has failed                  // another node is refused to the task than before
-//     or, with `+ccs`, one of its reduces copies no more
-//     or nothing of it changed that a job counts      // then replicas of its input have moved
+//     it could not run before                         // it was not asked before
+//     or it has more pending tasks                    // some of them it did not have when it refused
+//     or an attempt of it has failed                  // other nodes are refused to the task than before
+//     or, with `+ccs`, one of its reduces no longer copies
+//     or none of its counts (JobCounts) changed       // then replicas of its input have moved
 //
 // A job that only launched and finished tasks takes no slot that it refused before.
 //
@@ -29,8 +29,8 @@
 namespace millrace::sched {
 
 // The refusals of slots of one kind. Nodes are served in turn by id, and the turn goes on after the node that was taken
-// last. A walk costs O(log nodes) for each node that it visits and for each change between free and not free nodes
-// among those to be offered, by id.
+// last. A walk costs O(log nodes) for each node that it visits, and for each change between free and not free among the
+// nodes to be offered, by id.
 class SlotRefusals {
  public:
   // kUnsure: the node was refused for a reason that may pass without notice, so it is offered to all again.
@@ -39,31 +39,31 @@ class SlotRefusals {
   // Forgets all refusals. Every node with a lower number than `node_ids` is offered to all.
   void Reset(std::uint32_t node_ids);
   void Reset() { Reset(node_ids_); }
-  // Takes note that from now on the job may take slots that it has refused.
+  // Records that from now on the job may take slots that it has refused.
   void MayAcceptMore(JobId job);
-  // Takes note that the job has ended.
+  // Records that the job has ended.
   void Forget(JobId job);
 
   // Calls offer(node, to_all) for the free nodes that are to be offered, in turn, until one is taken. If to_all is
-  // false the node is to be offered to accepting_more() alone. Returns the node that was taken, or nothing.
+  // false the node is to be offered only to the jobs of accepting_more(). Returns the node that was taken, or nothing.
   template <class Offer>
   std::optional<NodeId> Walk(const OrderedBits& free, const Offer& offer) {
     return Walk(free, free, offer);
   }
-  // Does the same, and the nodes of `before` come before the others. Requires: they are among the free ones.
+  // Does the same, with the nodes of `before` ahead of the others. Requires: they are among the free ones.
   template <class Offer>
   std::optional<NodeId> Walk(const OrderedBits& before, const OrderedBits& free, const Offer& offer);
   // Calls offer(node), which returns true if the node is taken, for all free nodes in turn, also those refused by all.
   // Returns the node that was taken, or nothing.
   template <class Offer>
   std::optional<NodeId> WalkAll(const OrderedBits& free, const Offer& offer);
-  // Returns the jobs of which MayAcceptMore has been said since the last Walk that found nobody.
+  // Returns the jobs for which MayAcceptMore was called since the last Walk in which no job took a node.
   [[nodiscard]] const std::vector<JobId>& accepting_more() const { return accepting_more_; }
-  // Returns the node whose turn is next, were it free.
+  // Returns the node whose turn is next, free or not.
   [[nodiscard]] NodeId turn() const { return NodeId{turn_}; }
 
  private:
-  // More jobs than this that accept more are as good as all.
+  // With more accepting jobs than this, all jobs are asked.
   static constexpr std::size_t kMostAcceptingMore = 16;
 
   // Returns the first free node to be offered in [from, end), or kNone.
@@ -74,17 +74,17 @@ class SlotRefusals {
   std::uint32_t node_ids_ = 0;
   std::uint32_t turn_ = 0;
   OrderedBits unasked_, refused_by_all_;
-  OrderedBits to_recheck_;  // those refused by all that the jobs in accepting_more_ have not refused again yet
+  OrderedBits to_recheck_;  // the nodes refused by all that the jobs in accepting_more_ have not refused again yet
   std::vector<JobId> accepting_more_;
 };
 
 class RefusalMemory {
  public:
-  // `splits_reduces`: with `+ccs`.
+  // `splits_reduces`: true with `+ccs`.
   explicit RefusalMemory(bool splits_reduces) : splits_reduces_(splits_reduces) {}
 
   void OnJobSubmitted(const JobState& job);
-  // Returns for each kind whether the job may take slots that it has refused.
+  // Returns true for each kind of which the job may take slots that it has refused.
   PerKind<bool> OnJobChanged(const JobState& job);
   void OnJobEnded(JobId job);
   void OnNodesChanged(const ClusterState& state);
@@ -92,7 +92,7 @@ class RefusalMemory {
   [[nodiscard]] SlotRefusals& operator[](TaskKind kind) { return slots_[kind]; }
 
  private:
-  // What a job counts.
+  // The counts of a job whose changes matter for its refusals.
   struct JobCounts {
     PerKind<std::uint32_t> pending, running;
     PerKind<bool> runnable = {};

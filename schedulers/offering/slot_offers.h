@@ -1,10 +1,10 @@
-// SlotOffers: which job takes a free slot of a node. It does the asking for Greedy (greedy.h), in the order of a
-// JobOrder and through Admission.
+// SlotOffers: finds the job that takes a free slot of a node. It makes the offers for Greedy (greedy.h), in the order
+// of a JobOrder and through Admission.
 //
 // With `+delay` most jobs wait for a local slot most of the time, and a waiting job takes a slot only where it has
-// pending maps. So of the jobs whose clock runs only those are asked that ClusterState lists at the node. When these,
-// the jobs that may run anywhere and those whose clock is stopped are few, no other job is touched. If the order is
-// that of the submit queue, no other job is touched in any case.
+// pending maps. So of the jobs whose clock runs only those are asked that ClusterState lists at the node. When these
+// are few, together with the jobs that may run anywhere and those whose clock is stopped, no other job is touched. If
+// the order is that of the submit queue, no other job is touched in any case.
 //
 // Thread rule: one thread.
 #pragma once
@@ -25,33 +25,33 @@ class SlotOffers {
  public:
   // Requires: both outlive this.
   SlotOffers(const JobOrder* order, Admission* admission) : order_(order), admission_(admission) {}
-  // Knows what `other` knows. Requires: order and admission are copies of those of `other`.
+  // Copies the state of `other`. Requires: order and admission are copies of those of `other`.
   SlotOffers(const SlotOffers& other, const JobOrder* order, Admission* admission) : SlotOffers(other) {
     order_ = order;
     admission_ = admission;
   }
 
-  // Takes note that the job has changed, or that it waits in another way since it launched a map or earned a level.
+  // Records that the job has changed, or that its wait has changed because it launched a map or earned a level.
   void Update(const ClusterState& state, JobId job, Micros now);
-  // Takes note that the job has ended.
+  // Records that the job has ended.
   void Forget(JobId job);
-  // Takes note that each job may wait in another way.
+  // Records that the wait of any job may have changed.
   void UpdateAll() { stale_ = recount_all_ = true; }
 
-  // Offers a slot on the node to all runnable jobs. If it returns kTaken, *decision is what to launch, and Admission
-  // has been told.
+  // Offers a slot on the node to all runnable jobs. If it returns kTaken, *decision is the launch, and Admission has
+  // been notified.
   SlotRefusals::Answer ToAll(const ClusterState& state, TaskKind kind, NodeId node, Micros now, Decision* decision);
-  // Does the same for these jobs alone. Requires: all others have refused the node.
+  // Does the same for only these jobs. Requires: all others have refused the node.
   SlotRefusals::Answer ToAcceptingMore(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs,
                                        NodeId node, Micros now, Decision* decision);
-  // Starts the clocks that were stopped by a launch after their jobs had refused the node, except that of the job that
-  // is about to launch. Returns the jobs that may run farther from their data from now on. Requires: the node is free,
-  // and all jobs have refused it.
+  // Starts the clocks that were stopped by a launch after their jobs had refused the node, except the clock of the job
+  // that is about to launch. Returns the jobs that may run farther from their data from now on. Requires: the node is
+  // free, and all jobs have refused it.
   std::vector<JobId> PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching);
   // Returns true if some job has more pending maps than there are slots at their data. Such a job may have a slot that
   // all others refused.
   [[nodiscard]] bool HasJobsBeyondLocalSlots(const ClusterState& state);
-  // Offers those jobs such a slot. Returns true if one takes it; *decision is then what to launch.
+  // Offers such a slot to those jobs. Returns true if one takes it; *decision is then the launch.
   bool ToJobsBeyondLocalSlots(const ClusterState& state, NodeId node, Micros now, Decision* decision);
 
  private:
@@ -61,8 +61,8 @@ class SlotOffers {
   enum class MapLocality : std::uint8_t {
     kNotRunnable,     // nowhere: the job is not runnable
     kMayRunAnywhere,  // away from their data, too, or the data of some lies nowhere
-    kClockStopped,    // at their data alone, and the job's clock does not run
-    kClockRunning,    // at their data alone, and the job's clock runs
+    kClockStopped,    // only at their data, and the job's clock does not run
+    kClockRunning,    // only at their data, and the job's clock runs
   };
   struct Choice {
     std::uint32_t index = 0;
@@ -74,17 +74,17 @@ class SlotOffers {
   static constexpr std::size_t kFew = 16;
 
   void UpdateLocality(const ClusterState& state, JobId job, Micros now);
-  // Lists the job in queued_, or takes it off.
+  // Adds the job to queued_, or removes it.
   void ListInQueue(const JobState& job, bool wanted);
   void SetLocality(JobId job, MapLocality locality);
   void Refresh(const ClusterState& state, Micros now);
-  // Puts into few_ the jobs that could take a map slot of the node or have a clock to start. Returns false if they are
-  // many; few_ is then of no use.
+  // Puts into few_ the jobs that could take a map slot of the node or have a clock to start. Returns false if there are
+  // too many; few_ is then of no use.
   bool CollectFew(const ClusterState& state, NodeId node);
   std::optional<Choice> TaskFor(const ClusterState& state, TaskKind kind, JobId job, NodeId node, Micros now);
   void RecountAll(const ClusterState& state);
   void Recount(const ClusterState& state, JobId job);
-  // Offers to all jobs in the order of the submit queue, without a look at those that wait for other nodes.
+  // Offers the slot to all jobs in the order of the submit queue, and skips those that wait for other nodes.
   SlotRefusals::Answer AlongTheQueue(Offer& offer, Decision* decision);
   SlotRefusals::Answer ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision);
   bool Ask(Offer& offer, JobId job);
@@ -95,11 +95,11 @@ class SlotOffers {
   std::vector<MapLocality> localities_;  // by job id
   OrderedBits may_run_anywhere_;
   OrderedBits clock_stopped_;  // jobs that may not run everywhere and whose clock does not run
-  // The jobs of both sets in the order of the submit queue, if the order is that.
+  // The jobs of both sets in the order of the submit queue, if order_ follows it.
   SortedRows<QueueKey> queued_;
-  std::vector<std::optional<QueueKey>> queued_as_;  // by job id: its key there
+  std::vector<std::optional<QueueKey>> queued_as_;  // by job id: its key in queued_
   bool stale_ = false;
-  OrderedBits jobs_beyond_local_slots_;  // as of the last look, but for those in to_recount_
+  OrderedBits jobs_beyond_local_slots_;  // as of the last count, except for the jobs in to_recount_
   OrderedBits to_recount_;
   bool recount_all_ = false;
   std::vector<JobId> few_;

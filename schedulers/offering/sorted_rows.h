@@ -1,6 +1,7 @@
-// SortedRows: a sorted sequence without equals, for what is small, changes often and is walked from the front.
+// SortedRows: a sorted sequence without duplicates, for elements that are small, change often and are walked from the
+// front.
 //
-// The elements lie in order in rows of at most kMost, so that a search, a change and a walk touch few cache lines and
+// The elements lie in order in rows of at most kMost, so that searches, changes and walks touch few cache lines and
 // allocate next to nothing. A change costs O(log + kMost), and O(rows) when a row is split or merged; a step costs
 // O(1). A change invalidates all iterators. Thread rule: one thread.
 #pragma once
@@ -19,7 +20,7 @@ class SortedRows {
   using Row = std::vector<T>;
 
  public:
-  // Goes over the elements in order. Requires: an end is not dereferenced.
+  // Goes over the elements in order. Requires: the end is not dereferenced.
   class Iterator {
    public:
     Iterator() = default;
@@ -53,14 +54,14 @@ class SortedRows {
     return ++row == rows_.end() ? end() : At(row, row->data());
   }
 
-  // Requires: no equal element is here.
+  // Inserts the value. Requires: no element is equal to it.
   void Insert(const T& value) {
     if (rows_.empty()) rows_.emplace_back().reserve(kMost);
     auto row = RowOf(rows_, value);
     if (row->size() == kMost) row = Split(row, value);
     row->insert(std::lower_bound(row->begin(), row->end(), value, Before()), value);
   }
-  // Requires: the element is here.
+  // Erases the value. Requires: it is an element.
   void Erase(const T& value) {
     const auto row = RowOf(rows_, value);
     row->erase(std::lower_bound(row->begin(), row->end(), value, Before()));
@@ -94,7 +95,7 @@ class SortedRows {
     const Place behind = rows_.insert(std::next(row), std::move(upper));
     return Before()(value, behind->front()) ? std::prev(behind) : behind;
   }
-  // Merges two neighbours if together they fill at most half a row. Returns whether it did.
+  // Merges two neighbours if together they fill at most half a row. Returns true if it merged them.
   bool Merge(Place into, Place from) {
     if (into->size() + from->size() > kMost / 2) return false;
     into->insert(into->end(), from->begin(), from->end());

@@ -1,7 +1,7 @@
 // Speculating: second attempts of tasks that run slowly (LATE, Zaharia et al. 2008; docs/policies.md#speculation),
 // around any policy.
 //
-// The rule, as code, for a kind of which slots are free that no job may use for another task (Policy::WantsSlots):
+// The rule, as code, for a kind with free slots that no job may use for another task (Policy::WantsSlots):
 //
 //   if duplicates hold max_share of the slots of the kind, and as many as the largest node has: return
 //   slow = the attempts whose rate is below the slowest quarter of their job's    // running, and finished at the mean
@@ -15,14 +15,14 @@
 //
 // The first to commit wins; the engine kills the other.
 //
-// What the paper does not have: an attempt is not judged before it has run for min_runtime, or for the time that tasks
-// of its kind and job took so far if that is shorter (at least a second). Reduces are not judged while maps of their
-// job are missing, because they wait and are not slow. An attempt that should end within the time that a task of the
-// job takes is left alone. A whole node may be slow, so duplicates may hold as many slots as one node has even where
-// that is more than max_share of a small cluster's slots. The attempts of a job without duplicates
-// (JobSpec::no_speculation) count for the speed of their nodes as others do.
+// These rules are ours and not the paper's. An attempt is not judged before it has run for min_runtime, or for the time
+// that tasks of its kind and job took so far if that is shorter (at least a second). Reduces are not judged while maps
+// of their job are missing, because such reduces wait and are not slow. An attempt that should end within the time that
+// a task of the job takes is left alone. A whole node may be slow, so duplicates may hold as many slots as one node has
+// even where that is more than max_share of a small cluster's slots. The attempts of a job without duplicates
+// (JobSpec::no_speculation) count towards the speed of their nodes as others do.
 //
-// Thread rule: one thread. The running attempts are looked at once a second at most, and only while slots idle.
+// Thread rule: one thread. The running attempts are examined at most once a second, and only while slots idle.
 #pragma once
 
 #include <cstdint>
@@ -84,17 +84,17 @@ class Speculating : public Policy {
         slow_speed_(other.slow_speed_),
         clock_(other.clock_) {}
 
-  // An attempt that is old enough.
+  // An attempt that is old enough to be judged.
   struct Judged {
     TaskId task;
     NodeId node;
-    double rate = 0;  // parts of the task an us
-    double left = 0;  // us to its end
+    double rate = 0;  // part of the task per us
+    double left = 0;  // us until its end
     bool twin = false;
   };
   struct Kind {
     Micros next_look = 0;
-    std::vector<Judged> slow;  // those to duplicate, of the last look, the last one first
+    std::vector<Judged> slow;  // those to duplicate, by the last look; the last to end first
   };
 
   [[nodiscard]] bool MayDuplicate(const ClusterState& state, TaskKind kind) const;
@@ -111,11 +111,11 @@ class Speculating : public Policy {
   const std::unique_ptr<Policy> policy_;
   const SpeculationSettings settings_;
   PerKind<Kind> kinds_;
-  PerKind<std::uint32_t> largest_node_ = {1, 1};  // slots of the kind on the node that has most of them; at least 1
-  // By node id: rates there divided by their jobs' means, as last seen; below 0 for a node of which nothing is known.
+  PerKind<std::uint32_t> largest_node_ = {1, 1};  // slots of the kind on the node with the most of them; at least 1
+  // By node id: the rates of its attempts divided by their jobs' means, as last seen; below 0 for a node without data.
   std::vector<double> speeds_;
-  double slow_speed_ = 0;  // nodes below are slow
-  Micros clock_ = 0;       // of the last call of Next
+  double slow_speed_ = 0;  // nodes below this speed are slow
+  Micros clock_ = 0;       // the time of the last call of Next
 };
 
 }  // namespace millrace::sched

@@ -1,5 +1,5 @@
-// KeyList: with it Declare says the keys of a section's struct, each with its field, its range and one line for people.
-// Whoever reads or writes settings implements it (schedulers/config/key_table.h). Thread rule: one thread.
+// KeyList: receives the keys of a section's struct from Declare, each with its field, its range and one line for
+// people. Readers and writers of settings implement it (schedulers/config/key_table.h). Thread rule: one thread.
 //
 //   void Declare(KeyList& keys, EdfSettings& settings) {
 //     auto& [exclusive] = settings;
@@ -24,11 +24,11 @@
 
 namespace millrace::sched {
 
-// What a number may be; bounds are inclusive unless `open_below`.
+// The range of a number; bounds are inclusive unless `open_below`.
 struct NumberRange {
   double least = 0;
   double most = 0;
-  bool open_below = false;  // above `least`
+  bool open_below = false;  // the number must be above `least`
 };
 
 inline constexpr double kNoBound = std::numeric_limits<double>::infinity();
@@ -73,7 +73,8 @@ class KeyList {
   }
 
  protected:
-  // One of `names`: choose(i) sets the field to names[i], chosen() says what it is, if it is anything.
+  // A field with one of `names`: choose(i) sets it to names[i], and chosen() returns its index, or nothing if it is not
+  // set.
   virtual void AddChoice(std::string name, std::vector<std::string> names, std::function<void(std::size_t)> choose,
                          std::function<std::optional<std::size_t>()> chosen, std::string one_line) = 0;
 

@@ -1,4 +1,4 @@
-// Section: what schedulers/config must know of a section of the scheduler file to read, check and write it. The
+// Section: the description by which schedulers/config reads, checks and writes one section of the scheduler file. The
 // catalogue (policies/catalog.cc) makes one from each struct of settings with FixedSection or NamedSection.
 //
 // The struct has
@@ -8,8 +8,8 @@
 //   void Declare(KeyList& keys, EdfSettings& settings);
 // It may have
 //   static std::optional<Contradiction> Check(const Settings& settings);  // of values that are each in their range
-//   static Struct Inherited(const Settings& settings);  // [pools.NAME]: what a section has that says nothing else
-// Thread rule: as the Settings.
+//   static Struct Inherited(const Settings& settings);  // [pools.NAME]: the values of keys that a section leaves out
+// Thread rule: that of the Settings.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace millrace::sched {
 
-// Values that are not right together, told of one of them: "pools.ads", "max_maps", "is below min_maps".
+// Values that contradict each other, reported at one of them: "pools.ads", "max_maps", "is below min_maps".
 struct Contradiction {
   std::string section, key, why;
 };
@@ -32,13 +32,13 @@ struct Contradiction {
 struct Section {
   std::string_view name;  // "fair"; "pools" for all of [pools.NAME]
   std::string_view one_line;
-  bool named = false;  // there are as many as one likes, each with a NAME
-  // Declares the keys, bound to the section in the settings. `name`: which of the named ones.
+  bool named = false;  // there may be any number of them, each with a NAME
+  // Declares the keys, bound to the section in the settings. `name` selects one of the named sections.
   void (*declare)(Settings* settings, const std::string& name, KeyList& keys) = nullptr;
-  // The first contradiction, if there is one. Null: none can be.
+  // Returns the first contradiction, if there is one. Null if the section can have none.
   std::optional<Contradiction> (*check)(const Settings& settings) = nullptr;
-  // Named ones alone. `names`: those that the settings have, in order. `add`: another with what it inherits, or with
-  // the defaults.
+  // Only for named sections. `names` returns the names in the settings, in order. `add` adds a section with inherited
+  // values, or with the defaults.
   std::vector<std::string> (*names)(const Settings& settings) = nullptr;
   void (*add)(Settings* settings, const std::string& name, bool inherits) = nullptr;
 };
@@ -77,7 +77,7 @@ template <class Struct>
   return section;
 }
 
-// No two of them have the same name in the file.
+// Returns true if no two sections have the same name in the file.
 [[nodiscard]] constexpr bool NamedOnce(std::span<const Section> sections) {
   for (std::size_t i = 0; i < sections.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

@@ -1,10 +1,10 @@
-// Settings: every tunable of every policy, as the scheduler file (TOML) or its defaults have it. One file serves all
-// policies, so that switching from one to another keeps what was said of each.
+// Settings: every tunable of every policy, with the value from the scheduler file (TOML) or its default. One file
+// serves all policies, so that a switch from one to another keeps the settings of each.
 //
-// A section of the file is a struct in the folder of what it steers (policies/fair/fair_settings.h); section.h says
-// what such a struct has, and the catalogue (policies/catalog.cc) lists them all. Here they are looked up by type, so
-// that nothing here knows of a policy. schedulers/config reads and writes them, with the range of each key, and refuses
-// what is out of range; what stands here is believed. Thread rule: a plain value, copied freely.
+// A section of the file is a struct in the folder of the part that it steers (policies/fair/fair_settings.h); section.h
+// lists the members of such a struct, and the catalogue (policies/catalog.cc) lists all structs. Settings looks them up
+// by type, so that it knows of no policy. schedulers/config reads and writes them, with the range of each key, and
+// refuses values out of range; Settings itself checks nothing. Thread rule: a plain value, copied freely.
 #pragma once
 
 #include <any>
@@ -16,14 +16,14 @@ namespace millrace::sched {
 
 class Settings {
  public:
-  // Returns the section of this type. As long as nobody has changed it, it is as the struct begins.
+  // Returns the section of this type; until it is changed, with the defaults of the struct.
   template <class Struct>
   [[nodiscard]] const Struct& Of() const {
     static const Struct kDefaults{};
     const auto at = sections_.find(typeid(Struct));
     return at == sections_.end() ? kDefaults : *std::any_cast<Struct>(&at->second);
   }
-  // Returns the section to be changed.
+  // Returns the section, for changes.
   template <class Struct>
   [[nodiscard]] Struct& Of() {
     std::any& section = sections_[typeid(Struct)];
@@ -31,7 +31,7 @@ class Settings {
     return *std::any_cast<Struct>(&section);
   }
 
-  // Returns the sections [pools.NAME], or others that have a name each, by NAME.
+  // Returns the named sections, such as [pools.NAME], by NAME.
   template <class Struct>
   [[nodiscard]] const std::map<std::string, Struct>& Named() const {
     return Of<std::map<std::string, Struct>>();

@@ -1,5 +1,5 @@
-// Variant: a scheduler with its settings, under a label. It is what simulations and comparisons run beside others, so
-// that one policy can be compared with itself under other settings. Thread rule: a value.
+// Variant: a scheduler with its settings, under a label. Simulations and comparisons run several variants, so that one
+// policy can be compared with itself under other settings. Thread rule: a value.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 namespace millrace::sched {
 
 struct Variant {
-  std::string label;               // what tables and documents call it; the scheduler's name unless a user says another
-  std::string scheduler;           // as the policy calls itself, such as fair+delay
-  std::string settings_text = {};  // of its scheduler file; empty if there is none
-  Settings settings = {};          // what is in that file
+  std::string label;      // its name in tables and documents; the scheduler's name unless the user gives another
+  std::string scheduler;  // the name of the policy, such as fair+delay
+  std::string settings_text = {};  // the text of its scheduler file; empty if there is none
+  Settings settings = {};          // the contents of that file
 };
 
 [[nodiscard]] inline std::vector<std::string> LabelsOf(const std::vector<Variant>& variants) {

@@ -6,22 +6,22 @@
 //     if the queue runs its ceiling, max(1, floor(slots * max_capacity %)): continue
 //     for at_limit in no, yes:                                             // a limit idles no slot, as in Hadoop
 //       for job in the queue's jobs, by priority if the queue supports it, then submit order:
-//         if (the job's user holds his limit or more) != at_limit: continue
+//         if (the job's user holds their limit or more) != at_limit: continue
 //         if the job has a task that may run on the node: launch the closest, and return
 //
 //   limit of a user = max(queue's slots / active users, queue's slots * user_limit %); none if user_limit is 100
-//   queue's slots   = its capacity, or what it runs and one more if that is more than its capacity
+//   queue's slots   = its capacity, or its running tasks and one more if that is more than its capacity
 //   active          = has a running or runnable task of that kind in the queue
 //
-// So capacity that a queue does not use is lent out, and comes back as tasks finish; nothing is preempted.
+// So the unused capacity of a queue is lent out, and comes back as tasks finish; nothing is preempted.
 //
 // A job belongs to the queue that it names, else to one with its user's name, else to "default". A "default" without
-// settings gets the capacity that the others leave, all of it if there are none. Where queues have settings, a job that
-// names another one is refused at its submission, as in Hadoop; one that came before belongs to its user's or
-// "default".
+// settings gets the capacity that the other queues leave, all of it if there are none. Where queues have settings, a
+// job that names another queue is refused at its submission, as in Hadoop. A job that came before those settings
+// belongs to its user's queue or to "default".
 //
 // Thread rule: one thread. A change costs O(log jobs). An offer costs O(queues), and in a queue with user limits O(jobs
-// of users at their limit that stand before).
+// ahead whose users are at their limit).
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ namespace millrace::sched {
 
 class CapacityOrder : public JobOrder {
  public:
-  // `reduces`: what of the reduces the ceilings and the limits of users count: kReduceSlot, or with `+ccs`
+  // `reduces`: the kind by which reduces count towards ceilings and user limits: kReduceSlot, or with `+ccs`
   // kComputePermit, since a reduce that copies, or waits, takes no part of the capacity.
   explicit CapacityOrder(const std::map<std::string, QueueSettings>& queues, SlotKind reduces = kReduceSlot);
 
@@ -68,7 +68,7 @@ class CapacityOrder : public JobOrder {
     std::string name;
     QueueSettings settings;
     PerSlot<std::set<QueueKey>> runnable;
-    std::map<std::string, User> users;  // with live jobs
+    std::map<std::string, User> users;  // those with live jobs
     PerSlot<std::uint32_t> active_users = {};
     PerSlot<Held> counts;
     std::uint32_t jobs = 0;
@@ -76,7 +76,7 @@ class CapacityOrder : public JobOrder {
   struct Job {
     Queue* queue = nullptr;
     std::map<std::string, User>::iterator user;  // of the queue
-    QueueKey key;                                // under which it is listed
+    QueueKey key;                                // the key under which it is listed
     PerSlot<bool> runnable = {};
     PerSlot<Held> counts;
   };

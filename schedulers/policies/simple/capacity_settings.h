@@ -1,4 +1,4 @@
-// QueueSettings: what `capacity` can be told about its queues. If there is none, one queue, "default", has everything.
+// QueueSettings: the settings of one queue of `capacity`. If there is none, one queue, "default", has everything.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace millrace::sched {
 
 struct QueueSettings {
-  double capacity = 0;        // % of the slots, 0 to 100, all together at most 100
+  double capacity = 0;        // % of the slots, 0 to 100; all queues together at most 100
   double max_capacity = 100;  // ceiling in %, at least capacity
   double user_limit = 100;    // minimum % of the queue for each active user, above 0
   bool supports_priority = false;

@@ -9,12 +9,13 @@
 //         if the map's data is that close to the node: launch it there, and return
 //
 // So the closest map of ALL jobs goes first, and the order of jobs counts only among equals. It knows no fairness and
-// does not look ahead: it is what `lsap` is measured against. Reduces go as in `fifo`; maps come before reduces.
+// does not look ahead: it is the baseline that `lsap` is measured against. Reduces go as in `fifo`; maps come before
+// reduces.
 //
-// It remembers who refused what (refusal_memory.h), and without `+delay` it decides exactly as DlReference
-// (reference.h), which asks every job for every free slot. With `+delay` a job whose waits have not earned it the
-// distance is passed over, and a slot that all refuse may go to a job that has more maps than there are slots at their
-// data (locality_wait.h).
+// It remembers refusals (refusal_memory.h), and without `+delay` it decides exactly as DlReference (reference.h), which
+// asks every job for every free slot. With `+delay` a job is passed over if its waits have not earned it the distance,
+// and a slot that all jobs refuse may go to a job that has more maps than there are slots at their data
+// (locality_wait.h).
 //
 // Cost of an assignment: O(log) of nodes and jobs while some task is local to the node; else a look at each job with
 // pending maps, up to the first that is rack-local. Thread rule: one thread.
@@ -61,12 +62,12 @@ class Dl : public Policy {
   std::optional<Decision> NextReduce(const ClusterState& state);
   // Returns true if jobs have earned farther slots since the last call.
   bool ConsumeRaised(const ClusterState& state, Micros now);
-  // Takes note that a map of the job is going to be launched.
+  // Records that a map of the job is about to be launched.
   void OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now);
   [[nodiscard]] Admission& admission() { return admission_; }
-  // Returns when free slots are given out, if they are held back to be assigned together.
+  // Returns when free slots are given out, if they are gathered to be assigned together.
   [[nodiscard]] virtual std::optional<Micros> GatheredAt() const { return std::nullopt; }
-  // Returns to which map a slot that frees goes (WaitView::rule).
+  // Returns, in words, the map that gets a slot that becomes free (WaitView::rule).
   [[nodiscard]] virtual std::string_view WhoIsNext() const { return "to the pending map that is closest to it"; }
 
  private:
@@ -75,7 +76,7 @@ class Dl : public Policy {
     MapChoice choice;
   };
 
-  // Returns true if one of launched_ may take a slot that it refused.
+  // Returns true if one of the jobs in launched_ may take a slot that it refused.
   bool AskAgain(const ClusterState& state, Micros now);
   std::optional<Offer> BestOfAll(const ClusterState& state, NodeId node, Micros now);
   std::optional<Offer> BestOfAcceptingMore(const ClusterState& state, NodeId node, Micros now);
@@ -86,7 +87,7 @@ class Dl : public Policy {
   FifoOrder reduce_order_;
   SlotOffers reduces_{&reduce_order_, &admission_};
   RefusalMemory refusals_{admission_.copy() != nullptr};
-  std::set<JobId> launched_;  // with `+delay`: maps since the last time that every free slot was refused
+  std::set<JobId> launched_;  // with `+delay`: jobs that launched maps since every free slot was last refused
 };
 
 }  // namespace millrace::sched

@@ -9,11 +9,11 @@
 //   AdmittedJobs():                      // one job at a time, nearly: our reading of the EDF that the paper measured
 //     for job in all jobs, by deadline, then submit order:
 //       admit the job, unless one that was admitted before it is not yet half done
-//   half done: all maps are done, and half of the reduces' work by what they report or by their run time against the
-//   estimate, whichever is more. A job that was admitted stays so, and one that has begun under another policy is
-//   admitted: its reduces may hold the slots that others wait for.
+//   half done: all maps are done, and half of the reduces' work, by their reports or by their run time against the
+//   estimate, whichever is more. An admitted job stays admitted. A job that has begun under another policy is admitted:
+//   its reduces may hold the slots that others wait for.
 //
-// As in `fifo`, later jobs use what earlier ones leave.
+// As in `fifo`, later jobs use the slots that earlier ones leave.
 //
 // Thread rule: one thread. O(log jobs) for a change and for an assignment.
 #pragma once
@@ -48,7 +48,7 @@ class EdfOrder : public JobOrder {
 
  private:
   using Key = std::tuple<Micros, std::uint64_t, JobId>;  // deadline, submit order
-  // Returns true if a job could take a free slot, were it let in.
+  // Returns true if some job could take a free slot if it were admitted.
   [[nodiscard]] bool Wanted(const ClusterState& state) const;
 
   const bool exclusive_;
@@ -58,11 +58,11 @@ class EdfOrder : public JobOrder {
   };
   [[nodiscard]] const Key& KeyOf(JobId job) const { return jobs_.at(job.value).key; }
 
-  std::unordered_map<std::uint32_t, OrderedJob> jobs_;  // that live, by id; looked up, not walked
+  std::unordered_map<std::uint32_t, OrderedJob> jobs_;  // live jobs, by id; looked up, not walked
   PerSlot<std::set<Key>> runnable_;
-  // Exclusive: the jobs that live, by whether they may run.
+  // With edf.exclusive: the live jobs, by whether they may run.
   std::set<Key> waiting_, admitted_;
-  bool let_in_ = false;  // since the last round began: a job that has begun
+  bool let_in_ = false;  // since the last round began, a job that had begun was admitted
   Micros round_ = 0;     // when the last round began
 };
 

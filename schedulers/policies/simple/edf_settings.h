@@ -1,4 +1,4 @@
-// EdfSettings: what `edf` can be told.
+// EdfSettings: the settings of `edf`.
 #pragma once
 
 #include <string_view>

@@ -19,7 +19,7 @@
 
 namespace millrace::sched {
 
-// The order is that of ClusterState's queue, so there is nothing to keep.
+// The order is that of ClusterState's queue, so the class keeps no state.
 class FifoOrder : public JobOrder {
  public:
   [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState&) const override {

@@ -1,5 +1,5 @@
-// DlReference: the rule of `dl` (dl.h) as it reads: every job is asked for every free slot at every call, and nothing
-// is remembered but whose turn it is. It is slow, knows no `+delay`, and only tests link it; they hold Dl to it.
+// DlReference: the rule of `dl` (dl.h), taken literally. It offers every free slot to every job at every call, and
+// remembers only the turn. It is slow and knows no `+delay`; only tests link it, to check Dl against it.
 #pragma once
 
 #include <cstdint>
