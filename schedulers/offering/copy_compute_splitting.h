@@ -4,7 +4,7 @@
 //
 //   a job may start a reduce if the node holds fewer than max_reducers * s reduces, which copy, wait or compute,
 //                           and fewer than s reduces of that job copy there
-//   a reduce may compute    if fewer than s reduces compute there, or wait to and come before it in the policy's order
+//   a reduce may compute    if fewer than s reduces compute there, or wait there ahead of it in the policy's order
 //   a reduce ceases to copy when it has its permit (ReduceComputing, ComputeGranted)
 //
 // This class implements the first rule. The policy gives the permits (Policy::NextToCompute), since the permits are

@@ -3,8 +3,8 @@
 //
 // The rule, as code: when a plan is made anew (sections 4.4.1 and 4.4.2, Tables 2 and 3).
 //
-//   when a job is submitted, a node comes or goes, a task is pending again, or finished tasks have moved by more than a
-//   fifth what the tasks of their job are expected to take:
+//   when a job is submitted, a node comes or goes, a task is pending again, or finished tasks have changed the
+//   expected time of their job's tasks by more than a fifth:
 //     due = true
 //   for each decision at `now`:                                                                   // assignTasks()
 //     if due or review <= now:                                                                    // line 5
@@ -15,12 +15,12 @@
 //     if the planner has a better plan: order.Follow(plan)
 //     give a free slot to the first job of the order that can use it                              // lines 9 to 20
 //
-// The picture is in cp_snapshot.h, the planner in plan/planner.h and what following means in cp_order.h. Tasks are
-// bound to nodes late, by locality, as in all orders (offering/greedy.h). A picture of fewer than two jobs is not
-// planned for.
+// The picture is in cp_snapshot.h, the planner in plan/planner.h and the rule for following a plan in cp_order.h. Tasks
+// are bound to nodes late, by locality, as in all orders (offering/greedy.h). For a picture of fewer than two jobs no
+// plan is made.
 //
-// With `cp.background` the planner has a thread of its own and decisions depend on when it is ready. Without, it plans
-// within Next(), by a count of evaluations, and only when a free slot needs it: the same events give the same
+// With `cp.background` the planner has a thread of its own, and decisions depend on when it is ready. Otherwise it
+// plans within Next(), by a count of evaluations, and only when a free slot needs a plan: the same events give the same
 // decisions.
 //
 // Thread rule: one thread.
@@ -42,12 +42,12 @@ namespace millrace::sched {
 
 class Cp : public GreedyOver<CpOrder> {
  public:
-  // With the planner that the settings ask for. One that runs in the background reads the steady clock for its budget:
-  // the only clock in schedulers/.
+  // Uses the planner that the settings ask for. A planner in the background reads the steady clock for its budget: the
+  // only clock in schedulers/.
   Cp(std::string name, const CpSettings& settings, Admission admission);
   Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner);
 
-  // The copy plans as this one does if that is inline; else it follows the last plan.
+  // The copy plans as this one does if the planner is inline; else it follows the last plan.
   [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
@@ -69,11 +69,11 @@ class Cp : public GreedyOver<CpOrder> {
 
   const CpSettings settings_;
   const std::unique_ptr<Planner> planner_;
-  bool due_ = false;                           // something happened that asks for another plan
-  std::map<JobId, TaskTimes> finished_times_;  // of the live jobs, as of the last change of more than a little
+  bool due_ = false;                           // an event asks for another plan
+  std::map<JobId, TaskTimes> finished_times_;  // of the live jobs, as of the last change of more than a fifth
   std::map<JobId, TaskTimes> times_;           // of the last picture
   std::optional<Micros> review_;
-  std::optional<Plan> plan_;  // the last, for people
+  std::optional<Plan> plan_;  // the last plan, for people
 };
 
 }  // namespace millrace::sched

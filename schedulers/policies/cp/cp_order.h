@@ -1,21 +1,21 @@
-// CpOrder: the order of the plan that `cp` follows (plan/plan.h), as slots are offered.
+// CpOrder: the job order that follows a plan of `cp` (plan/plan.h) as slots are offered.
 //
 // The rule, as code: how a plan becomes an order. Start times play no part in it, and no slot idles for one.
 //
 //   a free map slot:                                                               // section 4.4.1, lines 9 to 19
 //     for each chunk of plan.maps with a map left, in order:
-//       if its job takes the slot: the chunk has one map less, and return
+//       if its job takes the slot: the chunk has one map fewer, and return
 //   a free reduce slot:                                                            // line 20
 //     for each job of plan.reduces, in order:
 //       if all its maps are done and it takes the slot: return                     // section 4.4.1.1
 //   a free compute permit:
 //     the first job of plan.reduces that has a reduce waiting there
 //   a job that the plan does not know:
-//     stands before the first job of the plan with a later deadline, else after all; among others like it by deadline
+//     stands before the first job of the plan with a later deadline, else after all; among such jobs by deadline
 //   maps that are pending again: go back to the job's first chunk with a map left, or to its last chunk
 //
 // A reduce that waited for maps would hold its slot and finish nothing. A job without a deadline counts as one whose
-// deadline is later than all others, so without any plan this is edf.
+// deadline is later than all others, so without a plan this order is edf.
 //
 // Thread rule: one thread. O(log jobs) for a change and for an assignment, O(jobs) for a new job, O(plan) for a plan.
 #pragma once
@@ -39,11 +39,11 @@ class CpOrder : public JobOrder {
   [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState&) const override {
     return std::make_unique<CpOrder>(*this);
   }
-  // Follows this plan from now on. The plan may be of a moment ago: maps that were launched since are crossed off.
+  // Follows this plan from now on. The plan may be slightly out of date: maps that were launched since are crossed off.
   void Follow(const ClusterState& state, const Plan& plan);
   // Returns true if tasks became pending again since the last call.
   bool ConsumeTasksReturned() { return std::exchange(tasks_returned_, false); }
-  // Returns the live jobs in the order in which map slots go to them, whether they have a map or not.
+  // Returns the live jobs in the order in which map slots go to them, whether they have a pending map or not.
   [[nodiscard]] std::vector<JobId> Jobs() const;
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
@@ -58,7 +58,7 @@ class CpOrder : public JobOrder {
  private:
   struct Rank {
     std::uint64_t position = 0;  // in the plan
-    bool planned = false;        // else it goes before the job that stands there
+    bool planned = false;        // else the job goes before the one that stands there
     Micros deadline = 0;
     std::uint64_t submit_order = 0;
     JobId job;
@@ -75,7 +75,7 @@ class CpOrder : public JobOrder {
     PerKind<Rank> ranks;
   };
 
-  // Ranks a job of which the plan says nothing.
+  // Ranks a job that is not in the plan.
   void RankByDeadline(const JobState& job, OrderedJob* ordered) const;
   // Crosses this number of maps off the job's chunks, since they were launched.
   static void CrossOff(OrderedJob* ordered, std::uint32_t maps);

@@ -1,4 +1,4 @@
-// What `cp` can be told. Times in us.
+// CpSettings: the settings of `cp`. Times are in us.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct CpSettings {
   Objective objective = Objective::kMix;
   Micros budget = 100 * kMillisecond;  // of one solve, live
   std::uint32_t evaluations = 2'000;   // of one solve, where time must not count (simulator)
-  bool background = false;             // solve on a thread of its own (live), else inline by `evaluations`
+  bool background = false;             // true: solve on a separate thread (live); false: inline, by `evaluations`
 
   static constexpr std::string_view kSection = "cp";
   static constexpr std::string_view kOneLine = "The scheduler cp.";

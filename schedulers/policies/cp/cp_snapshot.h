@@ -1,19 +1,19 @@
-// The picture of the cluster that `cp` plans for (plan/problem.h), with what it learnt of each job's task times.
+// CpSnapshot: the picture of the cluster that `cp` plans for (plan/problem.h), with the learnt task times of each job.
 //
-// The rule, as code: what a task is expected to take, and what running tasks leave to plan (sections 4.3.2 and 4.4.3).
+// The rule, as code: the expected time of a task, and the slots that running tasks leave (sections 4.3.2 and 4.4.3).
 //
 //   for each live job:
-//     seen = expected = what one of its maps was declared to take        // DeclaredTime in history/estimates.h
-//     for each finished task, and each that already runs for longer than declared:
-//       seen += its run time until now;  expected += what it was declared to take
-//     a task takes what was declared x seen / expected                   // the bias of the job
+//     seen = expected = the declared time of one of its maps             // DeclaredTime in history/estimates.h
+//     for each finished task, and each running one that has already taken longer than declared:
+//       seen += its run time until now;  expected += its declared time
+//     a task takes its declared time x seen / expected                   // the bias of the job
 //   for each running task:
-//     it ends at max(its start + what it takes, now + a tenth of that)   // it has outlived its expectation
+//     it ends at max(its start + its time, now + a tenth of that)        // the second if it has overrun
 //     its slot is free from then on, if its node will take another task
 //   a job without pending tasks leaves the problem, since no plan changes when it ends
 //
-// A job without maps has a reduce in the place of that one map. Times are rounded up to a few hundred steps of a task,
-// so that slots become free together and a plan costs less to find.
+// For a job without maps a reduce takes the place of that one map. Times are rounded up to a few hundred steps of a
+// task, so that slots become free together and a plan costs less to find.
 //
 // Pure functions of ClusterState. Thread rule: that of the state.
 #pragma once
@@ -27,23 +27,23 @@
 
 namespace millrace::sched {
 
-// How long a task of a job is expected to take, in us, not rounded.
+// The expected times of a job's tasks, in us, not rounded.
 struct TaskTimes {
   double map = 0, reduce = 0;
 };
 
 struct CpSnapshot {
-  PlanProblem problem;               // but for `previous`
+  PlanProblem problem;               // except `previous`
   std::map<JobId, TaskTimes> times;  // of the live jobs
-  // When the first running task will have outlived its expectation by half or by half again, so that times change
+  // When the first running task will have overrun its expected time by half or by half again, so that times change
   // although nothing happens; at least half a map time from now.
   std::optional<Micros> review;
 };
 
-// O(nodes + running tasks + jobs).
+// Returns the picture at `now`. O(nodes + running tasks + jobs).
 [[nodiscard]] CpSnapshot MakeSnapshot(const ClusterState& state, const CpSettings& settings, Micros now);
 
-// The times by finished tasks alone. O(1).
+// Returns the times learnt from finished tasks alone. O(1).
 [[nodiscard]] TaskTimes FinishedTimes(const ClusterState& state, const JobState& job);
 
 }  // namespace millrace::sched

@@ -1,8 +1,9 @@
-// FairPool: a pool of `fair` while jobs of it live: what they run and could run, and which of them may run at all.
+// FairPool: a pool of `fair` while it has live jobs: their running and runnable tasks, and which of the jobs are
+// admitted.
 //
-// With max_running_jobs the first jobs by priority and submit order are admitted. An admitted job stays so until it
-// ends (Hadoop looks again at every update, and takes slots away from a job that has begun). Where a scheduler comes to
-// jobs that have begun already, it admits those, even if they are more than the limit. Thread rule: one thread.
+// With max_running_jobs the first jobs by priority and submit order are admitted. An admitted job stays admitted until
+// it ends. (Hadoop decides anew at every update, and takes slots away from a job that has begun.) A scheduler that
+// takes over jobs that have begun already admits them, even if they exceed the limit. Thread rule: one thread.
 #pragma once
 
 #include <array>
@@ -29,21 +30,21 @@ class FairPool {
   };
 
  public:
-  // `reduces`: what the minimum and the maximum of reduces count (FairOrder). `clocks`: as of MakePoolJobs.
+  // `reduces`: the kind that the minimum and the maximum of reduces count (FairOrder). `clocks`: as in MakePoolJobs.
   FairPool(std::string name, const Settings& settings, SlotKind reduces, PerSlot<StarvationClocks>* clocks = nullptr);
   FairPool(const FairPool&) = delete;
   FairPool& operator=(const FairPool&) = delete;
   ~FairPool() = default;
 
-  // One of the pool's jobs. Whoever tells the pool of the job keeps it.
+  // One of the pool's jobs. The caller that adds it to the pool owns it.
   class Job {
    public:
     // Requires: the pool outlives the job.
     Job(FairPool* pool, JobId job) : pool_(*pool), id_(job) {}
     [[nodiscard]] FairPool& pool() const { return pool_; }
     [[nodiscard]] bool admitted() const { return admitted_; }
-    // Keeps the job from being offered slots of the kind, though it keeps its share. It takes effect with the next
-    // Change.
+    // With `held`, keeps slots of the kind from being offered to the job, though it keeps its share. Takes effect with
+    // the next Change.
     void Hold(SlotKind kind, bool held) { held_[kind] = held; }
     [[nodiscard]] bool held(SlotKind kind) const { return held_[kind]; }
     // Promises the job slots that were freed for it: it comes before all others until it runs `running` tasks.
@@ -66,7 +67,7 @@ class FairPool {
     QueueKey key_;  // while it waits for admission
   };
 
-  // Returns the pool that is this member of a queue. Requires: it is one.
+  // Returns the pool of this member of a queue. Requires: the member is a pool's.
   [[nodiscard]] static FairPool& Of(const FairQueue::Member& member) { return static_cast<const Member&>(member).pool; }
 
   void Add(const ClusterState& state, Job& job);
@@ -79,14 +80,14 @@ class FairPool {
   [[nodiscard]] bool empty() const { return jobs_.empty(); }
   // Returns all live jobs of the pool, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;
-  // Returns those of them that are admitted, by id.
+  // Returns the admitted jobs, by id.
   [[nodiscard]] std::vector<JobId> AdmittedJobs() const;
   [[nodiscard]] std::uint32_t live_jobs() const { return static_cast<std::uint32_t>(jobs_.size()); }
   [[nodiscard]] std::uint32_t admitted_jobs() const {
     return live_jobs() - static_cast<std::uint32_t>(waiting_.size());
   }
   [[nodiscard]] std::uint32_t Running(SlotKind kind) const { return total_[kind].running; }
-  // Returns true if the pool's maximum leaves room.
+  // Returns true if the pool runs less than its maximum.
   [[nodiscard]] bool HasRoom(SlotKind kind) const { return Running(kind) < Maximum(kind); }
   // Returns the number of running and runnable tasks.
   [[nodiscard]] std::uint32_t Demand(SlotKind kind) const { return total_[kind].demand; }
@@ -102,12 +103,12 @@ class FairPool {
   void Owe(SlotKind kind, std::uint32_t running) { owed_[kind] = running; }
   [[nodiscard]] bool Owed(SlotKind kind) const { return Running(kind) < owed_[kind]; }
 
-  // Returns the pool as it stands in the queue of the pools, under its name.
+  // Returns the pool's member in the queue of the pools, under its name.
   [[nodiscard]] FairQueue::Member& member(SlotKind kind) { return members_[kind]; }
   [[nodiscard]] const FairQueue::Member& member(SlotKind kind) const { return members_[kind]; }
   [[nodiscard]] PoolJobs& in_order() { return *in_order_; }
 
-  // kNoMaximum without one.
+  // Maximum returns kNoMaximum if the pool has none.
   static constexpr std::uint32_t kNoMaximum = 0xffffffff;
   [[nodiscard]] std::uint32_t Maximum(SlotKind kind) const;
   [[nodiscard]] std::uint32_t Minimum(SlotKind kind) const;

@@ -1,4 +1,5 @@
-// fair+preempt: `fair` that takes slots back (Zaharia et al. section 3.2; docs/policies.md#preemption).
+// fair+preempt: `fair` that takes slots back for starved pools (Zaharia et al. section 3.2;
+// docs/policies.md#preemption).
 //
 // The rule, as code, at each event:
 //
@@ -6,36 +7,38 @@
 //       their minimum (cause minimum) or their fair share (cause share):
 //     if that has been so for min_share_timeout, or fair_share_timeout, and some node could run one of its tasks if it
 //         had a free slot:                                                                  // with +ccs: to copy there
-//       need = the minimum or share, in whole slots - what the pool runs - free slots that no pool took
+//       need = the minimum or share, in whole slots - the pool's running tasks - free slots that no pool took
 //       kill `need` of the tasks of the kind that were launched last, of the jobs furthest above their share, on nodes
 //           where the pool could use the slot                                                         // preemption.h
 //       // with +ccs: of the reduces that compute on a node where a reduce of the pool waits for a permit
 //       offer these slots to the pool before all others; its patience begins anew
 //       from now on offer the pool slots before all others whenever it is below its share, in whole slots
 //
-//   if fair.preempt_within_pools; just after that, if something of the kind was taken for a pool:
+//   if fair.preempt_within_pools (1 us later if slots of the kind were taken for a pool):
 //     for job in the jobs of pools of order fair that could use one more slot of the kind without being lifted above
 //         their share of the pool's share:
 //       if that has been so for fair_share_timeout:
-//         need = the share, in whole slots - what the job runs - free slots that no job took and its pool may use
+//         need = the share, in whole slots - the job's running tasks - free slots that no job took and its pool may use
 //         kill `need` of the tasks of the pool, chosen likewise
 //         offer these slots to the job, then to its pool before all others; the job's patience begins anew
 //
 // A reduce does not count as one of the pool's tasks, or the job's, while no map runs and the output of a map of its
-// job fits on no node: it would only wait, and the reduces that would be killed for it are what makes room by ending.
+// job fits on no node. Such a reduce would only wait, and the reduces that would be killed for it are those that make
+// room by ending.
 //
-// If nobody was above their share, nothing more happens until that patience is at an end again. If tasks were killed
-// and whoever they were for has no more slots at the end of the round, nothing is killed for it again before it has
-// got one by itself.
+// If no job was above its share, nothing more happens until that patience ends again. If tasks were killed for a pool
+// or job that has no more slots at the end of the round than before, nothing is killed for it again before it has
+// gained a slot by itself.
 //
-// With `+ccs` a pool may be starved of two things. Its reduces that compute, beside those that wait to, tell whether it
-// lacks permits, and preemption takes reduces that compute, unless fair.preempt_computing forbids that. All its reduces
-// tell whether it lacks room to copy, of which pools have no minimum, and preemption takes reduces that copy or wait.
-// The room of a reduce whose permit was taken is offered before other rooms, in the order of the jobs: who copies there
-// waits for a reduce of the starved pool, elsewhere perhaps for a reduce as long as the one that was killed.
+// With `+ccs` a pool may be starved of two things. It lacks permits by the count of its reduces that compute, beside
+// those that wait to; preemption then takes reduces that compute, unless fair.preempt_computing forbids that. It lacks
+// room to copy by the count of all its reduces; pools have no minimum of such room, and preemption takes reduces that
+// copy or wait. The room of a reduce whose permit was taken is offered before other rooms, in the order of the jobs. A
+// reduce that copies there waits for a reduce of the starved pool; elsewhere it might wait for a reduce as long as the
+// one that was killed.
 //
-// The clocks start and stop with the event that starves or feeds a pool or a job, once what follows from the event has
-// been decided (starvation_watch.h).
+// The clocks start and stop with the event that starves or feeds a pool or a job, at the end of the round that follows
+// the event (starvation_watch.h).
 #pragma once
 
 #include <cstdint>
@@ -56,7 +59,7 @@ namespace millrace::sched {
 
 class FairPreempting : public GreedyOver<FairOrder> {
  public:
-  // `reduces`: what counts of the reduces (FairOrder). Requires: it is admission.CountedReduces().
+  // `reduces`: the kind by which reduces count (FairOrder). Requires: it is admission.CountedReduces().
   FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission);
 
   [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;
@@ -67,9 +70,9 @@ class FairPreempting : public GreedyOver<FairOrder> {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
-  // Goes on as `other` does, with clocks of its own.
+  // Makes a copy that decides as `other` does, with clocks of its own.
   FairPreempting(const FairPreempting& other, const ClusterState& state);
-  // Has the order keep the clocks of jobs, and watches who starves. Requires: nobody is in the order yet.
+  // Makes the order keep the clocks of jobs, and starts to watch for starvation. Requires: the order has no jobs yet.
   void Watch();
 
   using Cause = StarvationClocks::Cause;
@@ -82,7 +85,7 @@ class FairPreempting : public GreedyOver<FairOrder> {
     Lack lack;
     bool of_job = false;
   };
-  // What tasks were killed for in this round, and what it had before.
+  // A pool or job for which tasks were killed in this round, and the slots that it had before.
   struct Served {
     StarvationClocks* clocks;
     Lack lack;
@@ -90,43 +93,43 @@ class FairPreempting : public GreedyOver<FairOrder> {
   };
 
   [[nodiscard]] const FairSettings& fair() const { return order().settings().Of<FairSettings>(); }
-  // Returns what pools and jobs may be starved of.
+  // Returns the kinds of slots that pools and jobs may be starved of.
   [[nodiscard]] std::span<const SlotKind> Kinds() const;
   [[nodiscard]] Micros Patience(const Lack& pool) const;
-  // Returns the attempts to kill for pools, and for jobs, that have waited for too long. The patience of these begins
+  // Return the attempts to kill for pools, and for jobs, that have waited for too long. The patience of these begins
   // anew.
   std::vector<Victim> ForStarved(const ClusterState& state, SlotKind kind, Micros now);
   std::vector<Victim> ForPools(const ClusterState& state, SlotKind kind, Micros now);
   std::vector<Victim> ForJobs(const ClusterState& state, SlotKind kind, Micros now);
-  // Returns those of the jobs for which it is worth killing something of the kind: not those whose reduces would only
-  // wait for maps that fit nowhere. While no map runs, what makes room is the end of reduces, so to kill one for them
+  // Returns those of the jobs for which it is worth killing tasks of the kind: not those whose reduces would only wait
+  // for maps that fit nowhere. While no map runs, only the end of reduces makes room. To kill a reduce for such jobs
   // leads to a standstill, in which they may have to give way in the same round.
   [[nodiscard]] static std::vector<JobId> ThatGoOn(const ClusterState& state, SlotKind kind, std::vector<JobId> jobs);
-  // Takes from the free slots, or permits, those that the jobs could use, at most this many. Returns how many.
+  // Takes from the free slots, or permits, those that the jobs could use, at most `most`. Returns the number taken.
   using Free = std::map<NodeId, std::uint32_t>;
   std::uint32_t TakeFree(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs, std::uint32_t most,
                          Free* free) const;
-  // Return what the pools, or the jobs of one pool, need beyond the free slots that they could use, of which they take
-  // their part, and put them before all others.
+  // Return the needs of the pools, or of the jobs of one pool, beyond the free slots that they could use; those slots
+  // they take. Also put these pools or jobs before all others.
   std::vector<Need> NeedsOfPools(const ClusterState& state, const std::vector<Lack>& due, SlotKind kind, Free free);
   std::vector<Need> NeedsOfJobs(const ClusterState& state, const FairPool& pool, const std::vector<Lack>& due,
                                 const std::vector<JobHolding>& holdings, SlotKind kind, Free* free);
-  // Returns how many slots of the kind that come free on the node the jobs could use.
+  // Returns how many slots of the kind the jobs could use if they became free on the node.
   [[nodiscard]] std::uint32_t CouldUse(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs,
                                        NodeId node) const;
-  // Returns true if that is any on some node that takes tasks.
+  // Returns true if CouldUse is above 0 on some node that takes tasks.
   [[nodiscard]] bool CouldUseAny(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs) const;
-  // Appends what the jobs of the pool hold that may run, as those of the pool with this index.
+  // Appends the holdings of the pool's admitted jobs, as those of the pool with this index.
   void AddHoldings(const ClusterState& state, const FairPool& pool, SlotKind kind, std::size_t index,
                    std::vector<JobHolding>* holdings) const;
   std::vector<Victim> Take(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs,
                            std::vector<Holding> pools, std::vector<JobHolding> holdings);
-  // Puts whoever tasks were killed for, and is below the share again in whole slots, before all others: a pool, unless
-  // slots are owed to others in this round, and a job in its pool. Pools below their minimum come before it. The order
-  // alone would give the next slot to a pool that has none of a share of a quarter, and it would be taken from there
-  // again.
+  // Puts pools and jobs for which tasks were killed, and that are below their share in whole slots again, first: a pool
+  // before all others, unless slots are owed to others in this round, and a job within its pool. Pools below their
+  // minimum come before such a pool. The order alone might give the next slot to a pool with no slot and a share of a
+  // quarter, from which it would be taken again.
   void OweAgain(const ClusterState& state, SlotKind kind);
-  // Ends a round: what has gained nothing by it rests.
+  // Ends a round: pools and jobs that have gained nothing by it rest.
   void EndRound(Micros now);
   // Returns the next map for a slot that was freed for its pool.
   std::optional<Decision> NextFreed(const ClusterState& state);
@@ -136,12 +139,12 @@ class FairPreempting : public GreedyOver<FairOrder> {
   PerSlot<StarvationClocks> pool_clocks_, job_clocks_;
   PerSlot<std::unique_ptr<StarvationWatch>> watches_;  // of Kinds()
   std::vector<Served> served_;
-  // Whom tasks were killed for, as long as they live.
+  // The pools and jobs for which tasks were killed, as long as they live.
   PerSlot<std::set<std::string>> pools_first_;
   PerSlot<std::set<JobId>> jobs_first_;
-  // By the last Preempt(), and not taken yet: the nodes of maps, and those of reduces that computed.
+  // Slots freed by the last Preempt() and not taken yet: the nodes of maps, and those of reduces that computed.
   std::vector<NodeId> freed_, permits_taken_at_;
-  Micros round_ended_ = 0;  // the last one
+  Micros round_ended_ = 0;  // the end of the last round
 };
 
 }  // namespace millrace::sched

@@ -1,5 +1,5 @@
-// FairQueue: which of several claimants of slots comes first under fair sharing (docs/policies.md#fair). The pools of
-// `fair` are such claimants, and so are the jobs of one pool.
+// FairQueue: the order of several claimants of slots under fair sharing (docs/policies.md#fair). The pools of `fair`
+// are such claimants, and so are the jobs of one pool.
 //
 // The rule, as code (Zaharia et al., section 3.1; shares: shares.h):
 //
@@ -9,10 +9,10 @@
 //     else:        the lower running / share
 //     among equals: the lower id, then the lower name
 //
-// The queue is kept in order through every change: four sorted sets, of those below their minimum, and of those whose
-// share is their minimum, their demand, or follows the level that all shares have in common. The latter stand by
-// running/weight, which does not change with the level. A call that asks for the order merges the sets. A change and a
-// step of a visit cost O(log). New shares take effect at the next call that asks for them.
+// The queue is kept in order through every change, in four sorted sets: of the members below their minimum, and of
+// those whose share is their minimum, is their demand, or follows the level that all shares have in common. The last
+// are sorted by running/weight, which does not change with the level. A call that needs the order merges the sets. A
+// change and a step of a visit cost O(log). New shares take effect at the next call that needs them.
 //
 // Thread rule: one thread, const calls included.
 #pragma once
@@ -34,7 +34,7 @@ struct FairClaim {
   std::uint32_t minimum = 0;
   std::uint32_t demand = 0;  // running and runnable tasks, at most the maximum
   std::uint32_t running = 0;
-  bool offered = false;  // stands in the queue: can take a slot
+  bool offered = false;  // stands in the queue, since it can take a slot
   bool operator==(const FairClaim&) const = default;
 };
 
@@ -45,7 +45,7 @@ class FairQueue {
  private:
   enum class Shelf : std::uint8_t { kBelowMinimum, kAtMinimum, kByLevel, kAtDemand, kNone };
   static constexpr std::size_t kShelves = 4;
-  // Where a member stands: on which shelf, and by running/divisor among those there.
+  // The place of a member: its shelf, and its running/divisor, by which the shelf is sorted.
   struct Stand {
     Shelf shelf = Shelf::kNone;
     std::uint32_t running = 0;
@@ -61,34 +61,34 @@ class FairQueue {
   using ShelfOrder = std::set<Member*, StandEarlier>;
 
  public:
-  // Who is told of the members of a queue as they change.
+  // An observer of the changes of a queue's members.
   class Watcher {
    public:
     virtual ~Watcher() = default;
-    // What the watcher keeps of a member.
+    // The watcher's record of a member.
     struct Note {
       virtual ~Note() = default;
     };
-    // The member is new, or its claim, the minimum as it is granted or its bound has changed. Of the other members only
-    // shares that follow the level change with it.
+    // The member is new, or its claim, its granted minimum or its bound has changed. Of the other members, only shares
+    // that follow the level change with it.
     virtual void OnChanged(Member& member) = 0;
-    // The member, of which the watcher has been told, is about to be erased.
+    // The member, for which OnChanged was called before, is about to be erased.
     virtual void OnErased(Member& member) = 0;
   };
 
-  // Requires, as for WaterLevel::Member: it is in one queue at most, and erased before it is destroyed.
+  // Requires, as for WaterLevel::Member: a member is in one queue at most, and is erased before it is destroyed.
   class Member : public WaterLevel::Member {
    public:
     using WaterLevel::Member::Member;
     [[nodiscard]] const FairClaim& fair() const { return fair_; }
 
-    std::unique_ptr<Watcher::Note> note;  // the watcher's; nobody else's
+    std::unique_ptr<Watcher::Note> note;  // for the watcher alone
 
    private:
     friend class FairQueue;
     FairClaim fair_;
     Stand stand_;
-    ShelfOrder::iterator place_;  // on its shelf, if it stands on one
+    ShelfOrder::iterator place_;  // on its shelf, if it is on one
     bool present_ = false;
   };
 
@@ -99,8 +99,8 @@ class FairQueue {
   }
   void Erase(Member& member);
 
-  // Calls take(member, its id) for those offered, in order, until it returns true. Returns that member, or null. `take`
-  // changes nothing here.
+  // Calls take(member, its id) for the offered members, in order, until it returns true. Returns that member, or null.
+  // `take` does not change the queue.
   template <class Take>
   Member* Visit(const Take& take);
   // Returns true if `a` comes before `b`. Requires: both are offered.
@@ -108,19 +108,19 @@ class FairQueue {
   // Return the member's share in slots, and in whole units, rounded down.
   [[nodiscard]] double Share(const Member& member);
   [[nodiscard]] Units ShareUnits(const Member& member);
-  // Makes the shares those of the claims. Every call that needs the shares does this first.
+  // Brings the shares up to date with the claims. Every call that needs the shares does this first.
   void RecomputeShares();
   // Requires: the queue is empty and has no watcher yet, and does not change once the watcher is gone.
   void SetWatcher(Watcher* watcher) { watcher_ = watcher; }
-  // Tells the watcher, if there is one, of the member as though its claim had changed.
+  // Notifies the watcher, if there is one, as though the member's claim had changed.
   void Touch(Member& member) {
     if (watcher_ != nullptr) watcher_->OnChanged(member);
   }
-  // Return true if the member would use one more slot, and this would not lift it above its share, or above its minimum
-  // as it is granted.
+  // Return true if the member would use one more slot, and that slot would not lift it above its share, or above its
+  // granted minimum.
   [[nodiscard]] bool IsBelowShare(const Member& member);
   [[nodiscard]] bool IsBelowMinimum(const Member& member);
-  // Do what they do in WaterLevel.
+  // Do the same as in WaterLevel.
   [[nodiscard]] bool SharesAtLeast(const Member& member, Units units);
   [[nodiscard]] UnitRange SteadyCapacities();
   [[nodiscard]] Units CapacityFor(Units share, Units weight);
@@ -129,7 +129,7 @@ class FairQueue {
   [[nodiscard]] static Stand StandOf(const Member& member);
   // Does the work of Put() for a claim that is new.
   void Change(Member& member, const FairClaim& claim);
-  // Moves the member to where it belongs now that its claim or bound has changed.
+  // Moves the member to its place after a change of its claim or bound.
   void Move(Member& member) { MoveTo(member, StandOf(member)); }
   void MoveTo(Member& member, const Stand& stand);
   void GrantMinima();

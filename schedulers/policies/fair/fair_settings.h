@@ -1,4 +1,4 @@
-// What `fair` and its pools can be told, and the orders of a pool. Times in us.
+// The settings of `fair` and its pools, and the orders of a pool. Times are in us.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct PoolSettings {
 
   static constexpr std::string_view kSection = "pools";
   static constexpr std::string_view kOneLine = "A pool of fair, a group of lsap-fair.";
-  // Returns what [pool_defaults] says.
+  // Returns the values of [pool_defaults].
   static PoolSettings Inherited(const Settings& settings);
   // Checks all pools and [pool_defaults].
   static std::optional<Contradiction> Check(const Settings& settings);
 };
 
-// Of pools without a section of their own.
+// The settings of pools without a section of their own.
 struct PoolDefaults {
   PoolSettings pool;
 

@@ -24,24 +24,24 @@ namespace millrace::sched {
 class PoolJobs {
  public:
   virtual ~PoolJobs() = default;
-  // Puts in the job, which is new here, or its tasks or its priority changed. `offered` are the kinds of slots that it
-  // is offered; it has its share of the others, too.
+  // Inserts the job, or updates it after a change of its tasks or its priority. `offered` says which kinds of slots are
+  // offered to the job; it has its share of the others, too.
   virtual void Put(const ClusterState& state, const JobState& job, PerSlot<bool> offered) = 0;
-  // Requires: the job is here.
+  // Requires: the job is in the pool.
   virtual void Erase(JobId job) = 0;
-  // Sets how many slots the pool has to share out.
+  // Sets the number of slots that the pool shares out.
   virtual void SetShare(SlotKind, Units) {}
-  // Starts and stops the clocks of the jobs that lack slots of the kind. Returns with which shares of the pool none
-  // would have started or stopped; all of them where jobs have no clocks (MakePoolJobs).
+  // Starts and stops the clocks of the jobs that lack slots of the kind. Returns the range of pool shares for which no
+  // clock would have started or stopped; the full range where jobs have no clocks (MakePoolJobs).
   virtual UnitRange UpdateClocks(SlotKind, Micros) { return {}; }
-  // Both do what they do in JobOrder. They may do work that was put off, and change nothing else. Requires of Before:
-  // both jobs are here.
+  // Both do the same as in JobOrder. They may do work that was put off, and change nothing else. Before requires: both
+  // jobs are in the pool.
   virtual std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, const JobOrder::Take& take) = 0;
   [[nodiscard]] virtual bool Before(const ClusterState& state, SlotKind kind, JobId a, JobId b) = 0;
 };
 
-// `clocks`: of jobs that are below their share of their pool, in a pool whose order is fair; without such an order jobs
-// have no shares. Null: nobody asks.
+// `clocks`: receives the clocks of jobs that are below their share of their pool, if the pool's order is fair; in other
+// orders jobs have no shares. May be null.
 [[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq,
                                                      PerSlot<StarvationClocks>* clocks = nullptr);
 [[nodiscard]] std::unique_ptr<PoolJobs> MakeSjfJobs();
@@ -50,8 +50,8 @@ class PoolJobs {
 [[nodiscard]] double PriorityWeight(Priority priority);
 [[nodiscard]] bool IsSmall(const MlqSettings& mlq, const JobState& job);
 
-// Returns what each of these jobs may have of the pool's slots by the pool's order, in the order of `jobs`. In an order
-// that is not fair, the first job gets all that it can use, and so on. O(jobs log jobs).
+// Returns the part of the pool's slots that each of these jobs may have by the pool's order, in the order of `jobs`. In
+// an order that is not fair, the first job gets all that it can use, and so on. O(jobs log jobs).
 [[nodiscard]] std::vector<double> JobShares(const ClusterState& state, PoolOrder order, const MlqSettings& mlq,
                                             SlotKind kind, double slots, const std::vector<JobId>& jobs);
 

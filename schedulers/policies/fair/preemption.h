@@ -1,5 +1,5 @@
-// Preemption: which running tasks make room for a pool that has been starved for too long (Zaharia et al. section 3.2;
-// docs/policies.md#preemption).
+// Preemption: the choice of running tasks that make room for a pool that has been starved for too long (Zaharia et al.
+// section 3.2; docs/policies.md#preemption).
 //
 // Thread rule: one thread.
 #pragma once
@@ -15,14 +15,14 @@
 
 namespace millrace::sched {
 
-// The slots that a job or pool holds, beside its share of them. To hold 4 slots keeps a share of 4.5.
+// The slots that a job or pool holds, and its share. A holder of 4 slots is not below a share of 4.5.
 struct Holding {
   std::uint32_t running = 0;
   double share = 0;
 
   [[nodiscard]] double Excess() const { return running - share; }
   [[nodiscard]] bool MayLose() const { return running > WholeSlots(share); }
-  // Returns the share rounded down, with an allowance for what is lost in arithmetic.
+  // Returns the share rounded down, with an allowance for rounding errors.
   static std::uint32_t WholeSlots(double share) { return static_cast<std::uint32_t>(share + 1e-6); }
 };
 
@@ -32,11 +32,11 @@ struct JobHolding {
   Holding slots;
 };
 
-// Slots that are to be taken for some jobs.
+// Slots to be taken for some jobs.
 struct SlotNeed {
   std::uint32_t slots = 0;
   std::size_t whose = 0;  // needs of the same pool or job have the same number
-  // Returns how many slots that come free on the node they could use.
+  // Returns how many slots the jobs could use if they became free on the node.
   std::function<std::uint32_t(NodeId)> could_use;
 };
 
@@ -46,13 +46,13 @@ struct ChosenVictim {
   std::size_t need = 0;  // index into the needs
 };
 
-// Returns running attempts of this kind, at most as many for each need as it has slots. It takes, again and again, the
+// Returns running attempts of this kind, for each need at most the number of its slots. It takes, again and again, the
 // most recently launched attempt of the job furthest above its share, for the first need that could use the slot.
 //
-// No job, and no pool, is taken below its share. Among jobs that are equally far above theirs the one with the most
-// recently launched attempt comes first, then the lowest id. Of permits it takes reduces that compute. Of reduce slots
-// it takes, where more reduces run than may compute, those that do not compute. With `spare_computing` it takes no
-// reduce that computes. O(running attempts x needs).
+// No job, and no pool, is taken below its share. Among jobs equally far above theirs, the one with the most recently
+// launched attempt comes first, then the lowest id. For permits it takes reduces that compute. For reduce slots it
+// takes, where more reduces run than may compute, those that do not compute. With `spare_computing` it takes no reduce
+// that computes. O(running attempts x needs).
 [[nodiscard]] std::vector<ChosenVictim> ChooseVictims(const ClusterState& state, SlotKind kind,
                                                       std::vector<SlotNeed> needs, std::vector<Holding> pools,
                                                       std::vector<JobHolding> jobs, bool spare_computing = false);

@@ -1,15 +1,15 @@
 // FairReference: the rule of `fair` without anything that makes it fast (fair.h). Tests hold FairOrder against it.
 //
-// It keeps which jobs max_running_jobs has let run, and nothing else. Each question makes the shares of all pools anew,
-// and with them the whole order of the jobs:
+// It keeps only the jobs that max_running_jobs has admitted. Each call makes the shares of all pools anew, and with
+// them the whole order of the jobs:
 //
-//   pools, in order:  FairClaim of each pool (fair_queue.h), with the minima as they can be granted (shares.h)
+//   pools, in order:  FairClaim of each pool (fair_queue.h), with the granted minima (shares.h)
 //   jobs of a pool:   by the pool's order; as claimants of the pool's whole share where that order is fair or mlq
 //
-// Shares are whole numbers of 1/65536 of a slot or one division of two such, and are compared as fair_queue.h says.
-// That is why both come out the same to the last bit.
+// Shares are whole numbers of 1/65536 of a slot or one division of two such numbers, and are compared as in
+// fair_queue.h. That is why the shares of both classes are equal to the last bit.
 //
-// Cost of a question: O((pools + jobs) log). Thread rule: one thread.
+// Cost of a call: O((pools + jobs) log). Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace millrace::sched {
 
 class FairReference : public JobOrder {
  public:
-  // Requires: it is told of each job before the job has begun.
+  // Requires: OnJobSubmitted is called for each job before the job has begun.
   explicit FairReference(const Settings& settings, SlotKind reduces = kReduceSlot)
       : settings_(settings), reduces_(reduces) {}
 
@@ -47,24 +47,24 @@ class FairReference : public JobOrder {
     std::set<JobId> jobs, admitted;
   };
 
-  // Lets in as many of the pool's jobs as may run, the first by priority and submit order first.
+  // Admits as many of the pool's jobs as may run, in the order of priority, then submit order.
   void AdmitNext(const ClusterState& state, const std::string& name);
   [[nodiscard]] PoolOrder OrderOf(const std::string& name) const;
   [[nodiscard]] FairClaim ClaimOf(const ClusterState& state, SlotKind kind, const std::string& name) const;
-  // Returns the jobs that may be offered a slot, the first in order first.
+  // Returns the jobs that may be offered a slot, in order.
   [[nodiscard]] std::vector<JobId> Order(const ClusterState& state, SlotKind kind) const;
-  // Returns the same of one pool, which shares out these slots.
+  // Returns the same for one pool, which shares out these slots.
   [[nodiscard]] std::vector<JobId> OrderIn(const ClusterState& state, SlotKind kind, const std::string& name,
                                            Units slots) const;
 
   struct Bounds {
     std::uint32_t minimum = 0, maximum = 0xffffffff;
   };
-  // Returns what the pool's settings say of slots of this kind.
+  // Returns the bounds of the pool's settings for slots of this kind.
   [[nodiscard]] Bounds BoundsOf(SlotKind kind, const std::string& name) const;
 
   const Settings settings_;
-  const SlotKind reduces_;             // what minima and maxima of reduces count
+  const SlotKind reduces_;             // the kind that minima and maxima of reduces count
   std::map<std::string, Pool> pools_;  // with live jobs
 };
 

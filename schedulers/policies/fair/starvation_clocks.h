@@ -1,4 +1,5 @@
-// StarvationClocks: until when members of fair queues that lack slots wait for them to come by themselves.
+// StarvationClocks: for members of fair queues that lack slots, the times until which they wait for slots to come by
+// themselves.
 //
 // Thread rule: one thread.
 #pragma once
@@ -26,43 +27,43 @@ class StarvationClocks {
   };
   using Patience = std::function<Micros(const Lack&)>;
 
-  // `patience` says how long each waits. Requires of all calls: no two members have the same id and name.
+  // `patience` returns how long each member waits. Requires, for all calls: no two members have the same id and name.
   explicit StarvationClocks(Patience patience) : patience_(std::move(patience)) {}
 
   // Requires: the clock does not run.
   void Start(const Lack& lack, Micros now);
   // Requires: the clock runs.
   void Stop(const Lack& lack);
-  // Let the member wait anew, and until then. Requires: the clock runs.
+  // BeginAnew lets the member wait anew, and Postpone until the time `until`. Requires: the clock runs.
   void BeginAnew(const Lack& lack, Micros now) { Postpone(lack, now + patience_(lack)); }
   void Postpone(const Lack& lack, Micros until);
-  // Lets the member wait until it has more than `running` slots, or than it had when it had fewest since, and then
-  // anew: what was taken for it went back to those it was taken from, and would do so again. Requires: the clock runs.
+  // Lets the member wait until it has more than `running` slots, or more than its fewest since, and then anew: the
+  // slots that were taken for it went back to their former holders, and would do so again. Requires: the clock runs.
   void Rest(const Lack& lack, std::uint32_t running);
-  // Begins the waits anew of those that rest and have gained a slot. What they have lost since they began to rest, or
-  // since the last call, they may gain again.
+  // Begins the waits anew of those members that rest and have gained a slot. A member that has lost slots since it
+  // began to rest, or since the last call, is measured by the lower number from then on.
   void WakeThoseThatGained(Micros now);
-  // Sets each clock that runs here and there, of members with the same id and name, as it stands there.
+  // Sets each clock that runs in both objects, for members with the same id and name, to its state in `other`.
   void SetAs(const StarvationClocks& other);
   // Returns true if the clock runs.
   [[nodiscard]] bool Runs(const Lack& lack) const { return until_.contains(lack); }
-  // Returns who has waited for too long by now, the first due first.
+  // Returns the members that have waited for too long by now, the first due first.
   [[nodiscard]] std::vector<Lack> Due(Micros now) const;
-  // Returns when something is due next; nothing if no clock runs, or all that run rest.
+  // Returns when a clock is next due; nothing if no clock runs, or all running clocks rest.
   [[nodiscard]] std::optional<Micros> NextDue() const;
 
   struct Earlier {
     bool operator()(const Lack& a, const Lack& b) const;
     bool operator()(const std::pair<Micros, Lack>& a, const std::pair<Micros, Lack>& b) const;
   };
-  // Returns until when each waits, but for those that rest.
+  // Returns the time until which each member waits, except for those that rest.
   [[nodiscard]] const std::map<Lack, Micros, Earlier>& waiting() const { return until_; }
 
  private:
   Patience patience_;
   std::map<Lack, Micros, Earlier> until_;
-  std::set<std::pair<Micros, Lack>, Earlier> by_time_;  // what is in until_
-  std::map<Lack, std::uint32_t, Earlier> resting_;      // clocks that run, too: the slots that were too few
+  std::set<std::pair<Micros, Lack>, Earlier> by_time_;  // the contents of until_
+  std::map<Lack, std::uint32_t, Earlier> resting_;      // these clocks run, too: the number of slots that was too low
 };
 
 }  // namespace millrace::sched

@@ -1,22 +1,22 @@
-// StarvationWatch: which members of a FairQueue lack slots. It starts the clock of each that comes to lack some, and
-// stops the clock of each that does not any more.
+// StarvationWatch: watches which members of a FairQueue lack slots. It starts the clock of each member that comes to
+// lack slots, and stops the clock of each that no longer does.
 //
 // The rule, as code, at each call of Update(now):
 //
 //   for member in the queue, cause in (minimum, fair share):
-//     if the member would not use one more slot, or it would lift it above its minimum, or share: its clock stands
+//     if the member would not use one more slot, or would rise above its minimum, or share, with it: its clock stops
 //     else if its clock runs: nothing changes
 //     else: its clock starts
 //
 // The clocks of a member that is erased stop at once.
 //
 // A member may stand for others within it that share its slots, as a pool does for its jobs. These have a watch of
-// their own, which is asked for each member likewise.
+// their own, which is updated for each member likewise.
 //
-// Only those are asked for whom the answer may differ from the last: members with a new claim or bound (FairQueue), and
-// of those whose share follows the common level the ones whose share has left the range in which the last answer holds.
-// These stand by the ends of their ranges in two sets. A call costs O(log) for each member that is asked. Thread rule:
-// one thread.
+// A call checks only members whose state may have changed: those with a new claim or bound (FairQueue), and, of those
+// whose share follows the common level, the ones whose share has left the range in which the last result holds. The
+// latter are kept in two sets, by the ends of their ranges. A call costs O(log) for each member that it checks. Thread
+// rule: one thread.
 #pragma once
 
 #include <functional>
@@ -31,8 +31,8 @@ namespace millrace::sched {
 
 class StarvationWatch : private FairQueue::Watcher {
  public:
-  // Updates the watch of those within the member, who share out this many units. Returns with how many nobody's clock
-  // would start or stop; those given are among them.
+  // Updates the watch of those within the member, which share this many units. Returns the range of units for which no
+  // clock would start or stop; it contains `units`.
   using Within = std::function<UnitRange(const FairQueue::Member& member, Units units, Micros now)>;
 
   // Requires: queue and clocks outlive this object, and the queue is empty and has no other watch.
@@ -42,8 +42,8 @@ class StarvationWatch : private FairQueue::Watcher {
   ~StarvationWatch() override = default;
 
   void Update(Micros now);
-  // Returns with which capacities of the queue no clock would have started or stopped in the last call of Update().
-  // Requires: nothing has changed since.
+  // Returns the range of capacities of the queue for which no clock would have started or stopped in the last call of
+  // Update(). Requires: nothing has changed since.
   [[nodiscard]] UnitRange SteadyCapacities() const;
 
  private:
@@ -58,13 +58,14 @@ class StarvationWatch : private FairQueue::Watcher {
   };
   using Upwards = std::set<Standing*, LeavesUpwardsFirst>;
   using Downwards = std::set<Standing*, LeavesDownwardsFirst>;
-  // What is known of a member.
+  // The watch's record of a member.
   struct Standing : FairQueue::Watcher::Note {
     explicit Standing(const FairQueue::Member& of) : member(of) {}
     const FairQueue::Member& member;
     bool to_ask = false;                        // stands in to_ask_
     bool below_minimum = false, lacks = false;  // its clocks run
-    // Where it stands in the sets, if its share follows the level: the answer holds while its share is in the range.
+    // If the member's share follows the level: its places in the sets, and the range of shares in which the last result
+    // holds.
     bool follows = false;
     UnitRange steady;
     Units weight = 1;
@@ -75,7 +76,7 @@ class StarvationWatch : private FairQueue::Watcher {
   void OnChanged(FairQueue::Member& member) override;
   void OnErased(FairQueue::Member& member) override;
   void Ask(Standing& standing, Micros now);
-  // Puts the member where it belongs in the sets.
+  // Puts the member in its place in the sets.
   void Place(Standing& standing, bool follows, const UnitRange& steady);
   void Turn(const Standing& standing, Cause cause, bool& lacked, bool lacks, Micros now);
 
@@ -83,8 +84,8 @@ class StarvationWatch : private FairQueue::Watcher {
   StarvationClocks& clocks_;
   const Within within_;
   std::vector<Standing*> to_ask_;
-  Upwards upwards_;      // whose range has an end
-  Downwards downwards_;  // whose range does not begin with 0
+  Upwards upwards_;      // members whose range has an end
+  Downwards downwards_;  // members whose range does not begin with 0
 };
 
 }  // namespace millrace::sched

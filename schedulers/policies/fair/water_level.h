@@ -1,10 +1,11 @@
-// WaterLevel: the level of shares.h, kept up to date as single claims change.
+// WaterLevel: keeps the level of shares.h up to date as single claims change.
 //
-// The capacity that a level needs is piecewise linear in it, with an edge where a member's minimum is reached (its
-// share begins to grow) and where its demand is (it ceases). The edges stand in one order, those below the level have
-// been passed, and sums over both sides are kept, so that a change costs O(log) and the edges that the level moves
-// over. The edge of a demand far above the level is parked somewhat below it, so that it need not move with each task
-// that ends. All arithmetic is on integers: the level is a function of the claims and not of how they came about.
+// The capacity that a level needs is piecewise linear in the level. It has an edge where a member's minimum is reached
+// (its share begins to grow) and one where its demand is reached (its share ceases to grow). The edges are kept in one
+// order; those below the level have been passed, and sums over both sides are kept. So a change costs O(log), for
+// itself and for each edge that the level moves over. The edge of a demand far above the level is parked somewhat below
+// the demand, so that it need not move with each task that ends. All arithmetic is on integers: the level depends only
+// on the claims, not on their history.
 //
 // Thread rule: one thread.
 #pragma once
@@ -23,7 +24,7 @@ inline constexpr Units kSlot = Units{1} << 16;
 // Returns the weight in units, at least 1; a weight of 1 is kSlot.
 [[nodiscard]] Units WeightUnits(double weight);
 
-// The units from `from` on that are below `to`.
+// The range of units from `from` on and below `to`.
 struct UnitRange {
   static constexpr Units kNoEnd = INT64_MAX;
   Units from = 0, to = kNoEnd;
@@ -35,7 +36,7 @@ struct UnitRange {
 
 class WaterLevel {
  public:
-  // What a member's share is: its minimum, because the level is below it; the level x its weight; its demand.
+  // What bounds a member's share: its minimum (the level is below it), the level x its weight, or its demand.
   enum class Bound : std::uint8_t { kMinimum, kLevel, kDemand };
 
   struct Claim {
@@ -50,7 +51,7 @@ class WaterLevel {
  private:
   enum class EdgeKind : std::uint8_t { kMinimum, kDemand };
   struct Edge {
-    Units at = 0;  // the share of a member of this weight there; of kDemand, while it is not passed, a lower bound
+    Units at = 0;  // the share of a member of this weight at the edge; a lower bound for kDemand while it is not passed
     Units weight = 1;
     EdgeKind kind = EdgeKind::kMinimum;
     Member* member = nullptr;
@@ -61,7 +62,7 @@ class WaterLevel {
   using Edges = std::set<Edge, Earlier>;
 
  public:
-  // A member belongs to its owner. Id, then name break ties. Requires: it does not move, it is erased before it is
+  // A member is owned by the caller. Id, then name break ties. Requires: a member does not move, is erased before it is
   // destroyed, and no two members have the same id and name.
   class Member {
    public:
@@ -86,7 +87,7 @@ class WaterLevel {
       bool used = false, passed = false;
     };
 
-    // Returns the first eight bytes of the name as a number, so that it comes before others as the name does.
+    // Returns the first eight bytes of the name as a number that sorts as the name does.
     [[nodiscard]] static std::uint64_t BeginningOf(std::string_view name);
 
     static constexpr Units kNoEdge = INT64_MAX;
@@ -95,8 +96,8 @@ class WaterLevel {
     std::uint32_t id_;
     std::uint64_t beginning_;
     std::string_view name_;
-    // What most changes look at.
-    Units demand_ahead_ = kNoEdge;  // where the edge of the demand stands that is not passed
+    // The members that most changes read.
+    Units demand_ahead_ = kNoEdge;  // the edge of the demand, if it is not passed
     Claim claim_;
     Bound bound_ = Bound::kDemand;
     bool listed_ = false;
@@ -108,32 +109,33 @@ class WaterLevel {
   // Requires: the member is inserted.
   void Change(Member& member, const Claim& claim);
   void Erase(Member& member);
-  // Moves the level to where it belongs; until then bounds are as the last level had them. Appends to *changed the
-  // members that have a new bound.
+  // Recomputes the level; until then bounds are those of the last level. Appends to *changed the members that have a
+  // new bound.
   void RecomputeLevel(std::vector<Member*>* changed);
 
   // Returns the level in units per unit of weight. Requires: RecomputeLevel() was called after the last change.
   [[nodiscard]] double level() const;
   // Returns the member's share in units. Requires: RecomputeLevel() was called after the last change.
   [[nodiscard]] double Share(const Member& member) const;
-  // Returns the share in whole units, rounded down. Requires: the same.
+  // Returns the share in whole units, rounded down. Requires: as for Share.
   [[nodiscard]] Units WholeShare(const Member& member) const;
-  // Returns with which capacities every member's bound would be what it is. Requires: the same.
+  // Returns the range of capacities for which every member's bound would be the same. Requires: as for Share.
   [[nodiscard]] UnitRange SteadyCapacities() const;
   // Returns the least capacity with which a member of this weight whose share follows the level would have such a
-  // share. Requires: the same, and SteadyCapacities() has it.
+  // share. Requires: as for Share, and SteadyCapacities() contains the result.
   [[nodiscard]] Units CapacityFor(Units share, Units weight) const;
-  // Returns true if the member's share, not rounded, is that much. Requires: the same.
+  // Returns true if the member's share, not rounded, is at least `units`. Requires: as for Share.
   [[nodiscard]] bool SharesAtLeast(const Member& member, Units units) const;
 
  private:
-  // Returns true if a new edge counts as passed: it belongs before an edge that was passed, or it comes just after
-  // those and the level is above it.
+  // Returns true if a new edge counts as passed: it belongs before an edge that was passed, or it comes just after the
+  // passed edges and the level is above it.
   [[nodiscard]] bool IsPassed(const Edge& edge) const;
   void AddEdge(Member& member, EdgeKind kind, Units at);
   void AddDemandEdge(Member& member);
   void EraseEdge(Member& member, EdgeKind kind);
-  // Moves a parked edge of a demand to the demand itself, since the level comes to it. Returns false if it is not one.
+  // Moves a parked edge of a demand to the demand itself, when the level reaches it. Returns false if the edge is not
+  // parked.
   bool Unpark(const Edge& edge);
   void Pass(const Edge& edge);
   void Unpass(const Edge& edge);

@@ -1,4 +1,4 @@
-// A cost that no schedule of a problem can beat, whether it follows an order or not.
+// A lower bound on the cost of a problem: no schedule can beat it, whether it follows an order or not.
 //
 // The rule, as code; Reach(w) is the time before which the slots of a kind have w of slot time, and tail(j) the least
 // time from the end of the job's maps to its own:
@@ -11,7 +11,7 @@
 //   total >= sum of alone(j) - sum of s_j;  and on that machine, shortest work first, for n from 1 to all jobs:
 //            sum of Reach(map work of the n shortest) + sum of tail(j) - sum of s_j
 //            sum of Reach(reduce work of the n shortest) - sum of s_j
-//   bound = what such figures cost (problem.h);  in `mix`, `late` jobs have a p_late of 1, the others theirs alone
+//   bound = the cost of these figures (problem.h);  in `mix`, `late` jobs have a p_late of 1, the others that of alone
 //
 // It is never above LeastCost (reference.h). Pure. O(jobs log jobs + jobs x groups of slots).
 #pragma once
@@ -22,13 +22,13 @@
 
 namespace millrace::sched {
 
-// Returns when each job would end if no other job had pending tasks, by index: no schedule ends it sooner.
+// Returns, by index, when each job would end if no other job had pending tasks: no schedule ends it sooner.
 [[nodiscard]] std::vector<Micros> AloneEnds(const PlanProblem& problem);
 // Requires: `alone` is AloneEnds of the problem.
 [[nodiscard]] double PlanBound(const PlanProblem& problem, const std::vector<Micros>& alone);
 
-// Returns a lower bound of how many jobs with these works and due dates must be late on slots that become free as said.
-// `work` is in slot time. Requires: `due` is below kNever.
+// Returns a lower bound on the number of jobs with these works and due dates that must be late on these slots. `work`
+// is in slot time. Requires: `due` is below kNever.
 struct DueWork {
   Micros due = 0;
   double work = 0;

@@ -1,4 +1,4 @@
-// Evaluator: what an order of jobs costs when free slots follow it, by list scheduling.
+// Evaluator: finds the cost of an order of jobs when free slots follow it, by list scheduling.
 //
 // The rule, as code; no slot idles while a task could take it, as at dispatch:
 //
@@ -7,7 +7,7 @@
 //       the first such chunk starts a map there
 //     while a reduce slot is free, and a job of order.reduces has a reduce left and has ended its maps:
 //       the first such job starts a reduce there
-//   C_j = the end of the last task of job j, those that run now among them
+//   C_j = the end of the last task of job j, including those that run now
 //   cost = PlanCost(C)                                                          // problem.h
 //
 // A kind without slots is planned as if there were one, free from `now` on. The ends are exactly those of Follow
@@ -48,11 +48,11 @@ class Evaluator {
 
   // Requires: the first `same` chunks are those of the order last given to Rebase.
   double Cost(const PlanOrder& order, std::size_t same = 0);
-  // Keeps checkpoints of the order's prefixes, so that orders that begin as it does cost less. The first `same` chunks
-  // are those of the order given before.
+  // Keeps checkpoints of the order's prefixes, so that orders with the same beginning are cheaper to evaluate.
+  // Requires: the first `same` chunks are those of the order given before.
   void Rebase(const PlanOrder& order, std::size_t same = 0);
 
-  // C_j of the order last costed, by index of the job.
+  // Returns C_j of the order last evaluated, by index of the job.
   [[nodiscard]] std::span<const Micros> ends() const { return ends_; }
   [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
   [[nodiscard]] const PlanProblem& problem() const { return problem_; }
@@ -68,7 +68,7 @@ class Evaluator {
 
   void RunMaps(const PlanOrder& order, std::size_t same);
   void RunReduces(const PlanOrder& order);
-  // Starts what is in batches_, and raises ends_ to the ends of its last tasks.
+  // Starts the reduces in batches_, and raises ends_ to the ends of their last tasks.
   void Dispatch();
 
   const PlanProblem& problem_;
@@ -76,7 +76,7 @@ class Evaluator {
   SlotPool initial_reduces_;
   std::uint64_t evaluations_ = 0;
 
-  // Of the base order: the pool before chunk i * stride_, and when the last map of each chunk ends.
+  // Of the base order: the pool before chunk i * stride_, and the end of the last map of each chunk.
   std::size_t stride_ = 1;
   std::vector<SlotPool> checkpoints_;
   std::vector<Micros> chunk_ends_;

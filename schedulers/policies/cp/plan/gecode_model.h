@@ -1,5 +1,5 @@
-// MrcpModel: a PlanProblem as Gecode 6.2 has it, with "costs less than" as a constraint. Part of the build where Gecode
-// is found.
+// MrcpModel: a PlanProblem as a model of Gecode 6.2, with "costs less than `below`" as a constraint. Built only where
+// Gecode is found.
 //
 // The rule, as code, of section 3, Table 1, with pooled slots; times in ticks from `now`:
 //
@@ -9,10 +9,10 @@
 //   for maps, and for reduces:
 //     cumulative(starts, times, 1 slot each, all slots), with a task in each slot until it is free      // (6), (7)
 //   paper: (1 + the number of C_j > d_j) x max of (C_j - s_j) < below                                   // (5)
-//   mix:   the sum of PlanCost < below, with a few steps below the curve in the place of p_late
+//   mix:   the sum of PlanCost < below, with a few steps below the curve in place of p_late
 //
-// A relaxation: times are rounded to ticks in favour of the schedule. So a model without solution is a proof; where all
-// times are multiples of the tick, `paper` is exact.
+// The model is a relaxation: times are rounded to ticks in favour of the schedule. So a model without a solution is a
+// proof; where all times are multiples of the tick, `paper` is exact.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,21 @@ namespace millrace::sched {
 
 class MrcpModel : public Gecode::Space {
  public:
-  // Posts everything; nothing is propagated before status(). Throws Gecode::Exception when numbers are out of its
-  // reach.
+  // Posts all constraints; nothing is propagated before status(). Throws Gecode::Exception when numbers are out of
+  // Gecode's range.
   MrcpModel(const PlanProblem& problem, double below);
   MrcpModel(MrcpModel& other);
   Gecode::Space* copy() override { return new MrcpModel(*this); }
 
   // Lets a search decide all starts, earliest first.
   void Branch();
-  // Of a solved model of `paper`: the cost in the problem's unit.
+  // Returns the cost in the problem's unit, for a solved model of `paper`.
   [[nodiscard]] double PaperCost() const { return static_cast<double>(cost_.val()) * static_cast<double>(tick_); }
 
  private:
   struct Cumulative;
   struct Ticks;
-  // Returns the ends of the tasks of the job: its running ones and those added here.
+  // Returns the end of the job's tasks: its running ones and those added here.
   Gecode::IntVar AddTasks(const Ticks& ticks, std::uint32_t tasks, Micros duration, const Gecode::IntVar& from,
                           Micros until, Cumulative* cumulative);
   void PostSlots(const Ticks& ticks, const std::vector<SlotGroup>& slots, const Cumulative& cumulative);

@@ -1,4 +1,4 @@
-// Orders of a search as the evaluator takes them, and the random steps from one to another. Pure but for the random
+// The orders of a search in the evaluator's form, and the random moves from one to another. Pure, except for the random
 // engine that is passed in.
 #pragma once
 
@@ -11,19 +11,19 @@
 
 namespace millrace::sched {
 
-// Each job in one chunk, reduces in the order of the maps.
+// Returns the order with each job in one chunk, and reduces in the order of the maps.
 [[nodiscard]] PlanOrder OrderOf(const PlanProblem& problem, const JobSequence& jobs);
-// The same with each chunk cut into up to `pieces` that follow each other.
+// Returns the same order with each chunk cut into up to `pieces` consecutive chunks.
 [[nodiscard]] PlanOrder Split(const PlanProblem& problem, const PlanOrder& order, std::uint32_t pieces);
 
-// Moves one job elsewhere or swaps two, maps and reduces alike. At least two chunks, one for each job. Returns how many
-// leading chunks are as before.
+// Moves one job elsewhere or swaps two, maps and reduces alike. Returns the number of leading chunks that are as
+// before. Requires: at least two chunks, one for each job.
 std::size_t MoveJob(std::mt19937_64* random, PlanOrder* order);
 // Moves a chunk of maps elsewhere, swaps two, shifts maps between two chunks of a job, or moves the reduces of a job.
-// Returns how many leading chunks are as before.
+// Returns the number of leading chunks that are as before.
 std::size_t MoveChunk(std::mt19937_64* random, PlanOrder* order);
 
-// The order in terms of jobs: chunks of a job that follow each other are one.
+// Writes the order in terms of jobs: consecutive chunks of a job become one.
 void WritePlan(const PlanProblem& problem, const PlanOrder& order, Plan* plan);
 
 }  // namespace millrace::sched

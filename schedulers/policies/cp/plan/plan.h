@@ -1,5 +1,5 @@
 // Plan: the order in which free slots are offered to jobs, found for a PlanProblem. It is followed as an order and
-// never by start times: cp_order.h has the rule.
+// never by start times; cp_order.h has the rule.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Plan {
   std::vector<JobId> reduces;     // all jobs of the problem
   double cost = 0;                // in the problem's objective
   double bound = 0;               // no schedule costs less
-  bool optimal = false;           // proven: no schedule costs less than this one
-  std::uint64_t evaluations = 0;  // orders costed to find it
+  bool optimal = false;           // true: proven that no schedule costs less
+  std::uint64_t evaluations = 0;  // orders evaluated to find it
 };
 
 }  // namespace millrace::sched

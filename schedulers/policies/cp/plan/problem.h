@@ -1,19 +1,20 @@
-// PlanProblem: what a plan is made for, an immutable picture of the cluster at one moment.
+// PlanProblem: the problem that a plan solves, an immutable picture of the cluster at one moment.
 //
-// The rule, as code: what a plan minimises (Lim et al., section 3, Table 1, with pooled slots; docs/policies.md#cp).
+// The rule, as code, for the cost that a plan minimises (Lim et al., section 3, Table 1, with pooled slots;
+// docs/policies.md#cp).
 //
 //   minimise   (late + 1) x worst                                                             // `paper`
 //         or   sum of p_late + (sum of (C_j - s_j)) / total_scale + worst / worst_scale       // `mix`
 //   where      worst = max of (C_j - s_j);  late = the number of jobs with C_j > d_j          // (5)
 //              p_late = 1 if C_j > d_j, else 0.9 e^(-(d_j - C_j) / tau)
 //              C_j = the end of the job's last task                                           // (4)
-//   such that  no map starts before `now`; that is after s_j                                  // (2)
-//              a reduce starts after all maps of its job, those that run among them           // (3)
+//   such that  no map starts before `now`, which is after s_j                                 // (2)
+//              a reduce starts after all maps of its job, running ones included                      // (3)
 //              at no time do more maps run than there are map slots, nor more reduces         // (6), (7)
 //
-// All map slots are one resource and all reduce slots another, so there is no x_tr (1): which node a task runs on is
-// decided at dispatch. The pending tasks of a job take the same time each. Running tasks are fixed: they are the slots
-// that become free later. Times are absolute, in any one unit (Millrace: us).
+// All map slots are one resource and all reduce slots another, so there is no x_tr (1): the node of a task is chosen at
+// dispatch. The pending tasks of a job take the same time each. Running tasks are fixed: they appear as slots that
+// become free later. Times are absolute, in any one unit (Millrace: us).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ namespace millrace::sched {
 
 inline constexpr Micros kNever = std::numeric_limits<Micros>::max() / 4;  // sums of two do not overflow
 
-// A number of slots that are free from a time on.
+// A number of slots that become free at the same time.
 struct SlotGroup {
   Micros free = 0;
   std::uint32_t slots = 0;
@@ -39,16 +40,16 @@ struct SlotGroup {
 struct PlanJob {
   JobId id;
   Micros submitted = 0;            // s_j, at most `now`: the turnaround counts from here
-  std::optional<Micros> deadline;  // d_j; without one it is never late
+  std::optional<Micros> deadline;  // d_j; without one the job is never late
   std::uint32_t maps = 0;          // pending
   std::uint32_t reduces = 0;       // pending
   Micros map_time = 1;             // of each pending map, at least 1
   Micros reduce_time = 1;          // of each pending reduce, at least 1
-  Micros maps_until = 0;           // when the last of its running maps is expected to end; 0: none runs
-  Micros reduces_until = 0;        // and the last of its running reduces
+  Micros maps_until = 0;           // expected end of the last of its running maps; 0: none runs
+  Micros reduces_until = 0;        // likewise of its running reduces
 };
 
-// What a plan should keep small.
+// The cost that a plan should keep small.
 struct PlanObjective {
   enum class Kind : std::uint8_t {
     kMix,  // sum of p_late + sum of T / total_scale + max T / worst_scale; p_late = 1 if late, else 0.9 e^(-slack/tau)
@@ -61,22 +62,22 @@ struct PlanObjective {
 };
 
 struct PlanProblem {
-  Micros now = 0;                    // no task starts before
+  Micros now = 0;                    // no task starts before this
   std::vector<SlotGroup> map_slots;  // by time, none before `now`; empty: planned as if there were one
   std::vector<SlotGroup> reduce_slots;
   std::vector<PlanJob> jobs;  // with pending tasks, by id; ties in a search go to the lower index
-  // The fixed jobs have no pending tasks, so no plan changes when they end: their worst turnaround, and how many of
-  // them will be late.
+  // Of the fixed jobs, which have no pending tasks, so that no plan changes when they end: the worst turnaround, and
+  // the number of jobs that will be late.
   Micros fixed_worst = 0;
   std::uint32_t fixed_late = 0;
   std::vector<JobId> previous;  // the order followed until now: a start of the search; may name other jobs
   PlanObjective objective;
 };
 
-// Returns the cost of jobs that end at `ends` (C_j, by index of the job): that of CostOf (reference.h). It is no less
-// when an end comes later.
+// Returns the cost of jobs that end at `ends` (C_j, by index of the job), which equals CostOf (reference.h). It never
+// falls when an end comes later.
 [[nodiscard]] double PlanCost(const PlanProblem& problem, std::span<const Micros> ends);
-// Returns p_late of `mix` for a job that ends then; 0 without a deadline.
+// Returns p_late of `mix` for a job that ends at `end`; 0 without a deadline.
 [[nodiscard]] double Lateness(const PlanObjective& objective, const PlanJob& job, Micros end);
 
 }  // namespace millrace::sched

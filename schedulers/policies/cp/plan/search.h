@@ -9,15 +9,15 @@
 //   cut the maps of each job into up to 4 chunks, and Climb(MoveChunk) for the rest of the evaluations
 //   ask the prover once more
 //
-//   Climb(move), from now = best until it no longer gets on:              // late acceptance, Burke and Bykov 2017
+//   Climb(move), from now = best until it makes no progress:              // late acceptance, Burke and Bykov 2017
 //     next = move(now)
 //     if next costs less than best: best = next, and hand it out
-//     if next costs no more than now does, or than it did 4 moves ago: now = next
+//     if next costs no more than now does, or did 4 moves ago: now = next
 //
-// Anytime: each better plan is handed out at once. Pure and deterministic as long as `stop` is: the same problem and
-// limits give the same plan.
+// The search is anytime: each better plan is handed out at once. It is pure, and deterministic as long as `stop` is:
+// the same problem and limits give the same plan.
 //
-// A plan never costs less than LeastCost (reference.h), the best of all schedules, and no more when it says that it is
+// A plan never costs less than LeastCost (reference.h), the best of all schedules, and costs no more if it is marked
 // optimal. It may miss that cost where the best schedule lets a slot wait, which no order does.
 #pragma once
 
@@ -31,15 +31,15 @@
 namespace millrace::sched {
 
 struct SearchLimits {
-  std::uint64_t evaluations = 2'000;  // at least 1: the first order is always costed
-  std::function<bool()> stop = {};    // asked before each evaluation; empty: never
-  std::uint64_t seed = 1;             // of its random moves
+  std::uint64_t evaluations = 2'000;  // at least 1: the first order is always evaluated
+  std::function<bool()> stop = {};    // called before each evaluation; empty: never stops
+  std::uint64_t seed = 1;             // for the random moves
   Prover* prover = nullptr;           // null: none
 };
 
 using OnBetter = std::function<void(const Plan&)>;  // may be empty
 
-// Returns the best plan found; for a problem without jobs an empty one.
+// Returns the best plan found; an empty plan for a problem without jobs.
 [[nodiscard]] Plan SearchPlan(const PlanProblem& problem, const SearchLimits& limits, const OnBetter& on_better = {});
 
 }  // namespace millrace::sched

@@ -1,4 +1,4 @@
-// SlotPool: the slots of one kind, by the time at which they become free, and list scheduling onto them.
+// SlotPool: the slots of one kind, by the time at which they become free, with list scheduling onto them.
 //
 // The rule, as code, of Place(tasks, duration, until):
 //
@@ -40,8 +40,8 @@ class SlotPool {
   Placed Place(std::uint32_t tasks, Micros duration, Micros until = kNever);
 
  private:
-  // Starts whole rounds of tasks, in which every slot takes one, so that only the times move. Returns how many tasks
-  // these are. The first slots are in groups_[head].
+  // Starts whole rounds of tasks, in which every slot takes one, so that only the times move. Returns the number of
+  // tasks started. The first slots are in groups_[head].
   std::uint32_t PlaceRounds(std::size_t head, std::uint32_t tasks, Micros duration, Micros until);
 
   std::vector<SlotGroup> groups_;
