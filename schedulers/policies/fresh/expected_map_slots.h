@@ -1,4 +1,4 @@
-// CalExpSm: how many of the slots should run maps now, in fresh-dynamic (FRESH, Algorithm 3 and Theorem 1;
+// CalExpSm: the number of slots that should run maps now, in fresh-dynamic (FRESH, Algorithm 3 and Theorem 1;
 // docs/policies.md#fresh).
 //
 // The rule, as code:
@@ -12,11 +12,11 @@
 //   s'_m = s_m + theta_cur eta                                                            // line 11
 //   return |s'_m / S - theta_exp| / theta_exp > tau_2 ? theta_exp S : theta_cur S         // lines 12 and 13
 //
-// The slots are divided in proportion to the work that is left (theta_cur), except when the job a, which is next to end
-// its map phase, is so near its end, and brings so much reduce work while another job enters with its maps, that the
-// proportion will change: then the expected proportion (theta_exp) counts. The k of the print stands for the number of
-// jobs in their map phase (the paper's cluster is busy, so there are k of them). This function counts them instead, so
-// that a cluster with few jobs is judged by the jobs that it has.
+// The slots are divided in proportion to the remaining work (theta_cur), with one exception. The job a is next to end
+// its map phase. If it is near that end, and brings so much reduce work while another job enters with its maps that the
+// proportion will change, then the expected proportion (theta_exp) counts. The k of the print stands for the number of
+// jobs in their map phase (the paper's cluster is busy, so there are k of them). This function counts those jobs
+// instead, so that a cluster with few jobs is judged by the jobs that it has.
 //
 // The functions are pure. Work is in slot-us.
 #pragma once
@@ -25,7 +25,7 @@
 
 namespace millrace::sched {
 
-// What the rule is decided from. PhaseWork computes it.
+// The inputs of the rule. PhaseWork computes them.
 struct PhaseOutlook {
   double map_work = 0;          // RW_m: pending maps of the jobs in M
   double reduce_work = 0;       // RW_r: pending reduces of the jobs in R and R'
@@ -34,22 +34,22 @@ struct PhaseOutlook {
   std::uint32_t map_jobs = 0;   // |M|; the rest means nothing when 0
 
   // Of a, the job of M with the least pending map work.
-  double progress = 0;            // share of its maps that are done
+  double progress = 0;            // the share of its maps that are done
   double first_map_work = 0;      // w'_m(a)
   double first_reduce_work = 0;   // w_r(a)
-  std::uint32_t first_slots = 0;  // m_a: map slots that it holds
+  std::uint32_t first_slots = 0;  // m_a: the map slots that it holds
   double next_map_work = 0;       // w_m(b), b the next job to enter M; 0 if there is none
 
   double reduce_interval = 0;  // r: mean time between the ends of reduces, us; 0: none end
 };
 
-// Returns a number of slots, 0 to S; 0 when nothing is left to do.
+// Returns a number of slots, 0 to S; 0 when no work is left.
 [[nodiscard]] double ExpectedMapSlots(const PhaseOutlook& outlook, double tau_progress, double tau_change);
 
-// Returns eta of Theorem 1, the reduce slots that come free until the job a has ended its maps, if a holds m_a slots
-// and gets theta_cur / |M| of what comes free. Where the formula divides by 0, this holds: nothing comes free if no
-// reduces end (r = 0); with theta_cur = 0 the job a keeps the slots it has, and if it has none the function returns 0
-// (the result is multiplied by theta_cur).
+// Returns eta of Theorem 1: the reduce slots that become free until the job a has ended its maps, if a holds m_a slots
+// and gets theta_cur / |M| of the slots that become free. Where the formula divides by 0: no slot becomes free if no
+// reduces end (r = 0); with theta_cur = 0 the job a keeps its slots, and if it has none the function returns 0 (the
+// result is multiplied by theta_cur).
 [[nodiscard]] double FreedReduceSlots(const PhaseOutlook& outlook, double theta_cur);
 
 }  // namespace millrace::sched

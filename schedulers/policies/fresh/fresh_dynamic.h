@@ -5,28 +5,30 @@
 //
 //   kind = ExpectedMapSlots(...) > running maps ? map : reduce            // Algorithm 2; CalExpSm is Algorithm 3
 //   for each of kind, the other kind:
-//     C = the jobs with a task of it to run: in M for a map, in R for a reduce           // section III, line 2 to 3
+//     C = the jobs with a pending task of it: in M for a map, in R for a reduce          // section III, line 2 to 3
 //     for each job of C, by r_i / w_i:                                                    // Algorithm 4, equation 1
 //       if a free node may run a task of the job: launch it there, and return
 //
 // CalExpSm is in expected_map_slots.h, M and R in phase_admission.h. r_i, the job's slot time so far / (now - its first
 // start), and the weight w_i of its priority are in least_served.h. Pools and their weights do not count. Of several
-// free nodes one that holds the data of the job's first pending map comes first, else the next in turn by id; there the
-// closest map is launched, or the reduce with the lowest index.
+// free nodes, one that holds the data of the job's first pending map comes first, else the next in turn by id. The
+// closest map is launched there, or the reduce with the lowest index.
 //
-// What the paper does not have:
-// - If nothing of the chosen kind can run, the other kind gets the slot: no slot idles for its type.
-// - Maps that must run again since their output was lost come before all else: reduces that hold slots wait for them.
+// Additions to the paper:
+// - If no task of the chosen kind can run, the other kind gets the slot: no slot idles because of its type.
+// - Maps that must run again since their output was lost come before all other tasks: reduces that hold slots wait for
+//   them.
 // - Slots without a type can all be held by reduces that wait for such a map. Then the reduce among them that was
 //   launched last, on a node where the map may run, is preempted (stalled_reduces.h), and a map comes first for the
 //   slot, whatever kind Algorithm 2 chooses. A reduce that computes has all its input and is never preempted.
-// - A reduce does not start before all maps of its job are done, whatever the job's slow start: that is what R means.
+// - A reduce does not start before all maps of its job are done, whatever the job's slow start, since only jobs in R
+//   start reduces.
 //
-// It decides exactly as FreshDynamicReference (reference.h), which keeps nothing between two decisions but the turn,
-// and that a slot was freed for a map.
+// FreshDynamic decides exactly as FreshDynamicReference (reference.h), which keeps only two things between decisions:
+// the turn, and whether a slot was freed for a map.
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs, and a look at each job in M or in R that
-// has something pending (least_served.h). A job that no free node may take is asked once a round.
+// has a pending task (least_served.h). A job that no free node may take is tried once a round.
 #pragma once
 
 #include <cstdint>
@@ -69,9 +71,9 @@ class FreshDynamic : public Policy {
   [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
 
  private:
-  // Puts the jobs that changed where they belong by now: in or out of candidates_ and repairs_.
+  // Puts the jobs that changed into candidates_ and repairs_, or takes them out.
   void ApplyChanges(const ClusterState& state);
-  // Returns what to launch now, if anything may be launched. A candidate that no free node may take is excluded.
+  // Returns the next launch, if any task may be launched. A candidate that no free node may take is excluded.
   std::optional<Decision> Choose(const ClusterState& state, Micros now);
   [[nodiscard]] TaskKind KindOfFreeSlot(const ClusterState& state) const;
   std::optional<Decision> LaunchLeastServed(const ClusterState& state, TaskKind kind, Micros now);
@@ -84,10 +86,10 @@ class FreshDynamic : public Policy {
   FreshSettings settings_;
   PhaseAdmission admission_;
   PhaseWork work_;
-  PerKind<LeastServed> candidates_;   // the jobs with a task of the kind that may run, without the repairs
+  PerKind<LeastServed> candidates_;   // the jobs with a task of the kind that may run, except repairs_
   std::set<JobId> repairs_;           // jobs past M with maps to run again
-  PerKind<std::uint32_t> next_node_;  // where the turn of the nodes goes on
-  bool slot_for_map_ = false;         // the next slot is one that reduces have just given up for a map
+  PerKind<std::uint32_t> next_node_;  // the node whose turn is next
+  bool slot_for_map_ = false;         // reduces have just given up the next slot for a map
 };
 
 }  // namespace millrace::sched

@@ -1,6 +1,6 @@
 // FreshFairOrder: the job order of fresh-static: the jobs that FRESH's admission lets run (phase_admission.h), in the
 // order of `fair`. A job takes part in fair sharing from the moment it enters its map phase. max_running_jobs of its
-// pool is asked before it enters (pool_places.h), and not by `fair`. Thread rule: one thread.
+// pool is checked before it enters (pool_places.h), and not by `fair`. Thread rule: one thread.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class FreshFairOrder : public JobOrder {
       : admission_(settings.Of<FreshSettings>(), PoolPlaces(settings)),
         fair_(PoolPlaces::WithoutRunningLimits(settings)) {}
 
-  // Goes on as `other` does, as of this state.
+  // Makes a copy that decides from this state on as `other` does.
   FreshFairOrder(const ClusterState& state, const FreshFairOrder& other)
       : admission_(other.admission_),
         fair_(other.fair_.settings(), other.fair_.reduces()),
@@ -32,7 +32,7 @@ class FreshFairOrder : public JobOrder {
     return std::make_unique<FreshFairOrder>(state, *this);
   }
 
-  // Moves the jobs that changed to the phases they have reached, and lets the next ones in. Call it before slots are
+  // Moves the jobs that changed to the phases they have reached, and lets the next jobs in. Call this before slots are
   // offered, as BeginRound does, and again after a launch.
   void AdmitWaiting(const ClusterState& state);
   [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
@@ -52,10 +52,10 @@ class FreshFairOrder : public JobOrder {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
-  // What fair_ was told of a job.
+  // The state of a job in fair_.
   struct KnownJob {
     bool submitted = false;
-    PerKind<bool> may_run;  // what the admission said last; else it is held back
+    PerKind<bool> may_run;  // by the admission's last decision; otherwise the job is held back
   };
   [[nodiscard]] bool IsKnown(JobId job) const { return job.value < jobs_.size() && jobs_[job.value].submitted; }
 

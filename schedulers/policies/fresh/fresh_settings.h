@@ -1,4 +1,4 @@
-// FreshSettings: what the FRESH schedulers can be told.
+// FreshSettings: the settings of the FRESH schedulers.
 #pragma once
 
 #include <cstdint>

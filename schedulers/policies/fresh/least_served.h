@@ -1,4 +1,4 @@
-// LeastServed: which of some jobs has had the least of the cluster so far (FRESH, Algorithm 4 and equation 1;
+// LeastServed: finds the job that has had the least of the cluster so far (FRESH, Algorithm 4 and equation 1;
 // docs/policies.md#fresh).
 //
 // The rule, as code:
@@ -6,18 +6,18 @@
 //   r_i = 0 if job i has not started before now, else
 //         (run times of its finished and running tasks, of maps and reduces together) / (now - T_i),
 //         where T_i is when its first task started;
-//   w_i = 4, 2, 1, 0.5 or 0.25 by the priority of job i, VERY_HIGH to VERY_LOW, as `fair` has it;
+//   w_i = 4, 2, 1, 0.5 or 0.25 by the priority of job i, VERY_HIGH to VERY_LOW, as in `fair`;
 //   the first job = the least by (r_i / w_i, running tasks / w_i, job id).
 //
-// The print has r_i alone. All jobs are equal when a batch starts, and the print would give every free slot of that
-// moment to one of them. It knows no priorities: among jobs of one priority the order is the print's.
+// The print has only r_i. All jobs are equal when a batch starts, and the print would give every free slot of that
+// moment to one of them. The print knows no priorities: among jobs of one priority the order is the print's.
 //
 // The order of the r_i changes even when only time passes, so no order is kept: First computes r_i of each job in line.
-// FRESH's k bounds the line. For each job the run time is kept as a sum and as how fast it grows, because a JobState
-// is many cache lines.
+// FRESH's k bounds the line. For each job the run time is kept as a sum and its rate of growth, because a JobState is
+// many cache lines.
 //
-// Cost: Put and Remove take O(log n) and a move of part of the line when a job enters or leaves it, First O(n), for n
-// jobs in line. Thread rule: one thread.
+// Cost, for n jobs in line: Put and Remove take O(log n), and a move of part of the line when a job enters or leaves
+// it; First takes O(n). Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,15 @@ namespace millrace::sched {
 
 class LeastServed {
  public:
-  // Puts the job in line, or renews its figures if it stands there.
+  // Puts the job in line, or renews its figures if it is in line.
   void Put(const JobState& job);
-  // Takes the job out of the line. Does nothing if it does not stand there.
+  // Takes the job out of the line. Does nothing if it is not in line.
   void Remove(JobId job);
   [[nodiscard]] bool empty() const { return line_.empty(); }
 
   // Returns the least-served job in line that is not excluded; nothing if there is none.
   [[nodiscard]] std::optional<JobId> First(Micros now) const;
-  // Leaves the job out of First until Readmit, or until it leaves the line. Requires: the job stands in line.
+  // Leaves the job out of First until Readmit, or until it leaves the line. Requires: the job is in line.
   void Exclude(JobId job);
   // Takes all excluded jobs in again.
   void Readmit();
@@ -57,7 +57,7 @@ class LeastServed {
     std::uint32_t running = 0;  // tasks
     std::uint32_t weight = 0;   // 4 w_i, which is a whole number
     Micros started = 0;         // T_i
-    Micros used_at_start = 0;   // slot time, if the tasks that run now had run since `started` and before
+    Micros used_at_start = 0;   // slot time at `started`, as if the tasks that run now had run since then and before
   };
   // Returns r_i / w_i, in quarters.
   static double Share(const Service& service, Micros now);

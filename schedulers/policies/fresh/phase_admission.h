@@ -8,15 +8,15 @@
 //   while |R| < k and a job of R' has all its maps done:    the first such goes to R
 //   maps may run of the jobs in M; reduces may start of the jobs in R, whatever their slow start
 //
-// The first that waits: jobs that have begun already, so that a new policy goes on with what the old one began, and a
-// restarted master with what it had let in; then by priority and submit order or, with `order = johnson`, by Johnson's
-// rule (slot_split.h) on what was estimated of the jobs when they came. R' is first come first served, after the jobs
-// whose reduces have begun already.
+// The jobs that wait are in this order: first those that have begun already, so that a new policy goes on with the jobs
+// that the old one began, and a restarted master with the jobs that it had let in. Then by priority and submit order
+// or, with `order = johnson`, by Johnson's rule (slot_split.h) on the estimates made when the jobs came. R' is first
+// come first served, after the jobs whose reduces have begun already.
 //
 // A job that waits without a place in its pool is passed over: it goes neither to M nor to R'.
 //
-// What the paper does not have: a job whose map outputs are lost keeps its place in R or R', its maps may run again
-// beside the k of M (repair: its reduces hold slots and wait for them), and it starts no reduce until they are done; in
+// Additions to the paper: a job whose map outputs are lost keeps its place in R or R'. Its maps may run again beside
+// the k jobs of M (repair: its reduces hold slots and wait for them), and it starts no reduce until they are done; in
 // R' it lets others pass meanwhile. A job that was evicted for lack of space goes back to the line before M.
 //
 // A job is in one phase at a time:
@@ -46,32 +46,32 @@
 
 namespace millrace::sched {
 
-// Returns what the job has yet to do: the tasks that are not done, and how long each takes (MeasuredTime).
+// Returns the remaining work of the job: the tasks that are not done, and the time of each (MeasuredTime).
 [[nodiscard]] PhaseProfile RemainingPhases(const ClusterState& state, const JobState& job);
 
-// Returns k as `scheduler show` has it.
+// Returns k for `scheduler show`.
 [[nodiscard]] Fact KFact(std::uint32_t k);
 
 class PhaseAdmission {
  public:
   enum class Phase : std::uint8_t { kNone, kWaiting, kMap, kReady, kReduce };
 
-  // Without `places` pools do not limit how many of their jobs run.
+  // Without `places`, pools do not limit the number of their running jobs.
   explicit PhaseAdmission(const FreshSettings& settings, std::optional<PoolPlaces> places = {})
       : settings_(settings), places_(std::move(places)) {}
 
-  // Call these as a Policy is told (policy.h). No job changes its phase before ApplyChanges().
+  // Call these with the same rules as in a Policy (policy.h). No job changes its phase before ApplyChanges().
   void OnJobSubmitted(const ClusterState& state, JobId job);
   void OnJobPrioritySet(const ClusterState& state, JobId job);
   void OnJobEnded(JobId job);
   void OnJobChanged(JobId job);
 
   // Moves the jobs that changed to the phases they have reached, and lets jobs in where there is room. Returns the live
-  // jobs that moved or changed since the last call, each once; the reference is valid until the next call. O(1) when
+  // jobs that moved or changed since the last call, each once. The reference is valid until the next call. O(1) when
   // nothing has changed.
   const std::vector<JobId>& ApplyChanges(const ClusterState& state);
 
-  // Returns the phase that the last ApplyChanges() put the job in.
+  // Returns the phase of the job after the last ApplyChanges().
   [[nodiscard]] Phase PhaseOf(JobId job) const { return job.value < jobs_.size() ? jobs_[job.value].phase : Phase{}; }
   // Returns true if FRESH lets the job launch tasks of the kind.
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const;
@@ -80,15 +80,15 @@ class PhaseAdmission {
   // Returns the job that enters M next; nothing if none waits.
   [[nodiscard]] std::optional<JobId> NextToEnter() const;
   [[nodiscard]] std::size_t Count(Phase phase) const { return Line(phase).size(); }
-  // Returns all jobs: those in R, in R', in M, then those that wait, each line in its order.
+  // Returns all jobs: those in R, in R', in M, then those that wait, each in order.
   [[nodiscard]] std::vector<JobId> InOrder() const;
-  // Returns why runnable jobs are held back, by job, then kind.
+  // Returns the reasons why runnable jobs are held back, by job, then kind.
   [[nodiscard]] std::vector<WaitView> Waits(const ClusterState& state) const;
 
  private:
-  // Where a job stands in the line of its phase. Not every part is used in each.
+  // The place of a job in the line of its phase. Not every phase uses every part.
   struct LinePlace {
-    bool untouched = true;  // nothing of it has run yet in the phase that it waits for
+    bool untouched = true;  // no task of the job has run yet in the phase that it waits for
     JohnsonKey rule{PhaseProfile()};
     std::uint64_t turn = 0;
     QueueKey key;
@@ -96,7 +96,7 @@ class PhaseAdmission {
   };
   struct JobPhase {
     Phase phase = Phase::kNone;
-    bool changed = false;  // it is in changed_
+    bool changed = false;  // the job is in changed_
     LinePlace place;
   };
   static constexpr std::size_t kPhases = 5;
@@ -104,9 +104,10 @@ class PhaseAdmission {
   void NoteChanged(JobId job);
   void Enter(const JobState& job, Phase phase, const LinePlace& place);
   void EnterWaiting(const ClusterState& state, const JobState& job);
-  // Moves the job to the phase that its own state asks for: R' when its maps are done, back when it was evicted.
+  // Moves the job to the phase that its own state asks for: to R' when its maps are done, back to the line when it was
+  // evicted.
   void Advance(const ClusterState& state, const JobState& job);
-  // Lets jobs in, as many as k and their pools allow, from those that wait, and from R' to R.
+  // Let in as many jobs as k and their pools allow: AdmitWaiting from those that wait, AdmitReady from R' to R.
   void AdmitWaiting(const ClusterState& state);
   void AdmitReady(const ClusterState& state);
   // Gives the job a place in its pool, if it has none. Returns false if the pool has no room.
@@ -121,7 +122,7 @@ class PhaseAdmission {
   std::set<LinePlace> lines_[kPhases];
   std::uint64_t turns_ = 0;
   std::vector<JobId> changed_, reported_;
-  // Since the last ApplyChanges: a job that waits came, changed or has been given room.
+  // Since the last ApplyChanges, a waiting job came or changed, or may have room now.
   bool waiting_changed_ = false;
 };
 

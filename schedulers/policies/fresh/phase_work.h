@@ -1,10 +1,10 @@
 // PhaseWork: the remaining work that fresh-dynamic weighs (FRESH section V.B; docs/policies.md#fresh).
 //
-//   w'_m, w'_r = pending maps, or reduces, of a job x the mean time of one
+//   w'_m, w'_r = pending maps, or reduces, of a job x their mean time
 //   RW_m = sum of w'_m over M; RW_r = sum of w'_r over R and R'; a = the job of M with the least (w'_m, id)
 //
-// The mean time is the job's own, or what its user said, or that of its history, else the cluster's. The sums of jobs
-// that are left to the cluster's mean are kept in tasks, so that a change of that mean costs nothing. Thread rule: one
+// The mean time is the job's own, else its user's estimate, else that of its history, else the cluster's. Sums over
+// jobs that use the cluster's mean are kept in tasks, so that a change of that mean costs nothing. Thread rule: one
 // thread. Cost: a change is O(log jobs), Outlook is O(1).
 #pragma once
 
@@ -22,13 +22,13 @@ namespace millrace::sched {
 
 class PhaseWork {
  public:
-  // Counts the job anew. Call it when the job changed, or moved to another phase.
+  // Counts the job anew. Call this when the job changed, or moved to another phase.
   void Refresh(const JobState& job, PhaseAdmission::Phase phase);
-  // Counts the job no more.
+  // Stops counting the job.
   void Remove(JobId job);
 
-  // Returns all that ExpectedMapSlots needs. The mean time between the ends of reduces is the mean time of a reduce
-  // over the number that run (Little's law): it needs no clock, and is known again after a restart.
+  // Returns the inputs of ExpectedMapSlots. The mean time between the ends of reduces is the mean time of a reduce over
+  // the number of running reduces (Little's law): it needs no clock, and is known again after a restart.
   [[nodiscard]] PhaseOutlook Outlook(const ClusterState& state, const PhaseAdmission& admission) const;
 
  private:
@@ -43,7 +43,7 @@ class PhaseWork {
     void Add(const Work& other) { timed += other.timed, untimed += other.untimed; }
     void Subtract(const Work& other) { timed -= other.timed, untimed -= other.untimed; }
   };
-  // What is counted of one job.
+  // The counts of one job.
   struct JobWork {
     PerKind<bool> counted;
     bool own_time = false;  // its maps have a time of their own
@@ -51,7 +51,7 @@ class PhaseWork {
   };
 
   static Work PendingWork(const JobState& job, TaskKind kind);
-  // Take the job's work of the kind out of the sums and the orders, if it is counted, and put it in.
+  // Uncount takes the job's work of the kind out of the sums and the orders, if it is counted. Count puts it in.
   void Uncount(JobId job, TaskKind kind);
   void Count(const JobState& job, TaskKind kind);
   // Returns the job of M with the least map work. `mean` is the cluster's mean time of a map.

@@ -1,10 +1,10 @@
-// PoolPlaces: max_running_jobs of pools, where another limit lets jobs in one after the other, too: FRESH's k. A job
-// takes the place in its pool before it takes one in a phase. So nobody holds a place of k who waits for his pool, and
-// of two jobs none holds what the other waits for.
+// PoolPlaces: max_running_jobs of pools, where a second limit, FRESH's k, also lets jobs in one after the other. A job
+// takes the place in its pool before it takes one in a phase. So no job holds a place of k while it waits for its pool,
+// and no two jobs wait for each other.
 //
-// A job holds its place from the moment that it takes it until it ends, as in `fair` (fair_pool.h). One that has begun
-// already, under another policy, holds a place even where these are more than the limit. A pool whose maximum of a kind
-// is 0 has no place for a job with such tasks. Thread rule: one thread.
+// A job holds its place from the moment that it takes it until it ends, as in `fair` (fair_pool.h). A job that has
+// begun already, under another policy, holds a place even beyond the limit. A pool whose maximum of a kind is 0 has no
+// place for a job with such tasks. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,12 @@ class PoolPlaces {
   [[nodiscard]] bool MayTake(const JobState& job) const;
   // Gives the job a place, whatever the limit; does nothing if it holds one.
   void Take(const JobState& job);
-  // Takes back the place of a job that has ended, if it held one.
+  // Frees the place of a job that has ended, if it held one.
   void Give(JobId job);
-  // Returns why the job has no slot of the kind. Requires: MayTake is false.
+  // Returns the reason why the job has no slot of the kind. Requires: MayTake is false.
   [[nodiscard]] WaitView WhyNot(const JobState& job, TaskKind kind) const;
-  // Returns the settings without what is decided here, for the policy that shares the slots among those let in.
+  // Returns the settings without the limits that PoolPlaces enforces, for the policy that shares the slots among the
+  // jobs let in.
   [[nodiscard]] static Settings WithoutRunningLimits(Settings settings);
 
  private:
@@ -43,7 +44,7 @@ class PoolPlaces {
 
   const Settings settings_;
   std::map<JobId, std::string> pool_of_;          // of the jobs that hold places
-  std::map<std::string, std::uint32_t> holders_;  // how many of them, by pool
+  std::map<std::string, std::uint32_t> holders_;  // the number of these jobs, by pool
 };
 
 }  // namespace millrace::sched

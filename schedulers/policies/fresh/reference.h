@@ -1,12 +1,12 @@
-// The rules of FRESH as they are printed (Wang et al., Algorithms 1 to 4) and mended in docs/policies.md#fresh, decided
-// anew from the whole state each time: no sums, no lines, no search. It is slow, and only tests link it. They hold the
-// fast forms to it:
+// The rules of FRESH as they are printed (Wang et al., Algorithms 1 to 4) and mended in docs/policies.md#fresh. They
+// are applied to the whole state each time: no sums, no lines, no search. They are slow; only tests link them, to check
+// the fast forms:
 //
 //   PlayAlgorithmOne       slot_split.h     every makespan, and the least of them
 //   LeastServedFirst       least_served.h   the first job, as a comparison of whole fractions
 //   FreshDynamicReference  fresh_dynamic.h  every decision: the kind, the job, the task and the node
 //
-// Who is in M, R' and R is not decided again: PhaseAdmission is asked.
+// The jobs in M, R' and R are not decided again: they come from PhaseAdmission.
 #pragma once
 
 #include <cstdint>
@@ -21,31 +21,31 @@
 
 namespace millrace::sched {
 
-// Returns when the batch ends, with s_m map slots and s_r reduce slots: lines 6 to 21 of Algorithm 1, one round of the
+// Returns when the batch ends with s_m map slots and s_r reduce slots: lines 6 to 21 of Algorithm 1, one round of the
 // while loop after another.
 [[nodiscard]] double PlayAlgorithmOne(const std::vector<PhaseProfile>& batch, double s_m, double s_r, std::uint32_t k);
 
-// What a job has had of the cluster: r_i = used / age (equation 1).
+// A job's use of the cluster: r_i = used / age (equation 1).
 struct ServiceFraction {
   JobId job;
   std::uint32_t running = 0;  // tasks
   std::uint32_t weight = 4;   // 4 w_i
   Micros used = 0;            // run times of all tasks, finished and running
-  Micros age = 1;             // now - T_i; a job that has not started before now has had 0 / 1
+  Micros age = 1;             // now - T_i; a job that has not started before now has 0 / 1
 };
 // Returns true if the job of `a` comes before that of `b`: by r_i / w_i, then by running tasks / w_i, then by id.
 [[nodiscard]] bool LeastServedFirst(const ServiceFraction& a, const ServiceFraction& b);
-// Returns the fraction of the job at `now`, from each of its running tasks.
+// Returns the fraction of the job at `now`, computed from each of its running tasks.
 [[nodiscard]] ServiceFraction ServiceOf(const JobState& job, Micros now);
 
 class FreshDynamicReference {
  public:
   explicit FreshDynamicReference(const FreshSettings& settings) : settings_(settings) {}
 
-  // Returns what FreshDynamic::Next decides. Requires: it is called once after each such call, with the same state, and
-  // `admission` is that policy's.
+  // Returns the decision of FreshDynamic::Next. Requires: it is called once after each call of FreshDynamic::Next, with
+  // the same state, and `admission` is that policy's.
   std::optional<Decision> Next(const ClusterState& state, const PhaseAdmission& admission, Micros now);
-  // Takes note that reduces were preempted for a map.
+  // Records that reduces were preempted for a map.
   void NotePreempted() { slot_for_map_ = true; }
 
  private:
@@ -53,7 +53,7 @@ class FreshDynamicReference {
   std::optional<Decision> LaunchOf(const ClusterState& state, TaskKind kind, const JobState& job);
 
   const FreshSettings settings_;
-  PerKind<std::uint32_t> next_node_ = {};  // where the turn of the nodes goes on
+  PerKind<std::uint32_t> next_node_ = {};  // the node whose turn is next
   bool slot_for_map_ = false;              // NotePreempted was called just before
 };
 

@@ -1,16 +1,16 @@
-// Stalled reduces: where a slot has no type until it is filled, reduces that wait for a map which has to run again can
-// hold all of them. Then nothing ever moves, unless one of them gives its slot to the map.
+// Stalled reduces: where a slot has no type until it is filled, reduces that wait for a map that has to run again can
+// hold all slots. Then nothing ever moves, unless one of the reduces gives its slot to the map.
 //
 // The rule, as code:
 //
 //   if reduces run, none of them has all its input, no map runs, and none of the maps that may run fits in a free slot:
 //     kill the reduce that was launched last on a node where one of these maps may run
 //
-// A node may run more reduces than its limit, launched under another policy. There a slot for the map is free only when
-// those above the limit have gone, too: the node where the fewest have to go gives the slot, and all of these are
-// killed.
+// A node may run more reduces than its limit, launched under another policy. On such a node a slot for the map is free
+// only when the reduces above the limit have gone, too: the node where the fewest have to go gives the slot, and all of
+// these are killed.
 //
-// A reduce that computes has all its input and is never taken. Thread rule: free functions over what they are given.
+// A reduce that computes has all its input and is never killed. Thread rule: free functions over their arguments.
 #pragma once
 
 #include <vector>
@@ -21,10 +21,10 @@
 
 namespace millrace::sched {
 
-// Returns false if TakeSlotForMap takes nothing, whatever the jobs. O(1).
+// Returns false if TakeSlotForMap would return no reduces, whatever the jobs. O(1).
 [[nodiscard]] bool ReducesMayStall(const ClusterState& state);
 
-// Returns the reduces to kill, or none. `jobs` have maps that the policy would launch.
+// Returns the reduces to kill, or none. `jobs` are the jobs with maps that the policy would launch.
 [[nodiscard]] std::vector<Victim> TakeSlotForMap(const ClusterState& state, const std::vector<JobId>& jobs);
 
 }  // namespace millrace::sched

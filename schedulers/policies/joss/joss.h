@@ -1,23 +1,23 @@
 // joss-t, joss-j: JoSS for clusters over several datacenters (Lee, Lin, Yahyapour, "Hybrid Job-driven Scheduling for
 // Virtual MapReduce Clusters"; docs/policies.md#joss).
 //
-// JossHomes (joss_homes.h) says where the tasks of a job belong, by policies A, B and C. Here is who gets a free slot
-// on a node (section 4.3). The rule, as code:
+// JossHomes (joss_homes.h) decides where the tasks of a job belong, by policies A, B and C. Joss decides which task
+// gets a free slot on a node (section 4.3). The rule, as code:
 //
-//   the first that may run of MQ_FIFO or RQ_FIFO, as by `fifo`; else of the queues of the node's datacenter, in turn,
+//   the first task that may run of MQ_FIFO or RQ_FIFO, as in `fifo`; else from the node's datacenter's queues, in turn,
 //     a map, joss-t: the first of the queue
-//     a map, joss-j: the closest: of those with data on the node that of the first job by priority and submit order,
+//     a map, joss-j: the closest: of those with data on the node, that of the first job by priority and submit order,
 //                    else the first with data in the datacenter, else the first
 //     a reduce: the first that may start
 //
 // Free nodes are served in turn by id, datacenters in turn by number. joss-j chooses the node as `fifo` does
 // (offering/greedy.h): if free nodes of the datacenter hold the data of the first map of the queue whose turn it is,
-// the first such is served before. It decides exactly as JossReference (reference.h).
+// the first such node is served first. Joss decides exactly as JossReference (reference.h).
 //
-// What the paper does not have, beside what JossHomes adds:
-// - That choice of a node. The paper's nodes ask one by one, so that there is none to make, for its FIFO neither.
-// - A map whose output does not fit on the node lets those behind it go before, if they give less.
-// - With fewer than two datacenters alive it runs as `fifo`, and says so.
+// Additions to the paper, beside those of JossHomes:
+// - The choice of a node. The paper's nodes ask one by one, so it has no choice to make, nor has its FIFO.
+// - A map whose output does not fit on the node lets maps behind it go first if their outputs are smaller.
+// - With fewer than two live datacenters Joss runs as `fifo`, and says so.
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of tasks and jobs, and a walk past free nodes of other
 // datacenters where node ids of several are mixed.
@@ -51,13 +51,13 @@ class Joss : public GreedyOver<JossFifo> {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   Limits BeginRound(const ClusterState& state, Micros now) override;
-  // Permits go by priority and submit order: the queue of MQ_FIFO does not know the jobs that have homes.
+  // Permits go by priority and submit order, since JossFifo does not know the jobs that have homes.
   std::optional<AttemptId> NextToCompute(const ClusterState& state, Micros now) override {
     return Policy::NextToCompute(state, now);
   }
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
-  // Every job may run, those in queues of datacenters too.
+  // Every job may run, including those in queues of datacenters.
   [[nodiscard]] bool WantsSlots(const ClusterState& state, TaskKind kind, Micros now) const override;
   [[nodiscard]] bool MayRun(const ClusterState&, TaskKind, JobId) const override { return true; }
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
@@ -68,26 +68,26 @@ class Joss : public GreedyOver<JossFifo> {
 
   using Share = JossQueues::Share;
   using Queue = JossQueues::ReadyQueues::value_type;
-  // kMoved: the task that would have been next belongs to another datacenter now, and waits there.
+  // kMoved: the task that would have been next now belongs to another datacenter, and waits there.
   enum class Outcome : std::uint8_t { kTaken, kRefused, kMoved };
-  // What came of an offer of slots, and what is launched if it was taken.
+  // The outcome of an offer of slots, and the launch if it was taken.
   struct Answer {
     Outcome outcome = Outcome::kRefused;
     TaskId task;
     NodeId node;
   };
 
-  // Returns why the job waits. Requires: tasks of the kind are in queues of datacenters.
+  // Returns the reason why the job waits. Requires: its tasks of the kind are in queues of datacenters.
   [[nodiscard]] WaitView WhyWaitsAtHome(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind);
   // Offers the free slots of the datacenter.
   Answer OfferIn(const ClusterState& state, TaskKind kind, CenterId center);
-  // Offers a node with the data of the first map of the queue in turn to that queue, if such a node is free.
+  // Offers to the queue in turn a free node with the data of the queue's first map, if there is one.
   Answer OfferAtData(const ClusterState& state, CenterId center);
   // Offers the node to the queues in turn.
   Answer OfferNode(const ClusterState& state, TaskKind kind, CenterId center, NodeId node);
   Answer OfferToQueue(const ClusterState& state, TaskKind kind, const Queue& queue, NodeId node);
-  // Offers the node to those maps of the queue that have their data there.
+  // Offers the node to the maps of the queue that have their data on it.
   Answer OfferToLocal(const ClusterState& state, const Queue& queue, NodeId node);
   Answer OfferToFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node);
   // `at_data`: the task is a map with its data on the node, and so in the node's datacenter.

@@ -1,4 +1,4 @@
-// JossCenters: the datacenters as JoSS sees them: which nodes of each live, and which take tasks. Thread rule: one
+// JossCenters: the datacenters in JoSS's view: the live nodes of each, and those that take tasks. Thread rule: one
 // thread.
 #pragma once
 
@@ -14,11 +14,11 @@ namespace millrace::sched {
 
 class JossCenters {
  public:
-  // Reads the nodes anew. Call it when nodes came or went. O(nodes).
+  // Reads the nodes anew. Call this when nodes came or went. O(nodes).
   void Rebuild(const ClusterState& state);
 
   [[nodiscard]] CenterId size() const { return static_cast<CenterId>(centers_.size()); }  // all are below
-  // Returns how many datacenters have a live node. Such a datacenter is live.
+  // Returns the number of live datacenters, which are those with a live node.
   [[nodiscard]] std::uint32_t live() const { return live_; }
   // Returns the nodes that have slots of the kind and take tasks.
   [[nodiscard]] const OrderedBits& OpenNodes(TaskKind kind, CenterId center) const {
@@ -31,10 +31,10 @@ class JossCenters {
   [[nodiscard]] static bool MayRun(const ClusterState& state, const TaskId& task, NodeId node);
   [[nodiscard]] bool MayRunIn(const ClusterState& state, const TaskId& task, CenterId center) const;
 
-  // Returns how many tasks wait for the datacenter or run in it.
+  // Returns the number of tasks that wait for the datacenter or run in it.
   [[nodiscard]] std::uint64_t Unprocessed(const ClusterState& state, const JossQueues& queues, CenterId center) const;
   // Returns the datacenter with the fewest unprocessed tasks among those that take tasks of all `kinds`, or among the
-  // live ones if none does; of several, the one with the lowest number. O(nodes). Requires: at least one is live.
+  // live ones if none does; among equals, the one with the lowest number. O(nodes). Requires: at least one is live.
   [[nodiscard]] CenterId LeastLoaded(const ClusterState& state, const JossQueues& queues,
                                      std::initializer_list<TaskKind> kinds) const;
 

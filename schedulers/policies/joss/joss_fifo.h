@@ -1,5 +1,5 @@
-// JossFifo: MQ_FIFO and RQ_FIFO of JoSS, the queues of jobs about which nothing is known (Lee et al. section 4.3). It
-// has the order of `fifo` among the jobs that are listed here; the others are left out. Thread rule: one thread.
+// JossFifo: MQ_FIFO and RQ_FIFO of JoSS, the queues of jobs whose filtering percentage is unknown (Lee et al. section
+// 4.3). It has the order of `fifo` among its listed jobs, and leaves the others out. Thread rule: one thread.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ class JossFifo : public JobOrder {
   [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState&) const override {
     return std::make_unique<JossFifo>(*this);
   }
-  // List the job from now on, or not any more. They do nothing if that is so already.
+  // List lists the job from now on, and Unlist no longer lists it. Both do nothing if that is so already.
   void List(const ClusterState& state, JobId job);
   void Unlist(JobId job);
   [[nodiscard]] bool IsListed(JobId job) const { return keys_.contains(job); }
@@ -31,8 +31,8 @@ class JossFifo : public JobOrder {
   [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;
 
  private:
-  std::map<JobId, QueueKey> keys_;        // of those listed
-  PerSlot<std::set<QueueKey>> runnable_;  // of them
+  std::map<JobId, QueueKey> keys_;        // of the listed jobs
+  PerSlot<std::set<QueueKey>> runnable_;  // of these
   PerSlot<bool> let_in_;                  // since the last round began
 };
 

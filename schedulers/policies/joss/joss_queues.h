@@ -2,8 +2,8 @@
 //
 // A datacenter has queues of maps and queues of reduces, each with a number: small jobs share queue 0, which is
 // permanent; a large job has a queue of its own. A queue is a row of shares. A share holds tasks of one job that came
-// together, in the order of their indices. A queue is dropped when it is drained, and made again when one of its tasks
-// must run again. Queues are served in turn by their numbers, and the turn persists.
+// together, in the order of their indices. A queue is dropped when it is drained, and is made again when one of its
+// tasks must run again. Queues are served in turn by their numbers, and the turn persists.
 //
 // A task is in one queue at most. Thread rule: one thread. Cost: O(log) for a task.
 #pragma once
@@ -35,18 +35,18 @@ class JossQueues {
     TaskKind kind = TaskKind::kMap;
     CenterId center = 0;
     std::uint32_t queue = 0;
-    bool near = true;        // of maps: their data is in the datacenter
-    bool ready = false;      // may run, as far as the job goes
+    bool near = true;        // of maps: true if their data is in the datacenter
+    bool ready = false;      // the job's state lets the tasks run
     std::int64_t place = 0;  // in the queue
     OrderedBits tasks;
   };
-  // The shares of a queue that are ready, by their places: those with data in the datacenter, and those without.
+  // The ready shares of a queue, by place: those with data in the datacenter, and those without.
   struct ReadyShares {
     std::map<std::int64_t, Share*> near, far;
     [[nodiscard]] const Share& First() const { return *(near.empty() ? far : near).begin()->second; }
   };
 
-  // Where a new share goes.
+  // The end of the queue at which a new share goes in.
   enum class End : std::uint8_t { kHead, kTail };
   // Makes a share of the tasks. Its address stays valid until the last of them has been taken. Requires: `tasks` is not
   // empty, and none of them is in a queue.
@@ -58,11 +58,11 @@ class JossQueues {
   // Moves all shares of the datacenter to the ends of the other's queues of the same numbers, in their order.
   void MoveAll(TaskKind kind, CenterId from, CenterId to);
 
-  // Returns the queues with something ready, by number.
+  // Returns the queues with ready shares, by number.
   using ReadyQueues = std::map<std::uint32_t, ReadyShares>;
   [[nodiscard]] const ReadyQueues& Ready(TaskKind kind, CenterId center) const;
-  // Returns the ready queue that has its turn: the next by number after the one that was served last, and after the
-  // last one the first. Requires: Ready is not empty.
+  // Returns the ready queue whose turn it is: the next by number after the one that was served last, and the first
+  // after the last one. Requires: Ready is not empty.
   [[nodiscard]] ReadyQueues::const_iterator InTurn(TaskKind kind, CenterId center) const;
   void EndTurn(TaskKind kind, CenterId center, std::uint32_t served);
 

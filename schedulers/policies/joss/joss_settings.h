@@ -1,4 +1,4 @@
-// JossSettings: what the JoSS schedulers can be told.
+// JossSettings: the settings of the JoSS schedulers.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,7 @@ namespace millrace::sched {
 class KeyList;
 
 struct JossSettings {
-  double default_ratio =
-      -1;  // filtering percentage of a program of which nothing is known; below 0: unknown, goes to MQ_FIFO
+  double default_ratio = -1;  // filtering percentage of a program without a history; below 0: unknown, goes to MQ_FIFO
 
   static constexpr std::string_view kSection = "joss";
   static constexpr std::string_view kOneLine = "The schedulers joss-t and joss-j.";

@@ -1,9 +1,9 @@
-// The naive twin of JoSS, for tests alone: joss-t and joss-j, decided from the whole state each time, with the task
+// The naive twin of JoSS, only for tests: joss-t and joss-j, decided from the whole state each time, with the task
 // queues of the paper as plain lists.
 //
-// It decides as Joss (joss.h) does: which job is of unknown filtering percentage, where tasks are queued, which node is
-// served next, and which task it is given. Only the rules of PlaceByBlocks and of small and reduce-heavy jobs, which
-// have tests of their own (joss_placing.h), are not written down again.
+// It decides as Joss (joss.h) does: which jobs have an unknown filtering percentage, where tasks are queued, which node
+// is served next, and which task it gets. Only the rules of PlaceByBlocks and of small and reduce-heavy jobs are not
+// written again, since they have tests of their own (joss_placing.h).
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ class JossReference {
  public:
   JossReference(Joss::Assigner assigner, const JossSettings& settings) : assigner_(assigner), settings_(settings) {}
 
-  // Take note of what the policy was told. OnJobChanged stands for OnJobSubmitted, too.
+  // Call these with the calls of the same names of the policy. OnJobChanged stands for OnJobSubmitted, too.
   void OnJobChanged(JobId job) { changed_.push_back(job); }
   void OnJobEnded(JobId job);
-  // Returns what Joss::Next decides. Requires: it is called once after each such call, with the same state.
+  // Returns the decision of Joss::Next. Requires: it is called once after each call of Joss::Next, with the same state.
   std::optional<Decision> Next(const ClusterState& state);
-  // Returns what Joss::WaitsForSpace does. Requires: Next has been called with the same state.
+  // Returns the result of Joss::WaitsForSpace. Requires: Next has been called with the same state.
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state) const;
 
  private:
@@ -44,8 +44,8 @@ class JossReference {
   struct Job {
     std::uint32_t queue = 0;
     bool by_blocks = false;
-    std::vector<CenterId> maps;  // where each belongs
-    CenterId reduces = 0;        // where all of them belong
+    std::vector<CenterId> maps;  // the datacenter of each map
+    CenterId reduces = 0;        // the datacenter of all reduces
   };
   enum class Verdict : std::uint8_t { kTake, kSkip, kMoved };
   struct Pick {
@@ -65,7 +65,7 @@ class JossReference {
   std::optional<Decision> NextUnknown(const ClusterState& state, TaskKind kind);
   std::optional<Decision> NextQueued(const ClusterState& state, TaskKind kind);
   Decision Give(const QueueId& queue, const TaskId& task, NodeId node);
-  // Returns what may run of the queue: first the batches whose data was in the datacenter.
+  // Returns the tasks of the queue that may run, as batches: first those whose data was in the datacenter.
   [[nodiscard]] std::vector<Batch> InOrder(const ClusterState& state, const QueueId& queue) const;
   Pick PickFrom(const ClusterState& state, const QueueId& queue, NodeId node);
   Pick PickLocal(const ClusterState& state, const QueueId& queue, NodeId node);
@@ -83,12 +83,12 @@ class JossReference {
 
   const Joss::Assigner assigner_;
   const JossSettings settings_;
-  bool spread_ = false;         // at least two datacenters live
+  bool spread_ = false;         // at least two datacenters are live
   std::vector<JobId> changed_;  // since the last call of Next, in order
-  std::map<JobId, Job> jobs_;   // those in queues of datacenters
+  std::map<JobId, Job> jobs_;   // jobs in queues of datacenters
   std::map<QueueId, std::deque<Batch>> queues_;
   std::uint32_t last_queue_ = 0;
-  // Whose turn it is.
+  // The turns.
   PerKind<std::uint32_t> unknown_turn_ = {};  // of the nodes that MQ_FIFO and RQ_FIFO serve
   PerKind<CenterId> center_turn_ = {};
   std::map<std::pair<TaskKind, CenterId>, std::uint32_t> node_turn_, queue_turn_;

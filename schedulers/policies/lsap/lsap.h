@@ -1,7 +1,7 @@
 // lsap, lsap-uniform: all idle map slots and all pending maps are assigned at once, at the least total cost (Guo et
 // al., "Investigation of Data Locality and Fairness in MapReduce", section 3.2; docs/policies.md#lsap).
 //
-// The rule, as code, when map slots are free and something has happened since the last plan:
+// The rule, as code, when map slots are free and the state has changed since the last plan:
 //
 //   if slots may still gather: wait                                               // Batching, below
 //   choose for each free slot at most one pending map, and for each map at most one slot, so that
@@ -16,10 +16,10 @@
 //
 // - Batching: slots may gather before they are assigned, for `batch_window`, by default 200 ms while less than 5% of
 //   the map slots are free and 0 otherwise; counted from the first slot that is held back, or, if that is earlier, from
-//   the submission of the oldest job with a waiting map. No slot idles longer for it.
-// - The assignment is given out at once, before any other event; what of it is not possible after all (the output does
-//   not fit on the node) is left to `dl`, as is what `+delay` lets run where it would otherwise idle.
-// - With `+delay` a map is assigned only where its job's waits let it go.
+//   the submission of the oldest job with a waiting map. No slot idles longer than that.
+// - The assignment is launched at once, before any other event. Launches that are not possible after all (the output
+//   does not fit on the node) are left to `dl`, and so are the maps that `+delay` lets run in slots that would idle.
+// - With `+delay` a map is assigned only to nodes that its job's waits allow.
 //
 // Cost: one free slot as `dl`; several O(candidates log), see lsap_candidates.h, and the solver. Thread rule: one
 // thread.
@@ -63,37 +63,38 @@ class Lsap : public Dl {
   [[nodiscard]] const LsapSettings& settings() const { return settings_; }
   [[nodiscard]] std::optional<Micros> GatheredAt() const override;
   [[nodiscard]] std::string_view WhoIsNext() const override { return "by the assignment of the least cost"; }
-  // What lsap-fair adds: groups, and the price of each task. A policy that has groups does not take dl for one slot.
+  // The additions of lsap-fair: groups, and the price of each task. A policy with groups does not use dl for one slot.
   [[nodiscard]] virtual std::optional<CandidateGroups> Groups() const { return std::nullopt; }
   virtual void Price(const ClusterState&, Micros, std::vector<Task>*) const {}
-  // The map for the only free slot, which is on this node, if one at its data is known to be the cheapest.
+  // Returns the map for the only free slot, which is on this node, if a map with its data there is known to be the
+  // cheapest.
   [[nodiscard]] virtual std::optional<PendingMap> CheapestAtData(const ClusterState&, Micros, NodeId) const {
     return std::nullopt;
   }
 
  private:
   enum class Phase : std::uint8_t {
-    kChanged,    // something has happened since the last plan
-    kGathering,  // the same, and slots are held back
-    kPlanned     // what has happened since the last plan are its own launches
+    kChanged,    // the state has changed since the last plan
+    kGathering,  // the same, and slots gather
+    kPlanned     // only the plan's own launches have changed the state since
   };
 
-  // Something has happened.
+  // Drops the plan, since the state has changed.
   void DropPlan();
   std::optional<Decision> NextOf(const ClusterState& state, Micros now);
   std::optional<Decision> NextPlanned(const ClusterState& state, Micros now);
-  // Returns what comes after kChanged and kGathering.
+  // Returns the phase that follows kChanged or kGathering.
   [[nodiscard]] Phase NextPhase(const ClusterState& state, Micros now);
   [[nodiscard]] Micros Window(const ClusterState& state) const;
   void MakePlan(const ClusterState& state, Micros now);
-  // The candidates and the free slots.
+  // Returns the problem with the candidates and the free slots.
   MapAssignment Pose(const ClusterState& state, Micros now, const MapCandidates& candidates);
 
   const LsapSettings settings_;
   const Cost cost_;
   std::deque<Decision> plan_;
   Phase phase_ = Phase::kChanged;
-  std::optional<JobId> launched_;                 // by the last decision: that change is our own
+  std::optional<JobId> launched_;                 // the job launched by the last decision, whose change is our own
   Micros gathering_since_ = 0, gathered_at_ = 0;  // in kGathering: when it began and when it ends
 };
 

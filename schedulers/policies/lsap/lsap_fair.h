@@ -8,14 +8,14 @@
 //   FC of up to max(0, w_i x all map slots - running maps of i) of its tasks, those that can be node-local first, is
 //   GFC_i = 100 s_i / w_i; of its other tasks (1 - w_i) x beta.
 // (So beta has to exceed the GFC of overfull groups for a group's own share to come first.)
-// A group that is alone has every slot due to it: GFC is the FC of all its tasks. (By the letter those beyond the free
-// slots, hence those without local slots, would cost 0 and come first.)
-// When the free slots suffice for all pending maps everything runs. Small alpha: fairness wins; large alpha: locality.
+// A group that is alone is due every slot: GFC is the FC of all its tasks. (By the letter of the paper, the tasks
+// beyond the free slots, hence those without local slots, would cost 0 and come first.)
+// When the free slots suffice for all pending maps, all of them run. Small alpha: fairness wins; large alpha: locality.
 // Ageing: both costs of a task halve with each `ageing_half_life` since its job was submitted, in steps of a quarter of
-// that, so nothing starves. Everything else as lsap; one free slot is assigned as several are.
+// that time, so no task starves. All else is as in lsap, but one free slot is assigned as several are.
 //
-// Cost: as lsap, and O(groups). One free slot: O(groups + jobs with data on the node) if a map at its data costs no
-// more than any map can, and then the first such by job order is taken; else O(nodes + jobs).
+// Cost: as lsap, and O(groups). One free slot: O(groups + jobs with data on the node) if a map at its data has the
+// least cost that any map can have, in which case the first such map by job order is taken; else O(nodes + jobs).
 #pragma once
 
 #include <cstddef>
@@ -58,11 +58,11 @@ class LsapFair : public Lsap {
   struct Group {
     std::string name;
     double weight = 1;
-    std::uint32_t jobs = 0;                           // that live
-    std::uint32_t running = 0;                        // maps
+    std::uint32_t jobs = 0;                           // live jobs
+    std::uint32_t running = 0;                        // running maps
     std::set<std::pair<Micros, JobId>> waiting = {};  // jobs with a pending map, by submission
   };
-  struct Counted {  // what a job is in its group
+  struct Counted {  // the counts of a job in its group
     std::uint32_t group = 0;
     std::uint32_t running = 0;
     bool waiting = false;

@@ -1,4 +1,4 @@
-// What the LSAP schedulers can be told. Times in us.
+// LsapSettings: the settings of the LSAP schedulers. Times are in us.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,7 @@
 //              p_late = 1 if C_j > d_j, else 0.9 e^(-(d_j - C_j) / tau)
 //              C_j = the end of the job's last task                                           // (4)
 //   such that  no map starts before `now`, which is after s_j                                 // (2)
-//              a reduce starts after all maps of its job, running ones included                      // (3)
+//              a reduce starts after all maps of its job, running ones included               // (3)
 //              at no time do more maps run than there are map slots, nor more reduces         // (6), (7)
 //
 // All map slots are one resource and all reduce slots another, so there is no x_tr (1): the node of a task is chosen at

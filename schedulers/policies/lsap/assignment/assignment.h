@@ -1,16 +1,16 @@
 // Assignment: tasks to slots, as many as possible, at the least total cost (the linear sum assignment problem of Guo et
 // al., section 3.2, with slots of one node and tasks of one kind taken together).
 //
-// Places form trees: clusters, datacenters, racks, nodes; any of them may have slots, usually the nodes alone. A row is
+// Places form trees: clusters, datacenters, racks, nodes. Any place may have slots, but usually only nodes do. A row is
 // a number of alike tasks. It has costs at places, and the cost of one of its tasks in a slot is the least of the row's
 // costs at the slot's place and at the places above that. So a map with three replicas needs 0 at three nodes and one
-// cost each at their racks, their datacenters and the whole cluster; a pair whose cost is higher than that of its rack
-// is said by costs at all nodes of the rack instead of one at the rack. Where there is no cost, the row's tasks cannot
-// run.
+// cost each at their racks, their datacenters and the whole cluster. A pair whose cost is higher than that of its rack
+// is expressed by costs at all nodes of the rack instead of one at the rack. Where there is no cost, the row's tasks
+// cannot run.
 //
-// The task or slot that is left over costs nothing, as the dummies of the paper do. The plan costs exactly what
-// LeastDenseCost says (reference.h), with integers only, so that the same problem has the same answer everywhere. Of
-// equally good answers it tends to the lowest rows and places.
+// A task or slot that is left over costs nothing, like the dummies of the paper. The cost of the plan is exactly that
+// of LeastDenseCost (reference.h). It uses only integers, so that the same problem has the same answer everywhere.
+// Among equally good answers it tends to the lowest rows and places.
 //
 // 2,900 slots and tasks with levels take some 4 ms, 10,000 slots and 100,000 tasks some 30 ms (tests/bench). Thread
 // rule: one thread.
@@ -29,13 +29,13 @@ class Assignment {
   using Cost = std::int64_t;
   static constexpr Place kNoPlace = 0xffffffff;
   static constexpr Cost kMaxCost = Cost{1} << 31;
-  static constexpr std::uint32_t kMaxUnits = 1u << 24;  // tasks and slots, each in sum
+  static constexpr std::uint32_t kMaxUnits = 1u << 24;  // total tasks, and total slots
 
   struct PlaceCost {
     Place place = 0;
     Cost cost = 0;
   };
-  // How many tasks of the row run at the place.
+  // A number of tasks of the row that run at the place.
   struct Share {
     Row row = 0;
     Place place = 0;
@@ -48,9 +48,10 @@ class Assignment {
     std::uint32_t tasks = 0;  // assigned in all
   };
 
-  // Numbered from 0; what is above comes first.
+  // Adds a place and returns its number, from 0. Requires: the place above was added before.
   Place AddPlace(Place above, std::uint32_t slots);
-  // Numbered from 0. Costs from 0 to kMaxCost, in any order; of several at one place the least counts.
+  // Adds a row and returns its number, from 0. Costs are from 0 to kMaxCost, in any order; of several costs at one
+  // place the least counts.
   Row AddRow(std::uint32_t tasks, std::span<const PlaceCost> costs);
 
   [[nodiscard]] Plan Solve() const;
@@ -59,8 +60,8 @@ class Assignment {
   struct PlaceInfo {
     Place above;
     std::uint32_t slots;
-    Row last_row;             // that has a cost here
-    std::uint32_t last_cost;  // which one: into costs_
+    Row last_row;             // the last row with a cost here
+    std::uint32_t last_cost;  // index of that cost in costs_
   };
   struct RowCost {
     Row row;
@@ -77,7 +78,7 @@ class Assignment {
   std::uint64_t slots_ = 0;
   std::uint64_t all_tasks_ = 0;
   Cost max_cost_ = 0;
-  bool anywhere_ = true;  // every row has a cost at every root, so everything can run everywhere
+  bool anywhere_ = true;  // every row has a cost at every root, so every task can run everywhere
 };
 
 }  // namespace millrace::sched

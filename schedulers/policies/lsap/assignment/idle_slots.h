@@ -1,8 +1,8 @@
-// IdleSlots: the free map slots of a cluster as the places of an Assignment: datacenters, racks and nodes, in one tree
-// for each number of free slots that a node has.
+// IdleSlots: the free map slots of a cluster as the places of an Assignment: datacenters, racks and nodes, with one
+// tree for all nodes with the same number of free slots.
 //
-// The bandwidth to a node is divided by its free slots (Guo et al., section 3.2), so nodes with as many of them share
-// costs and stand in one tree. A level that the cluster does not have (one datacenter, one rack) has no places of its
+// The bandwidth to a node is divided by its free slots (Guo et al., section 3.2), so nodes with equally many share
+// costs and belong to one tree. A level that the cluster does not have (one datacenter, one rack) has no places of its
 // own. Thread rule: one thread; made for one assignment.
 #pragma once
 
@@ -25,21 +25,21 @@ class IdleSlots {
     std::vector<Assignment::Place> below;
   };
   struct Tree {
-    std::uint32_t free_slots = 1;  // of each node in it; 1 when trees are not told apart
+    std::uint32_t free_slots = 1;  // of each node in it; 1 when there is one tree for all
     Assignment::Place root = 0;
   };
 
-  // divide: the cost depends on a node's free slots, so that there is a tree for each number. Adds all places to
-  // *problem.
+  // Adds all places to *problem. `divide`: the cost depends on a node's free slots, so that there is a tree for each
+  // number.
   IdleSlots(const ClusterState& state, bool divide, Assignment* problem);
 
   [[nodiscard]] std::uint32_t total() const { return total_; }
   [[nodiscard]] const std::vector<Tree>& trees() const { return trees_; }
   [[nodiscard]] const SlotPlace& At(Assignment::Place place) const { return places_[place]; }
   [[nodiscard]] std::size_t size() const { return places_.size(); }
-  // Returns kNoPlace if nothing is free there, or not in this tree.
+  // Returns the place in this tree; kNoPlace if it has no free slot in the tree.
   [[nodiscard]] Assignment::Place Find(std::size_t tree, PlaceLevel level, std::uint32_t id) const;
-  // Returns the place in whatever tree; kNoPlace if nothing is free there.
+  // Returns the place of the node in any tree; kNoPlace if the node has no free slot.
   [[nodiscard]] Assignment::Place OfNode(NodeId node) const { return nodes_[node.value]; }
 
   static std::uint32_t FreeMapSlots(const NodeState& node);

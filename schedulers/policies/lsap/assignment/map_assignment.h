@@ -1,5 +1,5 @@
-// MapAssignment: pending maps and idle map slots of a cluster, assigned all at once at the least total cost (Guo et
-// al., section 3.2). Maps that are alike (same replicas, same size, same limits) are one row of the problem.
+// MapAssignment: assigns the pending maps to the idle map slots of a cluster, all at once, at the least total cost (Guo
+// et al., section 3.2). Maps that are alike (same replicas, same size, same limits) are one row of the problem.
 //
 // Thread rule: one thread; made for one assignment.
 #pragma once
@@ -24,44 +24,45 @@ class MapAssignment {
   struct Task {
     JobId job;
     std::uint32_t map = 0;
-    Locality worst = Locality::kOff;  // no farther than that
-    double weight = 1;                // of the transfer
-    double fixed = 0;                 // whatever the slot; in the same unit as seconds of transfer
+    Locality worst = Locality::kOff;  // the farthest locality allowed
+    double weight = 1;                // factor of the transfer's cost
+    double fixed = 0;                 // added cost in any slot; in the same unit as seconds of transfer
   };
   struct Placed {
-    std::size_t task = 0;  // number, by Add
+    std::size_t task = 0;  // its number, in the order of Add
     NodeId node;
   };
   struct Plan {
     std::vector<Placed> placed;  // by node, then task
   };
 
-  // Takes the slots that are free now.
+  // Uses the slots that are free now.
   MapAssignment(const ClusterState& state, TransferCosts::Options options);
 
   [[nodiscard]] std::uint32_t slots() const { return slots_.total(); }
-  // Numbered from 0. Among equals the task that was added first is preferred.
+  // Adds a task; tasks are numbered from 0. Among equals the task that was added first is preferred.
   void Add(const Task& task);
   // Returns the plan at the least cost.
   [[nodiscard]] Plan Solve() const;
-  // The same, with every map on a node with its input; nothing if no such plan is optimal. Cheap: no transfer is looked
-  // at. A map costs its fixed cost at its input, and more elsewhere. So a plan of local maps is optimal just when it
-  // fills all slots or places all maps, at the lowest so many fixed costs of all maps.
+  // Returns the plan at the least cost if it can put every map on a node with its input; nothing if no such plan is
+  // optimal. It is cheap, since it looks at no transfers. A map costs its fixed cost at its input, and more elsewhere.
+  // So a plan of local maps is optimal exactly when it fills all slots or places all maps, and the maps that it places
+  // have the lowest fixed costs of all.
   [[nodiscard]] std::optional<Plan> SolveLocally() const;
 
  private:
   struct Row {
     Task first;
-    std::size_t begin = 0;  // its first task
-    std::size_t last = 0;   // its last one
+    std::size_t begin = 0;  // number of its first task
+    std::size_t last = 0;   // number of its last task
     std::uint32_t tasks = 1;
   };
-  // Returns the hash of what makes tasks alike.
+  // Returns a hash that is equal for alike tasks.
   [[nodiscard]] std::uint64_t HashOf(const Task& task) const;
   [[nodiscard]] bool Alike(const Task& a, const Task& b) const;
   [[nodiscard]] const MapInput& InputOf(const Task& task) const;
   [[nodiscard]] std::vector<NodeId> ClosedTo(const Task& task) const;
-  // Where the maps of each row have their input and a free slot.
+  // The places where the maps of each row have their input and a free slot.
   struct LocalRows {
     struct RowPlaces {
       Assignment::Cost fixed;
@@ -75,13 +76,13 @@ class MapAssignment {
     }
   };
   [[nodiscard]] LocalRows RowsAtData() const;
-  // Slots for as many tasks as wanted, of the lowest fixed costs (rows come in rising order of these): all tasks of a
-  // cost, but of the dearest only as many as are left to place. False: that cannot be.
+  // Gives slots to as many tasks as wanted, those of the lowest fixed costs (rows are in rising order of these): to all
+  // tasks of each cost, but of the dearest only to as many as are left to place. Returns false if that is impossible.
   bool MatchCheapest(const LocalRows& local, std::uint64_t wanted, LocalMatch* match) const;
-  // In whatever idle slot; valid until the next call.
+  // Returns the costs of the row in all idle slots; valid until the next call.
   [[nodiscard]] std::span<const Assignment::PlaceCost> CostsOf(const Row& row, TransferCosts* costs) const;
-  // No map runs, in any plan at the least cost, whose fixed cost is above this. Keeps the costs that it looks at, by
-  // row.
+  // Returns a limit: no plan at the least cost runs a map whose fixed cost is above it. Keeps the costs that it
+  // computes in *known, by row.
   using RowCosts = std::vector<Assignment::PlaceCost>;
   Assignment::Cost HighestFixed(TransferCosts* costs, std::vector<RowCosts>* known) const;
   [[nodiscard]] Plan PlanOf(const std::vector<Assignment::Share>& shares) const;
@@ -89,11 +90,11 @@ class MapAssignment {
 
   const ClusterState& state_;
   const TransferCosts::Options options_;
-  Assignment places_;  // no rows yet
+  Assignment places_;  // without rows
   const IdleSlots slots_;
   std::vector<Row> rows_;
   std::unordered_map<std::uint64_t, std::uint32_t> row_of_hash_;  // the row added last; looked up, not walked
-  std::vector<std::size_t> next_;                                 // by task: the one after it in its row
+  std::vector<std::size_t> next_;                                 // by task: the next task of its row
 };
 
 }  // namespace millrace::sched

@@ -1,16 +1,16 @@
-// TransferCosts: what it costs to run a map in each of the idle slots, as the costs of an Assignment's row (Guo et al.,
-// formula 1).
+// TransferCosts: the cost of a map in each of the idle slots, as the costs of an Assignment's row (Guo et al., formula
+// 1).
 //
-// 0 on a node with a replica, else the time that its input takes there: bytes / max over replicas of BW(replica, node),
-// where BW is what was measured between the two nodes, else between their racks, else their datacenters, else what is
-// configured for their distance, divided by the free slots of the node. Or, `uniform`, one constant for every node
-// without a replica. Costs are rounded down by at most 1/16: the solver is the quicker the fewer different ones there
-// are.
+// The cost is 0 on a node with a replica, else the time to transfer the input there: bytes / max over replicas of
+// BW(replica, node). BW is the bandwidth measured between the two nodes, else between their racks, else between their
+// datacenters, else the one configured for their distance, divided by the free slots of the node. With `uniform` the
+// cost is one constant for every node without a replica. Costs are rounded down by at most 1/16: the fewer different
+// costs there are, the faster the solver is.
 //
-// Each pair costs exactly what CostByFormula says (reference.h), which looks at them one by one.
+// Each pair has exactly the cost of CostByFormula (reference.h), which computes pairs one by one.
 //
-// A row gets one cost for each place that differs from what is above it. Where a place below is dearer than that, or
-// must not be used, there is none above, but one at each of the places beside it.
+// A row gets one cost for each place that differs from the place above it. Where a place below is dearer than the place
+// above, or must not be used, there is no cost above, but one at each of the places beside it.
 //
 // Thread rule: one thread; made for one assignment.
 #pragma once
@@ -33,29 +33,30 @@ class TransferCosts {
   struct Options {
     bool uniform = false;  // one second for every transfer
     LevelBandwidths configured;
-    // Look at what was measured between places that hold no replica of the row; else their distance says it all.
+    // Use the bandwidths measured to places that hold no replica of the row; otherwise the distance alone decides
+    // there.
     bool far_pairs = true;
   };
   struct Row {
     const MapInput* input = nullptr;
-    Locality worst = Locality::kOff;  // no farther than that
-    double weight = 1;                // of the transfer
-    double fixed = 0;                 // whatever the slot, in kUnit of cost
-    std::vector<NodeId> closed = {};  // must not run there; few
+    Locality worst = Locality::kOff;  // the farthest locality allowed
+    double weight = 1;                // factor of the transfer's cost
+    double fixed = 0;                 // added cost in any slot, in kUnit of cost
+    std::vector<NodeId> closed = {};  // nodes where it must not run; few
   };
 
   TransferCosts(const ClusterState& state, const IdleSlots& slots, Options options);
 
-  // Returns the costs of the row, empty if it can run nowhere. The result is valid until the next call.
+  // Returns the costs of the row; empty if it can run nowhere. The result is valid until the next call.
   [[nodiscard]] std::span<const Assignment::PlaceCost> Of(const Row& row);
 
-  // On a node with a replica, whatever the slot; no slot costs less.
+  // Returns the cost on any node with a replica; no slot costs less.
   [[nodiscard]] static Assignment::Cost Fixed(double fixed);
-  // Between 1 and kMaxCost, with five significant bits.
+  // Returns the cost rounded to five significant bits, between 1 and kMaxCost.
   [[nodiscard]] static Assignment::Cost Round(double cost);
 
  private:
-  // A place, in any tree, that costs something else than the one above.
+  // A place, in any tree, whose cost differs from that of the place above.
   struct Special {
     PlaceLevel level;
     std::uint32_t id;
@@ -65,7 +66,7 @@ class TransferCosts {
   struct Mark {  // of a place
     std::uint32_t round = 0;
     bool special = false;
-    bool opened = false;  // something below it is dearer
+    bool opened = false;  // a place below it is dearer
     Locality locality = Locality::kOff;
     Assignment::Cost cost = 0;
   };
@@ -74,7 +75,7 @@ class TransferCosts {
   void CollectDatacenters(bool partners);
   void CollectRacks(bool partners);
   void CollectNodes(bool partners);
-  // These do nothing if it has been added for this row; AddNode neither if nothing is free there.
+  // Each does nothing if the place has been added for this row; AddNode also if the node has no free slot.
   void AddDatacenter(std::uint32_t datacenter);
   void AddRack(std::uint32_t rack);
   void AddNode(NodeId node);
@@ -85,7 +86,7 @@ class TransferCosts {
   [[nodiscard]] Assignment::Cost CostOf(const Row& row, double bandwidth, std::uint32_t free_slots) const;
   void MarkTree(const Row& row, std::size_t tree);
   void OpenAbove(Assignment::Place place);
-  // The nearest place above that has a cost of its own.
+  // Returns the nearest place above that has a cost of its own.
   [[nodiscard]] Assignment::Place SourceAbove(Assignment::Place place);
   Mark& MarkOf(Assignment::Place place);
   void Emit(const Row& row, Assignment::Place place, Assignment::Cost cost, Locality locality);
@@ -93,10 +94,11 @@ class TransferCosts {
   const ClusterState& state_;
   const IdleSlots& slots_;
   const Options options_;
-  std::vector<std::uint32_t> datacenter_of_;  // by rack, of those with a free slot; when far pairs are looked at
-  std::vector<NodeId> replicas_;              // that joined once
+  std::vector<std::uint32_t> datacenter_of_;  // by rack, of racks with a free slot; used with far_pairs
+  std::vector<NodeId> replicas_;              // replicas on live nodes
   std::vector<Special> specials_;
-  std::vector<std::uint32_t> node_round_, rack_round_, datacenter_round_;  // by place, or id: when it became a special
+  std::vector<std::uint32_t> node_round_, rack_round_,
+      datacenter_round_;  // by place, or id: its last round as a special
   std::vector<Assignment::Place> marked_;
   std::vector<Mark> marks_;  // by place
   std::uint32_t round_ = 0;

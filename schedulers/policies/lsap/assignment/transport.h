@@ -1,12 +1,13 @@
-// Transport: goods from sources to sinks along arcs that carry any amount, at the least total cost.
+// Transport: ships goods from sources to sinks along arcs that carry any amount, at the least total cost.
 //
-// A minimum-cost flow on a network without capacities, which is what assignment problems with hubs become
-// (assignment.h). The algorithm is primal-dual: one shortest-path search back from the sinks gives every source a path
-// of reduced cost 0, Dinic's algorithm ships along all such paths at once, and so on until little is left, which goes
-// by shortest augmenting paths, one source at a time (as in Jonker-Volgenant). With costs of a few levels there are a
-// few rounds, each linear in the arcs. Integers only: the answer is optimal and the same on every machine.
+// This is a minimum-cost flow on a network without capacities, the form of assignment problems with hubs
+// (assignment.h). The algorithm is primal-dual. In each round one shortest-path search back from the sinks gives every
+// source a path of reduced cost 0, and Dinic's algorithm ships along all such paths at once. When little is left, it is
+// shipped along shortest augmenting paths, one source at a time (as in Jonker-Volgenant). With costs of a few levels
+// there are a few rounds, each linear in the arcs. All arithmetic is on integers: the answer is optimal and the same on
+// every machine.
 //
-// Thread rule: one thread. Use it once: build it, call Solve(), then ask.
+// Thread rule: one thread. Used once: build it, call Solve(), then read Flow().
 #pragma once
 
 #include <cstddef>
@@ -23,15 +24,15 @@ class Transport {
 
   explicit Transport(std::uint32_t vertices);
 
-  // A vertex has a supply, or room for some units at the end of their way, or neither. All of the supply is shipped.
+  // A vertex has a supply, or room to receive units, or neither. All supply is shipped.
   void SetSupply(Vertex vertex, std::uint32_t units) { supply_[vertex] = units; }
   void SetRoom(Vertex vertex, std::uint32_t units) { room_[vertex] = units; }
-  // Returns the arc's number, from 0. Of equally good shipments, those along arcs added earlier are preferred, but no
-  // more than preferred. Requires: cost >= 0, and the costs on any path add up to less than 2^60.
+  // Returns the arc's number, from 0. Among equally good shipments, those along arcs added earlier are preferred,
+  // without a guarantee. Requires: cost >= 0, and the costs on any path add up to less than 2^60.
   std::uint32_t AddArc(Vertex from, Vertex to, Cost cost);
   void ReserveArcs(std::size_t count) { added_.reserve(count); }
 
-  // Ships all supplies. Aborts if a source cannot ship all it has.
+  // Ships all supplies. Aborts if a source cannot ship all of its supply.
   void Solve();
   // Returns the units that go along the arc.
   [[nodiscard]] std::uint32_t Flow(std::uint32_t arc) const { return flow_[position_[arc]]; }
@@ -47,17 +48,17 @@ class Transport {
     std::uint32_t arc;  // position in out_
     Cost cost;
   };
-  struct Step {  // along an arc, or back along one that carries something
+  struct Step {  // along an arc, or back along an arc that carries units
     std::uint32_t arc;
     Vertex from;
     bool back;
   };
-  struct Edge {  // what leads from a vertex to another now
+  struct Edge {  // a step that leads from one vertex to another now
     Vertex to;
     Step step;
     bool usable;  // residual, and of reduced cost 0
   };
-  // Vertices by distance. Those at the distance reached last are kept in a stack: with few cost levels nearly all are.
+  // Vertices by distance. Those at the distance reached last are kept in a stack: with few cost levels, nearly all are.
   class Frontier {
    public:
     void Clear(Cost at);
@@ -74,7 +75,7 @@ class Transport {
   [[nodiscard]] Cost Reduced(Vertex from, Vertex to, Cost cost) const {
     return cost + potential_[from] - potential_[to];
   }
-  std::uint64_t DropShippedSources();  // returns what is left to ship
+  std::uint64_t DropShippedSources();  // returns the units left to ship
   // Gives every source a path of reduced cost 0 to a vertex with room.
   void OpenPaths();
   // Ships along paths of reduced cost 0 until there are none. Returns the units shipped.
@@ -83,24 +84,24 @@ class Transport {
   [[nodiscard]] Edge EdgeAt(Vertex vertex, std::uint32_t number) const;
   std::uint64_t ShipFrom(Vertex source);
   bool Advance();
-  // One shortest path from the source; ships along it.
+  // Finds a shortest path from the source and ships along it.
   void ShipByShortestPath(Vertex source);
   Vertex SearchFrom(Vertex source);
   std::uint32_t Ship(Vertex source, Vertex sink);
 
   void ClearSearch();
-  bool Reach(Vertex vertex, Cost distance);       // true if this is news
-  [[nodiscard]] bool MarkSettled(Vertex vertex);  // false if it was
+  bool Reach(Vertex vertex, Cost distance);       // returns true if the distance is shorter than before
+  [[nodiscard]] bool MarkSettled(Vertex vertex);  // returns false if it was settled before
 
   std::vector<std::uint32_t> supply_;
   std::vector<std::uint32_t> room_;
   std::vector<Added> added_;
-  std::vector<std::uint32_t> position_;  // of added arcs in out_
+  std::vector<std::uint32_t> position_;  // of added arcs, in out_
   std::vector<std::uint32_t> out_begin_, in_begin_;
   std::vector<Link> out_, in_;
   std::vector<std::uint32_t> flow_;  // by position
   std::vector<Cost> potential_;
-  std::vector<Vertex> sources_;  // with something left, in rising order
+  std::vector<Vertex> sources_;  // sources with units left, in rising order
 
   // Of a search.
   static constexpr std::uint32_t kFar = 0xffffffff;
