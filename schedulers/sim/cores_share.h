@@ -1,6 +1,6 @@
-// The share of the machines' cores that tasks have. Daemons, clients and whatever else runs there have the rest, of
-// which nobody tells; but it shows in how long attempts waited for a core: the share is the one with which they wait as
-// long in a simulation of the same. Thread rule: values and free functions, any thread.
+// The share of the machines' cores that tasks have. Daemons, clients and other processes have the rest, which no
+// journal records. But it shows in how long attempts waited for a core: the share is the one with which attempts wait
+// as long in a simulation of the same run. Thread rule: values and free functions, any thread.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace millrace::sim {
 
-// Returns for how long the attempts that succeeded waited for cores, in us. Requires: the result has its tasks.
+// Returns the time for which the attempts that succeeded waited for cores, in us. Requires: the result has its tasks.
 [[nodiscard]] double WaitedForCores(const SimResult& result);
 
 // Gives the tasks this share of the cores of every machine.
@@ -23,15 +23,16 @@ void GiveShare(double share, ClusterSpec* cluster);
 // Looks for the share by halving, from all cores down to a tenth of them.
 class ShareSearch {
  public:
-  // Returns the next share to try, if with the last one, at first all of them, attempts waited so long in us. When they
-  // wait as long with all cores as they did, or longer, it stays there.
+  // Returns the next share to try, from the times that attempts waited live and in a simulation with the last share, in
+  // us. The first simulation is with all cores; if attempts wait as long in it as live, or longer, the share stays at
+  // all cores.
   [[nodiscard]] double Next(double live, double simulated);
 
  private:
   double least_ = 0.1, most_ = 1, share_ = 1;
 };
 
-// Returns the share with which the attempts of the workload wait for `waited` us. Fails as Simulate does.
+// Returns the share of cores with which the attempts of the workload wait for `waited` us. Fails as Simulate does.
 [[nodiscard]] Result<double> FitCoresShare(const ClusterSpec& cluster, const Workload& workload,
                                            const std::string& scheduler, const sched::Settings& settings,
                                            SimOptions options, double waited);

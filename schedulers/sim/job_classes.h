@@ -13,10 +13,10 @@ namespace millrace::sim {
 
 struct Scaling {
   double sizes = 1;  // of the number of a job's tasks, of its `input` and of data sets
-  double times = 1;  // of all times that are the workload's and not the cluster's
+  double times = 1;  // of all times of the workload, not those of the cluster
 };
 
-// Returns the jobs, class by class. `root` keeps what is wrong; `live` gets the programs, the data and the class of
+// Returns the jobs, class by class. `root` keeps the first error; `live` gets the programs, the data and the class of
 // each job. Requires: live->block_size is set.
 [[nodiscard]] std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, const Scaling& scaling,
                                            LiveParts* live);

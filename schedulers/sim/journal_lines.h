@@ -1,4 +1,4 @@
-// The lines of a journal, for those that run it through an engine again. Private to schedulers/sim. Thread rule: free
+// The lines of a journal, for code that runs it through an engine again. Private to schedulers/sim. Thread rule: free
 // functions, any thread.
 #pragma once
 
@@ -37,7 +37,8 @@ struct JournalEntry {
 // Reads the next line that is neither empty nor a comment. Returns false at the end.
 [[nodiscard]] bool NextJournalLine(std::string_view* rest, std::string_view* line, std::uint64_t* number);
 
-// Returns the lines that count. kInvalid, with file and line, for one that is no event and no mark.
+// Returns the entries of all lines that count. Returns kInvalid, with file and line, for a line that is neither an
+// event nor a mark.
 [[nodiscard]] Result<std::vector<JournalEntry>> ReadJournalLines(std::string_view journal,
                                                                  const std::string& file_name);
 

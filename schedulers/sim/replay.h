@@ -1,4 +1,4 @@
-// Replay: the journal of a run, given to an engine of the same policy, must lead to the same decisions.
+// Replay: feeds the journal of a run to an engine with the same policy, which must make the same decisions.
 //
 // A journal is lines of schedulers/journal/journal_text.h, as `SimOptions::journal` and the live master write them.
 // Empty lines and lines that begin with '#' count for nothing. Thread rule: free functions, any thread.
@@ -16,18 +16,19 @@ namespace millrace::sim {
 struct ReplayResult {
   std::string scheduler;  // the last one
   std::uint64_t events = 0, decisions = 0, launches = 0;
-  // Of the first decision that differs from the journal's; 0: all are the same.
+  // The place of the first decision that differs from the journal's; 0: all are the same.
   std::uint64_t differs_at = 0;  // line, from 1
-  // Lines of the journal, or "nothing"; of an event that does not fit, itself and "refused".
+  // Lines of the journal, or "nothing"; for an event that does not fit, the event and "refused".
   std::string expected, decided;
 };
 
-// `scheduler`: the policy to begin with, until the journal sets one (SchedulerSet); empty: the journal has to, before
-// its first decision. kInvalid: a line is no event (with its number), no such scheduler.
+// Replays the journal. `scheduler` is the policy until the journal sets one (SchedulerSet); if it is empty, the journal
+// must set one before its first decision. Returns kInvalid for a line that is not an event (with its number), and if no
+// such scheduler exists.
 [[nodiscard]] Result<ReplayResult> ReplayJournal(std::string_view journal, const std::string& file_name,
                                                  const std::string& scheduler, const sched::Settings& settings);
 
-// True if the text looks like a journal: its first line that counts is an event or a decision.
+// Returns true if the text looks like a journal: its first line that counts is an event or a decision.
 [[nodiscard]] bool LooksLikeJournal(std::string_view text);
 
 }  // namespace millrace::sim

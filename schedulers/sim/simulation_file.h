@@ -1,4 +1,4 @@
-// A workload file: cluster and jobs in TOML, for the simulator and for live runs. docs/simulator.md tells every key; in
+// A workload file: cluster and jobs in TOML, for the simulator and for live runs. docs/simulator.md lists every key; in
 // short:
 //
 //   name = "mixed"
@@ -12,7 +12,7 @@
 //   [placement]
 //   kind = "dfs"
 //   replication = 3
-//   [arrival]                       # of the classes that have none of their own, in random order
+//   [arrival]                       # of the classes without one of their own, in random order
 //   kind = "poisson"                # batch, poisson, interval, list, closed
 //   mean = "30s"
 //   [[jobs]]                        # a class
@@ -39,7 +39,7 @@
 
 namespace millrace::sim {
 
-// What a command line says in place of the file.
+// Values from a command line that replace those of the file.
 struct Overrides {
   std::optional<std::uint32_t> nodes, racks, datacenters, replication;
   std::optional<sched::Slots> slots;
@@ -47,7 +47,7 @@ struct Overrides {
   std::optional<double> size_factor, time_factor;  // above 0
 };
 
-// Which bandwidths [cluster] states; the others have their defaults.
+// The bandwidths that [cluster] states; the others have their defaults.
 struct StatedLinks {
   bool node = false, rack = false, datacenter = false;
 };
@@ -56,13 +56,13 @@ struct SimulationFile {
   ClusterSpec cluster;
   StatedLinks stated;
   Workload workload;
-  LiveParts live;     // what a live run needs beside it
-  std::string trace;  // the lines of [trace], which may stand in a file of their own
+  LiveParts live;     // the parts that only a live run needs
+  std::string trace;  // the lines of [trace], which may be in a file of their own
   std::uint64_t seed = 1;
   Micros stop_at = 0;  // as in SimOptions
 
-  // Returns kInvalid if there are no jobs, or, with file and line, if they can be run and not simulated, since the file
-  // does not say how long the tasks of some program take.
+  // Returns kInvalid if there are no jobs, or, with file and line, if the jobs can be run but not simulated, since the
+  // file does not give the task times of some program.
   [[nodiscard]] Status CheckSimulable() const;
 };
 
@@ -72,13 +72,14 @@ struct SimulationFile {
                                                      const Overrides& overrides);
 // Returns the text of a file of at most 16 MiB.
 [[nodiscard]] Result<std::string> ReadSimulation(const std::string& path);
-// Returns what ParseSimulation does for the text of a file, whose [trace] may name a file beside it.
+// Does the same as ParseSimulation for the text of the file at `path`, whose [trace] may name a file beside it.
 [[nodiscard]] Result<SimulationFile> ParseSimulationAt(const std::string& path, std::string_view text,
                                                        const Overrides& overrides);
-// Returns the same for a file; also the failures of reading it.
+// Does the same for the file at `path`. Also returns the failures of reading it.
 [[nodiscard]] Result<SimulationFile> LoadSimulation(const std::string& path, const Overrides& overrides);
 
-// Without a file: what MakeCluster gives for the overrides, with 20 nodes and a rack for every 20 of them otherwise.
+// Returns the cluster without a file: that of MakeCluster for the overrides, by default with 20 nodes and a rack for
+// every 20 nodes.
 [[nodiscard]] ClusterSpec DefaultCluster(const Overrides& overrides);
 
 }  // namespace millrace::sim

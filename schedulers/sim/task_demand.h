@@ -1,6 +1,6 @@
-// TaskDemand: what tasks need of the cores of a machine, from what attempts of them took and had of the cores. What an
-// attempt took on a busy machine has its waiting for cores in it, and would be counted twice if it were simulated on
-// machines with so many cores. Thread rule: as a value.
+// TaskDemand: the cores that tasks need, from the run times of attempts and their use of cores. The run time of an
+// attempt on a busy machine includes its waits for cores, which would count twice in a simulation of machines with as
+// many cores. Thread rule: as a value.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,25 @@
 
 namespace millrace::sim {
 
-// Returns how long an attempt that took so long would have taken, in us, if it had had all the cores that it can use,
-// and a process of its job. If nothing is told of its cores, it is what it took.
+// Returns how long an attempt that took `took` us would have taken, in us, with all the cores that it can use, and with
+// a process of its job already started. If its use of cores was not reported, this is `took`.
 [[nodiscard]] double TimeAlone(Micros took, const sched::ProcessorUse& use);
 
 class TaskDemand {
  public:
-  // Takes an attempt that succeeded: a map from its launch, a reduce from when it began to compute.
+  // Adds an attempt that succeeded: a map from its launch, a reduce from the start of its computation.
   void Add(Micros took, const sched::ProcessorUse& use);
   void Add(const TaskDemand& other);
 
   [[nodiscard]] std::uint64_t attempts() const { return attempts_; }
-  // Return means over the attempts, in us; 0 of none. The last two are over those that told.
+  // Return means over the attempts, in us; 0 if there are none. Cpu and Waited are over the attempts that reported
+  // their use of cores.
   [[nodiscard]] double Alone() const { return Over(alone_, attempts_); }
   [[nodiscard]] double Cpu() const { return Over(cpu_, told_); }
   [[nodiscard]] double Waited() const { return Over(waited_, told_); }
-  // Returns how many cores an attempt keeps busy while it takes what it takes alone; nothing if none told.
+  // Returns how many cores an attempt keeps busy during its time alone; nothing if no attempt reported its use.
   [[nodiscard]] std::optional<double> Cores() const;
-  // Returns the mean CPU time of the processes that started for these attempts; 0 of none.
+  // Returns the mean CPU time of the processes that started for these attempts; 0 if there are none.
   [[nodiscard]] double Start() const { return Over(start_, started_); }
 
  private:

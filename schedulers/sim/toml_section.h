@@ -1,7 +1,7 @@
-// TomlSection: one table of a simulation file, read key by key into checked values. Private to schedulers/sim.
+// TomlSection: reads one table of a simulation file, key by key, into checked values. Private to schedulers/sim.
 //
-// The first thing that is wrong is kept, as `FILE:LINE: SECTION.KEY: WHY`; what is read after it keeps its default.
-// Finish() refuses keys that nobody has asked for. Thread rule: one thread.
+// The first error is kept, as `FILE:LINE: SECTION.KEY: WHY`; fields read after it keep their defaults. Finish() refuses
+// keys that were never read. Thread rule: one thread.
 #pragma once
 
 #include <toml++/toml.h>
@@ -29,7 +29,7 @@ class TomlSection {
   TomlSection(const toml::table& table, std::string name, const std::string& file_name, Status* failure);
 
   [[nodiscard]] bool Has(std::string_view key) const { return table_.contains(key); }
-  // The field keeps its value when the key is not there. Ranges are inclusive.
+  // The field keeps its value if the key is absent. Ranges are inclusive.
   void Real(std::string_view key, double* field, double least, double most);
   void Integer(std::string_view key, std::uint32_t* field, std::uint32_t least, std::uint32_t most);
   void Seed(std::string_view key, std::uint64_t* field);
@@ -49,30 +49,30 @@ class TomlSection {
   void Draws(std::string_view key, Unit unit, Distribution* field);
   void Draws(std::string_view key, Unit unit, std::optional<Distribution>* field);
 
-  // Returns the text if the value is a text that begins like a name, with a letter or "_"; a size begins with a digit.
+  // Returns the value if it is a text that begins like a name, with a letter or "_"; a size begins with a digit.
   [[nodiscard]] std::optional<std::string> Name(std::string_view key);
   // The entries of a table of texts, numbers and booleans, each as text, by name.
   void Pairs(std::string_view key, std::vector<std::pair<std::string, std::string>>* field);
 
-  // The tables within the table of this key, with their names.
+  // Returns the tables within the table of this key, with their names.
   [[nodiscard]] std::vector<std::pair<std::string, TomlSection>> Named(std::string_view key);
-  // A table within, or the tables of [[key]].
+  // Return the table of this key, or the tables of [[key]].
   [[nodiscard]] std::optional<TomlSection> Table(std::string_view key);
   [[nodiscard]] std::vector<TomlSection> Tables(std::string_view key);
 
   void Fail(std::string_view key, const std::string& why);
   void Finish();
-  // Returns "FILE:LINE: SECTION" of where the section begins, or of the key and its line.
+  // Returns "FILE:LINE: SECTION" for the start of the section, or the same for the key and its line.
   [[nodiscard]] std::string Where(std::string_view key = {}) const;
   [[nodiscard]] bool ok() const { return failure_->ok(); }
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  // Null, and asked for, when it is not there or something was wrong before.
+  // Marks the key as read. Returns null if it is absent, or if there was an error before.
   const toml::node* Ask(std::string_view key);
   void Set(std::string_view key, const Field& field);
   [[nodiscard]] static std::optional<double> Value(const toml::node& node, Unit unit, std::string* why);
-  // One value or a list of them, none below 0.
+  // Returns one value or a list of values, none below 0.
   [[nodiscard]] static std::optional<std::vector<double>> Values(const toml::node& node, Unit unit, unsigned plain,
                                                                  std::string* why);
   [[nodiscard]] static std::optional<Distribution> ReadDraws(const toml::node& node, Unit unit, std::string* why);

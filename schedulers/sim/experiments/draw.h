@@ -1,4 +1,4 @@
-// What experiments draw at random, from a seeded source. Thread rule: one thread a source.
+// The random draws of experiments, from a seeded source. Thread rule: one thread per source.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace millrace::sim::experiments {
 
-// Uniform in [low, high).
+// Returns a number that is uniform in [low, high).
 [[nodiscard]] double Uniform(Random* random, double low, double high);
-// With this mean.
+// Returns an exponentially distributed number with this mean.
 [[nodiscard]] double Exponential(Random* random, double mean);
 [[nodiscard]] double Gaussian(Random* random, double mean, double deviation);
-// 1 to n, k with a probability proportional to 1/k^exponent.
+// Returns 1 to n, k with a probability proportional to 1/k^exponent.
 [[nodiscard]] std::uint32_t Zipf(Random* random, std::uint32_t n, double exponent);
-// `count` of the numbers below `n`, each as likely, in the order drawn; count <= n.
+// Returns `count` of the numbers below `n`, all equally likely, in the order drawn. Requires: count <= n.
 [[nodiscard]] std::vector<std::uint32_t> Choose(Random* random, std::uint32_t n, std::uint32_t count);
 template <class T>
 void Shuffle(Random* random, std::vector<T>* items) {

@@ -1,9 +1,9 @@
-// What an experiment is: one of the papers' evaluations, run on this scheduler, and given as tables that put the
-// paper's figure beside ours and as claims of the paper that ours bear out or contradict.
+// Experiment: one of the papers' evaluations, run on this scheduler. Its findings are tables that put the paper's
+// figure beside ours, and claims of the paper that our figures bear out or contradict.
 //
-// One file an experiment, one line each in list.cc. An experiment runs for one seed and is deterministic: the same seed
-// gives the same findings. What is published is over several seeds (summary.h). docs/papers.md says why a figure
-// differs where it does. Thread rule: any thread; experiments share nothing.
+// There is one file per experiment, and one line in list.cc. An experiment runs for one seed and is deterministic: the
+// same seed gives the same findings. Published findings are over several seeds (summary.h). docs/papers.md explains the
+// figures that differ. Thread rule: any thread; experiments share nothing.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 
 namespace millrace::sim::experiments {
 
-// What a figure is, and so how those of several seeds are put together.
+// The kind of a figure, which decides how the figures of several seeds are combined.
 enum class Figure : std::uint8_t {
-  kGiven,  // what the case is, what the paper printed, what a formula says: the same for every seed
-  kMean,   // something measured: the mean
+  kGiven,  // the case, a figure that the paper printed, a result of a formula: the same for every seed
+  kMean,   // a measurement: the mean
   kRatio,  // to the baseline under the same seed: the geometric mean
   kLess,   // by how many % it is less than the baseline under the same seed: 100 (1 - ratio)
   kMore,   // by how many % it is more: 100 (ratio - 1)
 };
 
 struct Column {
-  std::string name;  // "paper" or "paper: ..." for what the paper printed; with the unit: "makespan, s"
-  int decimals = 1;  // that mean something; texts ignore it
+  std::string name;  // "paper" or "paper: ..." for a figure of the paper; with the unit: "makespan, s"
+  int decimals = 1;  // the significant ones; texts ignore it
   Figure figure = Figure::kMean;
 };
 [[nodiscard]] Column Given(std::string name, int decimals = 0);
@@ -42,22 +42,23 @@ struct Table {
   std::string id;     // "figure-5": unique in its experiment
   std::string title;  // "Figure 5: node-local maps over the number of jobs, %"
   std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows = {};  // each as long as `columns`; the first cells say what the row is of
-  std::string repeats = {};                  // of which a seed's figures are the means: "20 schedules"; empty: none
+  std::vector<std::vector<Cell>> rows = {};  // each as long as `columns`; the first cells name the case
+  std::string repeats = {};  // the repeats that a seed's figures are means of: "20 schedules"; empty: none
 
-  // Returns the figure of that row in the column of this name. Aborts when there is no such row, column or figure.
+  // Returns the figure of this row in the column of this name. Aborts if there is no such row, column or figure.
   [[nodiscard]] double Number(std::size_t row, std::string_view column) const;
-  // The same of the first row whose first cell is this text.
+  // Returns the same for the first row whose first cell is this text.
   [[nodiscard]] double Number(std::string_view row, std::string_view column) const;
-  // The mean of that column over the rows. Aborts as Number does.
+  // Returns the mean of the column over the rows. Aborts as Number does.
   [[nodiscard]] double MeanOf(std::string_view column) const;
 };
 
-// What a figure has to be for the paper to be right.
+// The range of a figure that bears the paper out.
 struct Expected {
-  double low, high;  // it lies in here; infinite where there is no bound
-  // The paper gives a size, and [low, high] is that size as far as it was printed: ours may have more or less of the
-  // effect. An effect of none at all is `none` (0 for %, 1 for a ratio); absent for a size that is not an effect.
+  double low, high;  // the figure lies within; infinite where there is no bound
+  // True if the paper gives a size, and [low, high] is that size to its printed precision: ours may have more or less
+  // of the effect. `none` is the figure of no effect at all (0 for %, 1 for a ratio); absent for a size that is not an
+  // effect.
   bool size = false;
   std::optional<double> none = {};
 };
@@ -67,23 +68,23 @@ struct Expected {
 // `half_digit` is half a unit of the last digit that the paper printed.
 [[nodiscard]] Expected Size(double size, double half_digit);
 [[nodiscard]] Expected Effect(double size, double half_digit, double none);
-// The paper has this order of some schedulers, and the figure is Kendall's tau of ours with it (TauOf).
+// The paper has an order of some schedulers, and the figure is Kendall's tau of our order with it (TauOf).
 [[nodiscard]] Expected SameOrder();
-// Returns Kendall's tau-a of two orders of the same things, each given by a figure of every one: 1 if all pairs are in
-// the same order, -1 if none is. A pair that is equal in one of them counts as neither.
+// Returns Kendall's tau-a of two orders of the same items, each given by one figure per item: 1 if all pairs are in the
+// same order, -1 if none is. A pair that is equal in one of the orders counts as neither.
 [[nodiscard]] double TauOf(const std::vector<double>& paper, const std::vector<double>& ours);
 
-// Whose the setting of a claim is.
+// Where the setting of a claim comes from.
 enum class Setting : std::uint8_t {
-  kPaper,    // the paper says of what its sentence is, as far as task times and the like go that it leaves to a model
-  kReading,  // it leaves open of which baseline, algorithm or setting, and ours is one of several readings
-  kOurs,     // the algorithm is not the paper's, which has a row of its own
+  kPaper,    // the paper states the setting, except for task times and the like, which it leaves to a model
+  kReading,  // the paper leaves the baseline, algorithm or setting open, and ours is one of several readings
+  kOurs,     // the algorithm is ours; the paper's has a row of its own
 };
 
-// Something that the paper says of its results.
+// A statement of the paper about its results.
 struct Claim {
   std::string text;   // "large, 1/70: P of CP, %"
-  std::string paper;  // what the paper has: "0", "about half"
+  std::string paper;  // the paper's figure: "0", "about half"
   double ours;
   Column how;  // name unused
   Expected expected;
@@ -94,19 +95,19 @@ struct Findings {
   std::vector<Table> tables = {};
   std::vector<Claim> claims = {};
 
-  // Returns the table of this id. Aborts when there is none.
+  // Returns the table with this id. Aborts if there is none.
   [[nodiscard]] const Table& Of(std::string_view id) const;
-  // Returns our figure of the claim of this text. Aborts when there is none.
+  // Returns our figure of the claim with this text. Aborts if there is none.
   [[nodiscard]] double Ours(std::string_view claim) const;
 };
 
 struct Options {
   std::uint64_t seed = 1;
-  // Repetitions (schedules, placements) over which a figure is averaged within a seed: 1 is what docs/papers.md was
-  // made with, less is quicker and noisier. Above 0.
+  // A factor of the repetitions (schedules, placements) over which a figure is averaged within a seed, above 0.
+  // docs/papers.md was made with 1; less is quicker and noisier.
   double effort = 1;
 
-  // `full` repetitions at effort 1; at least 1.
+  // Returns the number of repetitions, which is `full` at effort 1; at least 1.
   [[nodiscard]] std::uint32_t Repeat(std::uint32_t full) const;
 };
 

@@ -1,10 +1,10 @@
 // The batches of jobs of Wang et al. section VI, and runs of them.
 //
-// Jobs and their numbers of tasks are those of table I. What the paper leaves open: task times. They are chosen so that
-// the benchmarks it calls map-intensive and reduce-intensive are, that set B is balanced, as it says, and the work
-// which table II's makespans on 80 slots have room for; each task takes 20% less to 20% more. Profiles are off by up to
-// 30%, as in the paper. Reduces copy little. For every scheduler reduces start when the maps of their job are done, as
-// in FRESH's own model: with Hadoop's slow start at 5% fair sharing would be far worse than the paper has it.
+// Jobs and their numbers of tasks are those of table I. The paper leaves task times open. They are chosen so that the
+// benchmarks that it calls map-intensive and reduce-intensive are so, that set B is balanced, as it says, and that the
+// work fits table II's makespans on 80 slots; each task takes 20% less to 20% more. Profiles are off by up to 30%, as
+// in the paper. Reduces copy little. For every scheduler reduces start when the maps of their job are done, as in
+// FRESH's own model: with Hadoop's slow start at 5% fair sharing would be far worse than in the paper.
 //
 // Thread rule: const calls from any thread.
 #pragma once
@@ -24,41 +24,41 @@ enum FreshBenchmark : std::uint8_t {
   kGrep,
   kHistogramRatings,
   kHistogramMovies,
-  kFreshBenchmarks,  // how many there are
+  kFreshBenchmarks,  // the number of benchmarks
 };
 [[nodiscard]] const char* NameOf(FreshBenchmark benchmark);
 
 struct FreshJob {
   FreshBenchmark benchmark;
-  bool large;  // 8 GB of input, else 4
+  bool large;  // true: 8 GB of input; false: 4 GB
 };
 
-// The thresholds of Algorithm 3; the paper's choice.
+// The thresholds of Algorithm 3, with the paper's values.
 struct FreshThresholds {
   double tau_1 = 0.8, tau_2 = 0.6;
 };
 
 struct FreshOutcome {
   double makespan = 0;      // s
-  double fairness = 0;      // the paper's, over the jobs that have started
-  double with_waiting = 0;  // the same when jobs that have not started count, with nothing used
+  double fairness = 0;      // the paper's fairness, over the jobs that have started
+  double with_waiting = 0;  // the same, if jobs that have not started count as having used nothing
 };
 
 class FreshBatch {
  public:
-  // All at once in Johnson's order.
+  // Submits all jobs at once, in Johnson's order.
   FreshBatch(std::vector<FreshJob> jobs, std::uint32_t nodes, const Options& options);
-  // In the order given, one every `interval` seconds.
+  // Submits the jobs in the order given, one every `interval` seconds.
   FreshBatch(std::vector<FreshJob> jobs, std::uint32_t nodes, double interval, const Options& options);
 
-  // Returns the mean over the repetitions, on nodes of four slots of which `map_slots` are for maps. With FRESH k jobs
-  // at once may be in their map phase and as many in their reduce phase; with `fair` k jobs may run; others ignore k.
-  // The thresholds are those of `fresh-dynamic`.
+  // Returns the mean over the repetitions, on nodes with four slots, of which `map_slots` are for maps. With FRESH at
+  // most k jobs at a time are in their map phase and at most k in their reduce phase; with `fair` at most k jobs run;
+  // others ignore k. The thresholds are those of `fresh-dynamic`.
   [[nodiscard]] FreshOutcome Of(const std::string& scheduler, std::uint32_t map_slots, std::uint32_t k,
                                 const FreshThresholds& thresholds = {}) const;
 
   [[nodiscard]] std::uint32_t jobs() const { return static_cast<std::uint32_t>(jobs_.size()); }
-  // "3 batches of drawn task times".
+  // Returns a text such as "3 batches of drawn task times".
   [[nodiscard]] std::string repeats() const;
 
  private:

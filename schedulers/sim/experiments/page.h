@@ -1,10 +1,10 @@
-// A page with the experiments' tables in it: docs/papers.md. Where a table stands, the page has
+// The page with the experiments' tables: docs/papers.md. Where a table stands, the page has
 //
 //   <!-- table sticky-slots/figure-5 -->
 //   (the table)
 //   <!-- end of table -->
 //
-// and all else on it is written by hand. Thread rule: any thread.
+// and the rest of the page is written by hand. Thread rule: any thread.
 #pragma once
 
 #include <map>
@@ -14,12 +14,12 @@
 
 namespace millrace::sim::experiments {
 
-// Of a table as the page names it ("sticky-slots/figure-5"), what stands between its marks.
+// The text between the marks of each table, by the table's name on the page ("sticky-slots/figure-5").
 using PageTables = std::map<std::string, std::string>;
 
-// Returns the page with these tables in their places and all other text as it was. Returns kInvalid if one of the
-// tables has no place or two of them, a place has no end, or there is a place for a table that is not among these
-// though others of its experiment are.
+// Returns the page with these tables in their places and all other text as it was. Returns kInvalid if a table has no
+// place or two places, if a place has no end, or if a place names a table that is missing while others of its
+// experiment are given.
 [[nodiscard]] Result<std::string> PutTables(const std::string& page, const PageTables& tables);
 
 }  // namespace millrace::sim::experiments

@@ -9,13 +9,13 @@
 
 namespace millrace::sim::experiments {
 
-// Text with aligned columns, figures to the right.
+// Returns the table as text with aligned columns, figures to the right.
 [[nodiscard]] std::string FormatTable(const TextTable& table);
-// The same as a Markdown table, as in docs/papers.md.
+// Returns the table in Markdown, as in docs/papers.md.
 [[nodiscard]] std::string FormatMarkdown(const TextTable& table);
-// What one seed gave, before anything is put together: {"experiment": name, "paper": ..., "seed": n, "tables": [{"id":
-// ..., "title": ..., "columns": [...], "rows": [[...]]}], "claims": [{"claim": ..., "paper": ..., "ours": x}]}; an
-// empty cell is null.
+// Returns the findings of one seed, before seeds are combined: {"experiment": name, "paper": ..., "seed": n, "tables":
+// [{"id": ..., "title": ..., "columns": [...], "rows": [[...]]}], "claims": [{"claim": ..., "paper": ..., "ours": x}]};
+// an empty cell is null.
 [[nodiscard]] std::string FormatJson(const Experiment& experiment, std::uint64_t seed, const Findings& findings);
 
 }  // namespace millrace::sim::experiments

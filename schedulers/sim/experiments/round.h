@@ -1,5 +1,5 @@
-// Round: one round of assignment on an instant of a cluster, as Guo et al. study it: some slots are idle, tasks wait,
-// all is assigned at once and nothing runs on. The engine and the policy are the live ones; only time stands still.
+// Round: one round of assignment at one instant of a cluster, as studied by Guo et al.: some slots are idle, tasks
+// wait, all are assigned at once, and no time passes. The engine and the policy are those of the live master.
 //
 // Thread rule: const calls from any thread.
 #pragma once
@@ -15,19 +15,19 @@ namespace millrace::sim::experiments {
 
 struct RoundSpec {
   std::uint32_t nodes = 100;
-  std::uint32_t slots = 4;        // of a node
-  std::uint32_t idle = 200;       // slots that are, any of all
-  std::uint32_t tasks = 200;      // that wait, each with input of its own
-  std::uint32_t replication = 3;  // on nodes of which all are as likely
-  std::uint32_t rack_nodes = 0;   // nodes of a rack; 0: one rack has all
-  // Weights of the groups to which running and waiting tasks belong, each at random; empty: all are of one.
+  std::uint32_t slots = 4;        // per node
+  std::uint32_t idle = 200;       // idle slots, drawn from all slots
+  std::uint32_t tasks = 200;      // waiting tasks, each with input of its own
+  std::uint32_t replication = 3;  // all nodes are equally likely
+  std::uint32_t rack_nodes = 0;   // nodes per rack; 0: one rack has all
+  // Weights of the groups to which running and waiting tasks belong, each at random; empty: one group has all tasks.
   std::vector<double> groups = {};
 };
 
-// Cost of a task that is not local: what its transfer takes, in the paper's units.
+// The cost of a task that is not local: the time of its transfer, in the paper's units.
 enum class RoundCosts {
   kEqual,   // 1 (figures 4, 5 and 9)
-  kByTask,  // f from the same rack and 4 f from another, f of the task Gaussian, 1.0 +- 0.5 (figures 6 to 8)
+  kByTask,  // f from the same rack and 4 f from another, f Gaussian per task, 1.0 +- 0.5 (figures 6 to 8)
   kByPair,  // Gaussian for each pair of nodes: 1.0 +- 0.5 in a rack, 4.0 +- 2.0 between racks (the same, read
             // otherwise)
 };
@@ -36,18 +36,19 @@ struct RoundResult {
   std::uint32_t launched = 0;
   double local = 0;            // share of the launched tasks
   double cost = 0;             // sum over them (DLC)
-  double distance_before = 0;  // d, formula 11: before the round
-  double distance_after = 0;   // and after
+  double distance_before = 0;  // d of formula 11, before the round
+  double distance_after = 0;   // and after the round
 };
 
 class Round {
  public:
-  // Everything random is drawn here, so that all policies see the same.
+  // Draws everything random, so that all policies see the same.
   Round(const RoundSpec& spec, RoundCosts costs, std::uint64_t seed);
 
-  // Aborts when there is no such policy. Pools and the bandwidths of [lsap] in `settings` are replaced by the round's.
+  // Runs the round under the policy. Aborts if there is no such policy. Pools and the bandwidths of [lsap] in
+  // `settings` are replaced by the round's.
   [[nodiscard]] RoundResult Run(const std::string& policy, sched::Settings settings) const;
-  // The share of local tasks when each task in turn takes the first idle slot at its data, and no other.
+  // Returns the share of local tasks when each task in turn takes the first idle slot at its data, and no other.
   [[nodiscard]] double LocalTaskByTask() const;
 
  private:
@@ -58,7 +59,7 @@ class Round {
   };
   struct Play;
   [[nodiscard]] bool SameRack(NodeId a, NodeId b) const;
-  // Of one block.
+  // Returns the cost of one block.
   [[nodiscard]] double PairCost(NodeId from, NodeId to) const;
   [[nodiscard]] double TaskCost(const Task& task, NodeId node) const;
 
@@ -66,7 +67,7 @@ class Round {
   RoundCosts costs_;
   std::uint64_t seed_;
   std::vector<std::uint32_t> idle_;     // slots, by node
-  std::vector<std::uint32_t> running_;  // tasks, by group: their number is that of the busy slots
+  std::vector<std::uint32_t> running_;  // tasks, by group; in total as many as there are busy slots
   std::vector<Task> tasks_;
 };
 

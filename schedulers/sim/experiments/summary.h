@@ -1,5 +1,5 @@
-// Findings of several seeds put together: every figure with the interval in which it lies with 95% confidence, every
-// claim with what follows for it. Thread rule: any thread.
+// Combines the findings of several seeds: every figure with its 95% confidence interval, every claim with a verdict.
+// Thread rule: any thread.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace millrace::sim::experiments {
 // A table to print.
 struct TextTable {
   std::string id;
-  std::string caption;  // the title, how many seeds and repeats
+  std::string caption;  // the title, with the numbers of seeds and repeats
   struct Column {
     std::string name;
     bool figures = true;  // aligned to the right
@@ -22,19 +22,20 @@ struct TextTable {
   std::vector<std::vector<std::string>> rows;
 };
 
-// Estimates a figure from one value a seed: a mean by t, whatever is relative to a baseline by bootstrap-t on the
-// logarithm of the ratio. Where some seed has a ratio of 0 there is no logarithm, and it is the mean by t as well.
+// Estimates a figure from one value per seed: a mean by t, a figure relative to a baseline by bootstrap-t on the
+// logarithm of the ratio. If some seed has a ratio of 0, which has no logarithm, the estimate is the mean by t as well.
 // Requires: at least two values.
 [[nodiscard]] Estimate EstimateOf(Figure figure, const std::vector<double>& values);
 
-// What follows for the claim, from where the interval lies: "yes" or "no" if all of it is inside or outside of what is
-// expected, else "undecided"; for a size "yes" if the two overlap, else "lower" or "higher"; for an effect "yes" if the
-// two overlap, else "yes, less" or "yes, more", "none" if the interval holds no effect and "no, opposite" beyond it.
+// Returns the verdict on the claim, from the place of the interval: "yes" or "no" if all of it is inside or outside the
+// expected range, else "undecided". For a size: "yes" if the two overlap, else "lower" or "higher". For an effect:
+// "yes" if the two overlap, else "yes, less" or "yes, more", "none" if the interval contains no effect, and "no,
+// opposite" beyond that.
 [[nodiscard]] std::string Verdict(const Expected& expected, const Estimate& ours);
 
-// Returns the tables of the experiment, and if there are claims a table of them, of the id "claims". With one seed
-// there are no intervals and no verdicts; a figure that is the same for every seed has no interval either. Requires:
-// one or more findings of one experiment.
+// Returns the tables of the experiment, and a table of its claims, if any, with the id "claims". With one seed there
+// are no intervals and no verdicts; a figure that is the same for every seed has no interval either. Requires: one or
+// more findings of one experiment.
 [[nodiscard]] std::vector<TextTable> Summarise(const std::vector<Findings>& seeds);
 
 }  // namespace millrace::sim::experiments

@@ -18,7 +18,7 @@ inline constexpr const char* kLevels[] = {"node", "rack", "datacenter", "off"}; 
 // Returns the text as a field, in quotes where it needs them. A text that a spreadsheet would calculate (= + - @) gets
 // an apostrophe in front: names of jobs and pools come from others.
 [[nodiscard]] std::string Field(const std::string& text);
-// Appends a line of fields that are as they have to be.
+// Appends a line of fields, which are already formatted.
 void Line(std::string* csv, const std::vector<std::string>& fields);
 
 }  // namespace millrace::sim::csv

@@ -1,4 +1,4 @@
-// What a simulation reports (docs/policies.md#metrics). Plain values. Times in us, shares 0 to 1, sizes in bytes.
+// The report of a simulation (docs/policies.md#metrics). Plain values. Times in us, shares 0 to 1, sizes in bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct JobRow {
   std::string name, user, pool, group;
   std::uint32_t maps = 0, reduces = 0;
   bool submitted = false;  // before the simulation was stopped
-  bool started = false;    // something was launched
+  bool started = false;    // a task was launched
   std::optional<sched::JobOutcome> outcome;
   Micros submit = 0;
   Micros start = 0;       // first launch
@@ -29,7 +29,7 @@ struct JobRow {
   Micros alone = 0;                            // turnaround on an empty cluster; 0: not known
   std::uint32_t maps_at[4] = {};               // launches by Locality
   std::uint64_t bytes_at[4] = {};              // of the maps' input, by the Locality from which it was read
-  std::uint64_t shuffle_bytes = 0;             // that reduces fetched
+  std::uint64_t shuffle_bytes = 0;             // bytes that reduces fetched
   std::uint64_t shuffle_datacenter_bytes = 0;  // of these, from the reduce's own datacenter
   std::uint32_t preempted = 0, speculative = 0, failed = 0, killed = 0;  // attempts
   std::uint32_t evicted = 0;  // how often the job gave way for lack of room for map outputs
@@ -51,11 +51,11 @@ struct TaskRow {
   Locality locality = Locality::kOff;  // of a map
   bool speculative = false;
   Micros start = 0;
-  Micros read = 0;     // a map: its input was there; a reduce: everything was copied
-  Micros compute = 0;  // a reduce: it was given its compute permit
+  Micros read = 0;     // a map: when it had its input; a reduce: when it had copied everything
+  Micros compute = 0;  // a reduce: when it got its compute permit
   Micros end = 0;
   AttemptEnd how = AttemptEnd::kRunning;
-  sched::ProcessorUse use;  // of one that succeeded
+  sched::ProcessorUse use;  // of an attempt that succeeded
 };
 
 // One moment of the run.
@@ -74,26 +74,26 @@ struct GroupRow {
   std::uint32_t jobs = 0;
   Micros makespan = 0;         // from the first submission to the last end
   double mean_turnaround = 0;  // us
-  std::uint32_t ended = 0;     // of the jobs; without any the times say nothing
+  std::uint32_t ended = 0;     // jobs that ended; if 0, the times mean nothing
 };
 
 struct Summary {
   std::uint32_t jobs = 0, succeeded = 0, failed = 0, unfinished = 0;
   Micros makespan = 0;                        // from the first submission to the last end
   double mean_turnaround = 0, mean_wait = 0;  // us, over the jobs that ended (T)
-  // us, over the jobs that ended: what so many of 100 do not exceed.
+  // Percentiles over the jobs that ended, us.
   double turnaround_p50 = 0, turnaround_p95 = 0, turnaround_p99 = 0;
   double mean_slowdown = 0, max_slowdown = 0;  // 0 when unknown
   double maps_at[4] = {};                      // share of map launches by Locality
   std::uint64_t bytes_at[4] = {};
   double reduce_locality = 0;          // share of the reduces' input from their own datacenter; 1 if there was none
-  std::uint64_t rack_bytes = 0;        // that crossed racks (other datacenters included): maps' input and shuffle
+  std::uint64_t rack_bytes = 0;        // bytes that crossed racks (other datacenters included): maps' input and shuffle
   std::uint64_t datacenter_bytes = 0;  // INT
   double fairness = 1;                 // F, mean over the samples with active jobs
   double distance = 0;                 // d, mean over the samples with running maps
   double late = 0;                     // P: share of the jobs with a deadline that were late
-  // What the figures are of: jobs with a deadline, launches of maps, bytes that reduces copied, samples with active
-  // jobs, samples with running maps, and slot time, in us. A figure of none of these says nothing.
+  // The numbers behind the figures: jobs with a deadline, launches of maps, samples with active jobs, samples with
+  // running maps, bytes that reduces copied, and slot time, in us. If such a number is 0, its figure means nothing.
   std::uint32_t with_deadline = 0, map_launches = 0, active_samples = 0, map_samples = 0;
   double shuffled = 0;
   PerKind<double> slot_time = {};
@@ -108,7 +108,7 @@ struct Summary {
   std::uint64_t launches = 0, events = 0;
 };
 
-// A job that can go on no more. The reason begins in lower case and has no full stop.
+// A job that can no longer go on. The reason begins in lower case and has no full stop.
 struct StuckJob {
   std::uint32_t job = 0;  // index in the workload
   std::string why;
@@ -121,18 +121,17 @@ struct SimResult {
   std::vector<TaskRow> tasks;  // by start, then attempt; only when asked for
   std::vector<Sample> samples;
   std::map<std::string, GroupRow> pools, groups;
-  // If the run ended because nothing ran and nothing was to come by which a task would run: the jobs that had not
-  // ended.
+  // The jobs that had not ended, if the run ended because nothing ran and no coming event would make a task run.
   std::vector<StuckJob> stuck;
   std::vector<StuckJob> given_up;  // jobs that failed since an output of their maps fitted nowhere
   double decision_seconds = 0;     // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
 };
 
-// Return "succeeded", "unfinished", "preempted" and so on, as the tables have it.
+// Return "succeeded", "unfinished", "preempted" and so on, for the tables.
 [[nodiscard]] const char* OutcomeName(const JobRow& row);
 [[nodiscard]] const char* AttemptEndName(AttemptEnd how);
 
-// Fills summary, pools and groups from the rows and samples, and what the driver has counted in `result->summary`
+// Fills summary, pools and groups from the rows and samples, and from the driver's counts in `result->summary`
 // (utilisation, tasks per node, space, launches, events).
 void Summarise(SimResult* result);
 

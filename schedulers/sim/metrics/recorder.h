@@ -1,4 +1,4 @@
-// Recorder: what a simulation reports of itself, collected as it goes. Thread rule: one thread.
+// Recorder: collects the report of a simulation as it runs. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,37 +19,36 @@ class Recorder {
  public:
   static constexpr std::uint32_t kNoRow = 0xffffffff;
 
-  // `alone` as SimOptions has it.
+  // `alone`: as in SimOptions.
   Recorder(const Workload& workload, const std::vector<Micros>& alone, const sched::Settings& settings,
            std::uint32_t nodes, bool task_rows);
 
   void OnSubmit(std::uint32_t job, Micros now);
-  // The job gave way for lack of room for map outputs.
+  // Records that the job gave way for lack of room for map outputs.
   void OnEvicted(std::uint32_t job) { ++result_.jobs[job].evicted; }
   void OnGivenUp(std::uint32_t job, const std::string& why) { result_.given_up.push_back({job, why}); }
   void OnJobEnded(std::uint32_t job, sched::JobOutcome outcome, Micros now);
-  // Gives the row of the attempt for the calls below.
+  // Returns the row of the attempt, for the calls below.
   std::uint32_t OnLaunch(const AttemptId& attempt, NodeId node, Locality locality, bool speculative, Micros now);
   void OnRead(std::uint32_t row, Micros now);
   void OnCompute(std::uint32_t row, Micros now);
-  // A reduce begins to compute.
+  // Records that a reduce begins to compute.
   void OnReduceComputing(Micros now);
   void OnUse(std::uint32_t row, const sched::ProcessorUse& use);
-  // `computing` is since when a reduce computes; nothing if it does not, or if the attempt is a map's.
+  // `computing` is the time since which a reduce computes; nothing if it does not, or for a map.
   void OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, std::optional<Micros> computing,
              AttemptEnd how, Micros now);
-  // A map has read its split from this far; a reduce has copied.
+  // OnInput records that a map has read its split from this distance; OnCopied that a reduce has copied.
   void OnInput(std::uint32_t job, Locality from, double bytes);
   void OnCopied(std::uint32_t job, double bytes, double rack_bytes, double datacenter_bytes);
-  // Map outputs kept, all nodes together.
+  // Records the bytes of map outputs kept, all nodes together.
   void OnSpace(std::uint64_t kept);
-  // To be called before the capacity changes, and at the end. What nodes offer before the first job comes counts for
-  // nothing.
+  // Called before the capacity changes, and at the end. Slots offered before the first job comes do not count.
   void OnCapacity(const sched::ClusterState& state, Micros now);
   void OnSample(const sched::ClusterState& state, Micros now);
   void CountEvent() { ++result_.summary.events; }
 
-  // The result; attempts that run still are in it as such.
+  // Returns the result; attempts that still run are marked as such in it.
   SimResult Finish(const sched::ClusterState& state, Micros now);
 
  private:
@@ -67,7 +66,7 @@ class Recorder {
   std::vector<Bytes> bytes_;                // by job
   std::vector<std::uint32_t> launched_on_;  // by node
 
-  // Time that some attempts have held a slot for.
+  // The time for which some attempts have held a slot.
   class SlotTime {
    public:
     void Begin(Micros now) { ++running_, since_ += static_cast<std::uint64_t>(now); }
@@ -75,7 +74,7 @@ class Recorder {
       --running_, since_ -= static_cast<std::uint64_t>(began);
       ended_ += static_cast<double>(now - began);
     }
-    // Returns what has been used until now, in us.
+    // Returns the time used until now, in us.
     [[nodiscard]] double Used(Micros now) const {
       return ended_ + static_cast<double>(running_) * static_cast<double>(now) - static_cast<double>(since_);
     }
@@ -90,7 +89,7 @@ class Recorder {
   PerKind<double> offered_;  // us of slots
   double offered_total_ = 0;
   bool splits_ = false;   // reduces beyond the slots copy (`+ccs`), so that those that compute hold the slots
-  bool any_job_ = false;  // has been submitted
+  bool any_job_ = false;  // a job has been submitted
   Micros capacity_at_ = 0;
 };
 

@@ -2,10 +2,10 @@
 //
 // WriteReports lays out, below one directory:
 //   SCHEDULER/summary.json   the metrics (docs/policies.md#metrics), by pool and class too
-//   SCHEDULER/jobs.csv       a line a job
-//   SCHEDULER/tasks.csv      a line an attempt, when the result has them
-//   SCHEDULER/samples.csv    a line a moment: running, capacity, F, d
-//   comparison.csv, comparison.json   a line a scheduler
+//   SCHEDULER/jobs.csv       a line per job
+//   SCHEDULER/tasks.csv      a line per attempt, if the result has them
+//   SCHEDULER/samples.csv    a line per sample: running, capacity, F, d
+//   comparison.csv, comparison.json   a line per scheduler
 //   timing.csv               wall time of deciding; the only file that differs between equal runs
 // Times are seconds, sizes bytes, shares 0 to 1. Thread rule: free functions, any thread.
 #pragma once
@@ -18,12 +18,12 @@
 
 namespace millrace::sim {
 
-// Returns rows of cells, the head first: a line a scheduler. Without `wide` it has the columns that fit into a terminal
-// of 80.
+// Returns rows of cells, the head first, then one per scheduler. Without `wide` it has the columns that fit into a
+// terminal of 80 columns.
 [[nodiscard]] std::vector<std::vector<std::string>> ComparisonTable(const std::vector<SimResult>& results, bool wide);
 
-// Returns why schedulers can hardly differ if so little of the slots was in use at the most, as a sentence without a
-// full stop; empty if it was enough.
+// Returns a warning that schedulers can hardly differ, because this largest utilisation of the slots is too low, as a
+// sentence without a full stop; empty if it is high enough.
 [[nodiscard]] std::string IdleWarning(double utilisation);
 
 // The columns of jobs.csv, and the cells of a job.
@@ -37,11 +37,11 @@ namespace millrace::sim {
 [[nodiscard]] std::string ComparisonCsv(const std::vector<SimResult>& results);
 [[nodiscard]] std::string ComparisonJson(const std::vector<SimResult>& results);
 
-// Returns kInvalid for a directory that holds anything which reports of these schedulers would not replace, such as
-// those of another scheduler: they would be taken for one comparison. It need not exist.
+// Returns kInvalid for a directory that holds anything that reports of these schedulers would not replace, such as
+// those of another scheduler: all would be taken for one comparison. The directory need not exist.
 [[nodiscard]] Status CheckReportDirectory(const std::string& directory, const std::vector<std::string>& schedulers);
 
-// Writes the reports. It makes the directories, replaces files of these names, and leaves others alone.
+// Writes the reports. Makes the directories, replaces files of these names, and leaves others alone.
 [[nodiscard]] Status WriteReports(const std::string& directory, const std::vector<SimResult>& results);
 
 }  // namespace millrace::sim
