@@ -1,5 +1,4 @@
-// EventQueue: what will happen when, in a total order: by time, then in the order in which it was added.
-// Thread rule: one thread.
+// EventQueue: the coming happenings, in a total order: by time, then by order of addition. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +17,20 @@ enum class Happening : std::uint8_t {
   kNodeLost,  // node `what`
   kNodeBack,  // node `what`
   kAttempt,   // the timer of the attempt in slot `what`
-  kLatency,   // the same, of one that does nothing yet
-  kProgress,  // the attempt in slot `what` may have news of its progress
+  kLatency,   // the same, of an attempt that does nothing yet
+  kProgress,  // the attempt in slot `what` may have made progress
   kCores,     // work may have ended on machine `what`; `generation` is that of the machine (processors.h)
   kSample,
 };
 
-// Returns whether it is of an attempt that need not get any further for it.
+// Returns true if the happening may come without its attempt getting any further.
 constexpr bool IsEmpty(Happening kind) { return kind == Happening::kLatency || kind == Happening::kProgress; }
 
 struct TimedHappening {
   Micros at = 0;
   std::uint64_t order = 0;
   std::uint32_t what = 0;
-  std::uint32_t generation = 0;  // of the slot: an entry of an older one is void
+  std::uint32_t generation = 0;  // of the slot: an entry of an older generation is void
   Happening kind = Happening::kSample;
   bool operator>(const TimedHappening& other) const { return at != other.at ? at > other.at : order > other.order; }
 };
@@ -43,7 +42,8 @@ class EventQueue {
     Count(kind, 1);
   }
   [[nodiscard]] bool empty() const { return happenings_.empty(); }
-  // Returns whether there is nothing in it but samples and what is empty, and how much of the latter.
+  // idle() returns true if the queue has only samples and empty happenings (IsEmpty); empty_happenings() returns the
+  // number of the latter.
   [[nodiscard]] bool idle() const { return happenings_.size() == samples_ + empty_; }
   [[nodiscard]] std::size_t empty_happenings() const { return empty_; }
   [[nodiscard]] const TimedHappening& first() const { return happenings_.top(); }

@@ -1,5 +1,6 @@
-// Fabric: the links of a cluster and which of them a transfer uses. Node i of the ClusterSpec has its up and down link,
-// its rack an uplink, its datacenter a link to the others; racks of one name in two datacenters are two.
+// Fabric: the links of a cluster, and the links that each transfer uses. Every node of the ClusterSpec has an up and a
+// down link, its rack an uplink, its datacenter a link to the others. Racks of one name in two datacenters are two
+// racks.
 //
 // Thread rule: one thread.
 #pragma once
@@ -28,9 +29,9 @@ class Fabric {
   [[nodiscard]] std::uint32_t DatacenterOfRack(std::uint32_t rack) const { return racks_[rack].datacenter; }
   [[nodiscard]] Locality Distance(NodeId a, NodeId b) const;
 
-  // Of one transfer between two nodes; they differ. Replaces what *uses holds.
+  // Replaces *uses by the links of a transfer between two nodes. Requires: the nodes differ.
   void Path(NodeId from, NodeId to, std::vector<LinkUse>* uses) const;
-  // What an unshared transfer on that path would reach, bytes/s; infinity without limits.
+  // Returns the throughput of an unshared transfer on that path, bytes/s; infinity without limits.
   [[nodiscard]] double Narrowest(NodeId from, NodeId to) const;
 
  private:
@@ -55,19 +56,20 @@ class Fabric {
   double rack_bandwidth_, datacenter_bandwidth_;
 };
 
-// The links of one flow that gathers bytes from many places at one node, each by its share of them.
+// The links of one flow that gathers bytes from many places at one node, each link weighted by its share of the bytes.
 class Gathering {
  public:
   explicit Gathering(const Fabric& fabric);
 
   void Begin(NodeId to);
-  // From a node (not `to`), over its own link; or from somewhere in a rack, whose nodes' links are not looked at.
+  // AddNode adds bytes from a node (not `to`), over its own link. AddRack adds bytes from anywhere in a rack, and
+  // ignores the links of its nodes.
   void AddNode(NodeId from, double bytes);
   void AddRack(std::uint32_t rack, double bytes);
-  // Replaces what *uses holds. bytes() > 0.
+  // Replaces *uses by the links of the flow. Requires: bytes() > 0.
   void End(std::vector<LinkUse>* uses);
 
-  [[nodiscard]] double bytes() const { return bytes_; }                        // all together
+  [[nodiscard]] double bytes() const { return bytes_; }                        // in all
   [[nodiscard]] double rack_bytes() const { return rack_bytes_; }              // from other racks
   [[nodiscard]] double datacenter_bytes() const { return datacenter_bytes_; }  // from other datacenters
 
@@ -76,7 +78,7 @@ class Gathering {
   NodeId to_;
   double bytes_ = 0, rack_bytes_ = 0, datacenter_bytes_ = 0;
   std::vector<double> from_node_, from_rack_, from_datacenter_;  // all zero between End and Begin
-  std::vector<std::uint32_t> nodes_, racks_, datacenters_;       // that are not
+  std::vector<std::uint32_t> nodes_, racks_, datacenters_;       // those that are not zero
 };
 
 }  // namespace millrace::sim

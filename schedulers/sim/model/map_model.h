@@ -1,5 +1,5 @@
-// MapModel: how a simulated map gets its input: from its own node as a part of computing, or over the network from the
-// closest replica that is alive. Private to schedulers/sim. Thread rule: one thread.
+// MapModel: the input of simulated maps, which comes from the map's own node as a part of computing, or over the
+// network from the closest live replica. Private to schedulers/sim. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ class MapModel {
   MapModel(RunState& state, ModelHost& host) : state_(state), host_(host) {}
 
   void Start(SlotId slot, Locality locality);
-  // The attempt's flow has ended: it has read its input.
+  // Called when the attempt's flow has ended: it has read its input.
   void ReadDone(SlotId slot);
-  // Attempts that read from the lost node go on reading the rest from elsewhere.
+  // Lets attempts that read from the lost node read the rest from elsewhere.
   void LoseNode(NodeId lost);
-  // Returns how far the attempt is, 0 to 1, by the time that reading and computing would take alone. `computed` is the
-  // share of its computation that it has done.
+  // Returns the progress of the attempt, 0 to 1, by the time that reading and computing would take alone. `computed` is
+  // the share of its computation that is done.
   [[nodiscard]] double Progress(const Attempt& attempt, double computed) const;
 
  private:
   void Read(SlotId slot, double bytes);
   // Returns nothing if no replica is alive.
   [[nodiscard]] std::optional<NodeId> Source(const Attempt& attempt) const;
-  // Returns what reading would take alone on the network, in microseconds.
+  // Returns the time that reading would take alone on the network, in microseconds.
   [[nodiscard]] double NominalRead(const Attempt& attempt) const;
 
   RunState& state_;

@@ -1,15 +1,16 @@
 // Network: flows that share links max-min fairly, over integer time.
 //
 // A flow uses one or more links, each by a weight: at rate x it takes weight * x of the link. A transfer between two
-// nodes has weight 1 everywhere; the copies of one reduce from many nodes are ONE flow, whose weight on a source's link
+// nodes has weight 1 everywhere. The copies of one reduce from many nodes are ONE flow, whose weight on a source's link
 // is that source's share of the bytes, so it ends when separate flows would have ended together. Rates are weighted
-// max-min: they rise together until a link is full, the flows on it keep what they have, the others go on.
+// max-min: they rise together until a link is full; the flows on that link keep their rates, and the others rise
+// further.
 //
-// Cost: a solution is O(uses + links log links) over all flows, so it must not be made for each of millions of events.
-// With at most `exact_flows` flows it is: rates are exact at every moment. With more, rates are solved anew no more
-// often than every quantum = flows * quantum_per_flow; between, a new flow gets an equal share of its narrowest link
-// and what a finished flow leaves stays unused. So the error of a transfer time is at most about one quantum, and a
-// link may be over its capacity for as long. Bytes are conserved either way.
+// Cost: a solution is O(uses + links log links) over all flows, too much for each of millions of events. With at most
+// `exact_flows` flows, rates are solved at every event and are exact at every moment. With more, rates are solved anew
+// at most once per quantum = flows * quantum_per_flow. In between, a new flow gets an equal share of its narrowest
+// link, and the bandwidth of a finished flow stays unused. So the error of a transfer time is at most about one
+// quantum, and a link may be over its capacity for as long. Bytes are conserved either way.
 //
 // Thread rule: one thread.
 #pragma once
@@ -38,22 +39,22 @@ class Network {
  public:
   explicit Network(std::uint32_t exact_flows = 64, Micros quantum_per_flow = 2'000);
 
-  // bytes_per_second > 0.
+  // Requires: bytes_per_second > 0.
   LinkId AddLink(double bytes_per_second);
-  // Each link at most once; no links: the flow ends at once. bytes >= 0. `tag` is what Advance says of it. `now` never
-  // goes back, here as below.
+  // Starts a flow, which Advance reports by `tag`. Without links the flow ends at once. Requires: each link is there at
+  // most once, bytes >= 0, and `now` never goes back, here as below.
   FlowId Start(Micros now, std::span<const LinkUse> uses, double bytes, std::uint64_t tag);
-  // The flow runs; returns the bytes that it has not carried. It is no more and is not reported.
+  // Ends the flow, which is then not reported. Returns the bytes that it has not carried. Requires: the flow runs.
   double Stop(Micros now, FlowId flow);
 
-  // The next moment at which a flow ends or rates change, no earlier than now; none without flows. Advance must be
-  // called no later than that.
+  // Returns the next moment at which a flow ends or rates change, no earlier than now; nothing without flows. Advance
+  // must be called no later than at that moment.
   [[nodiscard]] std::optional<Micros> NextChange(Micros now);
   // Appends the tags of the flows that have ended by now, in the order of their ends, then starts.
   void Advance(Micros now, std::vector<std::uint64_t>* ended);
 
   [[nodiscard]] std::size_t flows() const { return active_.size(); }
-  // Bytes per second at this moment; of an unlimited flow infinity.
+  // Returns the current bytes per second; infinity for an unlimited flow.
   [[nodiscard]] double Rate(FlowId flow) const { return flows_[flow].rate; }
   [[nodiscard]] double Left(Micros now, FlowId flow) const;
 
@@ -66,7 +67,7 @@ class Network {
   struct Flow {
     std::vector<Use> uses;
     double left = 0, rate = 0;
-    Micros since = 0;   // `left` is of then
+    Micros since = 0;   // the time of `left`
     Micros finish = 0;  // at this rate
     std::uint64_t tag = 0, serial = 0;
     std::uint32_t version = 0;  // counts changes of `finish`, over all flows that had this id
@@ -75,12 +76,12 @@ class Network {
   };
   struct Link {
     double capacity = 0;
-    double weights = 0;  // of its flows; as summed up since it was last empty
+    double weights = 0;  // of its flows; summed up since the link was last empty
     double free = 0;     // while solving
     double open = 0;     // weights of flows not fixed yet
     std::uint32_t open_flows = 0;
     std::uint32_t busy_place = 0;
-    std::vector<std::pair<FlowId, std::uint32_t>> flows;  // and which of its uses
+    std::vector<std::pair<FlowId, std::uint32_t>> flows;  // each with the number of its use
   };
   struct Finish {
     Micros at;

@@ -1,10 +1,10 @@
-// ReduceModel: how simulated reduces copy map outputs, and wait for a permit to compute; and what nodes keep of those
-// outputs. Private to schedulers/sim. Thread rule: one thread.
+// ReduceModel: the copying of map outputs by simulated reduces, their waits for compute permits, and the map outputs
+// that nodes keep. Private to schedulers/sim. Thread rule: one thread.
 //
-// A reduce copies in batches: whatever outputs are there that it has not looked at, in one flow. While maps run it
-// waits until a twentieth of them is new, so a job of up to 39 maps is copied output by output. The sources of a batch
-// are single nodes when they are few or the cluster is small, else racks (whose nodes' own links are then taken to be
-// wide enough, which they are when so many of them share the sending).
+// A reduce copies in batches: all outputs that are ready and that it has not looked at, in one flow. While maps run it
+// waits until a twentieth of the outputs is new, so a job of up to 39 maps is copied output by output. The sources of a
+// batch are single nodes if they are few or the cluster is small, else racks. The links of the racks' nodes are then
+// taken to be wide enough, which they are when so many share the sending.
 #pragma once
 
 #include <cstdint>
@@ -30,32 +30,32 @@ class ReduceModel {
 
   // `asks`: sched::Launch::asks_to_compute.
   void Start(SlotId slot, bool asks);
-  // Takes note that the attempt's flow has ended: it has copied a batch.
+  // Called when the attempt's flow has ended: it has copied a batch.
   void BatchDone(SlotId slot);
-  // The attempt is over; it may not have been started.
+  // Called when the attempt is over; it may not have been started.
   void Remove(SlotId slot);
-  // The attempt, which waits for it, has a compute permit.
+  // Called when the attempt gets the compute permit that it waits for.
   void Grant(SlotId slot);
 
-  // Take note that a map's output can be copied from the node, or no longer.
+  // Called when a map's output can be copied from the node, or no longer can.
   void OutputReady(const AttemptId& map, NodeId node);
   void OutputGone(const AttemptId& map, NodeId node);
 
-  // Returns how far the attempt is, 0 to 1: a third for copying, two thirds for computing. `computed` is the share of
-  // its computation that it has done.
+  // Returns the progress of the attempt, 0 to 1: a third for copying, two thirds for computing. `computed` is the share
+  // of its computation that is done.
   [[nodiscard]] double Progress(SlotId slot, double computed) const;
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffff;
 
-  // What a reduce has copied.
+  // The copying of a reduce.
   struct Copy {
-    bool asks = false;              // waits for a permit in any case
+    bool asks = false;              // it waits for a permit in any case
     double share = 0;               // of each map's output
     std::uint32_t looked = 0;       // outputs of the job that it has looked at
-    std::uint32_t batch_begin = 0;  // from here to `looked` is under way, while a flow runs
+    std::uint32_t batch_begin = 0;  // while a flow runs, outputs from here to `looked` are under way
     std::uint32_t batch_maps = 0;
-    std::uint32_t maps = 0;          // whose output it has
+    std::uint32_t maps = 0;          // maps whose output it has
     bool idle = false;               // it waits for more outputs
     double batch[3] = {};            // bytes under way: all, from other racks, from other datacenters
     double own = 0;                  // bytes of outputs on its own node that it has looked at
@@ -67,10 +67,10 @@ class ReduceModel {
     std::uint32_t map;
     NodeId node;
     std::uint64_t bytes;
-    bool gone = false, again = false;  // lost; of a map that had an output before
+    bool gone = false, again = false;  // lost; from a map that had an output before
   };
 
-  // A reduce that has nothing to copy until `until` outputs were there.
+  // A reduce that has nothing to copy until `until` outputs have been ready.
   struct Idle {
     std::uint32_t until;
     std::uint64_t order;
@@ -83,10 +83,10 @@ class ReduceModel {
   struct Shuffle {
     const SimJob* job = nullptr;
     double weights = 0;                    // of its reduces
-    std::vector<Output> outputs;           // in the order in which they were there
-    std::vector<std::uint32_t> output_of;  // by map: its latest one
-    std::uint32_t ready = 0;               // maps that have one now
-    bool lost = false;                     // some output was: sums by place are of no use any more
+    std::vector<Output> outputs;           // in the order in which they became ready
+    std::vector<std::uint32_t> output_of;  // by map: its latest output
+    std::uint32_t ready = 0;               // maps that have an output now
+    bool lost = false;                     // an output was lost: sums by place are no longer of use
     std::vector<double> by_place;          // bytes of outputs
     std::vector<std::uint64_t> by_node;    // bytes kept now
     std::vector<Idle> idle;                // a heap, the first to wake on top
@@ -95,16 +95,17 @@ class ReduceModel {
   [[nodiscard]] Shuffle& ShuffleOf(const Attempt& attempt) { return *shuffles_[attempt.id.task.job.value]; }
   // Starts the next batch, waits for more outputs, or ends the copying.
   void Look(SlotId slot);
-  // The attempt has copied all: it computes, or waits for a permit (worker/daemon/agent/compute_gate.h does the same).
+  // Called when the attempt has copied all: it computes, or waits for a permit (as in
+  // worker/daemon/agent/compute_gate.h).
   void EndCopying(SlotId slot);
-  // Gather what a batch copies, output by output or, if there are many and none was lost, by sums. Return the bytes on
-  // the attempt's own node.
+  // Gather the sources of a batch: GatherOutputs output by output; GatherPlaces by sums, if there are many outputs and
+  // none was lost. Return the bytes on the attempt's own node.
   double GatherOutputs(const Attempt& attempt, Copy& copy, const Shuffle& shuffle);
   double GatherPlaces(const Attempt& attempt, Copy& copy, const Shuffle& shuffle);
   [[nodiscard]] std::uint32_t PlaceOf(NodeId node) const;
   void Wait(SlotId slot, std::uint32_t until);
   void Wake(Shuffle& shuffle);
-  // Attempts that copy the output now begin that batch anew, without it.
+  // Lets attempts that copy the output now begin that batch anew, without it.
   void DropFromBatches(JobId job, std::uint32_t output);
   void Keep(NodeId node, std::uint64_t bytes, bool more);
   void TellSpace(std::uint32_t node);

@@ -1,8 +1,9 @@
-// RunState: what the simulator and its models of maps (map_model.h) and reduces (reduce_model.h) share of one run: the
-// time, the network, the engine, and the attempts that run. Private to schedulers/sim. Thread rule: one thread.
+// RunState: the state of one run that the simulator shares with its models of maps (map_model.h) and reduces
+// (reduce_model.h): the time, the network, the engine, and the running attempts. Private to schedulers/sim. Thread
+// rule: one thread.
 //
 // Each attempt of a task is in a slot of `attempts`, linked from its task and from its node. A timer or flow names the
-// slot and its generation, so that what comes after the attempt was killed is void.
+// slot and its generation, so that its end is void if the attempt was killed before.
 #pragma once
 
 #include <cstdint>
@@ -38,27 +39,27 @@ struct Attempt {
   Phase phase = Phase::kFree;
   bool slow = false, fails = false, flowing = false;
   bool timing = false;   // it computes, or waits for a timer
-  bool working = false;  // it computes on cores that are limited
+  bool working = false;  // it computes on limited cores
   std::uint32_t generation = 0;
   std::uint32_t row = Recorder::kNoRow;
   SlotId next_of_task = kNoSlot;
   std::uint32_t place_on_node = 0;
   Micros since = 0, phase_since = 0;
-  Micros compute = 0;                  // what its computation takes here, when it has the cores that it can use
-  Micros start = 0;                    // CPU time that its process takes before it computes
-  Micros work_since = 0, alone = 0;    // since when it computes, and how long that takes when it has its cores
-  sched::ProcessorUse use;             // so far
+  Micros compute = 0;                  // time of its computation here, with all the cores that it can use
+  Micros start = 0;                    // CPU time of its process's start, before it computes
+  Micros work_since = 0, alone = 0;    // start of its computation, and the time of it with all its cores
+  sched::ProcessorUse use;             // its use so far
   FlowId flow = 0;                     // while flowing
-  NodeId source;                       // of a map: where it reads from
-  Locality locality = Locality::kOff;  // of a map, as it was launched
-  bool asks_to_compute = false;        // of a reduce, likewise
-  std::uint32_t told = 0;              // per mille that the engine was told
+  NodeId source;                       // of a map: the node that it reads from
+  Locality locality = Locality::kOff;  // of a map: at its launch
+  bool asks_to_compute = false;        // of a reduce: at its launch
+  std::uint32_t told = 0;              // per mille last reported to the engine
 };
 
 struct JobRun {
   const SimJob* job = nullptr;
   PerKind<std::vector<SlotId>> running;         // by task: the first of its attempts
-  std::map<std::uint32_t, std::uint32_t> idle;  // processes of the job that have no work, by node
+  std::map<std::uint32_t, std::uint32_t> idle;  // by node: processes of the job without work
 };
 
 struct NodeRun {
@@ -67,7 +68,7 @@ struct NodeRun {
 };
 
 struct RunState {
-  // Requires: the arguments outlive this and were checked.
+  // Requires: the arguments outlive this object and were checked.
   RunState(const ClusterSpec& of, const Workload& workload, std::unique_ptr<sched::Policy> policy,
            const sched::Settings& settings, const SimOptions& with);
 
@@ -77,18 +78,18 @@ struct RunState {
   [[nodiscard]] const SimMap& MapOf(const Attempt& attempt) const {
     return RunOf(attempt).job->maps[attempt.id.task.index];
   }
-  // Sends `bytes` bytes over these links for the attempt, which is told when they have arrived.
+  // Sends `bytes` bytes over these links for the attempt, whose model is notified when they have arrived.
   void StartFlow(SlotId slot, const std::vector<LinkUse>& uses, double bytes);
   // Ends the attempt's flow. Returns the bytes that have not arrived.
   double StopFlow(SlotId slot);
   void SetTimer(SlotId slot, Micros in);
-  // Lets the attempt's process start, if it has to, or lets the attempt compute, one that fails for half of the time.
-  // Its timer ends with that.
+  // Lets the attempt's process start, if it must, or else lets the attempt compute; an attempt that fails computes for
+  // half of its time. Its timer ends with that.
   void StartComputing(SlotId slot);
-  // Notes what the attempt has had of the cores, as its timer has ended. Returns true if it was for its process alone.
+  // Records the attempt's use of the cores when its timer has ended. Returns true if only the process start has ended.
   bool EndComputing(SlotId slot);
 
-  // Returns how many cores the attempt can use in what it does now, or is about to do.
+  // Returns how many cores the attempt can use in its current or next step.
   [[nodiscard]] double CoresOf(const Attempt& attempt) const;
 
   const ClusterSpec& cluster;
@@ -105,10 +106,10 @@ struct RunState {
   std::deque<Attempt> attempts;  // by slot
 };
 
-// What the models ask of the simulator.
+// The calls from the models to the simulator.
 class ModelHost {
  public:
-  // Applies an event to the engine and carries out what follows from it. Returns false if the engine refused.
+  // Applies an event to the engine and carries out its effects. Returns false if the engine refused it.
   virtual bool Apply(const sched::Event& event) = 0;
   // Lets the attempt compute from now on, for as long as its computation takes.
   virtual void Compute(SlotId slot) = 0;

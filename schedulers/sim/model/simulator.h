@@ -1,7 +1,7 @@
-// Simulator: one run, private to schedulers/sim (simulate.h is the way in). Drives an Engine as the master does: what
-// happens at one moment is applied event by event, then Decide is called once; effects are carried out as workers
-// would. It has jobs, nodes and attempts come and go; what maps and reduces do in between is in map_model.h and
-// reduce_model.h, on the state of run_state.h. Thread rule: one thread.
+// Simulator: one run, private to schedulers/sim (simulate.h is the way in). It drives an Engine as the master does: the
+// events of one moment are applied one by one, then Decide is called once, and effects are carried out as by workers.
+// The class handles the arrival and end of jobs, nodes and attempts. The work of maps and reduces in between is in
+// map_model.h and reduce_model.h, on the state of run_state.h. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace millrace::sim {
 
 class Simulator final : private ModelHost {
  public:
-  // Requires: the arguments outlive it and were checked.
+  // Requires: the arguments outlive the simulator and were checked.
   Simulator(const ClusterSpec& cluster, const Workload& workload, std::unique_ptr<sched::Policy> policy,
             const sched::Settings& settings, const SimOptions& options);
 
@@ -32,11 +32,11 @@ class Simulator final : private ModelHost {
   // ---- the loop ----
   void Start();
   void Step();
-  // Returns true if nothing goes on and nothing is to come but what leads to nothing (event_queue.h), and wakes that
-  // the policy asks for.
+  // Returns true if nothing is under way, and nothing is to come except happenings without effect (EventQueue::idle)
+  // and wakes that the policy asks for.
   [[nodiscard]] bool Idle() const;
-  // Returns true if the run is idle and its policy's wakes, if it asks for any, have led to nothing so often that they
-  // never will: a policy that renews a clock asks for ever.
+  // Returns true if the run is idle and the policy's wakes, if it asks for any, have had no effect so often that they
+  // never will have one. A policy that renews a clock asks for wakes for ever.
   [[nodiscard]] bool Stuck() const;
   [[nodiscard]] std::vector<StuckJob> StuckJobs() const;
   void Handle(const TimedHappening& entry);
@@ -57,11 +57,11 @@ class Simulator final : private ModelHost {
   // ---- attempts ----
   void Launch(const sched::Launch& launch);
   SlotId NewSlot(const sched::Launch& launch);
-  // The latency of the attempt is over: it starts to read or copy.
+  // Lets the attempt start to read or copy, when its latency is over.
   void Begin(SlotId slot);
-  // Gives the attempt a process of its job on its node; if it needs a new one, that one has to start first.
+  // Gives the attempt a process of its job on its node; a new process must start first.
   void TakeProcess(Attempt& attempt);
-  // Takes the attempt out of all lists; what it waits for is void.
+  // Takes the attempt out of all lists; events that it waits for become void.
   void Remove(SlotId slot, AttemptEnd how);
   void Stop(const AttemptId& attempt, AttemptEnd how);
   void OnFlowEnded(SlotId slot);
@@ -83,12 +83,12 @@ class Simulator final : private ModelHost {
   BlockPlacer placer_;
   sched::JobHistory history_;
 
-  bool changed_ = false;  // something was applied since the last Decide
+  bool changed_ = false;  // an event was applied since the last Decide
   bool samples_ = false;  // the next sample is in the queue
   std::optional<Micros> wake_;
-  std::uint64_t idle_wakes_ = 0, idle_steps_ = 0;      // in a row, that led to nothing while the run was idle
-  std::uint32_t jobs_left_ = 0;                        // that have not ended
-  std::vector<std::vector<std::uint32_t>> followers_;  // by job: those that wait for its end
+  std::uint64_t idle_wakes_ = 0, idle_steps_ = 0;      // in a row, without effect, while the run was idle
+  std::uint32_t jobs_left_ = 0;                        // jobs that have not ended
+  std::vector<std::vector<std::uint32_t>> followers_;  // by job: the jobs that wait for its end
   std::vector<SlotId> unused_slots_;
   sched::Effects effects_;
   bool draining_ = false;

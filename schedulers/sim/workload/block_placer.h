@@ -1,5 +1,5 @@
-// BlockPlacer: where the blocks of a job's input lie. Drawn from the seed, the name of the data (the job's index when
-// it has none) and the number of the block alone, so every scheduler finds the same data at the same places. Thread
+// BlockPlacer: places the blocks of a job's input. A place depends only on the seed, the name of the data (the job's
+// index if it has none) and the number of the block, so every scheduler finds the same data at the same places. Thread
 // rule: const calls from any thread.
 #pragma once
 
@@ -16,8 +16,8 @@ class BlockPlacer {
  public:
   BlockPlacer(const ClusterSpec& cluster, Placement placement, std::uint64_t seed);
 
-  // The nodes with a replica of block `block` of data `key` (DataKey). As many as Placement says, fewer on a cluster
-  // that has not so many nodes; the first is the writer's.
+  // Returns the nodes with a replica of block `block` of data `key` (DataKey): as many as Placement says, fewer on a
+  // cluster with fewer nodes. The first is the writer's.
   [[nodiscard]] std::vector<NodeId> Place(std::uint64_t key, std::uint32_t block) const;
   [[nodiscard]] static std::uint64_t DataKey(const SimJob& job, std::uint32_t index);
 
@@ -31,7 +31,7 @@ class BlockPlacer {
   std::uint32_t datacenters_ = 0;
 };
 
-// A number that depends on all of its arguments, for a Random of its own (splitmix64 of each in turn).
+// Returns a number that depends on all arguments, as a seed for another Random (splitmix64 of each in turn).
 [[nodiscard]] std::uint64_t MixSeeds(std::uint64_t a, std::uint64_t b, std::uint64_t c = 0, std::uint64_t d = 0);
 
 }  // namespace millrace::sim

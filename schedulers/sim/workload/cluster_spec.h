@@ -1,4 +1,4 @@
-// ClusterSpec: the cluster that a simulation runs on. A plain value; built by MakeCluster, read from TOML
+// ClusterSpec: the cluster of a simulation. It is a plain value: built by MakeCluster, read from TOML
 // (simulation_file.h) or filled in by hand.
 //
 // Network: every node has a link to its switch, every rack an uplink to the datacenter's core, every datacenter a link
@@ -24,12 +24,12 @@ struct NodeSpec {
   double up = 125e6;        // bytes/s of the node's link, each way; 0: no limit
   double down = 125e6;      //
   std::uint64_t space = 0;  // bytes for map outputs; 0: no limit
-  // Nodes that name the same machine share its cores. Empty: ClusterSpec::nodes_per_machine says who does.
+  // Nodes that name the same machine share its cores. Empty: the machine follows from ClusterSpec::nodes_per_machine.
   std::string machine = {};
-  double cores = 0;  // of its machine, on which all its nodes agree; 0: ClusterSpec::cores
+  double cores = 0;  // of its machine, equal for all its nodes; 0: ClusterSpec::cores
 };
 
-// A node that is lost and, unless back is 0, joins again. The data on it is there again when it is back.
+// A node that is lost and, unless `back` is 0, joins again. Its data is back with it.
 struct NodeFailure {
   std::uint32_t node = 0;
   Micros at = 0;
@@ -40,35 +40,35 @@ struct ClusterSpec {
   std::vector<NodeSpec> nodes;      // the id of a node is its index
   double rack_bandwidth = 1.25e9;   // bytes/s of a rack's uplink, each way; 0: no limit
   double datacenter_bandwidth = 0;  // of a datacenter's link to the others, each way; 0: no limit
-  // Neighbours that share the cores of one machine, of nodes that name none; at least 1.
+  // Of nodes that name no machine, this many neighbours share the cores of one; at least 1.
   std::uint32_t nodes_per_machine = 1;
-  double cores = 0;                   // of a machine; 0: every attempt has all the cores that it can use
-  Micros task_latency = 0;            // of each attempt, in which it holds its slot and does nothing
-  Micros process_start = 0;           // CPU time of a process, which later attempts of the job on the node use again
-  double local_read_bandwidth = 0;    // bytes/s at which a node-local map reads; 0: its CPU time has it all
-  bool overlap_reads = false;         // a map computes while it reads (the longer counts), else reads first
-  double slow_share = 0;              // of the attempts that are slow through no fault of the node, 0 to 1
-  double slow_factor = 5;             // their CPU time is multiplied by it; at least 1
-  double failure_probability = 0;     // that an attempt fails, half way through its computation; 0 to below 1
+  double cores = 0;                 // of a machine; 0: every attempt has all the cores that it can use
+  Micros task_latency = 0;          // of each attempt: it holds its slot and does nothing
+  Micros process_start = 0;         // CPU time of a process's start; later attempts of the job on the node use it again
+  double local_read_bandwidth = 0;  // bytes/s at which a node-local map reads; 0: its CPU time includes reading
+  bool overlap_reads = false;       // true: a map computes while it reads (the longer counts); false: it reads first
+  double slow_share = 0;            // share of attempts that are slow through no fault of the node, 0 to 1
+  double slow_factor = 5;           // their CPU time is multiplied by it; at least 1
+  double failure_probability = 0;   // that an attempt fails half way through its computation; from 0, below 1
   std::vector<NodeFailure> failures;  // in any order
 };
 
-// `nodes` equal nodes in `racks` racks (r0, r1, ...) in `datacenters` (dc0, ...), as even as it goes: node i is in rack
-// i * racks / nodes, rack j in datacenter j * datacenters / racks. Racks and datacenters are brought into their ranges:
-// 1 to `nodes`, and no more datacenters than racks.
+// Returns `nodes` equal nodes in `racks` racks (r0, r1, ...) in `datacenters` datacenters (dc0, ...), as evenly as
+// possible: node i is in rack i * racks / nodes, rack j in datacenter j * datacenters / racks. Racks and datacenters
+// are clamped to their ranges: 1 to `nodes`, and no more datacenters than racks.
 [[nodiscard]] ClusterSpec MakeCluster(std::uint32_t nodes, std::uint32_t racks = 1, std::uint32_t datacenters = 1,
                                       sched::Slots slots = {2, 2});
 
-// The machines on which nodes are.
+// The machines of the nodes.
 struct Machines {
-  std::vector<std::uint32_t> of_node;  // index in `cores`
+  std::vector<std::uint32_t> of_node;  // by node: index in `cores`
   std::vector<double> cores;           // 0: every attempt there has all the cores that it can use
 };
 // Returns kInvalid if nodes of one machine differ in its cores.
 [[nodiscard]] Result<Machines> MachinesOf(const ClusterSpec& cluster);
 
-// Adds failures of nodes, the times between them and of repair exponentially distributed, up to `horizon`.
-// mean_between is that of one node. Requires: both means are above 0.
+// Adds failures of nodes up to `horizon`. The times between failures and of repairs are exponentially distributed;
+// mean_between is for one node. Requires: both means are above 0.
 void AddRandomFailures(ClusterSpec* cluster, Micros mean_between, Micros mean_repair, Micros horizon,
                        std::uint64_t seed);
 

@@ -13,10 +13,10 @@ struct Distribution {
     kConstant,     // a
     kUniform,      // a to b
     kExponential,  // mean a
-    kNormal,       // mean a, deviation b; what is below 0 is 0
+    kNormal,       // mean a, deviation b; values below 0 become 0
     kLogNormal,    // median a, b: deviation of the logarithm
-    kZipf,         // whole numbers b to c, x as often as x^-a
-    kChoice,       // one of the values, each as often
+    kZipf,         // whole numbers b to c, x with a probability proportional to x^-a
+    kChoice,       // one of the values, all equally likely
   };
   Kind kind = Kind::kConstant;
   double a = 0, b = 0, c = 0;

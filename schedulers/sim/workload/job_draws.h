@@ -16,8 +16,8 @@ namespace millrace::sim {
 
 struct Arrival {
   std::string kind = "batch";
-  Micros at = 0;     // the first, or all of a batch
-  Micros every = 0;  // interval; mean of poisson
+  Micros at = 0;     // time of the first job, or of all jobs of a batch
+  Micros every = 0;  // the interval; for poisson its mean
   Micros think = 0;  // closed: between the end of a job and the next
   std::uint32_t workers = 1;
   std::vector<Micros> list;
@@ -46,13 +46,13 @@ struct JobClass {
   std::optional<Arrival> arrival;
 };
 
-// By the names that journals have.
+// Returns the priorities by their names in journals.
 [[nodiscard]] const std::map<std::string, sched::Priority>& Priorities();
 
 // Returns the time nearest to the drawn number, at least 0.
 [[nodiscard]] Micros ToMicros(double value);
 
-// Returns the job with this number in its class. When it is submitted is left open.
+// Returns the job with this number in its class, without the time of its submission.
 [[nodiscard]] SimJob DrawJob(const JobClass& from, std::uint32_t number, std::uint64_t block_size, Random random);
 
 }  // namespace millrace::sim

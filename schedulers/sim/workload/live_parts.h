@@ -1,5 +1,5 @@
-// LiveParts: what a live run needs of a workload beside its jobs (workload.h): the programs of the classes and the data
-// that they read. A simulation does without. Thread rule: a value.
+// LiveParts: the parts of a workload that only a live run needs, beside its jobs (workload.h): the programs of the
+// classes and the data that they read. Thread rule: a value.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace millrace::sim {
 // Data that is generated before the jobs run ([data.NAME]).
 struct DataSet {
   std::string name;
-  std::string kind;        // as `generate` has it: text, records, ...
+  std::string kind;        // a kind of `generate`: text, records, ...
   std::uint64_t size = 0;  // bytes; 0: as much as the largest job reads
   std::string place;       // FILE:LINE: data.NAME, for messages
 };
 
 struct LiveClass {
   std::string name;
-  // A bundled job by name or the path of an executable. Empty: a job that only has sizes and times, so that `loadgen`
-  // or `sleep` stand in for it.
+  // A bundled job by name, or the path of an executable. Empty: the job has only sizes and times, and `loadgen` or
+  // `sleep` stands in for it.
   std::string program;
-  std::string data;  // the name of a DataSet, or of data that nobody declares; empty: data of its own
+  std::string data;  // the name of a DataSet, or of undeclared data; empty: data of its own
   std::vector<std::pair<std::string, std::string>> options;  // -D NAME=VALUE
   std::string place;                                         // FILE:LINE: jobs[N], for messages
-  // Whether the file does not say what its maps and reduces take, though it names a program.
+  // By kind: true if the file names a program but not the times of its tasks.
   PerKind<bool> untimed = {};
 };
 
@@ -36,8 +36,8 @@ struct LiveParts {
   std::vector<DataSet> data;
   std::vector<LiveClass> classes;
   std::vector<std::uint32_t> class_of;  // by job: index in `classes`
-  // Why the jobs can be run and not simulated: a class has a program, and nothing says how long its tasks take. Empty
-  // if nothing speaks against it.
+  // The reason why the jobs can be run but not simulated: a class has a program without task times. Empty if they can
+  // be simulated.
   std::string untimed;
 
   // Returns the data of this name; null if it is not declared.

@@ -1,17 +1,17 @@
 // SWIM traces: workloads of jobs as Facebook ran them (Chen et al., "Statistical Workload Injector for MapReduce").
 //
-// A line is a job, fields separated by tabs: name, submission in seconds, seconds since the job before, bytes of map
-// input, of shuffle, of output (a seventh field, the input path, may follow and names the data). What the trace does
-// not say is derived as SWIM's own replay does it (its GenerateReplayScript), where it says something:
+// A line is a job, with fields separated by tabs: name, submission in seconds, seconds since the job before, bytes of
+// map input, of shuffle, of output (a seventh field, the input path, may follow and names the data). Values that are
+// not in the trace are derived as in SWIM's own replay (its GenerateReplayScript), where that has a rule:
 // - sizes are multiplied by `scale` (nodes of the cluster / nodes of the traced one);
-// - maps: one a block of input, at least one, and no less input than 1 byte each;
+// - maps: one per block of input, at least one, and at least 1 byte of input each;
 // - reduces: (shuffle + output) / bytes_per_reduce, rounded, at least 1; when that is more than `nodes`, nodes / 5. A
 //   job without shuffle is map only (SWIM, which has no such jobs, makes up 1 KiB).
-// - CPU time: ours, since traces have none: `task_overhead` and the task's bytes at `map_rate` or `reduce_rate`.
-// - user: ours likewise. Without `users` all jobs are of the one user "user". Else the user of each job is drawn from
-//   "user1" to "user<users>", the k-th as often as k^-user_skew (Zipf's law), independent of the job's size. That few
-//   users submit most jobs is an assumption; that each user has a pool is how Facebook ran them (Zaharia et al.,
-//   section 3).
+// - CPU time: our rule, since traces have none: `task_overhead` plus the task's bytes at `map_rate` or `reduce_rate`.
+// - user: likewise our rule. Without `users` all jobs belong to one user, "user". Else the user of each job is drawn
+//   from "user1" to "user<users>", the k-th with a probability proportional to k^-user_skew (Zipf's law), independent
+//   of the job's size. It is an assumption that few users submit most jobs; at Facebook each user had a pool (Zaharia
+//   et al., section 3).
 //
 // Thread rule: free functions, any thread.
 #pragma once
@@ -33,12 +33,12 @@ struct SwimOptions {
   Micros task_overhead = kSecond;              // of each task
   double map_rate = 50e6, reduce_rate = 50e6;  // bytes/s of a task on a node of speed 1, above 0
   std::uint32_t users = 0;                     // 0: the trace has one user
-  double user_skew = 1;                        // 0: each user submits as many jobs as any other; at least 0
+  double user_skew = 1;                        // at least 0; 0: all users are equally likely
   std::uint64_t seed = 1;                      // of the draws of users
 };
 
-// Lines that are empty or begin with '#' count for nothing. kInvalid, with file and line, for a line that is not a job
-// or more maps than an engine takes.
+// Returns the jobs of the trace. Lines that are empty or begin with '#' are skipped. Returns kInvalid, with file and
+// line, for a line that is not a job and for more maps than an engine takes.
 [[nodiscard]] Result<Workload> ParseSwim(std::string_view text, const std::string& file_name,
                                          const SwimOptions& options);
 

@@ -1,8 +1,8 @@
-// Workload: the jobs of a simulation, each task of them explicit. A plain value: built by hand, from TOML
+// Workload: the jobs of a simulation, with every task explicit. It is a plain value: built by hand, from TOML
 // (simulation_file.h) or from a SWIM trace (swim.h).
 //
-// Everything that is random about a job is drawn when the workload is made, so every scheduler is given the same jobs.
-// Thread rule: a value.
+// Everything random about a job is drawn when the workload is made, so every scheduler gets the same jobs. Thread rule:
+// a value.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace millrace::sim {
 
 struct SimMap {
   std::uint64_t bytes = 0;   // of its split; read over the network when no replica is on the node
-  Micros cpu = 0;            // on a node of speed 1, reading not counted
+  Micros cpu = 0;            // on a node of speed 1, without reading
   std::uint64_t output = 0;  // bytes for the reduces
 };
 
@@ -32,39 +32,39 @@ struct SimJob {
   std::string name;
   std::string user = "user";
   std::string pool;   // empty: the user's
-  std::string group;  // class or bin: results are summed up by it
+  std::string group;  // class or bin, by which results are summed up
   sched::Priority priority = sched::Priority::kNormal;
   Micros submit = 0;                   // since the start; with `after`, since the end of that job
   std::optional<std::uint32_t> after;  // index of another job that has to end first (closed loops)
-  // Which data it reads: jobs of one name and block size read the same blocks. Empty: data of its own.
+  // The name of its data: jobs with the same name and block size read the same blocks. Empty: data of its own.
   std::string input;
   std::vector<SimMap> maps;
-  // Nodes with the data of each map; empty: Placement says where it is. A map without any reads nothing from the
-  // cluster: it sleeps, or makes up its input.
+  // Nodes with the data of each map; empty: Placement decides. A map without nodes reads nothing from the cluster: it
+  // sleeps, or makes up its input.
   std::vector<std::vector<NodeId>> replicas;
   std::vector<SimReduce> reduces;  // empty: map only
-  // How many cores a task keeps busy while it computes, when it has them all; 0: it sleeps. This counts where the
-  // cluster's cores are limited.
+  // How many cores a task keeps busy while it computes, if it has them all; 0: it sleeps. Used only where the cluster's
+  // cores are limited.
   double map_cores = 1;
   double reduce_cores = 1;
   double slow_start = 0.05;
   std::uint32_t max_attempts = 4;
   Micros deadline = 0;  // after its submission; 0: none
-  // What the user says a task takes; 0: nothing said.
+  // The user's estimates of task times; 0: none given.
   Micros map_time = 0;
   Micros reduce_time = 0;
-  std::vector<Micros> locality_waits;  // as JobSpec has them
+  std::vector<Micros> locality_waits;  // as in JobSpec
   std::string program;                 // key of the history, with input_type; empty: no history
   std::string input_type;
-  sched::JobProfile profile;  // when runs is 0, the history that the simulation keeps is asked
+  sched::JobProfile profile;  // if runs is 0, the profile comes from the simulation's history
 };
 
-// Where blocks lie whose places the job does not give.
+// The placement of blocks whose nodes the job does not give.
 struct Placement {
   enum class Kind : std::uint8_t {
     kDfs,     // first replica anywhere, second in another rack, third in the second's rack, more anywhere (dfs/name)
     kRandom,  // distinct nodes, uniformly
-    kSpread,  // as many datacenters as possible, within them anywhere
+    kSpread,  // over as many datacenters as possible, anywhere within them
   };
   Kind kind = Kind::kDfs;
   std::uint32_t replication = 3;  // at least 1; never two on a node
@@ -79,7 +79,7 @@ struct Workload {
 // Returns the number of all maps and reduces.
 [[nodiscard]] std::uint64_t TasksOf(const Workload& workload);
 
-// Submission order by time; jobs that wait for another are not in it. Ties by index.
+// Returns the jobs in order of submission time, ties by index, without those that wait for another job.
 [[nodiscard]] std::vector<std::uint32_t> SubmissionOrder(const Workload& workload);
 
 }  // namespace millrace::sim
