@@ -208,7 +208,7 @@ class ClusterState {
   // included.
   using Blames = std::map<NodeId, std::map<JobId, Micros>>;
   [[nodiscard]] const Blames& blames() const { return blames_; }
-  // Returns true if so many jobs blame the node that it takes no tasks.
+  // Returns true if the node takes no tasks because too many jobs blame it.
   [[nodiscard]] bool Avoids(NodeId node) const { return FindNode(node) != nullptr && FindNode(node)->avoided; }
   // Returns when the node stops being avoided if nothing else happens. Requires: the node is avoided.
   [[nodiscard]] Micros AvoidedUntil(NodeId node) const;

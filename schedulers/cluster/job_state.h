@@ -132,7 +132,7 @@ struct QueueKey {
 struct alignas(64) JobState {
   JobProgress progress;
   QueueKey key;
-  bool started = false;                     // something was launched
+  bool started = false;                     // a task was launched
   PerSlot<bool> runnable;                   // listed by ClusterState::RunnableJobs
   bool held = false;                        // evicted: not runnable until another job ends
   bool changed = false;                     // listed by ClusterState::TakeChangedJobs

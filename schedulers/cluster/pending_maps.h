@@ -113,7 +113,7 @@ class PendingMaps {
   mutable std::vector<bool> stocked_;
   mutable PlaceShelves shelves_[3];  // by level
   std::vector<std::uint32_t> entries_;
-  std::vector<bool> shelved_;  // by map: whether it has never left
+  std::vector<bool> shelved_;  // by map: true if it has never left
   std::vector<std::array<std::uint32_t, 4>>
       shelves_of_;  // by map: the shelves of its nodes in shelves_[0]; kNone ends the list
   std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves

@@ -36,11 +36,11 @@
 // - Even while other work goes on, a job is evicted if for Policy::gives_up_after it has held slots or map outputs,
 //   none of its maps has run, one of them has fitted nowhere, and another job has lacked what it holds. When it has
 //   given way three times it fails instead, unless it would fit if no job had outputs.
-// - If no job is evicted, and the cluster has stood still for Policy::gives_up_after, one job fails of which an output
-//   fits on no node that takes maps, nor on one that is only avoided. If there is no such job, held jobs go on. A
-//   recovery restarts these times, and so does a Decide that comes long after their end. The time before a job fails is
-//   also restarted when a node joins, is lost or is drained, and when outputs are deleted (by an eviction, or the end
-//   of a job), since the nodes report only later what room that leaves.
+// - If no job is evicted, and the cluster has stood still for Policy::gives_up_after, one job fails that has a map
+//   output that fits on no node that takes maps, nor on one that is only avoided. If there is no such job, held jobs go
+//   on. A recovery restarts these times, and so does a Decide that comes long after their end. The time before a job
+//   fails is also restarted when a node joins, is lost or is drained, and when outputs are deleted (by an eviction, or
+//   the end of a job), since the nodes report only later what room that leaves.
 // - A node that joins is not drained, even if its last incarnation was.
 //
 // The engine is pure: it has no I/O, no threads, no clock but the `now` argument, no unordered iteration and no pointer

@@ -2,11 +2,11 @@
 //
 // The rule, as code:
 //
-//   for job, node with running tasks of a kind that somebody waits for, the jobs whose tasks run longest first, and of
+//   for job, node with running tasks of a kind that some job waits for, the jobs whose tasks run longest first, and of
 //       each job one node before any has two:
 //     copy the engine with its policy
 //     in the copy: the task that was launched first succeeds now, and the policy fills what is free
-//     whom it gives the first slot (or permit) of each kind is who would get it
+//     the job to which it gives the first slot (or permit) of each kind is the one that would get it
 //
 // So a trial shows what the policy itself would do, with all its parts, and not another reading of its rules. Only
 // copies change, so the policy's own state is not touched. A trial cannot know what else happens before a task ends:

@@ -13,8 +13,8 @@ namespace millrace::sched {
 [[nodiscard]] PerKind<bool> TasksToTry(const PolicyView& view, bool untyped);
 
 // Adds the results of the trials to the waits for busy slots and permits. Nothing is added to a wait for reduce slots
-// if running maps may let reduces of other jobs start before, nor to a wait for permits if reduces of other jobs may
-// finish copying before. `untyped`: a task of either kind leaves a slot for both.
+// if running maps may let reduces of other jobs start first, nor to a wait for permits if reduces of other jobs may
+// finish copying first. `untyped`: a task of either kind leaves a slot for both.
 void AddNextFreed(const ClusterState& state, const TriedEnds& tried, bool untyped, PolicyView* view);
 
 }  // namespace millrace::sched

@@ -18,10 +18,10 @@
 //   same round. When it gives a job up there, or lets evicted jobs go on, another round follows at once.
 // - The const calls may come at any time.
 //
-// A policy is called when something has happened or when the time of NextWake has come. It must decide by these calls
-// alone, without a clock, chance or addresses of its own, so that the same events give the same decisions. Ties are
-// broken by job id, then task index, then node id. The cost of a call must not grow with the number of tasks already
-// done. Thread rule: one thread.
+// A policy is called after an event or when the time of NextWake has come. It must decide by these calls alone, without
+// a clock, chance or addresses of its own, so that the same events give the same decisions. Ties are broken by job id,
+// then task index, then node id. The cost of a call must not grow with the number of tasks already done. Thread rule:
+// one thread.
 #pragma once
 
 #include <cstdint>
@@ -89,11 +89,11 @@ class Policy {
   // change in BeginRound alone.
   [[nodiscard]] virtual NodeLimits LimitsOf(const NodeState& node) const { return NodeLimits::Typed(node.slots); }
 
-  // Whether LimitsOf answers as before.
+  // Says whether LimitsOf still returns the same limits.
   enum class Limits : std::uint8_t { kSame, kChanged };
-  // A round begins. A policy that decides by something that it computes from all jobs or nodes computes it here.
-  // Returns kChanged if LimitsOf would now answer differently for some node: the engine then calls it for every node,
-  // and OnNodesChanged for the changed ones, before it goes on with the round.
+  // Begins a round. A policy that decides by a value computed from all jobs or nodes computes it here. Returns kChanged
+  // if LimitsOf would now answer differently for some node: the engine then calls it for every node, and OnNodesChanged
+  // for the changed ones, before it goes on with the round.
   virtual Limits BeginRound(const ClusterState&, Micros) { return Limits::kSame; }
   // Returns the attempts to kill now, so that others can have their slots. Requires: they run.
   virtual std::vector<Victim> Preempt(const ClusterState&, Micros) { return {}; }

@@ -19,7 +19,7 @@ struct Launch {
   // more reduces run on its node than may compute there (NodeState::Permits), and waits for a Compute otherwise.
   bool asks_to_compute = false;
 };
-// The driver lets the reduce compute, which has copied its input and waits. It journals a ComputeGranted.
+// The driver lets this reduce compute; it has copied its input and waits. The driver journals a ComputeGranted.
 struct Compute {
   AttemptId attempt;
   NodeId node;

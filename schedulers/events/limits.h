@@ -22,8 +22,8 @@ inline constexpr std::size_t kBlamesToAvoid = 3;
 
 // A job may refuse fewer than one in this many of the live nodes, and the same limit holds for avoided nodes. A job's
 // share is that of Hadoop's JobInProgress (CLUSTER_BLACKLIST_PERCENT, 25). For all jobs Hadoop's JobTracker goes up to
-// a half and YARN's application master to a third (node-blacklisting.ignore-threshold-node-percent, 33): a quarter
-// leaves half of the nodes to a job that refuses as many others.
+// a half and YARN's application master to a third (node-blacklisting.ignore-threshold-node-percent, 33): with a
+// quarter, a job that refuses as many other nodes still has half of them.
 inline constexpr std::uint64_t kRefusableShare = 4;
 
 }  // namespace millrace::sched

@@ -6,9 +6,9 @@
 //                                       JobEvicted lines after it. A simulation writes this, for every call.
 //   18 woken                            Decide was called though nothing had happened, and decided nothing, but what
 //                                       the policy waits for has changed. A live master writes this, and no other call:
-//                                       it decides after the lines of each moment, and where a decision stands.
+//                                       it decides after the lines of each moment, and wherever a decision is.
 //   19 restart                          The master started again: it knows the events since the last time at which no
-//                                       job lived, but for those of jobs that had ended by now. Nothing is decided at
+//                                       job lived, except those of jobs that had ended by now. Nothing is decided at
 //                                       this moment.
 //
 // Thread rule: free functions, any thread.

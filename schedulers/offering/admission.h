@@ -48,7 +48,7 @@ class LocalityGate {
   [[nodiscard]] virtual std::optional<Micros> WaitingSince(JobId job) const = 0;
   // Returns when the job earns its next level; nothing if it has earned the last, or its clock does not run.
   [[nodiscard]] virtual std::optional<Micros> WaitingUntil(const ClusterState& state, JobId job, Micros now) const = 0;
-  // Returns what is in force.
+  // Returns the values in force, for people.
   [[nodiscard]] virtual std::vector<Fact> Facts() const = 0;
 };
 
@@ -62,7 +62,7 @@ class CopyGate {
   // Returns the number of further reduces of the job that may copy on the node.
   [[nodiscard]] virtual std::uint32_t CopyRoom(JobId job, const NodeState& node) const = 0;
   [[nodiscard]] bool MayCopy(JobId job, const NodeState& node) const { return CopyRoom(job, node) > 0; }
-  // Returns what is in force.
+  // Returns the values in force, for people.
   [[nodiscard]] virtual std::vector<Fact> Facts() const = 0;
 };
 

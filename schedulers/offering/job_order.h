@@ -8,8 +8,8 @@
 //
 // A const call changes nothing that another call would show. In particular an order does not learn from Offer that a
 // job got a slot, since Greedy also calls it only to see which job is first. A launch shows in OnJobChanged, where the
-// job's running_attempts have grown. Second attempts let them grow, too (speculation.h), and reduces that need not ask
-// for a permit let those of permits grow. Thread rule: one thread, const calls included.
+// job's running_attempts have grown. They grow with second attempts, too (speculation.h); those of permits also grow
+// with reduces that need not ask for one. Thread rule: one thread, const calls included.
 #pragma once
 
 #include <functional>

@@ -2,7 +2,7 @@
 // of a JobOrder and through Admission.
 //
 // With `+delay` most jobs wait for a local slot most of the time, and a waiting job takes a slot only where it has
-// pending maps. So of the jobs whose clock runs only those are asked that ClusterState lists at the node. When these
+// pending maps. So of the jobs whose clock runs, only those that ClusterState lists at the node are asked. When these
 // are few, together with the jobs that may run anywhere and those whose clock is stopped, no other job is touched. If
 // the order is that of the submit queue, no other job is touched in any case.
 //

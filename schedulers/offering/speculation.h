@@ -5,13 +5,13 @@
 //
 //   if duplicates hold max_share of the slots of the kind, and as many as the largest node has: return
 //   slow = the attempts whose rate is below the slowest quarter of their job's    // running, and finished at the mean
-//   leave out those of jobs that may have no more slots (Policy::MayRun: their pool is at its maximum)
+//   leave out those of jobs that may have no further slots (Policy::MayRun: their pool is at its maximum)
 //   for attempt in slow, the one that is expected to end last first:
 //     if a node is free that is neither the attempt's nor one of the slowest quarter:
 //       duplicate the attempt there; at its data if such a node is free, else on the first by id
 //
 //   rate of an attempt = its progress / its run time;  its end = what is left / its rate
-//   rate of a node     = how fast attempts there went compared with their jobs
+//   rate of a node     = the rates of attempts there compared with those of their jobs
 //
 // The first to commit wins; the engine kills the other.
 //

@@ -8,7 +8,7 @@
 //     for job in the pool's jobs that max_running_jobs lets run, in the pool's own order:           // pool_jobs.h
 //       if the job has a task that may run on the node: launch the closest, and return
 //
-//   share of a pool  = weighted max-min of the slots with minima: each pool gets its minimum, as far as it has demand,
+//   share of a pool = weighted max-min of the slots with minima: each pool gets its minimum, as far as it has demand,
 //                     and the rest levels running / weight of those with more demand                // shares.h
 //   demand of a pool = the running and runnable tasks of its admitted jobs, at most its maximum
 //

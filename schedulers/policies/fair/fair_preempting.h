@@ -30,9 +30,9 @@
 // or job that has no more slots at the end of the round than before, nothing is killed for it again before it has
 // gained a slot by itself.
 //
-// With `+ccs` a pool may be starved of two things. It lacks permits by the count of its reduces that compute, beside
-// those that wait to; preemption then takes reduces that compute, unless fair.preempt_computing forbids that. It lacks
-// room to copy by the count of all its reduces; pools have no minimum of such room, and preemption takes reduces that
+// With `+ccs` a pool may be starved of two things. Its reduces that compute, and those that wait to, decide whether it
+// lacks permits; preemption then takes reduces that compute, unless fair.preempt_computing forbids that. All its
+// reduces decide whether it lacks room to copy; pools have no minimum of such room, and preemption takes reduces that
 // copy or wait. The room of a reduce whose permit was taken is offered before other rooms, in the order of the jobs. A
 // reduce that copies there waits for a reduce of the starved pool; elsewhere it might wait for a reduce as long as the
 // one that was killed.
@@ -109,8 +109,8 @@ class FairPreempting : public GreedyOver<FairOrder> {
   using Free = std::map<NodeId, std::uint32_t>;
   std::uint32_t TakeFree(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs, std::uint32_t most,
                          Free* free) const;
-  // Return the needs of the pools, or of the jobs of one pool, beyond the free slots that they could use; those slots
-  // they take. Also put these pools or jobs before all others.
+  // Return the needs of the pools, or of the jobs of one pool, beyond the free slots that they could use, which are
+  // taken from `free`. Also put these pools or jobs before all others.
   std::vector<Need> NeedsOfPools(const ClusterState& state, const std::vector<Lack>& due, SlotKind kind, Free free);
   std::vector<Need> NeedsOfJobs(const ClusterState& state, const FairPool& pool, const std::vector<Lack>& due,
                                 const std::vector<JobHolding>& holdings, SlotKind kind, Free* free);

@@ -1,4 +1,4 @@
-// FairReference: the rule of `fair` without anything that makes it fast (fair.h). Tests hold FairOrder against it.
+// FairReference: the rule of `fair` without anything that makes it fast (fair.h). Tests check FairOrder against it.
 //
 // It keeps only the jobs that max_running_jobs has admitted. Each call makes the shares of all pools anew, and with
 // them the whole order of the jobs:

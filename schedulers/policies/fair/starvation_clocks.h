@@ -34,7 +34,8 @@ class StarvationClocks {
   void Start(const Lack& lack, Micros now);
   // Requires: the clock runs.
   void Stop(const Lack& lack);
-  // BeginAnew lets the member wait anew, and Postpone until the time `until`. Requires: the clock runs.
+  // BeginAnew lets the member wait anew, and Postpone until the time `until`. Requires: the clock runs and does not
+  // rest.
   void BeginAnew(const Lack& lack, Micros now) { Postpone(lack, now + patience_(lack)); }
   void Postpone(const Lack& lack, Micros until);
   // Lets the member wait until it has more than `running` slots, or more than its fewest since, and then anew: the
@@ -45,7 +46,7 @@ class StarvationClocks {
   void WakeThoseThatGained(Micros now);
   // Sets each clock that runs in both objects, for members with the same id and name, to its state in `other`.
   void SetAs(const StarvationClocks& other);
-  // Returns true if the clock runs.
+  // Returns true if the clock runs and does not rest.
   [[nodiscard]] bool Runs(const Lack& lack) const { return until_.contains(lack); }
   // Returns the members that have waited for too long by now, the first due first.
   [[nodiscard]] std::vector<Lack> Due(Micros now) const;
@@ -63,7 +64,8 @@ class StarvationClocks {
   Patience patience_;
   std::map<Lack, Micros, Earlier> until_;
   std::set<std::pair<Micros, Lack>, Earlier> by_time_;  // the contents of until_
-  std::map<Lack, std::uint32_t, Earlier> resting_;      // these clocks run, too: the number of slots that was too low
+  std::map<Lack, std::uint32_t, Earlier>
+      resting_;  // resting clocks, which count as running: the slots that were too few
 };
 
 }  // namespace millrace::sched

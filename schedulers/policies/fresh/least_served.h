@@ -57,7 +57,7 @@ class LeastServed {
     std::uint32_t running = 0;  // tasks
     std::uint32_t weight = 0;   // 4 w_i, which is a whole number
     Micros started = 0;         // T_i
-    Micros used_at_start = 0;   // slot time at `started`, as if the tasks that run now had run since then and before
+    Micros used_at_start = 0;   // slot time extrapolated back to `started` at the rate of the tasks that run now
   };
   // Returns r_i / w_i, in quarters.
   static double Share(const Service& service, Micros now);

@@ -43,7 +43,7 @@ class JossHomes {
 
   JossHomes(const JossSettings& settings, QueueOrder order) : settings_(settings), order_(order) {}
 
-  // Call these with the calls of the same names of the policy. O(1), but OnJobEnded costs O(waiting tasks of the job).
+  // The policy's calls of the same names call these. O(1), but OnJobEnded costs O(waiting tasks of the job).
   void OnJobSubmitted(JobId job);
   void OnJobChanged(JobId job);
   void OnJobEnded(JobId job);

@@ -25,7 +25,7 @@ class JossReference {
  public:
   JossReference(Joss::Assigner assigner, const JossSettings& settings) : assigner_(assigner), settings_(settings) {}
 
-  // Call these with the calls of the same names of the policy. OnJobChanged stands for OnJobSubmitted, too.
+  // Called after the policy's calls of the same names. OnJobChanged stands for OnJobSubmitted, too.
   void OnJobChanged(JobId job) { changed_.push_back(job); }
   void OnJobEnded(JobId job);
   // Returns the decision of Joss::Next. Requires: it is called once after each call of Joss::Next, with the same state.

@@ -13,8 +13,8 @@
 // reduces.
 //
 // It remembers refusals (refusal_memory.h), and without `+delay` it decides exactly as DlReference (reference.h), which
-// asks every job for every free slot. With `+delay` a job is passed over if its waits have not earned it the distance,
-// and a slot that all jobs refuse may go to a job that has more maps than there are slots at their data
+// asks every job for every free slot. With `+delay` a job is passed over if it has not waited long enough for the
+// distance, and a slot that all jobs refuse may go to a job that has more maps than there are slots at their data
 // (locality_wait.h).
 //
 // Cost of an assignment: O(log) of nodes and jobs while some task is local to the node; else a look at each job with
