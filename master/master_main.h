@@ -8,7 +8,7 @@
 namespace millrace::master {
 
 // Serves until SIGTERM or SIGINT, with the real clock, disk, network and randomness. Returns the exit status (0 stopped
-// on request, 1 failed, 2 wrong usage). `args` are those after the verb.
+// on request, 1 failed, 2 wrong usage). `args` are the arguments after the verb.
 [[nodiscard]] int RunMaster(const std::vector<std::string>& args);
 
 }  // namespace millrace::master

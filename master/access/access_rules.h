@@ -1,5 +1,5 @@
-// AccessRules: who administers the cluster, which groups there are, and who may submit to a pool or administer it, as
-// the access file says:
+// AccessRules holds what the access file says: who administers the cluster, which groups there are, and who may submit
+// to a pool or administer it.
 //
 //   administrators = ["ann", "@ops"]       # without this line: ["admin"]
 //   [groups]
@@ -8,10 +8,11 @@
 //   submit = ["@ops"]                      # besides those who administer the pool
 //   administer = ["carl"]                  # the pool's jobs: kill, set the priority, read logs
 //   [pools."*"]
-//   submit = ["*"]                         # for what other pools, with or without a section, do not say
+//   submit = ["*"]                         # for each list that the section of another pool lacks
 //
-// A list names users, groups as "@ops", and everybody as "*". What neither the section of a pool nor [pools."*"] says:
-// everybody submits, nobody administers. Administrators may do all in every pool. Thread rule: as a value.
+// A list names users, groups as "@ops", and everybody as "*". Where neither the section of a pool nor [pools."*"] has
+// the list, everybody may submit and nobody may administer. Administrators of the cluster may do everything in every
+// pool. Thread rule: as a value.
 #pragma once
 
 #include <map>
@@ -29,10 +30,10 @@ class AccessRules {
  public:
   using Names = std::set<std::string, std::less<>>;
 
-  AccessRules();  // as an empty file has them
+  AccessRules();  // the rules of an empty file
 
-  // Returns kInvalid, with file, line and reason, for text that is not TOML, a key that does not exist, and a name that
-  // cannot be one or that is of no group.
+  // Returns kInvalid, with file, line and reason, for text that is not TOML, an unknown key, an invalid name, and a
+  // group that does not exist.
   [[nodiscard]] static Result<AccessRules> Parse(std::string_view text, const std::string& file_name);
 
   [[nodiscard]] bool IsAdministrator(std::string_view user) const { return administrators_.Has(user); }
@@ -52,7 +53,7 @@ class AccessRules {
  private:
   friend class AccessReader;
   struct People {
-    Names users;  // those of its groups included
+    Names users;  // includes the members of its groups
     bool everybody = false;
     std::string text = "nobody";
 
@@ -74,7 +75,7 @@ class AccessRules {
   People administrators_;
   std::map<std::string, Names, std::less<>> groups_of_;  // by user
   std::map<std::string, Pool, std::less<>> pools_;
-  Pool all_;  // of [pools."*"]; it has both lists
+  Pool all_;  // the section [pools."*"]; it has both lists
 };
 
 }  // namespace millrace::master

@@ -1,14 +1,14 @@
-// AuditLog: who asked the master for what, and whether it was done: a line each, in a file of its own. Written are
-// changes, submissions, what administrators do, and every refusal; the calls that only look are written too if so
-// asked. As text and as JSON:
+// AuditLog writes who asked the master for what, and whether it was done, to a file of its own, one line for each call.
+// It records changes, submissions, the acts of administrators and every refusal, and on request the calls that only
+// look. A line as text and as JSON:
 //
 //   2026-01-31T12:00:00.000Z denied client:bob 10.0.0.7 kill job 3: bob may not kill job 3: ...
 //   {"time":"2026-01-31T12:00:00.000Z","outcome":"denied","role":"client","user":"bob","address":"10.0.0.7",
 //    "call":"kill","on":"job 3","why":"..."}
 //
-// The outcome is `allowed`, `denied` (somebody else may) or `failed` (nobody could). What is said is made printable,
-// since names come from anywhere. Lines that cannot be written are lost and nothing else: the master goes on, says so
-// in its log and its status, and notes in the file how many are missing once it can. Thread rule: the control thread.
+// The outcome is `allowed`, `denied` (somebody else may) or `failed` (nobody could). Names come from clients, so they
+// are made printable. A line that cannot be written is lost, but the master goes on: it says so in its log and its
+// status, and notes the number of missing lines in the file once it can. Thread rule: the control thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace millrace::master {
 
 struct AuditLine {
   const tls::PeerIdentity& who;
-  std::string_view address;  // empty where there are none
+  std::string_view address;  // empty if the connection has none
   std::string_view call;     // "kill"
   std::string_view on;       // "job 3", "\"/a\" to \"/b\""; empty if the call is about nothing in particular
   const Status& outcome;
@@ -34,18 +34,18 @@ struct AuditLine {
 
 class AuditLog {
  public:
-  // Writes to options.file, if it is not empty, as the other fields say; `reads`: also those who only looked.
-  // Requires: `clock` outlives it.
+  // Writes to options.file, if it is not empty, as the other fields say. With `reads` it also records the calls that
+  // only look. Requires: `clock` outlives it.
   AuditLog(const Clock& clock, LogOptions options, bool reads, Log log);
 
-  // Opens the file at the start, when it is a failure if that cannot be; but not if only the disk is full.
+  // Opens the file. A full disk is not a failure; anything else that prevents it is.
   [[nodiscard]] Status Open();
 
   [[nodiscard]] bool writes() const { return file_.has_value(); }
   [[nodiscard]] bool writes_reads() const { return file_.has_value() && reads_; }
   void Write(const AuditLine& line);
 
-  // Returns why lines are lost now, in one line with what to do; empty if none are.
+  // Returns one line that says why lines are being lost and what to do; empty if none are lost.
   [[nodiscard]] std::string problem() const;
 
  private:

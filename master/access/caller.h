@@ -1,8 +1,7 @@
-// Caller: who is at the other end of one connection to the master, what he may do, and the line of the audit log for
-// what he did. The services ask it before they do anything that not everybody may; nothing else in the master knows of
-// people. The rules are looked at with each question, since they change while connections stand. Without TLS nobody
-// knows who it is: he is everybody, may do everything, and is named by what the call says.
-// Thread rule: the control thread.
+// Caller is the peer of one connection to the master: its identity, its rights, and its lines in the audit log. The
+// services ask it before they do anything that is not open to everybody; nothing else in the master knows about users.
+// Every check reads the rules anew, since they change while connections stand. Without TLS the peer is unknown: it may
+// do everything, and goes by the name that the call gives. Thread rule: the control thread.
 #pragma once
 
 #include <string>
@@ -24,28 +23,30 @@ class Caller {
 
   [[nodiscard]] const rpc::Peer& peer() const { return peer_; }
   [[nodiscard]] const std::string& user() const { return user_; }  // empty without TLS, and for a worker
-  // Returns whom a thing that the caller makes belongs to: the user; without TLS the one that the call names.
+  // Returns the owner of what the caller makes: its user; without TLS, the user that the call names.
   [[nodiscard]] std::string OwnerOr(std::string_view named) const { return std::string(user_.empty() ? named : user_); }
-  // Returns whether it is a client, never a task, whose user is an administrator now; true for everybody without TLS.
+  // Returns whether the caller is a client, not a task, whose user is an administrator now; always true without TLS.
   [[nodiscard]] bool IsAdministrator() const;
-  // Returns the user with the groups that he has now. An administrator's client is refused nothing, and so is everybody
-  // without TLS. A worker is refused nothing either: it may make no call that changes a file (call_rights.h).
+  // Returns the user with their present groups. An administrator's client is refused nothing, nor is any caller without
+  // TLS. A worker is refused nothing either: call_rights.h already denies it every call that changes a file.
   [[nodiscard]] dfs::Principal principal() const;
 
-  // Each returns OK, or kDenied saying who, what, on which thing, why, and whom to ask. `pool` is the one that the job
-  // is in, which is its owner's if it names none (PoolOf in job_record.h).
+  // Each returns OK, or kDenied with the caller, the action, its object, the reason, and whom to ask. `pool` is the
+  // job's pool, which is its owner's if the job names none (PoolOf in job_record.h).
   [[nodiscard]] Status CheckAdministers(std::string_view what) const;  // "drain nodes"
   [[nodiscard]] Status CheckSubmits(std::string_view pool) const;
-  // For the owner of the job, for those who administer its pool, and for administrators.
+  // Allows the owner of the job, the administrators of its pool, and the administrators of the cluster.
   [[nodiscard]] Status CheckManages(std::string_view what, std::string_view job, std::string_view owner,
                                     std::string_view pool) const;  // "kill", "job 3"
-  // For the owner of the job and administrators. A task is refused what is for owners, as everywhere above.
+  // Allows the owner of the job and the administrators of the cluster. A task does not count as its owner, here and
+  // above.
   [[nodiscard]] Status CheckOwns(std::string_view what, std::string_view job, std::string_view owner) const;
 
-  // Writes one line to the audit log: this caller, `call` ("rename"), `on` what ("\"/a\" to \"/b\""), and the outcome,
-  // which it returns.
+  // Writes one line to the audit log: this caller, `call` ("rename"), its object `on` ("\"/a\" to \"/b\"") and the
+  // outcome. Returns the outcome.
   Status Audited(std::string_view call, std::string_view on, Status outcome) const;
-  // The same of a call that only looks at a path: not written unless it is refused, or such calls are asked for.
+  // Does the same for a call that only looks at a path, but writes the line only if the call is denied or the log
+  // records such calls.
   Status AuditedLook(std::string_view call, std::string_view path, Status outcome) const;
 
  private:
@@ -58,7 +59,7 @@ class Caller {
   const std::string user_;
 };
 
-// Returns a path as the audit log has it: quoted, and whole.
+// Returns the path as the audit log shows it: quoted and in full.
 [[nodiscard]] std::string AuditedPath(std::string_view path);
 
 }  // namespace millrace::master

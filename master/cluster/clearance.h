@@ -1,10 +1,10 @@
-// Clearance: whether a node may be taken away for good, with its disks. `node decommission`, the playbook that shrinks
-// a cluster, `node list` and `node forget` all ask for this one answer (Workers::StandOf says what it is made of).
+// Clearance says whether a node may be taken away for good, with its disks. `node decommission`, the playbook that
+// shrinks a cluster, `node list` and `node forget` all use this one answer. Workers::StandOf collects the facts for it.
 // Pure. Thread rule: any.
 //
 // kYes stays true until somebody takes the node back into use, or the database is found to be in doubt: a node that
 // drains gets no tasks, is no target of writes, copies and moves of outputs, and its replicas justify the deletion of
-// no other. What was given to it before, and may still arrive, keeps it from being cleared.
+// no other. Blocks and tasks given to it earlier that may still arrive keep it from being cleared.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace millrace::master {
 
-// They are in the order in which they are looked at, and each says that none before it holds.
+// The values stand in the order of the checks; each implies that none before it holds.
 enum class Clearance : std::uint8_t {
   kUnknown,  // workers that may have replicas are awaited, the node has not listed its blocks, or nothing can be stored
-  kLost,     // it is not here; what only it had is missing
-  kInUse,    // nobody wants it to go
-  kHeld,     // it has too many blocks that no file has, and nobody has said what is to become of them
+  kLost,     // the node is lost; what only it had is missing
+  kInUse,    // the node does not drain: nobody wants it to go
+  kHeld,     // it has too many blocks that no file has, and nobody has decided about them
   kBlocks,   // it has blocks, or may be getting some, that have too few replicas elsewhere
   kDoubt,    // its trash, or blocks that no file has, may be all that is left of files: the database may be too old
   kTasks,    // tasks run there
@@ -28,13 +28,13 @@ enum class Clearance : std::uint8_t {
 
 // What the master knows of a node.
 struct NodeStand {
-  bool complete = false;  // no worker is awaited that may change the rest, and what is known is stored or will be
+  bool complete = false;  // no awaited worker may change the rest, and what is known is stored or will be
   bool alive = false;
   bool drains = false;
   bool unknown_held = false;                 // as UnknownBlocks::held
-  std::optional<std::uint64_t> blocks_left;  // without their replicas elsewhere; none: it has not listed its blocks
-  bool doubted = false;                      // what no file has, or its trash, may be needed (doubt.h)
-  std::uint64_t writes = 0;                  // blocks of open files that it may be getting, and nobody else has
+  std::optional<std::uint64_t> blocks_left;  // lacking replicas elsewhere; none: it has not listed its blocks
+  bool doubted = false;                      // blocks without a file, or its trash, may be needed (doubt.h)
+  std::uint64_t writes = 0;                  // blocks of open files that only it may be getting or have
   std::uint32_t tasks = 0;
   std::uint64_t outputs = 0;
 };

@@ -1,6 +1,6 @@
-// Doubt: the record that the database may be older than what clients were told, since it was restored, repaired, or set
-// back in another way. For a while then nothing is removed for good on the master's own judgement: blocks that lose
-// their file go to the workers' trash, by the way of unknown blocks (dfs/name/block_manager.h). Stored under "doubt".
+// Doubt records that the database may be older than what clients were told, since it was restored, repaired, or set
+// back in another way. While there is doubt, nothing is removed for good on the master's own judgement: blocks that
+// lose their file go to the workers' trash, as unknown blocks do (dfs/name/block_manager.h). Stored under "doubt".
 // Pure. Thread rule: control thread.
 #pragma once
 
@@ -18,19 +18,19 @@ enum class DoubtCause : std::uint8_t { kRestored, kRepaired, kSetBack };
 
 class Doubt {
  public:
-  // Stores, before a master is started, that there is cause for doubt: the next master begins it.
+  // Stores the cause for a doubt before a master is started; that master begins the doubt.
   static void Announce(DoubtCause cause, WriteBatch* batch);
 
   // Requires: this is new.
   [[nodiscard]] Status Load(const KeyValueStore& store);
-  // Returns the cause that was announced and not begun yet.
+  // Returns the cause of a doubt that was announced but has not begun.
   [[nodiscard]] std::optional<DoubtCause> announced() const { return until_ ? std::nullopt : cause_; }
-  // From `now` on there is doubt, for `length` at least.
+  // Begins the doubt at `now`, for at least `length`.
   void Begin(DoubtCause cause, Micros now, Micros length, WriteBatch* batch);
-  // Ends it if its time is over. Returns true if it has ended now.
+  // Ends the doubt if its time is over. Returns true if this call ended it.
   bool EndIfOver(Micros now, WriteBatch* batch);
   [[nodiscard]] bool there_is() const { return until_.has_value(); }
-  // Returns a line for people, with what it means; empty without doubt.
+  // Returns a line for people that says what the doubt means; empty without doubt.
   [[nodiscard]] std::string Line(Micros now) const;
 
  private:

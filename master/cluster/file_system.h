@@ -33,11 +33,12 @@ class FileSystem {
   [[nodiscard]] const dfs::Namespace& names() const { return names_; }
   [[nodiscard]] dfs::BlockManager& blocks() { return blocks_; }
 
-  // Says whether what is known may be older than what clients were told (doubt.h). Then blocks that lose their file,
-  // but for those that were given out since, are taken for unknown and not for removed.
+  // Sets whether the database may be older than what clients were told (doubt.h). If so, a block that loses its file
+  // counts as unknown and not as removed, unless it was given out since the doubt began.
   void SetDoubt(bool doubt);
 
-  // These do what dfs::Namespace's do; paths may have any form. They ask for no rights: names().Check comes first.
+  // These do what the calls of dfs::Namespace do; paths may have any form. They check no rights: names().Check comes
+  // first.
   Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch,
                        dfs::Mode mode = dfs::kDirectoryMode);
   Status Remove(std::string_view path, bool recursive, WriteBatch* batch);
@@ -46,13 +47,13 @@ class FileSystem {
   Status SetMode(std::string_view path, dfs::Mode mode, WriteBatch* batch);
   Status SetOwner(std::string_view path, std::optional<std::string_view> owner, std::optional<std::string_view> group,
                   WriteBatch* batch);
-  // These return how many bytes of a spare log Remove (with `recursive`), SetReplication and Abandon take at most, as
-  // things are. Requires: `path` is canonical.
+  // These return the most bytes of a spare log that Remove (with `recursive`), SetReplication and Abandon would take
+  // now. Requires: `path` is canonical.
   [[nodiscard]] std::uint64_t BytesToRemove(std::string_view path) const;
   [[nodiscard]] std::uint64_t BytesToSetReplication(std::string_view path) const;
   [[nodiscard]] std::uint64_t BytesToAbandon(dfs::FileId file) const;
-  // Makes the directory, if it is not there, and gives it to nobody, with this mode, whatever it had. Adds nothing to
-  // the batch if all that is so already. Returns what MakeDirectory does. Requires: `path` is canonical.
+  // Makes the directory if it does not exist, removes its owner and sets its mode. Adds nothing to the batch if all
+  // that is so already. Fails as MakeDirectory does. Requires: `path` is canonical.
   Status KeepDirectory(std::string_view path, dfs::Mode mode, Micros now, WriteBatch* batch);
 
   Result<dfs::FileId> Create(std::string_view path, const dfs::CreateOptions& options, Micros now, WriteBatch* batch);
@@ -66,7 +67,7 @@ class FileSystem {
   Status DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch);
   // Completes the file. An empty `path` stands for the one under which it was created. The nodes named in `written`
   // count as holders from now on. kInvalid for a block that names no node, or a node that was neither given out with
-  // the block nor reports it. (For a block given out before the master was started anew, any node that exists will do.)
+  // the block nor reports it. (For a block given out before this master started, any node that exists will do.)
   Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now,
                   WriteBatch* batch);
   struct Completion {
@@ -79,18 +80,18 @@ class FileSystem {
   Status CompleteAll(const std::vector<Completion>& files, Micros now, WriteBatch* batch);
   // Does what dfs::Namespace::Sync does; `written` is as in Complete.
   Status Sync(dfs::FileId file, std::size_t first, const std::vector<dfs::WrittenBlock>& written, WriteBatch* batch);
-  // kInvalid for an open file of which something is synced: it is there to stay, whichever attempt wins.
+  // kInvalid for an open file with synced data, which stays whichever attempt wins.
   [[nodiscard]] Status CheckNotSynced(dfs::FileId file) const;
   Result<dfs::Namespace::Abandoned> Abandon(dfs::FileId file, Micros now, WriteBatch* batch,
                                             const dfs::Principal& writer = dfs::Everybody());
   // Returns the nodes for which the file's last block was given out; none if its writing has ended.
   [[nodiscard]] std::vector<NodeId> LastTargets(dfs::FileId file) const;
-  // Returns, once, the blocks that writers who were given up may have left unfinished on their nodes; no report of
-  // blocks names them.
+  // Returns, once, the blocks that writers may have left unfinished on their nodes when their files were given up. No
+  // block report names them.
   [[nodiscard]] std::vector<dfs::DeleteWork> TakeLeftovers() { return std::exchange(leftovers_, {}); }
-  // Returns how many blocks of open files the node may be getting, or have got without having said so, that no node
-  // that stays has: those whose pipeline goes through it, and those that were given out before this master started,
-  // since nobody knows to whom. O(blocks of open files that are not synced)
+  // Counts the blocks of open files that the node may be receiving, or may have and not have reported, and that no
+  // staying node has. These are the blocks whose pipeline goes through the node, and the blocks given out before this
+  // master started, since nobody knows to which nodes those went. O(blocks of open files that are not synced)
   [[nodiscard]] std::uint64_t WritesTo(NodeId node) const;
   // Makes an empty file, visible at once.
   Status Touch(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
@@ -106,14 +107,14 @@ class FileSystem {
 
  private:
   void Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
-  // Does so for a file that is given up and was open when this was loaded. The blocks are not among the removed ones
-  // that are stored: who names them after the next start knows more.
+  // Frees the blocks of a file that is given up and was open when this was loaded. They are not stored as removed: a
+  // worker that names them after the next start knows more than the master.
   void GiveUp(const std::vector<dfs::BlockId>& freed);
   [[nodiscard]] bool Doubts(dfs::BlockId block) const { return doubt_ && !young_.contains(block); }
   void EndWrites(dfs::FileId file);
-  // Makes the blocks of `written` from index `from` on blocks of a file, with these replicas.
+  // Takes the blocks of `written`, from index `from` on, as blocks of a file, with the replicas named there.
   void AdoptBlocks(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication);
-  // What is to become of an open file, once it is known that its blocks are held by nodes that may hold them.
+  // The file that an open file becomes, once its blocks are known to be on nodes that may hold them.
   struct Completing {
     dfs::OpenFile open;
     std::string path;

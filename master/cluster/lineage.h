@@ -1,9 +1,9 @@
-// Lineage: the moments (base/moment.h) that the master's database has gone through, as stored in it: by them a master
-// finds that its database is older than what a worker was told. Pure. Thread rule: control thread.
+// Lineage keeps, in the master's database, the moments (base/moment.h) that the database has gone through. They show a
+// master that its database is older than what a worker was told. Pure. Thread rule: control thread.
 //
-// The lives of the master, each with the number that it ended with, are stored under "lives", and the number of the
-// present one under "moment". The last kMostLives are kept: a worker that was away for more starts of the master than
-// that is taken for one that knows more, whose price is that removed blocks go to the trash for a while.
+// The lives of the master, each with its last number, are stored under "lives", and the number of the present life
+// under "moment". Only the last kMostLives are kept. A worker that was away for more starts of the master counts as one
+// that knows more than the database, and then removed blocks go to the trash for a while.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class Lineage {
   [[nodiscard]] Status Load(const KeyValueStore& store);
   // Begins a life. Requires: Load came before, and `life` is not 0.
   void Begin(std::uint64_t life, WriteBatch* batch);
-  // Begins the next moment: what was changed before this belongs to earlier ones. Requires: Begin came before.
+  // Begins the next moment; all changes before this call belong to earlier moments. Requires: Begin came before.
   void Advance(WriteBatch* batch);
   [[nodiscard]] const Moment& now() const { return now_; }  // perhaps not on disk yet
   // Returns true if the database has gone through the moment.

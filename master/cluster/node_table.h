@@ -1,6 +1,6 @@
-// NodeTable: the workers that the master knows, by number. A worker's number belongs to its storage (the directory it
-// serves) and outlives restarts of both sides, so replicas and locality keep their meaning. Pure; stored under
-// "w/<number>", and under "w" the number after that of the last one that was forgotten. Thread rule: control thread.
+// NodeTable holds the workers that the master knows, by number. A worker's number belongs to its storage (the directory
+// it serves) and outlives restarts of both sides, so replicas and locality keep their meaning. Pure. A worker is stored
+// under "w/<number>"; "w" holds the number after that of the last forgotten worker. Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -34,26 +34,26 @@ struct WorkerFacts {
   bool remote = false;    // it came from another machine than the master's; not stored
   std::string name = {};  // worker.name; empty: it has none
   Release release = {};
-  std::string sandbox = {};      // of its tasks, as it says when it registers; not kept on disk, as the next two
-  double cores = 0;              // that its tasks may use; 0: not told
-  std::string machine = {};      // workers that say the same share them; empty: they are its own
-  std::string certificate = {};  // "worker:w1", whose certificate it shows; empty without TLS
+  std::string sandbox = {};      // of its tasks, as reported at registration; not stored, as the next two
+  double cores = 0;              // that its tasks may use; 0: not reported
+  std::string machine = {};      // workers that report the same one share its cores; empty: they are its own
+  std::string certificate = {};  // the name in its certificate, "worker:w1"; empty without TLS
 };
 
 struct WorkerSpace {
   std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;  // bytes, and a count of blocks
 };
 
-// What a worker foretells: its machine will be taken away.
+// A worker's announcement that its machine will be taken away.
 struct Leaving {
-  Micros at = 0;       // as Control::Awake tells it
+  Micros at = 0;       // on the clock of Control::Awake
   std::string reason;  // "spot notice"
 };
 
 // What is wrong with a node that is alive.
 struct Ailing {
   Diagnosis diagnosis;
-  Micros since = 0;  // as Control::Awake tells it
+  Micros since = 0;  // on the clock of Control::Awake
 };
 
 struct NodeRecord {
@@ -61,18 +61,18 @@ struct NodeRecord {
   WorkerFacts facts;
   WorkerSpace space;
   bool alive = false;
-  bool draining = false;           // as somebody asked for
+  bool draining = false;           // somebody asked for it
   std::optional<Leaving> leaving;  // not stored: the worker says it again whenever it registers
   bool full = false;               // it had no room for blocks, and has not had a hundredth of its disks free since
-  bool put_aside = false;          // something went into its trash, or lay there, since it last said how much that is
+  bool put_aside = false;          // its trash was not empty at some time since it last reported the amount
   bool no_room = false;            // attempts cannot start there, since the disk for their files is full
-  std::optional<Ailing> ailing;    // not stored: it is found again
-  DiskPace pace;                   // of its slowest disk, as it last said
-  Micros certificate_until = 0;    // since the epoch, as it last said; 0: it has none, or does not say
+  std::optional<Ailing> ailing;    // not stored: it is diagnosed again
+  DiskPace pace;                   // of its slowest disk, as last reported
+  Micros certificate_until = 0;    // since the epoch, as last reported; 0: it has none, or does not report it
   Micros last_heard = 0;
-  Micros lost_at = 0;  // microseconds since the epoch; 0: it is not lost, or nobody has said so yet
+  Micros lost_at = 0;  // since the epoch; 0: it is not lost, or NoteLost was not called yet
 
-  // It gets no tasks and no blocks, and those that it has go elsewhere.
+  // Returns whether the node gets no tasks and no blocks, and those that it has move elsewhere.
   [[nodiscard]] bool Drains() const { return draining || leaving.has_value(); }
   [[nodiscard]] bool TakesTasks() const { return !Drains() && !no_room && !ailing; }
 };
@@ -85,25 +85,26 @@ class NodeTable {
   // Reads the nodes back. Numbers are given from 1.
   [[nodiscard]] Status Load(const KeyValueStore& store);
   // A worker's certificate belongs to the storage with which it registers first, until that node is forgotten. Returns
-  // kDenied, with what frees it, if the certificate belongs to another storage, or the storage to another certificate.
+  // kDenied, with the way to free it, if the certificate belongs to another storage, or the storage to another
+  // certificate.
   [[nodiscard]] Status CheckCertificate(const WorkerFacts& facts) const;
   // Returns the record of this storage, new or known, with these facts. Stores it through the batch when anything
   // changed.
   NodeRecord& Admit(const WorkerFacts& facts, WriteBatch* batch);
-  // Checks that these nodes may be drained: kInvalid when no live node would be left that is not draining, so that
-  // nobody could take blocks and tasks, or when fewer would be left than some file has replicas that it wants.
-  // `most_replicas` is the highest replication of any file that has blocks; 0: there is none. A node for which `awaits`
-  // returns true counts as alive: it has replicas, and a master that has just started only has not heard of it.
+  // Checks that these nodes may be drained. kInvalid if no live node would be left to take blocks and tasks, or fewer
+  // than the replicas that some file wants. `most_replicas` is the highest replication of any file that has blocks; 0:
+  // there is none. A node for which `awaits` returns true counts as alive: it has replicas, and a master that has just
+  // started has merely not heard from it.
   [[nodiscard]] Status CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas,
                                      const std::function<bool(const NodeRecord&)>& awaits = {}) const;
   Status SetDraining(NodeId number, bool draining, WriteBatch* batch);
 
-  // Notes what a worker says of its disks. Returns true if the node is full now and was not, or the other way round.
+  // Notes a worker's report about its disks. Returns true if the node has become full or is no longer full.
   bool NoteSpace(NodeId number, const WorkerSpace& space);
-  // Notes that the node is lost since `when`; it is until it is admitted again.
+  // Notes that the node was lost at `when`; it stays lost until it is admitted again.
   Status NoteLost(NodeId number, Micros when, WriteBatch* batch);
-  // Removes the node's record. Its number is not given again: its storage would be a new node. kNotFound for an unknown
-  // node; kBusy if it is alive.
+  // Removes the node's record. Its number is never used again: its storage would become a new node. kNotFound for an
+  // unknown node; kBusy if it is alive.
   Status Forget(NodeId number, WriteBatch* batch);
 
   [[nodiscard]] NodeRecord* Find(NodeId number);

@@ -1,10 +1,9 @@
-// RemovedBlocks: the blocks that files gave up, as stored. A worker that reports one of them, even years later, is told
-// to delete it, and is not taken for one that knows more than the master. Nobody can say whether a node that is away
-// holds a block; so the last blocks are kept, as many as BlockManager remembers, rather than those that are still
-// reported.
+// RemovedBlocks stores the blocks that files gave up. A worker that reports one of them, even years later, is told to
+// delete it, and does not count as one that knows more than the master. Nobody can say whether an absent node holds a
+// block. So the last blocks are kept, as many as BlockManager remembers, and not those that are still reported.
 //
-// They are stored under "x/<number>" -> the blocks of one change, 8 bytes each, in rising numbers, in the batch of that
-// change. Thread rule: control thread.
+// The blocks of one change are stored in the batch of that change, under "x/<number>" with rising numbers, 8 bytes
+// each. Thread rule: control thread.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +23,10 @@ class RemovedBlocks {
   // `keep`: the number of blocks that are remembered; an older change is dropped when the later ones make up that many.
   explicit RemovedBlocks(std::size_t keep) : keep_(keep) {}
 
-  // Calls visit for each block that is stored, the first removed first. Requires: this is empty.
+  // Calls visit for each stored block, in the order of removal. Requires: this is empty.
   [[nodiscard]] Status Load(const KeyValueStore& store, const std::function<void(dfs::BlockId)>& visit);
   void Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* batch);
-  // Returns how many bytes of a spare log it takes at most to add so many blocks.
+  // Returns the most bytes of a spare log that adding this many blocks takes.
   [[nodiscard]] std::uint64_t BytesToAdd(std::size_t blocks) const;
 
  private:

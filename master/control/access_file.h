@@ -1,5 +1,5 @@
-// AccessFile: what the access file says, as it was when it was last right (checked_file.h). Thread rule: the control
-// thread.
+// AccessFile holds the rules of the access file, as it was when it was last valid (checked_file.h). Thread rule: the
+// control thread.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@ namespace millrace::master {
 
 class AccessFile {
  public:
-  // Without a file (null) the rules of an empty one hold for ever.
+  // Without a file (null) the rules of an empty file hold for ever.
   AccessFile(std::unique_ptr<WatchedFile> file, Log log)
       : file_(std::move(file), "access_file"), log_(std::move(log)) {}
 
-  // Reads the file at the start. If it is wrong, or not to be read, the copy in the store is in force. If there is none
-  // and `binds` says that rules mean something (there is TLS), that is a failure: kInvalid with file, line and reason.
-  // No rules that could be made up are sure to give nobody more than the file would: it may take rights from a user who
-  // is called admin, and who is in no group has the rights of others, which may be more than those of the group.
+  // Reads the file at the start. If it is invalid or unreadable, the copy in the store is in force. If there is no copy
+  // and `binds` says that rules matter (there is TLS), Load fails: kInvalid with file, line and reason. Any default
+  // rules might give somebody more than the file does: the file may take rights from a user called admin, and a user
+  // without groups has the rights of others, which may exceed those of the group.
   [[nodiscard]] Status Load(const KeyValueStore& store, Micros now, bool binds);
-  // Looks whether the file has changed, and takes what it says. Requires: it is called now and then.
+  // Takes in the file if it has changed. Requires: it is called now and then.
   void Poll(Micros now);
   [[nodiscard]] bool unkept() const { return file_.unkept(); }
   void Keep(WriteBatch* batch) { file_.Keep(batch); }
@@ -32,7 +32,7 @@ class AccessFile {
   [[nodiscard]] const AccessRules& rules() const { return rules_; }
   // Returns why the file, as it is now, is not in force; empty when it is in force.
   [[nodiscard]] const std::string& problem() const { return file_.problem(); }
-  // Returns that in a line, with since when, and what is in force instead.
+  // Returns the problem in a line, with the time since when it stands and what is in force instead.
   [[nodiscard]] std::string Line() const;
 
  private:

@@ -1,7 +1,7 @@
-// Announcements decides when the workers that run reduces of a job are told of its map outputs. A worker is told of the
-// first output at once. Outputs that follow within kPause are gathered, since otherwise each of thousands of maps would
+// Announcements decides when to tell the workers that run reduces of a job about its map outputs. The first output is
+// announced at once. Outputs that follow within kPause are gathered, since otherwise each of thousands of maps would
 // cost a message to every such worker. The output of a job's last map, and the news that outputs are gone or left out,
-// are not kept back, since reduces wait for them. Thread rule: the control thread.
+// are announced without delay, since reduces wait for them. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -25,12 +25,12 @@ class Announcements {
   Announcements(kj::Timer& timer, kj::TaskSet& tasks, std::function<void(const OutputsOrder&)> tell)
       : timer_(timer), tasks_(tasks), tell_(std::move(tell)) {}
 
-  // Tells the order's worker of it within kPause, and not before what was gathered for the worker. `last` says that all
+  // Sends the order to its worker within kPause, and not before what was gathered for that worker. `last` says that all
   // maps of the job are done.
   void Add(const OutputsOrder& order, bool last);
-  // Drops what was gathered for the worker. What is added next is told at once.
+  // Drops what was gathered for the worker. The next order added is sent at once.
   void Forget(NodeId node);
-  // Does the same for one job of it.
+  // Does the same for one job on the worker.
   void Forget(NodeId node, JobId job) { gathered_.erase(std::pair(node, job)); }
 
  private:
@@ -42,7 +42,7 @@ class Announcements {
   kj::Timer& timer_;
   kj::TaskSet& tasks_;
   std::function<void(const OutputsOrder&)> tell_;
-  // An entry without outputs says that the worker was told something of the job less than kPause ago.
+  // An entry without outputs says that the worker was sent an order about the job less than kPause ago.
   std::map<Target, Outputs> gathered_;
   bool armed_ = false;
 };

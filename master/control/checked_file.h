@@ -1,7 +1,7 @@
-// CheckedFile: a file that operators change while the master runs, and of which only what is right comes into force. A
-// wrong file changes nothing, and its mistake is kept, to be shown. The text that came into force last is kept in the
-// database: a master that starts, and finds the file wrong or gone, goes on with that copy, so that a slip of the pen
-// never waits for the next start to take the cluster down. Thread rule: the control thread.
+// CheckedFile is a file that operators change while the master runs. It comes into force only if it is valid. An
+// invalid file changes nothing, and its mistake is kept for display. The last text in force is kept in the database: a
+// master that starts and finds the file invalid or gone goes on with that copy, so that a typing error cannot take the
+// cluster down at the next start. Thread rule: the control thread.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ namespace millrace::master {
 
 class CheckedFile {
  public:
-  // Takes a text in force. A text that it refuses changes nothing, and the message says why, with file and line.
+  // Puts a text in force. A refused text changes nothing, and the message says why, with file and line.
   using Take = std::function<Status(const std::string& text)>;
   enum class InForce {
     kFile,     // what the file says, or said before it was refused
     kCopy,     // what it said in an earlier life of the master
-    kNothing,  // nothing that it ever said, as far as the database knows
+    kNothing,  // no text of the file: the database has no copy
   };
 
   // `file` may be null: then there is none, and nothing is ever taken. The copy is kept under `key`.
@@ -31,10 +31,11 @@ class CheckedFile {
 
   // Takes the file at the start, or the copy if it is refused. Returns why the file is refused, or OK.
   Status Start(const KeyValueStore& store, Micros now, const Take& take);
-  // Looks whether the file has changed, and takes it if so. Returns what came of that; nothing if it has not changed.
-  // Requires: it is called now and then.
+  // Takes the file if it has changed. Returns the outcome; nothing if the file has not changed. Requires: it is called
+  // now and then.
   std::optional<Status> Poll(Micros now, const Take& take);
-  // Returns whether Keep has something to write: what came into force, or since when the file is refused.
+  // Returns whether Keep has something to write: a text that came into force, or the time since when the file is
+  // refused.
   [[nodiscard]] bool unkept() const { return unkept_; }
   void Keep(WriteBatch* batch);
 
@@ -42,8 +43,8 @@ class CheckedFile {
   [[nodiscard]] InForce in_force() const { return in_force_; }
   // Returns why the file, as it is now, is not in force; empty when it is in force.
   [[nodiscard]] const std::string& problem() const { return problem_; }
-  // Returns the same with the time since when it is refused, and what is in force instead; `otherwise` says it for a
-  // file that has left no copy.
+  // Returns the problem with the time since when the file is refused, and what is in force instead; without a copy that
+  // is `otherwise`.
   [[nodiscard]] std::string Line(const std::string& otherwise) const;
 
  private:

@@ -1,6 +1,7 @@
-// The cluster's id in the master's database, and what stands around it in the master's directory. A database without
-// an id is no cluster: a master that found one made on the way (a wrong directory, a disk that is not mounted) would
-// take every worker's blocks for garbage. Thread rule: main, before the control strand starts; Read: any thread.
+// These keep the cluster's id in the master's database, and make and open that database in the master's directory. A
+// database without an id is not a cluster: a master that went on with a newly made one (in a wrong directory, or
+// because a disk is not mounted) would take every worker's blocks for garbage. Thread rule: main, before the control
+// strand starts; ReadClusterId: any thread.
 #pragma once
 
 #include <functional>
@@ -23,11 +24,11 @@ Status StoreClusterId(const std::string& id, KeyValueStore* store);
 // there are remains of a database.
 Status InitCluster(const std::string& directory, const std::string& id);
 // Opens the database in `directory`. kNotFound, with what to do, when there is no cluster; kCorrupt, with what to do,
-// when the database is damaged or only remains of it are there. `spare_bytes` as in OpenRocksStore.
+// when the database is damaged or only remains of it exist. `spare_bytes` as in OpenRocksStore.
 [[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory,
                                                               std::uint64_t spare_bytes = 0);
-// Adds the second copy in `directory` to the cluster's database, as OpenMirror does. Also kInvalid if the copy there is
-// of another cluster's.
+// Adds the second copy in `directory` to the cluster's database, as OpenMirror does. Also kInvalid if the copy there
+// belongs to another cluster.
 [[nodiscard]] Result<std::unique_ptr<MirroredStore>> OpenCopy(std::unique_ptr<RocksStore> store,
                                                               const std::string& directory,
                                                               std::function<void(const std::string& line)> told);

@@ -1,5 +1,5 @@
-// ClusterSummary: how the whole cluster is, in numbers, and what is wrong with it in words. `millrace cluster status`
-// and the master's /readyz show it. Thread rule: the control thread makes it; a value afterwards.
+// ClusterSummary describes the state of the whole cluster in numbers, and its faults in words. `millrace cluster
+// status` and the master's /readyz show it. Thread rule: the control thread makes it; a value afterwards.
 #pragma once
 
 #include <cstdint>
@@ -42,15 +42,15 @@ struct ClusterSummary {
     Micros in = 0;
     NodeStand stand;
   };
-  std::vector<LeavingNode> leaving;  // live nodes that will be taken away, the first first
+  std::vector<LeavingNode> leaving;  // live nodes that will be taken away, the earliest first
 
   dfs::Namespace::Usage files;
   dfs::BlockHealth blocks;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;  // waiting: nothing was launched yet
-  std::string scheduler_file, access_file;           // why they are not in force as they are; empty: they are
-  std::string audit_problem;                         // AuditLog's; empty: none
+  std::string scheduler_file, access_file;           // why the file is not in force as it is; empty: it is
+  std::string audit_problem;                         // AuditLog's problem; empty: none
   std::vector<tls::CertificateEnd> certificates;     // of the master, the authority and live workers
-  Micros now = 0;                                    // by the wall, since the epoch
+  Micros now = 0;                                    // by the wall clock, since the epoch
   std::string awaiting, read_only;                   // as NameService.health says (name.capnp)
   std::string doubt;                                 // Doubt's line; empty: none
   std::string copy_problem;                          // why the second copy of the database is not kept
@@ -59,9 +59,10 @@ struct ClusterSummary {
 // O(nodes + live jobs)
 [[nodiscard]] ClusterSummary Summarize(Control& control);
 
-// Returns why the cluster does not work, or data is missing: a line each, with what to do; nothing if it does.
+// Returns the reasons why the cluster does not work or data is missing, a line each with what to do; empty if there are
+// none.
 [[nodiscard]] std::vector<Notice> FaultsOf(const ClusterSummary& summary);
-// Returns what somebody should look at, though everything works: the risks come first.
+// Returns what needs attention although everything works; the risks come first.
 [[nodiscard]] std::vector<Notice> WarningsOf(const ClusterSummary& summary);
 
 }  // namespace millrace::master

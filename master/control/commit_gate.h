@@ -1,7 +1,7 @@
-// CommitGate: the commit log as the control strand sees it. It numbers the steps that are handed over, so that an
-// answer can wait for those that it may have seen, and it can be told to hold: what is handed over is then kept in
-// memory and its promises do not resolve; what was handed over before is still written. While it holds it can be given
-// so many bytes that the log can take all the same. Thread rule: the control thread.
+// CommitGate stands between the control strand and the commit log. It numbers the steps that it is given, so that an
+// answer can wait for those that it may depend on. It can hold: further steps are then kept in memory and their
+// promises do not resolve; earlier steps are still written. While it holds, it can be allowed to pass a number of bytes
+// that the log can take even then. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -18,34 +18,34 @@ namespace millrace::master {
 
 class CommitGate {
  public:
-  // Begins open. What waits when this is destroyed is not written, and its promises reject. Requires: `log` outlives
-  // this.
+  // Begins open. Steps that wait when this is destroyed are not written, and their promises reject. Requires: `log`
+  // outlives this.
   explicit CommitGate(rpc::CommitLog& log) : log_(log) {}
   ~CommitGate();
   CommitGate(const CommitGate&) = delete;
 
-  // These do what rpc::CommitLog's do.
+  // These do what the calls of rpc::CommitLog do.
   [[nodiscard]] kj::Promise<void> Commit(WriteBatch batch);
   void CommitLazily(WriteBatch batch);
-  // Does what CommitLazily does, for what every start makes anew if it is lost: no answer waits for it.
+  // Does what CommitLazily does, for changes that every start makes again if they are lost: no answer waits for them.
   void CommitUnnumbered(WriteBatch batch);
 
-  // Returns the number of the last step that was handed over.
+  // Returns the number of the last step given to this.
   [[nodiscard]] std::uint64_t last() const { return handed_; }
-  // Resolves when this step, and every one before it, is on disk; at once if they are. Waits with those who wait
-  // already: no more is written for it than what they need. Requires: `step` is at most last().
+  // Resolves when this step, and every one before it, is on disk; at once if they are. It waits for a commit that
+  // others wait for already if that is enough, and causes no further write then. Requires: `step` is at most last().
   [[nodiscard]] kj::Promise<void> Kept(std::uint64_t step);
   [[nodiscard]] kj::Promise<void> Kept() { return Kept(handed_); }
 
-  // Resolves when what was handed over before is on disk.
+  // Holds from now on. The promise resolves when all steps given before are on disk.
   [[nodiscard]] kj::Promise<void> Hold();
-  // Lets through, while it holds, what fits into so many bytes (SpareLog::BytesOf), in order: what nobody waits for may
-  // take the first half of them. Requires: what Hold returned has resolved.
+  // Lets batches that fit into this many bytes (SpareLog::BytesOf) through while it holds, in order. Batches that
+  // nobody waits for may take only the first half. Requires: the promise of Hold has resolved.
   void Spend(std::uint64_t bytes);
-  // Returns whether a batch of so many bytes that somebody waits for would be let through.
+  // Returns whether a batch of this many bytes that somebody waits for would be let through.
   [[nodiscard]] bool CanSpend(std::uint64_t bytes) const;
   [[nodiscard]] std::uint64_t spendable() const { return spends_ ? spendable_ : 0; }
-  // Opens the gate: what waits is written as one batch, before anything that comes later.
+  // Opens the gate: all that waits is written as one batch, before any later step.
   void Release();
   [[nodiscard]] bool holds() const { return holds_; }
   // Returns whether this step waits until the gate is opened.
@@ -62,7 +62,7 @@ class CommitGate {
   std::uint64_t spendable_ = 0, for_lazy_ = 0;  // bytes; the second is among the first
   WriteBatch waiting_;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> waiters_;
-  kj::Promise<void> released_ = kj::READY_NOW;  // resolves the promises of what waited
+  kj::Promise<void> released_ = kj::READY_NOW;  // resolves the promises of the batches that waited
   std::uint64_t handed_ = 0;
   std::uint64_t passed_ = 0;  // handed on to the log
   std::shared_ptr<std::uint64_t> kept_ = std::make_shared<std::uint64_t>(0);

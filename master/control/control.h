@@ -1,10 +1,10 @@
-// Control: the master's one control strand. It owns the file system, the nodes and the jobs, commits what calls
-// changed, sends what workers must be told, and runs what time drives (liveness, leases, re-replication, policy waits).
-// It is the only place where wall time becomes scheduler time.
+// Control: the master's one control strand. It owns the file system, the nodes and the jobs, commits the changes of
+// calls, sends orders to workers, and runs what time drives (liveness, leases, re-replication, policy waits). It is the
+// only place where wall time becomes scheduler time.
 //
-// Rule of durability: a call changes memory and journals in one Step; Finish commits the step. Work goes out to workers
-// at once; what a client is told waits until every step that it may stem from is on disk: the step of the call itself,
-// and those of others that it has seen (Shown; master/service/after_commits.h sees to that for every call). Thread
+// Rule of durability: a call changes memory and the journal in one Step; Finish commits the step. Orders go out to
+// workers at once. An answer to a client waits until every step that it may depend on is on disk: the call's own step,
+// and the steps of others that it has seen (Shown; master/service/after_commits.h sees to that for every call). Thread
 // rule: the control thread. Everything it needs is passed in, so that a whole cluster runs in one thread under driven
 // time.
 #pragma once
@@ -69,51 +69,53 @@ struct ControlDependencies {
   rpc::Dialer* dialer = nullptr;
   Meters meters = {};
   Release release = ThisRelease();
-  // By which workers know what readers may read. Without it, as without TLS, readers are given no tokens.
+  // The key by which workers check the tokens of readers. Without it, as without TLS, readers are given no tokens.
   std::optional<tls::TokenKey> token_key = {};
   std::unique_ptr<WatchedFile> access_file = nullptr;  // none: the rules of an empty one
-  // By which workers know what writers may write, with and without TLS. Without it everybody may write.
+  // The key by which workers check the tokens of writers, with and without TLS. Without it everybody may write.
   std::optional<tls::TokenKey> write_key = {};
-  // The store's spare log, which takes what makes room while the disk has none. Without it that is refused.
+  // The store's spare log, which takes changes that make room while the disk has none. Without it they are refused.
   SpareRoom* spare = nullptr;
-  // Whether a worker that registers must be the process that answers at its address, by `dialer`. With TLS its
-  // certificate says enough.
+  // Whether to check, with `dialer`, that a worker that registers is the process that answers at its address. With TLS
+  // its certificate is enough.
   bool asks_workers = false;
-  // Returns why the second copy of the database is not kept; "" if it is. Without it there is to be none.
+  // Returns why the second copy of the database is not kept; "" if it is. Without this function there is no second
+  // copy.
   std::function<std::string()> copy_problem = nullptr;
-  // Returns when the master's own certificates end. Without it there is no TLS.
+  // Returns when the master's own certificates end. Without this function there is no TLS.
   std::function<tls::CertificateEnds()> certificates = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
  public:
-  // Makes a Control that has read everything back. kInvalid for a scheduler that does not exist, and for an access file
-  // as AccessFile::Load says, kCorrupt for a database that is not understood, also the failures of opening the audit
-  // log. Neither a wrong scheduler file nor an access file that was right before keeps it from starting.
-  // Requires: the store holds a cluster id (cluster_record.h).
+  // Makes a Control and loads its state from the store. kInvalid for a scheduler that does not exist, and for an access
+  // file as AccessFile::Load says; kCorrupt for a database that cannot be decoded; also the failures of opening the
+  // audit log. An invalid scheduler file does not keep it from starting, nor does an invalid access file that was valid
+  // before. Requires: the store holds a cluster id (cluster_record.h).
   static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, ControlDependencies seams);
   ~Control();
 
-  // Returns the pointer that the capabilities of peers hold: a call that waits for the disk keeps its capability alive,
-  // which may be longer than this lives. The pointer inside is null once this is gone.
+  // Returns the pointer to this that the capabilities of peers hold. A call that waits for the disk keeps its
+  // capability alive, perhaps longer than this. The pointer inside is null once this is gone.
   [[nodiscard]] std::shared_ptr<Control* const> self() const { return self_; }
 
-  // Makes the caller of one connection; without an argument somebody who may do everything, as without TLS. Requires:
-  // it is dropped before this object.
+  // Makes the caller of one connection; without an argument, a caller that may do everything, as without TLS. Requires:
+  // the caller is dropped before this object.
   [[nodiscard]] std::shared_ptr<const Caller> MakeCaller(const rpc::Peer& peer = {}) {
     return std::make_shared<const Caller>(access_file_.rules(), audit_, peer);
   }
   [[nodiscard]] const AccessFile& access_file() const { return access_file_; }
   [[nodiscard]] const AuditLog& audit() const { return audit_; }
-  // Returns the rights that a user has now, for what is done for him while none of his connections asks for it.
+  // Returns the rights that a user has now, for work on the user's behalf that no connection of theirs asks for.
   [[nodiscard]] dfs::Principal PrincipalOf(const std::string& user) const;
 
-  // Returns what the user, or worker, may read blocks by that the caller has found to be open to it.
+  // Returns the grant by which `subject`, a user or a worker, may read blocks. The caller has checked that they are
+  // open to it.
   [[nodiscard]] tls::Grant GrantTo(std::string subject) const;
   [[nodiscard]] const std::optional<tls::TokenKey>& token_key() const { return seams_.token_key; }
   [[nodiscard]] bool asks_workers() const { return seams_.asks_workers; }
   [[nodiscard]] const WriteOrders& write_orders() const { return write_orders_; }
-  // Does what Dispatcher's does.
+  // Does what Dispatcher::AllowWrite does.
   [[nodiscard]] kj::Promise<void> AllowWrite(const std::vector<NodeId>& nodes, dfs::BlockId block,
                                              const std::string& token) {
     return dispatcher_.AllowWrite(nodes, block, token);
@@ -132,38 +134,38 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] kj::Timer& timer() { return seams_.timer; }
   [[nodiscard]] const std::string& scheduler() const { return scheduler_; }  // "fair+delay+ccs"
   [[nodiscard]] const SchedulerFile& scheduler_file() const { return scheduler_file_; }
-  // Returns when the certificates end by which the master and the live workers are known; none without TLS.
+  // Returns when the certificates of the master and the live workers end; none without TLS.
   [[nodiscard]] std::vector<tls::CertificateEnd> Certificates() const;
-  // Returns the time by the wall, since the epoch.
+  // Returns the time of the wall clock, since the epoch.
   [[nodiscard]] Micros WallTime() const { return seams_.clock.Now(); }
   // Changes the scheduler, also while jobs run: none of their tasks is touched. The choice holds until the next one,
-  // over restarts and whatever master.scheduler says. kInvalid, with the schedulers that there are, for one that does
-  // not exist. Requires: the caller finishes the step.
+  // across restarts and whatever master.scheduler says. kInvalid, with a list of the schedulers, for one that does not
+  // exist. Requires: the caller finishes the step.
   Status SetScheduler(const std::string& name, Step* step);
 
   // ---- steps ----
-  // Begins a step. No two steps have the same time: so the journal tells which events were one step, and a replay makes
-  // its decisions where this master made them.
+  // Begins a step. No two steps have the same time, so the journal shows which events belong to one step, and a replay
+  // decides at the points where this master decided.
   [[nodiscard]] Step Begin();
   [[nodiscard]] Micros Now() const { return time_.Now(ShownByClocks()); }  // scheduler time
-  // Returns the time that the master was awake, since some moment: all deadlines are told in it.
+  // Returns how long the master has been awake, since some moment. All deadlines are on this clock.
   [[nodiscard]] Micros Awake() const;
   // Lets the policy decide, sends the orders and commits the step. The promise resolves when the step, and all before
-  // it, are on disk; so also for a step that has changed nothing, since the caller has seen the earlier ones.
+  // it, are on disk. That holds even for a step that has changed nothing, since the caller has seen the earlier ones.
   kj::Promise<void> Finish(Step step);
   // Does the same, but nobody waits for the disk.
   void FinishLazily(Step step);
-  // Does what FinishLazily does, for a step that gave out an id. The promise resolves when it is on disk that the id is
-  // taken, which is at once for most, since ids are reserved in runs. Without that a master that lost power would give
-  // the id out again.
+  // Does what FinishLazily does, for a step that gave out an id. The promise resolves when the disk records the id as
+  // taken, mostly at once, since ids are reserved in runs. Without that record a master that lost power would give the
+  // id out again.
   kj::Promise<void> FinishReserved(Step step);
-  // These serve the rule that a job's number is taken on disk before the job is submitted. Workers are told of a job at
-  // once, and a master that lost power would otherwise give its number to another job, of which they have attempts
-  // already. NumberIsKept returns whether that is so for the next number. If it is not, KeepNumber reserves numbers and
-  // resolves when they are on disk; other jobs may have taken them all by then.
+  // These serve the rule that the disk records a job's number as taken before the job is submitted. Workers learn of a
+  // job at once. Without the rule, a master that lost power would give the number to another job, while workers have
+  // attempts of the first one under it. NumberIsKept returns whether the next number is recorded. If it is not,
+  // KeepNumber reserves numbers and resolves when they are on disk; other jobs may have taken them all by then.
   [[nodiscard]] bool NumberIsKept() const { return jobs_.next_number() < numbers_on_disk_; }
   [[nodiscard]] kj::Promise<void> KeepNumber();
-  // Resolves when everything that was finished before is on disk; at once if it is.
+  // Resolves when all steps finished so far are on disk; at once if they are.
   [[nodiscard]] kj::Promise<void> Kept() { return commits_.Kept(); }
   // Returns the number of the last step that has changed anything.
   [[nodiscard]] std::uint64_t last_step() const { return commits_.last(); }
@@ -177,24 +179,24 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // Returns the last moment that is on disk; none before there is one, and while nothing can be written.
   [[nodiscard]] Moment KeptMoment() const { return Held() ? Moment() : kept_; }
   [[nodiscard]] const Lineage& lineage() const { return lineage_; }
-  // Takes in that a worker was told of more than the database holds.
+  // Notes that a worker was told of a moment that the database does not have.
   void DoubtDatabase(Step* step) { BeginDoubt(DoubtCause::kSetBack, step); }
   [[nodiscard]] const Doubt& doubt() const { return doubt_; }
 
   // ---- a full disk (room_watch.h) ----
-  // Checks a change that somebody asks for: kNoSpace, with a line that says all, while the master is read-only.
+  // Checks a change that a client asks for. kNoSpace, with RoomWatch::Line, while the master is read-only.
   [[nodiscard]] Status CheckChange() const;
-  // Checks a change that makes room and takes at most so many bytes of the spare log: it needs no other room, as it
-  // goes there. kNoSpace with that line if even the spare log is used up, or too small for it.
+  // Checks a change that makes room and takes at most this many bytes of the spare log, the only room that it needs.
+  // kNoSpace with that line if the spare log is used up, too, or too small for it.
   [[nodiscard]] Status CheckMakesRoom(std::uint64_t bytes) const;
-  // Checks work that had begun before (a file being written, a job's attempt): kBusy with that line while nothing is
-  // written. The caller that gets it asks again.
+  // Checks work that is already under way (a file being written, a job's attempt). kBusy with that line while nothing
+  // is written; the caller asks again.
   [[nodiscard]] Status CheckGoingOn() const;
   // Returns why the second copy of the database (master.journal_copy) is not kept; "" if it is, or is not asked for.
   [[nodiscard]] std::string CopyProblem() const { return seams_.copy_problem ? seams_.copy_problem() : std::string(); }
   [[nodiscard]] bool Held() const { return room_.writing() == Writing::kNothing; }
-  // Notes a failure that is not taken in because nothing is written. When it is reported again it is known that the
-  // full disk may have caused it.
+  // Notes the report of a failed attempt that is refused because nothing is written. When the failure is reported
+  // again, TakeRefusedFailure says that the full disk may have caused it.
   void NoteRefusedFailure(const AttemptId& attempt) { refused_failures_.insert(attempt); }
   [[nodiscard]] bool TakeRefusedFailure(const AttemptId& attempt) { return refused_failures_.erase(attempt) > 0; }
 
@@ -217,8 +219,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] kj::Promise<BackupFacts> BackUp(const std::string& directory);
 
   // ---- balancing ----
-  // These do what dfs::BlockManager's do. Whether balancing is under way is not stored: a master that starts anew does
-  // not balance.
+  // These do what the calls of dfs::BlockManager do. Whether balancing is under way is not stored: a master that starts
+  // anew does not balance.
   void StartBalance(double threshold);
   void StopBalance();
   // Resolves when balancing ends; at once if it is not under way.
@@ -227,10 +229,10 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // ---- open files ----
   // Takes the right to write `file`; the token tells this holder from earlier ones.
   [[nodiscard]] std::uint64_t TakeLease(dfs::FileId file) { return leases_.Take(file); }
-  // Notes that the lease's holder was heard; kNotFound when the file is not open any more.
+  // Notes that the lease's holder was heard; kNotFound when the file is no longer open.
   Status RenewLease(dfs::FileId file, std::uint64_t token);
   void DropLease(dfs::FileId file, std::uint64_t token);
-  // Ends the writing of the file: it is removed, or stays with what was synced. kNotFound when it is not open.
+  // Ends the writing of the file, which is removed, or stays with its synced data. kNotFound when it is not open.
   Status GiveUp(dfs::FileId file, std::string_view why);
   // Makes the file an attempt's output: from now on it ends with its attempt, and no lease of it lapses.
   void LeaseToJob(dfs::FileId file) { leases_.Forget(file); }
@@ -245,8 +247,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void TellEnded(kj::Promise<void> committed, std::set<JobId> ended);
   kj::Promise<void> Clockwork();
   void Tick(Micros late);
-  // Calls what time drives. The clock goes on whatever is thrown, which is logged: a master that takes nobody for lost
-  // any more is worse than one that has left a thing undone.
+  // Runs one piece of the work that time drives. An exception is logged and the clock goes on: a master that no longer
+  // finds lost workers is worse than one that left something undone.
   template <class Work>
   void Guarded(Work&& work) {
     KJ_IF_MAYBE (thrown, kj::runCatchingExceptions(work)) taskFailed(kj::mv(*thrown));
@@ -290,11 +292,11 @@ class Control final : private kj::TaskSet::ErrorHandler {
   WriteOrders write_orders_;
   Dispatcher dispatcher_;
   Workers workers_;
-  Micros started_ = 0;                 // as Awake tells it
-  Micros asleep_ = 0;                  // what the monotonic clock counted while this process stood still
-  std::uint64_t ids_on_disk_ = 0;      // it is on disk that the ids below are taken
+  Micros started_ = 0;                 // on the clock of Awake
+  Micros asleep_ = 0;                  // how far the monotonic clock went while this process stood still
+  std::uint64_t ids_on_disk_ = 0;      // the disk records all ids below as taken
   std::uint64_t numbers_on_disk_ = 0;  // the same of job numbers
-  std::set<JobId> ending_;             // they ended, which is not on disk yet
+  std::set<JobId> ending_;             // they ended, but their end is not on disk yet
   Lineage lineage_;
   Moment kept_;           // on disk
   bool advances_ = true;  // something was stored since the last moment began
@@ -303,9 +305,9 @@ class Control final : private kj::TaskSet::ErrorHandler {
   std::set<AttemptId> refused_failures_;
   Leases leases_;
   UnusedExecutables unused_executables_;
-  Micros swept_ = 0;  // when executables were last looked at, as Awake tells it
+  Micros swept_ = 0;  // when executables were last looked at, on the clock of Awake
   tls::ExpiryLog expiry_log_;
-  std::optional<Micros> looked_at_certificates_;  // as Awake tells it
+  std::optional<Micros> looked_at_certificates_;  // on the clock of Awake
   bool balancing_ = false;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> balance_waiters_;
   std::optional<Micros> wake_;  // scheduler time for which a wake is armed

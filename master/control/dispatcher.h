@@ -26,7 +26,7 @@ namespace millrace::master {
 class Dispatcher {
  public:
   using Refused = std::function<void(NodeId node, const AttemptId& attempt, const std::string& reason)>;
-  // Returns what a job's tasks may read its input by.
+  // Returns the grant by which a job's tasks may read its input.
   using GrantFor = std::function<tls::Grant(const JobRecord& record)>;
   using OutputCopied = std::function<void(const OutputCopyOrder& copy, const Status& status)>;
   Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
@@ -41,8 +41,8 @@ class Dispatcher {
   // Sends kills, which make room, then forgets, launches, computes, copies and places of map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
-  // Tells those of the nodes that take tokens that somebody who has none may write the block as the token says.
-  // Resolves when they know it, or after a few seconds; never rejects.
+  // Tells the nodes that take tokens that a writer without one may write the block as the token says. Resolves when
+  // they know, or after a few seconds; never rejects.
   [[nodiscard]] kj::Promise<void> AllowWrite(const std::vector<NodeId>& nodes, dfs::BlockId block,
                                              const std::string& token);
   // Resolves to whether the node answers within `limit`; at once to false while it is not connected. Never rejects.

@@ -1,8 +1,7 @@
-// Leases: who holds the right to write an open file, and when it lapses: `grace` after its holder went away, or when a
-// holder whose connection stands was silent for `limit` (its process is stopped, or its machine sleeps), so that a path
-// is never held for ever. Time in which the master itself did not run does not count, since nobody could be heard.
-// Pure.
-// Thread rule: control thread.
+// Leases records who holds the right to write each open file, and when it lapses, so that a path is never held for
+// ever. A right lapses `grace` after its holder went away, or when a holder whose connection stands was silent for
+// `limit` (its process is stopped, or its machine sleeps). Time in which the master itself did not run does not count,
+// since it could hear nobody. Pure. Thread rule: control thread.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +17,16 @@ namespace millrace::master {
 
 class Leases {
  public:
-  // `period` is about how often Expire is called; no time is measured finer. `now` is monotonic.
+  // `period` is about the time between calls of Expire; times are no more precise than that. `now` is monotonic.
   Leases(Micros grace, Micros limit, Micros period, Micros now)
       : grace_(grace), limit_(limit), longest_step_(2 * period), last_(now) {}
 
-  // Gives the right to a new holder; the token tells it from earlier ones, who have lost the right.
+  // Gives the right to a new holder. The token tells it from earlier holders, which have lost the right.
   [[nodiscard]] std::uint64_t Take(dfs::FileId file) {
     leases_[file] = {next_token_, ran_ + limit_};
     return next_token_++;
   }
-  // Notes that the holder was heard. Returns false if this token does not hold the right any more.
+  // Notes that the holder was heard. Returns false if this token no longer holds the right.
   bool Renew(dfs::FileId file, std::uint64_t token) {
     const auto it = Find(file, token);
     if (it != leases_.end()) it->second.until = ran_ + limit_;
@@ -37,11 +36,11 @@ class Leases {
   void Drop(dfs::FileId file, std::uint64_t token) {
     if (Find(file, token) != leases_.end()) Await(file, grace_);
   }
-  // Makes the file one without a holder: the right lapses unless a holder comes within `time`.
+  // Leaves the file without a holder: the right lapses unless a holder comes within `time`.
   void Await(dfs::FileId file, Micros time) { leases_[file] = {std::nullopt, ran_ + time}; }
   // Returns true if the right can lapse: somebody holds it, or is awaited.
   [[nodiscard]] bool Has(dfs::FileId file) const { return leases_.contains(file); }
-  // Drops the right, so that it cannot lapse any more.
+  // Drops the right, so that it can no longer lapse.
   void Forget(dfs::FileId file) { leases_.erase(file); }
 
   struct Lapsed {

@@ -1,4 +1,5 @@
-// Meters: what the master's own work is measured by. Empty functions measure nothing. Thread rule: the control thread.
+// Meters holds the clocks that measure the master's own work. Empty functions measure nothing. Thread rule: the control
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ struct Meters {
   std::function<Micros()> processor_time = nullptr;     // of the process since it began, all threads together
 };
 
-// Returns those of this process.
+// Returns the meters of this process.
 [[nodiscard]] Meters SystemMeters();
 
 }  // namespace millrace::master

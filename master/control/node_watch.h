@@ -1,10 +1,10 @@
-// NodeWatch: finds nodes that ail (master/cluster/node_judge.h) and keeps work from them. Workers say with their
-// heartbeats how long their syncs take and whom they cannot reach, and are told with the answers whom to look at: by
-// turns everybody, and at once whomever somebody does not reach, so that the others bear it out or do not.
+// NodeWatch finds nodes that ail (master/cluster/node_judge.h) and keeps work from them. Workers report with their
+// heartbeats how long their syncs take and which workers they cannot reach. The answers say which workers to look at
+// next: all of them in turn, and at once those that some worker cannot reach, so that others confirm or refute it.
 //
-// An ailing node takes no tasks, by the NodeDrained events of the journal, and no blocks that others can take. From
-// one that others cannot reach nobody fetches anything either, so what runs there, and the map outputs there, are given
-// up and run elsewhere. Its replicas count, and nothing is deleted for it. Thread rule: the control thread.
+// An ailing node takes no tasks (NodeDrained events in the journal), and no blocks that others can take. Nobody can
+// fetch from a node that is out of reach, so its running attempts and its map outputs are given up and run elsewhere.
+// Its replicas count, and nothing is deleted because it ails. Thread rule: the control thread.
 #pragma once
 
 #include <cstdint>
@@ -22,37 +22,37 @@ namespace millrace::master {
 
 class Control;
 
-// Somebody whom a worker could not reach the last time that it looked, or to whom a transfer of its could not connect.
+// A worker that another one could not reach at its last look, or to which a transfer could not connect.
 struct UnreachedPeer {
   std::string host;
   std::uint16_t port = 0;
-  std::uint32_t failures = 0;  // of looks, in a row; 0: it has not looked yet
+  std::uint32_t failures = 0;  // failed looks in a row; 0: no look yet
 };
 
 class NodeWatch {
  public:
   static constexpr std::size_t kMostLooks = 8;         // of one worker after one heartbeat
-  static constexpr std::uint32_t kLeastFailures = 2;   // that make an accusation
-  static constexpr Micros kDoubtedFor = 10 * kSecond;  // how long others look at a node for whom somebody failed
+  static constexpr std::uint32_t kLeastFailures = 2;   // in a row, that make an accusation
+  static constexpr Micros kDoubtedFor = 10 * kSecond;  // how long others look at a node that a writer failed to reach
 
   explicit NodeWatch(Control& control) : control_(control) {}  // requires: it outlives this
 
-  // Takes in what the worker says with a heartbeat.
+  // Takes in the reports of a worker's heartbeat.
   void Heard(NodeId node, const std::vector<DiskPace>& disks, const std::vector<UnreachedPeer>& unreached);
-  // Takes in that a writer could not get through to the node, so that workers look at it.
+  // Notes that a writer could not reach the node, so that workers look at it.
   void Doubt(NodeId node);
-  // Forgets what the worker has said: it is lost, or starts anew.
+  // Forgets the reports of a worker that is lost or starts anew.
   void Forget(NodeId node);
-  // Returns at whom this worker is to look now: live workers, at most kMostLooks. O(live nodes + those not reached)
+  // Returns the live workers that this worker is to look at now, at most kMostLooks. O(live nodes + those not reached)
   [[nodiscard]] std::vector<NodeId> ToLookAt(NodeId asker);
-  // Finds out who ails now, keeps work from them, and gives work to those that are well again. Call it now and then.
-  // Requires: changes can be written.
+  // Finds the nodes that ail now and keeps work from them, and gives work to those that are well again. Requires: it is
+  // called now and then, while changes can be written.
   void Judge();
 
  private:
   struct Said {
     DiskPace pace;
-    std::map<NodeId, std::uint32_t> unreached;  // how often in a row
+    std::map<NodeId, std::uint32_t> unreached;  // with the failures in a row
   };
   [[nodiscard]] std::vector<NodeSigns> Signs() const;
   void Follow(NodeRecord& node, const Diagnosis* diagnosis);
@@ -62,7 +62,7 @@ class NodeWatch {
   NodeJudge judge_;
   std::map<NodeId, Said> said_;       // by live workers
   std::map<NodeId, Micros> doubted_;  // when a writer last failed there
-  // At whom a worker has looked last.
+  // The nodes that a worker looked at last.
   struct Turn {
     NodeId own, doubted;
   };

@@ -1,5 +1,5 @@
-// SchedulerFile: what the scheduler file says, as it was when it was last right (checked_file.h). Thread rule: the
-// control thread.
+// SchedulerFile holds the settings of the scheduler file, as it was when it was last valid (checked_file.h). Thread
+// rule: the control thread.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ class SchedulerFile {
   // Without a file (null) the defaults of a live cluster hold for ever.
   SchedulerFile(std::unique_ptr<WatchedFile> file, Log log);
 
-  // Reads the file at the start. If it is wrong, or not to be read, the copy in the store is in force; if there is
-  // none, the defaults are.
+  // Reads the file at the start. If it is invalid or unreadable, the copy in the store is in force; without a copy, the
+  // defaults are.
   void Load(const KeyValueStore& store, Micros now);
-  // Looks whether the file has changed. Calls `apply` with its settings if it has; settings that `apply` refuses count
-  // as wrong. Requires: it is called now and then.
+  // Calls `apply` with the settings of the file if it has changed; settings that `apply` refuses count as invalid.
+  // Requires: it is called now and then.
   void Poll(Micros now, const std::function<Status(const sched::Settings&)>& apply);
   [[nodiscard]] bool unkept() const { return file_.unkept(); }
   void Keep(WriteBatch* batch) { file_.Keep(batch); }
@@ -31,7 +31,7 @@ class SchedulerFile {
   [[nodiscard]] std::string name() const { return file_.name(); }
   // Returns why the file, as it is now, is not in force; empty when it is in force.
   [[nodiscard]] const std::string& problem() const { return file_.problem(); }
-  // Returns that in a line, with since when, and what is in force instead.
+  // Returns the problem in a line, with the time since when it stands and what is in force instead.
   [[nodiscard]] std::string Line() const;
 
  private:

@@ -1,8 +1,8 @@
-// SchedulerTime: the time that the scheduler and the journal live by, in microseconds since the epoch. It is the wall
-// clock's as long as that runs well. Where the wall clock is set back, it goes on from where it was, as fast as the
-// monotonic clock, and stays ahead of the wall clock: whatever waits for a time (a retry, a wait for locality, the end
-// of a refusal) waits as long as it should. Where the wall clock is set forward, it follows, and waits end early.
-// Pure. Thread rule: one thread.
+// SchedulerTime is the clock of the scheduler and the journal, in microseconds since the epoch. It shows the time of
+// the wall clock as long as that runs well. If the wall clock is set back, it goes on from where it was, as fast as the
+// monotonic clock, and stays ahead of the wall clock: every wait for a time (a retry, a wait for locality, the end of a
+// refusal) lasts as long as it should. If the wall clock is set forward, it follows, and waits end early. Pure. Thread
+// rule: one thread.
 #pragma once
 
 #include "base/clock.h"

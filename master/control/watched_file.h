@@ -15,13 +15,13 @@ class WatchedFile {
   [[nodiscard]] virtual const std::string& name() const = 0;
   // Returns the text of the file now.
   virtual Result<std::string> Read() = 0;
-  // Returns the text if it differs from the one returned last, nothing if it is the same; a failure to read it is told
-  // once. A change is returned when two calls in a row have seen the same, so that nobody reads a file that is being
-  // written. Requires: it is called now and then.
+  // Returns the text if it differs from the one returned last, nothing if it is the same; a failure to read it is
+  // returned once. A change is returned when two calls in a row have seen the same, so that nobody reads a file that is
+  // being written. Requires: it is called now and then.
   virtual Result<std::optional<std::string>> TakeChange() = 0;
 };
 
-// Makes one that recognises a change by size, time of change and inode.
+// Makes a WatchedFile that recognises a change by size, time of change and inode.
 [[nodiscard]] std::unique_ptr<WatchedFile> WatchFile(std::string path);
 
 }  // namespace millrace::master

@@ -1,5 +1,5 @@
-// Watchers: clients that are told when a job changes. Changes are gathered for kPause so that a busy job costs a
-// message per pause and watcher; the end of a job is told at once. What is told is on disk. Thread rule: the control
+// Watchers tells clients when a job changes. Changes are gathered for kPause so that a busy job costs a message per
+// pause and watcher; the end of a job is reported at once. Everything reported is on disk. Thread rule: the control
 // thread.
 #pragma once
 
@@ -20,14 +20,15 @@ class Watchers {
  public:
   static constexpr kj::Duration kPause = 100 * kj::MILLISECONDS;
 
-  // `kept` resolves when all that `jobs` says now is on disk.
+  // The promise of `kept` resolves when the present state of `jobs` is on disk.
   Watchers(kj::Timer& timer, const JobTracker& jobs, std::function<kj::Promise<void>()> kept, kj::TaskSet& tasks)
       : timer_(timer), jobs_(jobs), kept_(std::move(kept)), tasks_(tasks) {}
 
-  // Tells the watcher until the subscription is dropped. Requires: this outlives every subscription's connection.
+  // Tells the watcher about changes until the subscription is dropped. Requires: this outlives every subscription's
+  // connection.
   [[nodiscard]] wire::Subscription::Client Add(JobId job, wire::JobWatcher::Client watcher);
   void Changed(JobId job);
-  // Notes that the job has ended; no watcher is told before Ended.
+  // Notes that the job has ended; watchers hear of it from Ended, not before.
   void Ending(JobId job) { changed_.erase(job); }
   void Ended(JobId job);
 

@@ -1,5 +1,5 @@
-// Converts between the master's own types and its Cap'n Proto messages. What comes from outside is checked here or by
-// the call that takes it; a value out of range becomes an error, never an assertion.
+// Converts between the master's own types and its Cap'n Proto messages. Values from outside are checked here or by the
+// call that takes them; a value out of range becomes an error, never an assertion.
 #pragma once
 
 #include <capnp/blob.h>
@@ -41,13 +41,13 @@ void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attem
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out);
 void Write(const NodeRecord& node, dfs::wire::ReplicaHost::Builder out);
-// Writes the block. Its replicas are those of the holders that are alive, closest to `asker` first (null: by number).
+// Writes the block with its replicas on live nodes, closest to `asker` first (null: by number).
 void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker, const tls::Grant& grant,
            dfs::wire::LocatedBlock::Builder out);
 [[nodiscard]] std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in);
 [[nodiscard]] std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in);
 
-// kInvalid for a host, socket, rack or slot count that cannot be.
+// kInvalid for an impossible host, socket, rack or slot count.
 [[nodiscard]] Result<WorkerFacts> Read(wire::WorkerInfo::Reader in);
 void Write(const NodeRecord& node, wire::WorkerInfo::Builder out);
 [[nodiscard]] inline Moment Read(wire::Moment::Reader in) { return {in.getLife(), in.getNumber()}; }
@@ -56,7 +56,7 @@ inline void Write(const Moment& moment, wire::Moment::Builder out) {
   out.setNumber(moment.number);
 }
 [[nodiscard]] Leaving Read(wire::Leaving::Reader in, Micros now);
-// Returns what a registration, or a call, says of the machine.
+// Returns the announcement, in a registration or a call, that the machine will be taken away; nothing without one.
 template <class Said>
 [[nodiscard]] std::optional<Leaving> ReadLeaving(Said said, Micros now) {
   if (!said.hasLeaving()) return std::nullopt;
@@ -71,7 +71,7 @@ void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder o
 // Reads at most 1000 counters, and the first 255 bytes of each name, as tasks do (client/job/counters.h).
 [[nodiscard]] Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in);
 
-// These return the most bytes that each takes in a message (master/jobs/answer_budget.h).
+// These return the most bytes that the argument takes in a message (master/jobs/answer_budget.h).
 [[nodiscard]] std::size_t BytesOf(const dfs::FileStatus& status);
 [[nodiscard]] std::size_t BytesOf(const NodeRecord& node);  // as a ReplicaHost or a NodeStatus
 [[nodiscard]] std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes);

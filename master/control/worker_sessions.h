@@ -1,6 +1,6 @@
-// WorkerSessions: which workers are here, since which registration, and until when each may be silent.
+// WorkerSessions records which workers are here, since which registration, and until when each may be silent.
 //
-// A worker's session is in one of these states; a worker without any is lost, or was never here:
+// A worker's session is in one of these states; a worker without a session is lost, or was never here:
 //
 //   state       means                                             left for
 //   kExpected   the master has started and the worker may be      kHere: it registers. None: its time is over
@@ -12,9 +12,8 @@
 //   kEnded      it is to register again, and its calls are        kHere: it registers. None: its time is over
 //               refused until then
 //
-// A registration from any state, or from none, begins a session of its own with a new epoch. What is said in the name
-// of an earlier epoch is refused. Times are microseconds on whatever clock the caller uses throughout. Thread rule: one
-// thread.
+// A registration from any state, or from none, begins a session of its own with a new epoch. Calls with an earlier
+// epoch are refused. Times are microseconds on one clock of the caller's choice. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -32,36 +31,37 @@ class WorkerSessions {
  public:
   enum class State : std::uint8_t { kExpected, kHere, kHungUp, kEnded };
 
-  // The worker may come until then.
+  // Expects the worker to come before `until`.
   void Expect(NodeId node, Micros until);
-  // Begins a session and returns its epoch. Without `settled` EndUnsettled ends it. The worker has not reported its
-  // blocks yet.
+  // Begins a session and returns its epoch. If it is not `settled`, EndUnsettled ends it. The worker's list of blocks
+  // is under way from now on.
   std::uint64_t Register(NodeId node, Micros until, bool settled);
   // Returns true if this is the worker's session now.
   [[nodiscard]] bool IsCurrent(NodeId node, std::uint64_t epoch) const;
-  // Moves out the time until which the worker may be silent.
+  // Notes that the worker was heard; it may now be silent until `until`.
   void Heard(NodeId node, Micros until);
-  // The connection ended. The worker may be away until then, or until its time is over if that is earlier.
+  // Notes that the connection ended. The worker may be away until `until`, or until its time is over if that is
+  // earlier.
   void HangUp(NodeId node, Micros until);
-  // The worker says that it leaves. HasLeft tells so until it registers again; its session ends with Lose.
+  // Notes that the worker says that it leaves. HasLeft returns true until it registers again; Lose ends its session.
   void Leave(NodeId node);
-  // The worker is given up. Returns true if its connection had ended: then it is its process that is gone, and not its
-  // machine that is silent.
+  // Gives the worker up. Returns true if its connection had ended: then its process is gone; otherwise its machine is
+  // silent.
   bool Lose(NodeId node);
-  // The worker has listed its blocks.
+  // Notes that the worker has listed its blocks.
   void Reported(NodeId node);
-  // Ends the sessions that were begun without being settled.
+  // Ends the sessions that began unsettled.
   void EndUnsettled();
 
   [[nodiscard]] std::optional<State> StateOf(NodeId node) const;
-  // Returns the epoch by which the worker's calls are taken, if any is.
+  // Returns the epoch that the worker's calls must have; nothing if they are refused.
   [[nodiscard]] std::optional<std::uint64_t> EpochOf(NodeId node) const;
   [[nodiscard]] bool HasLeft(NodeId node) const { return left_.contains(node); }
   // Returns true if the worker has registered and its list of blocks is still under way.
   [[nodiscard]] bool IsReporting(NodeId node) const;
   // Returns the workers that have a session, in order of number.
   [[nodiscard]] std::vector<NodeId> Nodes() const;
-  // Returns those of them whose time is over.
+  // Returns the workers with a session whose time is over.
   [[nodiscard]] std::vector<NodeId> Silent(Micros now) const;
 
  private:
@@ -74,7 +74,7 @@ class WorkerSessions {
   };
 
   std::map<NodeId, Session> sessions_;
-  std::set<NodeId> left_;  // they said that they leave, and are not back
+  std::set<NodeId> left_;  // workers that said that they leave, and are not back
   std::uint64_t next_epoch_ = 1;
 };
 

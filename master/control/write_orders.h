@@ -1,6 +1,6 @@
-// WriteOrders makes the tokens by which blocks may be written to workers (dfs/wire/write_order.h), of the nodes as the
-// master knows them. Programs of protocol level 1 know no such tokens; while one takes part in a write, the workers are
-// told of it instead. Thread rule: the control thread.
+// WriteOrders makes the tokens by which blocks may be written to workers (dfs/wire/write_order.h), from the master's
+// knowledge of the nodes. Programs of protocol level 1 do not know tokens; when one takes part in a write, the master
+// tells the workers about that write instead. Thread rule: the control thread.
 #pragma once
 
 #include <optional>
@@ -24,11 +24,11 @@ class WriteOrders {
 
   // Returns the key that workers check the tokens by; empty if there is none.
   [[nodiscard]] std::string key() const { return key_ ? key_->bytes() : std::string(); }
-  // Return the token for a new block of `subject` (tls::SubjectOf), and that for a copy; empty without a key.
+  // These return the token for a new block of `subject` (tls::SubjectOf), and for a copy; empty without a key.
   [[nodiscard]] std::string TokenFor(dfs::BlockId block, const std::vector<NodeId>& pipeline,
                                      const std::string& subject) const;
   [[nodiscard]] std::string TokenFor(const dfs::ReplicateWork& copy) const;
-  // Returns whether the worker's program takes tokens, and passes them on.
+  // Returns whether the worker's program, or that of all these workers, takes tokens and passes them on.
   [[nodiscard]] bool TakesTokens(NodeId node) const;
   [[nodiscard]] bool TakeTokens(const std::vector<NodeId>& nodes) const;
 

@@ -1,4 +1,4 @@
-// AnswerBudget: how much of a list goes into one answer. A message above 1 MiB breaks the connection
+// AnswerBudget limits how much of a list goes into one answer. A message above 1 MiB breaks the connection
 // (base/rpc/transport.h), so lists are answered in pages, and a page ends by bytes as well as by count: single texts
 // may be long. Thread rule: a value, one thread at a time.
 #pragma once

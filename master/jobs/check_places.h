@@ -1,5 +1,5 @@
-// What a job may not name as its inputs and its output: looked at when it is submitted, so that no job is taken that
-// would fail when its work is done. Clients look before, too, but those of an earlier version do not. Pure.
+// Checks the inputs and the output that a job names when it is submitted, so that no job is accepted that would fail
+// after its work is done. Clients check them before, too, but those of an earlier version do not. Pure.
 #pragma once
 
 #include "base/status.h"

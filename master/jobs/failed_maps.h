@@ -1,7 +1,6 @@
-// What the maps of a job that failed had to read: it outlives the job, so that a failed attempt can be run again alone
-// (`millrace job rerun`). It is stored under "m/<job>" from the job's end until the job is forgotten, and is not held
-// in memory.
-// Pure. Thread rule: as values.
+// FailedMaps holds the inputs of a job's failed maps. It outlives the job, so that a failed attempt can be run again
+// alone (`millrace job rerun`). It is stored under "m/<job>" from the job's end until the job is forgotten, and is not
+// held in memory. Pure. Thread rule: as values.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +18,13 @@ namespace millrace::master {
 
 using FailedMaps = std::map<std::uint32_t, MapSplits>;  // by the number of the map
 
-// At most this much is kept of a job, but always one map.
+// At most this much is kept for a job, but always one map.
 inline constexpr std::size_t kMostFailedMaps = 100;
 inline constexpr std::size_t kMostFailedSplits = 1000;  // of all its maps together
 
-// Returns the inputs of the maps of which an attempt has failed; attempts that were killed or lost do not count. If
-// there are too many, those with the most failed attempts are kept, among these the first. Requires: `splits` are those
-// of the job's maps.
+// Returns the inputs of the maps that have a failed attempt; attempts that were killed or lost do not count. If there
+// are too many, those with the most failed attempts are kept, the first of equals. Requires: `splits` are the splits of
+// the job's maps.
 [[nodiscard]] FailedMaps FailedMapsOf(const std::vector<AttemptRecord>& attempts, const std::vector<MapSplits>& splits);
 
 [[nodiscard]] std::string FailedMapsKey(JobId job);

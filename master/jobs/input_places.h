@@ -1,10 +1,10 @@
-// InputPlaces: which maps of live jobs have to be looked at because the replicas of their inputs may have moved
-// (re-replication, a worker that was lost or came back, balancing, a bad replica). The engine takes the places of a
-// map's input as they were when the job was submitted, until it is told otherwise (sched::ReplicasMoved).
+// InputPlaces finds the maps of live jobs that have to be looked at because the replicas of their inputs may have moved
+// (re-replication, a worker that was lost or came back, balancing, a bad replica). The engine uses the places of a
+// map's input from the job's submission until a sched::ReplicasMoved tells it otherwise.
 //
-// It only says which maps to look at: those of which a replica has moved, and those that run again. Nobody has to look
-// at a map that is done, but its output may be lost. Nothing is stored: after a start every map is looked at once.
-// Pure. Thread rule: control thread.
+// It names the maps to look at: those with a replica that has moved, and those that run again. A map that is done need
+// not be looked at, but if its output is lost it runs again. Nothing is stored: after a start every map is looked at
+// once. Pure. Thread rule: control thread.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +24,12 @@ class InputPlaces {
  public:
   // Watches the inputs of a job's maps. Requires: the job is not watched yet.
   void Watch(JobId job, const std::vector<MapSplits>& maps, dfs::BlockManager& blocks);
-  // Undoes it; `maps` are those given to Watch.
+  // Undoes Watch; `maps` are those given to it.
   void Unwatch(JobId job, const std::vector<MapSplits>& maps, dfs::BlockManager& blocks);
   // Has the map looked at.
   void Doubt(const TaskId& map) { doubted_.insert(map); }
-  // Returns maps to look at, at most `most`, each once until it is in doubt anew; the maps come in turn. O(maps
-  // returned), and one block's maps.
+  // Returns at most `most` maps to look at, in turn, each only once until it is in doubt again. O(maps returned + maps
+  // of one block)
   [[nodiscard]] std::vector<TaskId> Take(std::size_t most, dfs::BlockManager& blocks);
 
  private:

@@ -1,4 +1,4 @@
-// Finds the other node from which most of a map's input came, so that the rate at which the map got its input tells of
+// Finds the other node from which most of a map's input came, so that the rate at which the map got its input measures
 // the link between the two nodes. Pure. Thread rule: control thread.
 #pragma once
 

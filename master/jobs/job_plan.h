@@ -1,5 +1,5 @@
-// Makes a job of a request: what the engine has to know of it, and the inputs of its maps. Pure functions.
-// Thread rule: control thread.
+// These make a job from a request: its description for the engine, and the inputs of its maps. Pure functions. Thread
+// rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@
 
 namespace millrace::master {
 
-// Returns what the engine has to know of the job, but for its maps and the profile of its program.
+// Returns the job's description for the engine, without its maps and the profile of its program.
 [[nodiscard]] sched::JobSpec SpecOf(const JobRequest& request, Micros now);
 
-// Cuts the inputs of the job into splits, and gives each map one or more of them. kNotFound names an input that is not
-// there, and kDenied one that `reader` may not read (splits.h).
+// Cuts the inputs of the job into splits, and gives each map one or more of them. kNotFound names an input that does
+// not exist, and kDenied one that `reader` may not read (splits.h).
 [[nodiscard]] Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const FileSystem& files,
                                                          const sched::ClusterState& cluster,
                                                          const dfs::Principal& reader = dfs::Everybody());
 
-// Returns what the scheduler knows of a map's input.
+// Returns the map's input as the scheduler describes it.
 [[nodiscard]] sched::MapInput InputOf(const PackedSplits& map);
 
 // Returns the block whose holders stand for those of the whole split. Requires: the split has blocks.

@@ -1,7 +1,7 @@
-// What the master keeps of a job besides the engine's state: the request, the splits, what tasks reported, how it
-// ended. Stored under "j/<job>" (request and outcome), "s/<job>" (splits, while it lives; failed_maps.h is what stays),
-// "t/<job><task>" (a succeeded task's report, while it lives: counters of a map that runs again are replaced, not
-// added). Pure.
+// The master's records of a job besides the engine's state: the request, the splits, the reports of tasks and the
+// outcome. They are stored under "j/<job>" (request and outcome), "s/<job>" (splits, while the job lives; FailedMaps
+// stay longer), and "t/<job><task>" (a succeeded task's report, while the job lives: the counters of a map that runs
+// again are replaced, not added). Pure.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ struct JobRequest {
   std::uint32_t max_attempts = 4;
   std::uint32_t max_failed_maps = 0;  // the percentage of the maps that may be left out
   std::uint32_t skip_bad_records =
-      0;  // the number of records of a map that may be left out; not stored, the journal tells it
-  Micros map_time = 0, reduce_time = 0;  // what the user says that a task takes; 0: the user says nothing
+      0;  // the number of records of a map that may be left out; not stored, the journal has it
+  Micros map_time = 0, reduce_time = 0;  // the user's estimate for a task; 0: none
   std::vector<Micros> locality_waits;    // empty: those of the scheduler
   std::string input_sample;              // the first bytes of the input; not stored
   std::uint32_t maps = 0;                // with numbers as input; not stored, since the splits are
@@ -62,7 +62,7 @@ struct JobRequest {
   bool decompresses = false;             // files with names of compressed files are not cut; not stored either
   std::vector<std::string> uncut;        // paths of further files that are not cut; not stored either
   std::vector<InputCut> cuts;            // of each input; empty: as split_by and decompresses say; not stored either
-  bool no_speculation = false;           // not stored, the journal tells it
+  bool no_speculation = false;           // not stored, the journal has it
 };
 
 // Returns the pool that the job is in.
@@ -86,12 +86,12 @@ struct Split {
 using MapSplits = std::vector<Split>;
 
 using Counters = std::map<std::pair<std::string, std::string>, std::int64_t>;  // (group, name)
-// Adds to a sum, which stays at the end of its range once it is there: tasks count what they like.
+// Adds to a sum, which stops at the end of its range instead of wrapping: tasks count what they like.
 void AddCounter(const Counters::key_type& name, std::int64_t value, Counters* to);
 void AddCounters(const Counters& from, Counters* to);
 
-// What the tasks of a job may count, so that tasks that make names of their data do not fill the memory: of names, and
-// of bytes of all tasks' counters. A job with many tasks has room for some 40 counters of each.
+// Limits on the counters of a job's tasks, in names and in bytes over all tasks, so that tasks that make names from
+// their data do not fill the memory. A job with many tasks has room for some 40 counters of each task.
 inline constexpr std::size_t kMostCountersOfTask = 1000;
 inline constexpr std::size_t kMostCountersOfJob = 2000;
 inline constexpr std::uint64_t kCounterBytesOfJob = 16 << 20;
@@ -105,11 +105,11 @@ struct TaskReport {
   sched::ProcessorUse use = {};  // the journal has it; not kept with the report
 };
 
-// Returns how fast a map got its input from another node: bytes for each second that it waited for them. Returns 0 when
-// the map read less than 64 KiB from other nodes, or waited less than a tenth of a millisecond: that says nothing.
+// Returns how fast a map got its input from other nodes, in bytes for each second of waiting. Returns 0 when the map
+// read less than 64 KiB from other nodes, or waited less than a tenth of a millisecond, which is too little to tell.
 [[nodiscard]] std::uint64_t RemoteReadRate(const TaskReport& report);
-// Returns the bytes that a map wrote for reduces, as the map counted them: those emitted, or, if a combiner made fewer
-// of them, those stored. Returns 0 when the report does not say.
+// Returns the bytes that a map wrote for reduces, as the map counted them: those emitted, or, if a combiner made
+// fewer of them, those stored. Returns 0 when the report does not say.
 [[nodiscard]] std::uint64_t MapOutputBytes(const TaskReport& report);
 
 struct JobOutcomeRecord {
@@ -127,7 +127,7 @@ struct JobFigures {
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
-// Sets the counter of the maps that were left out, if any were: no task tells of them.
+// Sets the counter of the maps that were left out, if there are any: no task reports them.
 void CountLeftOut(const JobFigures& figures, Counters* counters);
 
 // A map without which the job went on.
@@ -143,7 +143,7 @@ struct LeftOutRecord {
   std::uint64_t offset = 0;  // of its first byte in the file; of numbers, the number
   bool operator==(const LeftOutRecord&) const = default;
 };
-// How many of those left out are named.
+// How many left-out maps, and how many left-out records, are named.
 inline constexpr std::size_t kMostLeftOut = 20;
 
 struct JobRecord {
@@ -169,8 +169,8 @@ struct JobRecord {
 [[nodiscard]] std::string DescribeInput(const MapSplits& map);
 // Returns "the record at byte 7 of /in/a", "number 7"; nothing if the place lies in none of the map's splits.
 [[nodiscard]] std::optional<std::string> DescribeRecord(const MapSplits& map, const sched::RecordPlace& record);
-// These store and read the splits of all maps of a job, in the order of the maps. What an older master stored does not
-// tell of a split's input, which is then the first.
+// These store and read the splits of all maps of a job, in the order of the maps. Splits stored by an older master do
+// not name their input, which is then the first.
 [[nodiscard]] std::string EncodeSplits(const std::vector<MapSplits>& maps);
 [[nodiscard]] Result<std::vector<MapSplits>> DecodeSplits(std::string_view value);
 [[nodiscard]] std::string EncodeReport(const TaskReport& report);

@@ -1,5 +1,6 @@
-// JobTable: the jobs that the master remembers, and what it keeps of each in memory beside the engine's state. It reads
-// the stored records back (job_record.h); the code that changes a record stores it. Pure. Thread rule: control thread.
+// JobTable holds the jobs that the master remembers: what it keeps of each in memory besides the engine's state. It
+// reads the stored records back (job_record.h); the code that changes a record stores it. Pure. Thread rule: control
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ struct AttemptRecord {
   Micros launched = 0, ended = 0;
   std::string reason;
   double fraction = 0;          // how far the attempt is
-  std::uint32_t per_mille = 0;  // what the engine was last told of it
+  std::uint32_t per_mille = 0;  // the fraction last given to the engine
 };
 
 // The attempts of one job in the order of their launches.
@@ -40,7 +41,7 @@ class AttemptList {
   void Begin(const AttemptId& attempt, NodeId node, Micros now);
   // Returns false, and changes nothing, if the attempt does not run.
   bool End(const AttemptId& attempt, AttemptState state, const std::string& reason, Micros now);
-  // Does what an event of the job's journal says of an attempt; passes over other events.
+  // Applies an event of the job's journal if it is about an attempt; passes over other events.
   void Follow(const sched::Event& event, Micros time);
   // Ends the attempts that still run as killed.
   void KillRest(Micros now);
@@ -53,7 +54,8 @@ class AttemptList {
   void VisitRunning(const Visit& visit) const {
     for (const auto& [attempt, index] : running_) visit(records_[index]);
   }
-  // Visits those of reduces alone, from the last to the first, in time that does not grow with the running maps.
+  // Visits the records of running reduces only, from the last to the first, in time that does not grow with the running
+  // maps.
   template <class Visit>
   void VisitRunningReduces(const Visit& visit) const {
     for (auto at = running_.rbegin(); at != running_.rend() && at->first.task.reduce(); ++at)
@@ -67,13 +69,13 @@ class AttemptList {
 };
 
 struct TrackedJob {
-  // Counts what an attempt of the task reported, in place of what an earlier attempt of it reported.
+  // Counts the report of an attempt of the task, in place of the report of an earlier attempt.
   void NoteReport(const TaskId& task, const TaskReport& report);
-  // kInvalid if the task counts more than it may, or the job would with it.
+  // kInvalid if the task has more counters than it may, or the job would have with them.
   [[nodiscard]] Status CheckCounters(const TaskReport& report) const;
   // Returns the nodes on which reduces of the job run.
   [[nodiscard]] std::set<NodeId> ReducingNodes() const;
-  // Takes the files out of `outputs` that the attempt handed over, and returns them.
+  // Takes the files that the attempt handed over out of `outputs`, and returns them.
   [[nodiscard]] std::vector<dfs::FileId> TakeOutputsOf(const AttemptId& attempt);
   // Drops what only a live job needs.
   void DropWork();
@@ -91,15 +93,16 @@ struct TrackedJob {
 
 class JobTable {
  public:
-  // Reads all jobs, and the splits and reports of those that live. kCorrupt for what is not understood. Requires: the
-  // table is empty.
+  // Reads all jobs, and the splits and reports of those that live. kCorrupt for a record that cannot be decoded.
+  // Requires: the table is empty.
   [[nodiscard]] Status Load(const KeyValueStore& store);
 
   // Adds the job. Requires: the id is new, and the job has not ended.
   TrackedJob& Add(JobRecord record);
   // Notes that the job has ended; it is still remembered. Requires: it lives.
   void NoteEnded(JobId job) { live_.erase(job); }
-  // Does what an event of the journal says of an attempt; passes over other events, and jobs that are not remembered.
+  // Applies an event of the journal if it is about an attempt; passes over other events, and jobs that are not
+  // remembered.
   void Follow(const sched::Event& event, Micros time);
   // Drops the job from memory. Requires: the job has ended.
   void Forget(JobId job);

@@ -1,18 +1,18 @@
-// JobTracker: jobs from submission to their last byte, around the pure engine. It journals every event that the engine
-// applied, completes output files in the same batch as the success that makes them visible, and turns the engine's
-// effects into orders for workers. Pure: calls change memory, and say in a Step what must be stored and what must be
-// sent.
+// JobTracker takes jobs from submission to their last byte, around the pure engine. It journals every event that the
+// engine applied, completes output files in the same batch as the success that makes them visible, and turns the
+// engine's effects into orders for workers. Pure: calls change memory, and say in a Step what must be stored and what
+// must be sent.
 //
 //   journal.h      the events, from which a new start makes the engine again
 //   beliefs.h      what the master believes of attempts, when a worker registers
 //   job_table.h    what is kept of each job
 //   input_places.h which inputs may have moved
 //   job_plan.h     how a request becomes a job
-//   job_views.h    what clients are shown
-//   orders.h       Step, and what workers are told
+// job_views.h the views of jobs for clients
+//   orders.h Step, and the orders to workers
 //
-// What jobs showed of their programs (schedulers/history/job_history.h) is stored under "h/<program> <input type>", in
-// the batch that ends the job, and outlives it. Thread rule: control thread.
+// The history of programs (schedulers/history/job_history.h) is stored under "h/<program> <input type>", in the batch
+// that ends the job, and outlives the job. Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct TrackerOptions {
   sched::SchedulerSet scheduler;  // one that MakeScheduler makes
   bool background = false;       // plans are searched for on a thread of their own (schedulers/config/make_scheduler.h)
   std::size_t history_jobs = 0;  // how many ended jobs are remembered
-  // Nanoseconds since any moment, by which the cost of deciding is taken; empty: it is not taken.
+  // Returns the nanoseconds since any moment, to measure the cost of deciding; empty: it is not measured.
   std::function<std::int64_t()> nanoseconds = {};
 };
 
@@ -75,8 +75,8 @@ class JobTracker {
   JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOptions options, Log log);
   ~JobTracker();
 
-  // Reads jobs back and replays the journal of those that live; `nodes` tells which incarnation each worker had.
-  // Requires: it is called once, before any other call, and `nodes` is loaded.
+  // Reads jobs back and replays the journal of those that live; `nodes` has each worker's last incarnation. Requires:
+  // it is called once, before any other call, and `nodes` is loaded.
   [[nodiscard]] Status Load(const NodeTable& nodes);
 
   // Returns the time of the last event of the replay; 0 if there was none.
@@ -84,28 +84,27 @@ class JobTracker {
 
   // ---- jobs ----
   // Checks inputs and output, and makes the output directory. Returns the new job, or the one that was submitted with
-  // the same token before. kDenied, before any task runs, if `who` may not read the executable or an input, or not make
-  // the output directory.
+  // the same token before. kDenied, before any task runs, if `who` may not read the executable or an input, or may not
+  // make the output directory.
   Result<JobId> Submit(JobRequest request, Step* step, const dfs::Principal& who = dfs::Everybody());
   // Returns the number of the next job.
   [[nodiscard]] std::uint64_t next_number() const { return job_numbers_.next(); }
   // Reserves numbers of jobs, as ReservedCounter::Reserve.
   [[nodiscard]] std::uint64_t ReserveNumbers(Step* step) { return job_numbers_.Reserve(&step->batch); }
-  // Does what JobTable's FindToken does.
+  // Does what JobTable::FindToken does.
   [[nodiscard]] std::optional<JobId> FindToken(const std::string& token) const { return jobs_.FindToken(token); }
   [[nodiscard]] bool IsOutput(std::string_view path) const { return jobs_.IsOutput(path); }
   // Kills the job. kNotFound for one that is not remembered, kInvalid for one that has ended.
   Status Kill(JobId job, const std::string& reason, Step* step);
-  // Returns how many bytes of a spare log Kill takes at most, as things are; 0 if it would fail.
+  // Returns the most bytes of a spare log that Kill would take now; 0 if it would fail.
   [[nodiscard]] std::uint64_t BytesToKill(JobId job) const;
   Status SetPriority(JobId job, std::uint8_t priority, Step* step);
   // Journals that the master started again. Requires: it is called once after Load, before anything else is journaled.
   void NoteRestart(Step* step) { journal_.RecordMark(sched::JournalMark::kRestart, step); }
   // Lets this scheduler decide from now on, and journals it. Until it is called after Load, the scheduler given to the
-  // constructor decides: what the journal says of earlier ones only served to replay it. Requires: MakeScheduler makes
-  // it.
+  // constructor decides; the schedulers in the journal only serve its replay. Requires: MakeScheduler makes it.
   void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
-  // Forgets what is learnt of programs. Returns how many records there were.
+  // Forgets the history of programs. Returns how many records it had.
   std::size_t ForgetPrograms(Step* step);
 
   // ---- nodes ----
@@ -114,24 +113,25 @@ class JobTracker {
     std::vector<AttemptId> killed, settled;
     std::vector<JobId> forgotten;
   };
-  // Takes in that a worker registered. If its incarnation is another than the one that the engine knows, the worker has
-  // lost everything. Then what the worker claims, and what the master believes of it, is settled attempt by attempt.
+  // Takes in the registration of a worker. If its incarnation differs from the one that the engine knows, the worker
+  // has lost everything. Then the worker's claims and the master's beliefs are settled attempt by attempt.
   Reconciled NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step);
-  // Takes in that a worker is lost. `died` says that its process ended, which one of its tasks may have caused;
-  // otherwise it was silent, or left.
+  // Takes in the loss of a worker. `died` says that its process ended, which one of its tasks may have caused;
+  // otherwise the worker was silent, or left.
   void NodeLost(NodeId node, bool died, Step* step);
   void NodeDrained(NodeId node, bool drained, Step* step) { Apply(sched::NodeDrained{node, drained}, JobId{0}, step); }
   // Tells the engine whether a live node takes tasks, if it believes otherwise.
   void NodeTakesTasks(NodeId node, bool takes, Step* step);
-  // Ends the attempts on this node that will not have ended when it leaves, which is in `left`, so that their tasks run
+  // Ends the attempts on this node that will not end before it leaves, which is in `left`, so that their tasks run
   // elsewhere. They are lost, which counts against nobody. O(running attempts)
   void GiveUpLate(NodeId node, Micros left, Step* step);
-  // Takes in that other nodes cannot reach this one, which lives: what runs there is lost, and so are the map outputs
-  // that reduces may need, so that all of it runs elsewhere. It counts against nobody. O(running attempts + outputs)
+  // Takes in that other nodes cannot reach this live node. Its running attempts are lost, and so are its map outputs
+  // that reduces may need, so that all of these run elsewhere. That counts against nobody. O(running attempts +
+  // outputs)
   void GiveUpOn(NodeId node, const std::string& reason, Step* step);
-  // Orders copies of map outputs that only these nodes, which leave, have (output_moves.h).
+  // Orders copies of map outputs that only these leaving nodes have (output_moves.h).
   void MoveOutputs(const std::set<NodeId>& leaving, Step* step);
-  // Takes in that such a copy has ended, well or not. The output's place is the new one then.
+  // Takes in the end of such a copy. If it succeeded, the new node is the output's place from now on.
   void OutputCopied(const OutputCopyOrder& copy, const Status& status, Step* step);
   // Returns how many map outputs reduces of live jobs have to fetch from this node.
   [[nodiscard]] std::size_t OutputsLeftOn(NodeId node) const { return OutputsOn(node, engine_.state()).size(); }
@@ -139,28 +139,30 @@ class JobTracker {
   [[nodiscard]] std::vector<NodeId> EngineNodes() const;
 
   // ---- attempts ----
-  // Commits the attempt if it may commit, otherwise gives its outputs up. The files appear together, in one step, or
+  // Commits the attempt if it may commit, otherwise gives its outputs up. Its files appear together, in one step, or
   // not at all. Late and repeated reports are normal.
   void AttemptDone(NodeId node, const AttemptId& attempt, const TaskReport& report,
                    const std::vector<AttemptOutput>& outputs, Step* step);
-  // Takes in a failed attempt. `record` is the record on which a map was working, if the worker knows it. It counts if
-  // it lies in the map's input. `permanent` says that another attempt would fail in the same way.
+  // Takes in a failed attempt. `record` is the record on which a map was working, if the worker knows it. The record
+  // counts if it lies in the map's input. `permanent` says that another attempt would fail in the same way.
   void AttemptFailed(NodeId node, const AttemptId& attempt, bool lost, const std::string& reason, Step* step,
                      std::optional<sched::RecordPlace> record = std::nullopt, bool permanent = false);
   void FetchFailed(NodeId node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report, Step* step);
   void Progress(NodeId node, const AttemptId& attempt, double fraction, Step* step);
-  // Takes in how much room the node has left. The engine is told when what it knows is off by a sixteenth and 64 MiB.
+  // Takes in how much room the node has left. The engine is told when its figure is off by a sixteenth and 64 MiB.
   void NodeSpace(NodeId node, std::uint64_t free_bytes, Step* step);
-  // Take in that a reduce has copied everything and computes, or waits for a permit to. Repeated reports are normal.
+  // These take in that a reduce has copied everything, and computes, or waits for a permit to compute. Repeated reports
+  // are normal.
   void ReduceComputing(NodeId node, const AttemptId& attempt, Step* step);
   void ReduceCopied(NodeId node, const AttemptId& attempt, Step* step);
-  // Makes an open file the output of this attempt, with which it ends. kNotFound if the attempt does not run.
+  // Makes an open file an output of this attempt. The file ends with the attempt. kNotFound if the attempt does not
+  // run.
   Status HandOver(dfs::FileId file, const AttemptId& attempt);
 
   // ---- replicas ----
-  // Tells the engine where the inputs of maps that are not done lie by now, if that is elsewhere than the engine knows.
-  // A call looks at kMostLookedAt maps at most, so a worker that is lost with very many blocks costs several calls.
-  // Requires: it is called now and then, once the blocks of the workers that are awaited are known.
+  // Tells the engine where the inputs of maps that are not done lie by now, if that differs from what it knows. A call
+  // looks at kMostLookedAt maps at most, so the loss of a worker with very many blocks costs several calls. Requires:
+  // it is called now and then, once the blocks of the workers that are awaited are known.
   static constexpr std::size_t kMostLookedAt = 4096;
   void NoteMovedReplicas(Step* step);
 
@@ -169,9 +171,9 @@ class JobTracker {
   [[nodiscard]] std::optional<Micros> NextWake() const { return engine_.NextWake(); }
 
   // ---- looking ----
-  // Returns what clients are shown of the job. kNotFound for one that is not remembered.
+  // Returns the view of the job for clients. kNotFound for one that is not remembered.
   [[nodiscard]] Result<JobView> View(JobId job) const;
-  // Returns what is kept of the job; null for one that is not remembered. It is valid until the next call that changes
+  // Returns the record of the job; null for one that is not remembered. It is valid until the next call that changes
   // the tracker.
   [[nodiscard]] const JobRecord* FindRecord(JobId job) const;
   [[nodiscard]] Result<Counters> JobCounters(JobId job) const;
@@ -179,22 +181,22 @@ class JobTracker {
   // Does what Journal::Read does; job 0 has the lines of nodes and schedulers.
   [[nodiscard]] Result<Journal::Page> History(JobId job, std::uint64_t after, std::uint64_t offset,
                                               std::size_t limit) const;
-  // Returns what a map attempt read. kNotFound if there was no such attempt, or if the job has ended and the input of
-  // the map was not kept (failed_maps.h); kInvalid for a reduce.
+  // Returns the input of a map attempt. kNotFound if there was no such attempt, or if the job has ended and the input
+  // of the map was not kept (failed_maps.h); kInvalid for a reduce.
   [[nodiscard]] Result<MapSplits> InputOfMap(const AttemptId& attempt) const;
-  // Returns the paths of the executables that jobs need: of those that live, and of those that are remembered and of
-  // which an attempt has failed, which can be run again (`millrace job rerun`).
+  // Returns the paths of the executables that jobs need: those of live jobs, and those of remembered jobs with a failed
+  // attempt, which can be run again (`millrace job rerun`).
   [[nodiscard]] std::set<std::string> NeededExecutables() const;
   // Returns the splits by map; null once the job has ended.
   [[nodiscard]] const std::vector<MapSplits>* Splits(JobId job) const;
-  // These do what JobTable's do.
+  // These do what the calls of JobTable do.
   [[nodiscard]] std::vector<JobId> JobsAfter(JobId after, std::size_t limit, bool live_only) const {
     return jobs_.After(after, limit, live_only);
   }
   [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
   [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
   [[nodiscard]] const DecidingCost& deciding_cost() const { return deciding_cost_; }
-  // These do what those in job_views.h do.
+  // These do what the functions of job_views.h do.
   [[nodiscard]] double CrossingShare(NodeId node) const { return master::CrossingShare(node, engine_.state()); }
   [[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt) const {
     return master::LeftOutBy(attempt, engine_.state());
@@ -205,7 +207,7 @@ class JobTracker {
 
  private:
   [[nodiscard]] Status CheckRights(const JobRequest& request, const dfs::Principal& who) const;
-  // kDenied for an open file that is not the job's owner's.
+  // kDenied for an open file that does not belong to the job's owner.
   [[nodiscard]] Status CheckOwnFile(const TrackedJob* job, const AttemptOutput& output) const;
   // Lets the engine apply the event, records it as the job's, and carries the effects into the step. Returns false,
   // and changes nothing, if the engine refused.
@@ -226,17 +228,17 @@ class JobTracker {
   void CloseJob(TrackedJob& job, Step* step);
   void RecordHistory(const TrackedJob& job, Step* step);
   void ForgetOldJobs(Step* step);
-  // Tells the node of all maps of the job: it begins to reduce for the job, or may have missed some.
+  // Tells the node about all map outputs of the job, since it begins to reduce for the job, or may have missed some.
   void AnnounceOutputs(JobId job, NodeId node, Step* step);
-  // Logs which nodes have come to be avoided since the last call, and which are avoided no more.
+  // Logs which nodes have come to be avoided since the last call, and which are no longer avoided.
   void LogAvoidedNodes();
 
   // ---- attempts ----
   // Ends the attempt's record and gives up the files that it handed over. Does nothing if it does not run.
   void EndAttempt(TrackedJob& job, const AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
-  // The engine knows without being told that what ran on a lost node is lost; the records follow here.
+  // Ends the records of the attempts on a lost node; the engine itself knows that these are lost.
   void LoseAttemptsOn(NodeId node, Step* step);
-  // Tells the engine how fast a map got its input, if most of what came from elsewhere came from one node.
+  // Tells the engine how fast a map got its input, if most of its input from other nodes came from one of them.
   void NoteTransfer(NodeId node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step);
 
   // ---- workers that register ----
@@ -246,7 +248,7 @@ class JobTracker {
   // ---- replay ----
   Status LoadHistory();
   void ReplayEvent(const sched::Event& event, Micros time);
-  // Returns the events that would make the nodes, and what jobs say of them, as they are now.
+  // Returns events that make the present nodes, with the jobs' blames on them.
   [[nodiscard]] std::vector<sched::Event> NodesAsEvents() const;
 
   FileSystem& files_;
@@ -264,7 +266,7 @@ class JobTracker {
   Micros last_time_ = 0;
   std::function<std::int64_t()> nanoseconds_;
   DecidingCost deciding_cost_;
-  std::set<NodeId> avoided_;                      // as the log was told
+  std::set<NodeId> avoided_;                      // as last logged
   std::map<NodeId, sched::NodeJoined> joined_;    // as the engine knows them
   std::map<NodeId, std::uint64_t> incarnations_;  // of those
 };

@@ -1,4 +1,4 @@
-// What clients and workers are shown of jobs, made from what the tracker and the engine know. Pure functions of const
+// Views of jobs for clients and workers, made from the state of the tracker and the engine. Pure functions of const
 // state. Thread rule: control thread.
 #pragma once
 
@@ -33,7 +33,7 @@ struct JobView {
   std::vector<LeftOutRecord> left_out_records;  // the first of them
 };
 
-// Returns how the job stands. Requires: the engine knows the job if it lives.
+// Returns the present view of the job. Requires: the engine knows the job if it lives.
 [[nodiscard]] JobView ViewOf(const TrackedJob& job, const sched::Engine& engine);
 
 // Sets the figures that change while the job runs: those that the engine counts and the bytes that tasks reported.
@@ -42,22 +42,22 @@ void SetFigures(const TrackedJob& job, const sched::Engine& engine, JobFigures* 
 // Returns the first records that maps of the job went on without; none once the engine has forgotten the job.
 [[nodiscard]] std::vector<LeftOutRecord> FirstLeftOutRecords(const TrackedJob& job, const sched::ClusterState& cluster);
 
-// Returns how a job ended, for the log: its number, name and owner, the outcome and why, how long it waited and ran,
-// and what it took. Requires: it has ended.
+// Returns a line for the log about how a job ended: its number, name and owner, the outcome with its reason, how long
+// it waited and ran, and what it took. Requires: it has ended.
 [[nodiscard]] std::string EndLine(const JobRecord& record);
 
 // Returns the sums of the counters over the tasks that have succeeded.
 [[nodiscard]] Counters CountersOf(const TrackedJob& job);
 
-// Returns the attempts of the job in the order of their launches. For a job that had ended before the master started
-// the journal tells them.
+// Returns the attempts of the job in the order of their launches. For a job that had ended before the master started,
+// they come from the journal.
 [[nodiscard]] Result<std::vector<AttemptRecord>> AttemptsOf(const TrackedJob& job, const Journal& journal);
 
 // Returns the records that this attempt of a map is to leave out, in order.
 [[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt, const sched::ClusterState& cluster);
 
-// Returns the share, 0 to 1, of what a map on the node emits that is expected to go to reduces on other nodes. Reduces
-// are expected to be spread as the slots for them are.
+// Returns the share, 0 to 1, of the output of a map on the node that is expected to go to reduces on other nodes.
+// Reduces are expected to be spread as their slots are.
 [[nodiscard]] double CrossingShare(NodeId node, const sched::ClusterState& cluster);
 
 // Returns how many attempts of maps and of reduces run on the node.

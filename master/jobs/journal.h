@@ -1,4 +1,4 @@
-// Journal: the events that the engine applied, kept in the master's store; a new start makes the same engine from them.
+// Journal keeps the events that the engine applied in the master's store. A new start makes the same engine from them.
 //
 // Keys: "e/<job><sequence>" holds a line of schedulers/journal/journal_text.h. The lines of job 0 are the events of
 // nodes and schedulers, and the marks. One counter ("q") gives the sequences of all jobs, so that their lines have one
@@ -28,7 +28,7 @@
 
 namespace millrace::master {
 
-// Returns the key with which the keys of all lines of the job begin.
+// Returns the prefix of the keys of all lines of the job.
 [[nodiscard]] std::string JournalPrefix(JobId job);
 [[nodiscard]] std::string JournalKey(JobId job, std::uint64_t sequence);
 // Returns the sequence in a key that JournalKey could have made; nothing for any other key.
@@ -42,28 +42,29 @@ class Journal {
   // Reads the counter of sequences. Requires: it is called once, before anything is recorded.
   [[nodiscard]] Status Load() { return sequences_.Load(store_); }
 
-  // Records an event that the engine has applied, as the job's; as job 0's if it is one of a node or a scheduler.
+  // Records an event that the engine has applied, under the job; under job 0 if it is an event of a node or a
+  // scheduler.
   void Record(const sched::Event& event, JobId job, Step* step);
   void RecordMark(sched::JournalMark mark, Step* step);
   // Returns true if the last event was recorded at this time. Marks do not count.
   [[nodiscard]] bool HasEventAt(Micros time) const { return last_event_ == time; }
 
-  // Lets replays begin here, with these events instead of all that came before. They are stored beside the lines: among
-  // them they would read as if the nodes had come again. Requires: no job lives.
+  // Makes replays begin here, with these events instead of all earlier ones. They are stored apart from the lines:
+  // among these they would read as if the nodes had joined again. Requires: no job lives.
   void Snapshot(const std::vector<sched::Event>& events, Step* step);
 
   using Visit = std::function<void(const sched::Event& event, Micros time)>;
   // Visits the events of the snapshot, then those of job 0 and the live jobs since, in the order in which they
-  // happened. Returns the number of lines since the snapshot. kCorrupt for a line that is not understood; what comes
-  // before it has been visited by then.
+  // happened. Returns the number of lines since the snapshot. kCorrupt for a line that cannot be parsed; the lines
+  // before it have been visited by then.
   [[nodiscard]] Result<std::size_t> Replay(const std::set<JobId>& live, const Visit& visit) const;
-  // Visits the events of one job in their order. A line that is not understood is passed over.
+  // Visits the events of one job in their order. A line that cannot be parsed is passed over.
   [[nodiscard]] Status ReadJob(JobId job, const Visit& visit) const;
 
   struct Page {
-    std::vector<std::pair<std::uint64_t, std::string>> lines;  // each after its sequence
-    std::uint64_t next = 0;                                    // the sequence of the last line that is here to its end
-    bool cut = false;                                          // the last line goes on
+    std::vector<std::pair<std::uint64_t, std::string>> lines;  // each with its sequence before it
+    std::uint64_t next = 0;                                    // the sequence of the last complete line
+    bool cut = false;                                          // the last line is incomplete
     bool more = false;                                         // more of the journal follows
   };
   // Returns lines of the job with a sequence > after, the first one from its byte `offset` on: as many as an answer

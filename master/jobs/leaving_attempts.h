@@ -1,13 +1,13 @@
-// Whether an attempt will have ended when its node leaves. Pure. Thread rule: a free function, any thread.
+// Predicts whether an attempt will end before its node leaves. Pure. Thread rule: a free function, any thread.
 #pragma once
 
 #include "base/ids/time.h"
 
 namespace millrace::master {
 
-// Guesses from how far the attempt has got in `elapsed`: `fraction`, from 0 to 1. One of which nothing is known yet is
-// believed to take at most twice as long as it has run, but is given its time to begin. What an attempt leaves has to
-// be had elsewhere as well, for which kLeavingMargin is kept.
+// Extrapolates from the `fraction`, from 0 to 1, that the attempt has done in `elapsed`. An attempt without known
+// progress is assumed to take at most twice as long as it has run, but is given its time to begin. kLeavingMargin is
+// kept for copying the attempt's output to another node.
 inline constexpr Micros kLeavingMargin = 5 * kSecond;
 
 [[nodiscard]] constexpr bool EndsInTime(Micros elapsed, double fraction, Micros left) {

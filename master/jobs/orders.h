@@ -1,5 +1,5 @@
-// Orders: what workers have to be told, and Step, which gathers what one call of the tracker leads to. Pure data.
-// Thread rule: control thread.
+// The orders that the master sends to workers, and Step, which gathers the results of one call of the tracker. Pure
+// data. Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace millrace::master {
 struct LaunchOrder {
   NodeId node;
   AttemptId attempt;
-  // Of a reduce: how many reduces may compute at once on the node, and whether this one waits for a ComputeOrder though
-  // no more than that run there.
+  // For a reduce: how many reduces may compute at once on the node, and whether this one waits for a ComputeOrder even
+  // while no more than that run there.
   std::uint32_t computing = 0;
   bool asks_to_compute = false;
 };
@@ -45,7 +45,7 @@ struct OutputsOrder {
   NodeId node;
   JobId job;
   std::vector<std::pair<AttemptId, NodeId>> ready;  // outputs that can be fetched, each with the node that has it
-  std::vector<AttemptId> gone;                      // outputs that can be fetched no longer
+  std::vector<AttemptId> gone;                      // outputs that can no longer be fetched
   std::vector<std::uint32_t> left_out;              // maps whose output will never come
 };
 
@@ -66,7 +66,7 @@ struct ForgetOrder {
 struct Step {
   explicit Step(Micros at) : now(at) {}
 
-  // Returns the order that tells the node of the job's maps; an empty one at the first call.
+  // Returns the order to the node about the job's maps; an empty one at the first call.
   OutputsOrder& OutputsFor(NodeId node, JobId job) {
     OutputsOrder& order = outputs[{node, job}];
     order.node = node;

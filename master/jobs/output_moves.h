@@ -1,5 +1,5 @@
-// OutputMoves: the map outputs of running jobs that must be had elsewhere, since the nodes that have them will leave:
-// what is copied where, and how often that failed. Pure. Thread rule: the control thread.
+// OutputMoves plans copies of the map outputs of running jobs whose nodes will leave: what is copied where, and how
+// often that failed. Pure. Thread rule: the control thread.
 //
 // An output is copied whole, all partitions, to a node that stays. When that node serves it, the engine is told of the
 // new place (sched::OutputMoved), and reduces fetch it from there: the attempt that made it stays the winner of its
@@ -18,7 +18,7 @@
 
 namespace millrace::master {
 
-// Returns the outputs for reduces of live jobs that lie on this node, in order. O(outputs of the node)
+// Returns the outputs on this node for reduces of live jobs, in order. O(outputs of the node)
 [[nodiscard]] std::vector<AttemptId> OutputsOn(NodeId node, const sched::ClusterState& cluster);
 
 class OutputMoves {
@@ -27,7 +27,7 @@ class OutputMoves {
   static constexpr unsigned kMostFailures = 4;  // then the output is left to its fate
 
   // Returns the copies to start now of outputs on the `leaving` nodes. Targets are nodes that take tasks and are not
-  // leaving; of these the one to which the fewest outputs went.
+  // leaving, first the one that was sent the fewest outputs.
   std::vector<OutputCopyOrder> Next(const sched::ClusterState& cluster, const std::set<NodeId>& leaving);
   // Notes that a copy has ended.
   void End(const OutputCopyOrder& copy, bool made);

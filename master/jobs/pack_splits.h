@@ -1,5 +1,5 @@
 // Makes the inputs of maps from splits: small splits share a map, so that a job of many small files does not pay a task
-// for each (as Spark's FilePartition.maxSplitBytes and Hadoop's CombineFileInputFormat have it). Pure.
+// for each (as with Spark's FilePartition.maxSplitBytes and Hadoop's CombineFileInputFormat). Pure.
 //
 // A split counts its bytes, but kLeastPackCost at least: opening a file is work too. A split of kLargeSplit or more is
 // work enough for a map and has a map of its own, as a whole block does. So does one that counts as much as the target.
@@ -30,11 +30,11 @@ struct PackedSplits {
   std::vector<NodeId> nodes;  // those that hold a replica of each split, in the order of the first split's nodes
 };
 
-// Returns what splits should count together in a map, at most `most`: so little that each of the cluster's map slots
-// has two maps, if there are enough splits for that. Returns 0, which is never to pack, without slots.
+// Returns how much the splits of one map should count together, at most `most`: so little that each of the cluster's
+// map slots has two maps, if there are enough splits for that. Without slots returns 0, which means never to pack.
 [[nodiscard]] std::uint64_t PackTarget(const std::vector<Split>& splits, std::uint64_t most, std::uint64_t map_slots);
 
-// What packing asks of the cluster.
+// Answers of the cluster that packing needs.
 struct PackingPlaces {
   std::function<std::vector<NodeId>(const Split&)> nodes_of;  // a split's nodes, each once, in any order
   std::function<bool(NodeId)> has_slots;                      // the node runs maps

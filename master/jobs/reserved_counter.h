@@ -32,8 +32,8 @@ class ReservedCounter {
     (void)Reserve(batch);
     return next_++;
   }
-  // Reserves as Next does. Returns the number below which all are reserved once the batch, and those before it, are on
-  // disk.
+  // Reserves as Next does. Returns the number below which all numbers are reserved once the batch, and those before it,
+  // are on disk.
   [[nodiscard]] std::uint64_t Reserve(WriteBatch* batch) {
     if (next_ + run_ / 2 >= limit_) {
       limit_ = next_ + run_;

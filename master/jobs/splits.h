@@ -1,8 +1,9 @@
 // Makes the splits of map tasks from the inputs that a user names. Pure.
 //
-// An input is a file, a directory (every file below it, but not what begins with '_' or '.', as in Hadoop: those are
-// marks and logs), or a pattern (dfs/wire/pattern.h; such names match only what begins like them, as in Hadoop, too).
-// A file named twice is read twice. It is all looked up and read for one principal, who must have the right to.
+// An input is a file, a directory (every file below it, except what has a name that begins with '_' or '.', since those
+// are marks and logs, as in Hadoop), or a pattern (dfs/wire/pattern.h; as in Hadoop, such names match only a pattern
+// that begins with the same character). A file named twice is read twice. All inputs are looked up and read for one
+// principal, which must have the right to do so.
 #pragma once
 
 #include <string>
@@ -18,13 +19,14 @@ namespace millrace::master {
 // How files are cut. With `decompresses`, files whose names say that they are compressed have one split.
 struct Cutting {
   InputCut all;
-  std::vector<InputCut> inputs = {};    // of each input, in place of `all`; empty: `all` is that of each
+  std::vector<InputCut> inputs = {};    // for each input, in place of `all`; empty: `all` holds for each
   std::vector<std::string> uncut = {};  // canonical paths of further files that have one split
   [[nodiscard]] const InputCut& Of(std::size_t input) const { return inputs.empty() ? all : inputs[input]; }
 };
 
 // Returns the splits of the inputs. Requires: cutting.inputs is empty or has one for each. kNotFound names the input
-// that is not there or the pattern that matches nothing; kDenied what `reader` may not read, list or traverse.
+// that does not exist or the pattern that matches nothing; kDenied the path that `reader` may not read, list or
+// traverse.
 [[nodiscard]] Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names,
                                                        const std::vector<std::string>& inputs, Cutting cutting,
                                                        const dfs::Principal& reader = dfs::Everybody());

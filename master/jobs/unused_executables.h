@@ -1,7 +1,7 @@
-// UnusedExecutables: which executables of jobs the file system need not keep any longer. Clients store them by their
+// UnusedExecutables finds the executables of jobs that the file system need no longer keep. Clients store them by their
 // content (client/job_client/executable_store.h), so the next job of the same program finds its own there; one that no
-// job has needed for a while is removed. For how long each has been unused is not stored: a master that starts anew
-// begins to count again. Pure. Thread rule: the control thread.
+// job has needed for a while is removed. The time for which each has been unused is not stored: a master that starts
+// anew begins to count again. Pure. Thread rule: the control thread.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ namespace millrace::master {
 
 class UnusedExecutables {
  public:
-  // Takes in which executables there are, and which of them jobs need, and returns those that nobody has needed at any
-  // call for `keep`. Time between two calls counts as unused if the later one finds it so.
+  // Takes the executables that are present, and those that jobs need. Returns those that no job has needed at any call
+  // for `keep`. The time between two calls counts as unused if the executable is not needed at the later one.
   [[nodiscard]] std::vector<std::string> Due(const std::vector<std::string>& present,
                                              const std::set<std::string>& needed, Micros now, Micros keep);
 

@@ -1,9 +1,9 @@
-// AfterCommits: a service of the master whose answers wait for the disk. What a call is answered with, an error too,
-// may stem from steps of others that are not on disk yet, and that a master that dies now will never have made. So an
-// answer goes out when every step that was made before it was computed is on disk. On a master with nothing under way
-// it waits for nothing. If the log fails, the answer is never sent.
+// AfterCommits makes the answers of a service wait for the disk. An answer, even an error, may depend on steps of other
+// calls that are not on disk yet, and that would be lost if the master died now. So an answer is sent once every step
+// made before it was computed is on disk. On a master with nothing under way it is sent at once. If the log fails, it
+// is never sent.
 //
-// That goes for every call, whoever adds it; RuleOf names those that do not need it. Thread rule: the control thread.
+// This holds for every call, new ones included; RuleOf names the exceptions. Thread rule: the control thread.
 #pragma once
 
 #include <capnp/capability.h>
@@ -20,15 +20,15 @@ namespace millrace::master {
 
 // What an answer waits for.
 enum class AnswerRule : std::uint8_t {
-  kAllSteps,  // for all steps that were made before the answer was there
-  kOwnStep,   // the call waits for a step of its own by itself, and says no more than that it was made; a refusal waits
-  kEarlier,   // for the steps that were made before the call: its own is told later, by another call; a refusal waits
-  kNothing,   // the answer has nothing that a step changes, or the call waits by itself for all that it says
+  kAllSteps,  // all steps made before the answer was computed
+  kOwnStep,   // nothing: the call itself waits for its own step, and only says that it was made; a refusal waits
+  kEarlier,   // the steps made before the call, since another call reports its own step later; a refusal waits
+  kNothing,   // nothing: no step changes the answer, or the call itself waits for all that the answer says
 };
-// Returns the rule of a call, by the numbers of interface and method as they travel.
+// Returns the rule of the call with these numbers of interface and method, as messages carry them.
 [[nodiscard]] AnswerRule RuleOf(std::uint64_t interface, std::uint16_t method);
 
-// Requires: `Service` is made with the Control, and with what else the constructor is given.
+// Requires: the constructor of `Service` takes the Control and the other arguments given to this one.
 template <class Service>
 class AfterCommits final : public Service {
  public:
@@ -61,7 +61,7 @@ class AfterCommits final : public Service {
           return rule == AnswerRule::kEarlier ? Shown(*self, before) : ShownAll(*self);
         },
         [this, self = self_](kj::Exception&& why) -> kj::Promise<void> {
-          // That there is no room stems from no step, and while there is none nothing may ever be written.
+          // A lack of room depends on no step, and while it lasts nothing may ever be written.
           if (rpc::FromException(why).code() == StatusCode::kNoSpace) return kj::mv(why);
           return ShownAll(*self).then([why = kj::mv(why)]() -> kj::Promise<void> { return kj::cp(why); });
         });

@@ -1,4 +1,4 @@
-// Writes for a client who he is to the master and what he may do. Thread rule: the control thread.
+// Fills in a client's identity and rights, for `millrace whoami`. Thread rule: the control thread.
 #pragma once
 
 #include "base/protocol/master.capnp.h"

@@ -1,4 +1,5 @@
-// What the master's services share: they turn failures into exceptions, at the one border where these may be thrown.
+// Helpers of the master's services. They turn failures into exceptions, at the only border where exceptions may be
+// thrown.
 #pragma once
 
 #include <kj/exception.h>
@@ -16,7 +17,8 @@ namespace millrace::master {
 inline void Require(const Status& status) {
   if (!status.ok()) kj::throwFatalException(rpc::ToException(status));
 }
-// Does what `act` does, and writes to the audit log how it went. What `act` promises for later is not looked at.
+// Calls `act`, and writes its outcome to the audit log. If `act` returns a promise, what that resolves to is not
+// logged.
 template <class Act>
 auto Audited(const Caller& caller, std::string_view call, std::string_view on, Act&& act) {
   try {

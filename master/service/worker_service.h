@@ -1,6 +1,5 @@
-// WorkerSession takes what a registered worker tells the master (base/protocol/master.capnp). Dropping the session
-// starts the grace after which the worker is lost. Thread rule: the control thread; `control` outlives every
-// connection.
+// WorkerSession serves the calls of a registered worker (base/protocol/master.capnp). Dropping the session starts the
+// grace after which the worker is lost. Thread rule: the control thread; `control` outlives every connection.
 #pragma once
 
 #include <cstdint>
