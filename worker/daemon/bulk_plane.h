@@ -1,5 +1,5 @@
-// BulkPlane: the real DataPlane: block server, map output server and reduce copies on one BulkServer. What happens on
-// its threads reaches the control thread through the mailbox. Thread rule: the control thread.
+// BulkPlane is the real DataPlane: block server, map output server and reduce copies on one BulkServer. Events on its
+// threads reach the control thread through the mailbox. Thread rule: the control thread.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class BulkPlane final : public DataPlane {
             Log log);
   ~BulkPlane() override;
 
-  // As dfs::BlockServer::PassBy.
+  // Does what dfs::BlockServer::PassBy does.
   void PassBlocksBy(std::function<Result<Fd>(const Fd& block)> reopen) { blocks_.PassBy(std::move(reopen)); }
   void Observe(BlockEvents events) override;
   void AddMapOutput(const AttemptId& map, std::uint32_t partitions, const std::string& path,

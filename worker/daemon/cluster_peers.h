@@ -1,6 +1,6 @@
-// ClusterPeers: whom the tasks of a worker may connect to: the masters that it is configured with, the bulk servers of
-// the cluster's workers as the master lists them, and the system's name servers, by TCP. An address that is not known
-// makes it ask the master, on a thread of its own and once a second at most. Thread rule: any thread.
+// ClusterPeers lists the peers to which the tasks of a worker may connect: the masters in its configuration, the bulk
+// servers of the cluster's workers as the master lists them, and the system's name servers, by TCP. For an unknown
+// address it asks the master, on a thread of its own and once a second at most. Thread rule: any thread.
 #pragma once
 
 #include <chrono>
@@ -23,8 +23,8 @@ namespace millrace::worker {
 
 class ClusterPeers final : public sandbox::PeerList {
  public:
-  // How the master is reached to ask for the workers. It is called when a task first asks for an address that is not
-  // known, since the cluster is known only once the worker has joined it.
+  // Returns the options for reaching the master, to ask for the workers. It is called when a task first asks for an
+  // unknown address, since the cluster is known only once the worker has joined it.
   using MasterOptions = std::function<Result<dfs::ClientOptions>()>;
   // `local_socket` is the abstract unix socket of the worker's own bulk server.
   ClusterPeers(const std::string& masters, std::string local_socket, MasterOptions options, Log log);
@@ -48,8 +48,8 @@ class ClusterPeers final : public sandbox::PeerList {
   std::mutex mutex_;
   std::condition_variable changed_;
   Addresses known_;
-  std::vector<std::function<void()>> waiting_;  // for what the master says
-  Time asked_;                                  // when it answered, or could not
+  std::vector<std::function<void()>> waiting_;  // for the master's answer
+  Time asked_;                                  // when the master answered, or could not
   bool stop_ = false;
   std::thread thread_;
 };

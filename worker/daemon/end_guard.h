@@ -1,6 +1,6 @@
-// EndGuard: a worker that is told to stop ends, whatever its tasks, its disks and its peers do. Everything that its end
-// waits for is bounded by itself where it can be; what cannot be (a thread that waits for a disk that hangs) ends with
-// the process. Nothing is lost by that: what was acknowledged is on disk. Thread rule: any thread.
+// EndGuard makes a worker that is told to stop end, whatever its tasks, its disks and its peers do. Each wait at the
+// end of a worker is bounded where it can be; a wait that cannot be bounded (of a thread for a hanging disk) ends with
+// the process. Nothing is lost by that, since everything acknowledged is on disk. Thread rule: any thread.
 #pragma once
 
 #include <chrono>

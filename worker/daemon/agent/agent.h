@@ -1,7 +1,7 @@
-// WorkerAgent: what a worker does for its master. It takes attempts, has them executed, tells how they went, serves and
-// copies map outputs, and keeps and drops blocks. The master decides; the agent checks that what it is told is possible
-// and otherwise says so. It owns no socket, thread or file: those are the seams in AgentParts. Jobs, blocks and the
-// exchange with the master are here, attempts in attempt_table.h. Thread rule: the control thread.
+// WorkerAgent does a worker's work for its master. It takes attempts, has them executed, reports their outcome, serves
+// and copies map outputs, and keeps and drops blocks. The master decides; the agent checks that an order is possible
+// and refuses it otherwise. It owns no socket, thread or file: those are the seams in AgentParts. This class handles
+// jobs, blocks and the exchange with the master; attempt_table.h handles attempts. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -33,22 +33,22 @@
 
 namespace millrace::worker {
 
-// What a worker has to know of itself besides its configuration.
+// The facts about a worker that its configuration does not have.
 struct WorkerIdentity {
   std::string storage;     // storage_lock.h
   std::uint16_t port = 0;  // the bulk server's
   std::string local_socket;
-  std::string cluster;  // to which the directory belongs; empty: to none yet
+  std::string cluster;  // the cluster of the directory; empty: none yet
   // Stores the cluster's id with the directory. It is called at most once at a time, on the background.
   std::function<Status(const std::string& cluster)> join;
   std::string sandbox = {};  // the parts of the sandbox of its tasks (worker/sandbox/sandbox.h)
-  Moment told = {};          // the last that a master told this worker of, as the directory has it
-  // Stores a moment with the directory. It is called on the background. Empty: moments are kept in memory alone.
+  Moment told = {};          // the last moment that a master told this worker of, as stored in the directory
+  // Stores a moment with the directory. It is called on the background. Empty: moments are kept in memory only.
   std::function<Status(const Moment& told)> keep_told = {};
   MachineCores cores = {};  // that tasks may use
 };
 
-// The machine of the worker will be taken away.
+// Says that the machine of the worker will be taken away.
 struct Departure {
   kj::TimePoint at = kj::origin<kj::TimePoint>();  // by the agent's timer
   std::string reason;                              // "spot notice"
@@ -61,17 +61,17 @@ class WorkerAgent final : private SessionOwner {
   WorkerAgent(AgentParts parts, WorkerConfig config, WorkerIdentity identity, Random random, Log log);
   ~WorkerAgent() noexcept override;
 
-  // Registers with config.master, now and whenever the connection was lost.
+  // Registers with config.master, now and after every loss of the connection.
   void Start();
-  // Stops the worker on request: its attempts end and the master is told that they are lost, which counts against
-  // nobody. Resolves when the master has answered, or after kFarewell.
+  // Stops the worker on request: its attempts end and are reported to the master as lost, which counts against nobody.
+  // Resolves when the master has answered, or after kFarewell.
   [[nodiscard]] kj::Promise<void> Leave();
-  // Takes in that the machine will be taken away, or with nothing that it stays after all. The master is told.
+  // Notes that the machine will be taken away; without `departure`, that it stays after all. Tells the master.
   void Foretell(std::optional<Departure> departure);
-  // Sets what is called whenever the master has taken the worker in.
+  // Sets the function that is called after each registration.
   void OnRegistered(std::function<void(NodeId node)> then) { on_registered_ = std::move(then); }
 
-  // These do what the master asks for by way of ControlServer (worker.capnp says what each is).
+  // These carry out the master's calls to ControlServer (worker.capnp describes them).
   void SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable);
   [[nodiscard]] AttemptTable& attempts() { return attempts_; }
   void MapOutputs(JobId job, const std::vector<AnnouncedOutput>& ready, const std::vector<AttemptId>& gone,
@@ -84,19 +84,19 @@ class WorkerAgent final : private SessionOwner {
   void AllowWrite(std::uint64_t block, std::string token) { parts_.plane.AllowWrite(block, std::move(token)); }
   void DeleteBlocks(std::vector<std::uint64_t> ids);
   void TrashBlocks(std::vector<std::uint64_t> ids);
-  // Reads the block from the disk and tells the master what it is (Found). While a block is being read, further callers
-  // share that reading.
+  // Reads the block from the disk and reports its state to the master (Found). While a block is being read, further
+  // callers share that reading.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> VerifyBlock(std::uint64_t id);
   [[nodiscard]] kj::Promise<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                               std::uint32_t limit);
 
-  // Takes in that a block was read: a block that is not sound is told to the master at once, and one that is sound
-  // makes the master believe in the replica again.
+  // Takes in the result of reading a block. A bad block is reported to the master at once; a sound one makes the master
+  // trust the replica again.
   void Found(const CheckedBlock& checked);
-  // Takes in that a disk of this worker has failed: the master is told that what was on it is not here any more.
+  // Takes in the failure of a disk of this worker: reports its blocks to the master as gone.
   void LostBlocks(const std::vector<std::uint64_t>& ids);
-  // Tells the master that the storage is gone; resolves when the master has heard, or cannot be told. Nothing is told
-  // to it after that.
+  // Tells the master that the storage is gone; resolves when the master has heard, or cannot be reached. Nothing is
+  // sent to it after that.
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason) { return session_.Leave(reason); }
 
   [[nodiscard]] std::set<JobId> Jobs() const;  // that are set up here
@@ -134,12 +134,12 @@ class WorkerAgent final : private SessionOwner {
   Log log_;
   NodeId node_;
   std::optional<Departure> departure_;
-  std::uint64_t claims_ = 0;                // how often a master was told what this worker has
+  std::uint64_t claims_ = 0;                // how often this worker told a master what it has
   std::optional<kj::TimePoint> told_kept_;  // when identity_.told was stored last
   std::function<void(NodeId)> on_registered_;
   std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   struct OutputCopy {
-    std::uint64_t claims = 0;  // as claims_ was when it was last asked for
+    std::uint64_t claims = 0;  // the value of claims_ when it was last asked for
     std::vector<kj::Own<kj::PromiseFulfiller<void>>> asked;
   };
   std::map<AttemptId, OutputCopy> output_copies_;  // under way

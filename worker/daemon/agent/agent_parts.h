@@ -1,5 +1,5 @@
-// AgentParts: the seams of the agent, which owns no socket, thread or file itself. Tests and simulated clusters give it
-// others.
+// AgentParts holds the seams of the agent, which owns no socket, thread or file itself. Tests and simulated clusters
+// supply their own.
 #pragma once
 
 #include <kj/timer.h>
@@ -19,7 +19,7 @@
 
 namespace millrace::worker {
 
-// Requires: all of it outlives the agent.
+// Requires: all parts outlive the agent.
 struct AgentParts {
   kj::Timer& timer;
   rpc::Dialer& dialer;
@@ -29,10 +29,9 @@ struct AgentParts {
   AttemptFiles& files;
   Executables& executables;
   rpc::Background& background;
-  rpc::Background&
-      checks;  // where blocks are read to check them: whole blocks, so nothing else should have to wait for them
-  const Clock& clock;  // for the trash
-  // Reaches the bulk servers of other workers. Without it nobody looks whether they can be reached.
+  rpc::Background& checks;  // reads whole blocks to check them, so nothing else should have to wait on it
+  const Clock& clock;       // for the trash
+  // Reaches the bulk servers of other workers. Without it the worker does not look whether they can be reached.
   rpc::Dialer* peers = nullptr;
   std::function<std::vector<dfs::SyncTimes>()> syncs = {};  // of each disk; empty: they are not measured
   std::function<Micros()> certificate_until = {};           // since the epoch; empty: there is no TLS

@@ -1,11 +1,11 @@
-// AttemptTable: the attempts of a worker, from the master's order to the report of how they went.
+// AttemptTable holds the attempts of a worker, from the master's order to the report of their outcome.
 //
-// A map attempt: directories, executable, process; then its run file is served, then the master is told.
-// A reduce attempt: directories, copy phase (no process yet), then past the compute gate, for which it may have to ask
-// the master (compute_gate.h), process; then the master is told. Reports are repeated until answered (report_queue.h).
-// An attempt whose reports do not change for task.timeout has failed. When the disk has fewer than the reserved bytes
-// free, attempts of the job that has most there are stopped (room_plan.h): what jobs write never fills it. Thread rule:
-// the control thread.
+// A map attempt gets its directories, its executable and a process; then its run file is served, and the master is
+// told. A reduce attempt gets its directories, copies (without a process yet), passes the compute gate, for which it
+// may have to ask the master (compute_gate.h), and gets a process; then the master is told. Reports are repeated until
+// answered (report_queue.h). An attempt whose reports do not change for task.timeout has failed. When the disk has
+// fewer than the reserved bytes free, attempts of the job that takes most of it are stopped (room_plan.h), so that jobs
+// never fill the disk. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -33,14 +33,14 @@
 
 namespace millrace::worker {
 
-// The part of a reduce's progress that is copying; the rest is what its process reports (as Hadoop counts it).
+// The share of copying in a reduce's progress; the rest is the progress that its process reports (as Hadoop counts).
 inline constexpr float kCopyShare = 1.0F / 3;
 
 // The scheduler decides how many attempts run here (slots without a type, more reduces that copy than slots). The
 // worker refuses a launch once it has this many attempts for each of its slots.
 inline constexpr std::int64_t kMostAttemptsPerSlot = 16;
 
-// A map's output that can be had, and where.
+// A map's output that can be fetched, and its place.
 struct AnnouncedOutput {
   AttemptId map;
   std::string host;
@@ -48,13 +48,13 @@ struct AnnouncedOutput {
   NodeId node;
 };
 
-// What the worker keeps of a job.
+// The worker's record of a job.
 struct WorkerJob {
   JobId id;
   OwnedMessage<task::wire::JobSetup> setup;
   ExecutableId executable;
   enum class ExecutableState { kFetching, kReady, kFailed } executable_state = ExecutableState::kFetching;
-  Status failure;                                      // why the executable could not be had
+  Status failure;                                      // why the executable could not be fetched
   Micros timeout = 0;                                  // task.timeout, of the job or else of the worker
   std::map<std::uint32_t, shuffle::Source> announced;  // by map task; while reduces of the job are here
   std::set<std::uint32_t> left_out;                    // map tasks without an output; while reduces are here
@@ -65,45 +65,46 @@ using WorkerJobs = std::map<JobId, std::shared_ptr<WorkerJob>>;
 
 class AttemptTable final : private TaskObserver {
  public:
-  // `fetch` is called when an attempt comes of a job whose executable could not be had; JobFetched follows. Requires:
-  // all arguments but `fetch` and `log` outlive the table; `session` may be constructed later, but before any call.
+  // `fetch` is called when an attempt arrives of a job whose executable could not be fetched before; JobFetched
+  // follows. Requires: all arguments but `fetch` and `log` outlive the table; `session` may be constructed later, but
+  // before any call.
   AttemptTable(const AgentParts& parts, const WorkerConfig& config, const WorkerJobs& jobs, MasterSession& session,
                std::function<void(const std::shared_ptr<WorkerJob>&)> fetch, Log log);
   ~AttemptTable() noexcept override;
 
-  // Begins to watch whether attempts make progress.
+  // Starts to watch the progress of attempts.
   void Start() { tasks_.Add(Watch()); }
 
-  // ---- what the master asks for (worker.capnp) ----
+  // ---- calls of the master (worker.capnp) ----
   void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing,
                  capnp::List<task::wire::RecordPlace>::Reader left_out);
   void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing, bool asks);
-  // The reduce may compute once it has copied. computing: how many may at once.
+  // Lets the reduce compute once it has copied. `computing`: the number that may compute at once.
   void GrantCompute(const AttemptId& attempt, std::uint32_t computing);
   void MapOutputs(JobId job, NodeId own_node, const std::vector<AnnouncedOutput>& ready,
                   const std::vector<AttemptId>& gone, const std::vector<std::uint32_t>& left_out);
   void Kill(const AttemptId& attempt, const std::string& reason);
 
-  // ---- what the agent asks for ----
-  // Takes in that the job's executable is there, or could not be had: its attempts go on, or fail.
+  // ---- calls of the agent ----
+  // Takes in that the job's executable was fetched, or could not be: its attempts go on, or fail.
   void JobFetched(const WorkerJob& job);
   // Drops the attempts of the job; nobody is told. The caller ends their processes and removes their files.
   void RemoveJob(JobId job);
   // Ends all attempts and reports them as lost.
   void LoseAll(const std::string& why);
-  // Notes that the worker tells a master what it has. What the master asks for from now on is not part of that.
+  // Notes that the worker tells a master what it has. The master's orders from now on are not part of those claims.
   void NoteClaims() { asked_since_claims_.emplace(); }
-  // Notes that the master asks for the output of this attempt to be here. Launches are noted by themselves.
+  // Notes that the master wants the output of this attempt on this worker. Launches need no such call.
   void NoteAsked(const AttemptId& id) {
     if (asked_since_claims_) asked_since_claims_->insert(id);
   }
   // Returns the attempts that were launched, or whose outputs were asked for, since the last NoteClaims. The master's
-  // answer to those claims does not mean them: a master that forgot an attempt may have given its number again, and
+  // answer to those claims does not apply to them: a master that forgot an attempt may have used its number again, and
   // one that knew of no output here may want it here now.
   [[nodiscard]] std::set<AttemptId> TakeAskedSinceClaims() {
     return std::exchange(asked_since_claims_, std::nullopt).value_or(std::set<AttemptId>());
   }
-  // Returns the news of progress that one heartbeat has room for.
+  // Returns as many new progress reports as one heartbeat has room for.
   [[nodiscard]] std::vector<OwnedMessage<task::wire::Progress>> TakeProgress();
   [[nodiscard]] std::set<AttemptId> Ids() const;
   [[nodiscard]] std::size_t size() const { return attempts_.size(); }
@@ -112,7 +113,7 @@ class AttemptTable final : private TaskObserver {
   struct Attempt {
     AttemptId id;
     std::shared_ptr<WorkerJob> job;
-    bool prepared = false;   // its directories are there
+    bool prepared = false;   // its directories exist
     bool started = false;    // handed to the runner
     bool computing = false;  // a reduce past the gate
     std::optional<OwnedMessage<task::wire::RunMap>> map;
@@ -120,10 +121,10 @@ class AttemptTable final : private TaskObserver {
     double crossing = 0;     // share of a map's output that goes to other workers
     std::uint32_t maps = 0;  // how many maps a reduce copies from
     std::unique_ptr<ReduceCopier> copier;
-    std::uint32_t fetch_reports = 0;  // reports so far of outputs that it could not fetch
+    std::uint32_t fetch_reports = 0;  // reports so far about outputs that it could not fetch
     std::uint64_t shuffled = 0;
-    std::optional<OwnedMessage<task::wire::Progress>> progress;  // the last one, if no heartbeat has carried it
-    std::uint64_t mark = 0;                                      // the mark of the last sign of progress that was news
+    std::optional<OwnedMessage<task::wire::Progress>> progress;  // the last report, if no heartbeat has carried it
+    std::uint64_t mark = 0;                                      // the mark of the last report that showed progress
     kj::TimePoint moved_at = kj::origin<kj::TimePoint>();        // when that report came
   };
   using AttemptPtr = std::shared_ptr<Attempt>;
@@ -141,18 +142,19 @@ class AttemptTable final : private TaskObserver {
   void ReportCopied(const AttemptId& id, bool computing);
   [[nodiscard]] AttemptPtr Find(const AttemptId& id) const;
 
-  // ---- progress, and attempts that make none, or that fill the disk ----
+  // ---- progress, and attempts that make no progress or fill the disk ----
   void TaskProgress(const AttemptId& id, OwnedMessage<task::wire::Progress> progress) override;
   kj::Promise<void> Watch();
   void FailStalled();
   kj::Promise<void> WatchRoom();
   void LookAtRoom();
-  // Returns the jobs that are here and their attempts, to be measured.
+  // Returns the jobs on this worker and their attempts, to be measured.
   [[nodiscard]] std::vector<JobRoom> ListJobs() const;
   void GiveWay(const GivesWay& who, const AttemptFiles::Shortage& shortage);
   void StopForRoom(const AttemptId& id, const std::string& wrote, const AttemptFiles::Shortage& shortage,
                    bool to_blame);
-  // Ends the processes of the job, which has no attempts here any more, and removes its files but for what is served.
+  // Ends the processes of the job, which no longer has attempts here, and removes its files except outputs that are
+  // served.
   void Clear(JobId job);
   void FailStalled(Attempt& attempt, const std::optional<task::RecordPlace>& record);
   [[nodiscard]] bool Stalled(Attempt& attempt) const;
@@ -166,7 +168,7 @@ class AttemptTable final : private TaskObserver {
   void ReportFailed(const AttemptId& id, TaskFailure failure, bool lost);
   void ReportFetchFailed(Attempt& reduce, const AttemptId& map, const Status& why);
   void Fail(Attempt& attempt, TaskFailure failure, bool lost = false);
-  void Stop(Attempt& attempt);  // ends what runs of it, and its files go
+  void Stop(Attempt& attempt);  // ends its process or copy, and removes its files
   void Remove(Attempt& attempt);
   void RemoveFiles(const AttemptId& id, bool run_too);
   void DropMapOutput(const AttemptId& id);
@@ -181,10 +183,10 @@ class AttemptTable final : private TaskObserver {
   std::map<AttemptId, AttemptPtr> attempts_;
   std::optional<std::set<AttemptId>> asked_since_claims_;
   bool watches_room_ = false;                // while there are jobs
-  bool measures_ = false;                    // finds out what jobs have written
-  std::optional<std::uint64_t> stopped_at_;  // bytes that were free when somebody was stopped in this shortage
-  std::set<AttemptId> giving_room_;          // were stopped for want of room; their files are still there
-  std::set<JobId> clearing_;                 // so are those of these jobs
+  bool measures_ = false;                    // a measurement of what jobs have written is under way
+  std::optional<std::uint64_t> stopped_at_;  // bytes that were free when attempts were last stopped in this shortage
+  std::set<AttemptId> giving_room_;          // attempts that were stopped for lack of room and still have files
+  std::set<JobId> clearing_;                 // jobs that were stopped so and still have files
   std::shared_ptr<AttemptTable*> self_;      // callbacks that outlive the table find this null
   rpc::TaskGroup tasks_;
 };

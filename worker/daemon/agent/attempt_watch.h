@@ -1,5 +1,4 @@
-// What an attempt's reports say of its progress, for the code that judges whether it makes any. Thread rule: free
-// functions, any thread.
+// These tell from an attempt's reports whether it makes progress. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@ namespace millrace::worker {
 // Returns the job's own task.timeout, else `otherwise`.
 [[nodiscard]] Micros TimeoutOf(task::wire::JobSetup::Reader setup, Micros otherwise);
 
-// Returns a mark that is equal for reports that say the same, and hardly ever equal for others.
+// Returns a mark that is equal for reports with the same content, and hardly ever equal for others.
 [[nodiscard]] std::uint64_t MarkOf(task::wire::Progress::Reader progress);
 
 }  // namespace millrace::worker

@@ -1,8 +1,9 @@
-// BlockReporter tells the master what became of blocks on this node. When a session begins it sends the whole list, and
-// what the trash holds (of which the master may want some back); then each change, gathered while the call before is
-// under way. What a broken session did not hear is in the next session's list. There a block that was found corrupt has
-// dfs::kDamagedLength, until it is received anew or gone: so the master takes it for a bad replica from the
-// beginning, and never for one that makes another superfluous. Thread rule: the control thread.
+// BlockReporter reports the blocks on this node to the master. When a session begins it sends the whole list, and the
+// contents of the trash (of which the master may want some back). Then it sends each change; changes are gathered while
+// the call before is under way. Changes that a broken session did not report are in the next session's list. In that
+// list a block that was found corrupt has dfs::kDamagedLength, until it is received anew or gone: so the master takes
+// it for a bad replica from the beginning, and never for one that makes another superfluous. Thread rule: the control
+// thread.
 #pragma once
 
 #include <kj/async.h>
@@ -26,8 +27,8 @@ class BlockReporter {
  public:
   static constexpr std::size_t kMostInOneCall = 20'000;
 
-  // `broken` is called when a call shows that the session is of no use any more.
-  // `restore` brings blocks back from the trash.
+  // `broken` is called when a call shows that the session is no longer of use. `restore` brings blocks back from the
+  // trash.
   using Restore = std::function<kj::Promise<std::vector<dfs::StoredBlock>>(std::vector<std::uint64_t> ids)>;
   BlockReporter(kj::Timer& timer, std::function<void(const Status&)> broken, Restore restore);
 
@@ -35,12 +36,13 @@ class BlockReporter {
   void Deleted(std::uint64_t id);
   void Corrupt(std::uint64_t id);
 
-  // Sends `all` in parts to the session, offers `trash`, then tells what happens from now on. Each call has to be
-  // answered within `limit`.
+  // Sends `all` in parts to the session, offers `trash`, then reports changes from now on. Each call has to be answered
+  // within `limit`.
   void Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
             std::vector<dfs::StoredBlock> trash, kj::Duration limit);
   void Close();
-  // Returns true once the master of this session knows what the trash holds, and has what it wanted of it.
+  // Returns true once the master of this session knows the contents of the trash, and the blocks that it wanted are
+  // back.
   [[nodiscard]] bool trash_offered() const { return trash_offered_; }
 
  private:

@@ -1,7 +1,8 @@
 // ComputeGate lets reduces go from copying to computing. While no more reduces are here than may compute at once, each
-// that has copied computes; otherwise, and if the master says so, a reduce waits until the master grants it a permit,
-// which goes by the order of the scheduler. The gate never lets more in than may compute, so a grant that crosses a
-// reduce that needed none waits until one leaves. A worker that has lost its master goes on with what was granted.
+// computes once it has copied. Otherwise, or if the master says so, a reduce waits until the master grants it a permit,
+// in the order of the scheduler. The gate never lets more in than may compute, so if a grant comes just after another
+// reduce entered without one, it waits until one leaves. A worker that has lost its master goes on with the permits
+// that it has.
 //
 //   state of a reduce          comes by
 //   copying                    Arrive
@@ -25,25 +26,26 @@ class ComputeGate {
  public:
   explicit ComputeGate(std::size_t most) : most_(most) {}
 
-  // A reduce is here, and copies. `asks`: it waits for a grant even while there is room for all.
+  // Notes that a reduce is here, and copies. `asks`: it waits for a grant even while there is room for all.
   void Arrive(const AttemptId& attempt, bool asks) { reduces_[attempt].asks = asks; }
-  // The reduce has copied its input. Calls `enter` once when it may compute: now, or from inside a later call. Returns
-  // true if it waits for a grant that has not come yet, so that the master must be told. Requires: it is here.
+  // Notes that the reduce has copied its input. Calls `enter` once when the reduce may compute: now, or from inside a
+  // later call. Returns true if the reduce waits for a grant that has not come yet, so that the master must be told.
+  // Requires: the reduce is here.
   [[nodiscard]] bool EndCopying(const AttemptId& attempt, std::function<void()> enter) {
     Reduce& reduce = reduces_.at(attempt);
     reduce.enter = std::move(enter);
     AdmitAll();
-    const auto still = reduces_.find(attempt);  // what is called may have it leave
+    const auto still = reduces_.find(attempt);  // `enter` may have made it leave
     return still != reduces_.end() && still->second.enter != nullptr && !still->second.granted;
   }
-  // The master lets the reduce compute once it has copied. Does nothing if it is not here, or computes.
+  // Lets the reduce compute once it has copied, by the master's permit. Does nothing if it is not here, or computes.
   void Grant(const AttemptId& attempt) {
     const auto at = reduces_.find(attempt);
     if (at == reduces_.end()) return;
     at->second.granted = true;
     AdmitAll();
   }
-  // The reduce is here no more.
+  // Notes that the reduce is no longer here.
   void Leave(const AttemptId& attempt) {
     const auto at = reduces_.find(attempt);
     if (at == reduces_.end()) return;
@@ -51,7 +53,7 @@ class ComputeGate {
     reduces_.erase(at);
     AdmitAll();
   }
-  // Sets how many compute at once. Those that compute go on, however many they are.
+  // Sets how many may compute at once. Those that compute go on, however many they are.
   void SetMost(std::size_t most) {
     most_ = most;
     AdmitAll();
@@ -65,7 +67,7 @@ class ComputeGate {
   };
   void AdmitAll() {
     const bool room_for_all = reduces_.size() <= most_;
-    std::vector<std::function<void()>> entered;  // what they call may change the gate
+    std::vector<std::function<void()>> entered;  // these functions may change the gate
     for (auto& [attempt, reduce] : reduces_) {
       if (inside_ >= most_) break;
       if (reduce.enter == nullptr || !(reduce.granted || (room_for_all && !reduce.asks))) continue;

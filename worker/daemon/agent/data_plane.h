@@ -1,5 +1,5 @@
 // DataPlane is the agent's view of the daemon's bulk plane, which serves map outputs, copies for reduces and replicates
-// blocks. The real one is in bulk_plane.h, that of driven time in synthetic.h. Thread rule: the control thread, for
+// blocks. The real one is in bulk_plane.h, the one for driven time in synthetic.h. Thread rule: the control thread, for
 // calls and callbacks; no callback comes from inside a call.
 #pragma once
 
@@ -18,7 +18,8 @@
 
 namespace millrace::worker {
 
-// The copy phase of one reduce attempt. Destroying it, also from inside its callbacks, stops it: none comes afterwards.
+// The copy phase of one reduce attempt. Destroying it, also from inside its callbacks, stops it: no callback comes
+// afterwards.
 class ReduceCopier {
  public:
   virtual ~ReduceCopier() = default;
@@ -39,30 +40,31 @@ struct BlockEvents {
 class DataPlane {
  public:
   virtual ~DataPlane() = default;
-  // Lets `events` be told of blocks from now on; empty functions are not called.
+  // Sends events of blocks to `events` from now on; empty functions are not called.
   virtual void Observe(BlockEvents events) = 0;
-  // Serves the run file at `path` as the output of a map attempt until it is removed. `partitions`: of its job.
+  // Serves the run file at `path` as the output of a map attempt until it is removed. `partitions`: the number of
+  // partitions of its job.
   virtual void AddMapOutput(const AttemptId& map, std::uint32_t partitions, const std::string& path,
                             std::function<void(Status)> then) = 0;
-  // Copies the run file of a map attempt from another worker into `path`, and serves it. `partitions`: of its job.
-  // Requires: the directory of `path` exists, and nobody else writes there.
+  // Copies the run file of a map attempt from another worker into `path`, and serves it. `partitions` as in
+  // AddMapOutput. Requires: the directory of `path` exists, and nobody else writes there.
   virtual void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
                              std::function<void(Status)> then) = 0;
   virtual void RemoveMapOutput(const AttemptId& map) = 0;
   virtual void RemoveMapOutputs(JobId job) = 0;
   // Returns how many bytes of the disk the job's outputs took when they began to be served.
   [[nodiscard]] virtual std::uint64_t ServedBytes(JobId job) const = 0;
-  // Starts a copy into `file`. Callbacks are those of shuffle::ReduceCopy, but come on the control thread. Requires:
-  // the directory of `file` exists.
+  // Starts a copy into `file`. Callbacks are as for shuffle::ReduceCopy, but come on the control thread. Requires: the
+  // directory of `file` exists.
   [[nodiscard]] virtual std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
                                                                 std::string file, shuffle::CopyCallbacks callbacks) = 0;
-  // Returns what the copies of the job, or else those of all jobs, have measured of the network (shuffle::FetchMeter).
+  // Returns the network figures measured by the copies of the job, or else of all jobs (shuffle::FetchMeter).
   [[nodiscard]] virtual shuffle::FetchMeter::Figures FetchFigures(JobId job) const = 0;
   // Copies the block by the token of the master's order (dfs/wire/write_order.h).
   virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) = 0;
-  // Says, to the master that dials back, that this is the process which has drawn the number.
+  // Shows a master that dials back that this process drew the number.
   virtual void ShowIncarnation(std::uint64_t /*incarnation*/) {}
-  // These do what BlockServer's do.
+  // These do what the calls of BlockServer do.
   virtual void UseKeys(dfs::BlockKeys /*keys*/) {}
   virtual void AllowWrite(std::uint64_t /*block*/, std::string /*token*/) {}
 };

@@ -30,29 +30,29 @@ class Executables {
  public:
   using Then = std::function<void(Result<std::string> local_path)>;
   virtual ~Executables() = default;
-  // Calls `then` with a path that can be executed, but never from inside this call. The path stays until Release was
-  // called as often as Get. After a failure nothing is to be released.
+  // Calls `then` with a path that can be executed, but never from inside this call. The path stays valid until Release
+  // was called as often as Get. After a failure nothing is to be released.
   virtual void Get(const ExecutableId& id, Then then) = 0;
   virtual void Release(const ExecutableId& id) = 0;
 };
 
-// Gives the bytes of a file of the file system, in order, until all have come or the sink returns false. It blocks, on
-// Background's thread.
+// Passes the bytes of a file of the file system to `sink`, in order, until all have come or the sink returns false. It
+// blocks, on Background's thread.
 using FetchFile = std::function<Status(const std::string& path, const std::function<bool(std::string_view)>& sink)>;
 
-// What a fetch of executables leaves free on the disk.
+// The space that a fetch of executables leaves free on the disk.
 struct ExecutableRoom {
   std::uint64_t reserved_bytes = 0;
   RoomProbe free = FreeBytes;
 };
 
-// A program of a job may take this much, or as much as the cache if that is more.
+// The size limit for a job's program; the size of the cache, if that is more.
 inline constexpr std::uint64_t kMostExecutableBytes = std::uint64_t{1} << 30;
 
 // Keeps executables in `<directory>/executables/<sha256 of the path>-<crc>-<bytes>-<base name>`. It writes each under
-// another name, checks size, crc32c and dfs::CheckExecutable, and renames it: what one user has stored is never
+// another name, checks size, crc32c and dfs::CheckExecutable, and renames it: a file that one user has stored is never
 // executed for a job that names another file. A fetch that fails leaves nothing. While all together take more than
-// `limit` bytes, it deletes those that nobody uses, the longest unused first.
+// `limit` bytes, it deletes executables that no job uses, the longest unused first.
 class ExecutableCache final : public Executables {
  public:
   static Result<std::unique_ptr<ExecutableCache>> Open(const std::string& directory, std::uint64_t limit,

@@ -1,11 +1,12 @@
-// MasterSession: the worker's side of its link to the master. It registers, reports the worker's blocks, sends
-// heartbeats, and begins again by itself whenever the connection breaks, is silent for too long, or the master does not
-// know the worker any more. Attempts go on running meanwhile.
+// MasterSession is the worker's side of its link to the master. It registers, reports the worker's blocks, sends
+// heartbeats, and begins again by itself whenever the connection breaks, is silent for too long, or the master no
+// longer knows the worker. Attempts go on running meanwhile.
 //
-// The master of another cluster is told nothing: the session asks a master who it is before it registers. It goes on
-// asking, rather than end, since the usual cause is a master that was started with a wrong directory: when the right
-// one is back, all workers are back by themselves. The same holds for a master whose release is too far from the
-// worker's (base/release.h): it goes on asking, and one of the two is upgraded. Thread rule: the control thread.
+// The session asks a master for its cluster before it registers, so the master of another cluster learns nothing. In
+// that case it goes on asking and does not end, since the usual cause is a master that was started with a wrong
+// directory: when the right master is back, all workers are back by themselves. It also goes on asking a master whose
+// release is too far from the worker's (base/release.h), until one of the two is upgraded. Thread rule: the control
+// thread.
 #pragma once
 
 #include <kj/async.h>
@@ -28,7 +29,7 @@
 
 namespace millrace::worker {
 
-// What the session asks of its owner, and tells it.
+// The session's requests to its owner, and its reports.
 class SessionOwner {
  public:
   virtual ~SessionOwner() = default;
@@ -41,7 +42,7 @@ class SessionOwner {
   virtual void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) = 0;
   virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
   virtual void HeartbeatAnswered(master::wire::WorkerSession::HeartbeatResults::Reader answer) = 0;
-  // Resolves when the blocks that earlier sessions ordered to delete or to put aside are off the disk.
+  // Resolves when the blocks that earlier sessions ordered to be deleted or put aside are off the disk.
   virtual kj::Promise<void> RemovalsMade() = 0;
   virtual std::vector<dfs::StoredBlock> Blocks() = 0;
   virtual std::vector<dfs::StoredBlock> Trash() = 0;
@@ -54,11 +55,11 @@ class MasterSession {
   // Requires: all arguments outlive this.
   MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string master, Random random, SessionOwner& owner, Log log);
   void Start();  // once
-  // Tells the master that this worker is no more, if there is a session, and ends it for good.
+  // Tells the master that this worker leaves, if there is a session, and ends the session for good.
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason);
-  // Tells the master what DescribeForetelling says now. A registration that begins later says it anyway.
+  // Sends the master the present DescribeForetelling. A registration that begins later sends it anyway.
   void Foretell();
-  // Tells the master at once what the next heartbeat would, before what is reported from now on.
+  // Sends the master the contents of the next heartbeat at once, before any later report.
   void BeatNow();
   // Lets the next heartbeat come at once, or as soon as the one under way is answered.
   void BeatSoon();
@@ -79,7 +80,7 @@ class MasterSession {
   kj::Promise<void> Beat(kj::TimePoint due);
   kj::Promise<void> AwaitBeat(kj::TimePoint next);
   void ListBlocks(master::wire::WorkerSession::Client session);
-  void Close();                   // what this session sends
+  void Close();                   // ends all sending of this session
   void Tell(const Status& why);   // logs it at once, then every minute, until there is a session
   void Break(const Status& why);  // ends the session that stands, which is of no use
 

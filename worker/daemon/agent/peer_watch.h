@@ -1,8 +1,8 @@
-// PeerWatch: whom this worker cannot reach. It looks at other workers by connecting to the port of their bulk servers,
-// and closes the connection at once: when the master asks for it, and a second time as soon as it has failed once. It
-// connects to nobody of its own accord; a peer to which a transfer could not connect is told to the master, which asks
-// for it if there is such a worker. A machine that answers that nobody listens counts as reached: only its worker is
-// gone. Thread rule: the control thread.
+// PeerWatch finds the workers that this worker cannot reach. It looks at a peer by connecting to the port of its bulk
+// server, and closes the connection at once. It looks when the master asks for it, and a second time as soon as a look
+// has failed once, but never of its own accord. A peer to which a transfer could not connect is reported to the master,
+// which asks for a look if there is such a worker. A machine that answers that nobody listens counts as reached: only
+// its worker is gone. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -29,29 +29,29 @@ struct PeerPlace {
 
 class PeerWatch {
  public:
-  // A connection that is not there after this time has failed. The kernel asks a second time after 1 s.
+  // A connection that is not established after this time has failed. The kernel asks a second time after 1 s.
   static constexpr kj::Duration kLimit = 1500 * kj::MILLISECONDS;
-  // Whoever has not been looked at, or doubted, for this long is forgotten: the master asks for those that somebody
-  // does not reach.
+  // A peer that has not been looked at, or doubted, for this long is forgotten: the master asks for looks at all peers
+  // that some worker does not reach.
   static constexpr kj::Duration kKept = 30 * kj::SECONDS;
   static constexpr std::size_t kMostAtOnce = 16;  // looks; others wait for the next call
-  static constexpr std::size_t kMostKept = 256;   // peers; no more are doubted
+  static constexpr std::size_t kMostKept = 256;   // peers; further ones are not doubted
 
   // Calls `changed` when a peer is doubted, was not reached for the first or second time, or is reached again.
-  // Requires: `timer` and `dialer` outlive this. Without a dialer nobody is looked at.
+  // Requires: `timer` and `dialer` outlive this. Without a dialer no peer is looked at.
   PeerWatch(kj::Timer& timer, rpc::Dialer* dialer, std::function<void()> changed, Log log);
 
-  // Looks at the peer, unless that is under way.
+  // Looks at the peer, unless a look is under way.
   void Look(const PeerPlace& peer);
-  // Takes in that a transfer could not connect to the peer.
+  // Notes that a transfer could not connect to the peer.
   void Doubt(const PeerPlace& peer);
 
   struct Unreached {
     PeerPlace peer;
-    std::uint32_t failures = 0;  // of looks, in a row; 0: it is doubted
+    std::uint32_t failures = 0;  // failed looks in a row; 0: it is doubted
     kj::Duration since = 0 * kj::SECONDS;
   };
-  // Returns those that were not reached the last time, or are doubted.
+  // Returns the peers that were not reached the last time, or are doubted.
   [[nodiscard]] std::vector<Unreached> ListUnreached();
 
  private:

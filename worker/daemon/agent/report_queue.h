@@ -1,5 +1,5 @@
-// ReportQueue: what the master must hear whatever happens to the connection. Each report is kept, in order, and sent
-// again on every new session until the master has answered it. Thread rule: the control thread.
+// ReportQueue holds the reports that the master must receive, whatever happens to the connection. Each is kept, in
+// order, and sent again on every new session until the master has answered it. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -30,8 +30,8 @@ struct Report {
 
 class ReportQueue {
  public:
-  // `broken` is called when an answer shows that the session is of no use any more. At most `most_in_flight` reports
-  // are unanswered at a time.
+  // `broken` is called when an answer shows that the session is no longer of use. At most `most_in_flight` reports are
+  // unanswered at a time.
   ReportQueue(kj::Timer& timer, std::size_t most_in_flight, std::function<void(const Status&)> broken, Log log);
 
   void Keep(Report report);
@@ -41,9 +41,9 @@ class ReportQueue {
   // answered within `limit` breaks the session.
   void Open(master::wire::WorkerSession::Client session, kj::Duration limit);
   void Close();
-  // Sends again what the master was too busy for.
+  // Sends the reports again for which the master was too busy.
   void Pump();
-  // Drops the reports of the attempt: nobody wants to hear of it any more.
+  // Drops the reports of the attempt, which are no longer wanted.
   void Drop(const AttemptId& attempt);
   void DropJob(JobId job);
   // Returns the attempts that have ended in this way, but whose end the master has not yet confirmed.

@@ -36,8 +36,8 @@ class SyntheticRunner final : public TaskRunner {
  public:
   SyntheticRunner(kj::Timer& timer, Random random, SyntheticTimes times);
   ~SyntheticRunner() noexcept override = default;
-  // Sets the function that completes what an attempt that is done says of its counters and output; without one it says
-  // nothing.
+  // Sets the function that fills in the counters and the output of an attempt that is done; without one they stay
+  // empty.
   void FillDone(std::function<void(const AttemptId&, task::wire::Done::Builder)> fill) { fill_ = std::move(fill); }
 
   void Observe(TaskObserver* observer) override { observer_ = observer; }
@@ -87,7 +87,7 @@ class SyntheticPlane final : public DataPlane {
   [[nodiscard]] shuffle::FetchMeter::Figures FetchFigures(JobId) const override { return figures_; }
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) override;
 
-  // A test drives and looks at these.
+  // For tests, to drive and inspect the plane.
   void HoldOutputCopies() { hold_output_copies_ = true; }
   void EndOutputCopies() {
     for (const auto& end : std::exchange(output_copies_, {})) end();
@@ -113,7 +113,7 @@ class SyntheticPlane final : public DataPlane {
   rpc::TaskGroup tasks_;
 };
 
-// Makes no files; logs are empty.
+// SyntheticFiles makes no files; logs are empty.
 class SyntheticFiles final : public AttemptFiles {
  public:
   [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override;
@@ -128,7 +128,7 @@ class SyntheticFiles final : public AttemptFiles {
   }
 };
 
-// Has every executable.
+// SyntheticExecutables has every executable.
 class SyntheticExecutables final : public Executables {
  public:
   explicit SyntheticExecutables(rpc::Background& background) : background_(background) {}

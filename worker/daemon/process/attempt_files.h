@@ -3,8 +3,8 @@
 //   <directory>/jobs/<job>/map/<stem>.run       the sorted output of a map attempt
 //   <directory>/jobs/<job>/reduce/<stem>.copy   what a reduce attempt copied
 //   <directory>/jobs/<job>/reduce/<stem>.run    the output of a map attempt that ran on another worker
-//   <directory>/jobs/<job>/scratch/<stem>/      an attempt's own
-//   <directory>/jobs/<job>/shared/              of all attempts: files that they map (client/job/side_files.h)
+//   <directory>/jobs/<job>/scratch/<stem>/ the scratch directory of an attempt
+//   <directory>/jobs/<job>/shared/ files that all attempts map (client/job/side_files.h)
 //   <directory>/logs/<job>/<stem>.{out,err}     standard output and error, kept after the job
 // Thread rule: any thread; everything but Paths blocks on the disk.
 #pragma once
@@ -33,8 +33,8 @@ struct AttemptPaths {
   std::string scratch;
   std::string stdout_file;
   std::string stderr_file;
-  std::string record_note = {};  // a map's (worker/task/channel/record_note.h)
-  std::string moved_file = {};   // a map's that ran elsewhere
+  std::string record_note = {};  // of a map (worker/task/channel/record_note.h)
+  std::string moved_file = {};   // of a map that ran elsewhere
 };
 
 struct LogPiece {
@@ -48,50 +48,49 @@ class AttemptFiles {
  public:
   virtual ~AttemptFiles() = default;
   [[nodiscard]] virtual AttemptPaths Paths(const AttemptId& attempt) const = 0;
-  [[nodiscard]] virtual std::string SharedDirectory(JobId job) const = 0;  // whoever wants it makes it
+  [[nodiscard]] virtual std::string SharedDirectory(JobId job) const = 0;  // made by the caller that wants it
   // Makes the directories of Paths. kNoSpace when the disk has less than the reserved bytes free.
   virtual Status Prepare(const AttemptId& attempt) = 0;
-  // Returns false if Prepare has too little space, until there is a sixteenth of the reserved bytes more than it needs.
-  // Thread rule: the control thread.
+  // Returns false if Prepare has too little space, and until there is a sixteenth of the reserved bytes more than it
+  // needs. Thread rule: the control thread.
   [[nodiscard]] virtual bool HasRoom() { return true; }
-  // What attempts write must leave the reserved bytes free. Returns how many bytes are free if they are fewer, and how
-  // many should be.
+  // Returns how many bytes are free and how many are reserved, if attempts have left fewer free than are reserved.
   struct Shortage {
     std::uint64_t free = 0, reserved = 0;
   };
   [[nodiscard]] virtual std::optional<Shortage> FindShortage() const { return std::nullopt; }
-  // Returns how many bytes the attempt's files take on the disk; those in its scratch directory, as far as they can be
-  // looked at in a moment.
+  // Returns how many bytes the attempt's files take on the disk. Files in its scratch directory count as far as they
+  // can be looked at in a moment.
   [[nodiscard]] virtual std::uint64_t BytesOf(const AttemptId&) const { return 0; }
-  // Returns how many bytes all files of the job take, those that it has beside the files of its attempts too. They are
-  // looked at for longer; `whole` is false if that was not all, or if something cannot be looked at.
+  // Returns how many bytes all files of the job take, also those besides the files of its attempts. It looks for longer
+  // than BytesOf; `whole` is false if it did not get to all files, or cannot look at some.
   struct Taken {
     std::uint64_t bytes = 0;
     bool whole = true;
   };
   [[nodiscard]] virtual Taken TakenBy(JobId) const { return {}; }
-  // Returns whether some of what was to be removed still takes its room.
+  // Returns whether files that are to be removed still take room.
   [[nodiscard]] virtual bool IsRemoving() const { return false; }
   virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
   virtual void RemoveRun(const AttemptId& attempt) = 0;      // wherever the attempt ran
   virtual void RemoveJob(JobId job) = 0;                     // all but the logs
-  // Removes what the job has on the disk, but for these outputs of maps, and for its logs unless they take much.
-  // Requires: none of its attempts or processes is here.
+  // Removes all files of the job except these outputs of maps, and except its logs unless they take much. Requires:
+  // none of its attempts or processes is here.
   virtual void RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) = 0;
   // Returns at most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log (any more).
   [[nodiscard]] virtual Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                                  std::uint32_t limit) const = 0;
-  // Returns the record on which a map works, if it has noted that.
+  // Returns the record on which a map works, if it has noted one.
   [[nodiscard]] virtual std::optional<task::RecordPlace> ReadNote(const AttemptId& /*attempt*/) const {
     return std::nullopt;
   }
 };
 
-// Keeps the files on disk. With users for jobs, a job's user owns what its tasks write (its directories of map outputs,
-// scratch, shared files and logs) and reads what the worker copies; the worker owns every directory above, so that no
-// task can put something else in its place. Nobody else reads any of it. All of it is done by TaskDirectories, whatever
-// tasks have put there. What is to be removed loses its name at once and is removed on a thread of its own
-// (removals.h), also what an earlier incarnation left in jobs/.
+// DiskAttemptFiles keeps the files on disk. With users for jobs, a job's user owns what its tasks write (its
+// directories of map outputs, scratch, shared files and logs) and can read what the worker copies. The worker owns
+// every directory above, so that no task can put something else in its place. Nobody else can read these files. All
+// access goes through TaskDirectories, whatever tasks have put there. Files to be removed lose their name at once and
+// are removed on a thread of their own (removals.h), also those that an earlier incarnation left in jobs/.
 class DiskAttemptFiles final : public AttemptFiles {
  public:
   static Result<std::unique_ptr<DiskAttemptFiles>> Open(std::string directory, std::uint64_t reserved_bytes,
@@ -114,17 +113,17 @@ class DiskAttemptFiles final : public AttemptFiles {
                                          std::uint32_t limit) const override;
   [[nodiscard]] std::optional<task::RecordPlace> ReadNote(const AttemptId& attempt) const override;
 
-  // Deletes the logs of jobs to which nothing was written since `oldest`. Then, until the others together take at most
-  // `limit` bytes of the disk, it deletes those of the job that has most of them, and of two that have as much of the
-  // one to which nothing was written for longer. A job with very many files has most. What lies beside logs and is none
-  // (a directory, a link, a pipe) goes, too. The logs of the jobs `here`, which may be written to, stay and do not
-  // count: they are part of what such a job answers for when the disk fills up.
+  // Deletes the logs of jobs to which nothing was written since `oldest`. Then, until the remaining logs take at most
+  // `limit` bytes of the disk, it deletes the logs of the job that has most; of two jobs with as much, the one whose
+  // logs were written to less recently. A job with very many files counts as the one with most. Anything that lies
+  // beside logs and is not a log (a directory, a link, a pipe) goes, too. The logs of the jobs `here`, which may be
+  // written to, stay and do not count: such a job answers for them when the disk fills up.
   void SweepLogs(Micros oldest, std::uint64_t limit, const std::set<JobId>& here = {});
   [[nodiscard]] std::string jobs_directory() const { return directory_ + "/jobs"; }
   [[nodiscard]] std::string logs_directory() const { return directory_ + "/logs"; }
-  // By which whoever else works with these files opens them.
+  // Returns the directories through which other code opens these files.
   [[nodiscard]] const sandbox::TaskDirectories& directories() const { return directories_; }
-  // Waits until what was to be removed has been removed, or could not be.
+  // Waits until all files to be removed have been removed, or could not be.
   void AwaitRemovals() { removals_.Await(); }
 
  private:
@@ -133,26 +132,26 @@ class DiskAttemptFiles final : public AttemptFiles {
   [[nodiscard]] Result<std::uint64_t> Free() const;  // bytes
   [[nodiscard]] std::string JobDirectory(JobId job) const;
   [[nodiscard]] std::string LogDirectory(JobId job) const;
-  // Removes what lies in a directory of the job and has none of these names.
+  // Removes everything in a directory of the job except these names.
   void RemoveStrangers(const std::string& directory, const std::set<std::string>& known);
 
-  // Makes a directory that the job's tasks write to, or one that they read only. What is above it exists.
+  // These make a directory that the job's tasks write to, or only read. Requires: the parent directory exists.
   Status MakeWritable(const std::string& path, JobId job) const;
   Status MakeReadable(const std::string& path, JobId job) const;
   struct JobLogs {
     Micros written = 0;       // when the latest of its files was written
     std::uint64_t bytes = 0;  // of the disk
-    bool crowded = false;     // it has more files than are looked at
+    bool crowded = false;     // it has more files than Measure looks at
     std::string path;
   };
-  // Looks at the logs of a job, and removes what is none.
+  // Looks at the logs of a job, and removes anything that is not a log.
   JobLogs Measure(const std::string& path);
 
   std::string directory_;
   sandbox::TaskDirectories directories_;
   std::uint64_t reserved_bytes_;
   RoomProbe free_;
-  bool had_room_ = true;  // as HasRoom said last
+  bool had_room_ = true;  // the last result of HasRoom
   std::optional<sandbox::UserRange> users_;
   Removals removals_;  // last: it uses the directories
 };

@@ -1,8 +1,8 @@
-// Confiner: confines the task processes of a worker as worker/sandbox says. When it is made it finds out what this
-// machine can do by doing it: it starts a process that does nothing, with every part, and leaves out the parts that
-// fail until one starts.
+// Confiner confines the task processes of a worker as worker/sandbox says. When it is made, it finds out by trial which
+// parts of the sandbox this machine supports: it starts a process that does nothing, with every part, and leaves out
+// the parts that fail until one starts.
 //
-//   worker.sandbox = auto      the parts that this machine can do; what it cannot is said
+//   worker.sandbox = auto      the parts that this machine supports; missing parts are reported
 //                    require   all parts, or the worker does not start
 //                    off       none
 //
@@ -26,7 +26,7 @@
 
 namespace millrace::worker {
 
-enum class TaskNetwork { kNever, kAsked, kAlways };  // asked: a job has it that says task.network = true
+enum class TaskNetwork { kNever, kAsked, kAlways };  // asked: for jobs that say task.network = true
 
 struct ConfinerOptions {
   bool required = false;
@@ -36,12 +36,12 @@ struct ConfinerOptions {
   std::uint64_t tmp_bytes = std::uint64_t{1} << 30;
   std::uint64_t processes = 1024;
   TaskNetwork network = TaskNetwork::kAsked;
-  sandbox::PeerList* peers = nullptr;  // whom tasks reach; outlives the Confiner
+  sandbox::PeerList* peers = nullptr;  // the peers that tasks may reach; outlives the Confiner
 };
 
 class Confiner {
  public:
-  // What one process is started with.
+  // The means with which one process is started.
   struct Confined {
     Launch launch;
     std::optional<sandbox::TaskCgroup> cgroup;  // destroyed when the process has ended
@@ -49,27 +49,28 @@ class Confiner {
     sandbox::PeerList* peers = nullptr;  // for its SocketGate
   };
 
-  // kUnavailable, naming the parts and why they are missing, if all are required; kInternal if nothing can be started.
+  // kUnavailable, naming the missing parts and why they are missing, if all are required; kInternal if no process can
+  // be started.
   static Result<std::unique_ptr<Confiner>> Open(ConfinerOptions options);
 
-  // memory: what the process may take by itself, to which its cgroup adds room for files; 0: any.
+  // `memory`: the bytes that the process itself may take, to which its cgroup adds room for files; 0: no limit.
   // Requires: the directories that `place` names exist.
   [[nodiscard]] Result<Confined> Confine(const sandbox::JobPlace& place, std::uint64_t serial, std::uint64_t memory);
 
   [[nodiscard]] const sandbox::Parts& parts() const { return settings_.parts; }
   [[nodiscard]] const std::map<sandbox::Part, std::string>& missing() const { return missing_; }  // and why
-  // The users of jobs, if they have their own.
+  // Returns the users of jobs, if jobs have users of their own.
   [[nodiscard]] std::optional<sandbox::UserRange> users() const;
   [[nodiscard]] bool MayUseNetwork(bool asks) const;
-  // One line for people: "user, mounts; without cgroup (...)".
+  // Returns a line for people: "user, mounts; without cgroup (...)".
   [[nodiscard]] std::string Describe() const;
 
  private:
   explicit Confiner(ConfinerOptions options) : options_(std::move(options)) {}
   void Drop(sandbox::Part part, const std::string& why);
-  void Look();     // leaves out what is known to be missing
-  Status Probe();  // leaves out what fails
-  // Starts a process that does nothing. Returns what failed; empty: nothing.
+  void Look();     // leaves out parts that are known to be missing
+  Status Probe();  // leaves out parts that fail
+  // Starts a process that does nothing. Returns the step that failed; empty: none.
   Result<std::string> Try();
 
   ConfinerOptions options_;

@@ -2,7 +2,7 @@
 // channel of worker/task). A process runs one attempt at a time and stays warm for its job's next ones, of either kind.
 // A process that fails, or whose attempt is killed, is not used again.
 //
-// Nothing that a task does holds the control thread: what is to be looked at and let go once a process has ended (its
+// Nothing that a task does holds up the control thread. Inspecting and releasing what an ended process leaves (its
 // logs, its gate, its cgroup, its orphans) may take as long as the task likes, and is done in the background. Thread
 // rule: the control thread, which must be the process's main thread.
 #pragma once
@@ -30,27 +30,26 @@ namespace millrace::worker {
 
 struct ProcessLimits {
   std::string minder;              // the program that is each process's parent (spawn.h)
-  std::string logs_directory;      // what a process writes before its first attempt: <logs>/<job>/process.err
-  std::size_t warm_processes = 8;  // idle ones that are kept
+  std::string logs_directory;      // for output before the first attempt: <logs>/<job>/process.err
+  std::size_t warm_processes = 8;  // idle processes that are kept
   kj::Duration warm_idle = 60 * kj::SECONDS;
   kj::Duration start_timeout = 60 * kj::SECONDS;  // for a process to be ready
   std::uint64_t memory_limit = 0;                 // RLIMIT_DATA; 0: none
-  // Returns what a process is given to act for a user; null without TLS.
+  // Returns the credentials with which a process acts for a user; null without TLS.
   std::function<Result<tls::CredentialTexts>(const std::string& user)> credentials = {};
-  kj::Duration renew_credentials = tls::kTaskValidity / 2 * kj::MICROSECONDS;  // it is given others after this time
+  kj::Duration renew_credentials = tls::kTaskValidity / 2 * kj::MICROSECONDS;  // it gets new ones after this time
   std::string jobs_directory;                                                  // of a job: <jobs>/<job>
-  const sandbox::TaskDirectories* files = nullptr;  // by which logs and notes are opened; it outlives the runner
+  const sandbox::TaskDirectories* files = nullptr;  // for opening logs and notes; outlives the runner
   Confiner* confiner = nullptr;                     // null: processes are not confined; it outlives the runner
 };
 
 class ProcessRunner final : public TaskRunner {
  public:
-  // On `ends` it is found out how attempts failed; on `orphans` the memory of processes is read that tasks left behind.
-  // Neither should have other work, since tasks may keep it waiting. Requires: both outlive the runner.
+  // `ends` finds out how attempts failed; `orphans` reads the memory of processes that tasks left behind. Neither
+  // should have other work, since tasks may keep it waiting. Requires: both outlive the runner.
   ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, rpc::Background& ends, rpc::Background& orphans,
                 Log log);
-  // Kills every process, and waits for the ends of all for at most two seconds. What has not ended by then ends with
-  // this process.
+  // Kills every process, and waits until all have ended, for at most two seconds. The others end with this process.
   ~ProcessRunner() noexcept override;
 
   void Observe(TaskObserver* observer) override { observer_ = observer; }
@@ -81,20 +80,20 @@ class ProcessRunner final : public TaskRunner {
     JobId job;
     ProcessState state = ProcessState::kStarting;
     std::uint64_t idle_since = 0;  // a rising number
-    std::optional<Work> work;      // what it does, or will do when it is ready
+    std::optional<Work> work;      // its work now, or once it is ready
     std::string log;
-    std::shared_ptr<Confiner::Confined> confined;  // null: it is not
+    std::shared_ptr<Confiner::Confined> confined;  // null: it is not confined
     std::shared_ptr<sandbox::SocketGate> gate;     // of a confined one
     kj::Own<TaskProcess> process;                  // null when it could not be started
     std::vector<kj::Own<kj::PromiseFulfiller<void>>> gone;
   };
-  struct Remains;  // of a process: what tells how it failed
+  struct Remains;  // of a process: the evidence of how it failed
 
   void Run(Work work);
   void Start(Work work);
-  // Gives it credentials of its own, since those of an earlier process may end before it does.
+  // Gives a process credentials of its own, since those of an earlier process may expire before it ends.
   Status GiveCredentials(const std::string& user, task::wire::Credentials::Builder out) const;
-  // Gives it others again and again, for as long as it lives.
+  // Gives the process new credentials again and again, for as long as it lives.
   void RenewCredentials(std::uint64_t serial);
   // Starts the process, confined where that is asked for.
   Result<kj::Own<TaskProcess>> StartProcess(const Job& job, Process& process);
@@ -108,12 +107,12 @@ class ProcessRunner final : public TaskRunner {
   void Retire(Process& process);
   kj::Promise<void> End(Process& process);
   void After(kj::Duration delay, std::uint64_t serial, std::function<void(Process&)> then);
-  // Finds out in the background how the attempt on which the process works has failed, if it does, and tells the
-  // observer. Then it lets go what the remains hold.
+  // If the process works on an attempt, finds out in the background how it failed, and tells the observer. Then
+  // releases what the remains hold.
   void TellOfFailure(const Process& process, std::shared_ptr<Remains> remains);
   [[nodiscard]] std::shared_ptr<Remains> RemainsOf(const Process& process, std::string error) const;
   [[nodiscard]] std::string MarkOf(std::uint64_t serial) const;
-  // Ends what the process left running, again until nothing is left, at most `rounds` times.
+  // Ends what the process left running, repeatedly until nothing is left, at most `rounds` times.
   void Sweep(std::uint64_t serial, int rounds);
 
   ProcessLoop loop_;
@@ -126,7 +125,7 @@ class ProcessRunner final : public TaskRunner {
   std::map<std::uint64_t, std::unique_ptr<Process>> processes_;
   std::uint64_t next_serial_ = 0;
   std::uint64_t idle_count_ = 0;
-  std::map<std::uint64_t, AttemptId> failing_;  // failed attempts of which the observer is still to be told
+  std::map<std::uint64_t, AttemptId> failing_;  // failed attempts that the observer does not know of yet
   std::uint64_t next_failing_ = 0;
   std::shared_ptr<ProcessRunner*> self_;
   rpc::TaskGroup tasks_;  // last: they use what stands above

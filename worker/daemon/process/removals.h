@@ -1,8 +1,8 @@
-// Removals: removes what tasks have left behind, which may be trees of any depth and size, on a thread of its own, so
-// that nobody waits for it. What is to go is moved aside at once, within the same directory of tasks, and so has its
-// name no longer; a worker that starts finds what an earlier one has not removed. One that takes long gives way to
-// others after a while, and has its turn again: a task that still runs may fill it as fast as it is emptied. Thread
-// rule: any thread.
+// Removals removes files and trees of any depth and size that tasks have left behind, on a thread of its own, so that
+// nobody waits for it. A tree is first moved aside within the same directory of tasks, so that it loses its name at
+// once; a worker that starts finds what an earlier one has not removed. A tree that takes long gives way to others
+// after a while, and gets another turn later: a task that still runs may fill it as fast as it is emptied. Thread rule:
+// any thread.
 #pragma once
 
 #include <atomic>
@@ -23,26 +23,28 @@ namespace millrace::worker {
 
 class Removals {
  public:
-  // What was moved aside has a name that begins so.
+  // The names of things moved aside begin with this.
   static constexpr std::string_view kAside = ".removed-";
   [[nodiscard]] static bool IsAside(std::string_view name) { return name.starts_with(kAside); }
 
   // `turn`: how many names of one tree are looked at before others have their turn. Requires: `directories` outlives
-  // it.
+  // this.
   static constexpr std::uint64_t kTurn = 100'000;
   Removals(const sandbox::TaskDirectories& directories, Log log, std::uint64_t turn = kTurn);
   ~Removals();  // stops between two files; what is left stays where it is
 
-  // Moves aside all that is in a directory of tasks, and removes it and what was aside already.
+  // Moves everything in a directory of tasks aside, and removes it with what was aside already.
   [[nodiscard]] Status AddAll(const std::string& directory);
-  // Removes what an earlier worker moved aside there.
+  // Removes what an earlier worker moved aside in this directory of tasks.
   [[nodiscard]] Status Resume(const std::string& directory);
-  // Removes a file at once, and a directory after it was moved aside in `directory`, one of the directories of tasks.
-  // If it cannot be moved it is removed where it is. What cannot be removed is logged, and stays until the next start.
+  // Removes a file at once, and a directory after moving it aside in `directory`, one of the directories of tasks. A
+  // directory that cannot be moved is removed where it is. A failure to remove is logged, and what is left stays until
+  // the next start.
   void Add(const std::string& path, const std::string& directory);
   // Waits until all that was added has been removed, or could not be.
   void Await();
-  // Returns whether that is still to come; what has had ten turns may never be, and does not count.
+  // Returns whether something is still to be removed. A tree that has had ten turns may never be removed, and does not
+  // count.
   [[nodiscard]] bool IsBusy() const;
 
  private:
@@ -54,7 +56,7 @@ class Removals {
   };
   void Queue(Item item);
   void Loop();
-  // Removes it. Returns false if its turn ended before.
+  // Removes the file or tree at `path`. Returns false if its turn ended before that.
   bool Remove(const std::string& path);
 
   const sandbox::TaskDirectories& directories_;

@@ -1,8 +1,8 @@
 // Spawn starts a task process below a minder (worker/daemon/minder), which is its parent in place of the daemon: user
-// code that turns on its parent hits the minder, and its own task. The task leads a process group of its own, holds
-// nothing of the daemon but descriptors 0 to 3 and a few variables of its environment (PATH, HOME, the locale, ...),
-// and dies with the minder. The minder dies with the thread that started it (PR_SET_PDEATHSIG). Thread rule: Spawn is
-// called on the daemon's main thread, the rest on any thread.
+// code that attacks its parent hits the minder, and so only its own task. The task leads a process group of its own,
+// holds nothing of the daemon but descriptors 0 to 3 and a few variables of its environment (PATH, HOME, the locale,
+// ...), and dies with the minder. The minder dies with the thread that started it (PR_SET_PDEATHSIG). Thread rule:
+// Spawn is called on the daemon's main thread, the rest on any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -17,11 +17,11 @@
 
 namespace millrace::worker {
 
-// How a confined task begins: with the program millrace-launch, in new namespaces, which then becomes the executable.
+// The start of a confined task: the program millrace-launch, in new namespaces, which then becomes the executable.
 struct Launch {
   std::string launcher;
   int namespaces = 0;          // flags of clone(2)
-  sandbox::LaunchOrder order;  // but for the executable, its arguments and its environment, which Spawn adds
+  sandbox::LaunchOrder order;  // without executable, arguments and environment, which Spawn adds
   std::vector<Fd> doors;       // of cgroups
 };
 
@@ -31,7 +31,7 @@ struct SpawnSpec {
   std::vector<std::string> arguments;  // after the program's name
   int output = -1;                     // a descriptor for standard output and error
   std::uint64_t memory_limit = 0;      // RLIMIT_DATA in bytes; 0: none
-  std::string mark;                    // by which its descendants are known (orphans.h)
+  std::string mark;                    // identifies its descendants (orphans.h)
   const Launch* launch = nullptr;      // null: it is not confined
 };
 
@@ -45,11 +45,11 @@ struct Spawned {
 // Starts the task. kNotFound, kIo, ... say which executable could not be started, and why. No core files are written.
 [[nodiscard]] Result<Spawned> Spawn(const SpawnSpec& spec);
 
-// Makes the minder kill the task and its group. Requires: `pid` is of a Spawned and has not been waited for.
+// Makes the minder kill the task and its group. Requires: `pid` comes from a Spawned and has not been waited for.
 void EndSpawned(pid_t pid);
 
-// Returns what a status of waitpid says of a task that was to go on: "ended itself (exit status 3) before it was done",
-// "killed by signal 11 (SIGSEGV)".
+// Returns the meaning of a waitpid status for a task that should have gone on: "ended itself (exit status 3) before it
+// was done", "killed by signal 11 (SIGSEGV)".
 [[nodiscard]] std::string DescribeExit(int wait_status);
 
 }  // namespace millrace::worker

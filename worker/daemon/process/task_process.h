@@ -1,4 +1,4 @@
-// TaskProcess: one process of a job's executable, on the loop: what it says, what it is told, and how it ended.
+// TaskProcess is one process of a job's executable on the event loop: its messages in both directions, and its end.
 // Thread rule: the control thread.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace millrace::worker {
 
-// What processes need of the event loop.
+// The parts of the event loop that processes need.
 struct ProcessLoop {
   kj::UnixEventPort& port;
   kj::LowLevelAsyncIoProvider& io;
@@ -29,32 +29,32 @@ struct ProcessLoop {
 
 class TaskProcess {
  public:
-  // Requires: neither destroys the TaskProcess that calls it.
+  // Requires: neither function destroys the TaskProcess that calls it.
   struct Events {
     std::function<void(task::wire::FromTask::Reader)> message;
-    // Called once, when the process has ended and its whole group was sent SIGKILL; what it said before was delivered.
-    // `how` says how it ended: the cause that Kill was given, or what DescribeExit says.
+    // Called once, when the process has ended and its whole group was sent SIGKILL; its earlier messages were
+    // delivered. `how` says how it ended: the cause given to Kill, or the text of DescribeExit.
     std::function<void(std::string how)> ended;
   };
   static Result<kj::Own<TaskProcess>> Start(const ProcessLoop& loop, const SpawnSpec& spec, Events events);
   TaskProcess(const ProcessLoop& loop, Spawned spawned, Events events);
-  ~TaskProcess();  // kills what still runs; it does not wait for its end, and reaps only what has ended
+  ~TaskProcess();  // kills a process that still runs without waiting for its end; reaps one that has ended
 
-  // Kills those that still run and waits until all of them have ended, at most so long.
+  // Kills the processes that still run and waits until all have ended, for at most `longest`.
   static void EndAll(const std::vector<TaskProcess*>& processes, std::chrono::milliseconds longest);
 
   void Send(OwnedMessage<task::wire::ToTask> message);
-  // Sends SIGKILL to its group. `cause` is what `ended` says, if nothing ended the process before.
+  // Sends SIGKILL to the group of the process. `ended` gets `cause`, unless something else ended the process before.
   void Kill(std::string cause);
   [[nodiscard]] pid_t minder() const { return pid_; }
 
  private:
   static constexpr std::size_t kReadBytes = std::size_t{64} << 10;
-  // A task that says more than this at once is heard again only after the pause, so that the loop gets to others.
+  // A task that sends more than this at once is read again only after the pause, so that the loop gets to others.
   static constexpr std::size_t kMostBytesAtOnce = std::size_t{256} << 10;
   static constexpr kj::Duration kReadPause = 5 * kj::MILLISECONDS;
   kj::Promise<void> Read();
-  bool Reap();  // Returns true if it has ended, without waiting for that
+  bool Reap();  // returns true if the process has ended; does not wait
   Status Deliver(std::size_t bytes);
   void Exited();
   void Silent();  // nothing more comes from it

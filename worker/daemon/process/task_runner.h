@@ -1,5 +1,5 @@
-// TaskRunner separates the agent, which decides, from what executes attempts: processes (process_runner.h) or a timer
-// (synthetic.h). Thread rule: the control thread, for calls and for what the observer is told.
+// TaskRunner separates the agent, which decides, from the code that executes attempts: processes (process_runner.h) or
+// a timer (synthetic.h). Thread rule: the control thread, for calls and for those to the observer.
 #pragma once
 
 #include <kj/async.h>
@@ -18,12 +18,12 @@ namespace millrace::worker {
 struct TaskFailure {
   std::string error;                                       // one line: "killed by signal 11 (SIGSEGV)"
   std::string stderr_tail;                                 // the last lines that the attempt wrote to standard error
-  std::optional<task::RecordPlace> record = std::nullopt;  // the record that a map was working on, if it noted that
+  std::optional<task::RecordPlace> record = std::nullopt;  // the record that a map was working on, if it noted one
   bool permanent = false;  // another attempt would fail in the same way, as the task says
 };
 
-// Is told of every attempt once, when it is done or has failed, unless it was killed; never from inside a call of the
-// runner.
+// Learns of the end of every attempt once, when it is done or has failed, unless it was killed. The runner never calls
+// it from inside a call of its own.
 class TaskObserver {
  public:
   virtual ~TaskObserver() = default;
@@ -35,17 +35,18 @@ class TaskObserver {
 class TaskRunner {
  public:
   virtual ~TaskRunner() = default;
-  // Sets the observer; with null nobody is told any more. Requires: it is called before anything else.
+  // Sets the observer; null ends the reports. Requires: it is called before anything else.
   virtual void Observe(TaskObserver* observer) = 0;
-  // Says what the processes of a job execute and are told first. Requires: it is called before the job's first attempt.
+  // Sets the executable of a job's processes, and their first message. Requires: it is called before the job's first
+  // attempt.
   virtual void SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) = 0;
   // Begins an attempt. Requires: its job is set up, and the attempt does not run.
   virtual void RunMap(OwnedMessage<task::wire::RunMap> launch) = 0;
   virtual void RunReduce(OwnedMessage<task::wire::RunReduce> launch) = 0;
-  // Kills the attempt, of which the observer hears nothing any more. Resolves when nothing of it executes any more, at
-  // once if nothing does.
+  // Kills the attempt; the observer no longer hears of it. Resolves when nothing of it executes, at once if nothing
+  // does.
   [[nodiscard]] virtual kj::Promise<void> Kill(const AttemptId& attempt) = 0;
-  // Does what Kill does for all of the job's attempts, and ends its processes that have none.
+  // Does what Kill does for all of the job's attempts, and ends its processes that have no attempt.
   [[nodiscard]] virtual kj::Promise<void> EndJob(JobId job) = 0;
   // Does the same, and forgets the job's set-up.
   [[nodiscard]] virtual kj::Promise<void> ForgetJob(JobId job) = 0;

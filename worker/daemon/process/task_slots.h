@@ -1,4 +1,4 @@
-// What worker.map_slots and worker.reduce_slots = auto come to. Thread rule: any thread.
+// Resolves the values of worker.map_slots and worker.reduce_slots = auto. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct TaskSlots {
 };
 
 // Returns `asked` with a number for each kAuto (base/field.h): a map for each core and half as many reduces, at least
-// one of each and kMostSlots at most. They are fewer if the worker's memory does not give each slot what a task must be
-// able to take (LeastShare in memory_share.h): as many as it does then, with two maps for each reduce, and one of each
-// at least. A number that was asked for stays as it is, and what its tasks take is not there for the others.
-// `cores` is at least 1; `memory`, what the worker may use, is 0 if it is not known, and limits nothing then.
+// one of each and kMostSlots at most. If the worker's memory does not give each of these slots what a task must be able
+// to take (LeastShare in memory_share.h), there are as many as it is enough for, with two maps for each reduce, and at
+// least one of each. A number that was asked for stays as it is, and the memory of its tasks is not available for the
+// others. `cores` is at least 1; `memory`, which the worker may use, is 0 if it is not known, and then limits nothing.
 [[nodiscard]] TaskSlots ResolveSlots(const TaskSlots& asked, std::uint64_t cores, std::uint64_t memory,
                                      std::uint64_t task_memory);
 

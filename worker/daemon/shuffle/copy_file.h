@@ -1,5 +1,5 @@
-// CopyFile: the file into which a reduce's segments are copied, many at once, each at a place of its own. The first
-// write creates it, and whatever lies in its place goes: no task can have it written elsewhere. Thread rule: any
+// CopyFile is the file into which a reduce's segments are copied, many at once, each at a place of its own. The first
+// write creates it and replaces anything at its path, so that no task can redirect it elsewhere. Thread rule: any
 // thread.
 #pragma once
 
@@ -20,13 +20,13 @@ class CopyFile {
   struct Extent {
     std::uint64_t offset = 0, length = 0;
   };
-  // Requires: `directories` outlives it; the path lies in one of them.
+  // Requires: `directories` outlives this; the path lies in one of them.
   CopyFile(const sandbox::TaskDirectories& directories, std::string path)
       : directories_(directories), path_(std::move(path)) {}
 
-  // Returns room for `length` bytes; nothing is written. For 0 bytes that is at 0, which every file has.
+  // Returns room for `length` bytes; nothing is written. Room for 0 bytes is at offset 0, which every file has.
   [[nodiscard]] Extent Reserve(std::uint64_t length);
-  // Takes back room that is not needed after all, for the next Reserve.
+  // Returns room that is not needed after all to the file, for the next Reserve.
   void Release(const Extent& extent);
   // Writes through the page cache. The first write replaces a file that exists, also if it has no bytes.
   [[nodiscard]] Status Write(std::string_view data, std::uint64_t offset);

@@ -1,12 +1,12 @@
-// FetchLimit: how many fetches of one reduce may be in flight: one more while each added one raised the rate, fewer
-// when it did not.
+// FetchLimit decides how many fetches of one reduce may be in flight: one more as long as each added fetch raises the
+// rate, fewer when it does not.
 //
-// The rate is looked at in turns. A turn lasts for kTurn and for kTurnBytes a fetch at least, with as many fetches in
-// flight as the limit allows; while something else keeps them fewer (the number of sources) there is nothing to learn
+// The rate is measured in turns. A turn lasts at least kTurn and kTurnBytes for each fetch, with as many fetches in
+// flight as the limit allows. While something else (the number of sources) keeps them fewer, there is nothing to learn
 // and the limit stays. After a turn at n fetches with the rate r the next turn has n + 1. If its rate is less than r *
-// (1 + kShare / n) the added fetch did not pay for itself: the limit goes back to n, and the next try comes after twice
-// as many turns as the last, kLongestRest at most. A rate that fell below half of what this number of fetches once
-// brought, or a fetch that failed, halves the limit: too many share what there is.
+// (1 + kShare / n) the added fetch did not pay for itself: the limit goes back to n, and the wait for the next try
+// doubles, to kLongestRest turns at most. The limit is halved when the rate falls below half of what this number of
+// fetches once brought, or when a fetch fails: too many share the network.
 //
 // The limit is always 1 to `most`, which bounds the memory: a fetch has a buffer of one piece. Time is passed in.
 // Thread rule: one thread at a time.
@@ -32,7 +32,7 @@ class FetchLimit {
   [[nodiscard]] unsigned limit() const { return limit_; }
   // Notes how many fetches are in flight from now on.
   void InFlight(unsigned fetches, Time now);
-  // Notes bytes that came.
+  // Notes that `bytes` arrived.
   void Came(std::uint64_t bytes, Time now);
   void Failed(Time now);
 

@@ -1,12 +1,12 @@
-// FetchMeter: what the copies of one worker see of the network: how fast bytes come in while the copies wait for the
-// network, and what part of their time that is. It is kept for each job and for the worker as a whole.
+// FetchMeter measures the network as the copies of one worker see it: how fast bytes arrive while the copies wait for
+// the network, and what share of their time that is. It measures each job and the worker as a whole.
 //
-// Waiting is counted once however many copies wait, so the rate is that of all together. It is measured over windows of
-// kWindowBytes, and the upper quartile of the last kWindows counts: so what a sender that was short of processor time
-// made slow is not taken for the network, nor is what lay in a socket's buffer already. Shares of time and ratio are
-// those of the last seconds (older ones count half every kHalfLife of copying).
+// Waiting is counted once however many copies wait, so the rate is that of all copies together. It is measured over
+// windows of kWindowBytes, and the upper quartile of the last kWindows counts. So neither a sender that is short of
+// processor time, nor bytes that lay in a socket's buffer already, are taken for the network. Shares of time and ratio
+// are those of the last seconds (older values count half after each kHalfLife of copying).
 //
-// Time is passed in; one that goes back counts as none. Thread rule: any thread; a call costs a lock and, every
+// Time is passed in; a step back counts as no time. Thread rule: any thread; a call costs a lock and, every
 // kWindowBytes, a sort of kWindows numbers.
 #pragma once
 
@@ -33,7 +33,7 @@ class FetchMeter {
   struct Figures {
     double bytes_per_second = 0;  // stored bytes; 0: not known
     double waited = 0;            // share of the time with a copy under way in which one waited for the network
-    double ratio = 1;             // raw bytes to stored ones, of what came
+    double ratio = 1;             // raw bytes to stored bytes, of all arrivals
   };
 
   // Begin and End enclose the time in which a copy has remote outputs to fetch.
@@ -41,7 +41,7 @@ class FetchMeter {
   void End(JobId job, Time now) {
     Note(job, now, [](Tally& tally) { --tally.copies; });
   }
-  // Wait notes that a copy has nothing to do but wait for bytes from the network, Came that `bytes` of them came (0
+  // Wait notes that a copy has nothing to do but wait for bytes from the network, Came that `bytes` of them arrived (0
   // with a failure).
   void Wait(JobId job, Time now) {
     Note(job, now, [](Tally& tally) { ++tally.waits; });

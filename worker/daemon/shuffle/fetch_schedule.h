@@ -1,9 +1,10 @@
-// FetchSchedule: what a copy phase knows: for each map where its output is, and whether the output waits, is being
-// fetched, rests after a failure, is here or is left out; and which worker is to be asked next for which maps. It has
-// no I/O and no clock of its own. Workers take turns; reduces begin at different ones. After its n-th failure an output
-// rests for first_back_off * 2^(n-1), kLongestBackOff at most. After `retries` failures it is doubted: the master is to
-// be told, now and after each later failure, and it rests kDoubtedRests times as long. It is never given up, since a
-// reduce that is the only one to wait has to be heard. Thread rule: one thread (or strand) at a time.
+// FetchSchedule holds the knowledge of a copy phase: for each map the place of its output, and whether the output
+// waits, is being fetched, rests after a failure, is here or is left out. It chooses the worker to ask next, and for
+// which maps. It has no I/O and no clock of its own. Workers take turns; reduces begin at different ones. After its
+// n-th failure an output rests for first_back_off * 2^(n-1), kLongestBackOff at most. After `retries` failures it is
+// doubted: the master is to be told, now and after each later failure, and the output rests kDoubtedRests times as
+// long. An output is never given up, since the reports of a reduce that alone waits for it must go on. Thread rule: one
+// thread (or strand) at a time.
 #pragma once
 
 #include <chrono>
@@ -23,7 +24,7 @@ namespace millrace::shuffle {
 inline constexpr Micros kLongestBackOff = 30 * kSecond;
 inline constexpr int kDoubtedRests = 4;
 
-// Where a worker's bulk server listens.
+// The address at which a worker's bulk server listens.
 struct FetchPlace {
   std::string host;
   std::uint16_t port = 0;
@@ -42,19 +43,19 @@ class FetchSchedule {
 
   FetchSchedule(std::uint32_t partition, std::uint32_t maps, unsigned retries, Micros first_back_off);
 
-  // Takes in where a map's output is. Returns false if there is nothing to do, since the map is copied or left out, or
-  // waits or is under way with this very source, or is out of range. If it returns true for a local source the caller
-  // looks that up; other sources wait for NextBatch.
+  // Takes in the place of a map's output. Returns false if there is nothing to do, since the map is copied or left out,
+  // or waits or is under way with this very source, or is out of range. If it returns true for a local source, the
+  // caller looks that source up; other sources wait for NextBatch.
   bool Announce(const Source& source);
-  void Withdraw(const AttemptId& attempt);  // its output is not asked for any more
-  // Makes nothing wanted of this map, now or later, if it is not copied already. Tickets of it become stale.
+  void Withdraw(const AttemptId& attempt);  // its output is no longer asked for
+  // Drops this map for now and later, unless it is copied already. Its tickets become stale.
   void LeaveOut(std::uint32_t map);
 
   // Ends the rest of outputs whose time has come. Returns the local ones, which the caller looks up as after Announce.
   [[nodiscard]] std::vector<Source> Wake(Time now);
   [[nodiscard]] std::optional<Time> next_wake() const;
 
-  // Returns a place that has wanted outputs and no connection; from now on it counts as connected, until Leave.
+  // Returns a place that has wanted outputs and no connection. The place counts as connected from now on, until Leave.
   [[nodiscard]] std::optional<FetchPlace> VisitNext();
   void Leave(const FetchPlace& place);
   // Returns whether any output at `place` waits or is being fetched.
@@ -63,10 +64,10 @@ class FetchSchedule {
   [[nodiscard]] std::vector<Ticket> NextBatch(const FetchPlace& place, std::size_t most);
 
   // The next calls say how a try ended. A stale ticket changes nothing.
-  void PutBack(const Ticket& ticket);  // it was not tried
-  // The try failed. Returns true if the master is to be told. `for_good`: asking again soon gives the same.
+  void PutBack(const Ticket& ticket);  // the output was not tried
+  // Notes a failed try. Returns true if the master is to be told. `for_good`: asking again soon gives the same.
   bool Fail(const Ticket& ticket, bool for_good, Time now);
-  // Does the same for a local source that is not there.
+  // Does the same for a local source that does not exist.
   bool Miss(const AttemptId& attempt, Time now);
   // Keeps the segment. Returns false if the map was copied already, or is left out. Tickets of the map become stale.
   bool Keep(CopiedSegment segment);
@@ -97,7 +98,7 @@ class FetchSchedule {
   void Rest(Output& output, OutputState state, Time now);
   void Wait(Output& output);
   [[nodiscard]] bool Waits(std::uint32_t map, const FetchPlace& place) const;
-  void Drop(const FetchPlace& place, Queue& queue);  // removes what waits no more from the queue's front
+  void Drop(const FetchPlace& place, Queue& queue);  // removes maps that no longer wait from the queue's front
 
   const std::uint32_t partition_;
   const unsigned retries_;

@@ -1,4 +1,4 @@
-// What a fetch of map outputs sends, beyond the frames of base/net.
+// The wire format of a fetch of map outputs, on top of the frames of base/net.
 //
 // Request header: u32 job, u32 partition, varint count (1 to kMaxFetch), then for each map attempt varint map, varint
 // number. Reply: an empty OK, then in the order of the request for each attempt a segment header and the stored bytes.
@@ -40,7 +40,7 @@ struct SegmentHeader {
 [[nodiscard]] Result<FetchRequest> DecodeFetch(std::string_view header);
 
 [[nodiscard]] std::string EncodeSegmentHeader(const SegmentHeader& header);
-// Returns the header. kCorrupt when the checksum is wrong or the numbers cannot be true. Requires: `bytes` are exactly
+// Returns the header. kCorrupt when the checksum is wrong or the numbers are impossible. Requires: `bytes` are exactly
 // kSegmentHeaderBytes.
 [[nodiscard]] Result<SegmentHeader> DecodeSegmentHeader(std::string_view bytes);
 

@@ -30,7 +30,7 @@ class Gate {
     bool inside_;
   };
 
-  // Closes the gate. When it returns, nothing is inside and nothing comes in any more.
+  // Closes the gate. When it returns, nothing is inside and nothing can come in.
   void Close() {
     std::unique_lock lock(mutex_);
     closed_ = true;

@@ -1,8 +1,8 @@
 // MapOutputServer serves segments of the run files that map attempts left on this worker, with sendfile. A fetch names
-// job, partition and a list of map attempts. The reply has one segment after the other as stored, each after its
-// SegmentInfo (or a status for that one alone): fetch_wire.h. A run file is open while a segment of it is sent; one
-// that is removed meanwhile is sent to its end, and one that is another by now is not sent. Thread rule: any thread;
-// the bulk server outlives it.
+// job, partition and a list of map attempts. The reply has the segments one after the other as stored, each after its
+// SegmentInfo, or a status in place of a segment (fetch_wire.h). A run file is open while a segment of it is sent. A
+// file that is removed meanwhile is sent to its end; a file that was replaced by another is not sent. Thread rule: any
+// thread; the bulk server outlives it.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ namespace millrace::shuffle {
 
 class MapOutputServer {
  public:
-  // Registers its operation. `directories`: in which the run files lie.
+  // Registers its operation. The run files lie in `directories`.
   MapOutputServer(net::BulkServer& server, const sandbox::TaskDirectories& directories, Log log);
   ~MapOutputServer();
 
-  // Looks at the file and reads its index; kCorrupt if it is not a run file of so many partitions. It reads and
+  // Looks at the file and reads its index; kCorrupt if it is not a run file with this many partitions. It reads and
   // allocates no more than these take, whatever the file claims. Requires: the file stays until Remove.
   Status Add(const AttemptId& attempt, const std::string& path, std::uint32_t partitions);
   void Remove(const AttemptId& attempt);
@@ -33,7 +33,7 @@ class MapOutputServer {
   // Returns how many bytes of the disk the job's outputs took when they were added.
   [[nodiscard]] std::uint64_t BytesOf(JobId job) const;
 
-  // Where a segment lies on this machine, for a reduce on the same worker, which reads it in place.
+  // The place of a segment on this machine, for a reduce on the same worker, which reads it in place.
   struct Local {
     std::string path;
     run::SegmentInfo segment;

@@ -1,9 +1,9 @@
 // The parts of a ReduceCopy: its schedule, its file and its connections. reduce_copy.cc decides what is fetched and
-// tells how it went; segment_fetch.cc fetches.
+// reports the outcome; segment_fetch.cc fetches.
 //
-// All of it runs on one strand, except for pieces that are written by disk threads. Any code that touches the file, the
-// map output server or a callback holds a Pass, so that after Close only sockets may still be winding down; for these a
-// coroutine holds its Impl.
+// All of it runs on one strand, except that disk threads write the pieces. Any code that touches the file, the map
+// output server or a callback holds a Pass, so that after Close only sockets may still be winding down. While they do,
+// a coroutine keeps its Impl alive.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ using net::Awaitable;
 using net::Wire;
 
 struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
-  // How the fetch of one segment ended.
+  // The outcome of fetching one segment.
   struct Fetched {
     Status status;
     bool in_step = false;   // the connection is at the next segment header
@@ -74,7 +74,7 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   Awaitable<void> FetchAll(Guest& guest, FetchPlace place);
   void Withdraw(const std::vector<AttemptId>& attempts);
   void LeaveOut(const std::vector<std::uint32_t>& maps);
-  void LeaveUnwanted();  // leaves workers that have nothing that is wanted
+  void LeaveUnwanted();  // disconnects from workers that have nothing wanted
   void Left(const FetchPlace& place);
   Awaitable<bool> FetchBatch(Wire& wire, std::vector<Ticket> batch, char* buffer);
   Awaitable<Status> Ask(Wire& wire, const std::vector<Ticket>& batch);

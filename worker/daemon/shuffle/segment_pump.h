@@ -1,4 +1,4 @@
-// SegmentPump sends the answer to one fetch: segment headers, and the segments' bytes from their files, of which one is
+// SegmentPump sends the answer to one fetch: segment headers, and the segments' bytes from their files. One file is
 // open at a time. Thread rule: one thread at a time; Step is for a disk thread.
 #pragma once
 
@@ -19,10 +19,10 @@ namespace millrace::shuffle {
 
 // A run file that is being served. It is opened for each answer: a worker serves more of them than it may have open.
 struct ServedRun {
-  // Looks at the file, and reads its index. `partitions`: of the job.
+  // Looks at the file, and reads its index. `partitions`: the number of partitions of the job.
   static Result<ServedRun> Look(const sandbox::TaskDirectories& directories, const std::string& path,
                                 std::uint32_t partitions);
-  // kNotFound if it is not the file that was looked at.
+  // kNotFound if it is no longer the file that Look saw.
   [[nodiscard]] Result<Fd> Open(const sandbox::TaskDirectories& directories) const;
 
   std::string path;
@@ -33,18 +33,18 @@ struct ServedRun {
 
 class SegmentPump {
  public:
-  // What answers one request for a segment.
+  // The answer to one request for a segment.
   struct Answer {
     SegmentHeader header;
     std::shared_ptr<const ServedRun> run;  // none if the header's status is a failure
   };
   SegmentPump(std::vector<Answer> items, sandbox::TaskDirectories directories);
 
-  // Sends until the outlet has taken all (returns true) or takes no more for now (returns false).
+  // Sends until the outlet has taken everything (returns true) or takes nothing further for now (returns false).
   Result<bool> Step(net::Outlet& outlet);
 
  private:
-  void Load();  // loads the current item: one whose file is not there any more, or is another, is answered so
+  void Load();  // loads the current item; turns it into a failure if its file is gone or replaced
   Result<bool> SendHeader(net::Outlet& outlet);
   Result<bool> SendBytes(net::Outlet& outlet);
 

@@ -1,6 +1,6 @@
-// NoticeWatch asks again and again whether this machine will be taken away, and tells when the answer changes. While
-// the source cannot be asked, what was known holds. Thread rule: the control thread; it asks on `background`, which
-// should be one of its own, since a service that is not there lets wait.
+// NoticeWatch asks again and again whether this machine will be taken away, and reports when the answer changes. While
+// the source cannot be asked, the last answer holds. Thread rule: the control thread; it asks on `background`, which
+// should be one of its own, since an absent service may take its time to fail.
 #pragma once
 
 #include <kj/async.h>
@@ -20,7 +20,7 @@ class NoticeWatch {
   static constexpr kj::Duration kPeriod = 5 * kj::SECONDS;  // as EC2 advises
   using Changed = std::function<void(const std::optional<SpotNotice>& notice)>;
 
-  // Calls `changed` when there is a notice, another one, or none any more. Requires: all references outlive this.
+  // Calls `changed` when a notice appears, changes or disappears. Requires: all references outlive this.
   NoticeWatch(kj::Timer& timer, rpc::Background& background, NoticeSource& source, Changed changed, Log log)
       : timer_(timer), background_(background), source_(source), changed_(std::move(changed)), log_(std::move(log)) {}
   void Start();  // once; asks at once
@@ -35,7 +35,7 @@ class NoticeWatch {
   const Changed changed_;
   Log log_;
   std::optional<SpotNotice> known_;
-  bool failing_ = false;  // the last answer was none; the log says so once
+  bool failing_ = false;  // the source could not be asked the last time; the log says so once
   kj::Promise<void> cycle_ = nullptr;
 };
 

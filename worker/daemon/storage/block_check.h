@@ -1,4 +1,4 @@
-// Checks what a replica on this node is found to be when it is read. Thread rule: any thread; it blocks on the disk.
+// Reads a local replica and says whether it is sound. Thread rule: any thread; it blocks on the disk.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ struct CheckedBlock {
 // The bytes that are read from the disk at a time.
 inline constexpr std::uint64_t kCheckPiece = std::uint64_t{1} << 20;
 
-// Returns what a check of a part of a block says of the block, if the check ended with `status`.
+// Returns the verdict on the block after a check of a part of it ended with `status`.
 [[nodiscard]] CheckedBlock Judge(const dfs::StoredBlock& block, const Status& status);
-// Checks the whole block against its checksums. A block that was listed as damaged and is sound by now is listed again.
+// Checks the whole block against its checksums. A block that was listed as damaged and is now sound is listed as sound
+// again.
 [[nodiscard]] CheckedBlock CheckBlock(dfs::BlockStore& blocks, std::uint64_t id);
 
 }  // namespace millrace::worker

@@ -1,7 +1,7 @@
-// BlockDisks decides what becomes of a worker when one of the disks fails on which its blocks lie. The worker goes on
-// with the others as long as enough are left, and the blocks on the failed disk are told as gone, so that they are
-// copied from other replicas. Else, or when the disk is the one of the worker's own directory, it is over. Thread rule:
-// the control thread.
+// BlockDisks decides whether a worker goes on when one of the disks with its blocks fails. It goes on with the other
+// disks as long as enough are left, and reports the blocks on the failed disk as gone, so that they are copied from
+// other replicas. Otherwise, or when the disk holds the worker's own directory, the worker stops. Thread rule: the
+// control thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace millrace::worker {
 
-// Returns why a worker without this directory stops.
+// Returns the error with which a worker without this directory stops.
 [[nodiscard]] Status StorageGone(const std::string& directory, const Status& why);
 
 class BlockDisks {
@@ -25,11 +25,11 @@ class BlockDisks {
     std::function<void(const std::vector<std::uint64_t>& blocks)> lost;
     std::function<void(const Status& why)> over;  // once; nothing is called after it
   };
-  // `directories` are those of the disks of `blocks`, in their order; `own` is the worker's directory; `may_fail` is
-  // how many of the disks may fail, -1 for all but one. Requires: `blocks` outlives this.
+  // `directories` are the directories of the disks of `blocks`, in their order; `own` is the worker's directory;
+  // `may_fail` is how many of the disks may fail, -1 for all but one. Requires: `blocks` outlives this.
   BlockDisks(dfs::SpreadBlockStore& blocks, std::vector<std::string> directories, std::string own,
              std::int64_t may_fail, Events events, Log log);
-  // Takes in that the disk failed. Does nothing the second time.
+  // Takes in the failure of the disk. Does nothing for a disk that had failed before.
   void Failed(std::size_t disk, const Status& why);
 
  private:

@@ -1,7 +1,7 @@
 // Scrubber reads every block of a store within the period, in search of rot that no reader met (scrub_schedule.h says
-// which and when). A block that is found bad is told at once. Only its start is taken from the wall clock: when that is
-// set, nothing is read earlier, later or twice. Thread rule: the control thread; it reads on `background`, which should
-// be one of its own.
+// which and when). A bad block is reported at once. Only the scrubber's start comes from the wall clock: when that
+// clock is set, nothing is read earlier, later or twice. Thread rule: the control thread; it reads on `background`,
+// which should be one of its own.
 #pragma once
 
 #include <kj/async.h>
@@ -23,13 +23,13 @@ namespace millrace::worker {
 struct ScrubOptions {
   Micros period = 0;
   std::uint64_t rate = 0;     // bytes a second at most
-  std::string progress_file;  // when each block was last read; written every kSaveEvery, and after a restart read again
+  std::string progress_file;  // when each block was last read; written every kSaveEvery, read after a restart
 };
 
 class Scrubber {
  public:
   static constexpr Micros kSaveEvery = 60 * kSecond;
-  static constexpr Micros kLookAgain = 10 * kSecond;  // for other blocks that are more urgent by now, or any at all
+  static constexpr Micros kLookAgain = 10 * kSecond;  // for blocks that are more urgent by now, or for any at all
 
   // `found` is called for each block that is not sound. Requires: all references outlive this.
   Scrubber(kj::Timer& timer, const Clock& clock, dfs::BlockStore& blocks, rpc::Background& background,
@@ -53,7 +53,7 @@ class Scrubber {
   const ScrubOptions options_;
   std::function<void(const CheckedBlock&)> found_;
   std::shared_ptr<ScrubSchedule> schedule_;
-  Micros started_ = 0;  // and when that was by the timer:
+  Micros started_ = 0;  // wall clock at the start, and by the timer:
   kj::TimePoint origin_ = kj::origin<kj::TimePoint>();
   Micros saved_ = 0;
   kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above

@@ -1,6 +1,6 @@
-// StorageWatch notices that a worker's directory or its disk is gone: deleted, unmounted, read-only, failing. Files
-// that are open go on working then, so nothing else would tell. Thread rule: the control thread; it looks on
-// `background`, which should be one of its own, since a disk that dies may take its time.
+// StorageWatch notices that a worker's directory or its disk is gone: deleted, unmounted, read-only, failing. Open
+// files go on working then, so nothing else would show it. Thread rule: the control thread; it looks on `background`,
+// which should be one of its own, since a dying disk may take its time.
 #pragma once
 
 #include <kj/async.h>
@@ -23,19 +23,21 @@ namespace millrace::worker {
 class StorageProbe {
  public:
   virtual ~StorageProbe() = default;
-  // Returns OK, or why the storage is gone. May be called from any thread, one at a time; it blocks on the disk.
+  // Returns OK, or the reason why the storage is gone. May be called from any thread, one at a time; it blocks on the
+  // disk.
   [[nodiscard]] virtual Status Check() = 0;
 };
 
-// These return what stands in the worker's own directory, and in one where blocks lie.
+// These return the names to watch in the worker's own directory, and in a directory of blocks.
 [[nodiscard]] std::vector<std::string> WorkerParts();
 [[nodiscard]] std::vector<std::string> BlockParts();
 
-// Remembers `directory` and which files and directories its `parts` are. Check looks whether they are still the same,
-// then writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk does not count as gone.
+// DiskStorageProbe remembers the identity of `directory` and of the files and directories `parts` in it. Check looks
+// whether they are still the same, then writes and syncs `<directory>/probe`, and reads it back from the disk. A full
+// disk does not count as gone.
 class DiskStorageProbe final : public StorageProbe {
  public:
-  // `meter` is told how long the syncs take, if it is given. Requires: it outlives this.
+  // `meter`, if given, records how long the syncs take. Requires: it outlives this.
   static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory,
                                                         const std::vector<std::string>& parts,
                                                         dfs::SyncMeter* meter = nullptr);
