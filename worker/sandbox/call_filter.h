@@ -1,13 +1,13 @@
-// The filter of system calls (seccomp) of a task process. What no job needs and has helped to break out of confinement
-// fails with EPERM: mounting, namespaces, tracing, kernel modules, keys, BPF, io_uring, clocks, and more; the list
-// follows Docker's default profile. Calls are not answered by a kill, so that a library that merely tries goes on.
-// Leases of files are refused because whoever opens such a file waits 45 seconds for its holder.
+// The filter of system calls (seccomp) of a task process. Calls that no job needs and that have helped processes to
+// break out of confinement fail with EPERM: mounting, namespaces, tracing, kernel modules, keys, BPF, io_uring, clocks,
+// and more; the list follows Docker's default profile. A refused call does not kill the process, so that a library that
+// merely tries it goes on. Leases of files are refused because opening such a file waits 45 seconds for its holder.
 //
-// With `ask`, the calls that decide whom a socket reaches are put to the worker (socket_gate.h): socket for TCP,
-// connect, bind and listen. Other sockets than TCP and unix ones cannot be made, and none can be given a route.
+// With `ask`, the worker decides on the calls that determine what a socket reaches (socket_gate.h): socket for TCP,
+// connect, bind and listen. Only TCP and unix sockets can be made, and none can be given a route.
 //
-// The kernel takes 32 bits of an argument that is an int, whatever the other half of the register says: so does the
-// filter. Thread rule: any thread.
+// The kernel takes 32 bits of an argument that is an int, whatever the other half of the register holds, and so does
+// the filter. Thread rule: any thread.
 #pragma once
 
 #include <string>

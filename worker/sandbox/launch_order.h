@@ -1,5 +1,5 @@
-// LaunchOrder: what the program millrace-launch is to do before it becomes the job's executable, as the worker writes
-// it into a file that the program inherits. Thread rule: as values.
+// LaunchOrder tells the program millrace-launch what to do before it becomes the job's executable. The worker writes it
+// into a file that the program inherits. Thread rule: as values.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@ namespace millrace::sandbox {
 // The descriptors with which millrace-launch is started; those of cgroups follow.
 inline constexpr int kChannelFd = 3;  // stays open for the job
 inline constexpr int kOrderFd = 4;    // the file with the order
-inline constexpr int kReportFd = 5;   // a socket to the worker: text that says what failed, or the filter's descriptor
+inline constexpr int kReportFd = 5;   // a socket to the worker, for the text of a failure or the filter's descriptor
 inline constexpr int kStatusFd = 6;   // a pipe to the minder: how the job's process ended (StatusOfTask)
 inline constexpr int kFirstCgroupFd = 7;
 
@@ -32,13 +32,13 @@ struct LaunchOrder {
   std::string executable;
   std::vector<std::string> arguments;    // with the program's name
   std::vector<std::string> environment;  // all of it
-  bool user_namespace = false;           // it is in one, and maps its own user to itself
+  bool user_namespace = false;           // millrace-launch is in one, and maps its own user to itself
   std::optional<uid_t> user;             // the user and group to become
   bool own_view = false;                 // build the view of files
   bool own_processes = false;            // it is the first process of a namespace of processes
   bool own_host_name = false;
   bool landlock = false;
-  std::vector<std::string> readable;  // of the view, and for Landlock; what does not exist is left out
+  std::vector<std::string> readable;  // in the view, and for Landlock; paths that do not exist are left out
   std::vector<std::string> writable;
   std::vector<std::string> hidden;
   std::uint64_t tmp_bytes = 0;
@@ -48,12 +48,12 @@ struct LaunchOrder {
   bool filter_tells = false;    // the filter asks the worker about calls
 };
 
-// What millrace-launch tells by kReportFd.
+// A report of millrace-launch on kReportFd.
 struct LaunchReport {
   Fd passed;            // a descriptor; without one:
   std::string failure;  // what failed
 };
-// Receives what was told. Returns nothing if the launcher has ended or, with MSG_DONTWAIT in `flags`, has told nothing.
+// Receives a report. Returns nothing if the launcher has ended or, with MSG_DONTWAIT in `flags`, has sent nothing.
 [[nodiscard]] std::optional<LaunchReport> ReceiveReport(int socket, int flags);
 
 [[nodiscard]] std::string Encode(const LaunchOrder& order);

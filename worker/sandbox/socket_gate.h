@@ -1,19 +1,19 @@
-// SocketGate: whom the sockets of a confined task process reach. The process is in an empty network namespace, and its
-// filter (call_filter.h) puts four calls to the worker, which does them in its place or refuses them:
+// SocketGate decides what the sockets of a confined task process reach. The process is in an empty network namespace,
+// and its filter (call_filter.h) passes four calls to the worker, which makes them in its place or refuses them:
 //
 //   socket   a TCP socket is made in the network of the worker and handed over
 //   connect  goes to the addresses that PeerList names, and to unix sockets of the process's own user; EACCES otherwise
-//   bind     unix sockets may, in the process's own view and as its own user; TCP sockets may not, nor the socket that
-//            was connected to the worker for it, which is one of the worker's network
-//   listen   unix sockets may, TCP sockets may not
+//   bind     allowed for unix sockets, in the process's own view and as its own user; refused for TCP sockets and for
+//            the socket that was connected to the worker for it, which belongs to the worker's network
+//   listen   allowed for unix sockets, refused for TCP sockets
 //
 // The worker acts on its own copy of the address and of the descriptor, so that what was checked is what is done.
 // Blocks and answers of the master thus pass between the task and their servers as without a sandbox.
 //
-// No peer holds a gate: a connect that is under way is waited for together with everything else, 10 seconds at most
-// (ETIMEDOUT), 64 of them at a time (EAGAIN), and ends with the gate. Thread rule: each gate has a thread of its own;
-// the calls below come from one other thread. They wait for that thread, but not for anything that a task or a peer
-// does.
+// No peer can block a gate. It waits for the connects under way together with everything else, 10 seconds at most for
+// each (ETIMEDOUT) and for 64 at a time (EAGAIN); they end with the gate. Thread rule: each gate has a thread of its
+// own; the calls below come from one other thread. They wait for the gate's thread, but not for anything that a task or
+// a peer does.
 #pragma once
 
 #include <netinet/in.h>
@@ -37,11 +37,11 @@
 
 namespace millrace::sandbox {
 
-// Whom tasks may connect to. Thread rule: any thread; nothing blocks.
+// PeerList says where tasks may connect. Thread rule: any thread; nothing blocks.
 class PeerList {
  public:
   virtual ~PeerList() = default;
-  // Returns true if a TCP connection to the address is allowed, or nothing if that is being found out: `later` is then
+  // Returns whether a TCP connection to the address is allowed, or nothing if that is not known yet: `later` is then
   // called once, on any thread, when it is worth asking again.
   [[nodiscard]] virtual std::optional<bool> Allows(const sockaddr_storage& address,
                                                    const std::function<void()>& later) = 0;
@@ -52,7 +52,7 @@ class PeerList {
 struct GateOptions {
   std::optional<uid_t> user = std::nullopt;  // the task's, if it has its own
   PeerList* peers = nullptr;                 // outlives the gate; null if no filter asks
-  bool own_view = true;                      // the task sees files of its own: it may make unix sockets among them
+  bool own_view = true;                      // the task has a view of files of its own, where it may make unix sockets
   std::chrono::milliseconds longest_connect = std::chrono::seconds(10);
 };
 
@@ -60,10 +60,10 @@ class SocketGate {
  public:
   // `report` is the worker's end of the socket that millrace-launch has.
   SocketGate(Fd report, const GateOptions& options);
-  // Requires: the task's processes have ended or do not matter: calls that they put to the gate fail from now on.
+  // Requires: the task's processes have ended or do not matter: their calls to the gate fail from now on.
   ~SocketGate();
-  // Ends the gate, and returns what the launcher said of its failure; empty: nothing, it executed the job.
-  // Requires: the process has ended.
+  // Ends the gate. Returns the launcher's report of its failure; empty if it executed the job. Requires: the process
+  // has ended.
   [[nodiscard]] std::string Failure();
 
  private:

@@ -1,9 +1,9 @@
-// TaskCgroups: a cgroup for each task process, below that of the worker, with limits on memory and on the number of
-// processes and an equal share of the processor. The unified hierarchy (version 2) is used where it has these
+// TaskCgroups makes a cgroup for each task process, below that of the worker, with limits on memory and on the number
+// of processes and an equal share of the processor. The unified hierarchy (version 2) is used where it has these
 // controllers, as under systemd with Delegate=yes; otherwise the hierarchies of version 1.
 //
-// Version 2 allows no processes beside children with limits: the worker then moves itself into a child called "worker".
-// It needs a cgroup of its own for that, as a service or a scope of systemd is, since it moves nobody else.
+// Version 2 allows no processes beside children with limits, so the worker moves itself into a child called "worker".
+// It needs a cgroup of its own for that, such as a service or a scope of systemd, since it moves no other process.
 // Thread rule: the control thread.
 #pragma once
 
@@ -33,7 +33,7 @@ class TaskCgroup {
   }
   TaskCgroup& operator=(TaskCgroup&&) = delete;
   ~TaskCgroup();
-  // Opens the files by which a process enters, one for each hierarchy: it writes "0".
+  // Opens the files by which a process enters the cgroup, one for each hierarchy. To enter, it writes "0".
   [[nodiscard]] Result<std::vector<Fd>> Doors() const;
   // Returns true if the kernel killed processes in it, since together they took more memory than the limit.
   [[nodiscard]] bool RanOutOfMemory() const;
@@ -47,8 +47,8 @@ class TaskCgroup {
 
 class TaskCgroups {
  public:
-  // Finds the worker's cgroup in what /proc/self/cgroup and /proc/self/mountinfo say, tries to make children, and
-  // removes those that workers left that are gone. The error says what this machine lacks.
+  // Finds the worker's cgroup from /proc/self/cgroup and /proc/self/mountinfo, tries to make children, and removes the
+  // children that earlier workers left. The error says what this machine lacks.
   static Result<std::unique_ptr<TaskCgroups>> Open();
 
   [[nodiscard]] Result<TaskCgroup> Make(std::uint64_t serial, const CgroupLimits& limits);
@@ -62,17 +62,17 @@ class TaskCgroups {
   std::vector<std::string> parents_;  // the directories of the worker's own cgroup
 };
 
-// Where the calling process is in a hierarchy, as the two texts of /proc say. Empty if there is no such hierarchy or it
-// is not mounted. `controller` is that of a hierarchy of version 1; empty: version 2. Pure.
+// Returns the directory of the calling process in a hierarchy, from the two texts of /proc. Empty if there is no such
+// hierarchy or it is not mounted. `controller` names the hierarchy of version 1; empty: version 2. Pure.
 [[nodiscard]] std::string OwnCgroup(std::string_view cgroup, std::string_view mountinfo, std::string_view controller);
 
-// What is to be written to cgroup.subtree_control, where cgroup.controllers says what there is: memory and processes,
-// and the share of the processor if it is there (systemd gives it to services, but not to sessions). Empty if memory or
+// Returns the text to write to cgroup.subtree_control, given the text of cgroup.controllers: memory and processes, and
+// the share of the processor if it is available (systemd gives it to services, but not to sessions). Empty if memory or
 // processes cannot be limited. Pure.
 [[nodiscard]] std::string ControllersFor(std::string_view controllers);
 
-// The number of processes that the kernel killed for want of memory, as memory.events (version 2) or memory.oom_control
-// (version 1) say. Pure.
+// Returns the number of processes that the kernel killed for lack of memory, from the text of memory.events (version 2)
+// or memory.oom_control (version 1). Pure.
 [[nodiscard]] std::uint64_t OutOfMemoryKills(std::string_view text);
 
 }  // namespace millrace::sandbox

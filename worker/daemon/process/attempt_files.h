@@ -3,8 +3,8 @@
 //   <directory>/jobs/<job>/map/<stem>.run       the sorted output of a map attempt
 //   <directory>/jobs/<job>/reduce/<stem>.copy   what a reduce attempt copied
 //   <directory>/jobs/<job>/reduce/<stem>.run    the output of a map attempt that ran on another worker
-//   <directory>/jobs/<job>/scratch/<stem>/ the scratch directory of an attempt
-//   <directory>/jobs/<job>/shared/ files that all attempts map (client/job/side_files.h)
+//   <directory>/jobs/<job>/scratch/<stem>/      the scratch directory of an attempt
+//   <directory>/jobs/<job>/shared/              files that all attempts map (client/job/side_files.h)
 //   <directory>/logs/<job>/<stem>.{out,err}     standard output and error, kept after the job
 // Thread rule: any thread; everything but Paths blocks on the disk.
 #pragma once

@@ -1,4 +1,4 @@
-// Landlock: the kernel's limits that a process sets for itself. Thread rule: the only thread.
+// Landlock lets a process set limits for itself that the kernel enforces. Thread rule: the only thread.
 #pragma once
 
 #include "base/status.h"
@@ -6,9 +6,9 @@
 
 namespace millrace::sandbox {
 
-// Limits this process for ever to the order's readable and writable places, /tmp, /dev and /proc; where the kernel can,
-// also signals and abstract unix sockets to its own processes. In a view of its own it may read all of that. An error
-// begins with "landlock: ". Requires: no_new_privs is set.
+// Limits this process for ever to the order's readable and writable places, /tmp, /dev and /proc; where the kernel
+// supports it, also signals and abstract unix sockets to its own processes. In a view of its own the process may read
+// everything there. An error begins with "landlock: ". Requires: no_new_privs is set.
 [[nodiscard]] Status EnterLandlock(const LaunchOrder& order);
 
 }  // namespace millrace::sandbox

@@ -2,9 +2,9 @@
 // socket pair. A frame is: u32 magic, u32 length in bytes, u32 crc32c of the message, then the message in its flat form
 // (whole words).
 //
-// The task blocks (Channel); the daemon is driven by events and feeds what it received to a FrameParser. A peer is
-// another process and may be broken: nothing is believed before magic, length and checksum fit.
-// Thread rule: Channel::Write may be called from any thread, Channel::Read from one; the rest are values.
+// The task blocks (Channel); the daemon is driven by events and feeds received bytes to a FrameParser. A peer is
+// another process and may be broken, so no message is used before its magic, length and checksum fit. Thread rule:
+// Channel::Write may be called from any thread, Channel::Read from one; the rest are values.
 #pragma once
 
 #include <capnp/message.h>
@@ -47,13 +47,14 @@ class Message {
 // Returns the frame of a message. kInvalid when it is larger than kMaxMessageBytes.
 [[nodiscard]] Result<std::string> EncodeFrame(capnp::MessageBuilder& message);
 
-// Takes bytes and returns messages. It holds no more than a message of the longest kind and what was fed with its end.
+// FrameParser takes bytes and returns messages. It holds at most one message of the longest kind and the bytes that
+// were fed with its end.
 class FrameParser {
  public:
   explicit FrameParser(std::size_t longest = kMaxMessageBytes) : longest_(longest) {}
   void Feed(std::string_view bytes);
-  // Returns the next whole message, or none until more is fed. kCorrupt when the bytes are not a frame, and so from
-  // then on.
+  // Returns the next whole message, or none until more is fed. kCorrupt when the bytes are not a frame, and at every
+  // later call.
   [[nodiscard]] Result<std::optional<Message>> Next();
   // Returns true if no bytes of an unfinished frame are held.
   [[nodiscard]] bool AtBoundary() const { return consumed_ == buffer_.size(); }

@@ -1,5 +1,6 @@
-// RecordNote: where a map is in its input, kept in a small file that its task maps into memory, so that the worker can
-// tell at which record the task's process died. The file is in one of two states: a record is under way, or none is.
+// RecordNote keeps the position of a map in its input, in a small file that its task maps into memory, so that the
+// worker can tell at which record the task's process died. The file is in one of two states: a record is under way, or
+// none is.
 //
 // The layout is 4 words of 64 bits in the machine's order: mark; input << 32 | nth; offset; a checksum of the two
 // before. The mark is written last and cleared first, so a note that is half written counts as none. Thread rule: one
@@ -61,8 +62,8 @@ class RecordNote {
   std::uint64_t* words_;
 };
 
-// Returns the record that the file says was under way; nothing if it was not opened, or names no record, or is not a
-// whole note. It reads no more than a note has.
+// Returns the record that was under way according to the file; nothing if the file was not opened, names no record, or
+// is not a whole note. It reads no more than the size of a note.
 [[nodiscard]] std::optional<RecordPlace> ReadRecordNote(const Result<Fd>& file);
 
 }  // namespace millrace::task

@@ -1,16 +1,15 @@
-// Collectors take what Map emits and leave one run file (worker/task/run/run_file.h), with a sorted segment for each
-// reduce. Memory is bounded: when the buffers are full they are sorted and spilled to a run in the scratch directory;
-// Finish merges the spills. Keys and values are bytes here (client/api has the codecs); a record may be larger than the
-// whole buffer.
+// Collectors take the records that Map emits and leave one run file (worker/task/run/run_file.h), with a sorted segment
+// for each reduce. Memory is bounded: when the buffers are full they are sorted and spilled to a run in the scratch
+// directory; Finish merges the spills. Keys and values are bytes here (client/api has the codecs); a record may be
+// larger than the whole buffer.
 //
-// SortCollector: a byte arena of encoded records and an index of (partition, key prefix, offset), sorted by partition
-// and then key bytes; equal keys keep the order of emission. As long as the keys of each partition come in order, there
-// is no index and nothing is sorted.
-// CombineCollector<Value>: for jobs with an associative Combine over a trivially copyable Value: an open-addressing
-// table (hash, key in an arena, accumulator in the entry) folds values as they are emitted; no allocation and no
-// virtual call a record. When it is full, or when combining does not pay, its content is spilled as a sorted run with
-// encoded values (combine_collector.h). Its run need not be sorted.
-// Thread rule: one thread.
+// SortCollector has a byte arena of encoded records and an index of (partition, key prefix, offset), sorted by
+// partition and then key bytes; equal keys keep the order of emission. As long as the keys of each partition come in
+// order, there is no index and nothing is sorted. CombineCollector<Value> is for jobs with an associative Combine over
+// a trivially copyable Value. An open-addressing table (hash, key in an arena, accumulator in the entry) folds values
+// as they are emitted, without an allocation or a virtual call for each record. When it is full, or when combining does
+// not pay, its content is spilled as a sorted run with encoded values (combine_collector.h). Its run need not be
+// sorted. Thread rule: one thread.
 #pragma once
 
 #include <atomic>
@@ -30,13 +29,13 @@ struct CollectorOptions {
   std::string run_file;                             // the result
   std::string scratch;                              // an existing directory for spills
   bool compress = false;                            // zstd level 1 on run and spills
-  // If given, this is asked instead of `compress` whether to compress a run of about `expected_bytes` raw bytes with
-  // these first records. Spills, which are read back here, are then not compressed.
+  // If given, this function decides, in place of `compress`, whether to compress a run of about `expected_bytes` raw
+  // bytes with these first records. Spills, which are read back here, are then not compressed.
   std::function<bool(std::string_view first_records, std::uint64_t expected_bytes)> choose = {};
-  // The rest is for CombineCollector alone.
+  // The next three are for CombineCollector only.
   bool any_order = false;           // the reader of the run takes its records in any order
   std::uint64_t expected_keys = 0;  // about how many different keys will come; 0: not known
-  bool from_runs = false;           // what is emitted comes from runs in any order
+  bool from_runs = false;           // the emitted records come from runs in any order
   // For both. If given, it is set to the number of records emitted so far, about as often as records come.
   std::atomic<std::uint64_t>* emitted = nullptr;
 };

@@ -1,14 +1,14 @@
-// CombineCollector: folds values as they are emitted, for jobs with an associative Combine over a trivially copyable
+// CombineCollector folds values as they are emitted, for jobs with an associative Combine over a trivially copyable
 // Value.
 //
 // Emitted pairs wait in a batch while the lines of the table (combine_table.h) that they will touch are fetched
 // (Balkesen et al., "Main-memory hash joins on multi-core CPUs", ICDE 2013, section 4); a batch holds copies of its
-// keys, so nothing that is emitted need outlive the call. A record costs no allocation and no virtual call. A table
-// that may not grow any more is sorted and spilled as a run with encoded values.
+// keys, so emitted keys need not outlive the call. A record costs no allocation and no virtual call. A table that may
+// no longer grow is sorted and spilled as a run with encoded values.
 //
 // Where the reduces combine too (CollectorOptions::any_order), a run that was never spilled and has at most half as
-// many keys as were emitted is not sorted but written as it lies in the table: the reduce, which takes in each key of
-// many such runs, sorts it once.
+// many keys as were emitted is not sorted but written in the order of the table: the reduce, which receives each key
+// from many such runs, sorts it once.
 //
 //   Combine      void operator()(Value& sum, const Value& value): folds `value` into `sum`, in order of emission
 //   Codec        value_codec.h

@@ -1,11 +1,11 @@
-// CombineTable: the values of keys, folded as they come. It uses open addressing with linear probing. Keys of up to 16
-// bytes lie in the entry as two words, so that a comparison is two loads; longer ones lie in an arena, and their hash
-// in the entry.
+// CombineTable holds one value for each key, and folds further values into it as they come. It uses open addressing
+// with linear probing. Keys of up to 16 bytes lie in the entry as two words, so that a comparison is two loads; longer
+// ones lie in an arena, and their hash in the entry.
 //
 // Entries are placed by the lower bits of their hash, so a table that takes in the entries of another one in that one's
-// order touches its own memory from front to back. That holds only for a table that is not much smaller (Reserve): a
-// small one would be crowded at its front while its back is empty. So a table that cannot be had in the wanted size
-// places its entries by other bits.
+// order touches its own memory from front to back. That works only for a table that is not much smaller than the other:
+// a small one would be crowded at its front while its back is empty. So a table that cannot get the wanted size places
+// its entries by other bits (ScatterByHigherBits).
 //   Value     trivially copyable
 //   Combine   void operator()(Value& sum, const Value& value): folds `value` into `sum`
 // Thread rule: one thread.
@@ -46,8 +46,7 @@ class CombineTable {
       return size <= run::kKeyWordBytes ? HashShortKey(words, size) : words.high;
     }
   };
-  // A pair to be folded in. Its words are as in FoldedKey, but the address is that of bytes which live until Fold
-  // returns.
+  // A pair to be folded in. Its words are as in FoldedKey, but the bytes at the address live until Fold returns.
   struct Pair {
     run::KeyWords words;
     std::uint64_t hash;
@@ -66,11 +65,11 @@ class CombineTable {
     used_ = 0;
     return true;
   }
-  // Returns how many bytes a table takes that holds `keys` keys.
+  // Returns the size in bytes of a table that can hold `keys` keys.
   [[nodiscard]] static std::uint64_t BytesFor(std::uint64_t keys) {
     return std::bit_ceil(keys / kFullNumerator * kFullDenominator + kFullDenominator) * sizeof(FoldedKey);
   }
-  // Makes entries be placed by higher bits of the hash from now on. Requires: the table is empty.
+  // Places entries by higher bits of the hash from now on. Requires: the table is empty.
   void ScatterByHigherBits() { shift_ = kHigherBits; }
 
   // Fetches the slots of the hash into the cache. To be called some pairs before Fold.
@@ -104,7 +103,7 @@ class CombineTable {
   }
 
   // Moves the entries side by side and returns them, in the order of their places. Requires: nothing is folded in after
-  // this until Clear.
+  // this call until Clear.
   [[nodiscard]] std::span<const FoldedKey> Compact() {
     std::size_t count = 0;
     for (std::uint64_t at = 0; at <= mask_; ++at) {
@@ -112,8 +111,8 @@ class CombineTable {
     }
     return {table_, count};
   }
-  // Returns the part of the table after the entries, once Compact was called: it has room for at least as many things
-  // of half an entry's size.
+  // Returns the part of the table after the entries. It has room for as many items of half an entry's size as there are
+  // entries. Requires: Compact was called.
   [[nodiscard]] std::span<FoldedKey> Rest() { return {table_ + used_, mask_ + 1 - used_}; }
   void Clear() {
     std::memset(static_cast<void*>(pages_.data()), 0, pages_.size());
@@ -122,7 +121,7 @@ class CombineTable {
   }
 
  private:
-  // Where a pair is looked for.
+  // The slots in which pairs are looked up.
   struct Slots {
     FoldedKey* entries;
     std::uint64_t mask;

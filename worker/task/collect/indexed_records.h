@@ -1,7 +1,6 @@
-// IndexedRecords: encoded records in the order in which they came, and an index of (partition, key prefix, position),
-// by which they are written in the order of a run. Records fill the memory from its front, the index fills it from its
-// back; the memory is full when they meet.
-// Thread rule: one thread.
+// IndexedRecords holds encoded records in the order in which they came, and an index of (partition, key prefix,
+// position), by which they are written in the order of a run. Records fill the memory from its front, the index fills
+// it from its back; the memory is full when they meet. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +33,7 @@ struct EncodedRecord {
 
 class IndexedRecords {
  public:
-  // Requires: `memory` is aligned as an item is, has less than 2^kPositionBits bytes, and outlives this.
+  // Requires: `memory` is aligned for SortItem, has less than 2^kPositionBits bytes, and outlives this.
   explicit IndexedRecords(std::span<char> memory)
       : begin_(memory.data()), items_end_(reinterpret_cast<SortItem*>(begin_ + memory.size() / 16 * 16)) {
     Clear();
@@ -56,9 +55,9 @@ class IndexedRecords {
     return true;
   }
   [[nodiscard]] bool empty() const { return items_ == items_end_; }
-  // Writes all partitions, their records by key and then in the order in which they came; with a combiner, which may be
-  // null, it combines values of equal keys. Adds to *records how many were written. Overwrites the index. Requires:
-  // only Clear follows.
+  // Writes all partitions, their records by key and then in the order in which they came. Combines values of equal keys
+  // if `combiner` is not null. Adds the number of records written to *records. Overwrites the index. Requires: only
+  // Clear follows.
   [[nodiscard]] Status Write(std::uint32_t partitions, RunCombiner* combiner, run::RunWriter& writer,
                              std::uint64_t* records);
   void Clear() {

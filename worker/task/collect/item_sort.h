@@ -1,5 +1,5 @@
 // The order of a run: by partition, then key bytes, then order of emission. Items are sorted in place. The sort does
-// not look at keys as long as 8 bytes of them decide: it is a most-significant-digit radix sort (American flag:
+// not look at the keys as long as their first 8 bytes decide. It is a most-significant-digit radix sort (American flag:
 // McIlroy, Bostic, McIlroy, "Engineering radix sort", Computing Systems 1993), which loads the next 8 bytes of items
 // that agree.
 #pragma once
@@ -51,7 +51,7 @@ class ItemSorter {
 
  private:
   static constexpr int kTopDigit = 56;
-  static constexpr std::size_t kSmall = 96;          // up to here comparisons are quicker
+  static constexpr std::size_t kSmall = 96;          // up to this size comparisons are quicker
   static constexpr std::size_t kMaxRadixDepth = 64;  // key bytes; keys that agree further are compared as they are
   static constexpr std::size_t kByPosition = ~std::size_t{0};  // a depth: the prefix holds the position
 
@@ -116,8 +116,8 @@ class ItemSorter {
     return order != 0 ? order < 0 : a.place < b.place;
   }
 
-  // Sorts items that agree in prefix and all before it. Keys that end within the prefix come first: they are what is
-  // common and then zeros, and every longer key begins with that.
+  // Sorts items that agree in prefix and all before it. Keys that end within the prefix come first: they consist of the
+  // common bytes and then zeros, and every longer key begins with these.
   void ByNext(std::span<SortItem> items, std::size_t depth) {
     if (items.size() <= kSmall) return BySmall(items, depth);
     const std::size_t reach = depth + sizeof(SortItem::prefix);
@@ -132,7 +132,7 @@ class ItemSorter {
     if (!rest.empty()) ByPrefix(rest, kTopDigit, reach);
   }
 
-  // Sorts keys that differ in nothing but their length.
+  // Sorts keys that differ only in their length.
   void ByLength(std::span<SortItem> items) {
     const auto length = [this](const SortItem& item) { return key_of_(item.position()).size(); };
     while (!items.empty()) {

@@ -1,4 +1,4 @@
-// KeyArena keeps bytes of keys where they are until Clear. Thread rule: one thread.
+// KeyArena keeps copies of keys at fixed addresses until Clear. Thread rule: one thread.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace millrace::map {
 
 class KeyArena {
  public:
-  // `chunk_bytes`: what is taken from the heap at a time (more for a longer key).
+  // `chunk_bytes`: the bytes taken from the heap at a time (more for a longer key).
   explicit KeyArena(std::size_t chunk_bytes) : chunk_bytes_(chunk_bytes) {}
 
   const char* Copy(std::string_view key) {

@@ -1,9 +1,8 @@
-// OrderedRecords: encoded records, as they lie in a run, whose keys already rise within each partition. Jobs that emit
-// in order (sorted input, a map that sorts its own) need neither an index nor a sort.
+// OrderedRecords holds encoded records, as they lie in a run, whose keys already rise within each partition. Jobs that
+// emit in order (sorted input, a map that sorts its own) need neither an index nor a sort.
 //
-// Each partition fills chunks of its own, which it takes from the front of memory that the owner lends. Records never
-// move, so the last key of a partition is kept as a view.
-// Thread rule: one thread.
+// Each partition fills chunks of its own, which it takes from the front of memory that the caller provides. Records
+// never move, so the last key of a partition is kept as a view. Thread rule: one thread.
 #pragma once
 
 #include <algorithm>
@@ -25,14 +24,14 @@ class OrderedRecords {
  public:
   enum class AddResult : std::uint8_t { kAdded, kOutOfOrder, kNoRoom };
 
-  // With very many partitions `memory` is too small for their chunks: then nothing is taken. Requires: `memory`
+  // With very many partitions `memory` is too small for their chunks; then Add finds no room. Requires: `memory`
   // outlives this.
   OrderedRecords(std::span<char> memory, std::uint32_t partitions)
       : memory_(memory), chunk_bytes_(memory.size() / (std::size_t{16} * partitions)), partitions_(partitions) {
     chunk_bytes_ = chunk_bytes_ < kLeastChunk ? 0 : std::min(chunk_bytes_, kMostChunk);
   }
 
-  // Adds the record after the partition's others, if the key is not less than their last.
+  // Adds the record after the others of its partition, if its key is not less than the last of these.
   AddResult Add(std::uint32_t partition, std::string_view key, std::string_view value) {
     PartitionRecords& filled = partitions_[partition];
     if (key < filled.last) return AddResult::kOutOfOrder;
@@ -49,9 +48,9 @@ class OrderedRecords {
   }
 
   [[nodiscard]] bool empty() const { return used_ == 0; }
-  // Returns how many bytes of the memory belong to chunks.
+  // Returns the bytes of `memory` that belong to chunks.
   [[nodiscard]] std::size_t bytes() const { return used_; }
-  // Writes all partitions. Adds to *records how many were written.
+  // Writes all partitions. Adds the number of records written to *records.
   [[nodiscard]] Status Write(run::RunWriter& writer, std::uint64_t* records) const;
   // Returns the records of each partition, encoded.
   [[nodiscard]] std::vector<std::string> Copy() const;

@@ -1,5 +1,5 @@
-// PageBuffer: zeroed pages from the kernel, in huge pages where it gives them. Memory that is never touched costs
-// nothing. Thread rule: one thread.
+// PageBuffer owns zeroed pages from the kernel, huge pages where the kernel gives them. Memory that is never touched
+// costs nothing. Thread rule: one thread.
 #pragma once
 
 #include <sys/mman.h>

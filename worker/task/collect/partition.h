@@ -1,9 +1,9 @@
-// Which reduce gets a key. The answer is the same on every machine and in every version, because a job's output files
-// depend on it.
+// Chooses the reduce for a key. The choice is the same on every machine and in every version, because a job's output
+// files depend on it.
 //
 // HashKey is the multiply-and-fold construction of wyhash (Wang Yi, github.com/wangyi-fudan/wyhash) over 16 bytes at a
-// time, in a form that needs no branch for keys of up to 16 bytes. It resists no adversary. Frozen: tests hold a second
-// implementation and its values.
+// time, in a form that needs no branch for keys of up to 16 bytes. It resists no adversary. It is frozen: the tests
+// have a second implementation and its values.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace millrace::map {
 
 namespace internal {
 
-// Each has half of its bits set and is odd: they are digits of pi and of e.
+// Odd numbers with half of their bits set: digits of pi and of e.
 inline constexpr std::uint64_t kHashSecret[3] = {0x243f6a8885a308d3, 0xb7e151628aed2a6b, 0x9e3779b97f4a7c15};
 
 // Returns both halves of the product, folded.
@@ -48,7 +48,7 @@ inline constexpr std::uint64_t kHashSecret[3] = {0x243f6a8885a308d3, 0xb7e151628
                                           : internal::HashLongKey(key);
 }
 
-// Returns what the default partitioner chooses: the upper half of the hash, scaled to [0, partitions).
+// Returns the choice of the default partitioner: the upper half of the hash, scaled to [0, partitions).
 [[nodiscard]] inline std::uint32_t PartitionOf(std::uint64_t hash, std::uint32_t partitions) {
   return static_cast<std::uint32_t>(((hash >> 32) * partitions) >> 32);
 }

@@ -1,5 +1,5 @@
-// SpillSet: the runs that a collector spilled, in order of emission, and their merge into the final run.
-// Thread rule: one thread.
+// SpillSet holds the runs that a collector spilled, in order of emission, and merges them into the final run. Thread
+// rule: one thread.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace millrace::map {
 
-// Makes the run file of a collector, which is to hold about `expected_bytes` raw bytes.
+// Makes the run file of a collector, which will hold about `expected_bytes` raw bytes.
 [[nodiscard]] Result<run::RunWriter> CreateRun(const CollectorOptions& options, std::uint64_t expected_bytes);
 
 class SpillSet {
@@ -49,7 +49,7 @@ class CombiningWriter {
 
   // Adds a record. `key_stays` says that the key's bytes live until EndPartition; else they are copied where needed.
   [[nodiscard]] Status Add(std::string_view key, std::string_view value, bool key_stays);
-  // Writes what is being combined. Requires: it is called before the writer's EndPartition.
+  // Writes the record that is being combined. Requires: it is called before the writer's EndPartition.
   [[nodiscard]] Status EndPartition();
   [[nodiscard]] std::uint64_t records() const { return records_; }
 

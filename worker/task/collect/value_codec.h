@@ -1,5 +1,5 @@
-// How a combined value becomes bytes of a run file and comes back. client/api supplies codecs for its value types;
-// VarintCodec is that of counts.
+// Codecs turn a combined value into bytes of a run file and back. client/api supplies codecs for its value types;
+// VarintCodec is the codec of counts.
 #pragma once
 
 #include <concepts>
@@ -13,8 +13,8 @@
 
 namespace millrace::map {
 
-// Encode writes at most kMaxBytes to `out` and returns how many. Decode is its inverse, and returns none when the bytes
-// make no sense.
+// Encode writes at most kMaxBytes to `out` and returns the number written. Decode is its inverse, and returns nullopt
+// when the bytes make no sense.
 template <class C, class Value>
 concept ValueCodec = requires(const Value& value, char* out, std::string_view bytes) {
   { C::kMaxBytes } -> std::convertible_to<std::size_t>;

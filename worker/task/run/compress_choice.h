@@ -1,9 +1,9 @@
-// CompressChoice decides for each map of a task process whether its run is compressed, by compress_rule.h. It sees what
-// compressing brings on a sample of the run's own first records, which it compresses and decompresses once.
+// CompressChoice decides for each map of a task process whether its run is compressed, by compress_rule.h. It measures
+// the gain on a sample of the run's own first records, which it compresses and decompresses once.
 //
-// A sample is a frame at most, and all samples together have no more than kSampleShare of the bytes of all the
-// process's runs. While there is no room for a sample (none is smaller than kLeastSample), the figures of the last one
-// hold. A worker whose link cannot be the limit takes none. Thread rule: one thread.
+// A sample is at most one frame, and all samples together have at most kSampleShare of the bytes of all the process's
+// runs. While that leaves less than kLeastSample for a sample, the figures of the last sample hold. A worker whose link
+// cannot be the limit takes no samples. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ class CompressChoice {
  public:
   // Returns the figures of a sample, for one core that has nothing else to do.
   using Measure = std::function<CompressionFigures(std::string_view sample)>;
-  // Measures with zstd level 1 and the thread's processor time, which the work of others does not change.
+  // Measures with zstd level 1 and the thread's processor time, which other work on the machine does not change.
   CompressChoice();
   explicit CompressChoice(Measure measure);
 
-  // Begins the next map. Returns false if its run is not compressed, whatever its records are. `core_share` is asked
+  // Begins the next map. Returns false if its run is not compressed, whatever its records are. `core_share` is called
   // when a decision is made, and returns the part of a core that the map gets when it wants one: above 0, at most 1.
   [[nodiscard]] bool Begin(const ShuffleLink& link, std::function<double()> core_share);
   // Returns whether the map's run of about `expected` raw bytes, which begins with these records, is compressed.
@@ -45,8 +45,8 @@ class CompressChoice {
   std::uint64_t sampled_ = 0, expected_ = 0;  // bytes of all maps so far
 };
 
-// The part of a core that the calling thread got since this was made: of the time in which it ran or could have run,
-// the part in which it ran. It is 1 where the kernel does not tell (/proc/thread-self/schedstat).
+// CoreShare returns the part of a core that the calling thread got since this was made: of the time in which it ran or
+// could have run, the part in which it ran. It is 1 where the kernel does not say (/proc/thread-self/schedstat).
 class CoreShare {
  public:
   CoreShare() : begin_(Read()) {}

@@ -1,11 +1,11 @@
-// Decides whether a map's output is worth compressing: it is when that saves the worker more time on the network than
-// it costs.
+// Decides whether a map's output is worth compressing. It is if compressing saves the worker more time on the network
+// than it costs.
 //
 // For each raw byte of output, in seconds of the worker:
 //   cost    1 / (maps * figures.bytes_per_second)
 //   saving  crossing * waited * (1 - 1/ratio) / link.bytes_per_second
-// All maps that run here compress at once, while all that they send shares one link. Output that does not cross the
-// link saves nothing, nor does output that crosses it while the copies have something else to wait for.
+// All maps that run here compress at the same time, while all their output shares one link. Output that does not cross
+// the link saves nothing, nor does output that crosses it while the copies wait for something else.
 //
 // Hysteresis: to begin, the saving has to be at least kCompressionBand times the cost; to go on, the cost may be at
 // most kCompressionBand times the saving. If a rate is not known (0), compressing does not pay. Thread rule: as values;
@@ -16,7 +16,7 @@
 
 namespace millrace::run {
 
-// What the worker knows of its link when a map starts.
+// The worker's knowledge of its link when a map starts.
 struct ShuffleLink {
   double bytes_per_second =
       0;                   // stored bytes, of all its copies together, while one waited for the network; 0: unknown
@@ -26,7 +26,7 @@ struct ShuffleLink {
   std::uint32_t maps = 1;  // maps that run on the worker, with this one
 };
 
-// What compressing the job's records was seen to bring.
+// The measured effect of compressing the job's records.
 struct CompressionFigures {
   double bytes_per_second = 0;  // raw bytes that one map compresses and its reduce decompresses; 0: unknown
   double ratio = 0;             // raw bytes to stored ones
@@ -34,9 +34,9 @@ struct CompressionFigures {
 
 inline constexpr double kCompressionBand = 1.25;
 
-// Returns whether to compress. `compressed` says whether the map before did.
+// Returns whether to compress. `compressed` says whether the previous map did.
 [[nodiscard]] bool CompressionPays(const ShuffleLink& link, const CompressionFigures& figures, bool compressed);
-// Returns false if on this link not even records that vanish at the speed of kBestCompression are worth compressing.
+// Returns false if on this link not even the speed and ratio of kBestCompression would pay.
 [[nodiscard]] bool CompressionCouldPay(const ShuffleLink& link);
 
 inline constexpr CompressionFigures kBestCompression{1e9, 100};

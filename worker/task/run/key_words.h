@@ -1,5 +1,5 @@
-// The first 16 bytes of a key in two registers, without a branch on its length. Hashing, sorting and merging of short
-// keys start from them.
+// These load the first 16 bytes of a key into two registers, without a branch on its length. Hashing, sorting and
+// merging of short keys start from them.
 #pragma once
 
 #ifdef __BMI2__
@@ -20,7 +20,7 @@ struct KeyWords {
   std::uint64_t low, high;
 };
 
-// Returns the first 16 bytes of a key. Requires: the key has them.
+// Returns the first 16 bytes of a key. Requires: the key has at least 16.
 inline KeyWords LoadBlock(const char* key) {
   KeyWords words;
   std::memcpy(&words, key, sizeof words);
@@ -43,15 +43,15 @@ inline std::uint64_t LowBits(std::uint64_t word, unsigned bits) {
 #endif
 }
 
-// Returns the words of a key. It reads 16 bytes wherever they lie in one page, so it never reads memory that does not
-// exist, and masks away what comes after the key. Sanitizers, which object to that, get the plain copy.
+// Returns the words of a key. It reads 16 bytes if they lie in one page, so it never reads memory that does not exist,
+// and masks away the bytes after the key. Sanitizers, which object to that, get the plain copy.
 [[gnu::always_inline]] inline KeyWords LoadKeyWords(std::string_view key) {
   const char* at = key.data();
   const std::size_t size = key.size();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   constexpr std::uintptr_t kPage = 4096;
   if ((reinterpret_cast<std::uintptr_t>(at) & (kPage - 1)) <= kPage - kKeyWordBytes && at != nullptr) [[likely]] {
-    asm("" : "+r"(at));  // hides from the compiler which object this is
+    asm("" : "+r"(at));  // hides from the compiler which object this points into
     const KeyWords words = LoadBlock(at);
     const std::size_t bytes = size < kKeyWordBytes ? size : kKeyWordBytes;
     return {LowBits(words.low, static_cast<unsigned>(8 * bytes)),

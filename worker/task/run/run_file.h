@@ -1,4 +1,4 @@
-// A run file: the output of one map attempt (or of one spill), a segment for each reduce.
+// A run file holds the output of one map attempt (or of one spill), with a segment for each reduce.
 //
 // Segment: records in order of key bytes (equal keys together), or in any order with each key once; each `varint key
 // length, varint value length, key, value`. Compressed, a segment is a chain of frames `u32 stored length, u32 raw
@@ -48,8 +48,8 @@ class RunWriter {
  public:
   // Makes the file; replaces one that exists.
   static Result<RunWriter> Create(const std::string& path, bool compress);
-  // Makes the writer ask once whether to compress: when the first frame of records is at hand, or when the first
-  // segment that has any ends. The answer holds for all segments from then on.
+  // Makes the writer call `decide` once for whether to compress: when the first frame of records is at hand, or when
+  // the first segment with records ends. The answer holds for all segments from then on.
   using Decide = std::function<bool(std::string_view first_records)>;
   static Result<RunWriter> Create(const std::string& path, Decide decide);
   RunWriter(RunWriter&&) noexcept;
@@ -74,24 +74,24 @@ class RunWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-// Returns the index and the footer that stand after the segments, which take `bytes` and lie one after the other from
+// Returns the index and the footer to write after the segments, which take `bytes` and lie one after the other from
 // byte 0.
 [[nodiscard]] std::string EncodeRunIndex(const std::vector<SegmentInfo>& segments, std::uint64_t bytes);
 
 // Returns the index of a run file, checked against its checksum and the file's length: segments lie one after the other
-// from byte 0, and none holds more than its bytes can. `partitions`: how many it has; kCorrupt, before anything is
-// allocated or read for it, if it claims another number. Without it, a file that claims more than kMostPartitions is
-// refused. Requires: it is given if somebody else has written the file.
+// from byte 0, and none holds more than its bytes can. `partitions` is the number that the file must have; kCorrupt,
+// before anything is allocated or read for it, if the file claims another number. Without `partitions`, a file that
+// claims more than kMostPartitions is refused. Requires: `partitions` is given if another process has written the file.
 inline constexpr std::uint32_t kMostPartitions = std::uint32_t{1} << 20;
 [[nodiscard]] Result<std::vector<SegmentInfo>> ReadRunIndex(int fd, std::string_view path,
                                                             std::optional<std::uint32_t> partitions = std::nullopt);
 
 // Goes over the records of one segment, in order. A compressed segment holds one frame in memory at a time. Requires:
-// the bytes (mapped or in memory) outlive it.
+// the bytes (mapped or in memory) outlive the cursor.
 class SegmentCursor {
  public:
-  // `stored` has the segment's stored bytes. Bytes that make no sense in spite of their crc are reported, never
-  // followed out of the segment. `name` is for the message. Requires: the caller has checked the crc of `stored` once
+  // `stored` holds the segment's stored bytes. Bytes that make no sense in spite of their crc are reported and never
+  // lead outside the segment. `name` is for the message. Requires: the caller has checked the crc of `stored` once
   // (VerifySegment).
   SegmentCursor(std::string_view stored, bool compressed, std::string name);
 

@@ -1,7 +1,6 @@
-// SegmentMerger gives the records of sorted segments as one sorted stream, by a loser tree (Knuth, TAOCP vol. 3,
+// SegmentMerger returns the records of sorted segments as one sorted stream, by a loser tree (Knuth, TAOCP vol. 3,
 // 5.4.1). Equal keys come in the order of the segments. The tree compares the first 16 bytes of keys, which it holds
-// itself; only keys that are longer and agree so far are compared where they lie.
-// Thread rule: one thread.
+// itself; only longer keys that agree in these are compared in full. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,7 @@ class SegmentMerger {
     Replay();
     return live_ > 0;
   }
-  // These return the key and the value of the record that Next gave.
+  // These return the key and the value of the record that Next went to.
   [[nodiscard]] std::string_view key() const { return segments_[winner_].key(); }
   [[nodiscard]] std::string_view value() const { return segments_[winner_].value(); }
   [[nodiscard]] const Status& status() const { return status_; }
@@ -39,7 +38,7 @@ class SegmentMerger {
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const;
 
  private:
-  // The first 16 key bytes, big-endian and padded with zeros. `rank` decides between keys that agree in them, by the
+  // The first 16 key bytes, big-endian and padded with zeros. `rank` orders keys that agree in these bytes, by the
   // length (all above 16 are alike) and then the segment.
   struct Key {
     std::uint64_t high, low, rank;
