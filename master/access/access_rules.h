@@ -1,5 +1,5 @@
 // AccessRules holds what the access file says: who administers the cluster, which groups there are, and who may submit
-// to a pool or administer it.
+// to a pool or administer it. The file reads:
 //
 //   administrators = ["ann", "@ops"]       # without this line: ["admin"]
 //   [groups]

@@ -4,12 +4,12 @@
 // must be sent.
 //
 //   journal.h      the events, from which a new start makes the engine again
-//   beliefs.h      what the master believes of attempts, when a worker registers
-//   job_table.h    what is kept of each job
-//   input_places.h which inputs may have moved
-//   job_plan.h     how a request becomes a job
-// job_views.h the views of jobs for clients
-//   orders.h Step, and the orders to workers
+//   beliefs.h      the master's beliefs about attempts, when a worker registers
+//   job_table.h    the records of jobs
+//   input_places.h the maps whose inputs may have moved
+//   job_plan.h     the making of a job from a request
+//   job_views.h    the views of jobs for clients
+//   orders.h       Step, and the orders to workers
 //
 // The history of programs (schedulers/history/job_history.h) is stored under "h/<program> <input type>", in the batch
 // that ends the job, and outlives the job. Thread rule: control thread.
