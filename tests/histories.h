@@ -1,5 +1,5 @@
-// How many random histories a test plays, and from which seed on: MILLRACE_HISTORIES and MILLRACE_SEED, so that far
-// more can be played than each run of the tests does. Thread rule: any thread.
+// The variables MILLRACE_HISTORIES and MILLRACE_SEED set how many random histories a test plays, and the first seed, so
+// that far more can be played than in an ordinary run of the tests. Thread rule: any thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-// Calls `play` with a seed for each history, until one fails; its seed is in the failure.
+// Calls `play` with a seed for each history, `otherwise` many by default, until one fails; its seed is in the failure.
 inline void PlayHistories(std::uint64_t otherwise, const std::function<void(std::uint64_t seed)>& play) {
   const auto number = [](const char* name) -> std::optional<std::uint64_t> {
     const char* text = std::getenv(name);

@@ -1,4 +1,4 @@
-// A socket of the loopback that answers requests of HTTP as a test says, whatever they ask for. Thread rule: one
+// HttpListener is a loopback socket that answers HTTP requests as a test says, whatever they ask for. Thread rule: one
 // thread.
 #pragma once
 

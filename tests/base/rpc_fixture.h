@@ -1,4 +1,4 @@
-// What the tests of base/rpc share: an echo service, and a loop whose time stands still until a test moves it.
+// Parts for the tests of base/rpc: an echo service, and a loop whose time stands still until a test moves it.
 #pragma once
 
 #include <kj/async.h>
@@ -49,7 +49,7 @@ class RelayServer final : public wire::Echo::Server {
 };
 
 struct DrivenLoop {
-  // Moves time on by `by`, and lets everything happen that is due until then.
+  // Moves time on by `by`, and runs everything that is due until then.
   void Advance(kj::Duration by) {
     const kj::TimePoint end = timer.now() + by;
     scope.poll();
@@ -69,7 +69,7 @@ struct DrivenLoop {
   kj::TimerImpl timer{kj::origin<kj::TimePoint>()};
 };
 
-// Returns how the promise has turned out. Requires: it settles without time being moved.
+// Returns the outcome of the promise. Requires: it settles without time being moved.
 template <class T>
 Status Outcome(kj::Promise<T> promise, kj::WaitScope& scope) {
   Status status = Internal("not settled");

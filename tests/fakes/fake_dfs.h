@@ -1,4 +1,4 @@
-// A file system in memory with the contract of DfsClient, for all tests of what is built on that. Thread rule: any
+// A file system in memory with the contract of DfsClient, for all tests of code that is built on that. Thread rule: any
 // thread.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace millrace::dfs::testing {
 struct FakeTree {
   struct Node {
     bool directory = false;
-    std::shared_ptr<const std::string> data = std::make_shared<std::string>();  // shared with who reads it
+    std::shared_ptr<const std::string> data = std::make_shared<std::string>();  // shared with its readers
     WriteOptions options = {};
     std::uint64_t id = 0;
     Mode mode = kFileMode;
@@ -27,20 +27,20 @@ struct FakeTree {
   std::mutex mutex;
   std::map<std::string, Node> entries{{"/", {.directory = true, .mode = kRootMode}}};
   std::set<std::string> writing;
-  std::map<std::string, std::string> written;              // what writers handed over to attempts, by path
-  std::map<std::string, std::string> attempts;             // to which attempt, by path
-  std::map<std::string, std::vector<std::string>> synced;  // what each sync of a path held, not seen by clients
+  std::map<std::string, std::string> written;              // data that writers handed over to attempts, by path
+  std::map<std::string, std::string> attempts;             // the attempts to which it was handed over, by path
+  std::map<std::string, std::vector<std::string>> synced;  // the data at each sync of a path, not visible to clients
   std::uint64_t next_id = 1;
   Health health;
-  std::deque<BalanceStatus> balance = {{}};  // one an answer; the last one stays
-  std::vector<double> thresholds;            // with which balancing was begun
+  std::deque<BalanceStatus> balance = {{}};  // one for each answer; the last one stays
+  std::vector<double> thresholds;            // with which balancing was started
   int balance_stops = 0;
   std::vector<UnhealthyBlock> unhealthy;
   std::map<std::string, std::vector<CheckedReplica>> replicas;
   // Called without the lock, before a write of `path` takes bytes and before each piece of a read. A failure is passed
   // on.
   std::function<Status(const std::string& path)> on_write = [](const std::string&) { return Status::Ok(); };
-  std::function<void(const std::string& path)> on_sync = [](const std::string&) {};  // after it
+  std::function<void(const std::string& path)> on_sync = [](const std::string&) {};  // after a sync
   std::function<Status(const std::string& path)> on_read = [](const std::string&) { return Status::Ok(); };
   std::function<void(const std::string& path)> on_create = [](const std::string&) {};
   // Called with the lock, before a mode or owner is changed. A failure is passed on.

@@ -1,11 +1,11 @@
-// What fuzz targets share. A target is one file with two functions:
+// Helpers of fuzz targets. A target is one file with two functions:
 //
 //   extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);   // libFuzzer's: 0
 //   std::vector<std::string> millrace::fuzz::Seeds();                                    // good inputs, from our
 //   encoders
 //
-// With clang it is linked with libFuzzer, whose corpus begins with the seeds (seeds_main.cc); with g++ with a driver
-// that mutates them by a seed of its own (driver.cc). A target aborts when a property does not hold; sanitizers see the
+// With clang it is linked with libFuzzer, whose corpus begins with the seeds (seeds_main.cc); with g++ it is linked
+// with a driver that mutates the seeds (driver.cc). A target aborts when a property does not hold; sanitizers find the
 // rest. Thread rule: one thread.
 #pragma once
 
@@ -33,7 +33,8 @@ inline void Require(bool holds, std::string_view what) {
   std::abort();
 }
 
-// Takes numbers and texts from the bytes of an input; zero and empty when they are used up.
+// Draw takes numbers and texts from the bytes of an input. When the bytes are used up, numbers are zero and texts
+// empty.
 class Draw {
  public:
   explicit Draw(std::string_view bytes) : rest_(bytes) {}
@@ -60,7 +61,8 @@ class Draw {
   std::string_view rest_;
 };
 
-// Bytes with the checksum of all before it in their last four: what a mutation breaks is the content and not the sum.
+// Returns the bytes with the last four replaced by the checksum of the others, so that mutations break the content and
+// not the sum.
 inline std::string Summed(std::string_view bytes) {
   if (bytes.size() < 4) return std::string(bytes);
   std::string out(bytes);
@@ -69,7 +71,7 @@ inline std::string Summed(std::string_view bytes) {
   return out;
 }
 
-// Whether a Result or an optional has a value.
+// Returns whether a Result or an optional has a value.
 template <class T>
 bool Held(const T& result) {
   if constexpr (requires { result.ok(); }) {
@@ -79,8 +81,8 @@ bool Held(const T& result) {
   }
 }
 
-// What decodes encodes to bytes that decode to what encodes the same. `encode` takes what `decode` gave in
-// a Result or an optional. Returns whether the bytes decoded.
+// Checks that decoding, encoding, decoding and encoding again gives the same bytes after both encodings. `decode`
+// returns a Result or an optional of the argument of `encode`. Returns whether `bytes` decoded.
 template <class Decode, class Encode>
 bool RoundTrip(std::string_view bytes, Decode decode, Encode encode, std::string_view what) {
   const auto decoded = decode(bytes);

@@ -11,7 +11,7 @@ namespace millrace::fuzz {
 
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 16;
 
-// One to eight mutations of `input`; `other` gives pieces.
+// Makes one to eight mutations of `input`, with pieces from `other`.
 [[nodiscard]] std::string Mutate(std::string input, std::string_view other, Random& random);
 
 }  // namespace millrace::fuzz

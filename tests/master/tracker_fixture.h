@@ -1,5 +1,5 @@
-// A job tracker over in-memory parts, with the store that its steps go to, so that a test can lose the process and go
-// on.
+// Tests with a job tracker over in-memory parts, and the store to which its steps go, so that a test can lose the
+// process and go on.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,14 +23,14 @@ class TrackerFixture : public ::testing::Test {
   void Restart();
 
   NodeId AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots);
-  // Lets the node's blocks be written to again after a restart.
+  // Makes the node available for blocks again after a restart.
   void ComeBack(NodeId node);
   // Makes a file with blocks of 1 MiB, each on these nodes.
   void AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeId>& nodes);
   // Makes an open file with one block, as a task leaves it for its attempt.
   AttemptOutput WriteOutput(const AttemptId& attempt, const std::string& name);
 
-  // Decides and stores the step; what was ordered is gathered in `launches` and so on.
+  // Decides and stores the step; the orders are gathered in `launches` and so on.
   void Finish(Step step);
   Step At() { return Step(now += 1000); }
   JobRequest Request(const std::string& output, std::uint32_t reduces) const;
@@ -44,7 +44,7 @@ class TrackerFixture : public ::testing::Test {
   std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
   Micros now = 1'000'000;
   sched::SchedulerSet scheduler{"fifo", ""};  // of the next process
-  std::int64_t ticks = 0;  // how often the tracker has looked at its nanoseconds, which are a thousand each
+  std::int64_t ticks = 0;  // how often the tracker has read its clock, which moves by 1000 ns each time
   std::unique_ptr<FileSystem> files;
   std::unique_ptr<NodeTable> nodes;
   std::unique_ptr<JobTracker> jobs;

@@ -1,4 +1,4 @@
-// The whole state of an engine as text, for tests that compare two engines.
+// Returns the whole state of an engine as text, for tests that compare two engines.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Every scheduler of the catalog by name, with every part that it takes and every few of them together.
+// Lists every scheduler of the catalog by name, with every combination of the parts that it takes.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Random histories: a driver that plays a cluster with faults to an engine under any scheduler, checks each effect
-// against a plain model of its own, and records the events as the master's journal does.
+// History plays a random history of a cluster with faults to an engine under any scheduler, checks each effect against
+// a plain model of its own, and records the events as the master's journal does.
 #pragma once
 
 #include <functional>
@@ -23,13 +23,13 @@ namespace millrace::sched {
 struct HistoryOptions {
   std::string scheduler = "fifo";
   Settings settings;
-  // Checks after each Decide that no slot idles that a task could have, if the scheduler promises that.
+  // The scheduler promises that no slot idles that a task could have; this is checked after each Decide.
   bool conserving = true;
-  // After each Decide no reduce waits for a permit that is free: nothing holds a job back.
+  // Nothing holds a job back: checks after each Decide that no reduce waits for a permit that is free.
   bool gives_all_permits = true;
-  // Refusals end while a history lasts, some of them when nothing else goes on.
+  // With these options refusals end within a history, some of them when nothing else goes on.
   EngineOptions engine = {.max_failures_per_node = 2, .refusal = 2 * kSecond, .longest_refusal = 16 * kSecond};
-  // Makes the policy in place of the catalog, which does not know `scheduler` then.
+  // Makes the policy in place of the catalog, which need not know `scheduler` then.
   std::function<std::unique_ptr<Policy>()> make = {};
 };
 
@@ -45,11 +45,10 @@ class History {
   // Goes on without faults: every node comes back and every attempt succeeds, until no job is live. The test fails if
   // one stays.
   void FinishAll();
-  // Checks that running attempts and map outputs are as the model has them, and that each index of ClusterState agrees
-  // with a search.
+  // Checks that running attempts and map outputs agree with the model, and each index of ClusterState with a search.
   void CheckState() const;
 
-  // Of a call of Decide, whose launches and preemptions are the records after it.
+  // The line of a call of Decide; its launches and preemptions are the records after it.
   static constexpr std::string_view kDecide = "decide";
   struct Record {
     Micros time = 0;
@@ -79,7 +78,7 @@ class History {
   Event RandomMeasurement();
   Event RandomSubmission();
   AttemptId AnyAttempt();
-  // The model's answer to whether the event fits; for those of which it knows.
+  // Applies the event, and checks the engine's answer against the model where the model has one.
   void Apply(const Event& event);
   void Decide();
   void Lose(NodeId node);
@@ -87,7 +86,7 @@ class History {
   void Check(const Event& event, bool accepted) const;
   void Observe(const Effect& effect);
   void Started(const AttemptId& attempt, NodeId node, bool may_duplicate);
-  // A reduce that waits for a permit has one now.
+  // Notes that a waiting reduce has its permit now.
   void Granted(const AttemptId& attempt);
   void Stopped(AttemptId attempt);
   void LeftOut(const TaskId& map);
@@ -110,7 +109,7 @@ class History {
   std::map<NodeId, ModelNode> nodes_;
   std::map<JobId, ModelJob> jobs_;
   std::map<AttemptId, NodeId> running_;
-  std::map<AttemptId, Micros> since_;                   // of those
+  std::map<AttemptId, Micros> since_;                   // when they started
   std::map<std::pair<JobId, TaskKind>, Micros> spent_;  // by attempts that ended
   std::set<AttemptId> computing_;
   std::map<AttemptId, Micros> copied_;  // reduces that wait for a permit, and since when

@@ -1,5 +1,5 @@
-// RoundRobin: the jobs take turns, one task each. It is a JobOrder as somebody writes it who has read policy.h and
-// job_order.h and nothing else: it overrides what it needs and leaves everything that only saves time to the defaults.
+// RoundRobin lets the jobs take turns, one task each. It is a JobOrder as written by somebody who has read only
+// policy.h and job_order.h: it overrides what it needs and leaves everything that only saves time to the defaults.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class RoundRobin : public JobOrder {
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
-  // A job that has launched a task goes to the end of the line.
+  // Moves a job that has launched a task to the end of the line.
   void OnJobChanged(const ClusterState& state, JobId job) override;
   std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;

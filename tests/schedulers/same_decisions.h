@@ -1,4 +1,4 @@
-// ExpectSameDecisions: checks that a policy decides as its reference does, all along a history.
+// ExpectSameDecisions checks that a policy decides as its reference does, all through a history.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // Golden tests that read as a table: events in, effects out.
 //
 // A script is lines of text. An event line (schedulers/journal/event_text.h) is applied; "TIME decide" lets the policy
-// fill slots. The effects that follow from a line are lines that begin with "->" below it:
+// fill slots. The effects of a line stand below it, in lines that begin with "->":
 //
 //   0 NodeJoined node=n1 maps=1
 //   1 JobSubmitted job=job1 maps=1:n1
@@ -10,8 +10,8 @@
 //   2 AttemptSucceeded attempt=job1.m.0.0
 //   -> ended job1 succeeded
 //
-// An event that the engine refuses gives "-> refused". Empty lines, lines that begin with '#' and white space at both
-// ends of a line are ignored.
+// An event that the engine refuses has the effect "-> refused". Empty lines, lines that begin with '#' and white space
+// at both ends of a line are ignored.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Walks from an interface to every interface that its calls, and what they carry, name: so tests know of every call
-// that there is. Thread rule: as a value.
+// SchemaWalk goes from an interface to every interface that its calls name, also within structs and lists, so that
+// tests find every call. Thread rule: as a value.
 #pragma once
 
 #include <capnp/schema.h>
@@ -15,7 +15,7 @@ class SchemaWalk {
  public:
   enum class Through : std::uint8_t {
     kAll,
-    kResults,  // what a caller is given, and can call
+    kResults,  // the capabilities that a caller receives
   };
   explicit SchemaWalk(capnp::InterfaceSchema from, Through through = Through::kAll) : through_(through) { Visit(from); }
 

@@ -27,7 +27,7 @@ struct TestAuthority {
     return Credentials::From(TextsOf(common_name, age)).value();
   }
 
-  // The same, and for "task:ann", which a worker issues.
+  // Does the same, and takes "task:ann", too, which a worker issues.
   [[nodiscard]] std::shared_ptr<Credentials> OfAnybody(const std::string& common_name) const {
     const PeerIdentity identity = ParseIdentity(common_name).value();
     if (identity.role != Role::kTask) return Of(common_name);
@@ -43,7 +43,7 @@ struct JoinedSessions {
       : client(of_client->Current(), Side::kClient, "the server", wanted),
         server(of_server->Current(), Side::kServer, "the client") {}
 
-  // Lets the two talk until neither has more to say.
+  // Runs the handshake until neither side has more to send.
   void Handshake() {
     for (int turn = 0; turn < 10; ++turn) {
       client_done = client.Handshake();

@@ -1,7 +1,7 @@
-// Fleet: many workers in one process. To the master each is a worker like any other: it has a connection, registers,
-// sends heartbeats, takes launches and reports successes, all by the code of the real daemon (worker/daemon/agent).
-// Behind the agent nothing is real: no task processes, blocks or map outputs. Thread rule: one thread, that of the
-// event loop.
+// Fleet runs many workers in one process. To the master each is a worker like any other: it has a connection,
+// registers, sends heartbeats, takes launches and reports successes, all with the code of the real daemon
+// (worker/daemon/agent). Behind the agent nothing is real: no task processes, blocks or map outputs. Thread rule: one
+// thread, that of the event loop.
 #pragma once
 
 #include <kj/async-io.h>
@@ -23,7 +23,7 @@ struct FleetOptions {
   std::string master;  // host:port
   std::int64_t workers = 0, racks = 0;
   std::int64_t map_slots = 0, reduce_slots = 0;  // of each worker
-  Micros work = 0;                               // what each attempt takes
+  Micros work = 0;                               // the time that each attempt takes
 };
 
 class Fleet {
@@ -32,7 +32,7 @@ class Fleet {
   Fleet(kj::AsyncIoContext& io, const FleetOptions& options);
   ~Fleet() noexcept;
 
-  // Resolves when the master has taken all workers in. Requires: it is called once.
+  // Resolves when all workers have registered with the master. Requires: it is called once.
   [[nodiscard]] kj::Promise<void> Registered();
   [[nodiscard]] const Tally& tally() const { return tally_; }
 

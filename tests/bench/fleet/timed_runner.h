@@ -1,4 +1,4 @@
-// TimedRunner: attempts that take a set time and do no work, with a record of when they came and went. It stands in for
+// TimedRunner runs attempts that take a set time and do no work, and records when they came and went. It stands in for
 // a worker's task processes (worker/daemon/process/task_runner.h). Thread rule: one thread, that of the event loop.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace millrace::bench {
 
-// What all runners of a fleet have seen, in the order in which it happened.
+// The events that all runners of a fleet have seen, in order.
 struct Tally {
   std::vector<AttemptId> launched, succeeded;
   std::vector<kj::Duration> idle;  // for each launch into a slot that had run a task before: how long the slot was free
@@ -45,7 +45,8 @@ class TimedRunner final : public worker::TaskRunner, private worker::TaskObserve
   const kj::MonotonicClock& clock_ = kj::systemPreciseMonotonicClock();
   Tally& tally_;
   worker::TaskObserver* observer_ = nullptr;
-  std::array<std::deque<kj::TimePoint>, 2> freed_;  // by kind: since when slots are free, the first one first
+  std::array<std::deque<kj::TimePoint>, 2>
+      freed_;  // by kind: the times since when slots are free, the longest free first
   worker::SyntheticRunner attempts_;
 };
 

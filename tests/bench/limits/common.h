@@ -1,5 +1,5 @@
-// What the limit programs share: hand-written programs of two threads, without any framework, that say how fast a
-// benchmark's job could be on this machine. An error ends the program: they are run by tests/bench/run alone.
+// Helpers of the limit programs: hand-written programs of two threads, without any framework, that show how fast a
+// benchmark's job could be on this machine. An error ends the program, since only tests/bench/run runs them.
 #pragma once
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ inline constexpr int kThreads = 2;
   std::exit(1);
 }
 
-// A whole file, with a page of zeros behind it, so that vectors may be read across its end.
+// Maps a whole file, with a page of zeros behind it, so that vectors may be read across its end.
 inline std::string_view MapFile(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info {};
@@ -48,7 +48,7 @@ inline void Populate(std::string_view part) {
   ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);  // if it cannot, faults do it
 }
 
-// Zeroed memory in huge pages, never freed unless by Free.
+// Returns zeroed memory in huge pages, which only Free frees.
 template <class T>
 T* Huge(std::size_t count) {
   constexpr std::size_t kPage = std::size_t{2} << 20;
@@ -65,7 +65,7 @@ void Free(T* memory, std::size_t count) {
   ::munmap(memory, count * sizeof(T));
 }
 
-// body(t) on each thread t.
+// Runs body(t) on each thread t.
 template <class Body>
 void InThreads(Body&& body) {
   std::vector<std::jthread> others;
@@ -73,7 +73,7 @@ void InThreads(Body&& body) {
   body(0);
 }
 
-// The part of `text` for thread t, cut behind a newline.
+// Returns the part of `text` for thread t, cut behind a newline.
 inline std::string_view PartOf(std::string_view text, int t) {
   const auto cut = [&](int i) {
     if (i == 0) return std::size_t{0};
@@ -84,7 +84,7 @@ inline std::string_view PartOf(std::string_view text, int t) {
   return text.substr(cut(t), cut(t + 1) - cut(t));
 }
 
-// A file that is written from one buffer of its own.
+// Writer writes a file through a buffer of its own.
 class Writer {
  public:
   explicit Writer(const std::string& path)
@@ -106,7 +106,7 @@ class Writer {
     std::memcpy(buffer_.data() + used_, bytes.data(), bytes.size());
     used_ += bytes.size();
   }
-  // The same for words, of which 16 bytes can be read at least.
+  // Does the same for a word. Requires: at least 16 bytes can be read at it.
   void PutWord(std::string_view word) {
     if (word.size() > 16 || kRoom - used_ < 16) {
       Put(word);

@@ -1,6 +1,6 @@
-// Words between ASCII white space, and a table of them: keys of up to 16 bytes lie in the slot, two slots a cache line.
-// Words are taken in batches: all of a batch are hashed and their slots prefetched before the first is looked up, so
-// that the cache misses overlap. Longer words, which are rare, go to a map beside it.
+// Splits text into words at ASCII white space, and keeps a table of them. Keys of up to 16 bytes lie in the slot, two
+// slots to a cache line. Words are taken in batches: all words of a batch are hashed and their slots prefetched before
+// the first is looked up, so that the cache misses overlap. Longer words, which are rare, go to a map beside the table.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline std::uint32_t SpaceMask(const char* at) {
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(control, blank)));
 }
 
-// on_word(begin, size) for each; up to 64 bytes behind the text are read.
+// Calls on_word(begin, size) for each word. Reads up to 64 bytes behind the text.
 template <class OnWord>
 void ForEachWord(std::string_view text, OnWord&& on_word) {
   const char* word = text.data();
@@ -55,8 +55,8 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-// Value: an unsigned number; combine(value so far, value pushed) gives the new one. Zero, the value of a word that is
-// new, must not come of it.
+// Value is an unsigned number; combine(value so far, value pushed) returns the new one. It must not return zero, which
+// is the value of a new word.
 template <class Value, class Combine>
 class WordTable {
  public:
@@ -70,7 +70,7 @@ class WordTable {
   explicit WordTable(std::size_t capacity = std::size_t{1} << 17, Combine combine = {})
       : capacity_(capacity), slots_(Huge<Slot>(capacity)), combine_(combine) {}
 
-  // Combined at the latest by Flush, in the order of the calls.
+  // Adds a word. Its value is combined at the latest by Flush, in the order of the calls.
   void Push(const char* word, std::size_t size, Value value) {
     if (size > Key::kMost) {
       Flush();
@@ -95,11 +95,12 @@ class WordTable {
     waiting_ = 0;
     if (used_ > capacity_ / 2) Grow(capacity_ * 4);
   }
-  // What falls to thread t of tables that nobody changes meanwhile.
+  // Returns the words of `tables` that belong to thread t. Requires: nobody changes the tables meanwhile.
   static WordTable Share(const WordTable (&tables)[kThreads], int t) {
     std::size_t most = 0;
     for (const WordTable& table : tables) most += table.used_;
-    // Never grown: slots come in the order of their hashes, which would first crowd at the beginning of a small table.
+    // This table never grows: slots come in the order of their hashes, which would first crowd at the beginning of a
+    // small table.
     WordTable share(std::bit_ceil(most + 1024));
     for (const WordTable& table : tables) share.Take(table, t);
     return share;
@@ -153,7 +154,7 @@ class WordTable {
     }
   }
   [[nodiscard]] int Shift() const { return 64 - std::countr_zero(capacity_); }
-  // The word's slot, or a new one with the value 0.
+  // Returns the word's slot, or a new one with the value 0.
   Slot& Find(const Pending& word) {
     for (std::size_t i = word.hash >> Shift();; i = (i + 1) & (capacity_ - 1)) {
       Slot& slot = slots_[i];

@@ -1,4 +1,4 @@
-// InputFiles over strings.
+// MemoryInput is InputFiles over strings.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class MemoryInput final : public InputFiles {
   [[nodiscard]] Result<MappedFile> Map(const InputFile& file) override { return NotFound(file.path); }
 
   std::map<std::string, std::string> files;
-  bool empty = false;  // an input without files is one, as an empty directory is
+  bool empty = false;  // an input without files exists, like an empty directory
   int opened = 0;
   std::uint64_t most_asked = 0;  // bytes of one stream
 

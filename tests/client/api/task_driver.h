@@ -1,4 +1,4 @@
-// TaskDriver: the daemon's end of a task loop that runs on a thread of the test.
+// TaskDriver is the daemon's end of a task loop that runs on a thread of the test.
 #pragma once
 
 #include <capnp/message.h>
@@ -43,7 +43,7 @@ class TaskDriver {
     if (thread_.joinable()) Close();
   }
 
-  // Lets the daemon go away. Returns what the loop returned.
+  // Closes the daemon's end. Returns the exit status of the loop.
   int Close() {
     channel_.reset();
     thread_.join();
@@ -63,7 +63,7 @@ class TaskDriver {
     return std::move(**message);
   }
 
-  // Returns what Ready says.
+  // Returns the error in Ready; empty for success.
   std::string SetUpJob(std::uint32_t reduces, std::vector<std::pair<std::string, std::string>> parameters = {}) {
     Send([&](wire::ToTask::Builder to) {
       auto set_up = to.initSetUp();
@@ -142,8 +142,8 @@ class TaskDriver {
     });
   }
 
-  // How an attempt ended. The error is empty if it succeeded. The counters are those of the engine's group and of the
-  // job, as "group.name".
+  // The end of an attempt. The error is empty if it succeeded. The counters are those of the engine's group and of the
+  // job, named "group.name".
   struct End {
     std::string error;
     std::map<std::string, std::int64_t> counters;
@@ -202,7 +202,7 @@ class TaskDriver {
   int exit_status_ = -1;
 };
 
-// Adds a file of one block on this machine, and returns the piece that is all of it.
+// Adds a file of one block on this machine. Returns a piece with the whole file.
 inline TaskDriver::Piece AddLocal(TaskFiles& files, std::uint64_t block, const std::string& name,
                                   const std::string& bytes) {
   files.local[block] = bytes;

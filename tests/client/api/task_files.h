@@ -1,4 +1,4 @@
-// What a task under test reads and writes: a file system in memory (tests/fakes), and the blocks that it finds on its
+// The files of a task under test: a file system in memory (tests/fakes), and the blocks that the task finds on its
 // machine or over the network.
 #pragma once
 
@@ -18,10 +18,10 @@ namespace millrace {
 struct TaskFiles {
   std::shared_ptr<dfs::testing::FakeTree> tree = std::make_shared<dfs::testing::FakeTree>();
   std::map<std::uint64_t, std::string> local;   // blocks on this machine
-  std::map<std::uint64_t, std::string> remote;  // blocks that ReadBlock gives
+  std::map<std::uint64_t, std::string> remote;  // blocks that ReadBlock returns
   int connections = 0;
-  std::function<void(Micros)> pause;  // what happens while a task waits for replicas; null: it does not wait
-  Micros ticks = 0;                   // the clock; it goes on while bytes of remote blocks are waited for
+  std::function<void(Micros)> pause;  // called while a task waits for replicas; null: it does not wait
+  Micros ticks = 0;                   // the clock; it goes on while a task waits for bytes of remote blocks
 };
 
 // Local blocks are files in `directory`, so that they can be mapped.

@@ -1,4 +1,4 @@
-// A console whose output a test reads. Thread rule: one thread.
+// ConsolePipe is a console whose output a test reads. Thread rule: one thread.
 #pragma once
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Runs that tests make up. Thread rule: any thread.
+// Makes up runs for tests. Thread rule: any thread.
 #pragma once
 
 #include <string>
@@ -37,7 +37,7 @@ inline sim::TaskRow Task(std::uint32_t job, TaskKind kind, std::uint32_t index, 
   return task;
 }
 
-// Returns an outcome of jobs, summed up.
+// Returns the outcome of these jobs, summed up.
 inline RunOutcome Outcome(std::vector<sim::JobRow> jobs, std::vector<sim::TaskRow> tasks = {}) {
   RunOutcome outcome;
   outcome.result.scheduler = "fifo", outcome.result.workload = "made up";

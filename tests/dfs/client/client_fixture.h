@@ -1,4 +1,4 @@
-// A DfsClient of a FakeNameServer with real block servers.
+// Tests with a DfsClient of a FakeNameServer and real block servers.
 #pragma once
 
 #include "dfs/client/dfs_client.h"

@@ -1,5 +1,5 @@
-// The file system's part of a master, in memory, behind a real TCP connection that tests can break. Its block servers
-// are those that the test names. It answers in short pages. Thread rule: any thread.
+// FakeNameServer is the file system's part of a master, in memory, behind a real TCP connection that tests can break.
+// The test names its block servers. It answers in short pages. Thread rule: any thread.
 #pragma once
 
 #include <condition_variable>
@@ -29,10 +29,10 @@ class FakeNameServer {
   void Stop();
   void Start();
 
-  // Lets the next call of this name be carried out and then fail, as if the connection had broken before the answer.
+  // Carries out the next call of this name but makes it fail, as if the connection had broken before the answer.
   void LoseAnswerOf(const std::string& call);
   // Returns the calls and their arguments: "create /a", "addBlock 5 without 1", "bad 7 on 2", "renew 5", "verify 7 on
-  // 2" (one for each replica that is asked for).
+  // 2" (one for each requested replica).
   [[nodiscard]] std::vector<std::string> Calls();
   [[nodiscard]] bool WasCalled(const std::string& call);
   void AwaitCall(const std::string& call);
@@ -52,12 +52,12 @@ class FakeNameServer {
   std::map<std::string, File> files;
   std::map<std::uint64_t, OpenFile> open;
   std::vector<ReplicaHost> places;       // all are targets and, where a block says so, replicas
-  std::vector<ReplicaHost> places_once;  // instead, for the next block
+  std::vector<ReplicaHost> places_once;  // in place of `places`, for the next block
   std::uint64_t next = 1;
   std::uint32_t renew_millis = 0;  // how often writers of new files renew their leases; 0: never
-  std::multiset<NodeId> slow;      // nodes that do not read their replicas in time for one answer, each
+  std::multiset<NodeId> slow;      // nodes that each miss the time for one answer when they read replicas
 
-  // The services use these. The mutex is held.
+  // For the services. Requires: the mutex is held.
   void Log(const std::string& call);
   [[nodiscard]] bool TakeLoss(const std::string& call);
 

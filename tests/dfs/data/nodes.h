@@ -23,14 +23,14 @@ namespace millrace::dfs {
 
 inline constexpr Micros kStall = 20 * kSecond;
 
-// What a node's observer was told.
+// The events that a node's observer has received.
 class Told {
  public:
   BlockObserver Observer() {
     return {[this](const StoredBlock& block) { Add(received_, block); },
             [this](std::uint64_t id) { Add(corrupt_, id); }};
   }
-  // Waits for the first of them.
+  // These wait for the first event of their kind.
   StoredBlock Received() { return First(received_); }
   std::uint64_t Corrupt() { return First(corrupt_); }
 
@@ -74,7 +74,7 @@ struct Node {
   }
   ~Node() { server->Stop(); }
 
-  // Returns the node as a client on this machine sees it, with the local socket. Without that, reads go over TCP.
+  // Returns the node as a client on this machine sees it, with the local socket. Without the socket, reads go over TCP.
   [[nodiscard]] ReplicaHost Local() const {
     ReplicaHost local = place;
     local.local_socket = local_socket;
@@ -96,7 +96,7 @@ class NodesTest : public testing::Test {
     nodes_.push_back(std::make_unique<Node>(NextId(), MakeMemoryBlockStore(capacity), idle));
     return *nodes_.back();
   }
-  // Adds a node whose disk refuses the next sync after *refuses was set, and loses what that was to bring to it.
+  // Adds a node whose disk refuses the next sync after *refuses was set, and loses the data of that sync.
   Node& AddFailingNode(std::shared_ptr<std::atomic<bool>> refuses) {
     const auto disk = [refuses = std::move(refuses)](WriteStep step) {
       const bool fails = step == WriteStep::kSync && refuses->exchange(false);
@@ -135,7 +135,7 @@ class NodesTest : public testing::Test {
   std::vector<std::unique_ptr<Node>> nodes_;
 };
 
-// What ReadBlock returned, with the bytes as a string.
+// The results of ReadBlock, with the bytes as a string.
 struct ReadResult {
   Status status;
   std::string bytes;

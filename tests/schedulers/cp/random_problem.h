@@ -1,4 +1,4 @@
-// Small problems for tests, drawn from a random engine: times of a few ticks, so that plan/reference.h can play them.
+// Draws small problems for tests from a random engine. Times are a few ticks, so that plan/reference.h can play them.
 #pragma once
 
 #include <cstdint>

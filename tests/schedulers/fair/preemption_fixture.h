@@ -1,4 +1,4 @@
-// What the tests of `fair+preempt` have in common: minima are waited for 60 us, shares 100 us.
+// The base of the tests of `fair+preempt`: a pool waits 60 us for its minimum and 100 us for its share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class PreemptTest : public testing::Test {
   std::unique_ptr<Engine> engine_;
 };
 
-// Jobs give way within their pools, too.
+// The base of tests in which jobs give way within their pools, too.
 class WithinPoolsTest : public PreemptTest {
  protected:
   WithinPoolsTest() { settings_.Of<FairSettings>().preempt_within_pools = true; }

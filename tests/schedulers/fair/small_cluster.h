@@ -1,5 +1,5 @@
-// SmallCluster: an event loop over an engine, for tests of what a scheduler does in time. Attempts succeed after the
-// time that their job gives them, nothing fails.
+// SmallCluster is an event loop over an engine, for tests of what a scheduler does over time. Attempts succeed after
+// the time that their job sets; nothing fails.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace millrace::sched {
 struct Work {
   Micros map_time = kSecond;
   Micros reduce_time = kSecond;
-  double spread = 0;  // times vary evenly by so much to both sides, as a part of them
+  double spread = 0;  // times vary evenly by this fraction to both sides
 };
 
 class SmallCluster {
  public:
   SmallCluster(const std::string& scheduler, const Settings& settings, unsigned seed = 0);
 
-  // Ids count from 1.
+  // Adds nodes, whose ids count from 1.
   void AddNodes(std::uint32_t count, Slots slots);
   void Submit(Micros at, JobId job, const JobSpec& spec, const Work& work);
   void Apply(Micros at, const Event& event);
-  // Until nothing is left to happen, or until this time, inclusive.
+  // Runs until no event is left, or until this time, inclusive.
   void Run(Micros until = 1'000'000 * kSecond);
 
   // Called after each Decide.
@@ -39,11 +39,11 @@ class SmallCluster {
   [[nodiscard]] const Engine& engine() const { return engine_; }
   [[nodiscard]] const ClusterState& state() const { return engine_.state(); }
   [[nodiscard]] Micros now() const { return now_; }
-  // When each job succeeded.
+  // Returns the time when each job succeeded.
   [[nodiscard]] const std::map<JobId, Micros>& ended() const { return ended_; }
-  // All effects, as text.
+  // Returns all effects as text.
   [[nodiscard]] const std::string& log() const { return log_; }
-  // Of all maps launched, the part at their data.
+  // Returns the fraction of all launched maps that run where their data are.
   [[nodiscard]] double NodeLocality() const;
 
  private:
@@ -61,7 +61,7 @@ class SmallCluster {
   std::string log_;
 };
 
-// A job of so many maps, each with replicas on `replicas` different nodes of 1 to `nodes`, chosen at random.
+// Returns a job of `maps` maps, each with replicas on `replicas` different nodes of 1 to `nodes`, chosen at random.
 [[nodiscard]] JobSpec RandomJob(std::mt19937* random, std::uint32_t maps, std::uint32_t nodes, std::uint32_t replicas);
 
 }  // namespace millrace::sched

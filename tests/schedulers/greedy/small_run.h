@@ -1,4 +1,4 @@
-// A small cluster on which jobs run: an event loop around the engine with given task times.
+// Runs jobs on a small cluster: an event loop around the engine with given task times.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct RunResult {
   std::uint32_t launched_at[4] = {};  // maps by Locality
 };
 
-// Until no job lives. The test fails if the scheduler does not get there.
+// Plays until no job lives. The test fails if the scheduler does not get there.
 RunResult Play(const SmallRun& run);
 
 }  // namespace millrace::sched

@@ -1,4 +1,4 @@
-// What the tests of simulations share.
+// Helpers of the tests of simulations.
 #pragma once
 
 #include <string>

@@ -1,11 +1,10 @@
-// Life: a random history of a cluster in driven time, under schedulers that are switched while it lasts, with nodes
-// that are lost, come back and are avoided, disks that fill up, and a process that stands still or starts again. After
-// the last event everything calms down, and then every job has to end, or to fail with a reason.
+// Life plays a random history of a cluster in driven time: schedulers are switched while it lasts; nodes are lost, come
+// back and are avoided; disks fill up; and the process stands still or starts again. After the last event everything
+// calms down, and then every job has to end, or to fail with a reason.
 //
-// Unlike History (tests/schedulers/history.h), which reports whatever it likes, it plays what tasks do: a map takes a
-// while and leaves its output on a disk that may be too small; a reduce copies until all outputs of its job are there,
-// waits for a permit where one is needed, and computes. So it stands still where a cluster would. Thread rule: one
-// thread.
+// Unlike History (tests/schedulers/history.h), whose reports are arbitrary, it plays what tasks do. A map takes a while
+// and leaves its output on a disk that may be too small; a reduce copies until all outputs of its job are there, waits
+// for a permit where one is needed, and computes. So it stands still where a cluster would. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +28,17 @@ class Life {
  public:
   explicit Life(std::uint64_t seed);
 
-  // Plays to the end. Returns what went wrong in one line; nothing if every job has ended.
+  // Plays to the end. Returns one line on what went wrong; nothing if every job has ended.
   std::optional<std::string> Play();
 
-  // Returns the history: the events and decisions as lines of a journal, with a mark wherever Decide was called.
+  // Returns the history: the events and decisions as lines of a journal, with a mark at each call of Decide.
   [[nodiscard]] const std::string& journal() const { return journal_; }
 
-  // What has happened, so that a test can tell whether the histories are worth anything.
+  // Counts of what has happened, so that a test can tell whether the histories are worth anything.
   struct Counts {
     std::uint32_t succeeded = 0, failed = 0, given_up = 0, evicted = 0, preempted = 0, switched = 0, lost_outputs = 0,
                   restarts = 0;
-    std::uint32_t futile = 0;  // rounds in which tasks were killed for somebody who gained nothing in them
+    std::uint32_t futile = 0;  // rounds in which tasks were killed and nobody gained from it
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -53,16 +52,15 @@ class Life {
   struct LifeNode {
     NodeJoined joins;
     bool alive = false;
-    std::optional<std::uint64_t> capacity;  // of its disk; nothing: it never reports it
-    std::uint64_t filled = 0;               // by others
+    std::optional<std::uint64_t> capacity;  // of its disk; none: the node never reports it
+    std::uint64_t filled = 0;               // by other programs
   };
   struct LifeJob {
     double ratio = 1;
     std::uint32_t maps = 0, reduces = 0;
     Micros map_time = 0, reduce_time = 0;
     bool ended = false;
-    std::uint32_t done_at_eviction =
-        0;  // tasks of others that were done, and jobs that had ended, when it was evicted last
+    std::uint32_t done_at_eviction = 0;  // the done tasks of other jobs plus the ended jobs, at its last eviction
     bool was_evicted = false;
   };
   struct LifeAttempt {
@@ -76,10 +74,10 @@ class Life {
 
   void At(Micros time, const Happening& happening) { queue_.emplace(time, happening); }
   void Fail(const std::string& why);
-  // Returns for how long at most no job ends, after which something goes round in a circle.
+  // Returns the longest time without the end of a job; after that something goes round in a circle.
   [[nodiscard]] Micros LongestLull() const;
 
-  // What happens from outside.
+  // Events from outside.
   void MakeNodes();
   void Chaos();
   void Calm();
@@ -91,7 +89,7 @@ class Life {
   [[nodiscard]] NodeId AnyNode() { return NodeId{1 + Below(static_cast<std::uint32_t>(nodes_.size()))}; }
   [[nodiscard]] std::optional<AttemptId> AnyAttempt();
 
-  // What tasks do.
+  // The course of tasks.
   void EndAttempt(const AttemptId& attempt);
   void EndCopying(const AttemptId& attempt);
   void LookForInput(JobId job);
@@ -115,10 +113,10 @@ class Life {
   bool OneIn(std::uint32_t n) { return Below(n) == 0; }
 
   std::mt19937_64 random_;
-  std::map<std::string, Settings> made_;  // by the text of a SchedulerSet: what it stands for
+  std::map<std::string, Settings> made_;  // the settings, by the text of a SchedulerSet
   std::unique_ptr<Engine> engine_;
   std::vector<std::pair<Micros, Event>> events_;  // of journal_
-  std::uint32_t most_jobs_ = 7;                   // more: a stream of them, some of which last
+  std::uint32_t most_jobs_ = 7;                   // if more: a stream of jobs, some of which last
   Micros now_ = 0;
   Micros last_event_ = 0;  // from outside, or the last end of a job
   std::multimap<Micros, Happening> queue_;
@@ -127,7 +125,7 @@ class Life {
   std::map<JobId, JobSpec> specs_;
   std::map<AttemptId, LifeAttempt> running_;
   std::map<AttemptId, Output> outputs_;
-  // By whom tasks were killed for in vain: the slots that this one had then.
+  // The slots of each pool or job at the time when tasks were killed for it in vain.
   std::map<std::string, std::uint32_t> in_vain_;
   bool changed_ = false;
   std::uint32_t next_job_ = 1, tasks_done_ = 0;

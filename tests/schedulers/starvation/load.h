@@ -1,5 +1,5 @@
-// Random loads for tests of how long jobs wait: jobs of which every task takes as long as the job says, so that the
-// work in front of a job is known exactly. Thread rule: one thread.
+// Random loads for tests of how long jobs wait. Every task takes exactly as long as its job says, so that the work in
+// front of a job is known. Thread rule: one thread.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ struct LoadJob {
 
   [[nodiscard]] Micros MapWork() const { return static_cast<Micros>(spec.maps.size()) * work.map_time; }
   [[nodiscard]] Micros ReduceWork() const { return spec.reduces * work.reduce_time; }
-  // What comes last of it has ended so long after nothing of it waits any more.
+  // Returns the time after which the job has ended once none of its tasks waits.
   [[nodiscard]] Micros Tails() const { return work.map_time + (spec.reduces > 0 ? work.reduce_time : 0); }
 };
 
@@ -37,11 +37,11 @@ struct Load {
 struct LoadOptions {
   std::uint32_t racks = 1, datacenters = 1;
   std::uint32_t jobs = 25;
-  std::uint32_t within = 300;  // seconds in which they come
+  std::uint32_t within = 300;  // seconds in which the jobs arrive
 };
 
-// 4 to 11 nodes; jobs of 1 to 40 maps and 0 to 11 reduces of 1 to 80 s, of five users and all priorities, half of them
-// with a deadline.
+// Returns 4 to 11 nodes, and jobs of 1 to 40 maps and 0 to 11 reduces of 1 to 80 s, of five users and all priorities,
+// half of them with a deadline.
 [[nodiscard]] Load RandomLoad(unsigned seed, const LoadOptions& options);
 
 [[nodiscard]] std::unique_ptr<SmallCluster> Start(const std::string& scheduler, const Settings& settings,

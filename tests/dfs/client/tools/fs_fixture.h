@@ -1,4 +1,4 @@
-// Runs `millrace fs ...` over a file system in memory and catches what it says.
+// Runs `millrace fs ...` over a file system in memory and captures its output.
 #pragma once
 
 #include <gtest/gtest.h>
