@@ -1,6 +1,6 @@
-// A whole cluster in one thread: the master's control strand and worker agents over the in-memory network, under driven
-// time. The real RPC stack, journal, engine and agents; only what would touch processes, disks and sockets is
-// synthetic. A seed decides everything that chance decides.
+// SimulatedCluster is a whole cluster in one thread: the master's control strand and worker agents over the in-memory
+// network, under driven time. RPC stack, journal, engine and agents are real; only the parts that would touch
+// processes, disks and sockets are synthetic. A seed decides everything that chance decides.
 #pragma once
 
 #include <kj/async.h>
@@ -39,7 +39,7 @@ struct SimulatedOptions {
   worker::SyntheticTimes times = {};
   std::optional<Micros> forget_nodes_after = {};    // master.forget_nodes_after; none: the default
   std::optional<Micros> executable_retention = {};  // master.executable_retention; none: the default
-  Release master = ThisRelease();                   // what the master says that it is
+  Release master = ThisRelease();                   // the release that the master claims
 };
 
 class SimulatedCluster {
@@ -47,73 +47,73 @@ class SimulatedCluster {
   explicit SimulatedCluster(const SimulatedOptions& options);
   ~SimulatedCluster() noexcept;
 
-  // Lets everything happen that happens within `seconds`.
+  // Runs everything that happens within `seconds`.
   void Advance(double seconds);
-  // The machine stands still: nobody runs meanwhile, and then everybody's timers are due at once.
+  // Lets the machine stand still: nothing runs meanwhile, and then all timers are due at once.
   void Pause(double seconds);
-  // Until nothing lives any more, at most `seconds`; false if jobs still live then.
+  // Runs until no job lives, for at most `seconds`. Returns false if jobs still live then.
   bool RunUntilIdle(double seconds);
 
-  // A file of `blocks` blocks of 64 MiB, two replicas each.
+  // Adds a file of `blocks` blocks of 64 MiB, two replicas each.
   void AddFile(const std::string& path, std::uint32_t blocks);
-  // A file of one block, of which worker 0 has the only replica, and has said so.
+  // Adds a file of one block, whose only replica worker 0 has and has reported.
   dfs::BlockId StoreFile(const std::string& path);
   // Submits through the RPC interface.
   void Submit(const std::string& input, const std::string& output, std::uint32_t reduces, const std::string& pool = {});
-  // Nobody waits for the answer.
+  // Submits without waiting for the answer.
   void SubmitAndForget(const std::string& input, const std::string& output);
-  // What the scheduler file holds from now on.
+  // Sets the contents of the scheduler file from now on.
   void WriteSettings(const std::string& text) { settings_ = text; }
-  static constexpr const char* kThrows = "throw";  // as such a text: the master's look at the file throws, once
+  static constexpr const char* kThrows = "throw";  // as that text: the master's next look at the file throws
   [[nodiscard]] std::map<std::string, master::JobState> Outputs();  // the state of each job by its output
 
-  // The worker's connections break and none comes through until Mend.
+  // Breaks the worker's connections and lets none through until Mend.
   void Cut(std::uint32_t worker);
   void Mend(std::uint32_t worker);
-  // The worker's machine will be taken away in so many seconds; with nothing it stays after all.
+  // Announces that the worker's machine will be taken away in `seconds`; without a value, that it stays after all.
   void Foretell(std::uint32_t worker, std::optional<double> seconds);
-  // How long the syncs of the worker's disk take from now on; at first they take ten milliseconds.
+  // Sets how long the syncs of the worker's disk take from now on; at first they take ten milliseconds.
   void SetSyncs(std::uint32_t worker, Micros take);
-  // Has the worker decommissioned, or taken back into use, through the RPC interface.
+  // Decommissions the worker, or takes it back into use, through the RPC interface.
   void Drain(std::uint32_t worker, bool drained);
-  // What comes of dialing the worker's port from now on; at first it takes connections.
+  // The outcome of dialling the worker's port from now on; at first it takes connections.
   enum class Port { kListens, kSilent, kDeserted };
   void SetPort(std::uint32_t worker, Port port);
-  // When the certificates of the master and of all workers end from now on; at first there is no TLS. Nothing but the
-  // times is there.
+  // Sets when the certificates of the master and of all workers end; at first there is no TLS. Only these times exist,
+  // no certificates.
   void SetCertificates(const tls::CertificateEnds& master, Micros workers) {
     certificates_ = master;
     worker_certificates_ = workers;
   }
-  // So many bytes are free on the master's disk from now on; until then it has room.
+  // Sets the free bytes on the master's disk from now on; until then it has room.
   void SetFree(std::uint64_t bytes) { free_ = bytes; }
-  // The spare log of the master's store has so many bytes the next time that it is used; at first it has none.
+  // Sets the bytes in the spare log of the master's store for its next use; at first it has none.
   void SetSpare(std::uint64_t bytes) { spare_.left = bytes; }
-  // How often a submission was put off with kBusy.
+  // Returns how often a submission was put off with kBusy.
   [[nodiscard]] int put_off() const { return put_off_; }
-  // The master process dies, with all that it holds in memory, and starts again.
+  // Lets the master process die, with everything in its memory, and start again.
   void RestartMaster();
-  // From now on what waits for the disk is written, but not answered, until a master starts again.
+  // From now on steps are written to disk, but calls that wait for them get no answer, until a master starts again.
   void LoseAnswers();
-  // Map outputs that the worker serves.
+  // Returns the map outputs that the worker serves.
   [[nodiscard]] const std::set<AttemptId>& Served(std::uint32_t worker) const;
 
-  // The same, but with another database, as if its directory had been mistaken; gives the one it had.
+  // Restarts the master with another database, as if with a wrong directory. Returns the database that it had.
   std::unique_ptr<KeyValueStore> RestartMasterWith(std::unique_ptr<KeyValueStore> store);
-  // Somebody who registers.
+  // A worker from outside that registers.
   struct Stranger {
     std::string host;
     std::string cluster;
     std::string storage = {};  // empty: one of its own
     bool stays = false;        // keeps its session, and answers no call
   };
-  // What the master says to it.
+  // Registers the stranger. Returns the master's answer.
   Status RegisterAs(const Stranger& stranger);
   [[nodiscard]] dfs::BlockStore& blocks(std::uint32_t worker);
 
-  // Every journal line, in order.
+  // Returns every line of the journal, in order.
   [[nodiscard]] std::vector<std::string> Journal() const;
-  // Those that begin so, after the time.
+  // Returns the number of lines that begin with `event` after the time.
   [[nodiscard]] std::size_t JournalLines(const std::string& event) const;
   [[nodiscard]] master::Control& control() { return *control_; }
   [[nodiscard]] double seconds() const;

@@ -45,8 +45,7 @@ class TimedRunner final : public worker::TaskRunner, private worker::TaskObserve
   const kj::MonotonicClock& clock_ = kj::systemPreciseMonotonicClock();
   Tally& tally_;
   worker::TaskObserver* observer_ = nullptr;
-  std::array<std::deque<kj::TimePoint>, 2>
-      freed_;  // by kind: the times since when slots are free, the longest free first
+  std::array<std::deque<kj::TimePoint>, 2> freed_;  // by kind: since when slots are free, the longest free first
   worker::SyntheticRunner attempts_;
 };
 

@@ -1,4 +1,5 @@
-// MasterCaller: calls to the master from code that may block (World::Spawn), over one link. Thread rule: one thread.
+// MasterCaller makes calls to the master from code that may block (World::Spawn), over one link. Thread rule: one
+// thread.
 #pragma once
 
 #include <capnp/capability.h>
@@ -21,7 +22,7 @@ namespace millrace::simulated {
 
 inline constexpr const char* kMasterAddress = "master:1";
 
-// Returns what `promise` gives, or the failure that it ends with.
+// Returns the result of `promise`, or the failure with which it ends.
 template <class T>
 Result<T> Await(kj::Promise<T> promise, kj::WaitScope& scope) {
   try {
@@ -39,7 +40,7 @@ inline Status Await(kj::Promise<void> promise, kj::WaitScope& scope) {
   }
 }
 
-// Returns the master's names, for a program of this release.
+// Returns the master's name service, for a program of this release.
 inline dfs::wire::NameService::Client NamesOf(master::wire::Master::Client master) {
   auto asking = master.namesRequest();
   asking.setVersion(ThisRelease().version);

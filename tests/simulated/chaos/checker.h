@@ -1,9 +1,10 @@
-// Checker: checks what must hold at every step, and what must hold when all is quiet again. Thread rule: one thread.
+// Checker checks the properties that must hold at every step, and those that must hold when all is quiet again. Thread
+// rule: one thread.
 //
 // At every step: the last good replica of an acknowledged block is never removed, nor one of those that are wanted; no
-// attempt is begun twice; what a client reads is what it wrote; no worker is taken for lost that nothing is wrong with;
-// a worker has the map outputs that the master counts on, and after a while both know of the same attempts. At the
-// death of a master and now and then: what its disk says, read back, is what it held in memory. In the end: see Finish.
+// attempt is begun twice; a client reads what it wrote; no worker in order is taken for lost; a worker has the map
+// outputs that the master counts on, and after a while both know of the same attempts. At the death of a master and now
+// and then: the state read back from its disk is the state that it held in memory. In the end: see Untidy.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +21,29 @@
 
 namespace millrace::simulated {
 
-// How often something happened that the faults are meant to lead to: 0 in all seeds means that they do not.
+// Counts of the events that the faults are meant to cause: 0 in all seeds means that they do not.
 struct Counts {
-  std::uint64_t notices = 0;                      // machines that were told that they will be taken away
-  std::uint64_t taken = 0;                        // of these, that were
+  std::uint64_t notices = 0;                      // machines that got a notice that they will be taken away
+  std::uint64_t taken = 0;                        // of these, that were taken
   std::uint64_t taken_without_sole_replicas = 0;  // of these, with no replica that no other machine had
   std::uint64_t sole_copied = 0;                  // copies from machines with a notice, of blocks that they had alone
   std::uint64_t others_copied = 0;                // and of other blocks
   std::uint64_t outputs_moved = 0;
   std::uint64_t given_up = 0;          // attempts that would not have ended before their machine was taken
   std::uint64_t drains = 0;            // decommissions that were asked for
-  std::uint64_t removed = 0;           // of these, that ended with the machine's being taken away at the master's word
+  std::uint64_t removed = 0;           // of these, that ended with a machine taken away at the master's word
   std::uint64_t full = 0;              // looks, about one a second and node, at nodes that were too full for attempts
   std::uint64_t refused = 0;           // blocks that a disk refused
   std::uint64_t disks_over = 0;        // disks that refused too many in a row
   std::uint64_t logs_refused = 0;      // ends of a master by its disk
   std::uint64_t unreadable = 0;        // blocks that a disk could not read for a while
-  std::uint64_t set_back = 0;          // starts of a master on what was old
-  std::uint64_t set_back_found = 0;    // of these, on what nobody said was old, and that a worker found to be so
-  std::uint64_t trashed_in_doubt = 0;  // replicas of acknowledged blocks that went to the trash then
+  std::uint64_t set_back = 0;          // starts of a master on an old database
+  std::uint64_t set_back_found = 0;    // of these, unannounced, and found by a worker
+  std::uint64_t trashed_in_doubt = 0;  // replicas of acknowledged blocks that went to the trash in doubt
   std::uint64_t answers = 0;           // about names that several clients change (shared_names.h)
-  std::uint64_t slow_disks = 0, partitions = 0;          // that were made
+  std::uint64_t slow_disks = 0, partitions = 0;          // faults that were injected
   std::uint64_t found_slow = 0, found_out_of_reach = 0;  // looks at nodes that the master held to be ailing
-  std::uint64_t out_of_reach_given_up = 0;               // attempts and outputs there
+  std::uint64_t out_of_reach_given_up = 0;               // attempts and outputs on nodes out of reach
 
   Counts& operator+=(const Counts& other);
   [[nodiscard]] std::string Describe() const;
@@ -52,7 +53,7 @@ class Checker {
  public:
   explicit Checker(Cluster& cluster) : cluster_(cluster) {}
 
-  // ---- what clients were told ----
+  // ---- acknowledgements to clients ----
   struct AckedBlock {
     std::string data;
     std::uint32_t wanted = 1;
@@ -60,7 +61,7 @@ class Checker {
   };
   void Acknowledge(std::uint64_t block, AckedBlock what);
   [[nodiscard]] double last_acknowledged() const { return last_acknowledged_; }  // in seconds
-  // From now on the file may disappear.
+  // Lets the block's file disappear from now on.
   void Release(std::uint64_t block) { blocks_.erase(block); }
   void SetWanted(std::uint64_t block, std::uint32_t wanted);
   void Accepted(JobId job, const std::string& token);
@@ -71,70 +72,71 @@ class Checker {
   [[nodiscard]] bool jobs_ended() const { return live_jobs_.empty(); }
   [[nodiscard]] std::string Waiting() const;
 
-  // ---- what happens ----
+  // ---- events ----
   [[nodiscard]] Counts& count() { return counts_; }
-  // The block goes to the trash, or for good.
+  // Notes that the machine removes the block, into the trash or for good.
   void Removing(WorkerMachine& machine, std::uint64_t block, bool trash);
-  // A copy has arrived there that a master ordered from whom the worker has heard nothing since it registered last: the
-  // master of today never counts on it, so it may go. The next one does, by the worker's full report.
+  // Notes that a copy has arrived that an earlier master ordered, before the worker's last registration. The present
+  // master never counts on it, so it may go. The next master does, by the worker's full report.
   void CopiedUnordered(const WorkerMachine& machine, std::uint64_t block);
   void Registered(const WorkerMachine& machine);
   void Started(const AttemptId& attempt, WorkerMachine& machine);
   void MasterStarted();
-  void Hurt(std::uint64_t block) { hurt_.insert(block); }  // a fault of a disk met a replica of it
+  void Hurt(std::uint64_t block) { hurt_.insert(block); }  // a disk fault hit a replica of the block
 
   [[nodiscard]] bool IsHurt(std::uint64_t block) const { return hurt_.contains(block); }
-  // Another machine has a good one, and it is not that fewer replicas are about to be kept.
+  // Returns whether another machine has a good replica, and the number of wanted replicas was not lowered lately.
   [[nodiscard]] bool HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const;
-  // Damage that nobody knows of yet loses nothing there.
+  // Returns whether damage to the machine's replica that nobody has noticed yet would lose nothing.
   [[nodiscard]] bool MayBeDamaged(WorkerMachine& machine, std::uint64_t block) const;
   [[nodiscard]] std::uint32_t GoodReplicas(std::uint64_t block) const;
 
-  // Returns false if the machine has the only good replica of a block of which a fault of a disk met another one: that
-  // is not the master's fault.
+  // Returns false if the machine has the only good replica of a block, since a disk fault hit another one: that is not
+  // the master's fault.
   [[nodiscard]] bool MayBeTaken(WorkerMachine& machine) const;
-  // Notes that the master says that the machine may go, which stays so until NotCleared or TakenForGood: until then it
-  // has nothing that no other has.
+  // Notes that the master says that the machine may go. That holds until NotCleared or TakenForGood: until then the
+  // machine has nothing that no other machine has.
   void Cleared(WorkerMachine& machine, NodeId node);
   void NotCleared(NodeId node) { cleared_.erase(node); }
-  // Notes that the machine is taken away for good, at the master's word: it must have nothing that no other has, from
-  // now on.
+  // Notes that the machine is taken away for good, at the master's word. From now on it must have nothing that no other
+  // machine has.
   void TakenForGood(WorkerMachine& machine, NodeId node);
 
-  // Bad replicas that their workers believe to be good.
+  // Returns the number of bad replicas that their workers believe to be good.
   [[nodiscard]] std::uint32_t Unnoticed(std::uint64_t block) const;
   [[nodiscard]] bool Acknowledged(std::uint64_t block) const { return blocks_.contains(block); }
   [[nodiscard]] std::string WhereIs(std::uint64_t block) const;  // for a message
 
-  // Compares the running master with another one that is made from what the disk has and would have.
+  // Compares the running master with another one that is made from the contents of the disk, pending writes included.
   void CheckReplay();
-  // Checks that the journal has one success for each task, and no launch of a number twice.
+  // Checks that the journal has one success for each task, and no attempt number launched twice.
   void CheckJournal();
   // Adds the newest lines of the journal to the record.
   void NoteJournal();
   // Compares the counts of the engine with its lists of running attempts.
   void CheckSlots();
-  // Compares what the master counts on a worker for with what the worker has.
+  // Compares the things that the master believes a worker has with the things that it has.
   void CheckAgreement();
-  // Checks whom the master holds to be ailing: who has been for a while, and nobody else; never more than a third.
+  // Checks that the master holds exactly those nodes to be ailing that have been so for a while, and never more than a
+  // third.
   void CheckAiling();
-  // Notes that the master hands this to its log.
+  // Notes that the master hands this batch to its log.
   void Journaled(const WriteBatch& batch);
-  // Does what an operator does about workers that hold too many unknown blocks.
+  // Acts as an operator on workers that hold too many unknown blocks.
   void ConfirmUnknown();
   // Checks, when all has been quiet for the grace, that no attempt, file of an attempt, open file or block of no file
-  // is left, that slots are free, and that every acknowledged block has the replicas that it wants. Returns what is
-  // wrong, or an empty text.
+  // is left, that slots are free, and that every acknowledged block has the replicas that it wants. Returns a text
+  // about what is wrong, empty if nothing is.
   [[nodiscard]] std::string Untidy() const;
 
  private:
-  // Whether the block's time is so short ago that orders from before it may be on their way.
+  // Returns whether the block's time is so recent that earlier orders may still be on their way.
   [[nodiscard]] bool Lately(const std::map<std::uint64_t, double>& times, std::uint64_t block) const;
-  using Differences = std::map<std::pair<std::string, std::string>, double>;  // whose and what -> since when
+  using Differences = std::map<std::pair<std::string, std::string>, double>;  // (worker, difference) -> since when
   void CheckAilingNode(WorkerMachine& worker, const master::NodeRecord& record, bool calm);
   void CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* differ);
   void Differ(WorkerMachine& worker, const std::string& what, Differences* differ);
-  // Checks that nothing is counted on that is on machines that may go, or was on some that were taken away for good.
+  // Checks that the master counts on no attempt and no output on machines that may go or were taken away for good.
   void CheckTaken() const;
   void CheckNotCountedOn(NodeId node, const std::string& said) const;
   void CheckCleared() const;
@@ -148,13 +150,13 @@ class Checker {
   Cluster& cluster_;
   std::map<std::uint64_t, AckedBlock> blocks_;
   std::set<std::uint64_t> hurt_;
-  std::map<std::uint64_t, double> lowered_;  // when fewer replicas of it became wanted
-  std::map<std::uint64_t, double> changed_;  // when fewer or more did
+  std::map<std::uint64_t, double> lowered_;  // when the wanted number of replicas fell
+  std::map<std::uint64_t, double> changed_;  // when it fell or rose
   std::map<JobId, std::string> live_jobs_;
   std::uint32_t actors_ = 0;
   double master_started_ = 0, last_acknowledged_ = 0;
-  double unclear_ = 0;          // when it was last so that the master might not find out who is ailing
-  std::uint32_t too_many_ = 0;  // looks one after the other that found too many nodes held to be ailing
+  double unclear_ = 0;          // when the master was last possibly unable to find the ailing nodes
+  std::uint32_t too_many_ = 0;  // looks in a row that found too many nodes held to be ailing
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> unordered_;  // replicas by machine: the master then
   std::map<AttemptId, double> started_;
   std::set<NodeId> taken_;  // for good

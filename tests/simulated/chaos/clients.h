@@ -1,6 +1,6 @@
-// Client: works with the cluster and remembers what was acknowledged. One thread works with files below a directory of
-// its own, and one with jobs. An answer that never came leaves two possibilities. The client finds out which one holds
-// by an operation that is acknowledged after it, and then by looking. Thread rule: one thread.
+// Client works with the cluster and remembers what was acknowledged. One fiber works with files below a directory of
+// its own, and one with jobs. A lost answer leaves two possibilities. To find out which one holds, the client waits for
+// the acknowledgement of a later operation, and then looks. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace millrace::simulated {
 class Client {
  public:
   Client(Cluster& cluster, std::uint32_t number);
-  // Begins. The checker is told when the client has done what the plan says.
+  // Begins. The checker is told when the client has completed its part of the plan.
   void Start();
 
  private:
@@ -37,7 +37,7 @@ class Client {
   void Stream(kj::WaitScope& scope, const std::string& path);
   void Remove(kj::WaitScope& scope, const std::string& path);
   [[nodiscard]] Status AskToRemove(kj::WaitScope& scope, const std::string& path);
-  // Removes what is there, if anything is, at the right master.
+  // Removes the file or directory at the path, if there is one, at the right master.
   void Discard(kj::WaitScope& scope, const std::string& path);
   void Rename(kj::WaitScope& scope, const std::string& from, const std::string& to);
   void SetReplication(kj::WaitScope& scope, const std::string& path);
@@ -56,20 +56,20 @@ class Client {
   void CompareOutput(kj::WaitScope& scope, JobId job, const std::string& output,
                      const std::vector<std::string>& expected, bool reduces);
 
-  // ---- what both need ----
-  // Returns the call's status, or kCancelled if the master was the wrong one at any time since `misled`.
+  // ---- shared by both ----
+  // Returns the call's status, or kCancelled if the master ran on a wrong directory at any time since `misled`.
   [[nodiscard]] Status Trust(Status status, std::uint64_t misled) const;
   [[nodiscard]] std::uint64_t Misled() const;
-  // A master that was set back and does not know it removes for good what it is asked to remove, and the right one
-  // still has the file (docs/decisions/0013-one-cluster.md). MayBeForGood returns whether such a master may have
-  // answered what was asked at that time; it is to be called as soon as the call has ended.
+  // A master that was set back without knowing it removes a file for good when asked to, while the right master still
+  // has the file (docs/decisions/0013-one-cluster.md). MayBeForGood returns whether such a master may have answered the
+  // call that was made at `asked`. It must be called as soon as the call has ended.
   struct Era {
     std::uint64_t set_backs = 0;
     bool doubts = false;
   };
   [[nodiscard]] Era Now() const;
   [[nodiscard]] bool MayBeForGood(const Era& asked) const;
-  // Waits until what was sent before is done or never will be, and what was done before is on disk.
+  // Waits until every earlier call is done or never will be, and everything done is on disk.
   void Fence(kj::WaitScope& scope);
   // The file at a path. Its id is 0 if there is none.
   struct FoundFile {
@@ -94,7 +94,7 @@ class Client {
   MasterCaller files_caller_, jobs_caller_;
   std::string home_;
   std::map<std::string, File> files_;
-  std::set<std::string> uncertain_;  // paths where a file may yet appear, since a sync of it may have been one
+  std::set<std::string> uncertain_;  // paths where a file may yet appear, since a sync may have succeeded
   std::uint32_t fences_ = 0, names_ = 0;
 };
 

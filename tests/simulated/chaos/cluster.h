@@ -1,4 +1,4 @@
-// Cluster: the machines of one simulation and what connects them. Thread rule: one thread.
+// Cluster holds the machines of one simulation and the network between them. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class Cluster {
   // Brings back every machine that is down, stopped or cut off, except those that are gone.
   void Heal();
   void BringBack();
-  [[nodiscard]] bool whole() const;  // nobody is gone
+  [[nodiscard]] bool whole() const;  // no machine is gone
 
  private:
   World& world_;

@@ -1,5 +1,5 @@
-// Disks that lose data. What a process wrote survives its death; what was not synced may be lost when the machine loses
-// power. A disk may refuse a call; what a failed sync was to bring to it is lost, and the next sync succeeds. Thread
+// Disks that lose data. Data that a process wrote survive its death; data that were not synced may be lost when the
+// machine loses power. A disk may refuse a call; the data of a failed sync are lost, and the next sync succeeds. Thread
 // rule: one thread.
 #pragma once
 
@@ -23,9 +23,9 @@
 
 namespace millrace::simulated {
 
-// The twin of a database that keeps a log. Batches apply in order and as a whole. A loss of power takes back a random
-// number of the newest batches since the last synced one, and so does a write that the disk refuses; after that,
-// nothing is written before the database is opened again.
+// LosingStore is the twin of a database that keeps a log. Batches apply in order and as a whole. A loss of power takes
+// back a random number of the newest batches since the last synced one, and so does a write that the disk refuses.
+// After a refused write, nothing is written before the database is opened again.
 class LosingStore final : public KeyValueStore {
  public:
   Status Write(const WriteBatch& batch, Durability durability) override;
@@ -34,54 +34,53 @@ class LosingStore final : public KeyValueStore {
                             const std::function<bool(std::string_view, std::string_view)>& visit) const override;
 
   void LosePower(Random& random);
-  // The next write fails.
+  // Makes the next write fail.
   void Refuse(Random random) { refusing_ = std::move(random); }
   void Obey() { refusing_.reset(); }
   void Reopen();
   [[nodiscard]] bool failed() const { return failed_; }
-  // Returns what it holds now, as another store.
+  // Returns a copy of the present contents.
   [[nodiscard]] std::unique_ptr<LosingStore> Copy() const;
   [[nodiscard]] bool empty() const { return map_.empty(); }
 
  private:
-  using Undo = std::vector<WriteBatch::Change>;  // what stood there before, newest change last
+  using Undo = std::vector<WriteBatch::Change>;  // the earlier values, newest change last
   std::map<std::string, std::string, std::less<>> map_;
   std::vector<Undo> unsynced_;
   std::optional<Random> refusing_;
   bool failed_ = false;
 };
 
-// Group commit in driven time: what gathers while a group is being written is the next group. Time passes between the
-// moment when a group is on the disk and the moment when anybody is told.
+// DrivenCommitLog is group commit in driven time: batches that gather while a group is being written are the next
+// group. Time passes between the moment when a group is on the disk and the moment when its promises resolve.
 class DrivenCommitLog final : public rpc::CommitLog {
  public:
   struct Times {
-    double least = 0.0005, most = 0.004;  // of a group, drawn
+    double least = 0.0005, most = 0.004;  // seconds for a group, drawn
     double stalls = 0, stall = 1;         // the share of groups that take `stall` seconds
   };
   ~DrivenCommitLog() noexcept override;
-  // `on_failure` is called as by the real log: both tell by CommitWaiters.
+  // `on_failure` is called as by the real log, since both use CommitWaiters.
   DrivenCommitLog(World& world, kj::Timer& timer, KeyValueStore& store, Times times,
                   std::function<void(const Status&)> on_failure);
   [[nodiscard]] kj::Promise<void> Commit(WriteBatch batch) override;
   void CommitLazily(WriteBatch batch) override { Hand(std::move(batch), Durability::kBuffered); }
 
-  // Lets the process be dead: nothing more is written, and nobody is told.
+  // Makes the process dead: nothing further is written, and no promise resolves.
   void Abandon();
-  // What to do, once, when a group of this kind is written.
+  // An action to run once, when a group of this kind is written.
   struct Moment {
     bool (*suits)(const WriteBatch& group) = nullptr;
-    bool before =
-        false;         // after it was handed over and before it is on the disk; else: when it is, and nobody was told
-    double stall = 0;  // seconds that the group takes longer
+    bool before = false;  // true: before the group is on the disk; false: when it is, but before its promises resolve
+    double stall = 0;     // seconds that the group takes longer
     std::function<void()> action;
   };
   void AtWrite(Moment moment) { moment_ = std::move(moment); }
-  // From now on each group takes so many seconds longer.
+  // Makes each group take this many seconds longer from now on.
   void SetDelay(double seconds) { delay_ = seconds; }
-  // Sees everything that is handed over.
+  // Calls `observer` with every batch that is handed over.
   void Observe(std::function<void(const WriteBatch& batch)> observer) { observer_ = std::move(observer); }
-  // Returns what was handed over and is not on the disk yet.
+  // Returns the changes that were handed over and are not on the disk yet.
   [[nodiscard]] WriteBatch Pending() const;
   [[nodiscard]] bool idle() const { return !writing_; }
 
@@ -110,11 +109,11 @@ class BlockDisk {
  public:
   struct File {
     std::string data;
-    std::vector<std::uint32_t> crcs;  // of what was written
+    std::vector<std::uint32_t> crcs;  // of the written data
     std::uint64_t length = 0;         // likewise
     std::uint64_t synced = 0;         // bytes
     bool readable = true;
-    bool doubted = false;  // it could not be read once, so it may be on its way out although it can be read again
+    bool doubted = false;  // it could not be read once, so its worker may be removing it although it can be read again
     [[nodiscard]] bool whole() const { return data.size() == length && readable; }
     [[nodiscard]] bool good() const;
     [[nodiscard]] dfs::BlockContent content() const { return {length, dfs::BlockCrc(crcs)}; }
@@ -123,7 +122,7 @@ class BlockDisk {
     File file;
     Micros when = 0;
   };
-  // Returns how such a step ends now.
+  // Returns the outcome of such a step now.
   Status Do(dfs::WriteStep step);
   // Refuses such steps `times` times, or until Obey.
   void Refuse(dfs::WriteStep step, std::uint32_t times, Status how) { refusals_[step] = {times, std::move(how)}; }
@@ -141,11 +140,11 @@ class BlockDisk {
   std::map<dfs::WriteStep, Refusal> refusals_;
 };
 
-// A worker's process's view of its disk: it reads the list of blocks at its start and keeps it in memory. Whether what
-// was written can be believed is decided by the code of the real store (dfs/data/write_fate.h).
+// DiskBlocks is the view that a worker's process has of its disk: it reads the list of blocks at its start and keeps it
+// in memory. The code of the real store (dfs/data/write_fate.h) decides whether written data can be believed.
 class DiskBlocks final : public dfs::BlockStore {
  public:
-  // `removing` is told of a finished block before it goes to the trash (true) or goes for good.
+  // `removing` is called with a finished block before it goes to the trash (true) or is removed for good.
   DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t id, bool trash)> removing);
 
   [[nodiscard]] Result<std::unique_ptr<dfs::BlockFile>> Create(std::uint64_t id) override;

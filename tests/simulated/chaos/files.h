@@ -1,5 +1,5 @@
-// What clients and tasks do with files: the real calls to the name service, and a simple way of bytes to and from the
-// workers' disks that loses what links, deaths and rot make it lose. Every function blocks (World::Spawn).
+// File operations of clients and tasks: the real calls to the name service, and a simple transfer of bytes to and from
+// the workers' disks that suffers from broken links, deaths and rot. Every function blocks (World::Spawn).
 #pragma once
 
 #include <cstdint>
@@ -35,18 +35,18 @@ struct Written {
 };
 
 inline constexpr double kStall = 20;   // seconds after which a silent worker is given up
-inline constexpr double kConnect = 4;  // and one to which there is no connection (base/net/frame.h)
+inline constexpr double kConnect = 4;  // the same for one without a connection (base/net/frame.h)
 
-// Returns the worker whose bulk server has received a request and handles it, or null if it is not there or does not
-// answer. The pointer is valid until the caller waits for anything.
+// Returns the worker whose bulk server has received a request and handles it, or null if it is down or does not answer.
+// The pointer is valid until the caller waits for anything.
 [[nodiscard]] WorkerProcess* Reach(Cluster& cluster, kj::WaitScope& scope, HostId from, const std::string& host);
 
 // Reads a block from another machine's disk, and checks its checksums as a reader does. Returns kUnavailable if the
 // machine cannot be reached.
 [[nodiscard]] Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId reader,
                                               const std::string& host, const BlockPlaces& block);
-// Writes a block to that machine's disk, by the token that the master gave for it. If it returns OK, the block is
-// finished there. A copy names the master that ordered it, by its incarnation.
+// Writes a block to that machine's disk, by the token that the master gave for it. OK means that the block is finished
+// there. For a copy, `ordered_by` is the incarnation of the master that ordered it.
 [[nodiscard]] Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const std::string& host,
                                   std::uint64_t id, const std::string& data, const std::string& token,
                                   std::uint64_t ordered_by = UINT64_MAX);
@@ -58,23 +58,23 @@ inline constexpr double kConnect = 4;  // and one to which there is no connectio
 [[nodiscard]] Result<std::vector<BlockPlaces>> Locate(MasterCaller& caller, kj::WaitScope& scope,
                                                       const std::string& path, std::uint64_t* file);
 
-// Writes the blocks of a file through a lease, until Complete or HandOver ends it. The lease is resumed when the
-// connection breaks. After a failure before the end, the master gives the file up.
+// FileMaker writes the blocks of a file through a lease, until Complete or HandOver ends it. The lease is resumed when
+// the connection breaks. After a failure before the end, the master gives the file up.
 class FileMaker {
  public:
   FileMaker(Cluster& cluster, MasterCaller& caller, HostId writer);
   Status Create(kj::WaitScope& scope, const std::string& path, std::uint32_t replication, bool overwrite);
   Status AddBlock(kj::WaitScope& scope, const std::string& data);
-  // After this, what was written stays, whatever happens to the writer. Returns kCancelled if nobody can say whether it
-  // does.
+  // Makes the data written so far stay, whatever happens to the writer. Returns kCancelled if it is unknown whether
+  // they do.
   Status Sync(kj::WaitScope& scope);
-  // Returns kCancelled if nobody can say whether the file is there.
+  // Returns kCancelled if it is unknown whether the file exists.
   Status Complete(kj::WaitScope& scope);
   Status HandOver(kj::WaitScope& scope, const std::string& attempt);
   [[nodiscard]] const Written& written() const { return written_; }
 
  private:
-  // Returns the blocks from number `first` on.
+  // Puts the blocks from number `first` on into the request.
   template <class Request>
   void Name(std::size_t first, Request& request) const;
   // Calls `start` with the lease until a master has answered.
@@ -85,7 +85,7 @@ class FileMaker {
   MasterCaller& caller_;
   HostId writer_;
   Written written_;
-  std::size_t synced_ = 0;  // of its blocks
+  std::size_t synced_ = 0;  // number of synced blocks
   kj::Maybe<dfs::wire::FileLease::Client> lease_;
 };
 

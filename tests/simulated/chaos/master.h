@@ -1,5 +1,5 @@
-// MasterMachine: the host of the master: its database on a disk that loses, and the real Control behind real sessions,
-// which can die, be stopped, and start again from what the disk has. Thread rule: one thread.
+// MasterMachine is the host of the master: its database on a disk that loses data, and the real Control behind real
+// sessions. The master can die, be stopped, and start again from the contents of the disk. Thread rule: one thread.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class MasterMachine {
   [[nodiscard]] HostId host() const { return host_; }
   [[nodiscard]] Process& process() { return process_; }
   [[nodiscard]] master::Control* control() { return control_.get(); }  // null while it is down
-  // Memory and disk, what waits to be written included, say the same.
+  // Returns the contents of the disk, with the changes that wait to be written; memory must agree with it.
   [[nodiscard]] std::unique_ptr<LosingStore> StoreAsOfNow() const;
   [[nodiscard]] const LosingStore& store() const { return *store_; }
   [[nodiscard]] const master::MasterConfig& config() const { return config_; }
@@ -28,26 +28,28 @@ class MasterMachine {
   void Start();
   void Kill(Death death);
   void LosePower();
-  // What its machine's wall clock is ahead, through deaths of the process.
+  // Sets how far the machine's wall clock is ahead, also after deaths of the process.
   void SetClock(double seconds) { clock_.Move(seconds); }
-  // Its disk refuses the next group.
+  // Makes the disk refuse the next group.
   void RefuseLog() { store_->Refuse(Random(random_.Next())); }
   void ObeyLog() { store_->Obey(); }
-  // Its disk needs so many seconds more for what its database writes, also after its next start.
+  // Makes the disk take this many seconds longer for the database's writes, also after the next start.
   void SetLogDelay(double seconds);
   void AtWrite(DrivenCommitLog::Moment moment) { commit_log_->AtWrite(std::move(moment)); }
-  // It runs on a directory of a new cluster from its next start on, or on its own again.
+  // From its next start on, the master runs on a directory of a new cluster, or on its own again.
   void HideDirectory();
   void GiveDirectoryBack();
-  // Notes its directory as it is now. From its next start after SetBack on it runs on that; `restored` says that it was
-  // put there as a backup is, and otherwise nobody has said so. GiveDirectoryBack ends that, too.
+  // TakeImage copies the master's directory as it is now. From its next start after SetBack on, the master runs on that
+  // copy. `restored`: the copy was put there as a backup is; otherwise nothing marks it as old. GiveDirectoryBack ends
+  // that, too.
   void TakeImage() { image_ = store_->Copy(); }
   [[nodiscard]] bool has_image() const { return image_ != nullptr; }
   void SetBack(bool restored);
   [[nodiscard]] bool misled() const { return hidden_ != nullptr; }
-  // Counts up when it is set back, and again when it is on its own directory: it is odd while it runs on what is old.
+  // Counts up when the master is set back, and again when it is on its own directory: the count is odd while it runs on
+  // an old directory.
   [[nodiscard]] std::uint64_t set_backs() const { return set_backs_; }
-  // Returns whether it holds what it runs on to be old, so that it removes nothing for good.
+  // Returns whether the master holds its database to be old, so that it removes nothing for good.
   [[nodiscard]] bool doubts() const { return control_ != nullptr && control_->doubt().there_is(); }
   [[nodiscard]] std::uint64_t misled_times() const { return misled_times_; }
 

@@ -1,8 +1,8 @@
-// Network: hosts, what lies between them, and streams over it. A message takes the latency of its link and the time
-// that its bytes need; streams keep order. A link can be blocked in one direction or both: then nothing comes through
-// and nobody is told; a stream on which bytes wait for longer than kUserTimeout breaks, as TCP_USER_TIMEOUT makes it. A
-// host that dies takes what was under way with it, or not; its peers are told, or must find out. Thread rule: one
-// thread.
+// Network has hosts, links between them, and streams over the links. A message takes the latency of its link and the
+// time that its bytes need; streams keep order. A link can be blocked in one direction or both: then nothing comes
+// through, without any error. A stream on which bytes wait for longer than kUserTimeout breaks, as with
+// TCP_USER_TIMEOUT. When a host dies, bytes under way are lost or not, and its peers see that or must find out. Thread
+// rule: one thread.
 #pragma once
 
 #include <kj/async-io.h>
@@ -29,9 +29,9 @@ struct LinkQuality {
 };
 
 enum class Death {
-  kDelivered,  // what it had sent arrives, then its peers see the end
-  kLost,       // its peers see a reset; what was under way is lost
-  kSilent,     // the machine is gone: its peers hear nothing any more
+  kDelivered,  // bytes under way arrive, then its peers see the end
+  kLost,       // its peers see a reset; bytes under way are lost
+  kSilent,     // the machine is gone: its peers no longer hear anything
 };
 
 class Network {
@@ -41,7 +41,7 @@ class Network {
   Network(World& world, LinkQuality quality);
   ~Network();
 
-  // Who dials from this host, as this process.
+  // Dials from this host, for this process.
   class Dialer final : public rpc::Dialer {
    public:
     Dialer(Network& network, HostId host, Process& process) : network_(network), host_(host), process_(process) {}
@@ -54,21 +54,21 @@ class Network {
   };
   void Serve(const std::string& address, HostId host, Process& process, rpc::Server& server);
   void StopServing(const std::string& address) { servers_.erase(address); }
-  // A port that takes connections, and at which nothing is said, until Close.
+  // Opens a port that takes connections but sends nothing, until Close.
   void Open(const std::string& address, HostId host);
   void Close(const std::string& address, Death death);
 
-  // Nothing comes from `from` to `to` until it has been unblocked as often.
+  // Blocks everything from `from` to `to` until it has been unblocked as often.
   void Block(HostId from, HostId to) { ++blocked_[{from, to}]; }
   void Unblock(HostId from, HostId to);
   void UnblockAll();
   [[nodiscard]] bool Blocked(HostId from, HostId to) const { return blocked_.contains({from, to}); }
-  // Every stream between the two breaks.
+  // Breaks every stream between the two hosts.
   void Reset(HostId a, HostId b);
-  // A process on the host dies; to be called before what it consisted of is destroyed.
+  // Lets a process on the host die. Requires: the parts of the process are not destroyed yet.
   void Kill(HostId host, Death death);
 
-  // Bytes that are no stream of ours: resolves when they have arrived; rejects with kTimeout after `stall` seconds.
+  // Sends bytes outside of any stream. Resolves when they have arrived; rejects with kTimeout after `stall` seconds.
   [[nodiscard]] kj::Promise<void> Transfer(HostId from, HostId to, std::uint64_t bytes, double stall);
 
  private:

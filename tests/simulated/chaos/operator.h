@@ -1,5 +1,5 @@
-// Operator: decommissions workers, and takes them back into use or takes their machines at the master's word, by calls
-// to the master as `millrace node` makes them. Thread rule: one thread.
+// Operator decommissions workers, and takes them back into use or takes their machines away at the master's word, by
+// calls to the master as `millrace node` makes them. Thread rule: one thread.
 #pragma once
 
 #include <kj/async.h>
@@ -17,13 +17,13 @@ namespace millrace::simulated {
 class Operator {
  public:
   explicit Operator(Cluster& cluster);
-  // Drains the node if the master lets it, takes it back after so many seconds, and calls `then` when the master has
-  // acknowledged that, or has no such node any more.
+  // Drains the node if the master allows it, takes it back after `seconds`, and calls `then` when the master has
+  // acknowledged that, or no longer has such a node.
   void Decommission(NodeId node, double seconds, std::function<void()> then);
-  // Drains the node and asks the master until it says that the node may go, for at most so many seconds. Calls
-  // `cleared` at once then, and `take` at the same moment or a while later, which may have the machine be gone for
-  // good; the node is taken off the list, unless `take` returns false. Otherwise, or if the answer is another one for
-  // good, takes the node back into use. Calls `then` in the end.
+  // Drains the node and asks the master until it says that the node may go, for at most `seconds`. Then calls `cleared`
+  // at once, and `take` at the same moment or a while later; `take` may remove the machine for good. The node is taken
+  // off the list, unless `take` returns false. If the master does not clear the node in time, or finally refuses, takes
+  // the node back into use. Calls `then` in the end.
   struct Removal {
     bool watchful = false;  // asks again whenever the master hands something to its log, before that is on disk
     std::function<void()> cleared;
@@ -31,18 +31,18 @@ class Operator {
     std::function<void()> then;
   };
   void Remove(NodeId node, double seconds, Removal removal);
-  // Is told that the master hands something to its log.
+  // Called when the master hands something to its log.
   void Journaled();
 
  private:
-  // Resolves after so many seconds, or at the next Journaled if `watchful`.
+  // Resolves after `seconds`, or at the next Journaled if `watchful`.
   [[nodiscard]] kj::Promise<void> Pause(double seconds, bool watchful);
-  // Returns what the master says; kUnknown if there is no answer that can be trusted.
+  // Returns the master's answer; kUnknown if there is no answer that can be trusted.
   [[nodiscard]] master::wire::GoState MayGo(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
-  // Until the master has forgotten it, or will not within a while.
+  // Asks until the master has forgotten the node, or a while is over.
   void Forget(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
   void TakeBack(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
-  // Returns the master's answer, or kCancelled if nobody can say what has become of the call.
+  // Returns the master's answer, or kCancelled if the outcome of the call is unknown.
   [[nodiscard]] Status Drain(kj::WaitScope& scope, MasterCaller& caller, NodeId node, bool drained, bool force);
 
   Cluster& cluster_;

@@ -1,5 +1,5 @@
-// Plan: what one seed is about: the cluster, its work, and which kinds of faults there are. Each seed switches kinds on
-// and off, so that no kind of fault hides what another one does; some have one single fault and then quiet.
+// Plan describes the simulation of one seed: the cluster, its work, and the kinds of faults. Each seed switches kinds
+// on and off, so that no kind of fault hides the effects of another. Some seeds have one single fault and then quiet.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace millrace::simulated {
 
 enum class Fault : std::uint8_t {
   kMasterKill,   // the process dies
-  kMasterPower,  // the machine does: what was not synced may be lost
-  kMasterPause,  // stopped for longer than workers are waited for
+  kMasterPower,  // the machine dies: data that were not synced may be lost
+  kMasterPause,  // the process is stopped for longer than it waits for workers
   kWorkerKill,
   kWorkerPower,
   kWorkerPause,
@@ -24,11 +24,11 @@ enum class Fault : std::uint8_t {
   kWorkerGone,   // its machine is back only when the jobs have ended without it
   kLinkReset,    // connections break
   kLinkCut,      // nothing comes through, in both directions
-  kLinkOneWay,   // in one
+  kLinkOneWay,   // in one direction
   kTaskFail,     // attempts fail at their end
   kTaskHang,     // attempts never end
   kTaskKill,     // attempts take their worker with them
-  kPoison,       // a task whose every attempt does
+  kPoison,       // a task whose every attempt kills its worker
   kRot,          // a byte of a block changes
   kTruncate,     // a block's file loses its end
   kVanish,       // a block's file is gone
@@ -43,7 +43,7 @@ enum class Fault : std::uint8_t {
   kDrain,  // a worker is decommissioned, perhaps stopped then, and taken back into use, or away at the master's word
   kDiskRefuses,  // a worker's disk refuses to write, to sync or to rename, once or for a while
   kReadFails,    // a worker's disk cannot read a block for a while
-  kLogRefused,   // the master's disk refuses what its database is to write
+  kLogRefused,   // the master's disk refuses a write of its database
   kOldMaster,    // the master runs for a while on its database as it was earlier: a backup, or an old image of its disk
   kDiskSlow,     // each sync of a worker's disk takes seconds
   kApart,        // workers that the master reaches do not reach each other
@@ -52,8 +52,8 @@ inline constexpr std::size_t kFaults = 33;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();
-// Of names with commas, "all" among them; a name after '-' is taken away. Without names, or when the first
-// one has '-' in front, from all. Empty when one is not known.
+// Reads names separated by commas, "all" among them; a name with '-' in front is taken away. Without names, or if the
+// first one has '-' in front, starts from all. Empty, with the reason in *why, if a name is not known.
 [[nodiscard]] std::set<Fault> ParseFaults(const std::string& names, std::string* why);
 
 struct Plan {
@@ -73,11 +73,11 @@ struct Plan {
   double arrival_time = 0;               // of a block from its writer, and of an output from worker to worker, likewise
   bool file_work = true;
   bool balances = false;        // somebody balances the workers now and then
-  std::uint32_t onlookers = 0;  // who change and look at the same few names (shared_names.h)
+  std::uint32_t onlookers = 0;  // clients that change and look at the same few names (shared_names.h)
   // its faults
   std::set<Fault> faults;
   std::uint32_t most_faults = 20;
-  double fault_pause = 5;  // seconds between two, on average
+  double fault_pause = 5;  // seconds between two faults, on average
   double fault_seconds = 60;
   double task_faults = 0.05;    // share of attempts
   bool quick_restarts = false;  // something starts a worker again as soon as it has died

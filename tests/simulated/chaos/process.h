@@ -1,7 +1,6 @@
-// Process: what the simulation knows of a daemon as an operating system would: whether it is stopped (SIGSTOP), in
-// which incarnation it runs. While it is stopped its timers do not fire and nothing that was sent to it is read; when
-// it goes on, all of that happens at once, and chance decides whether timers or messages come first. The timers of an
-// incarnation end with it. Thread rule: one thread.
+// Process is a daemon as an operating system sees it: whether it is stopped (SIGSTOP), and its incarnation. While it is
+// stopped its timers do not fire and it reads nothing. When it goes on, all of that happens at once, and chance decides
+// whether timers or messages come first. The timers of an incarnation end with it. Thread rule: one thread.
 #pragma once
 
 #include <kj/async.h>
@@ -21,7 +20,7 @@ class Process {
   Process(World& world, std::string name);
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] kj::Timer& timer() { return timer_; }  // that of its code
+  [[nodiscard]] kj::Timer& timer() { return timer_; }  // for the daemon's code
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] bool alive() const { return alive_; }
   [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
@@ -30,7 +29,7 @@ class Process {
   void Die();    // stopped or not
   void Stop();
   void Continue();
-  // Resolves when it is not stopped.
+  // Resolves when the process is not stopped.
   [[nodiscard]] kj::Promise<void> MayReceive() { return Wait(receivers_); }
 
  private:

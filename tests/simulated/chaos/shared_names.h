@@ -1,6 +1,6 @@
-// SharedNames: clients who make, move and remove the same few directories, and look at them, while masters die. In the
-// end what each of them was told about a path must have an order (linearizable.h): a change that somebody has seen has
-// happened, for everybody and for good. Thread rule: one thread.
+// SharedNames runs clients that make, move and remove the same few directories, and look at them, while masters die. In
+// the end the answers to all of them about a path must have an order (linearizable.h): a change that one client has
+// seen has happened, for everybody and for good. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ class SharedNames {
  public:
   SharedNames(Cluster& cluster, std::uint32_t clients);
   ~SharedNames();
-  // Begins. The checker is told when all have ended and what they saw has been checked.
+  // Begins. The checker is told when all clients have ended and their observations have been checked.
   void Start();
 
  private:
   class Onlooker;
-  void Ended();  // by one of them
+  void Ended();  // called by each client
 
   Cluster& cluster_;
   std::vector<std::unique_ptr<Onlooker>> clients_;

@@ -1,7 +1,7 @@
-// WorkerMachine: a host with a disk and a worker daemon that can die, be stopped and start again: the real agent, and
-// in its seams a data plane, tasks and files that are simple and true: a map's output is where it was made or copied to
-// and nowhere else, and dies with the daemon; a reduce has what it fetched; a block is on the disks that it was written
-// to. Thread rule: one thread.
+// WorkerMachine is a host with a disk and a worker daemon that can die, be stopped and start again. The daemon is the
+// real agent, with a data plane, tasks and files in its seams that are simple and true: a map's output exists only
+// where it was made or copied to, and dies with the daemon; a reduce has exactly what it fetched; a block is on the
+// disks that it was written to. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,11 @@ namespace millrace::simulated {
 
 class WorkerMachine;
 
-// What a map's attempt leaves: a number for each reduce.
+// The output of a map attempt: a number for each reduce.
 using MapOutput = std::vector<std::uint64_t>;
 
-// The files of attempts, in memory: they go with the daemon, as its start removes what it finds.
+// TaskFiles holds the files of attempts in memory. They go with the daemon, whose start removes all files that it
+// finds.
 class TaskFiles final : public worker::AttemptFiles {
  public:
   explicit TaskFiles(WorkerMachine& machine) : machine_(machine) {}
@@ -47,11 +48,11 @@ class TaskFiles final : public worker::AttemptFiles {
   }
   [[nodiscard]] bool HasRoom() override;
 
-  // Fails if the disk refuses to write it. If it is the write-back that the disk refuses, nobody hears of that, and the
-  // file makes no sense to whoever reads it.
+  // Writes a run file; fails if the disk refuses the write. If the disk refuses the write-back, nobody notices, and the
+  // file makes no sense to its readers.
   Status WriteRun(const AttemptId& map, MapOutput output);
   void LoseRun(const AttemptId& map) { runs_.erase(map); }
-  // Until it has ended, the directories of an attempt are there.
+  // Returns whether the directories of the attempt exist; they do until it has ended.
   [[nodiscard]] bool HasScratch(const AttemptId& attempt) const { return scratch_.contains(attempt); }
   [[nodiscard]] const MapOutput* FindRun(const AttemptId& map) const;
   [[nodiscard]] std::string Leftovers() const;  // empty: there are none
@@ -62,7 +63,7 @@ class TaskFiles final : public worker::AttemptFiles {
   std::set<AttemptId> scratch_;
 };
 
-// Disk calls take a while, one after the other.
+// DiskBackground runs disk calls one after the other; each takes a while.
 class DiskBackground final : public rpc::Background {
  public:
   ~DiskBackground() noexcept override = default;
@@ -95,13 +96,13 @@ class DataPlane final : public worker::DataPlane {
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) override;
   void UseKeys(dfs::BlockKeys keys) override { keys_ = std::move(keys); }
 
-  // As the block server does it: a master has ordered this block to be written to this node, as its number is now, and
-  // with this content if it is a copy.
+  // Checks as the block server does that a master has ordered this block to be written to this node, by its present
+  // number, and with this content if it is a copy.
   [[nodiscard]] Status CheckWrite(std::uint64_t block, const dfs::BlockContent& content,
                                   const std::string& token) const;
   void Received(const dfs::StoredBlock& block);
   void TellUnreached(const std::string& host);
-  // The map's number for this reduce; nothing: it is not served here.
+  // Returns the map's number for this reduce; nothing if it is not served here.
   [[nodiscard]] std::optional<std::uint64_t> Serve(const AttemptId& map, std::uint32_t reduce) const;
   [[nodiscard]] const std::set<AttemptId>& served() const { return served_; }
 
@@ -114,7 +115,7 @@ class DataPlane final : public worker::DataPlane {
   TaskFiles& files_;
   Random random_;
   worker::BlockEvents events_;
-  std::optional<dfs::BlockKeys> keys_;  // once the master has told them
+  std::optional<dfs::BlockKeys> keys_;  // once the master has sent them
   std::set<AttemptId> served_;
   rpc::TaskGroup tasks_;
 };
@@ -142,7 +143,7 @@ class TaskRunner final : public worker::TaskRunner {
   void Begin(const AttemptId& id, Body body);
   void End(const AttemptId& id, std::uint64_t run, const Status& status, worker::OwnedMessage<task::wire::Done>& done);
   [[nodiscard]] Status Work(kj::WaitScope& scope, const AttemptId& id);
-  // Writes the part file, and beside it a named output of the same bytes, which has to be there whenever the other is.
+  // Writes the part file, and beside it a named output of the same bytes, which must exist whenever the part file does.
   [[nodiscard]] Status WriteOutput(kj::WaitScope& scope, const AttemptId& id, const std::string& text,
                                    task::wire::Done::Builder done);
   [[nodiscard]] Status WriteFile(kj::WaitScope& scope, const AttemptId& id, const char* kind, const std::string& text,
@@ -159,7 +160,7 @@ class TaskRunner final : public worker::TaskRunner {
   rpc::TaskGroup tasks_;
 };
 
-// One incarnation of the daemon.
+// WorkerProcess is one incarnation of the daemon.
 class WorkerProcess {
  public:
   WorkerProcess(Cluster& cluster, WorkerMachine& machine);
@@ -167,11 +168,11 @@ class WorkerProcess {
   [[nodiscard]] std::shared_ptr<dfs::BlockStore> shared_blocks() { return blocks_; }
   [[nodiscard]] worker::BlockDisks& disks() { return *disks_; }
   [[nodiscard]] DataPlane& plane() { return plane_; }
-  // Brings something to the disk, which takes the time that it takes there.
+  // Syncs to the disk, which takes as long as a sync takes there.
   void Sync(kj::WaitScope& scope);
   [[nodiscard]] TaskFiles& files() { return files_; }
   [[nodiscard]] const TaskRunner& runner() const { return runner_; }
-  // The master that took it in last; 0: none yet.
+  // Returns the incarnation of the master that registered the worker last; 0: none yet.
   [[nodiscard]] std::uint64_t registered_at() const { return registered_at_; }
   [[nodiscard]] worker::WorkerAgent& agent() { return *agent_; }
   [[nodiscard]] std::string Leftovers() const;  // of jobs; empty: there are none
@@ -182,7 +183,7 @@ class WorkerProcess {
 
   Cluster& cluster_;
   WorkerMachine& machine_;
-  const std::shared_ptr<dfs::SyncMeter> meter_;  // also of writers that find the process gone
+  const std::shared_ptr<dfs::SyncMeter> meter_;  // shared with writers that outlive the process
   Network::Dialer dialer_;
   DiskBackground background_, checks_;
   std::shared_ptr<dfs::SpreadBlockStore> blocks_;
@@ -204,11 +205,11 @@ class WorkerMachine {
   [[nodiscard]] HostId host() const { return host_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& storage() const { return storage_; }
-  [[nodiscard]] std::string& joined() { return joined_; }  // the cluster's id, as its directory has it
+  [[nodiscard]] std::string& joined() { return joined_; }  // the cluster's id, as stored in the directory
   [[nodiscard]] Moment& told() { return told_; }           // likewise
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] Process& process() { return process_; }
-  [[nodiscard]] Process& tasks() { return tasks_; }  // their processes are never stopped with the daemon
+  [[nodiscard]] Process& tasks() { return tasks_; }  // of the tasks, which are never stopped with the daemon
   [[nodiscard]] BlockDisk& disk() { return disk_; }
   [[nodiscard]] WorkerProcess* running() { return running_.get(); }  // null while it is down
   [[nodiscard]] double slowness() const { return slowness_; }
@@ -216,24 +217,24 @@ class WorkerMachine {
 
   void Start();
   void Kill(Death death);
-  // It belongs to another cluster.
+  // Returns whether the worker belongs to another cluster.
   [[nodiscard]] bool stranger() const { return stranger_; }
   void MakeStranger(const std::string& cluster) {
     stranger_ = true;
     joined_ = cluster;
   }
-  void LoseDirectory();  // its files, who it was, and to which cluster it belonged
-  // Down for so long that nothing may wait for it.
+  void LoseDirectory();  // its files, its identity and its cluster
+  // Returns whether the machine is down for so long that nothing may wait for it.
   [[nodiscard]] bool gone() const { return gone_; }
   void SetGone(bool gone) { gone_ = gone; }
-  // The disk has no room for the files of attempts.
+  // Returns whether the disk has no room for the files of attempts.
   [[nodiscard]] bool full() const { return full_; }
   void SetFull(bool full) { full_ = full; }
-  // How long a sync of its disk takes, in seconds.
+  // Returns how long a sync of the disk takes, in seconds.
   [[nodiscard]] double sync_time() const { return sync_time_; }
   void SetSyncTime(double seconds) { sync_time_ = seconds; }
   static constexpr double kQuickSync = 0.002;
-  // When the machine will be taken away, as its metadata service says. Every daemon on it hears of that.
+  // Returns when the machine will be taken away, as its metadata service says. Every daemon on it learns of that.
   [[nodiscard]] const std::optional<kj::TimePoint>& departure() const { return departure_; }
   void SetDeparture(std::optional<kj::TimePoint> at);
 
@@ -254,7 +255,8 @@ class WorkerMachine {
   std::unique_ptr<WorkerProcess> running_;
 };
 
-// What a map makes of its bytes for a reduce, and what a reduce makes of what it got. For those who check, too.
+// These compute a map's number for a reduce from the map's bytes, and a reduce's output from the sum of its numbers.
+// Tasks and checks use them.
 [[nodiscard]] std::uint64_t MapValue(const std::string& bytes, std::uint32_t reduce);
 [[nodiscard]] std::string OutputText(std::uint64_t sum);
 

@@ -1,5 +1,5 @@
-// World: one thread's event loop under driven time, what chance decides, and the record of what happened. The same seed
-// gives the same record, byte for byte. Thread rule: one thread.
+// World holds one thread's event loop under driven time, the source of chance, and the record of what happened. The
+// same seed gives the same record, byte for byte. Thread rule: one thread.
 #pragma once
 
 #include <kj/async.h>
@@ -21,7 +21,7 @@ namespace millrace::simulated {
 
 class World final : private kj::TaskSet::ErrorHandler {
  public:
-  // `log`: what daemons log becomes part of the record.
+  // `log`: the daemons' log lines become part of the record.
   World(std::uint64_t seed, bool log);
   ~World() noexcept(false);
 
@@ -32,24 +32,24 @@ class World final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Log MakeLogOf(const std::string& who);
 
   [[nodiscard]] double seconds() const;
-  // Lets everything happen that happens within `seconds`, or until `stop` says so (asked after every event of time) or
-  // something has failed.
+  // Runs everything that happens within `seconds`, or until `stop` returns true (it is called after every timed event)
+  // or something has failed.
   void Advance(double seconds, const std::function<bool()>& stop = nullptr);
   [[nodiscard]] kj::Promise<void> Sleep(double seconds);
-  // Lets what is ready happen, without time.
+  // Runs everything that is ready, without moving time.
   void RunReady() { scope_.poll(); }
 
-  // `code` runs as if it blocked, until it ends or the promise is dropped.
+  // Runs `code` as if it blocked, until it ends or the promise is dropped.
   [[nodiscard]] kj::Promise<void> Spawn(kj::Function<void(kj::WaitScope&)> code);
-  // The same, owned by the world.
+  // Does the same, owned by the world.
   void Run(kj::Function<void(kj::WaitScope&)> code) { Add(Spawn(kj::mv(code))); }
-  // After so many seconds `action` runs, on the main stack: what an operator does, or fate.
+  // Runs `action` after `seconds`, on the main stack: for acts of an operator, or of fate.
   void Do(double seconds, std::function<void()> action);
   void Add(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
 
-  // A line of the record.
+  // Adds a line to the record.
   void Note(const std::string& line);
-  // What must never happen has happened: the first is kept, and time stands still.
+  // Notes that an invariant is broken. The first failure is kept, and time stands still.
   void Fail(const std::string& invariant, const std::string& what);
   [[nodiscard]] const std::optional<std::string>& failure() const { return failure_; }
   [[nodiscard]] const std::vector<std::string>& record() const { return record_; }

@@ -1,4 +1,4 @@
-// A WorkerAgent against a master that records what it hears, over a pipe, under driven time.
+// Tests of a WorkerAgent against a master that records all calls, over a pipe, under driven time.
 #pragma once
 
 #include <capnp/rpc-twoparty.h>
@@ -23,7 +23,7 @@
 
 namespace millrace::worker {
 
-// What the master has heard, as text, in order, and how it answers.
+// The calls that the master has received, as text, in order, and its answers.
 struct MasterRecord {
   static constexpr const char* kCluster = "0123456789abcdef0123456789abcdef";
   struct Registration {
@@ -48,27 +48,27 @@ struct MasterRecord {
   std::vector<Heartbeat> heartbeats;
   std::function<void()> on_part;  // called with each part of a block report
   std::vector<Part> parts;
-  std::vector<task::RecordPlace> records;  // at which attempts failed
+  std::vector<task::RecordPlace> records;  // the records at which attempts failed
   std::vector<std::string> log;            // "done job3.m.1.0", "received 7", ...
   kj::Maybe<wire::WorkerControl::Client> control;
 
   std::string cluster = kCluster;
-  std::uint32_t protocol = kProtocolLevel;  // that it tells
-  bool answer_done = true;                  // else attemptDone is never answered
+  std::uint32_t protocol = kProtocolLevel;  // the master's
+  bool answer_done = true;                  // false: attemptDone is never answered
   bool answer_heartbeats = true;
-  std::vector<std::pair<std::string, std::uint16_t>> look;  // at these peers, after each heartbeat
+  std::vector<std::pair<std::string, std::uint16_t>> look;  // the peers to look at after each heartbeat
   bool answer_corrupt = true;
-  Status refuse_done;  // if it is a failure
+  Status refuse_done;  // the answer to attemptDone, if it is a failure
   bool answer_failed = true;
   std::vector<AttemptId> killed, settled;
   std::vector<JobId> forgotten;
-  kj::Maybe<kj::Promise<void>> hold_registration;  // the next one is answered when this is done
-  std::vector<std::uint64_t> wanted;               // of the trash
+  kj::Maybe<kj::Promise<void>> hold_registration;  // the next registration is answered when this resolves
+  std::vector<std::uint64_t> wanted;               // blocks of the trash
 
   [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
 };
 
-// Does works in later turns of the loop, but for the time in which it is held.
+// HoldingBackground does work in later turns of the loop, and nothing while it is held.
 class HoldingBackground final : public rpc::Background {
  public:
   ~HoldingBackground() noexcept override = default;
@@ -254,7 +254,7 @@ class FakeMaster final : public master::wire::Master::Server {
   MasterRecord& record_;
 };
 
-// A runner that executes nothing: a test says what attempts do.
+// ManualRunner executes nothing: a test says what attempts do.
 struct ManualRunner final : TaskRunner {
   void Observe(TaskObserver* who) override { observer = who; }
   void SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override {
@@ -463,10 +463,10 @@ class AgentTest : public testing::Test {
   std::function<std::unique_ptr<AttemptFiles>(std::unique_ptr<AttemptFiles>)> put_before_files_;
   std::unique_ptr<AttemptFiles> files_;
   std::string cluster_ = MasterRecord::kCluster;  // of the worker's directory
-  std::vector<std::string> joined_;               // that were stored with it
+  std::vector<std::string> joined_;               // cluster ids that were stored with the directory
   Status join_failure_;
   Log log_ = MakeSilentLog();
-  rpc::Dialer* peers_ = nullptr;  // by which other workers are reached
+  rpc::Dialer* peers_ = nullptr;  // reaches other workers
   std::function<std::vector<dfs::SyncTimes>()> syncs_;
   kj::Own<WorkerAgent> agent_;
 };

@@ -1,5 +1,5 @@
-// Workers with real bulk servers, run files of known content, and what a copy reported. Thread rule: the test's thread;
-// Told accepts callbacks from any thread.
+// Workers with real bulk servers, run files of known content, and the reports of a copy. Thread rule: the test's
+// thread; Told accepts callbacks from any thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline constexpr JobId kJob{3};
 
 using Records = std::vector<std::pair<std::string, std::string>>;
 
-// Returns what partition `partition` of map `map` holds: nothing, a few records, or more than a megabyte.
+// Returns the records of partition `partition` of map `map`: none, a few, or more than a megabyte.
 inline Records Content(std::uint32_t map, std::uint32_t partition) {
   Records records;
   const std::uint32_t count = (map * 7 + partition * 3) % 10 == 0 ? 0
@@ -70,7 +70,7 @@ struct Worker {
   std::unique_ptr<MapOutputServer> outputs;
 };
 
-// A server that answers each fetch as `answer` says.
+// FakeWorker is a server that answers each fetch as `answer` says.
 class FakeWorker final {
  public:
   using Answer = std::function<net::Awaitable<bool>(net::Wire& wire)>;
@@ -96,7 +96,7 @@ class FakeWorker final {
   std::unique_ptr<net::BulkServer> server_;
 };
 
-// What the callbacks of a copy have said.
+// Told records the callbacks of a copy.
 class Told {
  public:
   [[nodiscard]] CopyCallbacks Callbacks() {
