@@ -2,9 +2,9 @@
 // shrinks a cluster, `node list` and `node forget` all use this one answer. Workers::StandOf collects the facts for it.
 // Pure. Thread rule: any.
 //
-// kYes stays true until somebody takes the node back into use, or the database is found to be in doubt: a node that
-// drains gets no tasks, is no target of writes, copies and moves of outputs, and its replicas justify the deletion of
-// no other. Blocks and tasks given to it earlier that may still arrive keep it from being cleared.
+// kYes stays true until somebody takes the node back into use, or the database is found to be in doubt. A node that
+// drains gets no tasks, is not a target of writes, copies and moves of outputs, and its replicas do not justify the
+// deletion of others. Blocks and tasks given to it earlier that may still arrive keep it from being cleared.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ enum class Clearance : std::uint8_t {
   kYes,
 };
 
-// What the master knows of a node.
+// The master's knowledge of a node.
 struct NodeStand {
-  bool complete = false;  // no awaited worker may change the rest, and what is known is stored or will be
+  bool complete = false;  // no awaited worker may change the rest, and the rest is stored or will be
   bool alive = false;
   bool drains = false;
   bool unknown_held = false;                 // as UnknownBlocks::held

@@ -35,7 +35,7 @@ struct DiskPace {
   Micros median = 0, worst = 0;
 };
 
-// What is known of a node that is alive and in use.
+// The signs of a node that is alive and in use.
 struct NodeSigns {
   NodeId node;
   std::uint32_t map_slots = 0, reduce_slots = 0;

@@ -50,7 +50,7 @@ struct Leaving {
   std::string reason;  // "spot notice"
 };
 
-// What is wrong with a node that is alive.
+// The ailment of a node that is alive.
 struct Ailing {
   Diagnosis diagnosis;
   Micros since = 0;  // on the clock of Control::Awake

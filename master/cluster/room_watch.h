@@ -29,7 +29,7 @@ struct Room {
 
 class RoomWatch {
  public:
-  // `reserve` is in bytes; with 0 nothing is held back but what the database needs.
+  // `reserve` is in bytes; with 0 only the room that the database needs is held back.
   RoomWatch(std::string directory, std::uint64_t reserve);
   // Takes in the space on the disk. Returns what may be written from now on.
   Writing Look(const Room& room);

@@ -21,8 +21,8 @@ class CheckedFile {
   // Puts a text in force. A refused text changes nothing, and the message says why, with file and line.
   using Take = std::function<Status(const std::string& text)>;
   enum class InForce {
-    kFile,     // what the file says, or said before it was refused
-    kCopy,     // what it said in an earlier life of the master
+    kFile,     // the text of the file, or its text before it was refused
+    kCopy,     // the text of the file in an earlier life of the master
     kNothing,  // no text of the file: the database has no copy
   };
 

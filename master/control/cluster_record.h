@@ -15,7 +15,7 @@
 
 namespace millrace::master {
 
-// Returns the id. kNotFound when the store holds none, kCorrupt when what it holds is not an id.
+// Returns the id. kNotFound when the store holds none, kCorrupt when the stored value is not an id.
 [[nodiscard]] Result<std::string> ReadClusterId(const KeyValueStore& store);
 // Stores `id`, synced. kExists when the store holds an id, or anything else.
 Status StoreClusterId(const std::string& id, KeyValueStore* store);

@@ -1,6 +1,6 @@
 // Control: the master's one control strand. It owns the file system, the nodes and the jobs, commits the changes of
-// calls, sends orders to workers, and runs what time drives (liveness, leases, re-replication, policy waits). It is the
-// only place where wall time becomes scheduler time.
+// calls, sends orders to workers, and runs the work that time drives (liveness, leases, re-replication, policy waits).
+// It is the only place where wall time becomes scheduler time.
 //
 // Rule of durability: a call changes memory and the journal in one Step; Finish commits the step. Orders go out to
 // workers at once. An answer to a client waits until every step that it may depend on is on disk: the call's own step,
@@ -61,7 +61,7 @@ struct ControlDependencies {
   dfs::BlockNumbers block_numbers;
   Log log;
   std::unique_ptr<WatchedFile> scheduler_file = nullptr;  // none: the defaults
-  // Backs up what is in the store. Without it backups cannot be made.
+  // Backs up the store. Without it backups cannot be made.
   std::function<kj::Promise<BackupFacts>(const std::string& directory)> back_up = nullptr;
   // Looks at the disk of the database. Without it there is always room.
   std::function<Result<Room>()> look_at_room = nullptr;

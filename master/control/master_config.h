@@ -51,7 +51,7 @@ struct MasterConfig {
 // Declares the options as bound to `config`, and sets it to their defaults. Requires: `config` outlives the set.
 [[nodiscard]] OptionSet DeclareMasterOptions(MasterConfig* config);
 
-// Checks what a single option's range cannot say. kInvalid names the option.
+// Checks the rules that a single option's range cannot express. kInvalid names the option.
 Status CheckMasterConfig(const MasterConfig& config);
 
 }  // namespace millrace::master

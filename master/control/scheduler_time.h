@@ -1,8 +1,8 @@
 // SchedulerTime is the clock of the scheduler and the journal, in microseconds since the epoch. It shows the time of
 // the wall clock as long as that runs well. If the wall clock is set back, it goes on from where it was, as fast as the
-// monotonic clock, and stays ahead of the wall clock: every wait for a time (a retry, a wait for locality, the end of a
-// refusal) lasts as long as it should. If the wall clock is set forward, it follows, and waits end early. Pure. Thread
-// rule: one thread.
+// monotonic clock, and stays ahead of the wall clock. So every wait for a time (a retry, a wait for locality, the end
+// of a refusal) lasts as long as it should. If the wall clock is set forward, it follows, and waits end early. Pure.
+// Thread rule: one thread.
 #pragma once
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@ namespace millrace::master {
 
 class SchedulerTime {
  public:
-  // What both clocks show at a moment.
+  // The times that both clocks show at a moment.
   struct Clocks {
     Micros wall = 0;
     Micros monotonic = 0;  // since any moment; never goes back

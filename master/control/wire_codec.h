@@ -64,7 +64,7 @@ template <class Said>
 }
 void Write(const Leaving& leaving, Micros now, wire::Leaving::Builder out);
 
-// kInvalid for what no client sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to 1, ...
+// kInvalid for values that no client sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to 1, ...
 [[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);
 void Write(const JobView& view, wire::JobStatus::Builder out);
 void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out);

@@ -5,8 +5,9 @@
 //   state       means                                             left for
 //   kExpected   the master has started and the worker may be      kHere: it registers. None: its time is over
 //               on its way
-//   kHere       it is registered and its connection stands        kHungUp: the connection ends. kEnded: what it had was
-//                                                                 not settled. None: its time is over, or it leaves
+//   kHere       it is registered and its connection stands        kHungUp: the connection ends. kEnded: its attempts
+//                                                                 were not settled. None: its time is over, or it
+//                                                                 leaves
 //   kHungUp     its connection ended; its time is shorter now     kHere: it registers. None: its time is over, or its
 //                                                                 process is found gone
 //   kEnded      it is to register again, and its calls are        kHere: it registers. None: its time is over

@@ -51,7 +51,7 @@ class Workers {
     NodeId node;
     std::uint64_t epoch = 0;
     JobTracker::Reconciled reconciled;
-    bool older = false;                     // the worker was told of more than the database holds
+    bool older = false;                     // the worker was told of a later moment than the database holds
     kj::Promise<void> committed = nullptr;  // the worker acts on the rest when this has resolved
   };
   // kInvalid, with both clusters named, for a worker that belongs to another cluster.
@@ -70,7 +70,7 @@ class Workers {
   // Registers the worker; others that were at its address are lost. Requires: AwaitVacancy has just resolved. The epoch
   // tells this session from earlier ones of the same worker, whose calls are ignored. While nothing can be written,
   // only the worker's blocks are used: nothing is settled, and when there is room its session ends, so that it
-  // registers again. `told`: the last moment that the worker was told of.
+  // registers again. `told`: the last moment that a master told the worker of.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                 const Claims& claims, std::optional<Leaving> leaving, const Moment& told);
   // Notes that the worker's machine will be taken away; without `leaving`, that it stays after all. A node that leaves
@@ -116,8 +116,8 @@ class Workers {
   [[nodiscard]] Loss LossOf(NodeId node) const;
 
   // ---- waiting for workers after a start ----
-  // Returns true while the cause of a missing replica or missing room may be a worker that has not come back or not
-  // reported yet: within the grace after a start, as long as there is such a worker, or no worker at all.
+  // Returns true while a worker that has not come back or not reported yet may be the cause of a missing replica or of
+  // missing room. That is within the grace after a start, as long as there is such a worker, or no worker at all.
   [[nodiscard]] bool AwaitingReports() const;
   // Returns a line that says which workers are awaited, how long they have been and how long they will be at most;
   // empty unless AwaitingReports.

@@ -10,7 +10,7 @@ namespace millrace::master {
 
 // The bytes of lists that one answer holds: well below the limit of a message.
 inline constexpr std::size_t kAnswerBytes = std::size_t{512} << 10;
-// No single element takes more bytes than this: texts are capped where they come in, and what may be longer is answered
+// No single element takes more bytes than this: texts are capped where they come in, and longer elements are answered
 // in pieces.
 inline constexpr std::size_t kElementBytes = std::size_t{256} << 10;
 

@@ -98,7 +98,7 @@ inline constexpr std::uint64_t kCounterBytesOfJob = 16 << 20;
 inline constexpr std::uint64_t kCounterBytesForEachTask = 4 << 10;
 [[nodiscard]] std::uint64_t MemoryOf(const Counters& counters);  // bytes, about
 
-// What a succeeded attempt reported.
+// The report of a succeeded attempt.
 struct TaskReport {
   Counters counters;
   std::uint64_t bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
@@ -165,7 +165,7 @@ struct JobRecord {
 
 [[nodiscard]] std::string EncodeJob(const JobRecord& record);
 [[nodiscard]] Result<JobRecord> DecodeJob(std::string_view key, std::string_view value);
-// Returns what the map reads, for people: "/in/a", "/in/a, bytes 100 to 200, and 3 more", "numbers 0 to 9".
+// Returns the input of the map, for people: "/in/a", "/in/a, bytes 100 to 200, and 3 more", "numbers 0 to 9".
 [[nodiscard]] std::string DescribeInput(const MapSplits& map);
 // Returns "the record at byte 7 of /in/a", "number 7"; nothing if the place lies in none of the map's splits.
 [[nodiscard]] std::optional<std::string> DescribeRecord(const MapSplits& map, const sched::RecordPlace& record);

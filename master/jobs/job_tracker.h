@@ -63,7 +63,7 @@ struct TrackerOptions {
   std::function<std::int64_t()> nanoseconds = {};
 };
 
-// What the engine and the policy have cost since the tracker was made.
+// The cost of the engine and the policy since the tracker was made.
 struct DecidingCost {
   std::int64_t nanoseconds = 0;
   std::uint64_t events = 0;  // that the engine applied
@@ -108,7 +108,7 @@ class JobTracker {
   std::size_t ForgetPrograms(Step* step);
 
   // ---- nodes ----
-  // What the worker has to do after it registered.
+  // The orders to a worker after it registered.
   struct Reconciled {
     std::vector<AttemptId> killed, settled;
     std::vector<JobId> forgotten;

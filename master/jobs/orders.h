@@ -40,7 +40,7 @@ struct KillOrder {
   std::string reason;
 };
 
-// The worker, which runs reduces of the job, learns what became of the job's maps.
+// The worker, which runs reduces of the job, learns the state of the job's maps.
 struct OutputsOrder {
   NodeId node;
   JobId job;

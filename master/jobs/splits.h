@@ -1,9 +1,9 @@
 // Makes the splits of map tasks from the inputs that a user names. Pure.
 //
-// An input is a file, a directory (every file below it, except what has a name that begins with '_' or '.', since those
-// are marks and logs, as in Hadoop), or a pattern (dfs/wire/pattern.h; as in Hadoop, such names match only a pattern
-// that begins with the same character). A file named twice is read twice. All inputs are looked up and read for one
-// principal, which must have the right to do so.
+// An input is a file, a directory (every file below it), or a pattern (dfs/wire/pattern.h). As in Hadoop, files and
+// directories whose names begin with '_' or '.' are marks and logs: a directory leaves them out, and they match only a
+// pattern that begins with the same character. A file named twice is read twice. All inputs are looked up and read for
+// one principal, which must have the right to do so.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@
 
 namespace millrace::master {
 
-// What an answer waits for.
+// The steps for which an answer waits.
 enum class AnswerRule : std::uint8_t {
   kAllSteps,  // all steps made before the answer was computed
   kOwnStep,   // nothing: the call itself waits for its own step, and only says that it was made; a refusal waits

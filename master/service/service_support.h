@@ -17,8 +17,7 @@ namespace millrace::master {
 inline void Require(const Status& status) {
   if (!status.ok()) kj::throwFatalException(rpc::ToException(status));
 }
-// Calls `act`, and writes its outcome to the audit log. If `act` returns a promise, what that resolves to is not
-// logged.
+// Calls `act`, and writes its outcome to the audit log. If `act` returns a promise, its result is not logged.
 template <class Act>
 auto Audited(const Caller& caller, std::string_view call, std::string_view on, Act&& act) {
   try {

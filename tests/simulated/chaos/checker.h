@@ -1,10 +1,10 @@
 // Checker checks the properties that must hold at every step, and those that must hold when all is quiet again. Thread
 // rule: one thread.
 //
-// At every step: the last good replica of an acknowledged block is never removed, nor one of those that are wanted; no
-// attempt is begun twice; a client reads what it wrote; no worker in order is taken for lost; a worker has the map
-// outputs that the master counts on, and after a while both know of the same attempts. At the death of a master and now
-// and then: the state read back from its disk is the state that it held in memory. In the end: see Untidy.
+// At every step: the last good replica of an acknowledged block is never removed, nor a wanted one; no attempt is begun
+// twice; a client reads what it wrote; no worker that is in order is taken for lost. A worker has the map outputs that
+// the master counts on, and after a while both know of the same attempts. At the death of a master and now and then:
+// the state read back from its disk is the state that it held in memory. In the end: see Untidy.
 #pragma once
 
 #include <cstdint>
@@ -125,8 +125,8 @@ class Checker {
   // Acts as an operator on workers that hold too many unknown blocks.
   void ConfirmUnknown();
   // Checks, when all has been quiet for the grace, that no attempt, file of an attempt, open file or block of no file
-  // is left, that slots are free, and that every acknowledged block has the replicas that it wants. Returns a text
-  // about what is wrong, empty if nothing is.
+  // is left, that slots are free, and that every acknowledged block has the replicas that it wants. Returns a
+  // description of the first fault; empty if there is none.
   [[nodiscard]] std::string Untidy() const;
 
  private:

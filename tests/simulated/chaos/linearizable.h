@@ -1,5 +1,5 @@
 // Checks whether the clients' observations of one path are possible in some order that agrees with the times of their
-// calls: the check of Wing and Gong ("Testing and verifying concurrent objects", 1993) with the memory of Lowe
+// calls. This is the check of Wing and Gong ("Testing and verifying concurrent objects", 1993) with the memory of Lowe
 // ("Testing for linearizability", 2017), for a register that says whether the path exists. Thread rule: free functions,
 // any thread.
 #pragma once

@@ -1,5 +1,5 @@
 // WorkerMachine is a host with a disk and a worker daemon that can die, be stopped and start again. The daemon is the
-// real agent, with a data plane, tasks and files in its seams that are simple and true: a map's output exists only
+// real agent, with a data plane, tasks and files in its seams that are simple and true. A map's output exists only
 // where it was made or copied to, and dies with the daemon; a reduce has exactly what it fetched; a block is on the
 // disks that it was written to. Thread rule: one thread.
 #pragma once

@@ -63,7 +63,7 @@ struct WorkerConfig {
 // Declares every option of the worker as bound to `config`, and sets `config` to the defaults.
 [[nodiscard]] OptionSet DeclareWorkerOptions(WorkerConfig* config);
 
-// Checks what a single option's range cannot say. kInvalid names the option.
+// Checks the rules that a single option's range cannot express. kInvalid names the option.
 Status CheckWorkerConfig(const WorkerConfig& config);
 
 }  // namespace millrace::worker

@@ -77,7 +77,7 @@ class AttemptFiles {
   // Removes all files of the job except these outputs of maps, and except its logs unless they take much. Requires:
   // none of its attempts or processes is here.
   virtual void RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) = 0;
-  // Returns at most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log (any more).
+  // Returns at most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log.
   [[nodiscard]] virtual Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                                  std::uint32_t limit) const = 0;
   // Returns the record on which a map works, if it has noted one.

@@ -13,10 +13,10 @@ struct TaskSlots {
 };
 
 // Returns `asked` with a number for each kAuto (base/field.h): a map for each core and half as many reduces, at least
-// one of each and kMostSlots at most. If the worker's memory does not give each of these slots what a task must be able
-// to take (LeastShare in memory_share.h), there are as many as it is enough for, with two maps for each reduce, and at
-// least one of each. A number that was asked for stays as it is, and the memory of its tasks is not available for the
-// others. `cores` is at least 1; `memory`, which the worker may use, is 0 if it is not known, and then limits nothing.
+// one of each and kMostSlots at most. If the worker's memory is too small for LeastShare (memory_share.h) in each of
+// these slots, there are as many as it is enough for, with two maps for each reduce, and at least one of each. A number
+// that was asked for stays as it is, and the memory of its tasks is not available for the others. `cores` is at least
+// 1; `memory`, which the worker may use, is 0 if it is not known, and then limits nothing.
 [[nodiscard]] TaskSlots ResolveSlots(const TaskSlots& asked, std::uint64_t cores, std::uint64_t memory,
                                      std::uint64_t task_memory);
 

@@ -25,8 +25,8 @@ struct OutputCopyOptions {
 
 // Makes the file and returns its size in bytes. Requires: it lies in one of the directories and does not exist. Each
 // segment is checked against its crc on arrival, and is stored as it came. kNotFound when the worker does not have the
-// output, kUnavailable or kTimeout when the output cannot be fetched from it, kNoSpace when the disk has no room for
-// the output, kCorrupt when the output is damaged. After a failure a part of the file may exist.
+// output; kUnavailable or kTimeout when the output cannot be fetched from it; kNoSpace when the disk has no room for
+// it; kCorrupt when it is damaged. After a failure a part of the file may exist.
 [[nodiscard]] Result<std::uint64_t> CopyOutput(const Source& source, std::uint32_t partitions,
                                                const sandbox::TaskDirectories& directories, const std::string& path,
                                                const OutputCopyOptions& options);

@@ -56,7 +56,7 @@ class ScrubSchedule {
   std::map<std::uint64_t, ScheduledScrub> blocks_;
   std::set<std::pair<Micros, std::uint64_t>> by_time_;  // last, id
   std::optional<Micros> began_;                         // when the previous reading began
-  std::uint64_t cost_before_ = 0;                       // what that reading costs
+  std::uint64_t cost_before_ = 0;                       // the cost of that reading
 };
 
 }  // namespace millrace::worker

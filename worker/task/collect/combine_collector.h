@@ -2,12 +2,12 @@
 // Value.
 //
 // Emitted pairs wait in a batch while the lines of the table (combine_table.h) that they will touch are fetched
-// (Balkesen et al., "Main-memory hash joins on multi-core CPUs", ICDE 2013, section 4); a batch holds copies of its
+// (Balkesen et al., "Main-memory hash joins on multi-core CPUs", ICDE 2013, section 4). A batch holds copies of its
 // keys, so emitted keys need not outlive the call. A record costs no allocation and no virtual call. A table that may
 // no longer grow is sorted and spilled as a run with encoded values.
 //
 // Where the reduces combine too (CollectorOptions::any_order), a run that was never spilled and has at most half as
-// many keys as were emitted is not sorted but written in the order of the table: the reduce, which receives each key
+// many keys as were emitted is not sorted but written in the order of the table. The reduce, which receives each key
 // from many such runs, sorts it once.
 //
 //   Combine      void operator()(Value& sum, const Value& value): folds `value` into `sum`, in order of emission

@@ -1,5 +1,5 @@
-// Decides whether a map's output is worth compressing. It is if compressing saves the worker more time on the network
-// than it costs.
+// Decides whether a map's output is worth compressing. It is if that saves the worker more time on the network than it
+// costs.
 //
 // For each raw byte of output, in seconds of the worker:
 //   cost    1 / (maps * figures.bytes_per_second)

@@ -48,8 +48,8 @@ class RunWriter {
  public:
   // Makes the file; replaces one that exists.
   static Result<RunWriter> Create(const std::string& path, bool compress);
-  // Makes the writer call `decide` once for whether to compress: when the first frame of records is at hand, or when
-  // the first segment with records ends. The answer holds for all segments from then on.
+  // Makes the writer ask `decide` once whether to compress: when the first frame of records is at hand, or when the
+  // first segment with records ends. The answer holds for all segments from then on.
   using Decide = std::function<bool(std::string_view first_records)>;
   static Result<RunWriter> Create(const std::string& path, Decide decide);
   RunWriter(RunWriter&&) noexcept;
