@@ -1,4 +1,4 @@
-# Packages of the system (deploy/packages.txt; docs/dependencies.md says why each).
+# Packages of the system (deploy/packages.txt; docs/inside/dependencies.md says why each).
 find_package(Threads REQUIRED)
 # What is loaded by every command and every task process is linked statically: the loader would fill in thousands of
 # places by name at each start. Not with sanitizers, for which a program must be all of one kind, and not OpenSSL, so that

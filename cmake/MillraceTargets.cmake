@@ -86,7 +86,7 @@ function(millrace_library target)
 endfunction()
 
 # millrace_write_link_sets(FILE): a line for each library so far: its name, its folder, what it links; and a line "FACE
-# FOLDER" for each face. The table in docs/decisions/0001-folders.md is printed from it.
+# FOLDER" for each face. The table in docs/inside/decisions/0001-folders.md is printed from it.
 function(millrace_write_link_sets file)
   get_property(sets GLOBAL PROPERTY MILLRACE_LINK_SETS)
   string(REPLACE ";" " " sets "${sets}")

@@ -1,5 +1,5 @@
-// Details are one run in full, as columns of the comparison document (docs/comparison.md, "details"). Thread rule: free
-// functions, any thread.
+// Details are one run in full, as columns of the comparison document (docs/schedulers/comparison.md, "details"). Thread
+// rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// The metrics that are compared: the figures of one run (docs/policies.md#metrics), and the dictionary that explains
-// each.
-// Thread rule: free functions, any thread.
+// The metrics that are compared: the figures of one run (docs/schedulers/policies.md#metrics), and the dictionary that
+// explains each. Thread rule: free functions, any thread.
 #pragma once
 
 #include <optional>

@@ -27,7 +27,8 @@ std::string WithNonce(std::string_view page, const std::string& nonce) {
 Result<std::string> Page(std::string_view document) {
   const std::size_t first = document.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || document[first] != '{' || !nlohmann::json::accept(document)) {
-    return Invalid("cannot make a report: its document is not a JSON object; it is written as in docs/comparison.md");
+    return Invalid(
+        "cannot make a report: its document is not a JSON object; it is written as in docs/schedulers/comparison.md");
   }
   // Nobody who wrote a part of the document knows the word: it depends on the whole, and so on that part.
   const std::string nonce = tls::Sha256Hex(document).substr(0, 32);

@@ -1,12 +1,12 @@
 // The report of a comparison: one HTML file that a browser opens from disk, without a network.
 //
 // The file holds everything: the page, its style and scripts (client/report/page), the chart library
-// (client/report/vendor) and the document of docs/comparison.md, from which the scripts draw when the file is opened.
-// Whoever has the report has the figures, too: the page offers the document for download, and a program finds it as
-// base64 of gzip, alone on its line, in <script id="document" type="application/json+gzip">. Packed in this way the
-// document is a quarter as large, and no name in it can end or start an element of the page.
-// A document with members that are missing or null makes a report that leaves out what it cannot show.
-// Thread rule: free functions, any thread.
+// (client/report/vendor) and the document of docs/schedulers/comparison.md, from which the scripts draw when the file
+// is opened. Whoever has the report has the figures, too: the page offers the document for download, and a program
+// finds it as base64 of gzip, alone on its line, in <script id="document" type="application/json+gzip">. Packed in this
+// way the document is a quarter as large, and no name in it can end or start an element of the page. A document with
+// members that are missing or null makes a report that leaves out what it cannot show. Thread rule: free functions, any
+// thread.
 #pragma once
 
 #include <string>

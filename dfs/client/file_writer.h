@@ -1,6 +1,6 @@
 // The FileWriter of a DfsClient: it writes blocks through pipelines, one after the other. If a pipeline breaks, its
-// block is closed short and the file goes on in a new block (docs/decisions/0003-short-blocks.md). Thread rule: one
-// thread at a time.
+// block is closed short and the file goes on in a new block (docs/inside/decisions/0003-short-blocks.md). Thread rule:
+// one thread at a time.
 #pragma once
 
 #include <memory>

@@ -15,7 +15,7 @@
 // - "o/": open files and the blocks given out to them;
 // - "i": the id high-water mark. Ids are reserved in runs of 4096, so a crash wastes some but repeats none.
 // Directories and files share one sequence of ids. Block numbers cannot be guessed: no other cluster's block has the
-// same one, and one number does not lead to another (docs/decisions/0012-believing-a-replica.md).
+// same one, and one number does not lead to another (docs/inside/decisions/0012-believing-a-replica.md).
 //
 // A call that fails changes nothing and adds nothing to the batch.
 // Thread rule: one thread. No I/O but through the WriteBatch and Load.

@@ -41,7 +41,7 @@ class AccessReader {
   [[nodiscard]] Status Unknown(const TomlEntry& entry, const std::vector<std::string>& known) const {
     const auto nearest = Nearest(entry.path.back(), known);
     return Fail(entry, "no such setting; " + (nearest ? "did you mean " + *nearest + "?"
-                                                      : "docs/security.md says what an access file may have"));
+                                                      : "docs/operate/security.md says what an access file may have"));
   }
   [[nodiscard]] Status WrongName(const TomlEntry& entry, const std::string& name) const {
     return Fail(entry, Quote(name) +

@@ -1,5 +1,5 @@
-// Reads the scheduler file, which is TOML, into Settings. One file serves all policies; docs/scheduler-settings.md
-// lists its keys.
+// Reads the scheduler file, which is TOML, into Settings. One file serves all policies;
+// docs/schedulers/scheduler-settings.md lists its keys.
 //
 //   [fair]
 //   fair_share_timeout = "2m"

@@ -1,6 +1,6 @@
 // The table of everything that a scheduler file may set: each key once, with its range and one line. The sections of
-// the catalogue (schedulers/policies/catalog.h) declare it; the reader, the writer and docs/scheduler-settings.md use
-// it. Thread rule: that of the Settings that the keys are bound to.
+// the catalogue (schedulers/policies/catalog.h) declare it; the reader, the writer and
+// docs/schedulers/scheduler-settings.md use it. Thread rule: that of the Settings that the keys are bound to.
 #pragma once
 
 #include <optional>

@@ -95,8 +95,9 @@ class Reader {
                  const std::vector<std::string>& known) const {
     if (!of_a_file_) return Status::Ok();
     const auto nearest = Nearest(name, known);
-    return Fail(entry.line, what + ": no such setting; " +
-                                (nearest ? "did you mean " + *nearest + "?" : "docs/scheduler-settings.md lists them"));
+    return Fail(entry.line,
+                what + ": no such setting; " +
+                    (nearest ? "did you mean " + *nearest + "?" : "docs/schedulers/scheduler-settings.md lists them"));
   }
 
   // Sections with names of their own come first: if two are equally near to a wrong word, the first is suggested.

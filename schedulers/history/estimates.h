@@ -15,11 +15,12 @@ inline constexpr Micros kUnknownTaskTime = 10'000'000;
 // Returns the mean time of all tasks that have finished in the cluster, else kUnknownTaskTime; at least 1 us, so that
 // more tasks are more work.
 [[nodiscard]] Micros ClusterTaskTime(const ClusterState& state, TaskKind kind);
-// Returns the estimate of cp (docs/policies.md#estimates): the user's estimate, else the mean of the job's own finished
-// tasks, else the history of its program and input type, else the cluster's mean of that kind, else kUnknownTaskTime.
+// Returns the estimate of cp (docs/schedulers/policies.md#estimates): the user's estimate, else the mean of the job's
+// own finished tasks, else the history of its program and input type, else the cluster's mean of that kind, else
+// kUnknownTaskTime.
 [[nodiscard]] Micros DeclaredTime(const ClusterState& state, const JobState& job, TaskKind kind);
-// Returns the estimate of FRESH and sjf (docs/policies.md#estimates): the mean of the job's own finished tasks, else
-// the user's estimate, else the history, else the cluster's mean, else kUnknownTaskTime.
+// Returns the estimate of FRESH and sjf (docs/schedulers/policies.md#estimates): the mean of the job's own finished
+// tasks, else the user's estimate, else the history, else the cluster's mean, else kUnknownTaskTime.
 [[nodiscard]] Micros MeasuredTime(const ClusterState& state, const JobState& job, TaskKind kind);
 // Returns the same, if it comes from the job itself; nothing if it would come from the cluster's mean, which changes
 // after each task of any job.

@@ -1,4 +1,4 @@
-// CopyComputeSplitting: copy-compute splitting, CPAC (Zaharia et al., section 5.2; docs/policies.md#ccs).
+// CopyComputeSplitting: copy-compute splitting, CPAC (Zaharia et al., section 5.2; docs/schedulers/policies.md#ccs).
 //
 // The rule, as code, on a node with s reduce slots:
 //

@@ -1,5 +1,5 @@
 // LocalityWait: delay scheduling, the gate that `+delay` adds (Zaharia et al., section 4 and Algorithm 1;
-// docs/policies.md#delay).
+// docs/schedulers/policies.md#delay).
 //
 // The rule, as code, for the offer of a map slot on a node (Algorithm 1, with datacenters as one more level):
 //
@@ -23,8 +23,8 @@
 // next one, so it stands still while other jobs take the slots. Here it runs from the first slot that the job refuses
 // to its next launch. So a job takes any slot that it is offered once T1 + T2 + T3 have passed since that refusal,
 // whichever jobs took slots meanwhile. A slot need not be offered to every job that waits, since their clocks run
-// anyway. Where hundreds of jobs wait at once, that costs locality; docs/policies.md#delay has the figures of both
-// clocks.
+// anyway. Where hundreds of jobs wait at once, that costs locality; docs/schedulers/policies.md#delay has the figures
+// of both clocks.
 //
 // Outnumbers (what Spark lacked, SPARK-18886): a job with more pending maps than there are map slots on the nodes with
 // their data may use slots that would idle. Each slot counts once, however short the maps are, so that in the end the

@@ -1,5 +1,5 @@
-// Speculating: second attempts of tasks that run slowly (LATE, Zaharia et al. 2008; docs/policies.md#speculation),
-// around any policy.
+// Speculating: second attempts of tasks that run slowly (LATE, Zaharia et al. 2008;
+// docs/schedulers/policies.md#speculation), around any policy.
 //
 // The rule, as code, for a kind with free slots that no job may use for another task (Policy::WantsSlots):
 //

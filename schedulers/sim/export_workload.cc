@@ -64,7 +64,7 @@ class Exporter {
     for (const auto& [id, job] : jobs_) {
       for (const TaskKind kind : kTaskKinds) of_all_[kind].Add(job.tasks[kind]);
     }
-    text_ = "# What has happened on a cluster, exported from its journal (docs/simulator.md).\n";
+    text_ = "# What has happened on a cluster, exported from its journal (docs/schedulers/simulator.md).\n";
     WriteCluster();
     ExportedWorkload exported;
     exported.begin = jobs_.begin()->second.submitted;

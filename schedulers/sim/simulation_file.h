@@ -1,5 +1,5 @@
-// A workload file: cluster and jobs in TOML, for the simulator and for live runs. docs/simulator.md lists every key; in
-// short:
+// A workload file: cluster and jobs in TOML, for the simulator and for live runs. docs/schedulers/simulator.md lists
+// every key; in short:
 //
 //   name = "mixed"
 //   seed = 7

@@ -204,7 +204,7 @@ if "fsck" in sys.argv: print({json.dumps({"missing": 0, "under_replicated": 0})!
             self.assertEqual(installed.get(name), version, name)
 
     def test_options_are_those_of_the_daemons(self):
-        options = set(re.findall(r"`((?:master|worker|dfs|task|tls)\.[a-z_]+)`", read("docs", "options.md")))
+        options = set(re.findall(r"`((?:master|worker|dfs|task|tls)\.[a-z_]+)`", read("docs", "operate", "options.md")))
         for role in ("master", "worker"):
             named = set(re.findall(r"'((?:master|worker|dfs|task|tls)\.[a-z_]+)'", read("deploy", "ansible", "roles", role, "vars", "main.yml")))
             self.assertTrue(named)

@@ -1,4 +1,4 @@
-// Each code is in docs/operations.md, with its level, and each code of the page is one.
+// Each code is in docs/operate/operations.md, with its level, and each code of the page is one.
 #include "base/notice.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 
 // "`read-only`, fault", of each row of the table that begins with the head.
 std::vector<std::string> RowsOfThePage() {
-  std::ifstream page(MILLRACE_SOURCE "/docs/operations.md");
+  std::ifstream page(MILLRACE_SOURCE "/docs/operate/operations.md");
   std::vector<std::string> rows;
   bool within = false;
   for (std::string line; std::getline(page, line);) {

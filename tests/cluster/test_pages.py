@@ -1,4 +1,4 @@
-"""Every command of docs/jobs.md runs as it is printed, one after the other, on a small cluster."""
+"""Every command of docs/use/jobs.md runs as it is printed, one after the other, on a small cluster."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ class PagesTest(unittest.TestCase):
         with Cluster(workers=3, map_slots=2) as cluster:
             os.mkdir(cluster.path("here"))
             environment = {**cluster.environment(), "LC_ALL": "C", "PATH": os.environ["PATH"] + os.pathsep + BIN}
-            commands = pages.commands(os.path.join(ROOT, "docs", "jobs.md"))
+            commands = pages.commands(os.path.join(ROOT, "docs", "use", "jobs.md"))
             self.assertGreater(len(commands), 25)
             for command in commands:
                 # A pipe fails if any of its parts does, but for one whose reader wanted no more.

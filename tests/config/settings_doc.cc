@@ -1,4 +1,4 @@
-// Prints docs/scheduler-settings.md from the table of keys.
+// Prints docs/schedulers/scheduler-settings.md from the table of keys.
 #include <iostream>
 
 #include "base/program.h"

@@ -1,4 +1,4 @@
-// Prints docs/options.md from the declarations of options.
+// Prints docs/operate/options.md from the declarations of options.
 #include <iostream>
 #include <string>
 

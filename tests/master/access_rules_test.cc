@@ -119,7 +119,7 @@ TEST(AccessRules, EveryMistakeIsToldWithItsLine) {
   EXPECT_EQ(Mistake("[pools.a]\nsubmitt = [\"ann\"]\n"),
             "access.toml:2: pools.a.submitt: no such setting; did you mean submit?");
   EXPECT_EQ(Mistake("[pools.a.b]\n"),
-            "access.toml:1: pools.a.b: no such setting; docs/security.md says what an access file may have");
+            "access.toml:1: pools.a.b: no such setting; docs/operate/security.md says what an access file may have");
   EXPECT_EQ(Mistake("[pools]\na = [\"ann\"]\n"), "access.toml:2: pools.a: is no section; write [pools.a]");
   EXPECT_EQ(Mistake("pools = 1\n"), "access.toml:1: pools: is no section; write [pools.NAME]");
   EXPECT_EQ(Mistake("groups = [\"a\"]\n"), "access.toml:1: groups: is no section; write [groups]");

@@ -1,4 +1,4 @@
-"""The project of docs/writing-jobs.md, and inputs for its jobs."""
+"""The project of docs/use/writing-jobs.md, and inputs for its jobs."""
 
 import os
 import random
@@ -9,7 +9,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tests", "cluster"))
 import pages  # noqa: E402
 
-PAGE = os.path.join(ROOT, "docs", "writing-jobs.md")
+PAGE = os.path.join(ROOT, "docs", "use", "writing-jobs.md")
 
 
 def write(directory, name, lines):

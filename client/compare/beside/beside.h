@@ -60,7 +60,7 @@ struct LivePair {
 // Simulates the runs of the material. `draw` returns the workload of a seed, the same as in the live runs.
 [[nodiscard]] Result<Beside> SimulateBeside(const Material& material, const DrawSimulation& draw);
 
-// Returns the member `simulated` of the comparison document (docs/comparison.md).
+// Returns the member `simulated` of the comparison document (docs/schedulers/comparison.md).
 [[nodiscard]] nlohmann::ordered_json BesideJson(const Beside& beside);
 // Returns a line for each metric and scheduler.
 [[nodiscard]] std::string BesideCsv(const Beside& beside, const std::vector<std::string>& schedulers);

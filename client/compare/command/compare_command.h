@@ -1,5 +1,5 @@
 // `millrace compare` runs a workload several times under each of several schedulers and says which one serves it best,
-// and how sure that is (docs/comparing.md). Thread rule: the main thread.
+// and how sure that is (docs/schedulers/comparing.md). Thread rule: the main thread.
 #pragma once
 
 #include "client/cli/invocation.h"

@@ -1,5 +1,5 @@
-// Writes a comparison in all its forms to its directory: report.html, comparison.json and tables (docs/comparing.md).
-// Thread rule: free functions, any thread.
+// Writes a comparison in all its forms to its directory: report.html, comparison.json and tables
+// (docs/schedulers/comparing.md). Thread rule: free functions, any thread.
 #pragma once
 
 #include <optional>

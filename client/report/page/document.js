@@ -1,4 +1,4 @@
-// The document of docs/comparison.md as the page reads it: every member is there, with the type that the page expects
+// The document of docs/schedulers/comparison.md as the page reads it: every member is there, with the type that the page expects
 // of it, whatever the file says. Numbers that are none are null.
 "use strict";
 {

@@ -33,7 +33,7 @@
     const known = late.filter(({by}) => by !== null);
     const unit = format.unit("s", d3.max(known, ({by}) => by) || 1);
     const count = ({index}) => late.filter(({scheduler}) => scheduler === index).length;
-    // The document holds so many of a scheduler at most (docs/comparison.md).
+    // The document holds so many of a scheduler at most (docs/schedulers/comparison.md).
     const counted = (scheduler) => (count(scheduler) >= kMost ? `${kMost} or more` : String(count(scheduler)));
     const runs = ({index}) => data.runs.filter((run) => run.scheduler === index && !run.second).length;
     const alt =

@@ -16,7 +16,7 @@ def run(command):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=die_with_parent)
     if done.returncode != 0:
         said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[0]
-        raise Failure(f"{' '.join(command)}: {said}; see what this kernel lacks in docs/testbed.md")
+        raise Failure(f"{' '.join(command)}: {said}; see what this kernel lacks in docs/schedulers/testbed.md")
 
 
 def _check_free(name, directory):

@@ -33,7 +33,7 @@ def _read(options):
         with open(options.file, encoding="utf-8") as f:
             text = f.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"{options.file}: {getattr(error, 'strerror', None) or error}; name a file as in docs/testbed.md") from None
+        raise WrongUse(f"{options.file}: {getattr(error, 'strerror', None) or error}; name a file as in docs/schedulers/testbed.md") from None
     try:
         stem = os.path.basename(options.file).removesuffix(".toml")
         name = options.name and cluster_file.check_name(options.name)

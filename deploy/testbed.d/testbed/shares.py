@@ -34,7 +34,7 @@ class Share:
     def complaint(self, tolerance):
         if self.measured <= self.declared * (1 + tolerance):
             return None
-        return f"{self.line()}, so the limit does not hold; see docs/testbed.md for what this kernel lacks, or leave it out of the file"
+        return f"{self.line()}, so the limit does not hold; see docs/schedulers/testbed.md for what this kernel lacks, or leave it out of the file"
 
 
 def sampled(cluster):

@@ -1,5 +1,6 @@
-// cp: MRCP, the constraint-programming scheduler of Lim, Majumdar and Ashwood-Smith (ICPE 2015), as docs/policies.md#cp
-// mends it: it minimises an objective of late jobs and turnarounds over the order in which jobs get slots.
+// cp: MRCP, the constraint-programming scheduler of Lim, Majumdar and Ashwood-Smith (ICPE 2015), as
+// docs/schedulers/policies.md#cp mends it: it minimises an objective of late jobs and turnarounds over the order in
+// which jobs get slots.
 //
 // The rule, as code: when a plan is made anew (sections 4.4.1 and 4.4.2, Tables 2 and 3).
 //

@@ -1,4 +1,4 @@
-// fair: the Fair Scheduler (Zaharia et al. section 3, appendix A; docs/policies.md#fair).
+// fair: the Fair Scheduler (Zaharia et al. section 3, appendix A; docs/schedulers/policies.md#fair).
 //
 // The rule, as code, for a free slot of a kind on a node (which of several free nodes is served: greedy.h). Map slots
 // and reduce slots are shared separately:

@@ -1,5 +1,5 @@
 // fair+preempt: `fair` that takes slots back for starved pools (Zaharia et al. section 3.2;
-// docs/policies.md#preemption).
+// docs/schedulers/policies.md#preemption).
 //
 // The rule, as code, at each event:
 //

@@ -1,5 +1,5 @@
-// FairQueue: the order of several claimants of slots under fair sharing (docs/policies.md#fair). The pools of `fair`
-// are such claimants, and so are the jobs of one pool.
+// FairQueue: the order of several claimants of slots under fair sharing (docs/schedulers/policies.md#fair). The pools
+// of `fair` are such claimants, and so are the jobs of one pool.
 //
 // The rule, as code (Zaharia et al., section 3.1; shares: shares.h):
 //

@@ -1,4 +1,5 @@
-// PoolJobs: the jobs of one pool of `fair`, in the pool's own order: fair, fifo, sjf or mlq (docs/policies.md#fair).
+// PoolJobs: the jobs of one pool of `fair`, in the pool's own order: fair, fifo, sjf or mlq
+// (docs/schedulers/policies.md#fair).
 //
 // fair: by running/share, where a job's weight is 4, 2, 1, 0.5 or 0.25 by its priority. fifo: by priority, then submit
 // order. sjf: the least remaining work of that kind first (estimates.h). mlq: the small jobs, of at most

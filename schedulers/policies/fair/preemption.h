@@ -1,5 +1,5 @@
 // Preemption: the choice of running tasks that make room for a pool that has been starved for too long (Zaharia et al.
-// section 3.2; docs/policies.md#preemption).
+// section 3.2; docs/schedulers/policies.md#preemption).
 //
 // Thread rule: one thread.
 #pragma once

@@ -1,4 +1,4 @@
-// Fair shares: weighted max-min with minimum guarantees (Zaharia et al. appendix A; docs/policies.md#fair).
+// Fair shares: weighted max-min with minimum guarantees (Zaharia et al. appendix A; docs/schedulers/policies.md#fair).
 //
 // Water is poured into buckets. A claimant whose demand is at most its minimum gets its demand, the others get their
 // minimum, and the rest goes to the lowest share/weight first until demand or maximum is met. So a share is min(demand,

@@ -1,5 +1,5 @@
-// sjf and mlq (Zaharia et al., table 4; docs/policies.md#sjf): `fair` with one pool that holds all jobs, in one of its
-// orders (pool_jobs.h).
+// sjf and mlq (Zaharia et al., table 4; docs/schedulers/policies.md#sjf): `fair` with one pool that holds all jobs, in
+// one of its orders (pool_jobs.h).
 //
 // The rule, as code, for a free slot of a kind on a node:
 //

@@ -1,5 +1,5 @@
 // CalExpSm: the number of slots that should run maps now, in fresh-dynamic (FRESH, Algorithm 3 and Theorem 1;
-// docs/policies.md#fresh).
+// docs/schedulers/policies.md#fresh).
 //
 // The rule, as code:
 //

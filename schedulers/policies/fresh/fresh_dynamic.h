@@ -1,5 +1,5 @@
 // fresh-dynamic: slots have no type until they are filled (Wang et al., "FRESH", section V, Algorithms 2 to 4;
-// docs/policies.md#fresh).
+// docs/schedulers/policies.md#fresh).
 //
 // The rule, as code, for a free slot at time `now`:
 //

@@ -1,5 +1,5 @@
 // fresh-static: the split of slots into map and reduce slots that ends the batch first (Wang et al., "FRESH",
-// Algorithm 1; docs/policies.md#fresh; slot_split.h).
+// Algorithm 1; docs/schedulers/policies.md#fresh; slot_split.h).
 //
 // The rule, as code, when a job has come, has failed or was killed, or the slots of the cluster have changed:
 //

@@ -1,5 +1,5 @@
 // LeastServed: finds the job that has had the least of the cluster so far (FRESH, Algorithm 4 and equation 1;
-// docs/policies.md#fresh).
+// docs/schedulers/policies.md#fresh).
 //
 // The rule, as code:
 //

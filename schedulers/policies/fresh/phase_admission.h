@@ -1,4 +1,4 @@
-// PhaseAdmission: FRESH's admission control (section III there; docs/policies.md#fresh).
+// PhaseAdmission: FRESH's admission control (section III there; docs/schedulers/policies.md#fresh).
 //
 // The rule, as code, whenever jobs have changed; |M| and |R| are bounded by k, and k = 0 is no bound:
 //

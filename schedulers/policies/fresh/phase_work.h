@@ -1,4 +1,4 @@
-// PhaseWork: the remaining work that fresh-dynamic weighs (FRESH section V.B; docs/policies.md#fresh).
+// PhaseWork: the remaining work that fresh-dynamic weighs (FRESH section V.B; docs/schedulers/policies.md#fresh).
 //
 //   w'_m, w'_r = pending maps, or reduces, of a job x their mean time
 //   RW_m = sum of w'_m over M; RW_r = sum of w'_r over R and R'; a = the job of M with the least (w'_m, id)

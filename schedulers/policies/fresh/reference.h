@@ -1,6 +1,6 @@
-// The rules of FRESH as they are printed (Wang et al., Algorithms 1 to 4) and mended in docs/policies.md#fresh. They
-// are applied to the whole state each time: no sums, no lines, no search. They are slow; only tests link them, to check
-// the fast forms:
+// The rules of FRESH as they are printed (Wang et al., Algorithms 1 to 4) and mended in
+// docs/schedulers/policies.md#fresh. They are applied to the whole state each time: no sums, no lines, no search. They
+// are slow; only tests link them, to check the fast forms:
 //
 //   PlayAlgorithmOne       slot_split.h     every makespan, and the least of them
 //   LeastServedFirst       least_served.h   the first job, as a comparison of whole fractions

@@ -1,5 +1,5 @@
 // SlotSplit: the number of a cluster's slots that should be map slots, for a batch of jobs known beforehand (FRESH,
-// Algorithm 1, as mended in docs/policies.md#fresh).
+// Algorithm 1, as mended in docs/schedulers/policies.md#fresh).
 //
 // The model: at most k jobs share the map slots evenly, and at most k the reduce slots. Jobs enter their map phase in
 // the order of the batch. A job whose maps are done reduces, or waits in line to reduce (R'). The print plays the batch

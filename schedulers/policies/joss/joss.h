@@ -1,5 +1,5 @@
 // joss-t, joss-j: JoSS for clusters over several datacenters (Lee, Lin, Yahyapour, "Hybrid Job-driven Scheduling for
-// Virtual MapReduce Clusters"; docs/policies.md#joss).
+// Virtual MapReduce Clusters"; docs/schedulers/policies.md#joss).
 //
 // JossHomes (joss_homes.h) decides where the tasks of a job belong, by policies A, B and C. Joss decides which task
 // gets a free slot on a node (section 4.3). The rule, as code:

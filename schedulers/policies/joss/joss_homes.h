@@ -1,5 +1,5 @@
-// JossHomes: decides in which datacenter each task belongs (Lee et al. section 4.2; docs/policies.md#joss), and keeps
-// the queues in which tasks wait there.
+// JossHomes: decides in which datacenter each task belongs (Lee et al. section 4.2; docs/schedulers/policies.md#joss),
+// and keeps the queues in which tasks wait there.
 //
 // The rule, as code; td = k / (k - 1) for k datacenters:
 //

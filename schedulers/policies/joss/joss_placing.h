@@ -1,4 +1,5 @@
-// The placing of a job's tasks by JoSS (Lee et al. section 4.2, figure 4; docs/policies.md#joss). Pure functions.
+// The placing of a job's tasks by JoSS (Lee et al. section 4.2, figure 4; docs/schedulers/policies.md#joss). Pure
+// functions.
 #pragma once
 
 #include <cstdint>

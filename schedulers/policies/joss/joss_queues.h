@@ -1,4 +1,4 @@
-// JossQueues: the task queues of each datacenter (Lee et al. section 4; docs/policies.md#joss).
+// JossQueues: the task queues of each datacenter (Lee et al. section 4; docs/schedulers/policies.md#joss).
 //
 // A datacenter has queues of maps and queues of reduces, each with a number: small jobs share queue 0, which is
 // permanent; a large job has a queue of its own. A queue is a row of shares. A share holds tasks of one job that came

@@ -1,5 +1,5 @@
 // lsap, lsap-uniform: all idle map slots and all pending maps are assigned at once, at the least total cost (Guo et
-// al., "Investigation of Data Locality and Fairness in MapReduce", section 3.2; docs/policies.md#lsap).
+// al., "Investigation of Data Locality and Fairness in MapReduce", section 3.2; docs/schedulers/policies.md#lsap).
 //
 // The rule, as code, when map slots are free and the state has changed since the last plan:
 //

@@ -1,6 +1,6 @@
 // lsap-fair: lsap with a cost of fairness, so that weights of groups and locality of maps are balanced in one
 // assignment (Guo et al., "Investigation of Data Locality and Fairness in MapReduce", section 3.3;
-// docs/policies.md#lsap).
+// docs/schedulers/policies.md#lsap).
 //
 // A group is a pool (of the job, else its user's) with the weight of [pools.NAME]; weights count in proportion to the
 // sum over the groups that have jobs now. With s_i the group's share of the running maps and w_i its weight:

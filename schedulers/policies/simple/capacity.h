@@ -1,4 +1,5 @@
-// capacity: queues with guaranteed shares of the slots (Hadoop 1's CapacityTaskScheduler; docs/policies.md#capacity).
+// capacity: queues with guaranteed shares of the slots (Hadoop 1's CapacityTaskScheduler;
+// docs/schedulers/policies.md#capacity).
 //
 // The rule, as code, for a free slot of a kind on a node; maps and reduces are counted apart:
 //

@@ -1,4 +1,5 @@
-// edf: the earliest deadline first (docs/policies.md#edf; the EDF-Scheduler of Lim et al. 2015, section 4.2).
+// edf: the earliest deadline first (docs/schedulers/policies.md#edf; the EDF-Scheduler of Lim et al. 2015,
+// section 4.2).
 //
 // The rule, as code, for a free slot on a node (which of several free nodes is served: greedy.h):
 //

@@ -2,8 +2,8 @@
 // figure beside ours, and claims of the paper that our figures bear out or contradict.
 //
 // There is one file per experiment, and one line in list.cc. An experiment runs for one seed and is deterministic: the
-// same seed gives the same findings. Published findings are over several seeds (summary.h). docs/papers.md explains the
-// figures that differ. Thread rule: any thread; experiments share nothing.
+// same seed gives the same findings. Published findings are over several seeds (summary.h). docs/schedulers/papers.md
+// explains the figures that differ. Thread rule: any thread; experiments share nothing.
 #pragma once
 
 #include <cstdint>
@@ -104,7 +104,7 @@ struct Findings {
 struct Options {
   std::uint64_t seed = 1;
   // A factor of the repetitions (schedules, placements) over which a figure is averaged within a seed, above 0.
-  // docs/papers.md was made with 1; less is quicker and noisier.
+  // docs/schedulers/papers.md was made with 1; less is quicker and noisier.
   double effort = 1;
 
   // Returns the number of repetitions, which is `full` at effort 1; at least 1.
@@ -118,7 +118,7 @@ struct Experiment {
   Findings (*run)(const Options& options);
 };
 
-// Returns all experiments, in the order of docs/papers.md.
+// Returns all experiments, in the order of docs/schedulers/papers.md.
 [[nodiscard]] const std::vector<Experiment>& ListExperiments();
 
 }  // namespace millrace::sim::experiments

@@ -1,5 +1,5 @@
 // millrace-experiments [NAME...]: runs the papers' experiments, all of them without a name, and prints their tables, or
-// puts them into docs/papers.md.
+// puts them into docs/schedulers/papers.md.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -107,7 +107,7 @@ int PutInto(const PageTables& tables, const Arguments& arguments) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Runs the scheduling papers' experiments in the simulator; docs/papers.md explains them.");
+  CLI::App app("Runs the scheduling papers' experiments in the simulator; docs/schedulers/papers.md explains them.");
   Arguments arguments;
   Declare(app, arguments);
   CLI11_PARSE(app, argc, argv);

@@ -1,4 +1,4 @@
-// The page with the experiments' tables: docs/papers.md. Where a table stands, the page has
+// The page with the experiments' tables: docs/schedulers/papers.md. Where a table stands, the page has
 //
 //   <!-- table sticky-slots/figure-5 -->
 //   (the table)

@@ -13,8 +13,8 @@ inline constexpr std::uint64_t kMegabyte = 1'000'000;
 inline constexpr std::uint64_t kBlock128 = 128ULL << 20;
 
 // The bandwidth of a node of Zaharia et al.'s EC2 cluster under load, each way, in bytes/s. They measured 1 Gbit/s
-// between two nodes; half to two fifths of that reproduces figure 13 (docs/papers.md). All their EC2 experiments use
-// this value.
+// between two nodes; half to two fifths of that reproduces figure 13 (docs/schedulers/papers.md). All their EC2
+// experiments use this value.
 inline constexpr double kEc2Link = 50e6;
 inline constexpr double kGigabit = 125e6;
 

@@ -1,4 +1,5 @@
-// The report of a simulation (docs/policies.md#metrics). Plain values. Times in us, shares 0 to 1, sizes in bytes.
+// The report of a simulation (docs/schedulers/policies.md#metrics). Plain values. Times in us, shares 0 to 1, sizes in
+// bytes.
 #pragma once
 
 #include <cstdint>

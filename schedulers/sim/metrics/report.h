@@ -1,7 +1,7 @@
 // Reports of simulations: tables for people, JSON and CSV for programs.
 //
 // WriteReports lays out, below one directory:
-//   SCHEDULER/summary.json   the metrics (docs/policies.md#metrics), by pool and class too
+//   SCHEDULER/summary.json   the metrics (docs/schedulers/policies.md#metrics), by pool and class too
 //   SCHEDULER/jobs.csv       a line per job
 //   SCHEDULER/tasks.csv      a line per attempt, if the result has them
 //   SCHEDULER/samples.csv    a line per sample: running, capacity, F, d

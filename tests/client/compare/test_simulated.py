@@ -128,7 +128,7 @@ class CompareTest(unittest.TestCase):
     def test_the_document_has_the_members_of_its_page(self):
         self.compare(self.workload, "--scheduler", "fifo,fair", "--repeat", "6", "--slowdown", "-o", self.at("c"))
         document = self.document("c")
-        with open(os.path.join(ROOT, "docs", "comparison.md"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "docs", "schedulers", "comparison.md"), encoding="utf-8") as file:
             block = file.read().split("```")[1]
         top = re.findall(r'^(?:  |\{ )"(\w+)":', block, re.M)
         self.assertEqual(list(document), top)
@@ -468,7 +468,7 @@ class CompareTest(unittest.TestCase):
 
     def test_the_dictionary_of_metrics(self):
         said = self.compare("--columns").stdout
-        with open(os.path.join(ROOT, "docs", "comparing.md"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "docs", "schedulers", "comparing.md"), encoding="utf-8") as file:
             page = file.read()
         for line in said.split("\n")[1:-1]:
             key, unit, better, says = line.split(None, 3)

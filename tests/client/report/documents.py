@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Comparison documents (docs/comparison.md) of made-up runs, for looking at the report and for testing it.
+"""Comparison documents (docs/schedulers/comparison.md) of made-up runs, for looking at the report and for testing it.
 
   tests/client/report/documents.py NAME >DOCUMENT.json      # NAME: small, large or one of the hard cases; --list names all
 

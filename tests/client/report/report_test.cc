@@ -130,7 +130,7 @@ TEST(ReportTest, RefusesWhatIsNoJsonObject) {
     const auto page = Page(document);
     ASSERT_FALSE(page.ok()) << document;
     EXPECT_EQ(page.status().code(), StatusCode::kInvalid);
-    EXPECT_THAT(page.status().message(), HasSubstr("docs/comparison.md"));
+    EXPECT_THAT(page.status().message(), HasSubstr("docs/schedulers/comparison.md"));
   }
 }
 

@@ -15,7 +15,7 @@ TEST(StickySlotsTest, FairSharingLandsOnTheFormulaAndDelayOnAllLocal) {
     EXPECT_NEAR(curve.Number(row, "fair"), curve.Number(row, "exact: 3 distinct replicas"), 3) << jobs;
     EXPECT_GE(curve.Number(row, "fair+delay"), 97) << jobs;
   }
-  // docs/policies.md#fair.
+  // docs/schedulers/policies.md#fair.
   EXPECT_NEAR(curve.Number(1, "formula"), 45.6, 0.05);
   EXPECT_NEAR(curve.Number(2, "formula"), 26.3, 0.05);
 }

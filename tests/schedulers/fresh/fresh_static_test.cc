@@ -150,7 +150,7 @@ TEST(FreshStaticTest, TheSlotsOfAKindMoveWhereAJobMayRun) {
   )");
 }
 
-// docs/policies.md#fresh: 4 map and 4 reduce slots, unit tasks, all maps before reduces.
+// docs/schedulers/policies.md#fresh: 4 map and 4 reduce slots, unit tasks, all maps before reduces.
 TEST(FreshStaticTest, TheWorkedExampleUnderFairSharing) {
   Settings settings;
   std::string why;

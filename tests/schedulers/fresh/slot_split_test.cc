@@ -1,4 +1,4 @@
-// The static split against Algorithm 1 as it is printed and mended in docs/policies.md#fresh, step by step.
+// The static split against Algorithm 1 as it is printed and mended in docs/schedulers/policies.md#fresh, step by step.
 #include "schedulers/policies/fresh/slot_split.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// dl, lsap, lsap-uniform and lsap-fair as tables: the examples of docs/policies.md#lsap.
+// dl, lsap, lsap-uniform and lsap-fair as tables: the examples of docs/schedulers/policies.md#lsap.
 #include <gtest/gtest.h>
 
 #include <algorithm>

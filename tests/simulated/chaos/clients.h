@@ -61,8 +61,8 @@ class Client {
   [[nodiscard]] Status Trust(Status status, std::uint64_t misled) const;
   [[nodiscard]] std::uint64_t Misled() const;
   // A master that was set back without knowing it removes a file for good when asked to, while the right master still
-  // has the file (docs/decisions/0013-one-cluster.md). MayBeForGood returns whether such a master may have answered the
-  // call that was made at `asked`. It must be called as soon as the call has ended.
+  // has the file (docs/inside/decisions/0013-one-cluster.md). MayBeForGood returns whether such a master may have
+  // answered the call that was made at `asked`. It must be called as soon as the call has ended.
   struct Era {
     std::uint64_t set_backs = 0;
     bool doubts = false;

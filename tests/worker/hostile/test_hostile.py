@@ -115,7 +115,7 @@ class Greedy(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        # The cgroup has room for files besides: 256 MiB (docs/sandbox.md).
+        # The cgroup has room for files besides: 256 MiB (docs/operate/sandbox.md).
         cls.cluster = cluster.Cluster(workers=1, map_slots=2, cgroups_of_workers=True, settings=[
             "worker.sandbox=auto", "task.memory=16MiB", "task.memory_limit=128MiB", "worker.task_tmp=1GiB"])
         cls.cluster.__enter__()

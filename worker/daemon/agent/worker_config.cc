@@ -78,9 +78,10 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
 }
 
 void DeclareSandbox(OptionSet& options, WorkerConfig* config) {
-  options.Choice("worker.sandbox", &config->sandbox, "auto", {"auto", "require", "off"},
-                 "how tasks are confined (docs/sandbox.md); auto: as far as this machine can; require: wholly, or the "
-                 "worker does not start");
+  options.Choice(
+      "worker.sandbox", &config->sandbox, "auto", {"auto", "require", "off"},
+      "how tasks are confined (docs/operate/sandbox.md); auto: as far as this machine can; require: wholly, or the "
+      "worker does not start");
   options.Text("worker.task_users", &config->task_users, "70000-99999",
                "the numbers of the unix users under which a worker with the privilege runs tasks, each job under one "
                "of its own; nobody else may have them");

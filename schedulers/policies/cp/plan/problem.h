@@ -1,7 +1,7 @@
 // PlanProblem: the problem that a plan solves, an immutable picture of the cluster at one moment.
 //
 // The rule, as code, for the cost that a plan minimises (Lim et al., section 3, Table 1, with pooled slots;
-// docs/policies.md#cp).
+// docs/schedulers/policies.md#cp).
 //
 //   minimise   (late + 1) x worst                                                             // `paper`
 //         or   sum of p_late + (sum of (C_j - s_j)) / total_scale + worst / worst_scale       // `mix`

@@ -16,7 +16,7 @@
 
 namespace millrace::sched {
 
-// Returns the cost of jobs with these ends: the objective as docs/policies.md#cp prints it.
+// Returns the cost of jobs with these ends: the objective as docs/schedulers/policies.md#cp prints it.
 [[nodiscard]] double CostOf(const PlanProblem& problem, const std::vector<Micros>& ends);
 
 // Returns C_j of each job, by index, when free slots follow the order and never wait. Costs O(ticks x slots x chunks).
