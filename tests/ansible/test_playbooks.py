@@ -153,8 +153,8 @@ if "fsck" in sys.argv: print({json.dumps({"missing": 0, "under_replicated": 0})!
                            "worker": {"hosts": {name: {} for name in names}}}, f)
             role = {"name": "certificates"}
             tasks = [{"ansible.builtin.include_role": role}] if verb is None else [
-                {"ansible.builtin.include_role": {**role, "tasks_from": "run.yml"}, "vars": {"certificates_verb": "renew", "certificates_words": verb, "certificates_made": ""}}]
-            tasks.append({"ansible.builtin.include_role": {**role, "tasks_from": "files.yml"}, "vars": {
+                {"ansible.builtin.include_role": {**role, "tasks_from": "run_ca_command.yml"}, "vars": {"certificates_verb": "renew", "certificates_words": verb, "certificates_made": ""}}]
+            tasks.append({"ansible.builtin.include_role": {**role, "tasks_from": "install_certificate.yml"}, "vars": {
                 "certificates_name": "worker:two", "certificates_into": into, "certificates_owner": os.getuid(), "certificates_group": os.getgid()}})
             with open(os.path.join(place, "play.yml"), "w", encoding="utf-8") as f:
                 json.dump([{"hosts": "master", "gather_facts": False, "roles": ["settings"], "tasks": tasks}], f)
