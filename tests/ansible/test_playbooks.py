@@ -56,7 +56,7 @@ class PlaybooksTest(unittest.TestCase):
             done = self.run_tool(playbooks.tool("ansible-playbook"), "--syntax-check", "-i", "inventory/hosts.example.yml", f"{book}.yml")
             self.assertEqual(done.returncode, 0, done.stdout)
         here = {os.path.basename(path).removesuffix(".yml") for path in glob.glob(os.path.join(playbooks.PLAYBOOKS, "*.yml"))}
-        self.assertEqual(here - {"check", "requirements", "cloud.example"}, set(BOOKS))
+        self.assertEqual(here - {"check-hosts", "requirements", "cloud.example"}, set(BOOKS))
 
     @unittest.skipIf(shutil.which(playbooks.tool("ansible-lint")) is None, "ansible-lint is not here")
     def test_lint(self):
@@ -107,7 +107,7 @@ if "fsck" in sys.argv: print({json.dumps({"missing": 0, "under_replicated": 0})!
         with open(os.path.join(place, "hosts.yml"), "w", encoding="utf-8") as f:
             json.dump({"all": {"vars": {"ansible_connection": "local", "ansible_become": False, "ansible_python_interpreter": sys.executable}},
                        "master": {"hosts": {"one": {"millrace_address": "10.0.0.1"}}}, "worker": {"hosts": {"two": {}, "three": {}}}}, f)
-        # What check.yml would find out of the hosts is said, and no daemon is asked for.
+        # What check-hosts.yml would find out of the hosts is said, and no daemon is asked for.
         settings = {"base_addresses": {name: f"10.0.0.{n}" for name, n in (("two", 2), ("three", 3))}, "millrace_leave": "two", "millrace_ask": [program], "millrace_tls": False, "millrace_copy_patience": 0, "millrace_task_patience": 0, "millrace_start_patience": 0}
         done = self.run_tool(playbooks.tool("ansible-playbook"), "-i", os.path.join(place, "hosts.yml"), "shrink.yml", "-e", json.dumps(settings), "--limit", "master",
                              "--start-at-task", "They are workers, and others stay")
