@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -127,13 +128,21 @@ std::string ChangeText(const Change& change, const History& history) {
   return text + "In " + file + ":\n" + Indented(change.settings);
 }
 
-// Returns a line where few jobs have most of the work: draws have them more or less often than the history had.
-std::string TailLine(const History& history) {
+// Returns the number of largest jobs that have half of the work, if the draws hang on them: draws have few large jobs
+// more or less often than the history had them.
+std::optional<std::size_t> HeavyTail(const History& history) {
   constexpr std::size_t kOneIn = 10;
-  const std::size_t all = history.file.workload.jobs.size(), few = JobsOfHalfTheWork(history.file.workload);
-  if (few == 0 || few * kOneIn > all) return "";
-  return std::to_string(few) + " of the " + std::to_string(all) + (few == 1 ? " jobs has" : " jobs have") +
-         " half of the work, so what days to come bring hangs on " + (few == 1 ? "it" : "them") + ".\n";
+  const std::size_t few = JobsOfHalfTheWork(history.file.workload);
+  if (!history.redrawn || few == 0 || few * kOneIn > history.file.workload.jobs.size()) return std::nullopt;
+  return few;
+}
+
+std::string TailLine(const History& history) {
+  const std::optional<std::size_t> few = HeavyTail(history);
+  if (!few) return "";
+  return std::to_string(*few) + " of the " + std::to_string(history.file.workload.jobs.size()) +
+         (*few == 1 ? " jobs has" : " jobs have") + " half of the work, so what days to come bring hangs on " +
+         (*few == 1 ? "it" : "them") + ".\n";
 }
 
 std::string ChangeAdvice(const Advice& advice, const Material& material, const History& history) {
@@ -149,7 +158,7 @@ std::string ChangeAdvice(const Advice& advice, const Material& material, const H
   }
   text += ": " + Effect(metric, advice.before, advice.after, advice.gain) + ", better in " +
           std::to_string(advice.better_in) + " of " + std::to_string(advice.runs) + " runs.\n";
-  if (advice.as_it_was) text += TailLine(history);
+  text += TailLine(history);
   for (const Cost& cost : advice.costs)
     text += "Given up: " + std::string(cost.metric->name) + " " +
             Effect(*cost.metric, cost.before, cost.after, cost.comparison) + ".\n";
@@ -192,6 +201,8 @@ Json AdviceJson(const Advice& advice, const Material& material, const History& h
   json["runs"] = material.design.blocks;
   json["redrawn"] = history.redrawn;
   json["cores_share"] = history.cores_share;
+  json["heavy_tail"] = Json();
+  if (const std::optional<std::size_t> few = HeavyTail(history)) json["heavy_tail"] = *few;
   json["slots_cost_nothing"] = SlotsCostNothing(history.file);
   json["best"] = Json::array();
   for (const std::uint32_t scheduler : advice.best)

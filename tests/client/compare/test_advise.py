@@ -72,6 +72,13 @@ class AdviseTest(unittest.TestCase):
         self.assertGreater(len(set(fifo)), 15)  # the others are drawn
         self.assertTrue(os.path.exists(self.at("c/report.html")))
 
+    def test_a_heavy_tail_is_named(self):
+        tail = LONG_BEFORE_SHORT + '[[jobs]]\nname = "giant"\nuser = "a"\nmaps = 600\nmap_time = 10\n' \
+            'arrival = { kind = "batch", at = 700 }\n'
+        self.assertEqual(self.advice(tail, "--scheduler", "fair")["heavy_tail"], 1)
+        self.assertIn("1 of the 31 jobs has half of the work, so what days to come bring hangs on it.", self.advise(tail, "--scheduler", "fair").stdout)
+        self.assertIsNone(self.advice(LONG_BEFORE_SHORT, "--scheduler", "fair")["heavy_tail"])
+
     def test_people_are_told_what_to_do(self):
         said = self.advise(LONG_BEFORE_SHORT, "--scheduler", "fair,sjf").stdout
         for part in ("30 jobs of 2 users on 4 nodes", "once as it was, then with jobs drawn anew", "Best by mean turnaround: ",
