@@ -1,7 +1,8 @@
 """No paragraph of a page is longer than a reader takes in at once: 110 words.
 
-Pages are README.md, CONTRIBUTING.md and all below docs, but for papers.md, which a program prints. A paragraph ends at an empty line and at
-whatever is not running text: a heading, a row of a table, a comment, a block of code. An item of a list is one of its own.
+Pages are README.md, CONTRIBUTING.md, every ARCHITECTURE.md and all below docs, but for papers.md, which a program prints. A paragraph ends
+at an empty line and at whatever is not running text: a heading, a row of a table, a comment, a block of code. An item of a list is one of
+its own.
 """
 
 import glob
@@ -38,6 +39,8 @@ def paragraphs(text):
 def pages():
     found = [os.path.join(ROOT, name) for name in ("README.md", "CONTRIBUTING.md")]
     found += glob.glob(os.path.join(ROOT, "docs", "**", "*.md"), recursive=True)
+    tops = [top for top in os.listdir(ROOT) if top != "build" and not top.startswith(".")]
+    found += [page for top in tops for page in glob.glob(os.path.join(ROOT, top, "**", "ARCHITECTURE.md"), recursive=True)]
     return [path for path in sorted(found) if os.path.basename(path) not in PRINTED]
 
 
