@@ -24,14 +24,14 @@ AttemptOutput OutputOf(task::wire::Output::Reader in) {
   return output;
 }
 
-// Returns the files that the attempt wrote; the first one is its part file.
-// Returns what a task says of itself, within what an attempt can come to.
+// Returns the task's own figures, each at most what an attempt can use.
 sched::ProcessorUse ReadUse(task::wire::ProcessorUse::Reader use) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 50;  // 35 years of one core
   const auto read = [=](std::uint64_t micros) { return static_cast<Micros>(std::min(micros, kMost)); };
   return {read(use.getCpu()), read(use.getWaited()), read(use.getStart())};
 }
 
+// Returns the files that the attempt wrote; the first one is its part file.
 std::vector<AttemptOutput> OutputsOf(task::wire::Done::Reader done) {
   constexpr std::uint32_t kMostNamed = 1000;
   std::vector<AttemptOutput> outputs;
