@@ -20,7 +20,8 @@ class Setup:
         for i, directory in enumerate(self.directories(experiment)):
             seed = ("--seed", str(1000 * (i + 1))) if self.times > 1 else ()
             yield ["compare", experiment.workload + ".toml", "--scheduler", ",".join(experiment.schedulers), "--metric", ",".join(experiment.metrics),
-                   "--repeat", str(experiment.repeat), "--on", "testbed", *experiment.options, *self.options, *seed, "-o", directory]
+                   "--repeat", str(experiment.repeat), "--on", "testbed", *(("--simulate",) if experiment.simulated else ()), *experiment.options,
+                   *self.options, *seed, "-o", directory]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Experiment:
     repeat: int = 8
     options: tuple = ()
     shown: tuple = ()  # further metrics that the table shows
+    simulated: bool = True  # each run is simulated beside, too
 
 
 EXPERIMENTS = {experiment.name: experiment for experiment in (
@@ -54,4 +56,4 @@ UNBIASED = Experiment("hot-file-unbiased", "hot-file-unbiased", ("fair", "fair+d
 EXPERIMENTS.update({experiment.name: experiment for experiment in (BIASED, UNBIASED)})
 
 AGAINST_ITSELF = Experiment("against-itself", "against-itself", ("fair", "fair"), ("turnaround", "makespan", "wait"), (Setup("slots-2-1", times=20),),
-                            options=("--no-same-against-same",))
+                            options=("--no-same-against-same",), simulated=False)
