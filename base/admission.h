@@ -13,9 +13,9 @@
 
 namespace millrace {
 
-// If there is no room, the oldest connection that has not yet sent anything sensible is closed; if every one has, the
-// new one is refused. So silent connections never keep others out. Peers on this machine may take all places, within
-// the limit for one address; peers on other machines leave an eighth of the places free.
+// If there is no room, the oldest connection that has not yet sent anything sensible is closed; if every connection
+// has, the new one is refused. So silent connections never keep others out. Peers on this machine may take all places,
+// within the limit for one address; peers on other machines leave an eighth of the places free.
 class Admission {
  public:
   // `per_peer` is the limit for one address (one /64 of IPv6), capped at half of `most`.
@@ -24,13 +24,13 @@ class Admission {
   struct Answer {
     bool admitted = false;
     std::uint64_t id = 0;                    // the new connection, if it is admitted
-    std::optional<std::uint64_t> gives_way;  // the connection to close; Leave was done for it
+    std::optional<std::uint64_t> gives_way;  // the connection to close; it is removed already
   };
   // Admits or refuses a connection. `address` is numeric. Connections without an address come from this process and are
   // not limited per peer.
   [[nodiscard]] Answer Enter(const std::string& address, bool loopback);
-  void Spoke(std::uint64_t id);  // the connection no longer makes room for others
-  // Removes a connection. It does nothing for one that has left.
+  void Spoke(std::uint64_t id);  // records that the connection has sent something sensible
+  // Removes a connection. Does nothing if the connection has left already.
   void Leave(std::uint64_t id);
   [[nodiscard]] std::size_t size() const { return members_.size(); }
 

@@ -1,6 +1,6 @@
-// Encoder and Decoder write and read every binary format of Millrace's own (database values, run files, bulk frames).
+// Encoder and Decoder write and read each of Millrace's own binary formats (database values, run files, bulk frames).
 // Integers are little-endian or LEB128 varints; strings carry a varint length. A Decoder trusts nothing: every read is
-// bounded by what is left, and all reads after a failed one fail.
+// bounded by the bytes left, and all reads after a failed one fail.
 #pragma once
 
 #include <bit>
@@ -40,8 +40,8 @@ class Encoder {
   std::string out_;
 };
 
-// Reads from bytes. After a failed read every further read returns zero or empty, so the caller asks Finish() once at
-// the end. Requires: the bytes outlive it.
+// Reads from bytes. After a failed read every further read returns zero or empty, so the caller calls Finish() once at
+// the end. Requires: the bytes outlive the Decoder.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : rest_(bytes) {}

@@ -1,5 +1,5 @@
-// Child processes: the signals that they begin with, and how they ended. Thread rule: any thread, but only one for each
-// child.
+// Child processes: the signals that they start with, and the statuses that they end with. Thread rule: any thread, but
+// only one for each child.
 #pragma once
 
 #include <signal.h>
@@ -13,8 +13,8 @@ namespace millrace {
 // Restores the default action of the signals that RunProgram sets (base/program.h) and unblocks all signals. For a
 // child between fork and exec; async-signal-safe.
 void PlainSignals();
-// Does the same for posix_spawn: sets the signals of the attributes, and `flags` (POSIX_SPAWN_*) along with the two it
-// needs.
+// Sets attributes with which posix_spawn does the same. Their flags become `flags` (POSIX_SPAWN_*) and the two that
+// this needs.
 void PlainSignals(posix_spawnattr_t* attributes, short flags = 0);
 
 // Waits for the end of a child and returns its status, as waitpid(2) gives it. Fails if the status is unknown because

@@ -1,5 +1,5 @@
 // The identity of a cluster: 128 random bits as 32 hexadecimal digits, drawn once when a master's directory is made.
-// Master, workers and clients carry it, so that none of them takes another cluster's blocks or files for its own.
+// Master, workers and clients carry it, so that none of them mistakes another cluster's blocks or files for its own.
 // Thread rule: any thread.
 #pragma once
 

@@ -33,14 +33,14 @@ class Fd {
   int fd_ = -1;
 };
 
-// Opens a file by open(2), with O_CLOEXEC added to `flags`; `flags` and `mode` mean what they mean there.
+// Opens a file. `flags` and `mode` are those of open(2); O_CLOEXEC is added.
 [[nodiscard]] Result<Fd> OpenFile(const std::string& path, int flags, int mode = 0644);
 [[nodiscard]] Result<std::uint64_t> FileSize(int fd, std::string_view path);
 
 // Writes all of `data`: short writes and signals do not stop it. Here and below, `path` is for the message only.
 [[nodiscard]] Status WriteAll(int fd, std::string_view data, std::string_view path);
 [[nodiscard]] Status WriteAllAt(int fd, std::string_view data, std::uint64_t offset, std::string_view path);
-// Reads exactly `size` bytes into `out`. Returns kCorrupt if the file ends before.
+// Reads exactly `size` bytes into `out`. Returns kCorrupt if the file ends earlier.
 [[nodiscard]] Status ReadExactlyAt(int fd, char* out, std::size_t size, std::uint64_t offset, std::string_view path);
 
 [[nodiscard]] Result<std::string> ReadWholeFile(const std::string& path);
@@ -82,7 +82,7 @@ class MappedFile {
   // Maps [offset, offset + size) of `fd`, which may be closed afterwards. Returns kCorrupt if the file is shorter.
   static Result<MappedFile> Map(int fd, std::uint64_t offset, std::uint64_t size, std::string_view path);
   [[nodiscard]] std::string_view bytes() const { return {base_ + skip_, size_}; }
-  // Reads those of the bytes [at, at + size) of bytes() from the disk that are not in memory. Returns kIo if the disk
+  // Reads from the disk those of the bytes [at, at + size) of bytes() that are not in memory. Returns kIo if the disk
   // cannot read them; without this call, the first access would raise SIGBUS. Does nothing on kernels before Linux
   // 5.14.
   [[nodiscard]] Status Fetch(std::size_t at, std::size_t size, std::string_view path) const;
@@ -103,7 +103,7 @@ class TempDir {
   ~TempDir();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string Keep() { return std::exchange(path_, {}); }  // the destructor then leaves it
+  [[nodiscard]] std::string Keep() { return std::exchange(path_, {}); }  // the destructor then leaves the directory
 
  private:
   explicit TempDir(std::string path) : path_(std::move(path)) {}

@@ -5,8 +5,8 @@
 // - A device, a FIFO or a descriptor of this process (/dev/null, >(gzip), /dev/stdout) is written into, as cp and a
 //   shell do. It is not replaced, so this needs no `replace`.
 // - A symbolic link stays. Its target is replaced if it is a file and written into if it is a device. A dangling link
-//   is refused, as cp does.
-// - A replaced file passes on its mode, and its owner where the system allows that.
+//   is refused, as by cp.
+// - A new file takes over the mode of the file that it replaces, and its owner where the system allows that.
 //
 // Thread rule: one object from one thread at a time; the free functions from any thread.
 #pragma once
@@ -26,7 +26,7 @@ enum class LocalKind {
   kFile,
   kDirectory,
   kStream,    // a device, a FIFO, or a descriptor of this process: it takes bytes and is not replaced
-  kSocket,    // takes no file
+  kSocket,    // a socket: neither written into nor replaced
   kDeadLink,  // a dangling link
 };
 [[nodiscard]] LocalKind LookAtLocal(const std::string& path);
@@ -43,16 +43,16 @@ class LocalFile {
     int mode = 0666;       // the mode of a new file, as open(2) takes it
   };
 
-  // Returns kExists if there is a dangling link, or a file and not `replace`; kInvalid for a directory or a socket; and
-  // another failure, with the reason, if nothing can be made at the path. For a FIFO it waits for a reader.
+  // Returns kExists if there is a dangling link, or a file without `replace`; kInvalid if there is a directory or a
+  // socket; and another failure, with the reason, if nothing can be made at the path. For a FIFO it waits for a reader.
   static Result<LocalFile> Open(const std::string& path, Options options);
   LocalFile(LocalFile&& other) noexcept;
   LocalFile& operator=(LocalFile&&) = delete;
   ~LocalFile();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  // Gives the file its name. With `replace`, the new file is on the disk before the old one goes. Returns kExists
-  // without `replace` if something has the name by now.
+  // Gives the file its name. With `replace`, the new file is on the disk before the old one goes. Without `replace`,
+  // returns kExists if something has taken the name meanwhile.
   Status Commit();
 
  private:
@@ -78,7 +78,7 @@ class LocalDirectory {
   ~LocalDirectory();
 
   [[nodiscard]] const std::string& path() const { return staged_; }  // the directory until Commit
-  Status Commit();                                                   // kExists if something has the name by now
+  Status Commit();                                                   // kExists if something has taken the name
   // Returns the path of the directory, which the destructor then leaves. For contents that cannot be made again after
   // Commit has failed.
   std::string Keep() { return std::exchange(staged_, {}); }
@@ -88,9 +88,9 @@ class LocalDirectory {
   std::string staged_, place_;
 };
 
-// Checks that a directory can be made at the path by making and removing one. The message begins with the quoted path
-// and names the obstacle: `"no/such/out" cannot be made: ...`. Returns kExists if something is there, even a dangling
-// link.
+// Makes and removes a directory at the path, to check that one can be made there. The message begins with the quoted
+// path and names the obstacle: `"no/such/out" cannot be made: ...`. Returns kExists if something is there, even a
+// dangling link.
 [[nodiscard]] Status CheckNewDirectory(const std::string& path);
 
 // Makes the directory and its missing parents, and checks that a file can be made in it.

@@ -1,4 +1,4 @@
-// IsLoopbackHost recognises names of this machine that hold on any network. Thread rule: a free function, any thread.
+// IsLoopbackHost recognises host names that mean this machine on any network. Thread rule: a free function, any thread.
 #pragma once
 
 #include <string_view>

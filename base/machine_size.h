@@ -14,15 +14,15 @@ namespace millrace {
 
 struct MachineCores {
   double count = 0;       // 0: unknown
-  std::string shared_as;  // processes with the same value may use the same cores; empty: they are this process's own
+  std::string shared_as;  // processes with an equal value may use the same cores; empty: no other process may
 
   // Returns the number of whole cores, at least 1.
   [[nodiscard]] std::uint64_t whole() const { return count < 1 ? 1 : static_cast<std::uint64_t>(count); }
 };
 // Returns the cores. A process that may use all online cores shares them with every other such process on the machine;
 // `shared_as` is then the boot id of the machine. Cores that a control group or a CPU affinity (sched_setaffinity(2))
-// leaves to the process are taken to be its own. `affinity` is the number of cores, out of `online`, on which the
-// process may run; 0 for either: ask the system.
+// leaves to the process count as its own. `affinity` is the number of cores, out of `online`, on which the process may
+// run; if either is 0, the system is asked.
 [[nodiscard]] MachineCores CoresOfMachine(const std::string& root = "", unsigned affinity = 0, unsigned online = 0);
 
 }  // namespace millrace

@@ -1,7 +1,7 @@
 // Moment: a point in the history of the database of a cluster's master. The master begins a new moment from time to
 // time while it makes changes, and sends its workers the latest one that is on its disk. Each worker remembers the last
 // that it received. A master whose database was set back (a restored backup, an old image of its disk) thus learns from
-// its workers that it once was further.
+// its workers that the database was once further on.
 //
 // A life is one run of the master. Its number is drawn at random, since a database that was set back counts the same
 // numbers again. Thread rule: any thread.

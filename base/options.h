@@ -25,7 +25,7 @@ struct OptionInfo {
 // A set of options that are bound to the fields of a struct (field.h lists the texts that each type takes). Declaring
 // an option sets its field to the default.
 // Requires: the struct outlives the set, no name is declared twice, and each default is in its own range; the
-// declaration aborts if one of the last two does not hold.
+// declaration aborts if one of the last two conditions is broken.
 //   OptionSet set;
 //   set.Integer("worker.map_slots", &config.map_slots, 2, 1, 1024, "map tasks that run at once");
 //   MILLRACE_TRY(set.Set("worker.map_slots", "4"));
@@ -45,9 +45,8 @@ class OptionSet {
              std::string one_line);
   void Duration(std::string name, Micros* field, Micros initial, Micros least, Micros most, std::string one_line);
 
-  // Sets the option's field. Returns kNotFound if there is no such option; the message has the nearest name that
-  // exists. Returns kInvalid if the value is not of the option's type or is out of range; the message says what is
-  // allowed.
+  // Sets the option's field. Returns kNotFound if there is no such option; the message names the nearest option.
+  // Returns kInvalid if the value is not of the option's type or is out of range; the message says what is allowed.
   Status Set(std::string_view name, std::string_view value);
   // Sets an option from "name=value".
   Status SetPair(std::string_view pair);

@@ -1,9 +1,9 @@
 // Release: the version and protocol level that a program announces when it connects to another, and the check that the
 // two can work together.
-// The protocol level rises by one with each change of the schemas in base/protocol or of the frames of the bulk plane
-// that a program of the level before would misunderstand. Additions that Cap'n Proto allows do not raise it. Programs
-// one level apart work together, so a cluster can be upgraded one machine at a time: its workers first, then the
-// master, then the clients. Pure. Thread rule: any thread.
+// The protocol level rises by one with each change that a program of the level before would misunderstand, in the
+// schemas of base/protocol or in the frames of the bulk plane. Additions that Cap'n Proto allows do not raise it.
+// Programs one level apart work together, so a cluster can be upgraded one machine at a time: its workers first, then
+// the master, then the clients. Pure. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>

@@ -14,19 +14,20 @@ namespace millrace {
 
 class RotatedFile {
  public:
-  // A file of `most_bytes` is put aside; the last `old_files` of these are kept.
+  // A file of `most_bytes` is put aside; the last `old_files` files put aside are kept.
   RotatedFile(std::string path, std::uint64_t most_bytes, std::int64_t old_files)
       : path_(std::move(path)), most_bytes_(most_bytes), old_files_(old_files) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
   // Opens the file for appending. A new one is readable by its owner and group alone.
   [[nodiscard]] Status Open();
-  // Appends the line, which ends with a line break. After a failure nothing of the line is in the file. If the file is
+  // Appends the line, which ends with a line break. After a failure no part of the line is in the file. If the file is
   // not open, opens it first.
   [[nodiscard]] Status Append(std::string_view line);
-  // Returns the failure to put a full file aside, or OK. While it fails, lines are still appended to the full file.
+  // Returns OK, or the reason why a full file could not be put aside. As long as that fails, lines are still appended
+  // to the full file.
   [[nodiscard]] const Status& rotation() const { return rotation_; }
-  // Returns the name of the nth file put aside, counted from 1, the latest.
+  // Returns the name of the nth file put aside; the latest is number 1.
   [[nodiscard]] std::string OldPath(std::int64_t n) const;
 
  private:

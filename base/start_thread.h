@@ -10,8 +10,8 @@
 namespace millrace {
 
 // Starts a thread, which is joined when the returned object is destroyed. Fails if the system allows no more threads;
-// `body` has not run then. For threads that start while a program runs: those that start with it may throw, and
-// RunProgram (base/program.h) reports that.
+// `body` has not run then. It is for threads that start while a program runs. Threads that start with the program may
+// throw instead, and RunProgram (base/program.h) reports that.
 template <class Body>
 [[nodiscard]] Result<std::jthread> StartThread(Body body) {
   try {

@@ -21,7 +21,7 @@ enum class StatusCode : int {
   kInvalid = 1,       // the request itself is wrong: repeating it fails again
   kNotFound = 2,      // the named thing does not exist
   kExists = 3,        // the named thing exists already
-  kBusy = 4,          // another holds it, or calls, descriptors or memory are used up: a later call may work
+  kBusy = 4,          // another holds it, or calls, descriptors or memory are used up; a later call may work
   kUnavailable = 5,   // the peer cannot be reached or went away
   kTimeout = 6,       // no answer within the deadline
   kCorrupt = 7,       // bytes that fail their checksum or their format

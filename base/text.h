@@ -25,14 +25,15 @@ namespace millrace {
 // bytes).
 [[nodiscard]] std::string Quote(std::string_view name, std::size_t longest = 80);
 
-// Returns kInvalid for a text of more than `most` bytes; `what` begins the message, as in "the job's name".
+// Returns kInvalid if the text has more than `most` bytes; `what` begins the message, as in "the job's name".
 [[nodiscard]] Status CheckLength(std::string_view what, std::string_view text, std::size_t most);
 
 // The longest name (of a job, a user, a pool, a parameter, a counter) that the master takes, in bytes.
 inline constexpr std::size_t kLongestName = 255;
 
 // Returns the candidate that takes the fewest insertions, deletions and replacements of a byte to become `name`
-// (Levenshtein), the first of equals, or nothing if even that one takes more than max(1, size of `name` / 3).
+// (Levenshtein), the first if several are equally near, or nothing if even that one takes more than max(1, size of
+// `name` / 3).
 [[nodiscard]] std::optional<std::string> Nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace millrace

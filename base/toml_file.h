@@ -17,7 +17,7 @@ struct TomlEntry {
     kTable,
     kValue,  // a text, a number, true or false
     kList,   // of values
-    kOther,  // another list, or a date
+    kOther,  // any other list, or a date
   };
   std::vector<std::string> path;  // {"pools", "ads", "weight"}
   Kind kind = Kind::kValue;
@@ -26,8 +26,8 @@ struct TomlEntry {
   std::size_t line = 0;                 // from 1
 };
 
-// Returns every table and value in the text, by name, each table before its contents. Returns kInvalid, with the line,
-// for a text that is not TOML: "FILE:3: not TOML: ...".
+// Returns every table and value in the text, in order of name, each table before its contents. Returns kInvalid, with
+// the line, if the text is not TOML: "FILE:3: not TOML: ...".
 [[nodiscard]] Result<std::vector<TomlEntry>> ReadToml(std::string_view text, const std::string& file_name);
 // Does the same for a file, and also returns failures to read it.
 [[nodiscard]] Result<std::vector<TomlEntry>> ReadTomlFile(const std::string& path);

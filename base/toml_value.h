@@ -1,5 +1,5 @@
 // ParseToml parses TOML, and TomlValueText gives a value as text, for code that walks a file by toml++ (toml_file.cc;
-// schedulers/sim). All other code leaves the parser of toml++ alone. Thread rule: any thread.
+// schedulers/sim). No other code uses the parser of toml++. Thread rule: any thread.
 #pragma once
 
 #include <toml++/toml.h>
@@ -19,8 +19,8 @@ inline constexpr std::size_t kMostTomlNesting = 64;   // levels of brackets and 
 // limits above is refused before it is parsed: the parser recurses, and would overflow its stack.
 [[nodiscard]] Result<toml::table> ParseToml(std::string_view text, const std::string& file_name);
 
-// Returns the text, number, true or false as a Field takes it (field.h): a text without quotes, a number without an
-// exponent. Returns nothing for a list, a table or a date.
+// Returns a text, a number, true or false in the form that a Field takes (field.h): a text without quotes, a number
+// without an exponent. Returns nothing for a list, a table or a date.
 [[nodiscard]] std::optional<std::string> TomlValueText(const toml::node& node);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// SchemeOf distinguishes URLs of other storage systems from paths: `s3://bucket/out` is taken for a URL, although it
-// could be a path. Thread rule: free functions, any thread.
+// SchemeOf distinguishes URLs of other storage systems from paths: `s3://bucket/out` counts as a URL, although it could
+// be a path. Thread rule: free functions, any thread.
 #pragma once
 
 #include <algorithm>

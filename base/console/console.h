@@ -13,7 +13,7 @@ namespace millrace::console {
 
 inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kUnreachable = 3;  // exit statuses of every command
 inline constexpr int kAtRisk = 4;         // of health commands: all works, but one more failure would change that
-inline constexpr int kInterrupted = 130;  // a shell's status for SIGINT; of commands that report it
+inline constexpr int kInterrupted = 130;  // a shell's status for SIGINT, for commands that report it
 
 struct Console {
   int in = 0, out = 1, err = 2;
@@ -42,7 +42,7 @@ class Printer {
   Printer(const Printer&) = delete;
   Printer& operator=(const Printer&) = delete;
   ~Printer();
-  // A failure is returned by Flush. After it, everything is dropped.
+  // Writes the text. If a write fails, Flush returns the failure, and all later text is dropped.
   Printer& operator<<(std::string_view text);
   [[nodiscard]] bool failed() const { return !failure_.ok(); }
   Status Flush();

@@ -46,7 +46,7 @@ class StatusLine {
 
 class Progress {
  public:
-  // `what` is the verb, as in "put". A total of 0 bytes means that it is unknown.
+  // `what` is the verb, as in "put". If `bytes` is 0, the total is unknown.
   Progress(const Console& console, ProgressStyle style, std::string what, std::uint64_t files, std::uint64_t bytes);
   ~Progress();
   void Begin(std::string_view verb, std::string_view name);  // "writing", path

@@ -10,7 +10,7 @@
 
 namespace millrace::daemon {
 
-// An option of the daemon's own without a value: `--name`.
+// A daemon's own option that takes no value: `--name`.
 struct Flag {
   std::string name;
   bool* given;

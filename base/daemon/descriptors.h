@@ -1,5 +1,5 @@
-// The file descriptors of a daemon: these functions raise their limit as far as the system allows, and share them out.
-// Thread rule: main, before threads.
+// The file descriptors of a daemon. These functions raise their limit as far as the system allows, and divide them
+// between files and connections. Thread rule: main, before threads.
 #pragma once
 
 #include <cstddef>

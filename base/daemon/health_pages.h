@@ -21,7 +21,7 @@ class HealthPages {
   // Serves the pages at "HOST:PORT"; serves none if `listen` is empty.
   [[nodiscard]] static Result<std::unique_ptr<HealthPages>> Start(const std::string& listen, const Log& log);
 
-  // Writes the result of `ask` to the board at intervals, until the promise, which never resolves, is dropped.
+  // Writes the result of `ask` to the board at intervals until the promise is dropped; the promise never resolves.
   // Requires: this object and all that `ask` uses exist until then.
   [[nodiscard]] kj::Promise<void> Follow(kj::Timer& timer, std::function<Health()> ask);
 

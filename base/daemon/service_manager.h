@@ -37,8 +37,8 @@ class ServiceManager {
   void Say(std::string_view status);
   void Stopping();
 
-  // Gives two signs of life in each watchdog period, until the promise, which never resolves, is dropped. A loop that
-  // stands still gives none, and the service manager restarts the daemon.
+  // Gives two signs of life in each watchdog period until the promise is dropped; the promise never resolves. A loop
+  // that stands still gives none, and the service manager restarts the daemon.
   [[nodiscard]] kj::Promise<void> TellAlive(kj::Timer& timer);
   // Returns the watchdog period in us; 0: none was asked for.
   [[nodiscard]] Micros watchdog() const { return watchdog_; }

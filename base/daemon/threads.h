@@ -7,9 +7,9 @@
 
 namespace millrace::daemon {
 
-// Checks that the system allows this process `wanted` threads at a time, by starting them. The libraries that a daemon
-// uses start threads at any time, and end the process when one is refused. Returns kBusy with the number that started
-// and the limits to raise.
+// Starts `wanted` threads to check that the system allows this process that many at a time. The libraries that a daemon
+// uses start threads at any time, and end the process when one is refused. If not all start, returns kBusy with the
+// number that did and the limits to raise.
 [[nodiscard]] Status CheckThreads(std::size_t wanted);
 
 }  // namespace millrace::daemon

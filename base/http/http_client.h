@@ -25,7 +25,7 @@ struct Origin {
   std::string port = "80";
 };
 
-// Returns kInvalid for anything but an http URL without a path.
+// Returns the parts of the URL, or kInvalid unless it is an http URL without a path.
 [[nodiscard]] Result<Origin> ParseOrigin(const std::string& url);
 
 // Sends the request and returns the answer, whatever its status is. Returns kUnavailable if there is no connection or

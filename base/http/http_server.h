@@ -3,9 +3,9 @@
 // complete in memory before it is sent. It runs on one thread of its own, so that it answers while the control thread
 // stands still.
 //
-// Strangers may connect. A request has at most 8 KiB and must come within five seconds; an answer must go within five.
-// A connection that exceeds a limit is closed without an answer. At most 64 connections are open at a time; a further
-// one closes the oldest.
+// Strangers may connect. A request has at most 8 KiB and must come within five seconds; an answer must be sent within
+// five seconds. A connection that exceeds a limit is closed without an answer. At most 64 connections are open at a
+// time; a further one closes the oldest.
 //
 // Thread rule: Start and the destructor on one thread; the handler is called on the server's thread.
 #pragma once
@@ -30,8 +30,8 @@ using Handler = std::function<Answer(const std::string& target)>;
 
 class HttpServer {
  public:
-  // Listens at "HOST:PORT"; port 0 takes any free one. Returns kInvalid for a text that is not such an address, and
-  // kBusy if the address is in use.
+  // Listens at "HOST:PORT"; port 0 takes any free one. Returns kInvalid if `listen` is not such an address, and kBusy
+  // if the address is in use.
   [[nodiscard]] static Result<std::unique_ptr<HttpServer>> Start(const std::string& listen, Handler handler);
   ~HttpServer();  // ends all connections
   HttpServer(const HttpServer&) = delete;

@@ -66,7 +66,7 @@ struct AttemptId {
 }
 
 // How far a task is from its data, or a node from another: on the same node, in the same rack, in the same datacenter,
-// in another one.
+// in another datacenter.
 enum class Locality : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff = 3 };
 
 [[nodiscard]] std::string ToText(JobId job);                 // "job3"

@@ -1,10 +1,11 @@
 // MirroredStore: a RocksStore with a second copy in another directory, on another disk. Every batch is written to both
-// and synced on both, at the same time, before the call returns. Reads go to the first. The mark of the copy is raised
-// when both have the batch, so that it counts nothing that the first may lack.
+// before the call returns, at the same time unless the first awaits room. A batch with Durability::kSynced is also
+// synced on both; only then is the mark of the copy raised, so that it counts nothing that the first may lack. Reads go
+// to the first.
 //
-// If the copy's disk fails or is full, the store goes on with the first alone and reports this (copy_problem). The copy
-// is then abandoned until the store is opened again, which makes a new one. If the first fails, the write fails, and so
-// does every later one: the copy may have what the first lacks. Thread rule: any thread.
+// If the copy's disk fails or is full, the store continues with the first alone and reports this (copy_problem). The
+// copy is then abandoned until the store is opened again, which makes a new one. If the first fails, the write fails,
+// and so does every later one: the copy may have what the first lacks. Thread rule: any thread.
 #pragma once
 
 #include <functional>
@@ -23,10 +24,11 @@ class MirroredStore : public RocksStore {
 };
 
 // Opens the copy in `directory` beside the store `first`. Makes it anew from `first` if it cannot be read or does not
-// end at the same operation; an unreadable copy is put aside ("<directory>.damaged-1"). `told` receives a line about
-// that, and one if the copy fails later, on the thread that writes. All of both is read once. Returns kCorrupt
-// - if the copy has acknowledged operations that `first`, then the older state, lacks, or may have some because its
-//   mark cannot be read;
+// end at the same operation; an unreadable copy is put aside ("<directory>.damaged-1"). `told` receives a line when the
+// copy is put aside or made anew, and one if it fails later, on the thread that writes. Both are read completely, once.
+// Returns kCorrupt
+// - if the copy has acknowledged operations that `first` lacks (`first` is then the older state), or may have some
+//   because the mark of the copy cannot be read;
 // - if both end at the same operation but differ;
 // - if something in `first` cannot be read.
 [[nodiscard]] Result<std::unique_ptr<MirroredStore>> OpenMirror(std::unique_ptr<RocksStore> first,

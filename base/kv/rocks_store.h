@@ -1,10 +1,10 @@
 // RocksStore: the KeyValueStore on RocksDB, and the calls that restore or repair its directory while it is not open.
 //
-// The file `<directory>.committed` (committed_mark.h) beside a database in `<directory>` is its mark: it holds the last
-// acknowledged operation. A database that ends before the mark is refused; RestoreRocksStore and RepairRocksStore set
-// the mark anew, on purpose. `<directory>.spare` takes batches while the disk is full (spare_log.h). These count as
-// written: they are read and acknowledged, and they go into the database when there is room. Thread rule: any thread
-// for a store; one process at a time for a directory.
+// The file `<directory>.committed` (committed_mark.h) beside a database in `<directory>` is its mark: it holds the
+// number of the last acknowledged operation. A database that ends before the mark is refused; RestoreRocksStore and
+// RepairRocksStore set the mark anew, on purpose. `<directory>.spare` takes batches while the disk is full
+// (spare_log.h). These count as written: they are read and acknowledged, and they go into the database when there is
+// room. Thread rule: any thread for a store; one process at a time for a directory.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct BackupFacts {
 class RocksStore : public KeyValueStore, public SpareRoom {
  public:
   // Adds a backup of the whole store to `directory`, which is made if need be. The directory may hold earlier backups;
-  // their files are not copied again. The backup is on disk when this returns. Reads and writes go on meanwhile.
+  // their files are not copied again. The backup is on disk when this returns. Reads and writes may continue meanwhile.
   // Returns kNoSpace while the store is not open for writing.
   [[nodiscard]] virtual Result<BackupFacts> BackUp(const std::string& directory) = 0;
   // Returns the free bytes that the disk must have before the store can be opened for writing, or 0 if it is open for
@@ -41,8 +41,8 @@ class RocksStore : public KeyValueStore, public SpareRoom {
   // Returns the number of the last operation written. A store and its copy by CopyTo return the same number as long as
   // both get the same batches. Requires: nobody writes meanwhile.
   [[nodiscard]] virtual std::uint64_t last_operation() const = 0;
-  // Makes a copy of the database in `directory`, which must not exist. It is on disk when this returns. Returns
-  // kNoSpace while the store is not open for writing.
+  // Copies the database into `directory`, which must not exist. The copy is on disk when this returns. Returns kNoSpace
+  // while the store is not open for writing.
   virtual Status CopyTo(const std::string& directory) = 0;
 };
 
@@ -62,17 +62,18 @@ class RocksStore : public KeyValueStore, public SpareRoom {
                                                                  std::uint64_t spare_bytes = 0);
 
 // Makes a database in `directory` from the latest of the backups. Returns the last operation in the backup, or kExists
-// if there is a database already. A mark left there by another database is replaced. `note` holds changes that are
-// added to the restored database before it appears.
+// if there is a database already. A mark that another database left is replaced. `note` holds changes that are added to
+// the restored database before it appears.
 [[nodiscard]] Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::string& directory,
                                                       const WriteBatch& note = {});
 
 struct RepairFacts {
-  std::string problem;                // the reason why the database cannot be opened as it is; empty if it can
-  std::string method;                 // the way in which the good state was found, in words
-  std::uint64_t operations = 0;       // the last one in the good state
-  std::uint64_t acknowledged = 0;     // the last one that is known to have been acknowledged
-  bool acknowledged_known = false;    // no later operation can have been, nor a different one that the good state lacks
+  std::string problem;             // the reason why the database cannot be opened as it is; empty if it can
+  std::string method;              // the way in which the good state was found, in words
+  std::uint64_t operations = 0;    // the last operation in the good state
+  std::uint64_t acknowledged = 0;  // the last operation that is known to have been acknowledged
+  // No later operation can have been acknowledged, nor a different one that the good state lacks.
+  bool acknowledged_known = false;
   bool whole = false;                 // the good state is the second copy, and lacks nothing that was acknowledged
   std::string aside;                  // the new place of the damaged database; empty if nothing was changed
   std::vector<DamagedPart> left_out;  // the parts of its logs that were left out
@@ -87,7 +88,7 @@ using MendStore = std::function<Result<std::vector<std::string>>(
     KeyValueStore& store, const std::function<bool(std::string_view key)>& is_newer)>;
 // Finds the last good state of a damaged database in a copy of it (`<directory>.repairing`, which needs as much room as
 // the database) and shows it to `look`. If `apply`, the good state then replaces the damaged database, which is kept
-// aside, and the mark is set to where the good state ends. Otherwise the copy is removed and nothing is changed. A
+// aside, and the mark is set to the end of the good state. Otherwise the copy is removed and nothing is changed. A
 // database that can be opened is left alone.
 //
 // The good state ends at the first damage in the logs. With `mend` the damaged records are left out instead: all intact

@@ -28,7 +28,7 @@ class SpareRoom {
   // With `use`, batches go into the spare log from the next one on, as long as they fit. Otherwise the next batch goes
   // into the database, after all that is in the spare log. Any thread.
   virtual void UseSpare(bool use) = 0;
-  // Returns the bytes left in the spare log; 0 without one. Any thread.
+  // Returns the bytes left in the spare log; 0 if there is none. Any thread.
   [[nodiscard]] virtual std::uint64_t spare_left() const = 0;
 };
 
@@ -41,7 +41,7 @@ class SpareLog {
 
   [[nodiscard]] bool empty() const { return batches_.empty(); }
   [[nodiscard]] const std::vector<WriteBatch>& batches() const { return batches_; }
-  [[nodiscard]] std::uint64_t after() const { return after_; }  // the operation after which the batches come
+  [[nodiscard]] std::uint64_t after() const { return after_; }  // the operation that the batches follow
   // Returns the number of operations in the batches, as the database counts them.
   [[nodiscard]] std::uint64_t operations() const { return operations_; }
 

@@ -33,7 +33,7 @@ class BlockingStream {
 
   // Sends all of `first`, then all of `second`. Returns kUnavailable if the peer closed.
   Status Send(std::string_view first, std::string_view second = {});
-  // Receives exactly `size` bytes. Returns kUnavailable if the peer closes before.
+  // Receives exactly `size` bytes. Returns kUnavailable if the peer closes before all have come.
   Status Receive(char* out, std::size_t size);
   // Returns true if Receive would not wait: bytes have come, or the peer closed.
   [[nodiscard]] bool Readable() const;

@@ -1,6 +1,6 @@
 // The building blocks of a bulk server's handlers and of the daemons' own fetchers: connections (Wire), threads, and
 // the handler interface. This is the one header of the bulk plane that includes Asio; only base/net, dfs/data and
-// worker/daemon/shuffle include it.
+// worker/daemon include it.
 //
 // Thread rule: each connection has a strand; its coroutine, and the coroutines that it spawns on its own executor, run
 // on that strand one at a time. A call that blocks on a disk goes through OnDisk. A Wire and a Signal are used on their
@@ -63,7 +63,7 @@ struct BulkServer::Threads {
   [[nodiscard]] Executor MakeStrand() { return asio::make_strand(io); }
   // Starts `work` on `executor`; Stop waits for it. After Stop it does nothing and returns false. Any thread.
   bool Spawn(const Executor& executor, Awaitable<void> work);
-  // Reports to the OnUnreached callback, if any, that this peer could not be connected to. Any thread.
+  // Reports to the OnUnreached callback, if any, that connecting to this peer has failed. Any thread.
   void TellUnreached(const std::string& host, std::uint16_t port) const {
     if (unreached_) unreached_(host, port);
   }
@@ -123,7 +123,7 @@ class Signal {
 };
 
 // One connection, at the server or the client end. If a peer makes no progress for the wire's `silence` while a call
-// waits for it, it is dropped and the call returns kTimeout. After a failure or Abort every call fails.
+// waits for it, the connection is dropped and the call returns kTimeout. After a failure or Abort every call fails.
 class Wire : public std::enable_shared_from_this<Wire> {
  public:
   using Socket = asio::generic::stream_protocol::socket;
@@ -143,7 +143,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   Awaitable<Status> Read(char* out, std::size_t size, Micros silence = 0);
   // Writes all of `first`, then all of `second`.
   Awaitable<Status> Write(std::string_view first, std::string_view second = {});
-  // Calls `step` on a disk thread until it returns true; `step` returns false while the outlet takes no more.
+  // Calls `step` on a disk thread until it returns true; `step` returns false while the outlet takes no more bytes.
   Awaitable<Status> Pump(std::function<Result<bool>(Outlet& outlet)> step);
   // Sends one byte with a descriptor. Requires: the wire is local.
   Awaitable<Status> SendDescriptor(int fd);

@@ -1,7 +1,7 @@
 // MayAsk: the operations that a peer may request from a worker's bulk server, by TCP and on the local socket. The local
-// socket serves only operations that pass a descriptor. Tasks reach it through their worker, so it does not know who
-// asks. Without TLS every peer on TCP is kAnyone and may request all that is served there. Thread rule: a free
-// function, any thread.
+// socket serves only operations that pass a descriptor. Tasks reach it through their worker, so the server does not
+// know the role of such a peer. Without TLS every peer on TCP is kAnyone and may request every operation served on TCP.
+// Thread rule: a free function, any thread.
 #pragma once
 
 #include "base/net/frame.h"
@@ -9,8 +9,8 @@
 
 namespace millrace::net {
 
-// Returns false for an unknown operation, too. Reads and writes also need a token (base/tls/token.h,
-// dfs/wire/write_order.h).
+// Returns true if a peer of this role may request the operation; false for an unknown operation. Reads and writes also
+// need a token (base/tls/token.h, dfs/wire/write_order.h).
 [[nodiscard]] constexpr bool MayAsk(tls::Role role, bool local, Operation operation) {
   using tls::Role;
   switch (operation) {

@@ -8,10 +8,10 @@
 // Request: u8 operation, u8 version (1), u16 zero, u32 header length (at most 64 KiB), u32 crc32c of the header, header
 // (an Encoder's bytes). Reply: u8 status code, 3 zero bytes, u32 length, u32 crc32c, payload (the reply's header, or
 // the failure's message). The operation defines what follows a reply. Requests follow each other on one connection. A
-// request that makes no sense ends its connection and nothing else. Handlers and this header's users outside base/net,
-// dfs/data and worker/daemon/shuffle need no Asio: see bulk_handler.h for them. Handlers live until the server is
-// destroyed; what they point to must live until Stop has returned. Thread rule: Register before Start; Start and Stop
-// from one thread, not one of the server's own.
+// request that makes no sense ends its connection and nothing else. This header does not include Asio; the code in
+// base/net, dfs/data and worker/daemon that needs it includes bulk_handler.h. Handlers live until the server is
+// destroyed; the objects that they point to must live until Stop has returned. Thread rule: Register before Start;
+// Start and Stop from one thread, not one of the server's own.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct BulkServerOptions {
   // The limits of an Admission (base/admission.h), over TCP. A peer has sent something sensible once a whole request
   // has come.
   unsigned max_connections = 4096, max_per_peer = 1000;
-  unsigned max_local = 4096;                                // over the local socket, counted apart
+  unsigned max_local = 4096;                                // connections on the local socket, counted apart
   std::shared_ptr<tls::Credentials> credentials = nullptr;  // null: no TLS
 };
 

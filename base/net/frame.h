@@ -23,7 +23,7 @@ enum class Operation : std::uint8_t {
   kAskIncarnation = 7,
 };
 
-// The time limit of a connection attempt: a kernel that gets no answer asks again after 1 s and after 3 s. A live
+// The time limit of a connection attempt. A kernel that gets no answer asks again after 1 s and after 3 s. A live
 // machine answers at once, even if its processes stand still.
 inline constexpr Micros kConnectLimit = 4 * kSecond;
 
@@ -40,8 +40,8 @@ struct Frame {
 
 // Returns the whole request. Requires: `header` has at most kMaxRequestBytes.
 [[nodiscard]] std::string EncodeRequest(Operation operation, std::string_view header);
-// Returns the whole reply: `payload` is the operation's answer for OK, or the failed operation's payload for `code`.
-// Requires: `payload` has at most kMaxReplyBytes.
+// Returns the whole reply. `payload` is the operation's answer if `code` is OK, or else the payload that the operation
+// sends with this failure. Requires: `payload` has at most kMaxReplyBytes.
 [[nodiscard]] std::string EncodeReply(StatusCode code, std::string_view payload);
 // Returns the reply that carries a failure's message.
 [[nodiscard]] std::string EncodeFailure(const Status& failure);
@@ -51,7 +51,7 @@ struct Frame {
 [[nodiscard]] Result<Frame> DecodeReplyFrame(std::string_view bytes);
 [[nodiscard]] Status CheckPayload(const Frame& frame, std::string_view payload, std::string_view what);
 
-// Returns a checked reply's status: OK, or the failure with the message in `payload`, with `peer` in front.
+// Returns a checked reply's status: OK, or the failure, whose message is the text in `payload` with `peer` in front.
 [[nodiscard]] Status ReplyStatus(const Frame& frame, std::string_view payload, std::string_view peer);
 
 }  // namespace millrace::net

@@ -1,6 +1,6 @@
-// IncarnationServer answers kAskIncarnation: whether a number is the incarnation that this process has drawn, which
-// only the process and the master that it registers with know. A master without TLS thus verifies that a worker's
-// address is the worker's own, before it lists the address for others to connect to.
+// IncarnationServer answers kAskIncarnation, which asks whether a number is the incarnation that this process has
+// drawn. Only the process and the master with which it registers know the incarnation. A master without TLS thus
+// verifies that a worker's address is the worker's own, before it lists the address for others to connect to.
 //
 //   request u64 incarnation; reply empty, or kInvalid
 // Thread rule: any thread; the bulk server outlives it.

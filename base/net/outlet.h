@@ -18,7 +18,7 @@ class Outlet {
  public:
   virtual ~Outlet() = default;
   // Takes as many of the bytes as it can without waiting for the peer, and returns their number; 0: none for now. With
-  // `more`, others follow at once.
+  // `more`, further bytes follow at once.
   virtual Result<std::size_t> Send(std::string_view bytes, bool more) = 0;
   // Does the same with bytes [offset, offset + size) of a file. Returns kCorrupt if the file ends at `offset`. `what`
   // is for messages. Requires: `size` is not 0.

@@ -1,7 +1,7 @@
-// CallRights: one table of the roles and rights that each call of the schemas beside it needs. A call that is added to
-// a schema but not to the table fails a test. Guarded enforces roles and the administrator right on a connection's
-// first capability and on every one obtained through it; the services themselves check the other rights. Without TLS
-// every peer is Role::kAnyone and may make every call.
+// CallRights: one table of the roles and rights that each call of the schemas in this folder needs. A call that is
+// added to a schema but not to the table fails a test. Guarded enforces roles and the administrator right on a
+// connection's first capability and on every one obtained through it; the services themselves check the other rights.
+// Without TLS every peer is Role::kAnyone and may make every call.
 // Thread rule: a value; Guarded: the control thread.
 #pragma once
 
@@ -39,8 +39,8 @@ class CallRights {
   CallRights();
 
   // Returns OK if a peer of this role may make the call, given by the numbers of its interface and method on the wire.
-  // Returns kDenied, with the call and the peer, if not. Returns kInvalid for a call that is not in the table; only
-  // Role::kAnyone (no TLS) may make it.
+  // Returns kDenied, with the call and the peer, if it may not. Returns kInvalid for a call that is not in the table;
+  // only Role::kAnyone (no TLS) may make it.
   [[nodiscard]] Status Check(const tls::PeerIdentity& peer, std::uint64_t interface, std::uint16_t method) const;
   [[nodiscard]] bool Has(std::uint64_t interface, std::uint16_t method) const;
 
@@ -59,9 +59,9 @@ class CallRights {
   std::map<std::pair<std::uint64_t, std::uint16_t>, std::size_t> places_;
 };
 
-// The server's callbacks for one peer. Rights are checked at each call, since they change while connections stand.
+// The server's callbacks for one peer. Rights are checked at each call, since they change while connections are open.
 struct CallJudge {
-  // Returns OK if the peer is an administrator, or kDenied; `call` as in Right.
+  // Returns OK if the peer is an administrator, or kDenied; `call` is named as in Right.
   std::function<Status(const std::string& call)> check_administers;
   // Receives each call that Guarded refused, with the reason.
   std::function<void(const std::string& call, const Status& why)> refused;

@@ -7,8 +7,9 @@
 //            crc32c u32, then the stored bytes: records (key size, key, value size, value), as zstd if flag 1 is set
 //   trailer  a block with flag 2 that holds the number of blocks u64 and of records u64
 // The crc32c of a block covers its own offset in the file (u64), the fields between marker and crc32c, and the stored
-// bytes. A block belongs to the split in which its marker starts. The split that damage concerns always detects it: a
-// block with a damaged marker is missed by the block after it, and a file that was cut off has no trailer.
+// bytes. A block belongs to the split in which its marker starts. Damage is always detected in the split that it
+// concerns. If a block's marker is damaged, the offset in the block after it shows that a block is missing; a file that
+// was cut off has no trailer.
 //
 // Thread rule: one object from one thread at a time.
 #pragma once
@@ -45,8 +46,8 @@ class RecordWriter {
   RecordWriter(Sink sink, Random random);
   ~RecordWriter();  // if Finish was not called, the file counts as cut off
 
-  // Writes a record. Returns kInvalid, and writes nothing, if the record is larger than kLargestRecord; else what the
-  // sink returns. After the sink failed once, every call returns that failure.
+  // Writes a record. Returns kInvalid, and writes nothing, if the record is larger than kLargestRecord. Otherwise
+  // returns the status of the sink. Once the sink has failed, every call returns that failure.
   Status Append(std::string_view key, std::string_view value);
   // Writes the buffered records and the trailer. Requires: no call follows.
   Status Finish();
@@ -70,11 +71,11 @@ class RecordWriter {
 
 class RecordReader {
  public:
-  // Reads exactly `size` bytes at `offset` into `out`; never called for bytes beyond the file.
+  // Reads exactly `size` bytes at `offset` into `out`. It is never called for bytes beyond the end of the file.
   using ReadAt = std::function<Status(std::uint64_t offset, std::size_t size, char* out)>;
 
   // Opens the split [begin, end) of a file of `size` bytes; `name` is for messages. Returns kCorrupt if the header or
-  // the trailer is damaged or missing; else what `read_at` returns.
+  // the trailer is damaged or missing, and any failure of `read_at`.
   static Result<RecordReader> Open(ReadAt read_at, std::uint64_t size, std::uint64_t begin, std::uint64_t end,
                                    std::string name);
   RecordReader(RecordReader&&) noexcept;
@@ -82,8 +83,8 @@ class RecordReader {
   ~RecordReader();
 
   // Returns the next record, whose bytes live until the next call, or nothing at the end of the split. Returns
-  // kCorrupt, naming the file and the offset of the block, if anything is damaged: earlier records are right, and every
-  // further call fails in the same way.
+  // kCorrupt, naming the file and the offset of the block, if anything is damaged. Earlier records are then right, and
+  // every further call fails in the same way.
   [[nodiscard]] Result<std::optional<Record>> Next();
 
  private:

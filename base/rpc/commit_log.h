@@ -17,9 +17,9 @@ class CommitLog {
   virtual ~CommitLog() = default;
   // Returns a promise that resolves when this batch, and every one before it, is on disk. Batches are written in the
   // order of the calls; an empty batch waits for those before it.
-  // A failed write ends the log. It calls `on_failure` once, on the control thread, since the process must not go on
-  // with memory that the disk lacks. Nothing is written after that; the promises of unwritten batches do not resolve,
-  // and reject when the log is destroyed.
+  // A failed write ends the log. It calls `on_failure` once, on the control thread, since the process must not continue
+  // with changes in memory that the disk lacks. Nothing is written after that; the promises of unwritten batches do not
+  // resolve, and are rejected when the log is destroyed.
   [[nodiscard]] virtual kj::Promise<void> Commit(WriteBatch batch) = 0;
   // Writes the batch in the same order, without a promise: for issued ids and progress. Once written, the batch
   // survives a crash of the process; once a later Commit has resolved, it survives a crash of the machine.

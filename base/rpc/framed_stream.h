@@ -26,7 +26,8 @@ class MessageMemory {
     explicit Share(std::shared_ptr<MessageMemory> all) : all_(std::move(all)) {}
     void Add(std::uint64_t bytes);
     void Remove(std::uint64_t bytes);
-    // Stops counting the connection's memory, which is freed with it. Requires: the connection is being dropped.
+    // Stops counting the connection's memory, which is freed with the connection. Requires: the connection is being
+    // dropped.
     void Leave();
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
@@ -71,12 +72,12 @@ class FramedStream final : public capnp::MessageStream {
  private:
   class Incoming;
   using MaybeMessage = kj::Maybe<capnp::MessageReaderAndFds>;
-  // Moves as many of the bytes read ahead to `out` as fit, and returns their number.
+  // Moves bytes that were read ahead to `out`, as many as fit, and returns their number.
   std::size_t TakeUnread(kj::ArrayPtr<kj::byte> out);
   // Fills `out`, then calls `then`, at once if all bytes were read ahead.
   template <class Then>
   kj::Promise<MaybeMessage> AfterRead(kj::ArrayPtr<kj::byte> out, Then then);
-  // Each reads one part of a message and goes on to the next.
+  // These three each read one part of a message, then continue with the next part.
   kj::Promise<MaybeMessage> ReadMessage(const capnp::ReaderOptions& options);
   kj::Promise<MaybeMessage> ReadSizes(kj::Own<Incoming> message, const capnp::ReaderOptions& options);
   kj::Promise<MaybeMessage> ReadBody(kj::Own<Incoming> message, const capnp::ReaderOptions& options);

@@ -34,8 +34,8 @@ class Link {
   // failed. The capability breaks with its connection: every call then fails with kUnavailable, and the caller calls
   // Connected() again.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
-  // Returns the bootstrap of the connection if there is one. Otherwise makes one attempt at once; the promise rejects
-  // with kUnavailable, naming the address, if it fails, and with kInvalid if one side refuses the other. For tools that
+  // Returns the bootstrap of the connection if there is one. Otherwise makes one attempt at once. If it fails, the
+  // promise rejects with kUnavailable, naming the address; if one side refuses the other, with kInvalid. For tools that
   // should not wait.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> ConnectOnce();
   // Calls `tell` with the reason of each failed attempt of Connected().
@@ -45,11 +45,11 @@ class Link {
   [[nodiscard]] kj::Promise<void> Broken();
   // Breaks the connection, if there is one. For a peer that no longer answers.
   void Reset();
-  // Returns the number of the present connection, which no other connection of this link has.
+  // Returns the number of the present connection. No other connection of this link has the same number.
   [[nodiscard]] std::uint64_t connection() const;
   // Breaks the connection of this number if it is still the present one. For callers that learn of a break from a
-  // failed call: until the link itself notices the break, which takes a turn to the operating system, Connected() would
-  // return the same connection.
+  // failed call. The link itself notices the break only after its loop has asked the operating system; until then
+  // Connected() would return the same connection.
   void Reset(std::uint64_t connection);
   [[nodiscard]] const std::string& address() const;
 

@@ -1,5 +1,5 @@
 // Carries a Status across Cap'n Proto: the server throws (or rejects with) a kj::Exception that holds it, and the
-// client turns that back into the Status. Any other exception of KJ becomes kUnavailable (disconnected), kBusy
+// client turns the exception back into the Status. Any other exception of KJ becomes kUnavailable (disconnected), kBusy
 // (overloaded) or kInternal. Thread rule: any thread.
 #pragma once
 

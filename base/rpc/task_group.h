@@ -1,5 +1,5 @@
 // TaskGroup: promises that run until they end or the group does. WhileAlive: callbacks that may outlive the object that
-// gave them. Thread rule: the control thread.
+// made them. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>

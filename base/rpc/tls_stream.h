@@ -10,7 +10,7 @@
 
 namespace millrace::rpc {
 
-// A stream over an inner one, to which it passes the calls that the two streams of this file do not change.
+// A stream over an inner one. It passes on the calls that TlsStream and PlainStream leave unchanged.
 class OuterStream : public kj::AsyncIoStream {
  public:
   explicit OuterStream(kj::Own<kj::AsyncIoStream> inner) : inner_(kj::mv(inner)) {}

@@ -17,9 +17,10 @@
 
 namespace millrace::rpc {
 
-// Limits on what one control connection receives. A message is at most 1 MiB: a larger one breaks the connection, so
-// senders stay below it. A reader may traverse no more words than that in all, so it reads a large list only once.
-// While a peer's calls in flight hold `flow_limit_words` words, no more is read from the peer.
+// Limits on what one control connection receives. A message of more than `max_message_words` words breaks the
+// connection, so senders keep theirs to at most 1 MiB. A reader may traverse no more than `max_message_words` words in
+// all, so it reads a large list only once. While a peer's calls in flight hold `flow_limit_words` words, no more is
+// read from the peer.
 struct ConnectionLimits {
   std::uint64_t max_message_words = (std::uint64_t{1} << 20) / 8 + 4096;
   std::uint64_t flow_limit_words = (std::uint64_t{16} << 20) / 8;
@@ -34,8 +35,8 @@ class Dialer {
   virtual kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) = 0;
 };
 
-// Returns the exception of Dial if the machine answers that no process listens at the address: the process that did is
-// gone. An unreachable machine gives another failure.
+// Returns the exception with which Dial rejects if the machine answers that no process listens at the address. The
+// process that listened at it is then gone. If the machine cannot be reached, Dial rejects with another exception.
 [[nodiscard]] kj::Exception NobodyListens(const std::string& address);
 [[nodiscard]] bool SaysNobodyListens(const kj::Exception& why);
 
@@ -67,8 +68,8 @@ struct ServerLimits {
   // The limits of an Admission (base/admission.h). A peer has sent something sensible once it asks for the bootstrap.
   std::size_t max_connections = 4096, max_per_peer = 1000;
   kj::Duration bootstrap_within = 30 * kj::SECONDS;  // the limit of a TLS handshake, too
-  // The most time from the first byte of a message to its last. Messages to the peer that are sent together have this
-  // time together.
+  // The most time from the first byte of a message to its last. Messages that are sent to the peer together share this
+  // time.
   kj::Duration message_within = 30 * kj::SECONDS;
   // The bytes of the messages received from all peers: unfinished ones, and those whose calls are under way. Over this
   // limit the connection with the oldest unfinished message is dropped or, if there is no such message, the connection
@@ -77,8 +78,8 @@ struct ServerLimits {
   std::uint64_t unread_bytes = std::uint64_t{32} << 20;  // the most bytes of answers that one peer has not taken
 };
 
-// Serves a bootstrap capability to every peer that connects, each connection on its own until it breaks or is dropped
-// for passing its limits. Destroying the server breaks all connections.
+// Serves a bootstrap capability to every peer that connects. Each connection is served on its own until it breaks or is
+// dropped for exceeding its limits. Destroying the server breaks all connections.
 class Server {
  public:
   // Called by the server whenever a peer asks for the bootstrap.
@@ -89,14 +90,14 @@ class Server {
   Server(kj::Timer& timer, capnp::Capability::Client bootstrap, const ServerLimits& limits = {});
   ~Server();
   // Calls `tell`, at most every 10 s, with a line on the connections refused, dropped or not accepted since the last
-  // one. Requires: there was no connection yet.
+  // line. Requires: there was no connection yet.
   void OnTrouble(std::function<void(const std::string& line)> tell);
   // From now on a connection is served only after its peer has shown a certificate that these credentials accept;
   // `Peer::identity` is then the identity in it. Requires: there was no connection yet.
   void UseTls(std::shared_ptr<tls::Credentials> credentials);
   void Accept(kj::Own<kj::AsyncIoStream> stream, const Peer& peer = {});
-  // Accepts for ever from a listening TCP socket. The promise is never settled: if accepting fails for lack of
-  // descriptors or memory, the server tries again 100 ms later. Requires: the promise is dropped before the Server.
+  // Accepts connections from a listening TCP socket for ever. The promise is never settled: if accepting fails for lack
+  // of descriptors or memory, the server tries again 100 ms later. Requires: the promise is dropped before the Server.
   kj::Promise<void> AcceptLoop(kj::Own<kj::ConnectionReceiver> receiver);
   [[nodiscard]] std::size_t connections() const;
   [[nodiscard]] std::uint64_t message_bytes() const;  // the present number, as ServerLimits::message_bytes counts it
@@ -115,12 +116,12 @@ struct Listening {
 // address.
 [[nodiscard]] kj::Promise<Listening> Listen(kj::Network& network, std::string address);
 
-// The in-memory network: it holds servers by address, and Dial connects to them by a pipe. Cut(address) breaks every
-// connection to the address and refuses new ones until Mend.
+// The in-memory network. It keeps servers by address, and Dial connects to one of them by a pipe. Cut(address) breaks
+// every connection to the address and refuses new ones until Mend.
 class PipeNetwork final : public Dialer {
  public:
   void Serve(std::string address, Server& server);  // Requires: the server outlives this, or Remove comes first.
-  // Refuses new connections; existing ones go on.
+  // Refuses new connections; existing ones stay.
   void Remove(const std::string& address);
   void Cut(const std::string& address);
   void Mend(const std::string& address);

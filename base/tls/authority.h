@@ -28,8 +28,8 @@ struct FoundCertificate {
   Micros from = 0, until = 0;  // since the epoch
 };
 
-// Returns the certificates in the directory's *.pem files, then those in the cert.pem of each subdirectory, which an
-// authority has issued; each group is sorted by file name. A file may hold several certificates. No key is read, so the
+// Returns the certificates in the directory's *.pem files, then those that an authority has issued, in the cert.pem of
+// each subdirectory; each group is sorted by file name. A file may hold several certificates. No key is read, so the
 // directory may also belong to a daemon or a user. Returns kNotFound if there is no certificate at all; `troubles` gets
 // a line for each unreadable file.
 [[nodiscard]] Result<std::vector<FoundCertificate>> FindCertificates(const std::string& directory,
@@ -37,7 +37,8 @@ struct FoundCertificate {
 
 class Authority {
  public:
-  // Makes a new authority in the directory, which is made if need be. Returns kExists if there is one.
+  // Makes a new authority in the directory, which is made if need be. Returns kExists if the directory has an
+  // authority.
   static Result<Authority> Init(const std::string& directory, const Validity& validity);
   static Result<Authority> Open(const std::string& directory);
 

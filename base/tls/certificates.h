@@ -39,18 +39,18 @@ struct Validity {
 // Requires: `worker` is the pair of a worker.
 [[nodiscard]] Result<KeyPair> IssueToTask(const KeyPair& worker, const std::string& user, const Validity& validity);
 
-// The facts of a certificate that people are shown.
+// The facts about a certificate that are shown to people.
 struct CertificateFacts {
   std::string common_name;
   Micros from = 0, until = 0;  // since the epoch
 };
 // Returns a time in the form of messages about certificates, "2026-01-31T12:00:05Z".
 [[nodiscard]] std::string TimeText(Micros time);
-// Returns the reason for refusing a certificate for its time: "good from ... until ..., and here it is ...".
+// Returns the text that explains why a certificate is not valid now: "good from ... until ..., and here it is ...".
 [[nodiscard]] std::string TimesText(Micros from, Micros until);
 [[nodiscard]] Result<CertificateFacts> ReadFacts(const std::string& certificate, const std::string& what);
-// Returns the facts of each certificate in the text, which may also hold keys, or keys alone. Returns kCorrupt, with
-// `what` in front, if a certificate in the text makes no sense.
+// Returns the facts of each certificate in the text. The text may also contain keys, or only keys. Returns kCorrupt,
+// with `what` in front, if a certificate in the text makes no sense.
 [[nodiscard]] Result<std::vector<CertificateFacts>> ReadAllFacts(const std::string& pem, const std::string& what);
 
 }  // namespace millrace::tls

@@ -1,7 +1,7 @@
 // Credentials: the certificate and key that a process shows to its peers, and the authorities that it trusts.
 // Credentials from files are read again when the files change, so that a renewed certificate is used from the next
-// connection on; open connections go on. If a new file is broken or does not fit the others, that is logged, and the
-// old credentials stay in force.
+// connection on; open connections stay open. If a new file is broken or does not fit the others, a line is logged and
+// the old credentials stay in use.
 //
 // TLS 1.3 with AES-GCM, both sides with certificates. A peer is trusted if the chain of its certificate ends at an
 // authority of ours and each issuer in it may issue for that role (certificates.h). Roles are checked, not host names.
@@ -30,8 +30,9 @@ struct CredentialTexts {
 
 class Context;  // session.h
 
-// The validity of a task's certificate. A task process gets a new one after half of that, as long as it lives, which is
-// no longer than its job. So a certificate that leaks from a job is valid for at most a day after the job's end.
+// The validity of a task's certificate. A task process gets a new certificate after half of this time, as long as it
+// lives. It lives no longer than its job, so a certificate that leaks from a job is valid for at most a day after the
+// job's end.
 inline constexpr Micros kTaskValidity = 24 * kHour;
 
 class Credentials {
@@ -63,14 +64,14 @@ class Credentials {
 // start read it; empty or not set: no TLS.
 inline constexpr const char* kTlsEnvironment = "MILLRACE_TLS";
 
-// Returns the credentials in the files of that directory, or null without TLS.
+// Returns the credentials in the files of the directory that kTlsEnvironment names, or null without TLS.
 [[nodiscard]] Result<std::shared_ptr<Credentials>> CredentialsOfUser();
 
 // Returns the credentials that the files hold, or null if no file is named.
 [[nodiscard]] Result<std::shared_ptr<Credentials>> LoadIfGiven(const TlsFiles& files, const Log& log);
 
-// Returns the credentials of a daemon, a master or a worker, that listens at `host`. Returns null without TLS, and logs
-// a warning if other machines can reach the daemon; kInvalid for a certificate of another role.
+// Returns the credentials of a daemon (a master or a worker) that listens at `host`. Without TLS, returns null, and
+// logs a warning if other machines can reach the daemon. Returns kInvalid if the certificate is for another role.
 [[nodiscard]] Result<std::shared_ptr<Credentials>> LoadForDaemon(const TlsFiles& files, std::string_view host,
                                                                  Role role, const Log& log);
 

@@ -34,13 +34,13 @@ enum class Lifetime { kGood, kEnds, kEnded };
 [[nodiscard]] std::string WhenText(Micros until, Micros now);
 
 // Returns one notice of the certificates that have ended and one of those that end within kEndsSoon, if there are any.
-// Each names the first to end, in order of their ends.
+// Each names the certificates that end first, in the order in which they end.
 [[nodiscard]] std::vector<Notice> ExpiryNotices(std::vector<CertificateEnd> certificates, Micros now);
 
 // Chooses the certificates to log, so that each is logged once a day.
 class ExpiryLog {
  public:
-  // Returns the notices to log now. Requires: `certificates` are all certificates.
+  // Returns the notices to log now. Requires: `certificates` is the complete list.
   [[nodiscard]] std::vector<Notice> Due(const std::vector<CertificateEnd>& certificates, Micros now);
 
  private:

@@ -1,5 +1,5 @@
-// Owning pointers to OpenSSL's objects, and its errors as text. Internal to this folder. Thread rule: as for OpenSSL 3:
-// an object from one thread at a time, and each thread has its own queue of errors.
+// Owning pointers to OpenSSL's objects, and its errors as text. Internal to this folder. Thread rule: as in OpenSSL 3,
+// an object is used from one thread at a time, and each thread has its own queue of errors.
 #pragma once
 
 #include <openssl/bio.h>
@@ -34,7 +34,7 @@ using OwnContext = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
 [[nodiscard]] std::string TakeOpensslError();
 
 [[nodiscard]] OwnBio ReadingBio(std::string_view bytes);  // `bytes` outlives it
-// These return kCorrupt, with `what` in front, if there is no such thing in the text.
+// These return kCorrupt, with `what` in front, if the text has no certificate or no key.
 [[nodiscard]] Result<OwnCertificate> ReadCertificate(std::string_view pem, const std::string& what);
 [[nodiscard]] Result<OwnKey> ReadKey(std::string_view pem, const std::string& what);
 // Returns the key in the text that belongs to the certificate. During a renewal the file holds the new key and the old

@@ -2,8 +2,8 @@
 // name of the peer's verified certificate. Without TLS the role is kAnyone, and every peer may do everything.
 //
 // Common names: "master", "worker:NAME", "client:USER", and "task:USER" in the certificates that workers issue to the
-// task processes of USER's jobs. A name has 1 to 48 characters: letters, digits and . _ - @ +, the first of which is a
-// letter or a digit. Thread rule: a value.
+// task processes of USER's jobs. A name has 1 to 48 characters: letters, digits and . _ - @ +. The first is a letter or
+// a digit. Thread rule: a value.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct PeerIdentity {
 
 // Returns the common name, "client:ann"; "anyone" without TLS. For messages and certificates.
 [[nodiscard]] std::string ToText(const PeerIdentity& identity);
-// Reads a common name. Returns kInvalid, with the grammar, for any text but those above.
+// Reads a common name. Returns kInvalid, with the grammar, if the text is not one.
 [[nodiscard]] Result<PeerIdentity> ParseIdentity(std::string_view common_name);
 
 }  // namespace millrace::tls

@@ -15,8 +15,8 @@ inline constexpr int kForAll = 0644;    // certificates
 // Returns kExists if there is a file, unless `replace`. A link at the path is replaced, and never followed.
 [[nodiscard]] Status PutFile(const std::string& path, std::string_view text, int mode, bool replace);
 
-// Reads a file that holds a key. Returns kDenied, with the command to run, if others than its owner may read or change
-// it, as ssh does: a key that others may have read proves nothing.
+// Reads a file that holds a key. As ssh does, refuses a file that others than its owner may read or change, since a key
+// that others may have read proves nothing; returns kDenied, with the command to run.
 [[nodiscard]] Result<std::string> ReadKeyFile(const std::string& path);
 
 }  // namespace millrace::tls

@@ -35,7 +35,7 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // Goes on with the handshake as far as the bytes fed allow. Returns true once it is done. Returns kInvalid, with the
+  // Continues the handshake as far as the bytes fed allow. Returns true once it is done. Returns kInvalid, with the
   // reason, if one side refuses the other or the peer does not speak TLS; kUnavailable if TLS fails.
   [[nodiscard]] Result<bool> Handshake();
   // Requires, for this call and those up to Close: the handshake is done.
@@ -43,7 +43,7 @@ class Session {
   // Reads at most `size` bytes. Returns their number; 0 if more must be fed first, or the peer has ended its side.
   [[nodiscard]] Result<std::size_t> Read(char* out, std::size_t size);
   [[nodiscard]] bool ended() const;                   // the peer has announced that it sends nothing more
-  [[nodiscard]] Status Write(std::string_view data);  // adds to the output, and is in memory twice until that is sent
+  [[nodiscard]] Status Write(std::string_view data);  // adds to the output; `data` is in memory twice until it is sent
   void Close();                                       // adds to the output a notice that nothing more is sent
 
   void Feed(std::string_view bytes);    // takes bytes that the peer has sent

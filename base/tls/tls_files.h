@@ -20,8 +20,8 @@ struct TlsFiles {
 
 // Declares tls.ca, tls.certificate and tls.key.
 void DeclareTlsOptions(OptionSet& options, TlsFiles* files);
-// Returns a warning for the log of a daemon that listens at `host` without TLS; empty if it uses TLS, or only this
-// machine reaches it.
+// Returns a warning for the log of a daemon that listens at `host` without TLS; empty if the daemon uses TLS, or if
+// only this machine can reach it.
 [[nodiscard]] std::string WarningOf(const TlsFiles& files, std::string_view host);
 // Returns kInvalid if only some of the files are named.
 [[nodiscard]] Status CheckTlsFiles(const TlsFiles& files);

@@ -1,6 +1,7 @@
-// Tokens: by a token, a master lets a user or worker read or write a block on workers for a while. The master and its
-// workers share a key. A token holds its end, its subject, its terms, and an HMAC-SHA256 (RFC 2104) over these, the use
-// and the block. So it is valid for one use of one block by one subject, and its carriers cannot make or change one.
+// A token is a master's permission for a user or worker to read or write a block on workers for a while. The master and
+// its workers share a key. A token holds its end, its subject, its terms, and an HMAC-SHA256 (RFC 2104) over these, the
+// use and the block. So it is valid for one use of one block by one subject, and nobody without the key can make or
+// change it.
 //
 //   u8 version (1), u64 end in seconds since the epoch, text subject, terms, 32 bytes HMAC   (an Encoder's bytes)
 //
@@ -30,7 +31,7 @@ struct TokenSays {
   std::string terms;
 };
 
-// Returns kInvalid, with the likely cause, if the token has ended at `now`.
+// Returns kInvalid, with the likely cause, if the token has ended by `now`.
 [[nodiscard]] Status CheckNotEnded(const TokenSays& token, Micros now);
 
 class TokenKey {
@@ -41,7 +42,7 @@ class TokenKey {
   explicit TokenKey(std::string key) : key_(std::move(key)) {}  // Requires: it has kBytes
 
   [[nodiscard]] const std::string& bytes() const { return key_; }
-  // Makes a token for `use`, with its terms; by default for reading.
+  // Makes a token for `use` with these terms; the default is a token for reading.
   [[nodiscard]] std::string MakeToken(std::uint64_t block, std::string_view subject, Micros until,
                                       TokenUse use = TokenUse::kRead, std::string_view terms = {}) const;
   // Returns the content of the token, or kInvalid if it was not made by this key for this use and block. The caller
