@@ -13,10 +13,10 @@
 
 namespace millrace {
 
-// Removes `name` in `directory` (as for openat(2)) and all below it. A missing file is not a failure. The call goes on
-// after a failure; the returned Status gives the number of names left and the first one. `path` is for the message
-// only. `stop` is called before each name. Once it returns true, the call leaves the rest and returns kCancelled. Until
-// then, a process that makes new names as fast as they are removed keeps the call busy.
+// Removes `name` in `directory` (as for openat(2)) and all below it. A missing file is not a failure. The call
+// continues after a failure; the returned Status gives the number of names left and the first one. `path` is for the
+// message only. `stop` is called before each name. Once it returns true, the call leaves the rest and returns
+// kCancelled. Until then, a process that makes new names as fast as they are removed keeps the call busy.
 [[nodiscard]] Status RemoveTreeAt(int directory, const std::string& name, std::string_view path,
                                   const std::function<bool()>& stop = {});
 

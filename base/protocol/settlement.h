@@ -42,7 +42,7 @@ enum class MasterDoes : std::uint8_t {
 };
 
 enum class WorkerDoes : std::uint8_t {
-  kNothing,    // the attempt goes on: it runs, serves or repeats its report
+  kNothing,    // the attempt continues to run, to serve or to repeat its report
   kSettle,     // the report counts as answered; a map output is still served
   kDrop,       // the process ends; report and output are deleted
   kForgetJob,  // everything of the job is deleted

@@ -31,7 +31,7 @@ class BlockWriter {
                                                    const std::optional<BlockContent>& expected = {},
                                                    const std::shared_ptr<tls::Credentials>& credentials = nullptr,
                                                    const std::string& token = {});
-  // Tells the nodes that answer to discard the block, unless Finish or Salvage ended it.
+  // Makes the nodes that answer discard the block, unless Finish or Salvage has closed it.
   virtual ~BlockWriter() = default;
 
   // Sends bytes (buffered to whole packets; at most 16 packets are unacknowledged). A Write that fails has taken its

@@ -38,7 +38,8 @@ struct ClientOptions {
   std::string owner;                    // user name
   std::string cluster = {};  // the cluster of the master (base/cluster_id.h); empty: that of the first to answer
   std::shared_ptr<tls::Credentials> credentials = nullptr;  // null: no TLS
-  std::string cluster_advice = {};  // ends the refusal of another cluster: the source of `cluster` and what to do
+  // Ends the message that refuses another cluster: the source of `cluster` and what to do.
+  std::string cluster_advice = {};
 };
 
 struct FileInfo {
@@ -112,8 +113,8 @@ struct Health {
   std::uint32_t live_workers = 0;
   std::uint64_t unknown_blocks = 0;   // replicas on live workers that belong to no file
   std::uint32_t holding_workers = 0;  // live workers with too many unknown blocks (dfs/name/block_manager.h)
-  std::string awaiting =
-      {};  // the workers that the master awaits after its start, until when no block counts as missing; empty if none
+  // The workers that the master still awaits after its start; empty if none. Until then no block counts as missing.
+  std::string awaiting = {};
   std::string read_only = {};  // the reason why the master takes no changes; empty if it takes them
   // Blocks that have a replica on each worker in use and would have more if there were more workers; they do not count
   // as under-replicated.
@@ -189,8 +190,8 @@ class DfsClient {
   // reconnection. For the job client, which shares the connection.
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
   virtual Status Call(const std::string& what, const WithMaster& f) = 0;
-  // Does the same for a call that the master may defer with kBusy: it calls `f` again until the master no longer does
-  // so.
+  // Does the same for a call that the master may defer with kBusy: it calls `f` again until the master no longer defers
+  // it.
   virtual Status CallUntilReady(const std::string& what, const WithMaster& f) = 0;
 };
 

@@ -1,6 +1,6 @@
 // The FileWriter of a DfsClient: it writes blocks through pipelines, one after the other. If a pipeline breaks, its
-// block is closed short and the file goes on in a new block (docs/inside/decisions/0003-short-blocks.md). Thread rule:
-// one thread at a time.
+// block is closed short and the file continues in a new block (docs/inside/decisions/0003-short-blocks.md). Thread
+// rule: one thread at a time.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ class BlockFileWriter final : public FileWriter {
   std::uint64_t block_id_ = 0;
   std::uint64_t block_bytes_ = 0;  // the bytes given to block_
   std::vector<WrittenBlock> written_;
-  std::size_t synced_ = 0;        // how many of written_ are synced
+  std::size_t synced_ = 0;        // the number of blocks in written_ that are synced
   std::vector<NodeId> excluded_;  // nodes that failed this writer
   int failures_ = 0;              // failures in a row
   std::uint64_t bytes_ = 0;

@@ -1,8 +1,8 @@
-// Lease: the right to write one open file, held on the control thread for a writer on another thread. After a loss of
-// the connection or of the master, the lease is resumed by the file's id as soon as there is a connection, even if the
-// writer is idle: the master waits for it no longer than its grace. The lease is renewed while the process runs, idle
-// or not. After too long a stop of the process, its next call reports that the file is lost. Thread rule: one thread at
-// a time, not the control thread.
+// Lease: the right to write one open file, held on the control thread for a writer on another thread. If the connection
+// or the master is lost, the lease is resumed by the file's id as soon as there is a connection, even if the writer is
+// idle, since the master waits for that no longer than its grace period. The lease is renewed while the process runs,
+// even if the writer is idle. If the process was stopped for too long, the next call reports that the file is lost.
+// Thread rule: one thread at a time, not the control thread.
 #pragma once
 
 #include <functional>

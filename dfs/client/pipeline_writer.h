@@ -70,7 +70,7 @@ class PipelineWriter final : public BlockWriter {
   const std::string token_;
   const Micros silence_;
   const std::function<TimePoint()> now_;
-  TimePoint got_on_;  // when bytes were last acknowledged, or first sent
+  TimePoint got_on_;  // the time at which bytes were last acknowledged, or first sent
   std::optional<net::BlockingStream> stream_;
   Fd file_;                                // the first node's file, in a local write
   std::string pending_;                    // bytes that do not fill a packet yet

@@ -36,8 +36,8 @@ namespace millrace::dfs {
 
 struct BlockObserver {
   std::function<void(const StoredBlock&)> received;  // the block was finished here
-  // Called for a block here that failed its checksum when read or is a different block, or for a block to copy that is
-  // not here.
+  // Called for a block on this node that failed its checksum when read or is a different block, or for a block to copy
+  // that this node lacks.
   std::function<void(std::uint64_t id)> corrupt;
 };
 
@@ -50,19 +50,19 @@ class BlockServer {
   ~BlockServer();
 
   // Copies one of this node's blocks to `targets` as a pipeline, on threads of its own, two blocks at a time. `token`
-  // is that of the order (empty if the targets know it by AllowWrite). Calls `done` on such a thread, once:
+  // is that of the order (empty if the targets know it by AllowWrite). Calls `done` once, on one of these threads:
   // - with kExists if a target has the block already;
   // - with kNotFound if this node has no replica, or kCorrupt if its replica is damaged or differs from `block` (after
   //   a call of `corrupt`);
-  // - with kCorrupt if a target received something else, and dropped it.
+  // - with kCorrupt if a target received different bytes, and dropped them.
   void Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets, std::string token,
                  std::function<void(const Status&)> done);
   // Checks tokens with these keys from now on. Before the first call all writes are refused, and with TLS all reads.
   void UseKeys(BlockKeys keys);
-  // From now on, local readers get the descriptor that `reopen` makes from that of the block. If `reopen` fails they
-  // are refused, and read by TCP. It is called on any thread, and may block on the disk.
+  // From now on, local readers get the descriptor that `reopen` makes from that of the block. If `reopen` fails, local
+  // readers are refused, and read by TCP. `reopen` is called on any thread, and may block on the disk.
   void PassBy(std::function<Result<Fd>(const Fd& block)> reopen);
-  // Lets a peer without a token write the block as if it had shown this one: programs of protocol level 1 have no
+  // Lets a peer without a token write the block as if it had shown `token`, since programs of protocol level 1 have no
   // tokens for writing. This applies to TCP only, where certificates identify peers. The last 10,000 such tokens are
   // kept.
   void AllowWrite(std::uint64_t block, std::string token);

@@ -50,8 +50,8 @@ class BlockShelf {
   [[nodiscard]] std::string DataPath(std::uint64_t id) const { return Directory(id) + "/" + BlockText(id); }
   [[nodiscard]] std::string CrcPath(std::uint64_t id) const { return DataPath(id) + ".crc"; }
 
-  // Returns OK if `size` more bytes leave the reserved ones free, and kNoSpace otherwise. Empties the trash, the oldest
-  // first, until they do, and reports the removed blocks (`yielded`).
+  // Returns OK if `size` more bytes leave the reserved ones free, and kNoSpace otherwise. Before it refuses, it removes
+  // blocks from the trash, the oldest first, until they fit, and reports the removed blocks (`yielded`).
   [[nodiscard]] Status CheckRoom(std::uint64_t id, std::uint64_t size);
   [[nodiscard]] BlockStore::Space Space() const;
   // Cuts the data at the block's length, syncs and renames. The block is listed when this returns OK. After a failure

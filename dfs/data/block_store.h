@@ -2,12 +2,12 @@
 // for each chunk of kChunkBytes) lie beside the data and are part of the block: the store or the reader checks all data
 // that is read.
 //
-// The real one keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc` (id: 16 hexadecimal digits, xx: the last two of
+// The real store keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc` (id: 16 hexadecimal digits, xx: the last two of
 // them). A block is written under `<directory>/writing`. Finishing it syncs the data, then the checksums, renames both,
 // and syncs the directory. Blocks that were being written when the process died are removed at the next start. A block
 // whose checksums file is damaged or does not fit its length is damaged and not listed; it stays on the disk until it
 // is removed, written anew, or mended and relisted. block_trash.h describes the trash. A checksums file is u64 magic,
-// u64 length of the data, a u32 crc32c for each chunk, u32 crc32c of all before.
+// u64 length of the data, a u32 crc32c for each chunk, u32 crc32c of all that precedes.
 //
 // A block is spoiled when the disk refuses a step of writing it (write_fate.h): it is never finished or listed, even if
 // a second try succeeds. FinishAt, Discard, Remove or the next sweep removes its remains.
@@ -15,8 +15,8 @@
 // A writer on this machine may be given the unfinished data file itself (BlockFile::Share). If it keeps the descriptor
 // it could change the block later; readers notice that by the checksums, as they do when a disk goes bad.
 //
-// The in-memory store serves the simulated cluster. Both pass one contract suite. Thread rule: any thread; one writer
-// object from one thread at a time, except for ReadShared.
+// The in-memory store serves the simulated cluster. Both stores pass one contract suite. Thread rule: any thread; one
+// writer object from one thread at a time, except for ReadShared.
 #pragma once
 
 #include <cstdint>
@@ -56,14 +56,14 @@ class BlockFile {
   // Returns a descriptor of the unfinished file. Instead of Append, another process may then write the bytes that come
   // next into that file, at their offsets in the block. They count only after Adopt.
   [[nodiscard]] virtual Result<Fd> Share() = 0;
-  // Reads `size` bytes written by the other process from `offset` (a whole number of chunks) on into `out`, and checks
-  // them. Returns kCorrupt if they do not match or the file ends before. It may run while another thread appends or
-  // adopts.
+  // Reads `size` bytes that the other process has written, from `offset` (a whole number of chunks) on, into `out` and
+  // checks them. Returns kCorrupt if they do not match or the file ends earlier. It may run while another thread
+  // appends or adopts.
   virtual Status ReadShared(std::uint64_t offset, std::size_t size, const std::vector<std::uint32_t>& chunk_crcs,
                             char* out) const = 0;
   // Does the same as Append for `data` that is in the file already, after all earlier bytes. `data` is not checked
   // again. Returns kNoSpace if the other process used space that must stay free. Requires: ReadShared returned `data`
-  // from there, with these `chunk_crcs`.
+  // from that place in the file, with these `chunk_crcs`.
   virtual Status Adopt(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
 
   // Syncs the bytes appended so far, so that Finish takes little time.
@@ -88,8 +88,8 @@ class BlockStore {
   // Begins a block. Returns kExists if the block is finished or being written here.
   [[nodiscard]] virtual Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) = 0;
   // Closes a block whose writer lost its pipeline: cuts it back to `length` and finishes it. Returns kInvalid unless
-  // `length` is exactly the appended length, or less and a whole number of chunks. For a block that is finished
-  // already, returns OK at this length and kInvalid at another. Returns kBusy while its BlockFile exists, kNotFound if
+  // `length` is exactly the appended length, or less and a whole number of chunks. If the block is finished already,
+  // returns OK if it has this length and kInvalid otherwise. Returns kBusy while its BlockFile exists, kNotFound if
   // there is no such block, and kIo, after removing the remains, if the block is spoiled or this call spoils it.
   virtual Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) = 0;
   // Forgets an unfinished block. A missing block is not a failure.
@@ -137,7 +137,8 @@ class BlockStore {
   // free. An append that finds no room also removes the oldest (the real store reports that by `yielded`, below).
   virtual Swept SweepTrash(Micros before, std::uint64_t least_free) = 0;
 
-  // `used` counts finished blocks, unfinished ones that nobody is writing, and the trash; `blocks` the finished ones.
+  // `used` counts finished blocks, unfinished ones that nobody is writing, and the trash; `blocks` counts the finished
+  // ones.
   struct Space {
     std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;
   };
@@ -151,8 +152,8 @@ class BlockStore {
     const std::string& directory, std::uint64_t reserved_bytes,
     std::function<void(const BlockStore::Swept&)> yielded = [](const BlockStore::Swept&) {});
 // Returns a store in memory with a capacity of `capacity` bytes. Its Open() returns a memory file (memfd). `refuses` is
-// called before each step of writing a block, and returns OK or the failure of the step. Bytes that were not synced
-// when a sync failed read as zeros from then on, as can happen with a kernel.
+// called before each step of writing a block, and returns OK or the failure of the step. If a sync fails, the bytes
+// that were not synced read as zeros from then on, as can happen with a kernel.
 [[nodiscard]] std::unique_ptr<BlockStore> MakeMemoryBlockStore(
     std::uint64_t capacity, std::function<Status(WriteStep)> refuses = [](WriteStep) { return Status::Ok(); });
 

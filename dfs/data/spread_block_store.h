@@ -3,11 +3,11 @@
 // Byte counts are sums over the disks. Each disk has its own trash, and `least_free` of SweepTrash applies to each
 // disk.
 //
-// A disk fails once and for good. Code outside that notices the failure calls Fail. The store itself counts the I/O
-// errors of each disk. It reports each one to the owner (`refused`), and after kMostStrikes in a row it reports that
-// the disk is failing (`failing`). Only a successful sync ends the row, since an append gets no further than memory. A
-// failed disk is no longer used: its blocks are not here, and writes on it fail. Thread rule: that of BlockStore; Fail
-// from any thread, too.
+// A disk that has failed stays failed. Code outside the store that notices the failure calls Fail. The store itself
+// counts the I/O errors of each disk. It reports each one to the owner (`refused`), and after kMostStrikes in a row it
+// reports that the disk is failing (`failing`). Only a successful sync ends the row, since an append gets no further
+// than memory. A failed disk is no longer used: its blocks are not here, and writes on it fail. Thread rule: that of
+// BlockStore; Fail from any thread, too.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,9 @@
-// SyncMeter measures the recent sync times of one disk. A disk that goes bad without failing shows it there first.
+// SyncMeter measures the recent sync times of one disk. A disk that goes bad without failing shows it first in these
+// times.
 //
-// It looks back for kWindow. A sync counts once, and once more for each kEach that it took: a sync of 30 s says as much
-// as the ten that could have been made meanwhile. A sync under way counts as soon as it has taken kEach. Thread rule:
-// any thread.
+// It looks back for kWindow. A sync counts once, and once more for each kEach that it took: a sync of 30 s counts as
+// much as the ten that could have been made meanwhile. A sync under way counts as soon as it has taken kEach. Thread
+// rule: any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// WriteFate: whether the files of a block that is being written can still be trusted.
+// WriteFate records whether the files of a block that is being written can still be trusted.
 //
 // A kernel that cannot write pages back reports it once, at the next sync of the file, but then treats the pages as
 // clean: the sync after that succeeds although the bytes are lost. So the first call that the disk refuses spoils the

@@ -117,7 +117,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   bool forwarding_ = false;     // a packet is on its way to the next node
   bool next_finished_ = false;  // the next node acknowledged that the block is finished there
   bool failed_ = false;         // the write fails for the reason in failure_
-  bool upstream_gone_ = false;  // upstream sends nothing more and hears nothing more
+  bool upstream_gone_ = false;  // upstream neither sends nor receives any more
   bool aborted_ = false;        // Abort was called
   Ack failure_;
   int children_ = 0;

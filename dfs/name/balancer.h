@@ -1,5 +1,5 @@
-// Shares: how full the nodes of a cluster are, and which moves of a replica even them out. It is pure and knows nothing
-// of blocks; block_balance.cc uses it.
+// Shares computes how full the nodes of a cluster are, and which moves of replicas even them out. It is pure and knows
+// nothing of blocks; block_balance.cc uses it.
 //
 // Rule (HDFS's balancer): a node's share is the used part of its capacity; the cluster's share, the mean, is the used
 // part of all capacities together. A node is over when its share is above the mean by more than the threshold, and
@@ -23,7 +23,7 @@ struct NodeUse {
 
 class Shares {
  public:
-  // `threshold` is a share of 1. Requires: `nodes` is sorted by rising number.
+  // `threshold` is a fraction of 1. Requires: `nodes` is sorted by rising number.
   Shares(const std::vector<NodeUse>& nodes, double threshold);
 
   [[nodiscard]] bool Balanced() const { return BytesLeft() == 0; }  // no node is over or under

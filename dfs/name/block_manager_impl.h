@@ -1,6 +1,6 @@
 // The state that the parts of BlockManager share: block_manager.cc keeps the wanted blocks and answers queries,
-// block_reports.cc keeps the replicas on nodes, block_copies.cc chooses copies, block_balance.cc moves, and
-// block_work.cc deletions. Thread rule: one thread.
+// block_reports.cc keeps the replicas on nodes, block_copies.cc chooses copies, block_balance.cc chooses moves, and
+// block_work.cc chooses deletions. Thread rule: one thread.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ struct ExpectedReplica {
   bool ordered = true;
 };
 struct ExpectedBlock {
-  std::vector<NodeId> at;                 // the nodes that it was given out for; empty: no longer known
+  std::vector<NodeId> at;                 // the nodes that it was allocated for; empty: no longer known
   std::vector<ExpectedReplica> replicas;  // on nodes that are up
 };
 
@@ -79,22 +79,22 @@ struct NodeState {
   // Blocks that the node was asked to copy or to bring back, each with the number of requests that it has not confirmed
   // yet. A copy may arrive long after it was given up, and after another copy ordered meanwhile.
   boost::unordered_flat_map<BlockId, std::uint32_t> asked;
-  // Blocks being written that the node has lost: a writer that names the node for one is not believed.
+  // Blocks being written that the node has lost: a writer that reports one of them on the node is not believed.
   boost::unordered_flat_set<BlockId> gone;
-  // Blocks being written that may have been given out for the node but were not in its last report. Perhaps their
+  // Blocks being written that may have been allocated for the node but were not in its last report. Perhaps their
   // writing was under way then, or perhaps their files had vanished. So the node's own report is awaited, and a
   // writer's is not believed.
   boost::unordered_flat_set<BlockId> unnamed;
   // These two survive when the node goes down, as the replicas do.
   std::map<BlockId, ReplicaFlaw> bad;
-  // Replicas of wanted blocks whose deletion was given out, until the node reports them gone or makes a full report.
-  // Such a replica may go any moment, so it never justifies the deletion of another, and no copy of its block goes to
-  // the node.
+  // Replicas of wanted blocks whose deletion was issued, until the node reports them gone or makes a full report. Such
+  // a replica may go at any moment, so it never justifies the deletion of another, and no copy of its block goes to the
+  // node.
   std::set<BlockId> ordered;
   boost::unordered_flat_set<BlockId> named;  // those of `bad` that the report under way has named
-  std::deque<BlockId> to_delete;             // hints, checked again when given out
+  std::deque<BlockId> to_delete;             // hints, checked again when issued
   std::map<BlockId, std::uint64_t> unknown;  // length by id; kept until the node reports them gone
-  std::deque<BlockId> to_aside;              // those of `unknown` to put aside; checked again likewise
+  std::deque<BlockId> to_aside;              // hints, as in `to_delete`: those of `unknown` to put aside
   std::uint64_t named_blocks = 0;            // the number of blocks in the report under way, or in the last one
   // The blocks that it held when it went down; nothing if it was never up, or is up.
   std::optional<boost::unordered_flat_set<BlockId>> last_held;
@@ -116,7 +116,7 @@ struct BlockMove {
   NodeId to;
 };
 
-// Balancing goes in passes. Each pass offers every replica of a node that is too full once. The last pass is one in
+// Balancing runs in passes. Each pass offers once every replica on nodes that are too full. The last pass is one in
 // which no move was made.
 struct Balancing {
   BalanceState state = BalanceState::kNever;
@@ -137,7 +137,7 @@ struct BlockManager::Impl {
   static constexpr std::size_t kLevels = 8;
 
   // The most that one call of NextWork does for each queue, to stay within a few milliseconds.
-  static constexpr int kMaxHints = 200'000;   // hints that no longer hold
+  static constexpr int kMaxHints = 200'000;   // hints that are no longer true
   static constexpr int kMaxAttempts = 5'000;  // attempts at blocks that need work
 
   explicit Impl(Random r) : random(r) {}
@@ -156,9 +156,9 @@ struct BlockManager::Impl {
   boost::unordered_flat_set<BlockId> disowned;
   boost::unordered_flat_set<BlockId> removed;  // the blocks of the last calls of Unwant
   std::deque<BlockId> removed_order;
-  boost::unordered_flat_set<BlockId> given_up;  // those of `removed` by GiveUp
-  // The entries are hints. The code that takes one checks whether it still holds, and puts it at the end if its time
-  // has not come, so that no block is starved and a call stays short. endangered[i] holds the blocks with i safe
+  boost::unordered_flat_set<BlockId> given_up;  // those of `removed` that GiveUp added
+  // The entries are hints. The code that takes a hint checks whether it is still true, and puts it at the end if its
+  // time has not come, so that no block is starved and a call stays short. endangered[i] holds the blocks with i safe
   // replicas (good ones on nodes that are not leaving), or more by now.
   std::array<std::deque<BlockId>, kLevels> endangered;
   std::deque<BlockId> surplus;
@@ -211,9 +211,9 @@ struct BlockManager::Impl {
   [[nodiscard]] std::vector<NodeUse> Uses() const;  // the use of the nodes that balancing counts
   void BeginCopy(const Block& block, NodeId from, NodeId to, Micros now, bool moves);
   [[nodiscard]] std::uint32_t CopiesOf(BlockId block) const;
-  std::optional<NodeId> FinishCopy(BlockId block,
-                                   NodeId to);  // if there is one; returns the node that may now give up its replica
-  void EndMove(BlockId block, bool made);       // if there is one
+  // Ends the copy, if there is one. Returns the node that may now give up its replica.
+  std::optional<NodeId> FinishCopy(BlockId block, NodeId to);
+  void EndMove(BlockId block, bool made);  // ends the move, if there is one
   void CancelCopiesOf(BlockId block, const NodeId* from_only);
   void CancelCopiesAt(NodeId node);
   void CancelCopiesTo(NodeId node);

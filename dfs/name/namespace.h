@@ -1,5 +1,6 @@
 // Namespace: the tree of directories and files, and the blocks of each file. It is pure: it takes calls and times,
-// changes memory, and adds the changes to store to a WriteBatch. The caller commits the batch before it tells anyone.
+// changes memory, and adds the changes to store to a WriteBatch. The caller commits the batch before it reports
+// success.
 //
 // A file that is being written is not part of the tree: it is an open file, which has an id and reserves its path, and
 // Complete makes it visible as a whole. So a failed write leaves only the blocks that its writer had synced, and a
@@ -9,10 +10,10 @@
 // Every file and directory has an owner, a group and a mode (dfs/name/permissions.h). A new entry belongs to its maker
 // and has the group of its directory. The Namespace itself checks no rights: the caller calls Check first.
 //
-// It is stored under these keys (formats in dfs/name/namespace_codec.h):
+// The namespace is stored under these keys (formats in dfs/name/namespace_codec.h):
 // - "f/": entries of the tree, by the number of their directory and their name, so that renaming a directory moves one
 //   entry, however much is below it;
-// - "o/": open files and the blocks given out to them;
+// - "o/": open files and the blocks allocated to them;
 // - "i": the id high-water mark. Ids are reserved in runs of 4096, so a crash wastes some but repeats none.
 // Directories and files share one sequence of ids. Block numbers cannot be guessed: no other cluster's block has the
 // same one, and one number does not lead to another (docs/inside/decisions/0012-believing-a-replica.md).
@@ -50,8 +51,8 @@ struct OpenFile {
   FileId id = 0;
   std::string path;
   CreateOptions options;
-  std::vector<BlockId> blocks;  // given out so far, finished or not; ascending
-  std::vector<Block> synced;    // the first blocks of the file, whatever becomes of its writer; in order
+  std::vector<BlockId> blocks;  // allocated so far, finished or not; ascending
+  std::vector<Block> synced;    // the first blocks of the file, in order; kept whatever becomes of its writer
 };
 
 // The source of block numbers. In production it is the kernel, whose numbers cannot be predicted (with a Random, one
@@ -67,24 +68,24 @@ class Namespace {
   // the Namespace may then only be destroyed. Requires: it is empty.
   [[nodiscard]] Status Load(const KeyValueStore& store);
 
-  // Returns the reserved limit: a Namespace loaded from the store gives out no id below it again.
+  // Returns the limit of the reserved ids: a Namespace loaded from the store issues no id below it again.
   [[nodiscard]] std::uint64_t reserved_ids() const;
 
   // ---- queries ----
   [[nodiscard]] Result<FileStatus> Stat(std::string_view path) const;  // kNotFound
   // Returns at most `limit` entries of a directory in order of name, beginning after the name `after` (exclusive, empty
-  // for the start); for a file, returns the file itself. The owner of each is the caller of Create or MakeDirectory.
-  // Returns kNotFound if nothing is there.
+  // for the start); for a file, returns the file itself. The owner of each entry is the caller of Create or
+  // MakeDirectory. Returns kNotFound if nothing is at the path.
   [[nodiscard]] Result<std::vector<FileStatus>> List(std::string_view path, std::string_view after,
                                                      std::size_t limit) const;
   // Calls `visit` for every file (no directory) at or below `path`, in order of path, component by component ("/a/z"
-  // before "/a-b"), until it returns false. Returns kNotFound if nothing is there. Requires: `visit` does not change
-  // the Namespace.
+  // before "/a-b"), until it returns false. Returns kNotFound if nothing is at the path. Requires: `visit` does not
+  // change the Namespace.
   [[nodiscard]] Status Walk(std::string_view path, const std::function<bool(const FileStatus&)>& visit) const;
   [[nodiscard]] Result<std::vector<Block>> Blocks(
       std::string_view path) const;  // of a file, in order; kInvalid: a directory
-  // Bytes and counts at or below a path, itself included ("/" counts as a directory). The cost of Measure grows with
-  // the subtree.
+  // The totals of a path and everything below it ("/" counts as a directory). The cost of Measure grows with the
+  // subtree.
   struct Usage {
     std::uint64_t files = 0, directories = 0, bytes = 0, bytes_with_replicas = 0, blocks = 0;
   };
@@ -102,7 +103,7 @@ class Namespace {
 
   // ---- rights ----
 
-  // These check that `who` has the right to a call, which must follow before anything changes. Each returns kDenied,
+  // These check that `who` has the right to a call. The call must follow before anything changes. Each returns kDenied,
   // naming the principal, the right and the entry in the way: "ann may not write in "/data" (bob, analysts,
   // rwxr-xr-x)". Everything below a directory that `who` may not traverse is denied, whether it exists or not. Other
   // errors are left to the call itself. Each check costs as much as its call.
@@ -118,18 +119,18 @@ class Namespace {
                                      std::optional<std::string_view> group, const Principal& who) const;
 
   // ---- changes as batches ----
-  // Returns the changes that Remove, with `recursive`, would append to its batch, except for a flag of the same size in
-  // the open files below; nothing if it would fail.
+  // Returns the changes that Remove, with `recursive`, would append to its batch; nothing if it would fail. They differ
+  // only in a flag of the open files below, which has the same size.
   [[nodiscard]] WriteBatch Removal(std::string_view path) const;
-  // Returns the stored form of the file or directory, which has the size of the change by SetReplication; nothing if
-  // there is none.
+  // Returns the stored form of the file or directory; nothing if there is none. A change by SetReplication has the same
+  // size.
   [[nodiscard]] WriteBatch Stored(std::string_view path) const;
 
   // ---- changes of the tree ----
 
   // Makes a directory and its missing parents, which get kDirectoryMode. An existing directory is not a failure.
-  // Returns kExists if a file is there, and kInvalid if a file is among the parents. The modified time of a directory
-  // is the time of its creation.
+  // Returns kExists if there is a file at the path, and kInvalid if a file is among the parents. The modified time of a
+  // directory is the time of its creation.
   Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch,
                        Mode mode = kDirectoryMode);
   // Removes a file or directory, and appends the blocks that no longer belong to a file to *freed. Returns kInvalid for
@@ -137,41 +138,41 @@ class Namespace {
   // at Complete (kNotFound), even if the directory is made again; their paths are free for other writers at once.
   Status Remove(std::string_view path, bool recursive, WriteBatch* batch, std::vector<BlockId>* freed);
   // Renames to a path that does not exist, or into an existing directory (as mv does). Missing parents are made, and
-  // belong to `maker`, or if it is empty to the owner of the renamed entry. The entry keeps its owner, group and mode.
-  // Returns kNotFound if `from` does not exist; kExists if a file or entry of this name is there; kInvalid for "/", for
-  // a rename into itself, if a file is among the parents, or if a path at or below `to` would be longer than
-  // kMaxPathBytes. Open files keep the path under which they were created.
+  // belong to `maker` or, if `maker` is empty, to the owner of the renamed entry. The entry keeps its owner, group and
+  // mode. Returns kNotFound if `from` does not exist; kExists if there is a file at `to`, or an entry of this name in
+  // the directory `to`; kInvalid for "/", for a rename into itself, if a file is among the parents, or if a path at or
+  // below `to` would be longer than kMaxPathBytes. Open files keep the path under which they were created.
   Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch, std::string_view maker = {});
-  // Sets the replication of a file. Returns kNotFound if nothing is there, and kInvalid for a directory or a number out
-  // of range.
+  // Sets the replication of a file. Returns kNotFound if nothing is at the path, and kInvalid for a directory or a
+  // number out of range.
   Status SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch);
-  // Sets the mode, of "/" too. Returns kNotFound if nothing is there, and kInvalid if bits outside kAllModeBits are
-  // set.
+  // Sets the mode, of "/" too. Returns kNotFound if nothing is at the path, and kInvalid if bits outside kAllModeBits
+  // are set.
   Status SetMode(std::string_view path, Mode mode, WriteBatch* batch);
-  // Sets owner and group, where given; an empty text means none. Returns kNotFound if nothing is there.
+  // Sets owner and group, where given; an empty text means none. Returns kNotFound if nothing is at the path.
   Status SetOwner(std::string_view path, std::optional<std::string_view> owner, std::optional<std::string_view> group,
                   WriteBatch* batch);
 
   // ---- files being written ----
 
-  // Opens a new file. Returns kExists if a directory is there, or a file without `overwrite`; kBusy, naming the writer,
-  // if another one writes to the path; kInvalid if options are out of range or a component of the path is a file.
-  // Missing parents are made at Complete.
+  // Opens a new file. Returns kExists if there is a directory at the path, or a file without `overwrite`; kBusy, naming
+  // the other writer, if one writes to the path; kInvalid if options are out of range or a component of the path is a
+  // file. Missing parents are made at Complete.
   Result<FileId> Create(std::string_view path, const CreateOptions& options, Micros now, WriteBatch* batch);
-  // Gives out a new block. Returns a number that no block of a file has, and never 0. Returns kNotFound if the file is
-  // not open.
+  // Allocates a new block. Returns its number, which no block of a file has and which is never 0. Returns kNotFound if
+  // the file is not open.
   Result<BlockId> AddBlock(FileId file, WriteBatch* batch);
-  // Forgets a block that was given out to this file and will not be used. Returns kNotFound if the file is not open or
-  // the block was not given out to it, and kInvalid if the block is synced.
+  // Forgets a block that was allocated to this file and will not be used. Returns kNotFound if the file is not open or
+  // the block was not allocated to it, and kInvalid if the block is synced.
   Status DropBlock(FileId file, BlockId block, WriteBatch* batch);
   // Makes the file keep its blocks up to the last of `blocks`, whatever becomes of its writer. `blocks` are those from
-  // number `first` on, each given out to the file. Blocks synced earlier may be named again, as after a lost answer.
-  // Returns kNotFound if the file is not open; kInvalid if a block was not given out to it, is named twice, is longer
+  // number `first` on, each allocated to the file. Blocks synced earlier may be named again, as after a lost answer.
+  // Returns kNotFound if the file is not open; kInvalid if a block was not allocated to it, is named twice, is longer
   // than the block size, or differs from the one synced in its place, or if `first` lies beyond the synced blocks.
   Status Sync(FileId file, std::size_t first, const std::vector<Block>& blocks, WriteBatch* batch);
-  // Makes the file visible with exactly these blocks (each given out to it, in the order of the file's bytes). Blocks
-  // given out but not named, and those of an overwritten file, go to *freed. Checks the path again as Create does.
-  // Returns kInvalid if a block was not given out to the file, is named twice or is longer than the block size, or if
+  // Makes the file visible with exactly these blocks (each allocated to it, in the order of the file's bytes). Blocks
+  // allocated but not named, and those of an overwritten file, go to *freed. Checks the path again as Create does.
+  // Returns kInvalid if a block was not allocated to the file, is named twice or is longer than the block size, or if
   // the blocks do not begin with those that are synced. A second Complete of the same id with the same blocks returns
   // kNotFound (the caller uses Stat to see which id is at the path).
   Status Complete(FileId file, const std::vector<Block>& blocks, Micros now, WriteBatch* batch,
@@ -180,7 +181,8 @@ class Namespace {
   // final name.
   Status CompleteAs(FileId file, std::string_view path, const std::vector<Block>& blocks, Micros now, WriteBatch* batch,
                     std::vector<BlockId>* freed);
-  // Returns the result that CompleteAs would have, and changes nothing. Before files appear together, all are checked.
+  // Returns the result that CompleteAs would have, and changes nothing. It checks each of several files before they
+  // appear together.
   [[nodiscard]] Status CheckComplete(FileId file, std::string_view path, const std::vector<Block>& blocks,
                                      Micros now) const;
   // Gives the file up. The file becomes visible with its synced blocks, as by Complete, if its `writer` still has the

@@ -3,7 +3,7 @@
 //   "f"                       the root, once its owner, group or mode was changed
 //   "f/" parent:8 name        an entry of the directory with this id (0 is the root), a directory or a file
 //   "o/" file:8               an open file
-//   "o/" file:8 block:8       a block given out to it; sorts after its file. It has no value until it is synced
+//   "o/" file:8 block:8       a block allocated to it; sorts after its file. It has no value until it is synced
 //   "i"                       the first id that is not reserved
 // Numbers in keys are big-endian, so that byte order is numeric order. Every value begins with a version byte. Version
 // 3 has groups and modes; version 2, which is still read, means no group and the default modes of new entries. Programs

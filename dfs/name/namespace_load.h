@@ -1,6 +1,6 @@
-// These functions load a stored namespace. The tree is built from entries that come by the number of their directory,
-// so a directory may come after its entries. Everything is checked on the way: the functions return kCorrupt, naming
-// the key, if a key does not decode or does not fit the others. Thread rule: one thread.
+// These functions load a stored namespace. The tree is built from entries in the order of the numbers of their
+// directories, so a directory may come after its entries. Everything is checked during the load: the functions return
+// kCorrupt, naming the key, if a key does not decode or does not fit the others. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace millrace::dfs {
 
-// Returns a number above all ids that were given out; 1 for an empty store.
+// Returns a number above all ids that were issued; 1 for an empty store.
 [[nodiscard]] Result<std::uint64_t> LoadIdLimit(const KeyValueStore& store);
 
 // Reads the directories and files, and the changed owner, group and mode of the root. After a failure the tree may only

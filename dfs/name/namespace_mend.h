@@ -16,10 +16,10 @@ inline constexpr std::string_view kFoundDirectory = "/lost+found";
 
 // Adds changes to *batch with which Namespace::Load accepts the store:
 // - An entry whose directory is missing gets one in kFoundDirectory.
-// - Of two entries with the same directory or block, the one for which `is_newer` returns true stays, since the other
-//   was moved there; if neither is newer, the first one stays.
+// - Of two entries for the same directory or block, the one for which `is_newer` returns true stays, since the other is
+//   left over from before a move; if neither is newer, the first one stays.
 // - An open file that does not fit is given up.
-// - Ids count as given out up to the highest one.
+// - All ids up to the highest one count as issued.
 // Returns a line for each change, with paths. Returns kCorrupt for an entry that does not decode.
 [[nodiscard]] Result<std::vector<std::string>> MendNamespace(const KeyValueStore& store,
                                                              const std::function<bool(std::string_view key)>& is_newer,

@@ -1,4 +1,4 @@
-// OpenTable: the open files of dfs/name/namespace.h, their writers, and the blocks given out to them. It is kept in
+// OpenTable: the open files of dfs/name/namespace.h, their writers, and the blocks allocated to them. It is kept in
 // memory only. Thread rule: one thread.
 #pragma once
 
@@ -24,10 +24,10 @@ class OpenTable {
  public:
   // Adds an open file. Returns false if another one has this path (unless one of the two is orphaned) or this id.
   [[nodiscard]] bool Add(OpenEntry entry);
-  void Erase(FileId file);  // removes the file and the blocks given out to it
-  // Records that the block was given out to the file. Returns false if another open file has this block.
+  void Erase(FileId file);  // removes the file and the blocks allocated to it
+  // Records that the block was allocated to the file. Returns false if another open file has this block.
   [[nodiscard]] bool AddBlock(FileId file, BlockId block);
-  [[nodiscard]] bool DropBlock(FileId file, BlockId block);  // false if the block was not given out to this file
+  [[nodiscard]] bool DropBlock(FileId file, BlockId block);  // false if the block was not allocated to this file
   void Sync(FileId file, const Block& block);                // records the next synced block
   // Returns the open files below the directory `path`, without orphaned ones.
   [[nodiscard]] std::vector<const OpenEntry*> Below(std::string_view path) const;

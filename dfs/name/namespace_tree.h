@@ -54,7 +54,7 @@ struct Directory final : TreeNode {
 struct Lookup {
   TreeNode* node = nullptr;       // the node at the path, if any
   Directory* parent = nullptr;    // the deepest existing directory above it
-  std::string_view rest;          // the path from that directory on: the base name if at most that is missing
+  std::string_view rest;          // the path below that directory: the base name if no more than that is missing
   const File* blocker = nullptr;  // the file in place of a directory that `rest` needs
 };
 

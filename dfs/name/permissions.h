@@ -50,10 +50,10 @@ enum class Wish : std::uint8_t {
   kLook,           // no other right
   kList,           // read and traverse a directory; no other right for a file
   kRead,           // read the file
-  kChange,         // write the file; for a change of its replication
+  kChange,         // write the file; to change its replication
   kMakeDirectory,  // write in the deepest existing directory, unless the whole path exists
   kCreate,         // write in the deepest existing directory
-  kReplace,        // the same, and if a file exists, write and remove it
+  kReplace,        // as for kCreate, and if a file exists, write and remove it
   kRemove,         // write in its directory; below it, read, write and traverse each directory that is not empty
   kMeasure,        // read and traverse each directory at and below it
   kSetMode,        // own it

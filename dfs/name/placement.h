@@ -5,7 +5,7 @@
 // the second to another rack; the third to another node in the rack of the second; further ones anywhere. A node never
 // has two. If the rule cannot be kept (with only one rack), the replica goes to any live node without one. With
 // `spread_datacenters`, each replica goes to a new datacenter if possible, until every datacenter has one. Two racks
-// are the same if both rack and datacenter are equal. With `existing` replicas the rule goes on from them: the first
+// are the same if both rack and datacenter are equal. With `existing` replicas the rule continues from them: the first
 // new one takes the place after the last existing one, and if the first two share a rack, the third goes to another.
 #pragma once
 

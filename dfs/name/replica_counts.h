@@ -1,7 +1,7 @@
-// ReplicaCounts: the number of blocks for each pair of wanted replicas and live replicas. It gives the number of blocks
-// that lack replicas at once, for any number of nodes to hold them. Blocks without any replica are counted apart; so
-// are those with one that want more. Thread rule: one thread. Costs: Add and Remove O(1), the others a few thousand
-// additions at most.
+// ReplicaCounts: the number of blocks for each pair of wanted replicas and live replicas. It gives at once the number
+// of blocks that lack replicas, for any number of nodes to hold them. Blocks without any replica are counted apart; so
+// are blocks that have one and want more. Thread rule: one thread. Costs: Add and Remove O(1), the others a few
+// thousand additions at most.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class ReplicaCounts {
   [[nodiscard]] std::uint64_t missing() const { return missing_; }
   // Returns the number of blocks that have one replica, wherever it is, and want more.
   [[nodiscard]] std::uint64_t single() const { return single_; }
-  // Returns the number of blocks that have fewer replicas than they want and than there are `places` (taken as at least
+  // Returns the number of blocks that have fewer replicas than they want, and fewer than `places` (counted as at least
   // one).
   [[nodiscard]] std::uint64_t Under(std::size_t places) const {
     return Count([=](std::size_t wanted, std::size_t live) {
@@ -46,7 +46,7 @@ class ReplicaCounts {
   }
 
  private:
-  // One row more than any block can want: blocks with more replicas than that are counted in the last one.
+  // One more row than any block can want: blocks with more replicas than that are counted in the last row.
   static constexpr std::size_t kSize = kMaxReplication + 2;
 
   void Change(std::uint32_t wanted, std::uint32_t live, std::size_t held, std::uint64_t by) {

@@ -15,7 +15,7 @@ class TreeRights {
  public:
   TreeRights(const Tree& tree, const Principal& who) : tree_(tree), who_(who) {}
 
-  // These do the same as the calls of Namespace.
+  // These do the same as the calls of these names in Namespace.
   [[nodiscard]] Status Check(Wish wish, std::string_view path) const;
   [[nodiscard]] Status CheckRename(std::string_view from, std::string_view to) const;
   [[nodiscard]] Status CheckSetOwner(std::string_view path, std::optional<std::string_view> owner,

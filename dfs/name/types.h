@@ -22,8 +22,8 @@ struct Location {
 };
 
 // A finished block: every replica must have its length and BlockCrc (dfs/wire/chunks.h). Blocks of one file may be
-// shorter than its block size: a write that loses its pipeline closes the block at the last acknowledged byte and goes
-// on in a new one.
+// shorter than its block size: a write that loses its pipeline closes the block at the last acknowledged byte and
+// continues in a new one.
 struct Block {
   BlockId id = 0;
   std::uint64_t length = 0;

@@ -11,14 +11,15 @@
 
 namespace millrace::dfs {
 
-// Runs work(0) to work(count - 1), begun in this order, on up to `threads` threads. After a failure it begins no more,
-// and returns the earliest failure once the pieces under way have returned.
+// Runs work(0) to work(count - 1), begun in this order, on up to `threads` threads. After a failure it begins no
+// further piece, and returns the earliest failure once the pieces under way have returned.
 [[nodiscard]] Status RunParallel(std::size_t count, std::size_t threads,
                                  const std::function<Status(std::size_t)>& work);
 
-// Turns orders parts of one whole that are prepared in parallel and come out in order, part 0 first. Requires: the
-// parts begin in order (as RunParallel begins them), and each part that has begun awaits its turn and ends it, even if
-// it fails; otherwise a turn may never come. Thread rule: any thread; the calls of one part from one thread.
+// A Turns object gives turns to the parts of one whole, which are prepared in parallel and come out in order, part 0
+// first. Requires: the parts begin in order (as RunParallel begins them), and each part that has begun awaits its turn
+// and ends it, even if it fails; otherwise a turn may never come. Thread rule: any thread; the calls of one part from
+// one thread.
 class Turns {
  public:
   // Waits until all parts before `part` have ended. Returns false if one of them failed.

@@ -22,8 +22,8 @@ struct PutItem {
 
 // Returns the items to make for putting `sources` (files, directories with all below, or "-") to `target`, parents
 // first. It plans as cp -r does: into `target` if it is a directory, else under the name `target`, which needs a single
-// source. It follows symbolic links to files. Returns kInvalid for a source that cannot be stored (a device, a link to
-// a directory below a source), and for several sources if the target is not a directory.
+// source. It follows symbolic links to files. Returns kInvalid if a source cannot be stored (a device, a link to a
+// directory below a source), or if there are several sources and the target is not a directory.
 [[nodiscard]] Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::string>& sources,
                                                    const std::string& target);
 
@@ -32,11 +32,11 @@ struct PutOptions {
   std::size_t threads = 8;
   int standard_input = 0;
   const console::Interrupt* interrupt = nullptr;  // the call returns kCancelled once the signal is seen
-  // Bytes are synced (FileWriter::Sync) within this time after they came. With 0 they are not synced before the end.
+  // Bytes are synced (FileWriter::Sync) within this time after they arrive. With 0 they are not synced before the end.
   Micros sync_every = 0;
 };
-// Makes all items. A file becomes visible when it is complete, or not at all (or with its synced bytes, if it ends
-// early). Stops at the first failure; completed files stay. Requires: the Progress and the client outlive the call.
+// Makes all items. A file becomes visible when it is complete, or not at all; if it ends early, its synced bytes become
+// visible. Stops at the first failure; completed files stay. Requires: the Progress and the client outlive the call.
 [[nodiscard]] Status Put(DfsClient& client, const std::vector<PutItem>& items, const PutOptions& options,
                          console::Progress& progress);
 

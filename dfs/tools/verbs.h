@@ -33,18 +33,19 @@ int RunSafemode(const Args& args, const FsContext& context);
 int RunVerify(const Args& args, const FsContext& context);
 int RunBalance(const Args& args, const FsContext& context);
 
-// Returns the mode for an option's text, which is a change to `otherwise` as chmod takes it. Empty text means
-// `otherwise`.
+// Returns `otherwise` changed by `text`, the text of an option in the form that chmod takes. Empty text changes
+// nothing.
 [[nodiscard]] Result<Mode> ModeOf(const std::string& text, Mode otherwise, bool directory);
 
 // Connects and calls `f`. Prints a failure ("fs VERB: ..."). Returns the exit status.
 int WithClient(const FsContext& context, const std::string& verb, const std::function<Status(DfsClient&)>& f);
-// Does the same and calls `f` for each path in canonical form. After a failure it goes on with the other paths.
+// Does the same as WithClient, but calls `f` for each path, in canonical form. After a failure it continues with the
+// other paths.
 int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
                 const std::function<Status(DfsClient&, const std::string&)>& f);
 
-// Does the same for existing paths: a path may be a pattern (dfs/wire/pattern.h). With `none_is_fine` it may match
-// nothing.
+// Does the same as ForEachPath for existing paths. A path may be a pattern (dfs/wire/pattern.h); with `none_is_fine`
+// the pattern may match nothing.
 int ForEachMatch(const FsContext& context, const std::string& verb, const Args& paths,
                  const std::function<Status(DfsClient&, const std::string&)>& f, bool none_is_fine = false);
 

@@ -31,7 +31,7 @@ struct BlockContent {
 // little-endian; 0 if there are none.
 [[nodiscard]] std::uint32_t BlockCrc(std::span<const std::uint32_t> chunk_crcs);
 
-// Returns kCorrupt, naming the block, what was expected and what was found, unless the two are equal.
+// Returns kCorrupt, naming the block and both contents, unless the two are equal.
 [[nodiscard]] Status CheckContent(std::uint64_t block, const BlockContent& expected, const BlockContent& found);
 
 // Returns the checksums of `data` cut at kChunkBytes.

@@ -1,6 +1,6 @@
 // CheckExecutable guards the directory where clients keep the executables of jobs (kExecutablesDirectory). A file there
-// is named after the SHA-256 of its content, and any user may store files: a user who takes the name of another user's
-// program first must not have their own file run in its place. Thread rule: a free function, any thread.
+// is named after the SHA-256 of its content, and any user may store files: a user who has stored a file under the name
+// of another user's program must not have that file run in its place. Thread rule: a free function, any thread.
 #pragma once
 
 #include <string_view>

@@ -26,11 +26,11 @@ inline constexpr Mode kRootMode = 01777;
 [[nodiscard]] std::string OctalText(Mode mode);  // "750", "1777"
 
 // A change of modes, as POSIX chmod takes it: in octal ("750"), or as clauses with commas between them ("u+rwx,go-w",
-// "a=rX", "+t"). A clause without u, g, o or a applies to all three; there is no umask. X is x for a directory and for
-// a file that someone may execute already.
+// "a=rX", "+t"). A clause without u, g, o or a applies to all three classes; there is no umask. X is x for a directory
+// and for a file that someone may execute already.
 class ModeChange {
  public:
-  // Returns kInvalid, with the grammar, for anything else.
+  // Returns kInvalid, with the grammar, if the text is not such a change.
   [[nodiscard]] static Result<ModeChange> Parse(std::string_view text);
   [[nodiscard]] Mode Apply(Mode mode, bool directory) const;
 

@@ -20,8 +20,8 @@ inline constexpr std::size_t kMaxNameBytes = 255;   // one component of a path, 
 inline constexpr std::size_t kMaxPathBytes = 4096;  // a whole path
 
 // Returns the canonical form: no empty component, no "." or "..", no slash at the end (but "/" itself). Returns
-// kInvalid, naming the path (long ones shortened) and the rule, for a relative path, NUL, "..", or more than
-// kMaxNameBytes / kMaxPathBytes.
+// kInvalid, naming the path (long ones shortened) and the rule, if the path is relative, has a NUL or a "..", or
+// exceeds kMaxNameBytes or kMaxPathBytes.
 // A URL of another storage system is refused with a message of its own.
 [[nodiscard]] Result<std::string> CanonicalPath(std::string_view path);
 // Does the same for a path whose first slash may be left out, as in the inputs and the output of a job: `out` is /out.

@@ -4,12 +4,12 @@
 //   ?        one letter
 //   [a-z0]   one of these letters, [!a-z] or [^a-z] any other letter; [[:digit:]] and the like are ASCII's classes
 //   {a,b*}   each of these texts in turn, which may be patterns themselves and have slashes
-//   \*       a plain star; likewise for ? [ ] { } , and the backslash; before any other letter a backslash is plain
+//   \*       a plain star; the same for ? [ ] { } , and the backslash; before any other letter a backslash is plain
 //
 // A letter is a UTF-8 character, or a byte that is not part of one. A name that begins with a dot is matched only by a
 // pattern that begins with a dot. A pattern stands for all that it matches. As in shells, one that matches nothing
-// stands for the file of that very name, if it exists. A path without * ? [ and { is not a pattern, and a backslash in
-// it is plain. Pure. Thread rule: free functions, any thread.
+// stands for the file of that very name, if it exists. A path without any of * ? [ { is not a pattern, and a backslash
+// in it is plain. Pure. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -71,7 +71,7 @@ enum class Hidden {
 class PathTree {
  public:
   virtual ~PathTree() = default;
-  // Returns the form of a path that is looked up and returned, or a failure if no such path can exist.
+  // Returns the form in which a path is looked up and returned, or a failure if no such path can exist.
   [[nodiscard]] virtual Result<std::string> Canonical(std::string_view path) = 0;
   [[nodiscard]] virtual Result<bool> Exists(const std::string& path) = 0;
   // Returns the names in a directory; none if it does not exist or is not a directory.

@@ -1,12 +1,11 @@
 // The messages of block transfer inside the frames of base/net/frame.h. They are encoded with Encoder and checked on
 // decoding.
 //
-//   kWriteBlock      request WriteRequest, reply empty (the block is open here), then replies that are
-//                    acknowledgements: the first (of 0 bytes) when the rest of the pipeline is connected. Packets flow
-//                    the other way.
+//   kWriteBlock      request WriteRequest, reply empty (the block is open here), then acknowledgements as replies. The
+//                    first (of 0 bytes) comes when the rest of the pipeline is connected. Packets flow the other way.
 //   kWriteLocalBlock as kWriteBlock, on the local socket only. After the reply comes one byte with a descriptor
-//                    (SCM_RIGHTS) of the unfinished data file, for writing. The writer puts the data of a packet there,
-//                    at its offset, and then sends its header alone.
+//                    (SCM_RIGHTS) of the unfinished data file, for writing. The writer puts the data of a packet into
+//                    that file, at its offset, and then sends its header alone.
 //   kReadBlock       request ReadRequest, reply BlockChunks, then packets from the chunk with the first requested byte
 //                    to the end of the chunk with the last.
 //   kFinishBlockAt   request FinishRequest, reply u32 BlockCrc of the finished block. Length 0 discards the unfinished
@@ -35,14 +34,14 @@ inline constexpr std::size_t kChunksPerPacket = kPacketBytes / kChunkBytes;
 inline constexpr std::size_t kPacketHeaderBytes = 20 + 4 * kChunksPerPacket;
 inline constexpr std::size_t kWindowPackets = 16;  // the most unacknowledged packets of a writer
 inline constexpr std::size_t kMaxPipeline = 16;    // nodes
-// A node that owes an acknowledgement sends one at least every kAliveEvery to show that it lives, if need be with no
-// more bytes than the last. So only neighbours judge each other silent: a node does not fall silent because one after
-// it does, or because its disk is slow. kSilence is several times kAliveEvery; the master, too, gives up a worker that
-// is stopped for longer.
+// A node that owes an acknowledgement sends one at least every kAliveEvery to show that it lives, even if no more bytes
+// are acknowledged than by the last. So only neighbours judge each other silent: a node does not fall silent because
+// one after it does, or because its disk is slow. kSilence is several times kAliveEvery; the master, too, gives up a
+// worker that is stopped for longer.
 inline constexpr Micros kSilence = 8 * kSecond;
 inline constexpr Micros kAliveEvery = 2 * kSecond;
-// Returns the time limit for connecting a pipeline with `behind` nodes after the first one: each node may need its time
-// to find the next one silent.
+// Returns the time limit for connecting a pipeline with `behind` nodes after the first one. Each node may need time to
+// find that the next one is silent.
 [[nodiscard]] constexpr Micros StandingLimit(std::size_t behind, Micros silence) {
   return static_cast<Micros>(behind + 1) * (silence + silence / 8);
 }
@@ -75,8 +74,8 @@ struct WriteRequest {
 [[nodiscard]] Result<WriteRequest> DecodeWriteRequest(std::string_view bytes);
 
 // An acknowledgement, sent upstream: this node and all after it have `length` bytes and, if `finished`, have synced the
-// block, each with the BlockCrc `crc`. In a failed one, whose reply has the code of `failure`, the nodes to leave out
-// (none if they are unknown) come before the message.
+// block, each with the BlockCrc `crc`. A failed acknowledgement is a reply with the code of `failure`; the nodes to
+// leave out (none if they are unknown) come before the message.
 struct Ack {
   std::uint64_t length = 0;
   bool finished = false;
@@ -108,7 +107,8 @@ struct OpenRequest {
 [[nodiscard]] std::string Encode(const OpenRequest& request);
 [[nodiscard]] Result<OpenRequest> DecodeOpenRequest(std::string_view bytes);
 
-// The checksums of a whole replica, by which a reader verifies that it is the block wanted before it trusts a byte.
+// The checksums of a whole replica. With them a reader verifies that the replica is of the wanted block before it
+// trusts a byte.
 struct BlockChunks {
   std::uint64_t length = 0;
   std::vector<std::uint32_t> crcs;  // exactly those of `length` bytes of data

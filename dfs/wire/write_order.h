@@ -1,7 +1,7 @@
-// WriteOrder: a permission of the master to write to its workers: one block, through one pipeline, by one user; or a
-// copy of it, by a worker. It travels as a token (base/tls/token.h). A worker takes, forwards and finishes a block only
-// with such a token, and connects only to the node that the token names after it. An order for a copy includes the
-// content that the block must have.
+// WriteOrder: the master's permission to write one block to its workers through one pipeline: for one user, or, if the
+// block is a copy, for a worker. It travels as a token (base/tls/token.h). A worker takes, forwards and finishes a
+// block only with such a token, and connects only to the node that the token names after it. An order for a copy
+// includes the content that the block must have.
 //
 //   terms: u8 1 for a copy, varint count, for each node u32 node, text host, u32 port; for a copy u64 length, u32 crc
 // Thread rule: values and free functions.
@@ -32,7 +32,7 @@ struct WriteOrder {
 [[nodiscard]] std::string MakeWriteToken(const tls::TokenKey& key, std::uint64_t block, const WriteOrder& order,
                                          Micros until);
 
-// The peer that shows a token, and the node to which it shows it.
+// The peer that shows a token, and the node that receives the token.
 struct Shown {
   tls::PeerIdentity peer;  // kAnyone on the local socket, and everywhere without TLS
   bool local = false;      // on the local socket
@@ -41,8 +41,8 @@ struct Shown {
 
 // Returns the order if the token is for this block, node and peer, and kInvalid with the reason otherwise. A client or
 // task must be the subject, unless it is on the local socket. A worker only passes on tokens: it may not show one to
-// the first node of a pipeline, except for a copy. With `begins_at`, the time at which a write begins, the token must
-// not have ended; a write that has begun may be finished or given up at any time.
+// the first node of a pipeline, except for a copy. If `begins_at`, the time at which a write begins, is given, the
+// token must not have ended by then; a write that has begun may be finished or given up at any time.
 [[nodiscard]] Result<WriteOrder> CheckWriteToken(const tls::TokenKey& key, std::string_view token, std::uint64_t block,
                                                  const Shown& shown, std::optional<Micros> begins_at);
 
