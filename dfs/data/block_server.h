@@ -14,7 +14,7 @@
 //
 // With TLS a read needs a token of the master; a write needs one in any case (dfs/wire/write_order.h). The node takes
 // no block that the master did not order for it, and connects only to the node after it in the pipeline that the master
-// gave out. Thread rule: made and destroyed on one thread. Observers are called on the server's threads and must not
+// ordered. Thread rule: made and destroyed on one thread. Observers are called on the server's threads and must not
 // wait.
 #pragma once
 

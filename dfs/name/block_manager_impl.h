@@ -30,7 +30,7 @@ enum class ReplicaFlaw : std::uint8_t {
 // The source of a report that a node has a replica.
 enum class ToldBy : std::uint8_t {
   kReport,  // the node's full report, which is believed
-  kNode,    // the node, of this replica alone: it has arrived, has come back, or was read
+  kNode,    // the node, for this replica alone, which has arrived, has come back, or was read
   kWriter,
 };
 
@@ -96,7 +96,7 @@ struct NodeState {
   std::map<BlockId, std::uint64_t> unknown;  // length by id; kept until the node reports them gone
   std::deque<BlockId> to_aside;              // hints, as in `to_delete`: those of `unknown` to put aside
   std::uint64_t named_blocks = 0;            // the number of blocks in the report under way, or in the last one
-  // The blocks that it held when it went down; nothing if it was never up, or is up.
+  // The blocks that the node held when it went down; nothing if it was never up, or is up.
   std::optional<boost::unordered_flat_set<BlockId>> last_held;
   bool unknown_held = false;
 

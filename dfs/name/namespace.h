@@ -83,7 +83,7 @@ class Namespace {
   // change the Namespace.
   [[nodiscard]] Status Walk(std::string_view path, const std::function<bool(const FileStatus&)>& visit) const;
   [[nodiscard]] Result<std::vector<Block>> Blocks(
-      std::string_view path) const;  // of a file, in order; kInvalid: a directory
+      std::string_view path) const;  // those of a file, in order; kInvalid for a directory
   // The totals of a path and everything below it ("/" counts as a directory). The cost of Measure grows with the
   // subtree.
   struct Usage {

@@ -15,7 +15,7 @@ namespace millrace::dfs {
 inline constexpr std::string_view kFoundDirectory = "/lost+found";
 
 // Adds changes to *batch with which Namespace::Load accepts the store:
-// - An entry whose directory is missing gets one in kFoundDirectory.
+// - An entry whose directory is missing gets a directory in kFoundDirectory.
 // - Of two entries for the same directory or block, the one for which `is_newer` returns true stays, since the other is
 //   left over from before a move; if neither is newer, the first one stays.
 // - An open file that does not fit is given up.

@@ -48,8 +48,8 @@ inline constexpr Micros kAliveEvery = 2 * kSecond;
 static_assert(kPacketBytes % kChunkBytes == 0);
 
 // u64 offset in the block, u32 length, u32 flags (bit 0: last), a u32 crc32c for each chunk (unused ones zero), u32
-// crc32c of all that; the data follows (or is in the file, in a local write). Every packet but the last holds a whole
-// number of chunks, and at least one.
+// crc32c of all these fields; the data follows (or is in the file, in a local write). Every packet but the last holds a
+// whole number of chunks, and at least one.
 struct Packet {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
