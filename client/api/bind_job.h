@@ -88,7 +88,7 @@ Status RunMap(MapAttempt& attempt) {
   }
 }
 
-// Reduces a key of a job without Reduce: emits the combined value if the job has Combine, else all its records.
+// Reduces a key of a job without Reduce: emits the combined value if the job has Combine, else every value of the key.
 template <class J, class Emit>
 ValuesFault ReduceByDefault(const typename J::Key& key, reduce::Groups& records, Emit& emit) {
   std::string_view bytes;
@@ -152,8 +152,8 @@ Status ReduceEach(J& job, Records& records, bool at_segments, ReduceAttempt& att
   return Status::Ok();
 }
 
-// Reduces the groups. `at_segments` says that the groups are those of the attempt's segments: progress is then measured
-// by the bytes of them that are consumed.
+// Reduces the groups. If `at_segments`, the groups are read from the attempt's segments, and progress is measured by
+// the bytes consumed of those segments.
 template <HasIntermediate J>
 Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttempt& attempt) {
   typename OutputOf<J>::Writer writer(attempt.output.part(), attempt.random);
@@ -172,7 +172,8 @@ Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttem
   return FinishOutput(emit, writer, attempt.output);
 }
 
-// Folds segments in any order into one sorted run, whose groups have one value each, and reduces the run.
+// Reduces segments whose records are in any order: folds them into one sorted run, which has one value for each key,
+// and reduces that run.
 template <Combines J>
 Status ReduceFolded(J& job, ReduceAttempt& attempt) {
   TaskContext& context = attempt.context;

@@ -62,8 +62,8 @@ concept OrdersTotally = requires {
   requires std::same_as<typename Job::Partition, TotalOrder>;
 };
 
-// Returns the reduce of a key in a job without a Partition: by the hash of the key's group if the job has a Group, else
-// of the key.
+// Returns the reduce of a key in a job without a Partition. The hash of the key's group decides if the job has a Group,
+// else the hash of the key.
 template <class Job>
 std::uint32_t DefaultPartition([[maybe_unused]] const typename Job::Key& key, std::string_view key_bytes,
                                [[maybe_unused]] std::string* scratch, std::uint32_t partitions) {
@@ -149,7 +149,7 @@ class DirectEmitter {
   static constexpr bool kTakesKeyAlone = true;
 
   explicit DirectEmitter(typename Output::Writer& writer) : writer_(writer) {}
-  // Has no static_assert: the emitter to the reduces takes the same types, and its message says what is refused.
+  // Has no static_assert, since the emitter to the reduces takes the same types and has one.
   template <class K = Key, class V = Value>
   void operator()(const K& key, const V& value) {
     if constexpr (internal::EmittedAs<K, Key> && internal::EmittedAs<V, Value>)
@@ -179,7 +179,7 @@ class SortEmitter : public internal::TypedEmitter<SortEmitter<Job>, typename Job
   using Key = typename Job::Key;
   using Value = typename Job::Value;
 
-  // Requires: `ranges`, which is null unless the job's keys are in total order, outlives this.
+  // `ranges` is null unless the job's keys are in total order. Requires: `ranges` outlives this.
   SortEmitter(map::CollectorOptions options, const Job& job, const KeyRanges* ranges)
       : job_(job), ranges_(ranges), partitions_(options.partitions), collector_(std::move(options), nullptr) {}
 
@@ -219,7 +219,7 @@ class SortEmitter : public internal::TypedEmitter<SortEmitter<Job>, typename Job
   Status status_;
 };
 
-// Emits to the reduces, folded by the job's Combine as records are emitted. Requires: the job and `ranges` (as for
+// Emits to the reduces; the job's Combine folds the records as they are emitted. Requires: the job and `ranges` (as for
 // SortEmitter) outlive this.
 template <class Job>
 class CombineEmitter : public internal::TypedEmitter<CombineEmitter<Job>, typename Job::Key, typename Job::Value> {

@@ -52,7 +52,7 @@ consteval bool IsEmittedAs() {
 template <class From, class To>
 concept EmittedAs = IsEmittedAs<From, To>();
 
-// These throw std::out_of_range: the number does not fit the job's Key or Value. `what` says which of the two.
+// Both throw std::out_of_range for a number that does not fit the job's Key or Value; `what` is "Key" or "Value".
 [[noreturn]] void EmitOutOfRange(const char* what, std::int64_t number, std::int64_t least, std::uint64_t most);
 [[noreturn]] void EmitOutOfRange(const char* what, std::uint64_t number, std::int64_t least, std::uint64_t most);
 

@@ -6,9 +6,9 @@
 //   void Reduce(const Key& first, auto& values, auto& emit);               // in order of time: values.key().second
 //
 // A group is all keys for which Group's result has the same bytes, as its Codec writes them. The keys of a group have
-// to be consecutive when sorted, as they are if Group returns the beginning of the key. A group that comes back after
-// another one fails the reduce.
-// Thread rule: any thread, but a Grouping is of one thread.
+// to be consecutive when sorted, as they are if Group returns the beginning of the key. The reduce fails if a group
+// comes back after another one.
+// Thread rule: any thread, but a Grouping is used by one thread.
 #pragma once
 
 #include <concepts>
@@ -106,7 +106,7 @@ class Grouping {
   GroupWatch watch_;
   Key key_{}, first_{};
   std::string first_bytes_, group_, scratch_;  // the keys may be views of bytes
-  bool begins_ = false;                        // keys_ is at the first key of a group that NextGroup did not return yet
+  bool begins_ = false;                        // keys_ is at the first key of a group that NextGroup has yet to return
   bool ended_ = false;
   bool decodes_ = true;
 };

@@ -1,8 +1,8 @@
-// GroupWatch notices a group of keys that comes back after others: its records would go to several calls of Reduce. It
-// remembers a sample of the groups by their hashes, so that any number of groups costs the same memory: all groups
-// while there are few, and then every second, fourth and so on by hash, as in distinct sampling (P. B. Gibbons,
-// "Distinct Sampling for Highly-Accurate Answers to Distinct Values Queries", VLDB 2001). A group that it reports has
-// come back. It may miss others, but mostly many groups come back, and one in the sample is enough.
+// GroupWatch notices a group of keys that comes back after others, since its records would go to several calls of
+// Reduce. It remembers a sample of the groups by their hashes: all groups while there are few, and then every second,
+// fourth and so on by hash, as in distinct sampling (P. B. Gibbons, "Distinct Sampling for Highly-Accurate Answers to
+// Distinct Values Queries", VLDB 2001). So any number of groups costs the same memory. Every group that it reports has
+// come back. It may miss others, but if one group comes back, mostly many do, and one in the sample is enough.
 // Thread rule: one thread.
 #pragma once
 

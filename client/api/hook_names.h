@@ -84,8 +84,8 @@ MILLRACE_NEAR_(finish_reduce)
 MILLRACE_NEAR_(finishReduce)
 #undef MILLRACE_NEAR_
 
-// Fails to compile for a job with a member whose name is near a hook's. The assertions are written out, since within a
-// macro the compiler would show the macro at length.
+// Fails to compile for a job with a member whose name is near a hook's. The assertions are written out because the
+// compiler would show a macro at length.
 template <class J>
 consteval void CheckNames() {
   static_assert(kFree_map<J>, "nothing calls the job's `map`: the hook is Map");

@@ -7,16 +7,16 @@
 //   static constexpr bool kReadsStoredBytes;   may be left out; true: compressed files are read as they are stored
 //   static constexpr bool kReadsText;          may be left out; true: files known not to be text are refused
 //
-// Files that begin as gzip, zstd or bzip2 files do are decompressed before Read sees them. Such a file is not cut: its
-// split is the whole file. The source's Stream then gives the decompressed bytes, whose length is not known before, and
-// source.decompressed() is true: there is nothing for ReadAt to complete. The split's length and file_length are those
-// of the stored file; offsets of records are those in the decompressed bytes. -D input.decompress=false turns
-// decompression off.
+// Files whose first bytes are those of gzip, zstd or bzip2 are decompressed before Read sees them. Such a file is not
+// cut: its split is the whole file. The source's Stream then gives the decompressed bytes, whose length is not known in
+// advance. source.decompressed() is true, and no record has to be completed with ReadAt. The split's length and
+// file_length are those of the stored file; offsets of records are those in the decompressed bytes.
+// -D input.decompress=false turns decompression off.
 //
-// For a format that reads text, files that begin as no text does are refused (client/format/text_check.h): xz, zip,
+// If a format reads text, files whose first bytes cannot be text are refused (client/format/text_check.h): xz, zip,
 // Parquet, UTF-16 and others. The map that sees such a file fails, and is not tried again. -D input.decompress=false
-// turns this check off, too. ReadLines and ReadLineChunks leave out a byte order mark; a format that reads the source
-// by itself has to leave it out with MarkSize.
+// turns this check off, too. ReadLines and ReadLineChunks skip a byte order mark; a format that reads the source itself
+// has to skip the mark with MarkSize.
 //
 // Thread rule: one thread.
 #pragma once
@@ -55,8 +55,8 @@ struct TextLines {
   }
 };
 
-// A record is a chunk of many lines, whole and next to each other, each with its \n (chunk_reader.h). It suits a Map
-// that looks at few bytes of each line. The job counts chunks, not lines, as its input records.
+// A record is a chunk of many whole, consecutive lines, each with its \n (chunk_reader.h). This suits a Map that looks
+// at few bytes of each line. The job counts chunks, not lines, as its input records.
 struct TextChunks {
   using Record = std::string_view;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
@@ -127,8 +127,8 @@ struct StoredFiles : WholeFiles {
   static constexpr bool kReadsStoredBytes = true;
 };
 
-// A record is a number from 0; nothing is read. The options -D input.records and -D input.maps set the count of the
-// numbers, and the number of maps over which they are spread, in ranges. This is for jobs that make their data.
+// The records are the numbers from 0 upwards; nothing is read. -D input.records sets how many numbers there are, and
+// -D input.maps the number of maps, each of which gets a range of them. This is for jobs that make their data.
 struct Numbers {
   using Record = std::uint64_t;
   static constexpr SplitBy kSplitBy = SplitBy::kNumbers;
@@ -183,7 +183,7 @@ struct TypedRecordFiles {
   template <class OnRecord>
   static Status Read(ByteSource& source, const Split& split, const ReadOptions&, OnRecord&& on_record) {
     Record record{};
-    Status wrong;  // after it no record is given to the job
+    Status wrong;  // once this is a failure, the job gets no further record
     const auto decode = [&](KeyValue bytes, std::uint64_t offset) {
       if (!wrong.ok()) return;
       if (!Codec<K>::Decode(bytes.key, &record.key)) {

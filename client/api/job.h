@@ -20,8 +20,8 @@
 //   using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h)
 //   using Key, Value   the types between map and reduce; without them the job has only maps, and emits to its Output
 //   void Map(record, auto& emit)
-//                   small files share a map: TaskContext::input_number() tells one from the next, and input_index()
-//                   is the INPUT argument that a record comes from
+//                   small files share a map: TaskContext::input_number() tells them apart, and input_index() is the
+//                   INPUT argument that a record comes from
 //   void Reduce(key, auto& values, auto& emit)
 //                   keys come in order of their bytes, the values of a key in order of map tasks; Descending<T>
 //                   sorts the other way round (client/format/descending.h)
@@ -55,9 +55,9 @@
 //                   files, which are read or, if they are large, mapped (client/job/task_context.h)
 // A program that runs several jobs one after the other is a pipeline (pipeline.h).
 // The arguments of Map and Reduce, and views of them, live for the call, but a value that is a std::string_view lives
-// only until the next one is taken. What is emitted is copied at once. It has the type Key or Value, or is text for
-// text, or a number that fits (emitted.h): an integer that does not fit fails the attempt. An exception fails the
-// attempt, and its text is shown.
+// only until the next one is taken. Emitted keys and values are copied at once. They have the types Key and Value, or
+// are text for text, or numbers that fit (emitted.h). An integer that does not fit fails the attempt, as does an
+// exception, whose text is shown.
 //
 // This header also includes other things that a job's code may use: Status, Result, MILLRACE_TRY and MILLRACE_ASSIGN,
 // for the results of Prepare and Start (base/status.h); Quote, for names in messages (base/text.h); the seeded Random

@@ -1,5 +1,5 @@
 // KeyTable holds a value for each different key, for a job that folds within its maps in a way that Combine cannot
-// (Combine sees values alone). Map adds to the table, and emits what the table holds when it is full and in FinishMap:
+// (Combine sees values alone). Map adds to the table, and emits the table's contents when it is full and in FinishMap:
 //   struct Unite { void operator()(std::uint64_t& all, const std::uint64_t& more) const { all |= more; } };
 //   millrace::KeyTable<std::uint64_t, Unite> table_;
 //   ... if (table_.Add(word, bit)) EmitAll(emit);
@@ -31,8 +31,9 @@ class KeyTable {
     if (!table_.Allocate(kFirstBytes)) throw std::bad_alloc();
   }
 
-  // Folds `value` into that of `key`. Values of a key are folded in the order in which they are added, once a batch of
-  // values is full or TakeAll is called. Returns true when the table is full; the next call must then be TakeAll.
+  // Folds `value` into the value of `key`. Values of a key are folded in the order in which they are added, once a
+  // batch of values is full or TakeAll is called. Returns true if the table is full; the next call must then be
+  // TakeAll.
   [[nodiscard]] bool Add(std::string_view key, const Value& value) {
     if (key.size() <= run::kKeyWordBytes) [[likely]] {
       const run::KeyWords words = run::LoadKeyWords(key);
@@ -63,7 +64,7 @@ class KeyTable {
     table_.Prefetch(pair.hash);
     return ++pending_ == kBatch && FoldBatch();
   }
-  // Returns true when the next batch might not fit.
+  // Returns true if the next batch might not fit.
   [[gnu::noinline]] bool FoldBatch() {
     table_.Fold({batch_, pending_});
     pending_ = 0;

@@ -1,4 +1,4 @@
-// LargeArray is an array for elements that a job reads or writes in no order: it lies in huge pages where the kernel
+// LargeArray is an array whose elements a job reads or writes in random order. It lies in huge pages where the kernel
 // gives them, which saves most of the misses of address translation. Pages that are never touched cost no memory.
 // Thread rule: as values.
 #pragma once

@@ -52,7 +52,7 @@ class NoBytes final : public ByteSource {
   Status ReadAt(std::uint64_t, std::uint64_t, std::string*) override { return Status::Ok(); }
 };
 
-// Maps the records of the map's inputs [begin, end). `job` has their Input and Map: it is the job or a mapper.
+// Maps the records of the map's inputs [begin, end). `job` is the job, or the mapper of these inputs.
 template <class J, class Emit>
 Status MapRecords(J& job, Emit& emit, MapAttempt& attempt, std::size_t begin, std::size_t end) {
   TaskContext& context = attempt.context;

@@ -16,7 +16,7 @@
 //   };
 //
 // A mapper has Map, and may have Input, FinishMap, Start or a constructor from TaskContext&, and Options. It emits the
-// job's Key and Value. All else is a member of the job, which then has no Map, Input and FinishMap; the job's own Start
+// job's Key and Value. All else is a member of the job, which then has no Map, Input or FinishMap; the job's own Start
 // runs first. There must be as many INPUT arguments as mappers; an argument may be a directory or a pattern. A map that
 // reads small files of several inputs has the mappers of all of them, one object each.
 //

@@ -1,7 +1,8 @@
 // Output formats: the types that a job may name as `using Output = ...`. A format is a type with
 //   template <class K, class V> static constexpr bool kTakes;   true if it can write such a record
 //   class Writer { Writer(OutputFile&, Random); template <...> void Write(const K&, const V&); void Finish(); }
-// The OutputFile keeps a failure. A Writer that has to see the file closed calls OutputFile::Finish itself.
+// The OutputFile remembers a failure. A Writer that must know whether the file was closed well calls OutputFile::Finish
+// itself.
 // Thread rule: one thread.
 #pragma once
 

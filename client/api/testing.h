@@ -1,6 +1,6 @@
-// The tests of a job include this header besides the job's source. They run its Map, its Reduce or all of it as a
-// cluster would, with options, counters and side files, in this process, and compare the results with those that they
-// expect.
+// The tests of a job include this header besides the job's source. They run the job's Map, its Reduce or the whole job
+// in this process as a cluster would, with options, counters and side files, and compare the results with those that
+// they expect.
 //
 //   #define main job_main          // the job's own main stays out of the way
 //   #include "SOURCE OF THE JOB"
@@ -29,7 +29,7 @@
 
 #include "client/api/bind_job.h"
 
-// Reports an expectation that is not met on standard error, with its place and, if the last run failed, why it did.
+// If the expectation is not met, reports its place on standard error and, if the last run failed, the reason for that.
 // TestStatus then returns a failure. This works in every build.
 #define MILLRACE_EXPECT(...) \
   ::millrace::internal::Expect(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
@@ -49,7 +49,7 @@ struct TestInput {
 
 struct TestSettings {
   std::vector<std::string> options = {};                // as given to -D: "top_urls.least=30"
-  std::map<std::string, std::string> side_files = {};   // bytes by path, as the job gives it to ReadFile or MapFile
+  std::map<std::string, std::string> side_files = {};   // bytes by the path that the job gives to ReadFile or MapFile
   std::optional<std::uint32_t> reducers = {};           // for RunJob; if not set: 1, or 0 for a job without reduces
   std::uint64_t split_bytes = std::uint64_t{64} << 20;  // how much of a file one map reads
 };
@@ -67,7 +67,7 @@ struct TestedJob {
 
 namespace internal {
 
-// The type that holds the bytes of a T itself: std::string for a view, else T.
+// The type that owns the bytes of a T: std::string for a view, else T.
 template <class T>
 using Owned = std::conditional_t<std::is_same_v<T, std::string_view>, std::string, T>;
 
@@ -101,7 +101,7 @@ struct RawTestedMap {
                                         const TestSettings& settings);
 void Expect(bool met, const char* what, const char* file, int line);
 
-// Returns the bytes of a key, or of a value, that is given as a T or as something that a T is made from.
+// Returns the bytes of a key or value, which is given as a T or as an argument from which a T can be made.
 template <class T, class Bytes, class Given>
 std::string BytesOf(const Given& given) {
   std::string scratch;

@@ -4,8 +4,8 @@
 // input (client/job/key_sample.h). All records of a key go to one reduce, so a key with a reduce's share of the records
 // gets a reduce to itself. With fewer keys than reduces the last parts are empty. A job with a Group (group.h) cannot
 // use TotalOrder: ranges of whole keys would cut a group in two.
-//   -D order.sample=8MiB   how much of the input is looked at
-//   -D order.cuts=g,n,t    where the ranges after the first begin, if no sample is to be taken
+//   -D order.sample=8MiB   the amount of input to sample
+//   -D order.cuts=g,n,t    the keys with which the ranges after the first begin; no sample is then taken
 // Thread rule: any thread.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace millrace {
 
 struct TotalOrder {
   static void Declare(JobOptions& options);
-  // Returns the ranges that the options set; kInvalid if they are more than `reduces`.
+  // Returns the ranges that the options set. Returns kInvalid if there are more than `reduces`.
   [[nodiscard]] static Result<KeyRanges> Ranges(const JobOptions& options, std::uint32_t reduces);
 };
 

@@ -9,8 +9,8 @@
 
 namespace millrace::cli {
 
-// Runs the command line. `words` is the command line without the program's name. `defaults`: its master and wait are
-// used unless --master and --wait say otherwise. `more` holds verbs from other parts of the program (the daemons and
+// Runs the command line. `words` is the command line without the program's name. The master and the wait of `defaults`
+// are used unless --master and --wait are given. `more` holds verbs from other parts of the program (the daemons and
 // `local`). If a Printer of the console fails to write, the command fails.
 [[nodiscard]] int RunCli(const Invocation& defaults, const Words& words, const std::vector<Verb>& more);
 

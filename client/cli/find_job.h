@@ -9,7 +9,7 @@
 namespace millrace::cli {
 
 // Returns the path of the executable. `directory` holds the bundled examples, beside the program. A word with a slash
-// is a path. kNotFound or kInvalid says that there is no such file, or that it cannot be executed.
+// is a path. Returns kNotFound if there is no such file, and kInvalid if it cannot be executed.
 [[nodiscard]] Result<std::string> FindJob(const std::string& word, const std::string& directory);
 
 }  // namespace millrace::cli

@@ -11,8 +11,8 @@
 namespace millrace::cli {
 
 // Returns the node that `word` names: by its number, its name (worker.name), HOST:PORT or HOST, whichever first fits a
-// node. If several nodes fit, the word means the only live one among them. kNotFound if no node fits; kInvalid, naming
-// the nodes, if several do and not exactly one is alive.
+// node. If several nodes fit, the word means the only live one among them. Returns kNotFound if no node fits, and
+// kInvalid, naming the nodes, if several do and not exactly one is alive.
 [[nodiscard]] Result<NodeId> FindNode(const std::vector<job::Node>& nodes, const std::string& word);
 
 // Asks the master for its nodes and finds the node of each word.

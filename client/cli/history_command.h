@@ -20,7 +20,7 @@ namespace millrace::cli {
 // Returns the whole journal as one text.
 [[nodiscard]] Result<std::string> ReadWholeJournal(job::JobClient client);
 
-// Returns the time, since the epoch, that lies this duration back ("24h"). kInvalid if the text is not a duration.
+// Returns the time, since the epoch, that was `duration` ago ("24h"). Returns kInvalid if the text is not a duration.
 [[nodiscard]] Result<Micros> TimeAgo(const std::string& duration);
 
 }  // namespace millrace::cli

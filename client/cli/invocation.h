@@ -29,19 +29,19 @@ struct Invocation {
   std::string user;
   std::string wait = "0s";          // how long commands wait for an absent master; 0s: they fail at once
   std::string cluster = {};         // the cluster to which the master must belong; empty: as known_clusters says
-  std::string known_clusters = {};  // known_clusters.h; empty: nothing is known and nothing remembered
+  std::string known_clusters = {};  // the file of known_clusters.h; empty: no cluster is known or remembered
   std::string tls = {};             // the directory of the user's certificate; empty: no TLS
 
   [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }
-  // Connects to the cluster; kUnavailable when it cannot be reached, kInvalid when the master is another cluster's. If
-  // it has to wait, it calls `before_wait` and then says so on standard error. `call_timeout` is as in
-  // dfs::ClientOptions.
+  // Connects to the cluster. Returns kUnavailable if the cluster cannot be reached, and kInvalid if the master is
+  // another cluster's. Before a wait it calls `before_wait` and then reports the wait on standard error. `call_timeout`
+  // is as in dfs::ClientOptions.
   [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect(
       const std::function<void()>& before_wait = {}, Micros call_timeout = dfs::ClientOptions{}.call_timeout) const;
   // Prints the one line of an error and returns `status`, for the command to return.
   int Fail(std::string_view what, const Status& failure, int status = kFailed) const;
-  // Does the same with the status for the failure's code: kWrongUsage for kInvalid, kUnreachable for kUnavailable, else
-  // kFailed. This is for failures before anything was done.
+  // Prints the one line of an error and returns the status for the failure's code: kWrongUsage for kInvalid,
+  // kUnreachable for kUnavailable, else kFailed. This is for failures before anything was done.
   int FailToStart(std::string_view what, const Status& failure) const;
 };
 

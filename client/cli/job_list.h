@@ -21,10 +21,10 @@ using Waits = std::vector<job::SchedulerView::Wait>;
 struct JobFilter {
   std::string user = {}, pool = {}, state = {};  // as they stand in the list
   std::string name = {};                         // a part of the job's name
-  std::optional<Micros> since = {};              // submitted, or not ended, at this time or later
-  std::optional<std::size_t> last = {};          // only this many, the last ones submitted
+  std::optional<Micros> since = {};              // submitted at this time or later, or not ended before it
+  std::optional<std::size_t> last = {};          // only this many jobs, those submitted last
 
-  // Returns kInvalid, with the states that exist, for an unknown state.
+  // Returns kInvalid, with the states that exist, if the state is unknown.
   [[nodiscard]] Status Check() const;
   [[nodiscard]] std::vector<job::JobStatus> Pick(std::vector<job::JobStatus> jobs) const;
 };

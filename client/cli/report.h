@@ -10,7 +10,7 @@
 
 namespace millrace::cli {
 
-// Returns the part of the whole job that is done, 0 to 1: maps, copies and reduces weigh alike.
+// Returns the part of the whole job that is done, 0 to 1; maps, copies and reduces have equal weights.
 [[nodiscard]] double OverallFraction(const job::JobStatus& status);
 
 // Returns "job7 map [====>   ] 45%  copy 20%  reduce 0%  12.5 MiB/s  1 min 3 s left". `elapsed` is the time since the
@@ -27,7 +27,7 @@ class PlainProgress {
   int map_ = 0, copy_ = 0, reduce_ = 0;  // percent, as in the last line
 };
 
-// Returns lines with the number of maps and records that the job left out, and which they are; empty if there are none.
+// Returns lines that count and name the maps and records that the job left out; empty if there are none.
 [[nodiscard]] std::string LeftOutLines(const job::JobStatus& status);
 
 // Returns the summary in several lines, each with its newline.

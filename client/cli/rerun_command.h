@@ -1,5 +1,5 @@
 // `millrace job rerun ATTEMPT --local [-- WRAPPER...]` runs a failed map again, alone and in the foreground: the job's
-// executable with --millrace-rerun (client/process/rerun.h), below a debugger or profiler if one is named. Thread rule:
+// executable with --millrace-rerun (client/process/rerun.h), under a debugger or profiler if one is named. Thread rule:
 // the main thread.
 #pragma once
 

@@ -34,8 +34,8 @@ struct SchedulingOption {
 [[nodiscard]] std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& args,
                                                  const std::string& verb, RunOptions* options);
 
-// The request as far as it is known without a cluster: all but the executable's place. From PrepareRun, kInvalid and
-// kNotFound mean wrong usage.
+// The part of a request that is known without a cluster: all but the executable's place. PrepareRun returns kInvalid or
+// kNotFound for wrong usage.
 struct Prepared {
   std::string executable;
   job::JobRequest request;

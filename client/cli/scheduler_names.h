@@ -1,10 +1,9 @@
-// Reads the schedulers that a command line names, with their settings, and splits lists at commas in general.
+// Reads the schedulers that a command line names, with their settings. Also splits other lists at commas.
 //
 //   --scheduler fair+delay,eager=fair+delay --settings BASE --settings eager=OTHER
 //
-// names two variants of one scheduler: `fair+delay` with the settings of the file BASE, which holds for all variants
-// that have no file of their own, and `eager` with the settings of OTHER instead. Thread rule: free functions, any
-// thread.
+// names two variants of one scheduler: `fair+delay` with the settings of the file BASE, which all variants without a
+// file of their own have, and `eager` with the settings of OTHER instead. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>
@@ -38,13 +37,16 @@ struct Schedulers {
   sched::Settings settings;
 };
 
-// Returns the schedulers that the words name, in their order; `all` stands for every policy that is not named
-// otherwise. A scheduler without a label may be named twice. Returns kInvalid, with the names that exist, for a name
-// that is not a scheduler's, a label that two different variants have or that is the name of another scheduler, and
-// settings for a label that none has; also the failures of reading and parsing the files.
+// Returns the schedulers that the words name, in their order; `all` stands for every policy that the words do not name
+// themselves. A scheduler without a label may be named twice. Returns kInvalid for
+// - an unknown scheduler (the message has the names that exist),
+// - a label that two different variants have, or that is the name of another scheduler,
+// - settings for a label that no variant has.
+// Also fails as reading and parsing the files do.
 [[nodiscard]] Result<Schedulers> ReadSchedulers(const SchedulerWords& words);
 
-// Returns the settings for a command without variants: those of one FILE, or none. kInvalid for anything else.
+// Returns the settings for a command without variants: those of the one FILE, or the defaults without a FILE. Returns
+// kInvalid for other words.
 [[nodiscard]] Result<sched::Settings> ReadSettings(const SchedulerWords& words);
 
 }  // namespace millrace::cli

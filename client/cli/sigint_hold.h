@@ -15,11 +15,11 @@ class SigintHold {
   SigintHold& operator=(const SigintHold&) = delete;
 
   void BeginThreads();  // blocks SIGINT for threads that are started from now on
-  void EndThreads();    // unblocks it for the main thread
-  // Makes fd() readable when SIGINT comes from now on.
+  void EndThreads();    // unblocks SIGINT for the main thread
+  // From now on, a SIGINT makes fd() readable.
   void Catch();
   [[nodiscard]] int fd() const { return fd_.get(); }
-  void Consume();  // takes one SIGINT that came
+  void Consume();  // takes one SIGINT that has come
 
  private:
   Fd fd_;

@@ -23,23 +23,23 @@ struct WorkloadWords {
 
 void DeclareWorkload(console::Arguments& arguments, WorkloadWords* words);
 
-// Returns the values by which the words override the file. Returns kInvalid for words that are wrong.
+// Returns the values with which the words override those of the file. Returns kInvalid if a word is wrong.
 [[nodiscard]] Result<sim::Overrides> OverridesOf(const WorkloadWords& words);
 
 // A workload as it was read, from which seeds draw simulations.
 class WorkloadSource {
  public:
-  // Reads a TOML file or a SWIM trace, and the file of --cluster. Returns kInvalid for words that are wrong, and for a
-  // journal.
+  // Reads a TOML file or a SWIM trace, and the file of --cluster. Returns kInvalid if a word is wrong, or if the file
+  // is a journal.
   [[nodiscard]] static Result<WorkloadSource> Read(const WorkloadWords& words, const std::string& path);
 
-  // Draws cluster and jobs by the seed; without one, by the seed of the words or of the file. Returns kInvalid for a
-  // file that is wrong, as ParseSimulation and ParseSwim do.
+  // Draws the cluster and the jobs by `seed`; without it, by the seed of the words or of the file. Returns kInvalid if
+  // the file is wrong, as ParseSimulation and ParseSwim do.
   [[nodiscard]] Result<sim::SimulationFile> Draw(std::optional<std::uint64_t> seed) const;
 
   [[nodiscard]] const std::string& text() const { return text_; }
-  // Returns what decides the draw besides the seed, as names and values; files by size and checksum. `drawn` is what
-  // Draw returned for any seed.
+  // Returns the conditions that decide a draw besides the seed, as names and values. A file is given by its size and
+  // checksum. `drawn` is the result of Draw for any seed.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> Conditions(const sim::SimulationFile& drawn) const;
 
  private:

@@ -17,12 +17,12 @@ struct Reporting {
   std::string what = {};          // the beginning of an error's line
   std::string shown_output = {};  // the name of the job's output in the report; empty: its path
   std::optional<std::chrono::steady_clock::time_point> until = {};  // the wait then ends as failed; the job continues
-  bool of_step = false;  // the job is a step of a pipeline, which says why it failed
+  bool of_step = false;  // the job is a step of a pipeline; the pipeline then reports a failure
 };
 
-// Waits until the job has ended. Then prints its summary with the job's own counters (or JSON with all counters) on
-// standard output if it succeeded, else why not on standard error, and returns the exit status. Ctrl-C on a terminal
-// asks whether to kill the job; elsewhere it kills the job (exit status 130).
+// Waits until the job has ended, reports the end, and returns the exit status. If the job succeeded, its summary with
+// its own counters (or JSON with all counters) goes to standard output; else the reason goes to standard error. Ctrl-C
+// on a terminal asks whether to kill the job; elsewhere it kills the job (exit status 130).
 [[nodiscard]] int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint,
                                 const Reporting& reporting);
 

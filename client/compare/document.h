@@ -36,19 +36,19 @@ struct Material {
   std::vector<Picture> pictures = {};
   std::vector<DetailedRun> details = {};       // the runs of the pictures, one after another
   nlohmann::ordered_json simulated = nullptr;  // the member `simulated`; null unless live runs were simulated as well
-  std::vector<std::string> warnings = {};      // of these simulations, as WarningsOf has them
+  std::vector<std::string> warnings = {};      // about these simulations, in the form of WarningsOf
 };
 
 // Adds the pictures to the material, and the rows of their runs. The rows of simulated runs are made again; those of
 // live runs were kept. As many pictures are added as keep the document small, but at least the first.
 [[nodiscard]] Status AddDetails(Arena& arena, Material* material);
 
-// Returns what a reader must know before believing the rest, as sentences without a full stop.
+// Returns warnings that a reader needs before believing the document, as sentences without a full stop.
 [[nodiscard]] std::vector<std::string> WarningsOf(const Material& material);
 
 [[nodiscard]] nlohmann::ordered_json DocumentOf(const Material& material);
-// Returns the members of the document that say how the comparison came out: schedulers, comparisons, same_against_same,
-// winners, groups, simulated and warnings.
+// Returns the members of the document that give the outcome of the comparison: schedulers, comparisons,
+// same_against_same, winners, groups, simulated and warnings.
 [[nodiscard]] nlohmann::ordered_json FindingsOf(const Material& material);
 // Returns the JSON as text on one line, with a line break. Bytes that are not UTF-8 become the replacement character.
 [[nodiscard]] std::string TextOf(const nlohmann::ordered_json& json);

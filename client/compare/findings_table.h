@@ -8,8 +8,8 @@
 
 namespace millrace::compare {
 
-// Returns rows of cells, the head first: for each metric a line for the baseline and one for each other scheduler.
-// Without `wide` they are the headline metrics, and the columns fit into a terminal of 80.
+// Returns rows of cells, the head first. Each metric has a row for the baseline and one for each other scheduler.
+// Without `wide` only the headline metrics have rows, and the table fits a terminal of 80 columns.
 [[nodiscard]] std::vector<std::vector<std::string>> FindingsTable(const Material& material, bool wide);
 
 // Returns a line for each headline metric with the schedulers that no other is shown to beat.

@@ -16,12 +16,12 @@
 namespace millrace::compare {
 
 struct JudgedGroup {
-  std::string name;  // empty: jobs without a class, without a pool
+  std::string name;  // empty: the jobs without a class, or without a pool
   double jobs = 0;   // in a run of the baseline, on average
-  // Seconds, by scheduler: the mean over the runs of the mean turnaround of the group's jobs. Nothing if none of these
-  // ended.
+  // By scheduler, in seconds: the mean turnaround of the group's jobs in a run, averaged over the runs. Not set if none
+  // of these jobs ended.
   std::vector<std::optional<double>> means;
-  // Nothing if there is a run in which no job of the group ended: then the runs are not pairs.
+  // Not set if no job of the group ended in some run, since the runs are then not pairs.
   std::optional<sim::MetricComparison> comparison;
 };
 

@@ -21,8 +21,8 @@ struct JudgedMetric {
   sim::MetricComparison comparison;
 };
 
-// Returns the metrics that every run has, judged. `headline` holds keys; `counting` holds the runs that count, of
-// complete blocks. Requires: two blocks.
+// Judges the metrics that every run has. `headline` holds keys; `counting` holds the runs that count, of complete
+// blocks. Requires: two blocks.
 [[nodiscard]] std::vector<JudgedMetric> Judge(const Design& design, const std::vector<const RunRecord*>& counting,
                                               const std::vector<std::string>& headline,
                                               const sim::CompareOptions& options);
@@ -31,11 +31,12 @@ struct JudgedMetric {
 [[nodiscard]] sim::CompareOptions WithRuns(sim::CompareOptions options, const Design& design,
                                            const std::vector<const RunRecord*>& counting);
 
-// Returns for each scheduler whether the seeds leave its turnarounds as they are, so that its runs are one observation.
+// Returns for each scheduler whether its mean turnaround is the same for all seeds, so that its runs are one
+// observation.
 [[nodiscard]] std::vector<bool> FixedSchedulers(const Design& design, const std::vector<const RunRecord*>& counting);
 
-// Returns whether the intervals of all headline metrics are known within `width` of their ratios, to both sides. A
-// metric without a ratio is ignored.
+// Returns whether the interval of each headline metric's ratio reaches at most the share `width` of the ratio to either
+// side. A metric without a ratio is ignored.
 [[nodiscard]] bool NarrowEnough(const std::vector<JudgedMetric>& judged, const Design& design, double width);
 
 // A block whose runs are shown in full: the same jobs, arrivals and data under every scheduler.
@@ -47,7 +48,7 @@ struct Picture {
 };
 
 // Returns all blocks: first that of the baseline's "median" run (the lower of two), then those of its "best" and its
-// "worst" run, each if its mean turnaround differs, and then the others in their order.
+// "worst" run, each only if its mean turnaround differs from the median, and then the others in their order.
 [[nodiscard]] std::vector<Picture> PicturesOf(const Design& design, const std::vector<const RunRecord*>& counting);
 
 }  // namespace millrace::compare

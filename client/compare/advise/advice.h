@@ -16,7 +16,7 @@ namespace millrace::compare {
 
 enum class AdviceKind : std::uint8_t {
   kChange,  // another scheduler is shown to serve better than the one in force
-  kKeep,    // no other scheduler is
+  kKeep,    // no other scheduler is shown to serve better
   kNone     // nothing can be said: the history is too small, or its simulations show nothing
 };
 [[nodiscard]] std::string_view AdviceName(AdviceKind kind);  // "change", "keep", "none"
@@ -57,12 +57,12 @@ inline constexpr std::size_t kFewestJobs = 20;
 
 // Returns the advice of a comparison whose baseline is the scheduler in force and whose headline is `metric` alone. Of
 // several best schedulers it recommends the one with the fewest parts, of these the one with the best mean, and of
-// equal ones the first. `redrawn` says that the first runs are of the history as it was, and the others of histories
-// drawn from it.
+// equal ones the first. If `redrawn`, the first runs are of the history as it was, and the others of histories drawn
+// from it.
 [[nodiscard]] Advice AdviceOf(const Material& material, const Metric& metric, bool redrawn);
 
-// Returns the number of largest jobs that have half of the work of all jobs. If they are few, the history has a heavy
-// tail, and workloads drawn from it depend on these jobs. 0 if there is no work.
+// Returns the number of jobs, counted from the largest, that together have half of the work of all jobs. If they are
+// few, the history has a heavy tail, and workloads drawn from it depend on these jobs. Returns 0 if there is no work.
 [[nodiscard]] std::size_t JobsOfHalfTheWork(const sim::Workload& workload);
 
 // Returns the advice that the history has too few jobs.

@@ -17,10 +17,10 @@ struct Change {
 // Requires: a scheduler is recommended.
 [[nodiscard]] Change ChangeOf(const Advice& advice, const Material& material, const History& history);
 
-// Both write an advice that comes from a comparison; `material` is that of the comparison.
+// Both functions write advice that comes from a comparison; `material` is that of the comparison.
 [[nodiscard]] std::string AdviceText(const Advice& advice, const Material& material, const History& history);
 [[nodiscard]] nlohmann::ordered_json AdviceJson(const Advice& advice, const Material& material, const History& history);
-// Writes an advice that does not come from a comparison.
+// Writes advice that does not come from a comparison.
 [[nodiscard]] nlohmann::ordered_json AdviceJson(const Advice& advice);
 
 }  // namespace millrace::compare

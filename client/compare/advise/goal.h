@@ -17,8 +17,8 @@ namespace millrace::compare {
 
 // Returns the metric that decides for this goal. Fairness is the distance of the pools from their weights, since the
 // other figure of fairness counts only jobs that have started. Traffic is the bytes that cross datacenters if the
-// cluster has several, else those that cross racks. Returns kInvalid, with the goals that exist, for an unknown goal,
-// and for a goal that no scheduler can serve: deadlines where no job has one, traffic in a cluster of one rack.
+// cluster has several, else those that cross racks. Returns kInvalid for an unknown goal, with the goals that exist,
+// and for a goal that no scheduler can serve: deadlines if no job has one, traffic in a cluster of one rack.
 [[nodiscard]] Result<const Metric*> MetricOfGoal(std::string_view goal, const sim::SimulationFile& history);
 
 }  // namespace millrace::compare

@@ -17,20 +17,20 @@ namespace millrace::compare {
 struct History {
   std::string name, text;     // of the workload file
   sim::SimulationFile file;   // as it was
-  DrawSimulation draw;        // the seed of `file` gives it as it was; other seeds give histories like it
+  DrawSimulation draw;        // the seed of `file` gives `file` itself; other seeds give histories like it
   bool redrawn = false;       // redraw.h draws the other histories; else the workload file itself does
   bool of_cluster = false;    // the history is a cluster's; else it is a file's
   double cores_share = 1;     // the share of cores that `file` gives to tasks (schedulers/sim/cores_share.h)
   sched::Variant in_force;    // under its name as label
   std::string settings_file;  // the path of the scheduler file, on the master's machine; empty: there is none
-  // The real events, as figures of a simulation. Nothing for a workload file, and if some job has not ended.
+  // The real events, as figures of a simulation. Not set for a workload file, or if some job has not ended.
   std::optional<sim::SimResult> live;
 };
 
-// Both functions take the seed of the first run; below 0 it is the seed of the file, or 1.
+// Both functions take the seed of the first run; if it is below 0, the seed is that of the file, or 1.
 
-// Returns the jobs that were submitted in the time `since` until now, on the cluster of the invocation. kNotFound if
-// there are none; also fails as calls to the master do.
+// Returns the jobs that were submitted to the cluster of the invocation within the last `since` ("24h"). Returns
+// kNotFound if there are none; also fails as calls to the master do.
 [[nodiscard]] Result<History> HistoryOfCluster(const cli::Invocation& invocation, const std::string& since,
                                                std::int64_t seed);
 

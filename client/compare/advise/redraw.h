@@ -1,9 +1,10 @@
 // Redraw makes workloads like one that has happened, so that conclusions do not depend on its accidents.
 //
-// The jobs, with the gaps between them, are drawn in runs of consecutive jobs, from anywhere in the history and around
-// its end (the circular block bootstrap: Politis and Romano 1992; runs of the cube root of the number of jobs: Hall,
-// Horowitz and Jing 1995). So a burst stays a burst, and jobs that a user submits together stay together, while the
-// number of large and small jobs, and their times, differ from draw to draw as between similar days.
+// The jobs, with the gaps between them, are drawn in runs of consecutive jobs. A run begins anywhere in the history and
+// continues past its end at its beginning (the circular block bootstrap: Politis and Romano 1992). The length of a run
+// is the cube root of the number of jobs (Hall, Horowitz and Jing 1995). So a burst stays a burst, and jobs that a user
+// submits together stay together, while the numbers of large and small jobs, and their times, differ from draw to draw
+// as between similar days.
 // Thread rule: free functions, any thread.
 #pragma once
 

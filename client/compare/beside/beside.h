@@ -41,7 +41,7 @@ struct BesideMetric {
 struct Beside {
   Costs costs;
   std::vector<std::string> classes;    // names, as Costs::classes has them
-  std::vector<PerKind<bool>> untimed;  // likewise: true if the workload file does not say what their tasks take
+  std::vector<PerKind<bool>> untimed;  // by class: true if the workload file has no times for tasks of the kind
   std::uint32_t measured_runs = 0;
   bool second = false;  // the measured runs are second runs of the baseline
   std::vector<BesideMetric> metrics;
@@ -64,11 +64,11 @@ struct LivePair {
 [[nodiscard]] nlohmann::ordered_json BesideJson(const Beside& beside);
 // Returns a line for each metric and scheduler.
 [[nodiscard]] std::string BesideCsv(const Beside& beside, const std::vector<std::string>& schedulers);
-// Returns rows of cells, the head first: without `wide`, only of the metrics that decide, of locality and of the bytes
-// between racks.
+// Returns rows of cells, the head first. Without `wide` there are rows only for the metrics that decide, for locality
+// and for the bytes between racks.
 [[nodiscard]] std::vector<std::vector<std::string>> BesideTable(const Beside& beside, const Subject& subject,
                                                                 bool wide);
-// Returns what a reader must know before believing the simulations: sentences without a full stop.
+// Returns warnings that a reader needs before believing the simulations, as sentences without a full stop.
 [[nodiscard]] std::vector<std::string> BesideWarnings(const Beside& beside);
 // Returns lines without a full stop: the runs on which the costs were measured, the parts that were not simulated, and
 // the rank agreement.

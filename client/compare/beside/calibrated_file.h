@@ -1,7 +1,7 @@
-// Puts measured times into a workload file: in its text, the measured classes of [[jobs]] get `map_time`, `reduce_time`
-// and `map_output` as measured. The class's former values of these, and its `map_rate` and `reduce_rate`, are removed.
+// Puts measured times into the text of a workload file. Each measured class of [[jobs]] gets `map_time`, `reduce_time`
+// and `map_output` as measured. Its former values of these three, and its `map_rate` and `reduce_rate`, are removed.
 // All else stays as it is, including comments. Times are divided by the file's `time_factor`, by which they are
-// multiplied when it is read. Thread rule: free functions, any thread.
+// multiplied when the file is read. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace millrace::compare {
 
-// Returns the new text. `comment` is a line to put before the values, without `#`. Returns kInvalid for text that is
-// not a workload file, or whose classes are not tables of their own ([[jobs]]). Requires: the costs have the classes of
+// Returns the new text. `comment` is a line to put before the values, without `#`. Returns kInvalid if the text is not
+// a workload file, or if its classes are not tables of their own ([[jobs]]). Requires: the costs have the classes of
 // the text.
 [[nodiscard]] Result<std::string> WithMeasuredTimes(std::string_view text, const std::string& file_name,
                                                     const Costs& costs, const std::string& comment);

@@ -1,19 +1,23 @@
 // Costs are the times and resources that a cluster takes beyond those of the workload file, measured on runs of it.
 // They are the parameters with which its runs are simulated (fit.h).
 //
-// - Scale, of a class of jobs, for its maps and for its reduces, if they work: if the class has a program, or
-//   `map_cores` above 0 (`reduce_cores`). It is the time that an attempt takes alone (schedulers/sim/task_demand.h),
-//   over the time in the workload. The time of a reduce counts from the moment when it was running and the last map had
-//   ended, without its wait for a compute permit. Of maps only those with a local block count, if there are any.
+// - Scale, for the maps of a class of jobs that work, and for its reduces that work. Tasks work if the class has a
+//   program, or `map_cores` (`reduce_cores`) above 0. The scale is the time that an attempt takes when it runs alone
+//   (schedulers/sim/task_demand.h), divided by the time in the workload. The time of a reduce counts from the moment
+//   when it was running and the last map had ended, without its wait for a compute permit. If some maps have a local
+//   block, only these maps count.
 // - Latency instead of a scale, for tasks that sleep, or for which the workload has no times: the time for which an
 //   attempt holds its slot beyond the time in the workload.
-// - Cores: the number that a task keeps busy meanwhile, by the CPU time that its attempts reported.
+// - Cores: the number that a task keeps busy during that time, by the CPU time that its attempts reported.
 // - For all attempts alike: the CPU time of a process's start, and a latency for the way of orders and reports between
-//   master and worker. This is the least time that the maps of a class take without working, or beyond their sleep.
+//   master and worker. This latency is the least time that the maps of a class take without working, or beyond their
+//   sleep.
 // - The share of the machines' cores that tasks have, since daemons and clients use them, too (fit.h).
-// - Bandwidths of links that the file does not state. Of a node: nine tenths of the reads from the same rack are not
-//   faster. Of a rack and of a datacenter: likewise, if reads across them are clearly slower.
-// - The lateness of jobs at the master: after their time, or, for those that follow a job, after its end and pause.
+// - Bandwidths of links that the file does not state. That of a node is the speed that nine tenths of the reads within
+//   a rack do not exceed (of all reads, if none are within a rack). Those of a rack and of a datacenter are set only if
+//   reads across them are clearly slower; they are the speed that nine tenths of these reads do not exceed.
+// - The lateness with which jobs reach the master, counted from their time in the workload or, for a job that follows
+//   another one, from the end of that job and the pause.
 // Thread rule: values and free functions, any thread.
 #pragma once
 

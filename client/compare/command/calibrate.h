@@ -19,8 +19,8 @@ struct Calibration {
 };
 
 // Runs the first job of each class with a program alone, once to warm up and then a few times more, and writes the
-// file. Returns a table for people with the times of the tasks of each class. kInvalid if there is no such class or a
-// job does not succeed; else fails as the arena does.
+// file. Returns a table for people with the times of the tasks of each class. Returns kInvalid if there is no such
+// class or a job does not succeed; else fails as the arena does.
 [[nodiscard]] Result<std::string> Calibrate(Calibration calibration);
 
 }  // namespace millrace::compare

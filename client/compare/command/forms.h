@@ -16,7 +16,7 @@ namespace millrace::compare {
 [[nodiscard]] Status WriteAllForms(const std::string& directory, const Material& material,
                                    const std::optional<Beside>& beside = std::nullopt);
 
-// Removes the forms if the store has no run: then they belong to another comparison.
+// Removes the forms if the store has no run, since they then belong to another comparison.
 [[nodiscard]] Status RemoveOldForms(const std::string& directory, const RunStore& store);
 
 }  // namespace millrace::compare

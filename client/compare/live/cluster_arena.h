@@ -1,5 +1,5 @@
-// ClusterArena implements the kinds `cluster` and `testbed` of live_arena.h. Private to client/compare/live. Thread
-// rule: as there.
+// ClusterArena implements the kinds `cluster` and `testbed` of live_arena.h, with the same thread rule. Private to
+// client/compare/live.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ class ClusterArena final : public Arena {
   ClusterArena(LiveOptions options, TempDir scratch) : options_(std::move(options)), scratch_(std::move(scratch)) {}
 
   Status Connect();
-  // Waits until no job is live. kTimeout, naming one, if that takes longer than LiveOptions::patience.
+  // Waits until no job is live. Returns kTimeout, naming a live job, if that takes longer than LiveOptions::patience.
   Status AwaitIdle(job::JobClient& client);
   Status CheckNodes(job::JobClient& client) const;
 

@@ -21,7 +21,8 @@ struct DataPlace {
   std::uint32_t replication = 3;
 };
 
-// Puts the files that `stored` does not name yet, each as one block, and adds them to it.
+// Puts the files that `stored` does not name yet into the file system, each as one block, and adds their names to
+// `stored`.
 [[nodiscard]] Status StoreData(dfs::DfsClient& files, const std::vector<DataFile>& data, const DataPlace& place,
                                std::set<std::string>* stored);
 

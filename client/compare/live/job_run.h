@@ -23,9 +23,9 @@ struct RunOfJobs {
 // Returns kCancelled if the process has received a signal to end.
 [[nodiscard]] Status CheckInterrupt(local::Signals& signals);
 
-// Runs the jobs. `prepared`: by index; they are submitted unchanged. Returns kTimeout, naming a job, if no job makes
-// progress for `patience`; kCancelled after a signal; kUnavailable if the master cannot be reached. After a failure,
-// live jobs are killed, as far as the master can be reached.
+// Runs the jobs. `prepared` is by index; its requests are submitted unchanged. Returns kTimeout, naming a job, if no
+// job makes progress for `patience`; kCancelled after a signal; kUnavailable if the master cannot be reached. After a
+// failure, live jobs are killed, as far as the master can be reached.
 [[nodiscard]] Result<RunOfJobs> RunJobs(dfs::DfsClient& files, const sim::Workload& workload,
                                         const std::vector<cli::Prepared>& prepared, Micros patience,
                                         local::Signals& signals);

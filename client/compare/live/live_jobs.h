@@ -1,10 +1,10 @@
 // The jobs of a workload for a live cluster: the options with which each is submitted, and the data that they read.
 //
 // - A class with a `program` runs that program. A class without one has only sizes and times: `loadgen` reads its
-//   blocks and writes as many bytes as were drawn. It sleeps for the time that was drawn where the class has
-//   `map_cores = 0` (`reduce_cores = 0`), and works on each record otherwise. A class that reads nothing (`located =
-//   false`, or maps of 0 bytes) runs as `sleep`. All maps of a job take the mean of the times drawn for them, and so do
-//   its reduces.
+//   blocks and writes as many bytes as were drawn. If the class has `map_cores = 0` (`reduce_cores = 0`), its tasks
+//   sleep for the time that was drawn; else they work on each record. A class that reads nothing (`located = false`, or
+//   maps of 0 bytes) runs as `sleep`. All maps of a job take the mean of the times drawn for them, and so do its
+//   reduces.
 // - Each map reads a file of its own, of one block at most, so that a job of N maps has N splits. Sizes are rounded up
 //   to sixteenths of a block. Jobs that name data read its first files; jobs with data of their own read from a pool,
 //   each from a place that its seed gives, since separate data for each would not fit on a small cluster.
@@ -49,8 +49,8 @@ struct LiveJobsOptions {
   double record_seconds = 100e-9;  // that loadgen needs for a record besides its work
 };
 
-// Returns the jobs. kInvalid, with file and line, for a workload that cannot run live: with blocks at places that the
-// file names, or more data than it declares.
+// Returns the jobs. Returns kInvalid, with file and line, if the workload cannot run live: it names the places of
+// blocks, has a map that reads more than a block, or reads more data than it declares.
 [[nodiscard]] Result<LiveJobs> MakeLiveJobs(const sim::SimulationFile& file, const LiveJobsOptions& options);
 
 }  // namespace millrace::compare

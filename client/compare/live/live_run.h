@@ -28,8 +28,9 @@ struct LiveWorkload {
   std::set<std::string> executables;  // local paths
 };
 
-// Reads the workload as drawn for the seed, and asks each job's program for its description. `root`: a directory of the
-// cluster for the data and outputs. `settings`: of the scheduler. kInvalid and kNotFound are mistakes of the file.
+// Reads the workload as drawn for the seed, and asks each job's program for its description. `root` is a directory of
+// the cluster for the data and outputs; `settings` are the scheduler's. Returns kInvalid or kNotFound for a mistake in
+// the file.
 [[nodiscard]] Result<LiveWorkload> LoadLive(const LiveOptions& options, std::uint64_t seed,
                                             const sched::Settings& settings, const std::string& root);
 

@@ -1,4 +1,4 @@
-// LocalArena implements the kind `local` of live_arena.h. Private to client/compare/live. Thread rule: as there.
+// LocalArena implements the kind `local` of live_arena.h, with the same thread rule. Private to client/compare/live.
 #pragma once
 
 #include <memory>
@@ -51,7 +51,7 @@ class LocalArena final : public Arena {
   TempDir directory_;
   local::Guardian guardian_;
   bool prepared_ = false;
-  std::set<std::string> stored_, executables_;  // what the prepared cluster holds
+  std::set<std::string> stored_, executables_;  // of the prepared cluster
 };
 
 }  // namespace millrace::compare

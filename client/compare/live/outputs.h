@@ -1,5 +1,5 @@
-// Digests the outputs of the jobs of a run into one text: runs of the same jobs must have the same text. Thread rule:
-// any thread.
+// Digests the outputs of the jobs of a run into one text, which must be the same for all runs of the same jobs. Thread
+// rule: any thread.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace millrace::compare {
 
-// Returns a checksum over the names and bytes of all files below `directories`, each of which counts by its place in
-// the list; directories that do not exist count as empty. Empty if no file has a byte.
+// Returns a checksum over the names and bytes of all files below `directories`. A directory counts by its place in the
+// list; one that does not exist counts as empty. Returns an empty text if no file has a byte.
 [[nodiscard]] Result<std::string> DigestOutputs(dfs::DfsClient& files, const std::vector<std::string>& directories);
 
 }  // namespace millrace::compare
