@@ -14,7 +14,7 @@ namespace millrace::compare {
 
 // Calls that report the runs as they are made.
 struct RunsWatch {
-  // Called before each run; true ends the making of runs.
+  // Called before each run. If it returns true, no further run is made.
   std::function<bool()> stop = [] { return false; };
   // Called when a run begins. `warm_up`: the run will be discarded.
   std::function<void(const PlannedRun& run, bool warm_up)> begun = [](const PlannedRun&, bool) {};
@@ -23,17 +23,18 @@ struct RunsWatch {
 
 enum class Making { kComplete, kStopped };
 
-// Makes the runs that the design has and the store lacks. `schedulers` are those of the design. A live arena first
-// makes a warm-up run, which is discarded. A run without an outcome is tried kMostAgain more times, unless the failure
-// is kInvalid. kCancelled, which a live arena returns after a signal, ends the making of runs as `stop` does.
+// Makes the runs of the design that the store lacks. `schedulers` are those of the design. A live arena first makes a
+// warm-up run, which is discarded. A run without an outcome is tried at most kMostAgain more times, and not at all
+// after kInvalid or kDenied. If the arena returns kCancelled, as a live one does after a signal, no further run is
+// made, just as when `stop` returns true.
 //
-// Returns the arena's failure, or kCorrupt if the outputs of a run differ from those of the other runs of its seed:
-// then the run is not kept. The rows of tasks and samples are kept for live runs only; the simulator can make its own
+// Returns the arena's failure, or kCorrupt if the outputs of a run differ from those of the other runs of its seed;
+// that run is not kept. The rows of tasks and samples are kept for live runs only; the simulator can make its own
 // again.
 [[nodiscard]] Result<Making> MakeRuns(Arena& arena, const Design& design, const std::vector<sched::Variant>& schedulers,
                                       RunStore& store, const RunsWatch& watch);
 
-// Returns how many runs the design still lacks, if none is disturbed.
+// Returns the number of runs that are still to be made if none of them is disturbed.
 [[nodiscard]] std::size_t RunsLeft(const Design& design, const RunStore& store);
 
 }  // namespace millrace::compare

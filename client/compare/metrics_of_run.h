@@ -19,8 +19,7 @@ struct Metric {
   std::string_view unit;  // "s", "bytes", "share" (0 to 1), "count" or "ratio"
   sim::Better better;
   std::string_view says;  // one sentence
-  // Returns the value for a run; nothing if the run has none, as for the share of late jobs where no job has a
-  // deadline.
+  // Returns the value for a run; nothing if the run has none, such as the share of late jobs if no job has a deadline.
   std::optional<double> (*of)(const RunOutcome& outcome);
   bool of_ended = false;   // a figure of the jobs that ended
   bool by_median = false;  // many runs are summarised by their median, since a few can be far off; else by their mean

@@ -18,7 +18,7 @@ namespace millrace::compare {
 [[nodiscard]] nlohmann::ordered_json Rounded(double value);
 [[nodiscard]] nlohmann::ordered_json ToJson(const sim::Estimate& estimate);
 
-// Returns null for nothing, else the value as `write` (a function above) gives it.
+// Returns null if there is no value, else the result of `write` (a function above) for the value.
 template <class Value>
 [[nodiscard]] nlohmann::ordered_json OrNull(const std::optional<Value>& value, nlohmann::ordered_json (*write)(Value)) {
   return value ? write(*value) : nlohmann::ordered_json();

@@ -1,9 +1,9 @@
-// Phases say where the time of jobs goes, on average over the jobs of a run that succeeded.
+// Phases show where the time of jobs goes, averaged over the jobs that succeeded in a run.
 //
 // The turnaround of a job is cut into phases that add up to it. Until its first launch the job waits; until its last
-// map has succeeded it maps. The reduce that ended last gives the rest: until its launch the job waits again, until it
-// has copied its input the job copies, until it has its compute permit the job waits for the permit, and then the job
-// computes. A job without reduces ends with its maps.
+// map has succeeded it maps. The reduce that ended last determines the rest. Until its launch the job waits again;
+// until it has copied its input the job copies; until it has its compute permit the job waits for the permit; and then
+// the job computes. A job without reduces ends with its maps.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace millrace::compare {
 
 struct Phases {
-  double wait = 0, map = 0, copy = 0, permit = 0, compute = 0;  // seconds a job
+  double wait = 0, map = 0, copy = 0, permit = 0, compute = 0;  // seconds per job
 };
 
 // Returns nothing if the result has no rows of tasks or no job succeeded.

@@ -6,7 +6,7 @@
 // was disturbed is made again at once, at most kMostAgain times; the last one counts.
 //
 // The seed of block b is design.seed + b, so `millrace sim --seed` makes a single run of a simulated comparison again.
-// Blocks do not depend on their number: a comparison can be given more of them later.
+// A block does not depend on how many there are, so that blocks can be added to a comparison later.
 // Thread rule: values and free functions, any thread.
 #pragma once
 

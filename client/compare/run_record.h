@@ -1,4 +1,4 @@
-// RunRecord is a run that was made, and has a form in bytes for a file.
+// RunRecord is a run that was made. It can be encoded for a file.
 //
 // The file is a frame (magic "MILLRUNS", version, length, CRC-32C of the rest) around the fields in a fixed order
 // (base/bytes.h). A file that was cut or changed is refused, and so is another version.
@@ -31,8 +31,8 @@ using Conditions = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] std::string EncodeRun(const RunRecord& record);
 [[nodiscard]] std::string EncodeConditions(const Conditions& conditions);
 
-// Return kCorrupt, with `name` and what to do, for bytes that are not exactly one record, and for a row that names a
-// job or a kind of end that does not exist.
+// Both return kCorrupt, with `name` and what to do, if the bytes are not exactly one record, or if a row names a job or
+// a kind of end that does not exist.
 [[nodiscard]] Result<RunRecord> DecodeRun(std::string_view bytes, const std::string& name);
 [[nodiscard]] Result<Conditions> DecodeConditions(std::string_view bytes, const std::string& name);
 

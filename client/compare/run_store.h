@@ -1,8 +1,8 @@
 // RunStore keeps the finished runs of a comparison, each in a file of its own below DIR/runs, so that a comparison that
-// was stopped can go on from there.
+// was stopped can be continued later.
 //
 //   runs/conditions   the conditions that determine the runs (Conditions)
-//   runs/3-1.run      the run of block 3 and order 1; 3-1-2.run when it was made for the third time
+//   runs/3-1.run      the run of block 3 and order 1; 3-1-2.run if it was made for the third time
 //   runs/lock         locked while a command compares into DIR
 //
 // Once Add has returned, the run is stored, even after a crash. Thread rule: one thread.
@@ -19,10 +19,11 @@ namespace millrace::compare {
 
 class RunStore {
  public:
-  // Makes DIR or opens it, and reads the stored runs. Returns kInvalid, with what to do, if DIR is in use, or holds
-  // something other than a comparison, a comparison under other conditions (the first difference is named), or a run
-  // that the plan of `design` does not have; kCorrupt for a damaged file. With `discard` runs under other conditions
-  // are removed instead.
+  // Makes DIR or opens it, and reads the stored runs. Returns kCorrupt if a file is damaged. Returns kInvalid, with
+  // what to do, if DIR is in use or holds
+  // - something other than a comparison,
+  // - a comparison under other conditions (the first difference is named); with `discard` its runs are removed instead,
+  // - a run that the plan of `design` does not have.
   [[nodiscard]] static Result<RunStore> Open(const std::string& directory, const Conditions& conditions,
                                              const Design& design, std::size_t nodes, bool discard);
 

@@ -1,7 +1,7 @@
 // Tables of a comparison as CSV, for spreadsheets (docs/schedulers/comparing.md explains the columns):
 //   comparisons.csv   a line for each scheduler and metric: ratio, shift, p, verdict
 //   runs.csv          a line for each run: all metrics
-//   jobs.csv          a line for each job of every run, the baseline's second runs as well
+//   jobs.csv          a line for each job of every run, including the baseline's second runs
 // Thread rule: free functions, any thread.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The byte order mark with which some programs begin a text in UTF-8: U+FEFF, in three bytes. At the beginning of a
-// file, and nowhere else, it says what the text is and is not part of it. Thread rule: free functions, any thread.
+// file, and nowhere else, it marks the encoding and is not part of the text. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstddef>

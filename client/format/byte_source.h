@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-// Bytes [offset, offset + length) of a file, and what readers must know of the rest of the file. The bytes are those
+// Bytes [offset, offset + length) of a file, and the length of the whole file, which readers need. The bytes are those
 // that are stored: compressed ones, if the file is compressed.
 struct Split {
   std::string name;  // of the file, for messages
@@ -35,13 +35,13 @@ class ByteSource {
 
   virtual ~ByteSource() = default;
   // Gives bytes [offset, offset + size) of the file to `sink` in order, in pieces as large as they arrive; a piece
-  // lives only for the call of `sink`. If `sink` returns false the stream ends, which is not a failure. kCorrupt when
-  // the file ends early.
+  // lives only for the call of `sink`. If `sink` returns false the stream ends, which is not a failure. Returns
+  // kCorrupt if the file ends early.
   virtual Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) = 0;
   // Appends at most `size` bytes from `offset` to *out; fewer only at the end of the file.
   virtual Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) = 0;
-  // Returns true if Stream gives, or has given, not the file's bytes but the bytes that they decompress to, whose
-  // number is not known before (opened_source.h). The answer holds from the first piece on.
+  // Returns true if Stream gives, or has given, decompressed bytes in place of the file's own; their number is not
+  // known in advance (opened_source.h). The answer is valid from the first piece on.
   [[nodiscard]] virtual bool decompressed() const { return false; }
 };
 

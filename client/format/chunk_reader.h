@@ -19,7 +19,7 @@ inline constexpr std::size_t kLineChunkBytes = std::size_t{1} << 20;
 
 // Gives the split's chunks in order to on_chunk(chunk, offset of its first byte in the file); a chunk lives for the
 // call and is never empty. Lines are copied only if the source gives them in pieces, or if a \r is dropped from their
-// chunk. kInvalid for a line longer than kMaxRecordBytes; other failures are the source's.
+// chunk. Returns kInvalid if a line is longer than kMaxRecordBytes; other failures are the source's.
 [[nodiscard]] Status ReadLineChunks(ByteSource& source, const Split& split, bool strip_cr,
                                     const std::function<void(std::string_view, std::uint64_t)>& on_chunk);
 

@@ -1,6 +1,6 @@
 // Codecs of pairs, tuples, arrays, optionals, vectors and structs of types that have a Codec, in any nesting. As keys
-// they sort as C++ compares them (structs member by member), if their parts do: each part is written so that its bytes
-// never begin another's.
+// they sort as C++ compares them (structs member by member), if their parts do. To that end, the bytes of one part are
+// never a prefix of the bytes of another.
 //   numbers, bool, enums   as their Codec writes them: their length is fixed
 //   pair, tuple, array     part after part; std::array and arrays in structs
 //   struct                 as the tuple of its members: an aggregate of up to 32, without a base, private members or
@@ -9,9 +9,10 @@
 //   vector                 1 before each part, and 0 at the end
 //   text, and a type with a Codec of its own
 //                          its bytes, with FF after each 0 among them, then 0 and 1
-// As text, parts are columns: a TAB between those of pairs, tuples and structs. The parts of an array or a vector have
-// commas between them (and colons within, where they are pairs), and an empty optional is empty. A std::string_view may
-// be a part of a type that is only written; a type that is read holds its text as std::string. Thread rule: as values.
+// As text, the parts of pairs, tuples and structs are columns, separated by TABs. The elements of an array or a vector
+// are separated by commas; if they are pairs, their parts are separated by colons. An empty optional is an empty text.
+// A std::string_view may be a part of a type that is only written; a type that is read holds its text as std::string.
+// Thread rule: as values.
 #pragma once
 
 #include <array>
@@ -86,11 +87,11 @@ concept PartText = requires(const T& value, std::string* out) {
 }
 
 void AppendEscaped(std::string_view bytes, std::string* out);
-// Takes a text that AppendEscaped wrote off the front of *bytes. Returns false if there is none.
+// Takes off the front of *bytes a text that AppendEscaped wrote. Returns false if there is none.
 [[nodiscard]] bool TakeEscaped(std::string_view* bytes, std::string* value);
 
-// Part<T> writes and reads a T among other parts. Append adds it to *out; Take takes one off the front of *bytes, and
-// returns false if there is none; AppendText is for people, with `between` between the parts of pairs.
+// Part<T> writes and reads a T among other parts. Append adds it to *out. Take takes one off the front of *bytes, and
+// returns false if there is none. AppendText writes text for people, and separates the parts of pairs by `between`.
 template <class T>
 requires FixedPart<T>
 struct Part<T> {
@@ -167,7 +168,7 @@ struct Part<std::pair<A, B>> : PartsInOrder<std::pair<A, B>, A, B> {};
 template <class... T>
 struct Part<std::tuple<T...>> : PartsInOrder<std::tuple<T...>, T...> {};
 
-// Says whether all members can be written, read and shown, and the most bytes that they take; 0: there is no limit.
+// Holds whether all members can be written, read and shown, and the most bytes that they take (0: there is no limit).
 template <class List>
 struct OfMembers;
 template <class... T>

@@ -16,11 +16,11 @@ namespace millrace {
 class Decompressor {
  public:
   virtual ~Decompressor() = default;
-  // Takes bytes from the front of *in and writes what they decompress to, at most `room` bytes, to `out`. Returns the
-  // number of bytes written. If that is `room`, there may be more to write, even if *in is empty; else it took all of
-  // *in, or came to the end of a member and goes on at the next call. kCorrupt, with the reason alone, for bytes that
-  // cannot be decompressed or do not match their checksum; *in then begins near the place. Requires: room > 0, and no
-  // call has failed before.
+  // Takes bytes from the front of *in and writes the decompressed bytes, at most `room`, to `out`. Returns the number
+  // of bytes written. If the number is `room`, there may be more to write, even if *in is empty. If it is less, the
+  // call took all of *in, or came to the end of a member, after which the next call continues. Returns kCorrupt, with
+  // the reason alone, if bytes cannot be decompressed or do not match their checksum; *in then begins near these bytes.
+  // Requires: room > 0, and no call has failed before.
   [[nodiscard]] virtual Result<std::size_t> Decompress(std::string_view* in, char* out, std::size_t room) = 0;
   // Returns true if the file may end here: between members, and before the first one.
   [[nodiscard]] virtual bool AtBorder() const = 0;

@@ -2,9 +2,9 @@
 // first:
 //   using Key = millrace::Descending<std::uint64_t>;
 //   using Key = std::pair<std::string, millrace::Descending<double>>;   // by name, and the best first
-// Its bytes are the complements of those of T as a part of others (compound_codec.h). No part's bytes begin another's,
-// so the order turns around with the first byte that differs. Text is std::string. A T may be emitted where a
-// Descending<T> is the Key, and a Descending<T> converts to T.
+// Its bytes are the complements of those of T as a part of others (compound_codec.h). The bytes of a part are never a
+// prefix of another's, so the first byte that differs reverses the order. Text is std::string. A T may be emitted where
+// a Descending<T> is the Key, and a Descending<T> converts to T.
 // Thread rule: as values.
 #pragma once
 

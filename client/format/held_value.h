@@ -1,6 +1,6 @@
-// Held<T> is the form of a value of Combine in the table of a collector, which moves values as bytes
-// (worker/task/collect/combine_table.h). Most values are held as they are. A pair, a tuple or an array of pairs could
-// be, too, but the standard does not call them trivially copyable: they are held as their parts, one after the other.
+// Held<T> is the form in which the table of a collector holds a value of Combine. The table moves values as bytes
+// (worker/task/collect/combine_table.h). Most values are held as they are. Pairs, tuples and arrays of pairs are held
+// as their parts, one after the other, since the standard does not call them trivially copyable.
 // Thread rule: as values.
 #pragma once
 

@@ -18,10 +18,10 @@ namespace millrace {
 
 namespace internal {
 
-// Returns true if the split's first byte is inside a line that began before it: the byte before the split tells.
+// Returns true if the split's first byte is inside a line that began before it. Reads the byte before the split.
 [[nodiscard]] Result<bool> StartsInsideLine(ByteSource& source, const Split& split);
-// Reads on after the split until \n or the end of the file, and appends what comes before that to *line. Sets *newline
-// to whether \n was found.
+// Reads from the split's end to the next \n or the end of the file, and appends the bytes without the \n to *line. Sets
+// *newline to whether a \n was found.
 [[nodiscard]] Status CompleteLine(ByteSource& source, const Split& split, std::string* line, bool* newline);
 [[nodiscard]] Status RecordTooLong(const Split& split, std::uint64_t offset);
 
@@ -32,7 +32,7 @@ class LineCutter {
   LineCutter(std::uint64_t offset, bool skip_first, bool strip_cr, OnLine& on_line)
       : offset_(offset), skipping_(skip_first), strip_cr_(strip_cr), on_line_(on_line) {}
 
-  // Takes the next piece. Returns false when a line is too long.
+  // Takes the next piece. Returns false if a line is too long.
   bool Feed(std::string_view piece) {
     const char* at = piece.data();
     const char* const end = at + piece.size();
@@ -92,7 +92,8 @@ class LineCutter {
 }  // namespace internal
 
 // Gives the split's lines in order to on_line(std::string_view line, std::uint64_t offset of its first byte in the
-// file); a line lives for the call. kInvalid for a line longer than kMaxRecordBytes; other failures are the source's.
+// file); a line lives for the call. Returns kInvalid if a line is longer than kMaxRecordBytes; other failures are the
+// source's.
 template <class OnLine>
 Status ReadLines(ByteSource& source, const Split& split, bool strip_cr, OnLine&& on_line) {
   if (split.length == 0) return Status::Ok();

@@ -8,7 +8,7 @@
 
 namespace millrace::internal {
 
-// These stand for a member in the initializer of a struct. None is ever made.
+// Objects of these types stand for a member in the initializer of a struct. None is ever made.
 struct AnyValue {
   template <class T>
   operator T() const;  // NOLINT(google-explicit-constructor): it has to convert

@@ -1,6 +1,6 @@
-// OpenedSource gives a reader the contents of a file. If the file's first bytes say that it is compressed, Stream gives
-// the decompressed bytes. The first bytes are looked at as they come by: a file that is not compressed costs no extra
-// read, and its pieces are handed on as they are.
+// OpenedSource gives a reader the contents of a file. If the file's first bytes show that it is compressed, Stream
+// gives the decompressed bytes. The first bytes are inspected as they pass, so that a file that is not compressed costs
+// no extra read; its pieces are handed on as they are.
 //
 // A compressed file is read as a whole. Its split is the whole file, and a reader that asks for that gets all
 // decompressed bytes, however many they are. An attempt that has only a part of the file fails when it sees the first
@@ -8,7 +8,7 @@
 // compressed. So the first bytes must be looked at before splits are made (client/job_client/first_look.h).
 //
 // If the readers of an input expect text, a file that is known not to be text is refused (text_check.h), in its stored
-// or its decompressed form. Here, too, an attempt refuses the file if it sees the first bytes.
+// or its decompressed form. An attempt refuses such a file, too, only if it sees the first bytes.
 // Thread rule: one thread.
 #pragma once
 
@@ -33,12 +33,14 @@ class OpenedSource final : public ByteSource {
   OpenedSource(std::unique_ptr<ByteSource> stored, Split split, InputKind kind, StreamDecompressor::OnTaken on_taken)
       : stored_(std::move(stored)), split_(std::move(split)), kind_(kind), on_taken_(std::move(on_taken)) {}
 
-  // Streams as ByteSource says, except that all decompressed bytes of a compressed file go to `sink`. kCorrupt, with
-  // file and place, if the file cannot be decompressed to its end. kUnsupported if its name says that it is compressed
-  // and its bytes do not, if only a part of it is asked for, or if text is expected and the file is not text.
+  // Streams as ByteSource says, except that all decompressed bytes of a compressed file go to `sink`. Returns kCorrupt,
+  // with file and place, if the file cannot be decompressed to its end. Returns kUnsupported if
+  // - the file's name says that it is compressed and its bytes do not,
+  // - only a part of a compressed file is asked for, or
+  // - text is expected and the file is not text.
   Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override;
-  // Reads the file as it is stored. kInvalid once Stream has found that it is compressed: the reader has got the whole
-  // file, and offsets are not those of the stored bytes.
+  // Reads the file as it is stored. Returns kInvalid once Stream has found that the file is compressed, since the
+  // reader then gets the whole file, and its offsets are not those of the stored bytes.
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
   [[nodiscard]] bool decompressed() const override { return decompressed_; }
 
@@ -46,8 +48,8 @@ class OpenedSource final : public ByteSource {
   class Beginning;
   class Opener;
 
-  // Returns the compression that the first bytes of the file show; a failure if they and the file's name do not agree,
-  // or if only a part of a compressed file is asked for.
+  // Returns the compression that the first bytes of the file show. Fails if the file's name says that it is compressed
+  // and the bytes do not, or if only a part of a compressed file is asked for.
   [[nodiscard]] Result<Compression> Look(std::string_view first_bytes, std::uint64_t offset, std::uint64_t size) const;
 
   const std::unique_ptr<ByteSource> stored_;

@@ -35,7 +35,7 @@ class OutputFile {
     if (buffer_.size() >= kBufferBytes) [[unlikely]]
       Flush();
   }
-  // Notes a failure. The first one stays: records appended after it are dropped, and Finish returns it.
+  // Notes a failure. The first one is kept: records appended after it are dropped, and Finish returns it.
   void Fail(Status status) {
     if (status_.ok()) status_ = std::move(status);
   }

@@ -1,6 +1,6 @@
 // StreamDecompressor takes the bytes of a compressed file as they come and hands on the decompressed bytes. It has one
 // buffer, whatever size the file decompresses to. NULs after a member are padding, with which tapes and some file
-// systems fill their blocks; gzip(1) passes over them, too. A further member may follow the padding.
+// systems fill their blocks; gzip(1) skips them, too. A further member may follow the padding.
 // Thread rule: one thread.
 #pragma once
 
@@ -33,15 +33,16 @@ class StreamDecompressor {
   // Takes the next bytes. Gives pieces to `sink`; a piece lives for the call. Returns false if the stream ends here:
   // the sink has returned false, or status() is a failure. Exceptions of `sink` pass through.
   bool Feed(std::string_view bytes, const Sink& sink);
-  // Gives the remaining bytes to `sink`. kCorrupt if the file must not end here. Requires: no call of Feed has returned
-  // false.
+  // Gives the remaining bytes to `sink`. Returns kCorrupt if the file must not end here. Requires: no call of Feed has
+  // returned false.
   Status Finish(const Sink& sink);
-  // kCorrupt, with the file, the format and about the place in the compressed file; else OK.
+  // Returns kCorrupt, with the file, the format and the approximate place in the compressed file, after a failure; else
+  // OK.
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
   static constexpr std::size_t kBufferBytes = std::size_t{256} << 10;
-  // The most bytes that are decompressed at once: the place that a failure names is off by no more than this.
+  // The most bytes that are decompressed at once, and so the most by which the place that a failure names is off.
   static constexpr std::size_t kBiteBytes = std::size_t{64} << 10;
 
   bool Give(const Sink& sink);

@@ -1,5 +1,5 @@
-// Turns intermediate values into bytes: integers are varints (zigzag when signed), since values are not sorted; other
-// types use their Codec; a trivially copyable type without a Codec of its own is copied as it lies in memory, if it
+// Turns intermediate values into bytes. Integers are varints (zigzag if signed), since values are not sorted. Other
+// types use their Codec. A trivially copyable type without a Codec of its own is copied as it lies in memory, if it
 // holds all of its bytes itself (plain_bytes.h).
 // Thread rule: as values.
 #pragma once
@@ -100,8 +100,8 @@ constexpr std::size_t MaxValueBytes() {
   }
 }
 
-// Encodes values in the same way, for the collector of combined values in worker/task/collect. A type with a Codec of
-// its own gives its Codec<T>::kMaxBytes, or kFixedBytes.
+// Encodes values as ValueBytes does, for the collector of combined values in worker/task/collect. A type with a Codec
+// of its own must have Codec<T>::kMaxBytes or kFixedBytes.
 template <class T>
 requires(MaxValueBytes<T>() > 0) struct CombinedValueCodec {
   static constexpr std::size_t kMaxBytes = MaxValueBytes<T>();

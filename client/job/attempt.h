@@ -25,7 +25,7 @@
 
 namespace millrace {
 
-// Thrown by a source through its reader when the map is to read no more of the input. The map goes on with the next
+// A source throws this through its reader if the map is to read no more of the input. The map continues with the next
 // input.
 struct EnoughRead {};
 
@@ -54,7 +54,7 @@ struct ReduceAttempt {
   OutputFiles& output;
   Random random;
   std::uint64_t groups = 0;  // result
-  GroupPlace place = {};     // the key at which it is
+  GroupPlace place = {};     // the key that is being reduced
   LentViews lent_keys{Lent::kKey}, lent_values{Lent::kValue};
   LentViews lent_value_keys{Lent::kValue};  // in a job with Group
 };
@@ -70,7 +70,7 @@ struct InputRules {
   SplitBy split_by = SplitBy::kBlock;
   std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes sets it
   bool decompresses = true;        // compressed files are opened, unless -D input.decompress=false is given
-  bool text = false;               // files known not to be text are refused, unless that is given
+  bool text = false;               // files known not to be text are refused, unless that option is given
 
   [[nodiscard]] InputKind kind() const { return text ? InputKind::kText : InputKind::kBytes; }
 };
@@ -82,7 +82,7 @@ struct JobBinding {
   bool has_reduce = false;          // the job has its own Reduce; it gets one reduce if none are asked for
   bool combines = false;
   bool map_only = false;     // the job emits nothing for reduces
-  bool pipeline = false;     // it is not a job, but drives some (client/pipeline)
+  bool pipeline = false;     // not a job, but a program that drives jobs (client/pipeline)
   bool total_order = false;  // its reduces have ranges of keys, which are made from a sample (key_sample.h)
   std::function<void(JobOptions&)> declare;
   std::function<NumberRange(const JobOptions&)> numbers;  // null unless split_by is kNumbers

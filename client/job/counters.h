@@ -41,8 +41,8 @@ struct CounterValue {
 
 class CounterSet {
  public:
-  // Returns the counter of that name; the first call for a name makes it. It lives as long as the set. The first 255
-  // bytes of group and name count.
+  // Returns the counter of that name; the first call for a name makes it. It lives as long as the set. Only the first
+  // 255 bytes of a group and of a name count.
   Counter& Get(std::string_view group, std::string_view name);
   // Returns all counters, sorted by group and name.
   [[nodiscard]] std::vector<CounterValue> Snapshot() const;

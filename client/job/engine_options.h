@@ -16,7 +16,7 @@ inline constexpr std::int64_t kMostSkippedRecords = 1000;  // of a map
 
 struct EngineOptions {
   std::uint64_t task_memory = 0;  // bytes
-  Micros task_timeout = 0;        // as workers read it, from the parameter
+  Micros task_timeout = 0;        // for workers, which read it from the parameter
   std::string map_compress;       // "auto", "none" or "zstd"
   bool strip_cr = false;
   bool decompress = true;
@@ -30,13 +30,13 @@ struct EngineOptions {
   std::int64_t skip_bad_records = 0;  // of each map
   std::uint64_t pack = 0;             // bytes
   bool speculation = true;
-  bool task_network = false;  // as workers read it, from the parameter
+  bool task_network = false;  // for workers, which read it from the parameter
 };
 
-// Declares all of them in `set`. Requires: `options` outlives `set`.
+// Declares all engine options in `set`. Requires: `options` outlives `set`.
 void DeclareEngineOptions(OptionSet* set, EngineOptions* options);
-// Returns kInvalid, naming the option, for a value that is in its range but that the file system would refuse when the
-// output is written.
+// Returns kInvalid, naming the option, if a value is in its range but the file system would refuse it when the output
+// is written.
 [[nodiscard]] Status CheckEngineOptions(const EngineOptions& options);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// GroupPlace knows the key at which a reduce is, for the message of its failure. A guard beside the loop over the
-// groups watches it, so that a group costs nothing.
+// GroupPlace knows the key that a reduce is processing, for the message of a failure. A guard (Watch) beside the loop
+// over the groups links the place to them, so that a group costs nothing.
 // Thread rule: the task's thread; Write also in a signal handler.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace millrace {
 
 class GroupPlace {
  public:
-  // Lets the place follow these groups while it lives. If user code throws meanwhile, the key stays.
+  // While a Watch lives, the place follows its groups. If user code throws meanwhile, the place keeps the key.
   template <class Key>
   class Watch {
    public:
@@ -37,8 +37,8 @@ class GroupPlace {
     const int thrown_before_ = std::uncaught_exceptions();
   };
 
-  // Writes the key of the group that is being reduced, or was when user code threw; nothing if there is none. Returns
-  // the number of bytes written.
+  // Writes the key of the group that is being reduced, or that was being reduced when user code threw. Writes nothing
+  // if there is no such group. Returns the number of bytes written.
   [[nodiscard]] std::size_t Write(std::span<char> out) const {
     if (groups_ != nullptr) return groups_->groups() == 0 ? 0 : write_(groups_->key(), out);
     const std::string_view kept(kept_.data(), kept_size_);

@@ -42,8 +42,7 @@ class JobOptions {
   void Duration(std::string name, Micros initial, Micros least, Micros most, std::string one_line);
   // Makes the option required: a job that is run without it is refused.
   void Require(std::string name) { required_.insert(std::move(name)); }
-  // Adds a check of the values for when they are all set. It runs before a job is submitted and again in each of its
-  // tasks.
+  // Adds a check that runs once all values are set: before a job is submitted, and again in each of its tasks.
   void Check(std::function<Status(const JobOptions&)> check) { checks_.push_back(std::move(check)); }
 
   // These calls return values. A name that was not declared with the type is a bug and aborts.

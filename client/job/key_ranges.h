@@ -1,4 +1,4 @@
-// KeyRanges finds the one of n ranges of keys in which a key lies, for output that is in order over all reduces. Every
+// KeyRanges finds the range in which a key lies, out of n ranges, for output that is in order over all reduces. Every
 // range but the first begins with a cut. If there are fewer cuts than ranges minus one, the last ranges are empty. Keys
 // are the bytes of a Codec, in the order of bytes. Source of the table of first bytes: O'Malley, "TeraByte Sort on
 // Apache Hadoop" (2008), whose trie has two levels.
@@ -25,7 +25,7 @@ struct WeighedKey {
 };
 
 // Returns the cuts between at most `ranges` ranges of the keys, which may come in any order and more than once. A key
-// that is too heavy to share a range has one of its own; of the other ranges, the heaviest weighs as little as
+// that is too heavy to share a range gets a range of its own; of the other ranges, the heaviest weighs as little as
 // possible. A cut is the shortest string that is above all keys before it. Without keys there are no cuts. Requires:
 // ranges > 0.
 [[nodiscard]] std::vector<std::string> CutKeys(std::vector<WeighedKey> keys, std::uint32_t ranges);
@@ -35,7 +35,7 @@ struct WeighedKey {
 // text would be longer than kMostCutText, long cuts are shortened. Requires: the cuts rise.
 [[nodiscard]] std::string FormatCuts(std::vector<std::string> cuts);
 
-// Reads the text that FormatCuts makes. kInvalid for any other text, and if the cuts do not rise.
+// Reads the text that FormatCuts makes. Returns kInvalid for any other text, and if the cuts do not rise.
 [[nodiscard]] Result<std::vector<std::string>> ParseCuts(std::string_view text);
 
 class KeyRanges {

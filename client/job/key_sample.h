@@ -3,11 +3,11 @@
 // that go to reduces, whatever Map makes of records, and a combined key counts as often as maps emit it.
 //
 // The pieces lie evenly in the input, and each is kSamplePiece bytes long, or ends with the first record that is
-// longer. An input that is no longer than the sample is read as a whole. A compressed file can be read from its start
-// alone, so its beginning stands for all of it. The same input and options give the same cuts.
+// longer. An input that is no longer than the sample is read as a whole. A compressed file can only be read from its
+// start, so its beginning stands for the whole file. The same input and options give the same cuts.
 //
-// Pieces at which Map fails are left out. If Map fails at all pieces, that is a failure, unless the job goes on without
-// bad records.
+// Pieces at which Map fails are left out. If Map fails at all pieces, that is a failure, unless the job may leave out
+// bad records or failed maps.
 // Thread rule: the main thread.
 #pragma once
 
@@ -35,7 +35,7 @@ inline constexpr const char* kSampleOption = "order.sample";
 [[nodiscard]] Result<std::vector<WeighedKey>> SampleKeys(const JobBinding& binding, Preparation& job,
                                                          SideFiles& side_files, const std::string& scratch);
 
-// Sets kCutsOption from such a sample, unless it was given or there are fewer than two reduces.
+// Sets kCutsOption from such a sample, unless the option was given or there are fewer than two reduces.
 [[nodiscard]] Status PrepareCuts(const JobBinding& binding, Preparation& job, SideFiles& side_files,
                                  const std::string& scratch);
 

@@ -14,8 +14,8 @@
 
 namespace millrace {
 
-// Writes "abc" in quotes, with \xNN for bytes that are not printable ASCII, and "..." after it if only its first bytes
-// are shown, as far as there is room. Returns the number of bytes written.
+// Writes the bytes in quotes, with \xNN for those that are not printable ASCII, as far as there is room. If only the
+// first bytes are shown, "..." follows. Returns the number of bytes written.
 [[nodiscard]] std::size_t WriteQuoted(std::string_view bytes, std::span<char> out);
 
 // Writes a key of this type, given by its encoded bytes.

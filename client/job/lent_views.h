@@ -1,9 +1,10 @@
-// LentViews finds views that a job keeps for longer than the bytes to which they point. A kept view stays right as long
-// as the bytes happen to stay where they were, as on mapped files, and becomes wrong where a buffer is used again, as
-// with compressed runs. So a sample of the arguments of Map and Reduce is lent to them as copies on pages of their own,
-// which are closed once the argument's time is over. A job that reads there afterwards ends by SIGSEGV, and the crash
-// report (client/process/crash_report.h) says why. The first kFirst arguments of an attempt are lent in this way, and
-// later one in kThenOneIn, so that a laptop and a cluster show the same, at a thousandth of the full cost.
+// LentViews detects views that a job keeps for longer than the bytes to which they point. A kept view stays right as
+// long as the bytes happen to stay in their place, as on mapped files, and becomes wrong if a buffer is reused, as with
+// compressed runs. So a sample of the arguments of Map and Reduce is lent to them as copies on pages of their own,
+// which are closed once the argument's time is over. A job that reads from such a page afterwards is killed by SIGSEGV,
+// and the crash report (client/process/crash_report.h) gives the reason. The first kFirst arguments of an attempt are
+// lent in this way, and later one in every kThenOneIn, so that a laptop and a cluster show the same faults, at a
+// thousandth of the full cost.
 // Thread rule: one thread; WhatWasLent: any thread, and signal handlers.
 #pragma once
 
@@ -33,7 +34,7 @@ class LentViews {
       return bytes;
     return LendPages(bytes);
   }
-  // Ends the time of the bytes that were lent last.
+  // Ends the life of the bytes that were lent last.
   void Recall() {
     if (lent_bytes_ != 0) [[unlikely]]
       Close();
@@ -50,7 +51,7 @@ class LentViews {
   const Lent what_;
   std::uint32_t until_next_ = 1;  // calls of Lend until one has to be looked at
   std::uint32_t lent_ = 0;        // kFirst at most
-  bool is_due_ = true;            // that one is to be lent as a copy; false: it only ends the time of the last
+  bool is_due_ = true;            // that call lends a copy; false: it only ends the life of the last copy
   char* pages_ = nullptr;
   std::size_t used_ = 0;  // the first bytes of the pages, all of which are closed or lent
   std::size_t lent_bytes_ = 0;

@@ -14,8 +14,8 @@ namespace dfs {
 class DfsClient;
 }  // namespace dfs
 
-// Returns the files that the master would split (master/jobs/splits.h), as InputFiles::List says. kNotFound if there
-// are none.
+// Returns the files that the master would split (master/jobs/splits.h), as InputFiles::List does. Returns kNotFound if
+// there are none.
 [[nodiscard]] Result<std::vector<InputFile>> ListInput(dfs::DfsClient& files, const std::string& input);
 
 }  // namespace millrace

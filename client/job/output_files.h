@@ -24,7 +24,7 @@ class OutputFiles {
   using Make = std::function<std::unique_ptr<OutputFile>(const std::string& name)>;
   OutputFiles(const TaskId& task, Make make);
 
-  // Has `records` change with each record that is written to a file. Requires: `records` outlives this, and no named
+  // Makes `records` change with each record that is written to a file. Requires: `records` outlives this, and no named
   // output has been made yet.
   void CountIn(std::atomic<std::uint64_t>& records);
 

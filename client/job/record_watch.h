@@ -1,5 +1,5 @@
-// RecordWatch serves a map of a job that may leave bad records out. It notes in a file the record that is being mapped,
-// where the worker finds it if the process dies, and it knows the records to leave out.
+// RecordWatch serves a map of a job that may leave out bad records. It notes the record that is being mapped in a file,
+// from which the worker reads it if the process dies. It also knows the records to leave out.
 // Thread rule: the task's thread.
 #pragma once
 

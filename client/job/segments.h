@@ -21,7 +21,7 @@ struct ReduceSegment {
 
 class MappedSegments {
  public:
-  // Maps the segments. kCorrupt, with file and offset, for a segment that does not match its checksum or lies outside
+  // Maps the segments. Returns kCorrupt, with file and offset, if a segment does not match its checksum or lies outside
   // of its file.
   [[nodiscard]] static Result<MappedSegments> Open(const std::vector<ReduceSegment>& segments);
 

@@ -1,9 +1,9 @@
 // SideFiles are the files that a job reads besides its input. Small files are read. Large ones are mapped; if such a
 // file does not lie on this machine already, it is copied there once for all tasks of the job that run on the machine.
 //
-// The copy of /a/b is DIRECTORY/+a/+b/bytes. The first process that wants it holds DIRECTORY/lock (by flock, which ends
-// with the process), writes `part` beside the copy's place and renames that; the others wait. The bytes are checked
-// against the file system's checksums as they arrive. The owner of the directory removes it.
+// The copy of /a/b is DIRECTORY/+a/+b/bytes. The first process that needs it locks DIRECTORY/lock (by flock, which ends
+// with the process), writes the file `part` beside the copy's place and renames it; the others wait. The bytes are
+// checked against the file system's checksums as they arrive. The owner of the directory removes it.
 // Thread rule: one thread; other processes may use the same directory.
 #pragma once
 
@@ -35,15 +35,16 @@ class SideFiles {
   // Requires: `files` outlives this.
   SideFiles(InputFiles& files, SideFileSpace space) : files_(files), space_(std::move(space)) {}
 
-  // Returns the bytes of a file, or of all files that InputFiles::List gives for `path`, one after the other. kInvalid
-  // if there are more than `most` bytes.
+  // Returns the bytes of a file, or of all files that InputFiles::List gives for `path`, one after the other. Returns
+  // kInvalid if there are more than `most` bytes.
   [[nodiscard]] Result<std::string> Read(const std::string& path, std::uint64_t most = kMostRead);
-  // Counters that Map raises while it has to copy or to wait, so that its task is seen to go on.
+  // Counters that Map raises while it copies or waits, so that its task is seen to make progress.
   struct Counts {
     Counter* copied_bytes = nullptr;
     Counter* waited_micros = nullptr;  // for another task's copy
   };
-  // Returns the same bytes, mapped for reading, which live as long as this. kNoSpace if the copy does not fit.
+  // Returns the bytes that Read would return, mapped for reading; they live as long as this. Returns kNoSpace if a copy
+  // does not fit.
   [[nodiscard]] Result<std::string_view> Map(const std::string& path, Counts counts);
   [[nodiscard]] Result<std::string_view> Map(const std::string& path) { return Map(path, Counts()); }
 

@@ -38,33 +38,33 @@ class TaskContext {
       : facts_(std::move(facts)), options_(options), side_files_(side_files) {}
 
   // Returns a counter of the job; counters are summed over the job's tasks. Look it up once (in Start), then add to
-  // it by ++counter or counter += n. The first 255 bytes of group and name count.
+  // it by ++counter or counter += n. Only the first 255 bytes of a group and of a name count.
   [[nodiscard]] Counter& counter(std::string_view group, std::string_view name) { return counters_.Get(group, name); }
   // Sets the line that is shown for this task until the next call.
   void set_status(std::string text);
   [[nodiscard]] const JobOptions& options() const { return options_; }
   [[nodiscard]] const Facts& facts() const { return facts_; }
   // Returns the bytes of a file of the file system, or of all files of a directory or pattern that are not hidden ('_',
-  // '.'), one after the other: this is for side files, which a job reads besides its input. Call it in Start, since it
+  // '.'), one after the other. This is for side files, which a job reads besides its input. Call it in Start, since it
   // asks the master. It reads 1 GiB at most.
   [[nodiscard]] Result<std::string> ReadFile(const std::string& path) const { return side_files_.Read(path); }
-  // Returns the same bytes as a view of a file that is mapped for reading. This is for large files, which may be larger
-  // than the memory. The tasks of the job on one machine share the file. If it does not lie there in one piece, the
-  // first task that wants it copies it there, checked against its checksums, and the others wait; the copy is removed
-  // with the job. kNoSpace if the copies on a machine would take more than the job's task.mapped_files (-D). The view
-  // lives as long as the attempt.
+  // Returns the bytes that ReadFile would return, as a view of a file that is mapped for reading. This is for large
+  // files, which may be larger than the memory. The tasks of the job on one machine share the file. If the machine does
+  // not have it in one piece, the first task that needs it copies it to the machine, checked against its checksums, and
+  // the others wait; the copy is removed with the job. Returns kNoSpace if the copies on a machine would take more than
+  // the job's task.mapped_files (-D). The view lives as long as the attempt.
   [[nodiscard]] Result<std::string_view> MapFile(const std::string& path) {
     return side_files_.Map(
         path, {&counters_.Get("millrace", "mapped_bytes_copied"), &counters_.Get("millrace", "mapped_wait_micros")});
   }
 
-  // These describe the record that Map is given. input_index is the number of the job's INPUT argument that holds the
-  // record, from 0: a join of two directories tells its sides by it, since files of both may have the same name. An
-  // argument that is a pattern is one input, whatever it matches. input_path is the full path of the record's file in
-  // the file system; empty, if the input is numbers. input_name is the file's path below the input ("sub/a.txt"), or
-  // its base name if the input is itself a file. input_number is the number of files or blocks that came before this
-  // one in the attempt. input_offset is the place of the record's first byte in the file or, if the file is compressed,
-  // in the decompressed bytes. The views live until the attempt's next file or block.
+  // These calls describe the record that Map is given. input_index is the number of the job's INPUT argument that holds
+  // the record, from 0. A join of two directories tells its sides apart by it, since files of both may have the same
+  // name. An argument that is a pattern is one input, whatever it matches. input_path is the full path of the record's
+  // file in the file system; empty if the input is numbers. input_name is the file's path below the input
+  // ("sub/a.txt"), or its base name if the input is itself a file. input_number is the number of files or blocks that
+  // came before this one in the attempt. input_offset is the place of the record's first byte in the file or, if the
+  // file is compressed, in the decompressed bytes. The views live until the attempt's next file or block.
   [[nodiscard]] std::uint32_t input_index() const { return input_.index; }
   [[nodiscard]] std::string_view input_path() const { return input_.path; }
   [[nodiscard]] std::string_view input_name() const { return input_.name; }
@@ -76,16 +76,17 @@ class TaskContext {
   // Notes the function of the job's code that is about to run.
   void Enter(Hook hook) { hook_.store(hook, std::memory_order_relaxed); }
   [[nodiscard]] Hook hook() const { return hook_.load(std::memory_order_relaxed); }  // any thread, or a signal handler
-  // Rises while records are emitted, about with each. The collector or output that takes them counts here, so that an
-  // input record from which very many are emitted is seen to make progress.
+  // A count that rises with about every emitted record. The collector or output that takes the records raises it, so
+  // that an input record from which very many are emitted is seen to make progress.
   [[nodiscard]] std::atomic<std::uint64_t>& emitted() { return emitted_; }
-  // Rises with each value that a reduce takes, for the same reason.
+  // A count that rises with each value that a reduce takes, so that a key with very many values is seen to make
+  // progress.
   [[nodiscard]] std::atomic<std::uint64_t>& values_taken() { return values_taken_; }
   void BeginInput(InputFacts input, std::uint64_t number, std::uint64_t offset);
   void EndInput(std::uint64_t bytes);
   void SetOffset(std::uint64_t offset) { offset_.store(offset, std::memory_order_relaxed); }
-  // Sets the number of bytes of the current input that have been read, if the input is compressed. Progress goes by
-  // these, since offsets in the decompressed bytes do not tell how much is left.
+  // Sets the number of bytes of the current input that have been read, if the input is compressed. Progress is measured
+  // by these bytes, since offsets in the decompressed bytes do not show how much is left.
   void SetTaken(std::uint64_t bytes) { taken_.store(bytes, std::memory_order_relaxed); }
   void SetTotal(std::uint64_t bytes) { total_.store(bytes, std::memory_order_relaxed); }
   [[nodiscard]] double fraction() const;     // any thread; 0 to 1, of the bytes of all inputs as they are stored
