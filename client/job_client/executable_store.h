@@ -1,5 +1,5 @@
 // Keeps job executables in the file system by their content: /.millrace/executables/<sha256 in hex>, so that the same
-// executable is stored once and workers know it again. Thread rule: any thread.
+// executable is stored once and workers recognise it. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct StoredExecutable {
   std::uint32_t crc = 0;  // crc32c
 };
 
-// Stores the local executable unless it is stored already. While another client writes the same executable, this one is
-// written beside it under a name that ends in `token`, which no other client has, and is then renamed: a job never
-// waits for another client's upload.
+// Stores the local executable unless it is stored already. If another client is writing the same executable, this call
+// writes a copy beside it, under a name that ends in `token`, which no other client has, and then renames the copy. So
+// a job never waits for another client's upload.
 [[nodiscard]] Result<StoredExecutable> StoreExecutable(dfs::DfsClient& files, const std::string& executable,
                                                        const std::string& token);
 

@@ -21,11 +21,11 @@ struct OpenedInput {
 // The most files that are looked at only because they should be text.
 inline constexpr std::size_t kMostTextLooks = 32;
 
-// Returns the paths of the compressed files that a master would cut, in the order of the inputs. Files that are longer
-// than a block are all looked at, since others have one split. kUnsupported for a file that should be text and is known
-// not to be: for this, kMostTextLooks other files from all over the input are looked at, too; a task that reads one of
-// the rest will report it. A file that cannot be read passes: its maps will report why. Fails if an input cannot be
-// listed, and with kInvalid if there are too many compressed files for one request.
+// Returns the paths of the compressed files that a master would cut, in the order of the inputs. Looks at all files
+// that are longer than a block, since shorter ones have one split. Returns kUnsupported if a file should be text and is
+// known not to be. For this it looks at kMostTextLooks other files from all over the input, too; a task that reads one
+// of the rest will report it. A file that cannot be read passes, since its maps will report why. Fails if an input
+// cannot be listed, and with kInvalid if there are too many compressed files for one request.
 [[nodiscard]] Result<std::vector<std::string>> LookIntoInput(dfs::DfsClient& files,
                                                              const std::vector<OpenedInput>& inputs);
 

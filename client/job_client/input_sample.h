@@ -1,5 +1,5 @@
-// The beginning of a job's input, by which the master tells its type (schedulers/history/input_type.h): the type is one
-// half of the key under which the history of programs is kept. Thread rule: any thread.
+// The beginning of a job's input, by which the master recognises the input's type (schedulers/history/input_type.h).
+// The type is one half of the key under which the history of programs is kept. Thread rule: any thread.
 #pragma once
 
 #include <string>
@@ -11,8 +11,9 @@ namespace millrace::job {
 
 inline constexpr std::size_t kSampleBytes = 16 << 10;  // the most that the master looks at
 
-// Returns at most kSampleBytes from the beginning of the first file, in order of names, that the inputs name and that
-// is not empty. Returns nothing when no file can be read: a job runs without a sample.
+// Returns the first bytes, at most kSampleBytes, of the first input file that can be read and is not empty. The inputs
+// are searched in the order given, and the files within each in order of names. Returns an empty text if there is no
+// such file, since a job can run without a sample.
 [[nodiscard]] std::string SampleInput(dfs::DfsClient& files, const std::vector<std::string>& inputs);
 
 }  // namespace millrace::job

@@ -1,4 +1,4 @@
-// JobClient asks the master about jobs, nodes and schedulers, and has it change them. Its calls block and use the
+// JobClient asks the master about jobs, nodes and schedulers, and makes it change them. Its calls block and use the
 // connection of a DfsClient, which outlives the JobClient; failures are those of DfsClient::Call or the master's own.
 // Thread rule: any thread.
 #pragma once
@@ -29,12 +29,12 @@ class JobClient {
   Status SetPriority(JobId job, std::uint8_t priority);
   Result<std::vector<Counter>> Counters(JobId job);
   Result<std::vector<AttemptStatus>> Attempts(JobId job);
-  // Gives the attempt's log from its byte `offset` on to `sink`, piece by piece. Returns the offset after the last
-  // byte.
+  // Gives the attempt's log to `sink`, piece by piece, from byte `offset` of the log on. Returns the offset after the
+  // last byte.
   Result<std::uint64_t> ReadLog(const AttemptId& attempt, LogStream stream, std::uint64_t offset,
                                 const std::function<void(std::string_view)>& sink);
-  // Returns what is needed to run a map attempt again, of a live job or of a map that has failed. The task process will
-  // look for the file system at `master`.
+  // Returns the launch of a map attempt, so that it can be run again. Either its job is live or the map has failed. The
+  // task process will look for the file system at `master`.
   Result<MapLaunch> GetMapLaunch(const AttemptId& attempt, const std::string& master);
   // Gives the journal's lines of the job to `sink`, in order, each with its number in the whole journal. Job 0 has the
   // events of nodes and schedulers.
@@ -45,11 +45,11 @@ class JobClient {
   Result<std::vector<Node>> Nodes();
   // Asks whether these nodes may be taken away for good.
   [[nodiscard]] Result<MayGo> AskMayGo(const std::vector<NodeId>& nodes);
-  // Drains the nodes: they get no new tasks, and their blocks are copied elsewhere. `drained` false takes them back.
-  // All or none of them change. `force` drains them even when no other node is left to take the blocks.
+  // Drains the nodes: they get no new tasks, and their blocks are copied elsewhere. If `drained` is false, puts them
+  // back into use. All or none of them change. `force` drains them even if no other node is left to take the blocks.
   Status DrainNodes(const std::vector<NodeId>& nodes, bool drained, bool force);
 
-  // Removes lost nodes from the list, all or none. `force` does so even if blocks are missing that may be on them.
+  // Removes lost nodes from the list, all or none. `force` removes them even if blocks are missing that may be on them.
   Status ForgetNodes(const std::vector<NodeId>& nodes, bool force);
 
   // Backs up the master's database to a directory of the master's machine.
@@ -62,13 +62,13 @@ class JobClient {
   // Sets the scheduler; the change is on disk when this returns.
   Status SetScheduler(const std::string& name);
   Result<SchedulerView> ShowScheduler();
-  // Has the master forget its records of how programs behaved in jobs; this is on disk when the call returns. Returns
-  // the number of records.
+  // Makes the master forget its records of how programs behaved in jobs; the change is on disk when this returns.
+  // Returns the number of records.
   Result<std::uint32_t> ForgetPrograms();
-  // Returns why the job waits for further slots, an entry for each kind that it could use; nothing if the master is too
-  // old to say.
+  // Returns the reasons for which the job waits for further slots, an entry for each kind of slot that it could use;
+  // empty if the master is too old to report them.
   Result<std::vector<SchedulerView::Wait>> ExplainWaits(JobId job);
-  // Returns the same for all jobs, or for as many as fit in an answer of the master.
+  // Returns the waits of all jobs, or of as many as fit in an answer of the master.
   Result<std::vector<SchedulerView::Wait>> ExplainAllWaits();
 
  private:
@@ -76,7 +76,7 @@ class JobClient {
   struct HistoryPage {
     std::vector<std::pair<std::uint64_t, std::string>> lines;
     std::uint64_t next = 0;  // the number of the last line that is whole
-    bool cut = false;        // the last line goes on
+    bool cut = false;        // the last line continues on the next page
     bool more = false;
   };
   Result<HistoryPage> GetHistory(JobId job, std::uint64_t after, std::uint64_t offset);

@@ -22,7 +22,7 @@ enum class SplitBy { kBlock, kFile, kFixedRecords, kNumbers };
 struct InputCut {
   SplitBy split_by = SplitBy::kBlock;
   bool decompresses = false;  // compressed files are opened, each by one map
-  bool text = false;          // where they are: files known not to be text are refused
+  bool text = false;          // if they are opened: files known not to be text are refused
   bool operator==(const InputCut&) const = default;
 };
 
@@ -30,21 +30,21 @@ struct JobDescription {
   std::string name;
   SplitBy split_by = SplitBy::kBlock;
   std::uint32_t record_bytes = 0;      // of fixed records
-  std::uint32_t maps = 0;              // with numbers: the job reads no input, its maps make the data
+  std::uint32_t maps = 0;              // with numbers: the maps, which make the data; the job reads no input
   std::uint64_t records = 0;           // with numbers: the records of all maps together
   bool decompresses = false;           // compressed files are opened, each by one map
-  bool text = false;                   // where they are: files known not to be text are refused
+  bool text = false;                   // if they are opened: files known not to be text are refused
   std::vector<InputCut> mappers = {};  // one for each INPUT, if the job has mappers
   bool map_only = false;               // the job emits nothing for reduces
   bool prepares = false;               // see PrepareJob
-  bool pipeline = false;               // it is not a job, but drives some (client/pipeline/run_pipeline.h)
+  bool pipeline = false;               // not a job, but a program that drives jobs (client/pipeline/run_pipeline.h)
 };
 
-// Makes a pair from "name=value"; kInvalid without a name or an equals sign.
+// Makes a pair from "name=value". Returns kInvalid if the name or the equals sign is missing.
 [[nodiscard]] Result<std::pair<std::string, std::string>> ParseParameter(std::string_view text);
 
-// Runs `executable --millrace-describe -- name=value...` and reads its one line of JSON. kInvalid when the executable
-// is not a job, or when it refuses a parameter: the message is then the line that it printed.
+// Runs `executable --millrace-describe -- name=value...` and reads its one line of JSON. Returns kInvalid if the
+// executable is not a job, or if it refuses a parameter; the message is then the line that it printed.
 [[nodiscard]] Result<JobDescription> DescribeJob(const std::string& executable, const Parameters& parameters,
                                                  const CaptureLimits& limits);
 
@@ -61,10 +61,11 @@ struct JobOption {
 // one for this INPUT.
 [[nodiscard]] InputCut CutOf(const JobDescription& job, std::size_t input);
 
-// Returns the options in the line of a description; kInvalid, naming the executable, if one of them lacks a field.
+// Returns the options in the line of a description. Returns kInvalid, naming the executable, if an option lacks a
+// field.
 [[nodiscard]] Result<std::vector<JobOption>> ParseOptions(const std::string& executable, std::string_view line);
 
-// Returns the description in the line; kInvalid, naming the executable, for a line that is not one.
+// Returns the description in the line. Returns kInvalid, naming the executable, if the line is not a description.
 [[nodiscard]] Result<JobDescription> ParseDescription(const std::string& executable, std::string_view line);
 
 // The cluster whose files a job looks at, the address of its master, and how long to wait for the master (a time, as
@@ -73,13 +74,14 @@ struct LookedAt {
   std::string master, cluster, wait;
 };
 // Runs `executable --millrace-prepare master cluster wait reduces name=value... -- input...`, so that the job looks at
-// its input. Returns the parameters that the job sets. kInvalid, with the line that the job printed, when it cannot.
+// its input. Returns the parameters that the job sets. Returns kInvalid, with the line that the job printed, if the job
+// cannot prepare itself.
 [[nodiscard]] Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& where, std::uint32_t reduces,
                                             const Parameters& parameters, const std::vector<std::string>& inputs,
                                             const CaptureLimits& limits);
 
-// Returns the parameters in the line that a job prints when it has prepared itself; kInvalid, naming the executable,
-// for any other line.
+// Returns the parameters in the line that a job prints when it has prepared itself. Returns kInvalid, naming the
+// executable, for any other line.
 [[nodiscard]] Result<Parameters> ParsePrepared(const std::string& executable, std::string_view line);
 
 }  // namespace millrace::job

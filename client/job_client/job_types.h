@@ -24,7 +24,7 @@ enum class JobState { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
 // Returns the name of a priority: 0 is VERY_HIGH, then HIGH, NORMAL, LOW, and 4 is VERY_LOW.
 [[nodiscard]] std::string PriorityName(std::uint8_t priority);
 [[nodiscard]] Result<std::uint8_t> ParsePriority(std::string_view name);
-// Reads a job such as "job3" or "3"; kInvalid for any other text.
+// Reads a job such as "job3" or "3". Returns kInvalid for any other text.
 [[nodiscard]] Result<JobId> ParseJobArgument(std::string_view text);
 
 struct Phase {
@@ -89,7 +89,7 @@ struct JobRequest {
   std::uint32_t max_attempts = 4;
   std::uint32_t max_failed_maps = 0;     // percent
   std::uint32_t skip_bad_records = 0;    // of each map
-  Micros map_time = 0, reduce_time = 0;  // what a task takes, as the request says; 0: it does not say
+  Micros map_time = 0, reduce_time = 0;  // the time of a task, if the request gives it; else 0
   std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: those of the scheduler
   std::string input_sample;              // input_sample.h
   std::uint64_t pack = 0;                // bytes of small splits that a map reads; 0: one split each
@@ -97,7 +97,7 @@ struct JobRequest {
   bool no_speculation = false;           // no second attempt of a task that runs
 };
 
-// Reads an attempt such as "job3.m.17.0"; kInvalid for any other text.
+// Reads an attempt such as "job3.m.17.0". Returns kInvalid for any other text.
 [[nodiscard]] Result<AttemptId> ParseAttemptArgument(std::string_view text);
 
 enum class AttemptState { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
@@ -146,30 +146,28 @@ struct Node {
   std::string host;
   std::uint16_t port = 0;
   std::string rack, datacenter;
-  std::string sandbox;  // the parts of the sandbox of its tasks, "user, mounts"; "none"; empty: it did not say
+  std::string sandbox;  // the parts of the sandbox of its tasks, "user, mounts"; "none"; empty: not reported
   std::uint32_t map_slots = 0, reduce_slots = 0, maps_running = 0, reduces_running = 0;
   bool alive = false, draining = false;
   GoState may_go = GoState::kUnknown;
-  bool awaited = false;  // a newly started master awaits it: it may still come, or has not listed its blocks
+  bool awaited = false;  // the master has just started, and the node may still come or has not listed its blocks
   std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;
   std::uint64_t unknown_blocks = 0;  // blocks on it that no file has
   bool unknown_held = false;         // they are too many, and stay until DiscardUnknown
-  // How long the node still gets no tasks, since too many attempts of these jobs (or more) failed on it; 0: it is not
-  // avoided.
+  // The time for which the node still gets no tasks, since too many attempts failed on it; 0: it is not avoided.
   Micros avoided_for = 0;
-  std::vector<JobId> avoided_by;
-  // Why the node gets no tasks, and no blocks that others can take, although it is alive: its disk is slow, or others
-  // cannot reach it; empty: it is well.
+  std::vector<JobId> avoided_by;  // the jobs of these attempts, or some of the jobs
+  // The reason for which the node gets no tasks although it is alive, and no blocks that other nodes can take: its disk
+  // is slow, or others cannot reach it. Empty: it is well.
   std::string ailing;
-  Micros ailing_for = 0;
+  Micros ailing_for = 0;       // the time for which it has been ailing
   std::optional<Micros> sync;  // the median of the recent syncs of its slowest disk; nothing: not known
   Micros since_heartbeat = 0;
-  Release release;                // of the worker
-  std::uint64_t blocks_left = 0;  // of a draining or leaving node: its blocks that have too few replicas elsewhere
-  // The time until its machine will be taken away, and why. Nothing: it stays.
-  std::optional<Micros> leaving_in;
-  std::string leaving_reason;
-  std::uint64_t outputs_left = 0;  // of a draining node: map outputs that reduces may need and only it has
+  Release release;                   // of the worker
+  std::uint64_t blocks_left = 0;     // of a draining or leaving node: its blocks that have too few replicas elsewhere
+  std::optional<Micros> leaving_in;  // the time until its machine will be taken away; nothing: it stays
+  std::string leaving_reason;        // the reason for which the machine will be taken away
+  std::uint64_t outputs_left = 0;    // of a draining node: map outputs that reduces may need and only it has
 
   // True if the node gets no tasks and its blocks are copied elsewhere.
   [[nodiscard]] bool Drains() const { return draining || leaving_in.has_value(); }
@@ -217,14 +215,14 @@ struct MasterBackup {
   std::uint64_t bytes = 0;
 };
 
-// The scheduler in force, as it shows itself.
+// The scheduler in force, as it describes itself.
 struct SchedulerView {
   struct GroupSlots {
     std::uint32_t running = 0, demand = 0;  // demand: running and runnable tasks
     double share = 0;
     std::uint32_t minimum = 0;
     std::optional<std::uint32_t> maximum;
-    std::optional<Micros> preempts_at;  // when slots are taken back for the group, since the epoch
+    std::optional<Micros> preempts_at;  // the time, since the epoch, at which slots are taken back for the group
   };
   // A setting or state that is in force: a number with its unit, or words.
   struct Fact {
@@ -245,16 +243,17 @@ struct SchedulerView {
   struct Wait {
     JobId job;
     std::string name, pool;
-    std::string slot;                        // what it waits for: "map", "reduce", "permit"
-    std::uint32_t pending = 0, running = 0;  // tasks that wait for it, and that have one
+    std::string slot;                        // the kind of slot for which it waits: "map", "reduce", "permit"
+    std::uint32_t pending = 0, running = 0;  // tasks that wait for such a slot, and tasks that have one
     std::string reason;                      // the rest of this struct as a sentence
     // The cause and its numbers (schedulers/core/wait_view.h).
     std::string cause;
     std::uint32_t used = 0, of = 0;
     std::vector<JobId> others;
     std::optional<std::uint32_t> other_count;
-    // The number of running tasks whose end frees what the job waits for, how many of these ends were tried, and after
-    // how many the job would get it; all 0: nothing is known.
+    // next_running is the number of running tasks whose end frees the slot for which the job waits, next_tried the
+    // number of these ends that were tried, and next_to_it the number of them that would give the job the slot. All are
+    // 0 if nothing is known.
     std::uint32_t next_running = 0, next_tried = 0, next_to_it = 0;
     std::string group;
     std::uint32_t group_used = 0;
@@ -277,7 +276,7 @@ struct SchedulerView {
   };
   Cost cost;
   std::uint32_t more_facts = 0, more_groups = 0,
-                more_waits = 0;  // how many more there are that the master did not list
+                more_waits = 0;  // the number of further ones, which the master did not list
 };
 
 }  // namespace millrace::job

@@ -1,6 +1,6 @@
-// JobWatch receives a job's status from the master as it changes. When the connection or the master was lost, it starts
-// to watch again by itself, until the job has ended. Thread rule: one thread at a time; the connection's control thread
-// and a thread of the watch bring the news.
+// JobWatch receives a job's status from the master whenever it changes, until the job has ended. If the connection or
+// the master is lost, JobWatch starts to watch again by itself. Thread rule: one thread at a time; the connection's
+// control thread and a thread of the watch deliver the changes.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ namespace millrace::job {
 
 class JobWatch {
  public:
-  // `patience` is how long the master may be out of reach before the watch gives up. Requires: `connection` outlives
-  // the watch.
+  // `patience` is the time for which the master may be out of reach before the watch gives up. Requires: `connection`
+  // outlives the watch.
   static Result<std::unique_ptr<JobWatch>> Start(dfs::DfsClient& connection, JobId job, Micros patience);
   ~JobWatch();
   JobWatch(const JobWatch&) = delete;
   JobWatch& operator=(const JobWatch&) = delete;
 
-  // Returns a descriptor that is readable (poll) while Take has something to give.
+  // Returns a descriptor that is readable (poll) while Take has something to return.
   [[nodiscard]] int fd() const;
-  // Returns the newest status that was not taken yet, or the failure after which there will be none (kUnavailable or
-  // kTimeout: the master stayed out of reach); nothing if there is no news. Never blocks.
+  // Returns the newest status if it has not been taken yet, or the failure that ended the watch (kUnavailable or
+  // kTimeout: the master stayed out of reach). Returns nothing if there is neither. Never blocks.
   std::optional<Result<JobStatus>> Take();
 
  private:

@@ -22,8 +22,8 @@ struct Captured {
 };
 
 // Runs argv[0] (a path; PATH is not searched) with an empty standard input. The program leads a process group of its
-// own, which is killed when a limit is passed: kTimeout, or kInvalid for too much output. kNotFound, kIo or kInvalid
-// when it cannot be started.
+// own, which is killed if a limit is exceeded. The call then returns kTimeout, or kInvalid for too much output. Returns
+// kNotFound, kIo or kInvalid if the program cannot be started.
 [[nodiscard]] Result<Captured> RunCaptured(const std::vector<std::string>& argv, const CaptureLimits& limits);
 
 }  // namespace millrace::job

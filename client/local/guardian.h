@@ -1,5 +1,6 @@
-// Guardian is a child process that outlives this process if this one is killed. It then kills the processes that this
-// one started and removes its directory. It learns of this process's end by the end of a pipe. Thread rule: as Process.
+// Guardian is a child process that outlives this process if this one is killed. The guardian then kills the processes
+// that this one started and removes their directory. A pipe that ends shows it that this process has ended. Thread
+// rule: as Process.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +22,7 @@ class Guardian {
 
   // Returns the descriptor to which leaders of process groups write their number and a newline.
   [[nodiscard]] int registry() const { return pipe_.get(); }
-  // Ends the guardian; it does nothing, since everything is cleaned up already.
+  // Ends the guardian, which removes nothing, since everything is cleaned up already.
   void Dismiss();
   // Lets the guardian do what it would do if this process were killed. Returns when nothing is left.
   void CleanUp();

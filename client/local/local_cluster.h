@@ -26,7 +26,7 @@ struct ClusterOptions {
   std::string if_killed;  // with `keep`: a directory that is removed if this process is killed; empty: none
 };
 
-// Adds "key=value" to the master's or the workers' settings, by the key's first part. kInvalid for a key that is
+// Adds "key=value" to the master's or the workers' settings, by the key's first part. Returns kInvalid if the key is
 // neither a master's nor a worker's.
 [[nodiscard]] Status SortSetting(const std::string& setting, ClusterOptions* options);
 
@@ -52,19 +52,20 @@ class Signals {
 
 class LocalCluster {
  public:
-  // Starts the cluster and returns when all workers have joined. `program` is the daemons' program. If a daemon ended:
-  // kInvalid if its options were wrong (exit status 2), else kUnavailable, with the last line of its log. kTimeout,
-  // likewise with that line, if for a minute no further daemon was ready. After a signal: kCancelled.
+  // Starts the cluster and returns when all workers have joined. `program` is the daemons' program. If a daemon ends,
+  // returns kInvalid if its options were wrong (exit status 2), else kUnavailable, with the last line of its log.
+  // Returns kTimeout, with the last line of the awaited daemon's log, if no further daemon becomes ready for a minute,
+  // and kCancelled after a signal.
   static Result<LocalCluster> Start(const std::string& program, const ClusterOptions& options, Signals& signals);
   LocalCluster(LocalCluster&&) = default;
   LocalCluster& operator=(LocalCluster&&) = delete;
   ~LocalCluster();  // stops the daemons and removes the directory
 
   // Takes note of daemons that have ended since the last call. Returns a line about each of them that the cluster can
-  // do without. kUnavailable, with the last line of its log, if the master or the last worker has ended: a command that
-  // waits for the cluster would then wait for ever.
+  // do without. Returns kUnavailable, with the last line of its log, if the master or the last worker has ended, since
+  // a command that waits for the cluster would then wait for ever.
   [[nodiscard]] Result<std::vector<std::string>> TakeLosses();
-  // Returns lines that warn the user of a lack of room for jobs or files where the cluster lies.
+  // Returns lines that warn the user if no program can be run from the cluster's directory, or if it has little room.
   [[nodiscard]] std::vector<std::string> Warnings() const;
   [[nodiscard]] std::vector<int> DaemonFds() const;  // one of them is readable when TakeLosses has news
 

@@ -21,26 +21,26 @@ inline constexpr std::string_view kInputDirectory = "/input/";
 // Returns the failure that there is no local file of this name, with what to do if it is a URL.
 [[nodiscard]] Status NoLocalFile(const std::string& word);
 
-// An INPUT as named, and the local files and directories that it stands for: several only if it is a pattern
-// (dfs/wire/pattern.h), which reaches this program when the user puts it in quotation marks. "-" is standard input.
+// An INPUT as named, and the local files and directories for which it stands. There are several only if the INPUT is a
+// pattern (dfs/wire/pattern.h) that the user has put in quotation marks. "-" is standard input.
 struct LocalInput {
   std::string word;
   std::vector<std::string> matches;
 };
 
-// Finds the inputs. kNotFound for a word that stands for nothing; kInvalid if there are two "-".
+// Finds the inputs. Returns kNotFound if a word stands for nothing, and kInvalid if there are two "-".
 [[nodiscard]] Result<std::vector<LocalInput>> LocalInputs(const std::vector<std::string>& words);
 
-// Returns kUnsupported for a file that is not text, where the job reads text (client/format/text_check.h). A file that
-// cannot be read passes: its reader will report why.
+// Returns kUnsupported if the job reads text and a file is known not to be text (client/format/text_check.h). A file
+// that cannot be read passes, since its reader will report why.
 [[nodiscard]] Status CheckLocalText(const std::vector<LocalInput>& inputs, const job::JobDescription& job);
 
 // A local path, and the path at which the job finds it in the cluster.
 struct Placed {
   std::string local, stored;
 };
-// The places of the files of an INPUT in the cluster, and its name for the job: it is one INPUT, whatever it stands
-// for.
+// The places in the cluster of the files of an INPUT, and the INPUT's name for the job, to which it is one INPUT
+// however many files it stands for.
 struct PlacedInput {
   std::vector<Placed> files;
   std::string name;

@@ -16,16 +16,16 @@ namespace millrace::local {
 struct ProcessSpec {
   std::vector<std::string> argv;  // argv[0] is looked for on the PATH unless it holds a slash
   std::vector<std::pair<std::string, std::string>> environment;  // set besides this process's own
-  std::string log;  // takes standard output and error, and standard input is empty; if no log is named, all three are
+  std::string log;  // gets standard output and error; standard input is then empty. If no log is named, all three are
                     // those of this process
-  bool without_input = false;  // standard input is empty also without a log
+  bool without_input = false;  // standard input is empty even if no log is named
 };
 
 class Process {
  public:
   Process() = default;
   // Starts the child, which writes its number and a newline to `registry` (-1: nowhere) before it becomes the program.
-  // A failure says why it could not be started.
+  // A failure says why the child could not be started.
   static Result<Process> Start(const ProcessSpec& spec, int registry);
 
   [[nodiscard]] pid_t pid() const { return pid_; }

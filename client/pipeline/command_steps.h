@@ -43,8 +43,8 @@ class CommandSteps final : public StepRunner {
   nlohmann::ordered_json jobs_ = nlohmann::ordered_json::array();
 };
 
-// Returns the result of a step, from the JSON that `millrace run --json` prints and its exit status. kInvalid with the
-// reason if the step has failed.
+// Returns the result of a step, from the JSON that `millrace run --json` prints and its exit status. Returns kInvalid,
+// with the reason, if the step has failed.
 [[nodiscard]] Result<StepResult> ReadStepReport(std::string_view json, int exit_status);
 
 }  // namespace millrace::internal

@@ -60,7 +60,7 @@ namespace internal {
 struct Step {
   std::string name;
   std::size_t job = 0;  // its number in the pipeline
-  bool reduces = true;  // the job has reduces unless it is told to have none
+  bool reduces = true;  // the job has reduces unless their number is set to 0
   std::vector<std::string> inputs;
   std::string output;
   StepOptions options;
@@ -105,16 +105,16 @@ class PipelineBase {
   }
   // Returns the bytes of a file, or of all files of a directory, one after the other, as TaskContext::ReadFile does.
   [[nodiscard]] Result<std::string> ReadFile(const std::string& path) { return runner_.Read(path); }
-  // Moves a directory that a step has written to output() or below it, so that it is no longer temporary: for the
-  // output of a step that only its counters show to be the last one.
+  // Moves the output of a step from `directory` to `output`, which is output() or below it, so that the step's output
+  // is no longer temporary. This is for a step that proves to be the last one only by its counters.
   Status Keep(const std::string& directory, const std::string& output);
 
  protected:
   Result<StepResult> Run(internal::Step step);
 
  private:
-  // Returns the path as the input of a step: the pipeline's own directories are not patterns, whatever characters are
-  // in their names.
+  // Returns the path as the input of a step. The pipeline's own directories are not patterns, whatever characters their
+  // names have.
   [[nodiscard]] std::string AsInput(const std::string& path) const;
   Status MakeOutputFor(const std::string& path);
 
@@ -130,8 +130,8 @@ class Pipeline final : public PipelineBase {
  public:
   using PipelineBase::PipelineBase;
 
-  // Runs job J over the inputs and waits for its end. `name` consists of letters, digits, '.', '_' and '-'. kInvalid
-  // with the step's message if it fails, kCancelled if it is interrupted.
+  // Runs job J over the inputs and waits for its end. `name` consists of letters, digits, '.', '_' and '-'. Returns
+  // kInvalid, with the step's message, if the step fails, and kCancelled if it is interrupted.
   template <class J>
   Result<StepResult> Run(std::string name, std::vector<std::string> inputs, std::string output,
                          StepOptions options = {}) {

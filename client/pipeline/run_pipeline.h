@@ -39,13 +39,13 @@ struct PipelineRun {
   bool json = false;
   std::vector<std::string> of_steps;  // NAME=VALUE for each step
 };
-// Reads the words. Parameters that `options` knows as the pipeline's own are set in it. kInvalid says what is wrong
-// with the words.
+// Reads the words. Parameters that `options` knows as the pipeline's own are set in `options`. Returns kInvalid, with
+// the reason, if the words are wrong.
 [[nodiscard]] Result<PipelineRun> ParsePipelineRun(const std::vector<std::string>& words, JobOptions* options);
 
-// Drives the steps and removes the temporary directory if all went well. If not, and if `stays` is set, the message
-// says where the directory is kept; without `stays` it goes with the cluster of a local run. Exceptions of Drive end
-// here.
+// Drives the steps, and removes the temporary directory if Drive succeeds. If Drive fails, the message names the
+// directory, provided that `stays` is set; without `stays` the directory goes with the cluster of a local run. Returns
+// an exception of Drive as kInvalid.
 [[nodiscard]] Status DriveSteps(const PipelineBinding& binding, PipelineBase::Facts facts, const JobOptions& options,
                                 StepRunner& runner, bool stays);
 

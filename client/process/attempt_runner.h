@@ -30,7 +30,7 @@ class AttemptRunner {
   // Runs a map as Map does, except that a job without reduces writes to `output`, which the caller finishes; no file of
   // the file system is made. Requires: `output` is given if the job has no reduces.
   [[nodiscard]] Status MapTo(const MapLaunch& launch, TaskContext& context, OutputFiles* output);
-  // Runs a reduce. Every segment is checked against its checksum before its first record is believed.
+  // Runs a reduce. Every segment is checked against its checksum before its first record is used.
   [[nodiscard]] Result<std::vector<TaskOutput>> Reduce(const ReduceLaunch& launch, TaskContext& context);
 
  private:

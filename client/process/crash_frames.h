@@ -22,13 +22,13 @@ struct Frame {
   bool returned_to = false;  // the call is before the address
 };
 
-// Reads "c1a2b" or "r1a2b". kInvalid for anything else.
+// Reads "c1a2b" or "r1a2b". Returns kInvalid for any other text.
 [[nodiscard]] Result<Frame> ParseFrame(std::string_view text);
 
 // Returns true if the function of this mangled name is the job's own, and not of Millrace or a library.
 [[nodiscard]] bool IsOfJob(std::string_view mangled);
 
-// Returns the function's name about as the job's author wrote it: "Parse(std::string_view)". A long name is cut.
+// Returns the function's name much as the job's author wrote it: "Parse(std::string_view)". A long name is cut.
 [[nodiscard]] std::string ReadableName(const std::string& mangled);
 
 // Returns the names of the job's own functions among the frames, from the innermost on, at most 8: "Parse(int) <

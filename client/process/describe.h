@@ -18,8 +18,8 @@ namespace millrace {
 // unless fixed), "maps" and "records" (0 unless numbers), "has_reduce", "combines", "decompresses", "text", "map_only",
 // "prepares", "pipeline", "options":[{"name","type","default","range","help","required","engine"}]}. `arguments` are
 // name=value pairs, which are checked and applied to the fields that depend on them; the first argument may be "--". If
-// there are any arguments, the options must be fit to run the job: kInvalid or kNotFound when one is unknown, missing
-// or refused.
+// there are any arguments, the options must be fit to run the job. Returns kInvalid or kNotFound if one of them is
+// unknown, missing or refused.
 [[nodiscard]] Result<std::string> DescribeJob(const JobBinding& binding, const std::string& name,
                                               const std::vector<std::string>& arguments);
 

@@ -1,7 +1,8 @@
 // DfsSource reads a split's file in the file system as a ByteSource. Blocks that the split names are mapped when a
-// replica is on this machine, else streamed from the closest replica. The master is asked for bytes outside of these
-// blocks, and for blocks whose replicas no longer answer. Such a block may come back: a worker is restarted, a link is
-// cut, a good replica is copied. So it is looked for again, for 15 s in all, before the attempt fails.
+// replica is on this machine, else streamed from the closest replica. The master is asked about bytes outside of these
+// blocks, and about blocks whose replicas no longer answer. Such a block may be missing only for a while, because a
+// worker is restarted, a link is cut or a good replica is being copied. So DfsSource looks for it again, for 15 s in
+// all, before the attempt fails.
 // Thread rule: one thread.
 #pragma once
 
@@ -31,7 +32,8 @@ class DfsSource final : public ByteSource {
  private:
   [[nodiscard]] const dfs::LocatedBlock* BlockAt(std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t NextBlockAfter(std::uint64_t offset) const;
-  // Each of these hands on bytes [*at, end) and moves *at as far as it got; kCancelled if `sink` returns false.
+  // Each of these calls gives bytes [*at, end) to `sink` and moves *at past the bytes given. Returns kCancelled if
+  // `sink` returns false.
   Status StreamPieces(std::uint64_t* at, std::uint64_t end, const Sink& sink);
   Status StreamBlock(const dfs::LocatedBlock& block, std::uint64_t* at, std::uint64_t end, const Sink& sink);
   Status StreamAwaited(std::uint64_t* at, std::uint64_t end, const Sink& sink);

@@ -27,8 +27,8 @@ class Place {
   const TaskContext& context_;
 };
 
-// The place of a map. Empty for a map of numbers, which has no files, and for a map that notes its record, which the
-// master names.
+// The place of a map. Empty for a map of numbers, which has no files, and for a map that notes its record, since the
+// master then names the record.
 class MapPlace final : public Place {
  public:
   // Requires: `attempt` outlives this.

@@ -15,14 +15,14 @@ namespace millrace {
 
 class ProgressReporter {
  public:
-  // Reports every `interval`. On its own thread it calls `order` when there is a message to read, which it does not
-  // read itself, and `daemon_gone`, once, when the peer has closed its end. Requires: all arguments outlive this, and
-  // nothing else reads the channel meanwhile.
+  // Reports every `interval`, on its own thread. If there is a message to read, that thread calls `order`, which reads
+  // the message. If the peer has closed its end, the thread calls `daemon_gone` once and ends. Requires: all arguments
+  // outlive this, and nothing else reads the channel meanwhile.
   ProgressReporter(task::Channel& channel, TaskContext& context, std::chrono::milliseconds interval,
                    const std::function<void()>& order, const std::function<void()>& daemon_gone);
   ProgressReporter(const ProgressReporter&) = delete;
   ProgressReporter& operator=(const ProgressReporter&) = delete;
-  // Ends the reports: none is sent afterwards.
+  // Ends the reports; none is sent afterwards.
   ~ProgressReporter();
 
  private:

@@ -5,7 +5,7 @@
 //   JOB --millrace-rerun LAUNCH [OUTPUT]
 //
 // LAUNCH is a file of two frames (worker/task/channel/channel.h): the messages that set a task process up and launch
-// the map, with the files of the worker left open. OUTPUT is a new directory for the map's output: its part of the
+// the map, without the names of the worker's files. OUTPUT is a new directory for the map's output: its part of the
 // job's output, or, if the job has reduces, the run for them (worker/task/run/run_file.h). Without OUTPUT the map's
 // output is dropped. The job prints to the outputs of the process. A failure or a crash gives the same message as on
 // the cluster.
@@ -22,8 +22,8 @@
 
 namespace millrace {
 
-// Returns the counters of the attempt. Its set-up names the job among `jobs`. A failure names the attempt, and leaves
-// no output.
+// Runs the attempt and returns its counters. The set-up in the file selects the job among `jobs`. A failure names the
+// attempt, and leaves no output.
 [[nodiscard]] Result<std::vector<CounterValue>> RerunMap(std::span<const JobBinding> jobs,
                                                          const std::string& launch_file, const std::string& output);
 

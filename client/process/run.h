@@ -1,10 +1,10 @@
 // The main function of a job executable.
 //   JOB --millrace-describe [--] [NAME=VALUE...]
 //       describes the job and checks options (client/process/describe.h); exit status 2 and one line on standard error
-//       when an option is refused
+//       if an option is refused
 //   JOB --millrace-prepare HOST:PORT CLUSTER WAIT REDUCES [NAME=VALUE...] -- INPUT...
 //       prepares the job for that cluster, whose master must answer within WAIT (client/process/describe.h); exit
-//       status 1 and one line on standard error when it cannot
+//       status 1 and one line on standard error if it cannot be prepared
 //   JOB --millrace-task
 //       serves as a task process on descriptor 3 (client/process/task_loop.h)
 //   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
@@ -35,15 +35,15 @@ namespace millrace::internal {
 // Requires: the process has done nothing else yet (base/program.h).
 [[nodiscard]] int RunJob(const JobBinding& binding, int argc, char** argv);
 
-// Does the same for a program of several jobs (client/pipeline), if the arguments ask for one of them: --millrace-task
-// does, and so do arguments with the word that JobWord returns. Returns nothing if they ask for the program itself.
+// Does what RunJob does for a program of several jobs (client/pipeline), if the arguments ask for one of the jobs. They
+// do so by --millrace-task, or by the word that JobWord returns. Returns nothing if they ask for the program itself.
 [[nodiscard]] std::optional<int> RunOneOf(std::span<const JobBinding> jobs, int argc, char** argv);
 
 // Returns the NAME=VALUE that selects job `i` of such a program.
 [[nodiscard]] std::string JobWord(std::size_t i);
 
-// Prints one line of an answer on standard output, or why there is none on standard error. Returns the exit status:
-// `when_refused` if there is none.
+// Prints the line on standard output or, if there is none, the reason on standard error. Returns the exit status, which
+// is `when_refused` if there is no line.
 [[nodiscard]] int Answer(const char* job, const Result<std::string>& line, int when_refused);
 // Becomes `millrace run JOB ARGUMENTS...`. Returns only if that fails, with the exit status.
 [[nodiscard]] int BecomeClient(int argc, char** argv);

@@ -25,7 +25,7 @@ struct StorageAccess {
                        const std::shared_ptr<tls::Credentials>&)>
       read_block;
   std::function<Micros()> ticks;           // microseconds of a clock that never goes back; null: nothing is timed
-  std::function<void(Micros)> pause = {};  // lets the time pass; null: nothing is waited for
+  std::function<void(Micros)> pause = {};  // waits for the time; null: there are no waits
 };
 [[nodiscard]] StorageAccess RealStorage();
 
@@ -36,9 +36,10 @@ class Storage {
   // Returns the client. The first call connects it; if that fails, the next call tries again.
   [[nodiscard]] Result<dfs::DfsClient*> Client();
   [[nodiscard]] Result<MappedFile> MapLocal(const dfs::LocatedBlock& block);
-  // Lets the time pass, so that something missing may appear. Returns false if nothing is waited for.
+  // Waits for the time, so that missing data may appear. Returns false, without a wait, if StorageAccess::pause is
+  // null.
   [[nodiscard]] bool Pause(Micros time);
-  // Sets *waited to the time that passed outside of `sink`, which is what the transfer cost the task.
+  // Sets *waited to the time that passed outside of `sink`, which is the cost of the transfer to the task.
   Status ReadBlock(const dfs::LocatedBlock& block, std::uint64_t offset, std::uint64_t size,
                    const std::function<bool(std::string_view)>& sink, dfs::ReadSource* source, Micros* waited);
 

@@ -18,8 +18,8 @@ class SymbolTable {
     std::uint64_t offset = 0;  // of the address, from the function's first byte
   };
 
-  // Reads an ELF file of 64 bits and of this machine's byte order. kInvalid for other bytes, and for an executable
-  // without symbols. Requires: the bytes outlive this.
+  // Reads an ELF file of 64 bits and of this machine's byte order. Returns kInvalid for other bytes, and for an
+  // executable without symbols. Requires: the bytes outlive this.
   [[nodiscard]] static Result<SymbolTable> Read(std::string_view file);
 
   // Returns the function at this address, counted as in the file; nothing if there is none.

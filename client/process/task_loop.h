@@ -27,7 +27,7 @@ struct TaskLoopOptions {
 inline constexpr const char* kPipelineJob = "pipeline.job";
 
 // Returns the index of the job that the set-up selects: the first one if kPipelineJob is not set. A number that no job
-// has selects the first one, too, whose options refuse it. Requires: there is a job.
+// has also selects the first job, whose options then refuse the number. Requires: there is a job.
 [[nodiscard]] std::size_t MeantJob(std::span<const JobBinding> jobs, const SetUp& set_up);
 
 // Serves the channel until it ends, as a process of the job that the set-up selects. Returns 0 if it was told to exit

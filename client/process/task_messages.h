@@ -73,10 +73,10 @@ struct Exit {};
 
 using ToTask = std::variant<SetUp, MapLaunch, ReduceLaunch, Exit, tls::CredentialTexts>;
 
-// Decodes a message. kCorrupt when it is malformed or of a kind that this program does not know.
+// Decodes a message. Returns kCorrupt if it is malformed or of a kind that this program does not know.
 [[nodiscard]] Result<ToTask> DecodeToTask(const task::Message& message);
 
-// A file that waits to be given its name.
+// A file that does not have its name yet.
 struct TaskOutput {
   std::string name;
   dfs::FileWriter::HandedOver file;

@@ -16,7 +16,7 @@
 
 namespace millrace::report {
 
-// Returns the whole file. Returns kInvalid if `document` is not a JSON object: the page could show nothing.
+// Returns the whole file. Returns kInvalid if `document` is not a JSON object, since the page could show nothing.
 [[nodiscard]] Result<std::string> Page(std::string_view document);
 
 // Writes Page(document) to `path`, durably: after a crash the old file or the new one exists.

@@ -15,10 +15,10 @@ namespace millrace::solo {
 [[nodiscard]] Result<std::vector<std::string>> MatchLocal(const std::string& path);
 
 // Returns `path` itself if it is a file, or the files below the directory, in order of names in each directory, without
-// names that begin with '_' or '.'. kNotFound if it does not exist.
+// names that begin with '_' or '.'. Returns kNotFound if it does not exist.
 [[nodiscard]] Result<std::vector<InputFile>> ListLocal(const std::string& path);
 
-// Returns the files of an INPUT, which may be a pattern. kNotFound if there is nothing of that name.
+// Returns the files of an INPUT, which may be a pattern. Returns kNotFound if there is nothing of that name.
 [[nodiscard]] Result<std::vector<InputFile>> ListLocalInput(const std::string& input);
 
 }  // namespace millrace::solo

@@ -39,8 +39,8 @@ class FileSource final : public ByteSource {
 };
 
 // Returns the pieces of an INPUT, which is number `index`. Its files (local_files.h) are cut at multiples of `length`
-// if they may be cut. With `decompress`, a compressed file is not cut. kNotFound if the input does not exist. Requires:
-// the input is files.
+// if they may be cut. With `decompress`, a compressed file is not cut. Returns kNotFound if the input does not exist.
+// Requires: the input is files.
 [[nodiscard]] Result<std::vector<Piece>> PiecesOf(const std::string& input, std::uint32_t index, SplitBy split_by,
                                                   bool decompress, std::uint64_t length);
 

@@ -8,7 +8,8 @@
 
 namespace millrace::solo {
 
-// Returns a new file for this path. The first bytes, or Finish, make it, with kExists if the path exists then.
+// Returns an OutputFile for this path. The file is made when the first bytes come, or by Finish; that fails with
+// kExists if the path exists by then.
 [[nodiscard]] std::unique_ptr<OutputFile> MakeLocalOutput(std::string path);
 
 }  // namespace millrace::solo

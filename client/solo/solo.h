@@ -1,6 +1,6 @@
-// A whole job in one process, on its main thread, over files of this machine: without a cluster, for debuggers,
-// profilers, valgrind and sanitizers. It has the job's own code and the runtime's collectors, runs and merges, but
-// nothing that lies between processes: no file system, shuffle, attempts or failures of attempts.
+// Runs a whole job in one process, on its main thread, over files of this machine, without a cluster: for debuggers,
+// profilers, valgrind and sanitizers. The process has the job's own code and the runtime's collectors, runs and merges,
+// but nothing that lies between processes: no file system, shuffle, attempts or failures of attempts.
 //
 //   JOB --millrace-solo OUTPUT REDUCES [NAME=VALUE...] [--file=LOCAL=PATH...] -- [INPUT...]
 //
@@ -29,7 +29,7 @@ struct SoloRun {
   std::uint64_t split_length = std::uint64_t{64} << 20;  // bytes of a map's input, where it may be cut
 };
 
-// Reads the words after --millrace-solo. kInvalid says what is wrong with them.
+// Reads the words after --millrace-solo. Returns kInvalid, with the reason, if they are wrong.
 [[nodiscard]] Result<SoloRun> ParseSoloRun(const std::vector<std::string>& words);
 
 // Runs the job. Returns its counters, summed over its tasks. A failure names the task, and leaves no output.
@@ -45,7 +45,7 @@ struct SoloMaps {
   std::vector<CounterValue> counters;
 };
 
-// Runs the job's maps alone, for one reduce, whatever number the run has. kInvalid if the job emits nothing for
+// Runs the job's maps alone, for one reduce, whatever number the run has. Returns kInvalid if the job emits nothing for
 // reduces.
 [[nodiscard]] Result<SoloMaps> RunSoloMaps(const JobBinding& binding, const std::string& name, SoloRun run);
 

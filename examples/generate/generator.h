@@ -75,8 +75,8 @@ class Generator {
 // Returns the names of the kinds, in the order above.
 [[nodiscard]] const std::vector<std::string>& Kinds();
 
-// Makes a generator. kInvalid if there is no such kind, or if the shape is out of its range. A generator of text takes
-// about 0.1 s to make for a million words.
+// Makes a generator. Returns kInvalid if there is no such kind, or if the shape is out of its range. It takes about
+// 0.1 s to make a generator of text for a million words.
 [[nodiscard]] Result<std::unique_ptr<Generator>> MakeGenerator(std::string_view kind, std::uint64_t size,
                                                                std::uint64_t seed, const Shape& shape);
 

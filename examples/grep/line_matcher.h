@@ -1,15 +1,15 @@
-// LineMatcher finds the matches of a regular expression (RE2) in the lines of a text, of letters in UTF-8 or of bytes.
-// Each line is matched by itself, without its \n: the result is the same as if RE2 were called for each line. In UTF-8,
-// bytes that are not part of a letter are in no match, except for \C, but letters beside them may match. There are
-// three methods:
-//   - A pattern that is a literal is searched for, and RE2 is not asked.
-//   - If all matches of a pattern contain a literal (pattern_facts.h), the literal is searched for, and RE2 looks at
-//     the bytes around it of which a match can consist: the line, or less if the pattern matches no blanks, say. The
-//     results for short texts, which occur again, are remembered (word_memo.h).
-//   - For any other pattern RE2 looks at the whole text, where ^ and $ are the ends of lines and no match has a \n. It
-//     looks at one line after the other if that would change the meaning of the pattern, or if it would be slower: a
-//     pattern that begins with ^ needs only the first bytes of a line, and one that matches the empty line next to
-//     nothing.
+// LineMatcher finds the matches of a regular expression (RE2) in the lines of a text, which is letters in UTF-8 or
+// bytes. Each line is matched by itself, without its \n, so that the result is the same as if RE2 were called for each
+// line. In UTF-8, bytes that are not part of a letter are in no match, except for \C, but letters beside them may
+// match. There are three methods:
+//   - A pattern that is a literal is searched for without RE2.
+//   - If all matches of a pattern contain a literal (pattern_facts.h), the literal is searched for. RE2 then looks only
+//     at the bytes around the literal that can belong to a match: the line, or less if, say, the pattern matches no
+//     blanks. The results for short texts are remembered, since these occur again (word_memo.h).
+//   - For any other pattern RE2 looks at the whole text, where ^ and $ are the ends of lines and no match has a \n. But
+//     it looks at one line after the other if the whole text would change the meaning of the pattern or would be
+//     slower. A pattern that begins with ^ needs only the first bytes of a line, and a pattern that matches the empty
+//     line needs next to nothing.
 // Thread rule: any thread, one at a time.
 #pragma once
 
@@ -40,7 +40,7 @@ inline std::unique_ptr<RE2> CompilePattern(const std::string& pattern, Letters l
 
 class LineMatcher {
  public:
-  // Requires: RE2 takes the pattern.
+  // Requires: RE2 accepts the pattern.
   LineMatcher(const std::string& pattern, Letters letters)
       : facts_(FactsOf(pattern, letters)), pattern_(CompilePattern(pattern, letters)) {
     whole_lines_ = facts_.looks_around || facts_.bytes.count() == 255;
@@ -53,7 +53,7 @@ class LineMatcher {
     }
   }
 
-  // Calls on_match(std::string_view) for all matches, in order, that do not overlap and are not empty. `text` consists
+  // Calls on_match(std::string_view), in order, for all matches that do not overlap and are not empty. `text` consists
   // of lines that end with \n, which the last line may lack.
   template <class OnMatch>
   void ForEachMatch(std::string_view text, OnMatch&& on_match) {
@@ -78,7 +78,8 @@ class LineMatcher {
     }
   }
 
-  // Calls on_line(std::string_view) for the lines that have a match, which may be empty, in order and without their \n.
+  // Calls on_line(std::string_view), in order, for each line that has a match, even an empty one. Lines are passed
+  // without their \n.
   template <class OnLine>
   void ForEachLine(std::string_view text, OnLine&& on_line) {
     if (literal_) {
@@ -134,7 +135,8 @@ class LineMatcher {
       from = go_on(place, from);
     }
   }
-  // Returns the text of which a match with the literal at `place` can consist. It does not reach back before `from`.
+  // Returns the text around the literal at `place` that can belong to a match with it. The text does not begin before
+  // `from`.
   [[nodiscard]] std::string_view WindowOf(std::string_view text, const char* place, const char* from) const {
     if (whole_lines_) return LineAround(text, place);
     const char* const end = text.data() + text.size();
@@ -160,7 +162,8 @@ class LineMatcher {
       if (literal_ && literal_->Find(text.data() + at, end) == end) return;
     }
   }
-  // Does the same for a window of the pattern's bytes whose matches do not depend on the bytes beside the window.
+  // Takes the matches in a window that consists of the pattern's bytes. Requires: the matches do not depend on the
+  // bytes beside the window.
   template <class OnMatch>
   void TakeMatchOfWord(std::string_view text, OnMatch& on_match) {
     WordMemo::Word word = WordMemo::WordOf(text);

@@ -1,7 +1,7 @@
-// PatternFacts holds what is known of the matches of a regular expression (in RE2's syntax) in a line before it is run:
-// the bytes of which matches consist, and a literal that each match contains. Requires: RE2 takes the pattern. The
-// facts may be weak but are never wrong; for a pattern with syntax that is unknown here there are none. Thread rule:
-// any thread.
+// PatternFacts holds the facts that are known about the matches of a regular expression (in RE2's syntax) in a line
+// before it is run: the bytes of which matches consist, and a literal that each match contains. Requires: RE2 accepts
+// the pattern. The facts may be weak but are never wrong. If the pattern has syntax that is not known here, there are
+// no facts. Thread rule: any thread.
 #pragma once
 
 #include <bit>
@@ -192,7 +192,7 @@ class PatternReader {
     if (text_.Take("?P<") || text_.Take("?<")) {
       text_.SkipBehind(">");
     } else if (text_.Take("?") && !Flags()) {
-      --groups_;  // the flags hold for the rest of the group around this
+      --groups_;  // the flags apply to the rest of the group around them
       return {};
     }
     const Part inside = Alternatives();

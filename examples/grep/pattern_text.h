@@ -1,4 +1,4 @@
-// PatternText reads the characters and classes of RE2's syntax as sets of bytes. Requires: RE2 takes the pattern.
+// PatternText reads the characters and classes of RE2's syntax as sets of bytes. Requires: RE2 accepts the pattern.
 // Thread rule: one thread.
 #pragma once
 
@@ -38,7 +38,7 @@ class PatternText {
 
   PatternText(std::string_view pattern, Letters letters) : rest_(pattern), utf8_(letters == Letters::kUtf8) {}
 
-  // Returns true once unknown syntax was read, or syntax that RE2 would not take. The text is then at its end.
+  // Returns true once unknown syntax was read, or syntax that RE2 would refuse. The text is then at its end.
   [[nodiscard]] bool failed() const { return failed_; }
   void Fail() {
     failed_ = true;
@@ -66,7 +66,7 @@ class PatternText {
     rest_.remove_prefix(std::min(size, rest_.size()));
     return c;
   }
-  // Goes on after the next `last`.
+  // Skips the text up to the end of the next `last`.
   void SkipBehind(std::string_view last) {
     const std::size_t at = rest_.find(last);
     at == std::string_view::npos ? Fail() : rest_.remove_prefix(at + last.size());
@@ -102,7 +102,7 @@ class PatternText {
     return {both};
   }
 
-  // Returns, after a backslash, the character for which the escape stands, if it stands for one.
+  // Reads an escape, after its backslash. Returns the character for which it stands, if it stands for one.
   std::optional<unsigned> EscapedCharacter() {
     if (rest_.empty()) return std::nullopt;
     static constexpr std::string_view kNames = "aftnrv", kBytes = "\a\f\t\n\r\v";
@@ -114,8 +114,8 @@ class PatternText {
     return static_cast<std::uint8_t>(name == std::string_view::npos ? c : kBytes[name]);
   }
 
-  // Returns, after a backslash, the class that it names, if it names one. For \p, and for all classes that fold, the
-  // result is any byte.
+  // Reads an escape, after its backslash. Returns the class that it names, if it names one. For \p, and for all classes
+  // that fold, the result is any byte.
   std::optional<Bytes> NamedClass(bool fold) {
     if (!AtOneOf("dDsSwWpP")) return std::nullopt;
     const unsigned c = Next();

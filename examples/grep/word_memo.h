@@ -1,5 +1,6 @@
 // WordMemo remembers the matches in short texts, so that words, which occur again and again, are searched once. Each
-// text has one place in a small table, which it shares with others: the last text holds it. Thread rule: one thread.
+// text has one place in a small table and shares that place with others; the last of these texts is in it. Thread rule:
+// one thread.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ class WordMemo {
     }
   };
 
-  // Returns a text as a word whose match is not known yet. Requires: it has 1 to kLongest bytes.
+  // Returns a text as a word whose match is not known yet. Requires: the text has 1 to kLongest bytes.
   static Word WordOf(std::string_view text) {
     Word word;
     word.size = static_cast<std::uint8_t>(text.size());

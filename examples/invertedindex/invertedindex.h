@@ -18,8 +18,8 @@
 
 namespace millrace::examples {
 
-// NameList makes one list of names that come in lists, each in order. A list that comes after all names so far, as
-// those of later maps mostly do, is only copied.
+// NameList merges lists of names, each in order, into one list. If all names of a list come after those so far, as they
+// mostly do with the lists of later maps, the list is only copied.
 class NameList {
  public:
   void Clear() {

@@ -1,10 +1,10 @@
 // Makes one round of k-means over movies: each movie is assigned to the closest centroid
 // (examples/ratings/centroids.h), and the new centroid of a cluster is the sum of its members' vectors, each of length
 // kUnit. It writes a line "cluster:user_weight,..." for each cluster. The sums are whole numbers, so a round gives the
-// same bytes whatever the splits are. The clusters have settled when the centroids stay as they are: the counter
-// kmeans.changed counts centroids that are not a line of the old ones, kmeans.clusters counts all. A cluster that has
-// lost all its members is gone. kmeans_iterate.h runs the rounds. Lines of another form are counted (ratings.bad_lines)
-// and left out.
+// same bytes whatever the splits are. The clusters have settled when the centroids stay as they are. The counter
+// kmeans.changed counts the centroids whose line is not among the old ones; kmeans.clusters counts all centroids. A
+// cluster that has lost all its members is gone. kmeans_iterate.h runs the rounds. Lines of another form are counted
+// (ratings.bad_lines) and left out.
 #pragma once
 
 #include <cmath>

@@ -20,11 +20,11 @@ namespace millrace::examples {
 
 class Centroids {
  public:
-  // Reads centroids. kInvalid for a line of another form, for a cluster that occurs twice, and if there are none.
+  // Reads centroids. Returns kInvalid if a line has another form, if a cluster occurs twice, or if there are none.
   static Result<Centroids> Parse(std::string_view text);
 
-  // Returns the number of the closest cluster: the lowest of equally close ones, and the lowest of all for a movie that
-  // has no users in common with any cluster.
+  // Returns the number of the closest cluster; of equally close ones, the lowest number. For a movie that has no users
+  // in common with any cluster, returns the lowest number of all.
   [[nodiscard]] std::uint32_t Nearest(const Movie& movie) {
     std::ranges::fill(products_, 0);
     for (const Rating& rating : movie.ratings) {

@@ -1,5 +1,5 @@
 // A PackedWord holds a word of up to 15 bytes itself, and for a longer word its place in a text. If many words are read
-// in no order, each costs one cache miss, whereas a view costs one of its own and one for its text.
+// in random order, each costs one cache miss, whereas a view costs two, one for itself and one for its text.
 // Thread rule: immutable.
 #pragma once
 
@@ -32,8 +32,8 @@ class PackedWord {
     std::memcpy(place, bytes_, sizeof place);
     return text.substr(place[0], place[1]);
   }
-  // Copies the word to `to` and returns its end there. Requires: there is room for kBytes, which may be written even if
-  // the word is shorter.
+  // Copies the word to `to` and returns the end of the copy. Requires: there is room for kBytes, which may be written
+  // even if the word is shorter.
   char* CopyTo(char* to, std::string_view text) const {
     std::memcpy(to, bytes_, kBytes);
     if (bytes_[kBytes - 1] != kElsewhere) [[likely]]

@@ -1,8 +1,8 @@
-// Counts every three consecutive words of a file. It writes a line "a|b|c TAB count" for each, over all files, or with
-// sequencecount.by_file a line "a|b|c|file TAB count" for each in each file, as in the PUMA suite. Sequences go on over
-// the ends of lines and of splits (word_sequences.h).
+// Counts every three consecutive words of a file. It writes a line "a|b|c TAB count" for each such sequence in all
+// files or, with sequencecount.by_file, a line "a|b|c|file TAB count" for each sequence and file, as in the PUMA suite.
+// Sequences continue over the ends of lines and of splits (word_sequences.h).
 //
-// Most sequences occur once or twice, so a table of them would fold little and miss the cache at each. Instead a map
+// Most sequences occur once or twice, so a table of them would fold little and miss the cache for each. Instead a map
 // counts by sorting (triple_counter.h), and emits its counts in order.
 #pragma once
 

@@ -27,15 +27,15 @@ namespace millrace::examples {
 
 class TripleCounter {
  public:
-  // The counter takes about `memory` bytes. `barred` says that text follows the third word.
+  // The counter takes about `memory` bytes. If `barred`, text follows the third word.
   TripleCounter(std::uint64_t memory, bool barred)
       : barred_(barred),
         most_words_(std::clamp<std::uint64_t>(memory / 16, 1024, kRanked - 1)),
         numbers_(most_words_),
         table_({numbers_.data()}, std::clamp<std::uint64_t>(memory / 4, std::uint64_t{2} << 20, kMostTable)) {}
 
-  // Adds a word, which follows the one that was pushed before it, unless a text ended there. Returns false if there is
-  // no room and the word was not added: push it again after Take, together with the two words before it.
+  // Adds a word. It follows the word that was pushed before it, unless a text ended between the two. Returns false if
+  // there was no room to add the word; push it again after Take, preceded by the two words before it.
   [[nodiscard]] bool Push(std::string_view word) {
     if (full_ || count_ == most_words_) return false;
     numbers_[count_] = static_cast<Number>(count_);

@@ -26,7 +26,7 @@ struct Sleep {
         map_time_(context.options().duration("sleep.map_time")),
         reduce_time_(context.options().duration("sleep.reduce_time")) {}
 
-  // A reduce without a key would not be called, so the first record has one for each.
+  // A reduce without a key would not be called, so the first record emits a key for each reduce.
   void Map(std::uint64_t number, auto& emit) {
     std::this_thread::sleep_for(std::chrono::microseconds(map_time_));
     if (number != 0) return;

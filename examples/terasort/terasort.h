@@ -1,4 +1,5 @@
-// Sorts records of 100 bytes by their first 10. part-r-00000, part-r-00001, ... are in order one after the other.
+// Sorts records of 100 bytes by their first 10. The files part-r-00000, part-r-00001, ..., one after the other, are in
+// order.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,8 @@
-// Checks the output of terasort: in each file, and from one file to the next in order of names, keys must not go back.
-// It writes a line "misorder TAB file TAB what" for each split whose keys go back, or whose first key is less than the
-// last key of the splits before it. Then it writes "checksum TAB sum of the records' CRC-32C" and "records TAB number",
-// to be compared with the counters of teragen. It allows at most one reduce.
+// Checks the output of terasort: in each file, and from one file to the next in order of names, no key may be less than
+// the key before it. It writes a line "misorder TAB file TAB what" for each split in which a key is less than the one
+// before it, or whose first key is less than the last key of the splits before it. Then it writes "checksum TAB sum of
+// the records' CRC-32C" and "records TAB number", to be compared with the counters of teragen. It allows at most one
+// reduce.
 #pragma once
 
 #include <cstdint>

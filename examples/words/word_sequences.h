@@ -1,7 +1,8 @@
 // WordSequences<N> is an input format whose records are N consecutive words of a file, joined by '|': for "a b c d"
 // with N = 3 the records are "a|b|c" and "b|c|d", each with its words. Words lie between ASCII white space (words.h). A
-// sequence goes on over the end of a line, but not of a file. It belongs to the split in which its first word starts,
-// so a map reads on after its split for the N - 1 words that follow, and skips a word that started before it.
+// sequence continues over the end of a line, but not of a file. It belongs to the split in which its first word starts.
+// So a map reads past the end of its split for the N - 1 words that follow, and skips a word that started before the
+// split.
 // Thread rule: one thread.
 #pragma once
 
@@ -29,7 +30,7 @@ struct WordSequence {
 template <std::size_t kWords, class OnSequence>
 class SequenceCutter {
  public:
-  // `skip_first` says that the first piece begins inside a word that belongs to another split.
+  // If `skip_first`, the first piece begins inside a word that belongs to another split.
   SequenceCutter(bool skip_first, OnSequence& on_sequence)
       : on_sequence_(on_sequence), text_(kRoom), skipping_(skip_first) {}
 
@@ -53,13 +54,13 @@ class SequenceCutter {
     }
     return !too_long_;
   }
-  // Says that the bytes fed from now on lie after the split.
+  // Ends the split: the bytes fed from now on lie after it.
   void EndSplit() {
     ended_ = true;
     const std::uint64_t own = words_ + (open_ ? 1 : 0);
     left_ = own == 0 ? 0 : own + kWords - 1 - words_;
   }
-  // Says that the file ends.
+  // Ends the file.
   void EndFile(std::uint64_t offset) {
     if (open_) End(offset);
     left_ = 0;
@@ -101,7 +102,7 @@ class SequenceCutter {
     std::memcpy(text_.data() + size_, bytes.data(), bytes.size());
     size_ += bytes.size();
   }
-  // Takes a byte order mark from the first word of the file. Returns false if nothing is left of the word.
+  // Removes a byte order mark from the first word of the file. Returns false if nothing is left of the word.
   bool TakeMark() {
     mark_ = false;
     const std::size_t mark = MarkSize({text_.data(), size_});
@@ -145,7 +146,7 @@ class SequenceCutter {
   std::size_t starts_[kWords] = {};         // where the last words begin in text_
   std::uint64_t words_ = 0;                 // how many words are complete
   std::uint64_t left_ = ~std::uint64_t{0};  // how many words are still to be taken
-  bool open_ = false;                       // the last word may go on in the next piece
+  bool open_ = false;                       // the last word may continue in the next piece
   bool mark_ = false;                       // the word begins where the file does
   bool ended_ = false;                      // the split has ended
   bool skipping_;

@@ -16,7 +16,7 @@ namespace millrace::examples {
 
 inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// Returns a mask whose bit i says that byte i of the 32 at `at` is white space.
+// Returns a mask in which bit i is set if byte i of the 32 bytes at `at` is white space.
 inline std::uint32_t PlainWhiteSpaceMask(const char* at) {
   std::uint32_t mask = 0;
   for (int i = 0; i < 32; ++i) mask |= static_cast<std::uint32_t>(IsSpace(at[i])) << i;
