@@ -92,7 +92,7 @@ struct KeyValueText {
   }
 };
 
-// A record is kBytes bytes long; with FixedRecords<>, as long as -D input.record_bytes says.
+// A record has kBytes bytes; with FixedRecords<>, it has the number of bytes that -D input.record_bytes sets.
 template <std::uint32_t kBytes = 0>
 struct FixedRecords {
   using Record = std::string_view;

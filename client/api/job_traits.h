@@ -220,7 +220,7 @@ constexpr bool IdentityFits() {
 
 namespace millrace {
 
-// A struct that Run takes; CheckJob says what is missing.
+// A struct that Run accepts. CheckJob reports what is missing.
 template <class J>
 concept Job = std::is_class_v<J> && !std::is_final_v<J> &&
               (std::is_default_constructible_v<J> || std::is_constructible_v<J, TaskContext&>)&&internal::Maps<J> &&

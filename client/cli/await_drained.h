@@ -11,9 +11,9 @@ namespace millrace::cli {
 
 // The progress of draining some nodes.
 struct DrainProgress {
-  bool done = false;    // all of them may go
-  std::string waiting;  // a line that says what is awaited; empty if nothing is
-  Status failure;       // why the draining will not be done
+  bool done = false;    // all of the nodes may go
+  std::string waiting;  // a line about what is awaited; empty if nothing is
+  Status failure;       // the reason that the draining will not be done
 };
 
 // Returns the progress that the master's answer shows. With `force` a node may go although its trash may be needed

@@ -28,7 +28,7 @@ struct Invocation {
   std::string master;  // host:port
   std::string user;
   std::string wait = "0s";          // how long commands wait for an absent master; 0s: they fail at once
-  std::string cluster = {};         // the cluster to which the master must belong; empty: as known_clusters says
+  std::string cluster = {};         // the cluster to which the master must belong; empty: the one in known_clusters
   std::string known_clusters = {};  // the file of known_clusters.h; empty: no cluster is known or remembered
   std::string tls = {};             // the directory of the user's certificate; empty: no TLS
 

@@ -20,7 +20,7 @@ namespace millrace::cli {
 // Makes the lines of progress for a pipe: one whenever a phase has moved by ten points since the last line.
 class PlainProgress {
  public:
-  // Returns the next line; empty when there is nothing to say.
+  // Returns the next line; empty if there is nothing to report.
   [[nodiscard]] std::string Update(const job::JobStatus& status);
 
  private:

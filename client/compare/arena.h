@@ -28,8 +28,8 @@ struct RunOutcome {
   sim::SimResult result;
   // One digest of all outputs of all jobs; runs of one seed must have the same. Empty if there are no outputs.
   std::string outputs;
-  // Why this run says little of its scheduler, such as "8% of the processors were taken by the host"; empty if nothing
-  // disturbed it. Begins in lower case, without a full stop.
+  // The reason that this run shows little about its scheduler, such as "8% of the processors were taken by the host";
+  // empty if nothing disturbed it. Begins in lower case, without a full stop.
   std::string disturbed;
   std::optional<double> master_cpu_seconds;
   // Filled in for a live run. Its nodes are rows of the arena.

@@ -1,7 +1,7 @@
 // Codec<T> turns a key or value into bytes between map and reduce, and into text in an output. Keys are sorted by their
-// bytes, so the codecs here keep the order of numbers: integers are big-endian with the sign bit inverted, floats and
-// doubles likewise. An enum is written as its number. compound_codec.h has pairs, tuples, optionals, arrays and
-// vectors.
+// bytes, so the codecs here keep the order of numbers. Integers are big-endian; signed ones have the sign bit inverted.
+// Floats and doubles are big-endian with the sign bit inverted; a negative one has all other bits inverted, too. An
+// enum is written as its number. compound_codec.h has pairs, tuples, optionals, arrays and vectors.
 //
 // For a type of your own, specialise it:
 //   template <> struct millrace::Codec<Point> {

@@ -12,8 +12,8 @@ namespace millrace {
 // The most bytes from the beginning of a file that CompressionOf looks at.
 inline constexpr std::size_t kCompressionBytes = 10;
 
-// Returns the compression that the first bytes of a file show; kNone if they are too few to tell, or do not begin a
-// compressed file.
+// Returns the compression that the first bytes of a file show. Returns kNone if the bytes are too few, or do not begin
+// a compressed file.
 [[nodiscard]] Compression CompressionOf(std::string_view first_bytes);
 
 }  // namespace millrace

@@ -1,10 +1,9 @@
 // Makes the report of a crash readable. The process that crashes knows addresses only, and may not allocate; it runs
 // its own executable once more, with
 //   JOB --millrace-frames HEAD PLACE [c|r]ADDRESS...
-// which writes two lines on standard error: the addresses, for addr2line, and the report. HEAD says what happened
-// ("SIGSEGV, null pointer, in Map"), PLACE says where in the input ("; at /in/a, byte 16"). The addresses are
-// hexadecimal, as in the file, from the innermost frame on: `c` precedes an address that was executed, `r` one to which
-// a call returns.
+// which writes two lines on standard error: the addresses, for addr2line, and the report. HEAD is the event ("SIGSEGV,
+// null pointer, in Map"), PLACE is the place in the input ("; at /in/a, byte 16"). The addresses are hexadecimal, as in
+// the file, from the innermost frame on. `c` precedes an address that was executed, `r` one to which a call returns.
 // Thread rule: as values.
 #pragma once
 

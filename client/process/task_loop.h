@@ -1,5 +1,5 @@
-// The life of a task process: it is set up for one job, then runs attempts of that job, one at a time, until it is told
-// to exit or the daemon is gone (base/protocol/task.capnp).
+// The life of a task process: it is set up for one job, then runs attempts of that job, one at a time, until it is
+// ordered to exit or the daemon is gone (base/protocol/task.capnp).
 // Thread rule: one thread, which also runs the job's code; a second one reports progress while an attempt runs.
 #pragma once
 
@@ -30,8 +30,8 @@ inline constexpr const char* kPipelineJob = "pipeline.job";
 // has also selects the first job, whose options then refuse the number. Requires: there is a job.
 [[nodiscard]] std::size_t MeantJob(std::span<const JobBinding> jobs, const SetUp& set_up);
 
-// Serves the channel until it ends, as a process of the job that the set-up selects. Returns 0 if it was told to exit
-// or the daemon closed the channel, 1 if the channel failed. Requires: there is a job.
+// Serves the channel until it ends, as a process of the job that the set-up selects. Returns 0 if the daemon ordered it
+// to exit or closed the channel, 1 if the channel failed. Requires: there is a job.
 [[nodiscard]] int RunTaskLoop(std::span<const JobBinding> jobs, Fd channel, TaskLoopOptions options);
 
 }  // namespace millrace

@@ -21,7 +21,7 @@ namespace millrace::compare {
 // Returns whether Redraw can draw from the workload.
 [[nodiscard]] bool CanRedraw(const sim::Workload& workload);
 
-// Returns whether the two have the same jobs, as far as their times and sizes go.
+// Returns whether the two workloads have the same jobs, judged by the times and sizes of the jobs.
 [[nodiscard]] bool SameJobs(const sim::Workload& a, const sim::Workload& b);
 
 }  // namespace millrace::compare

@@ -38,7 +38,7 @@ struct TaskCost {
   double taken = 0;     // us of an attempt in all
   bool scaled = false;  // times are scaled; else `latency` is all time beyond that of the workload
   double alone = 0;     // us that it would have taken with a process and all the cores that it can use
-  double asked = 0;     // us that the workload says
+  double asked = 0;     // us in the workload
   double cpu = -1;      // us on a core; below 0: not reported
   double threads = 1;   // the most cores that it keeps busy, at least 1
 };
@@ -46,7 +46,7 @@ struct TaskCost {
 struct ClassCost {
   PerKind<TaskCost> of = {};
   double output_scale = 1;   // bytes that maps gave to reduces, over those of the workload
-  double output_ratio = -1;  // the same over the bytes of their input; below 0: not known
+  double output_ratio = -1;  // bytes that maps gave to reduces, over those of their input; below 0: not known
 };
 
 struct Costs {
