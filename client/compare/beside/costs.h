@@ -1,8 +1,8 @@
 // Costs are the times and resources that a cluster takes beyond those of the workload file, measured on runs of it.
 // They are the parameters with which its runs are simulated (fit.h).
 //
-// - Scale, for the maps of a class of jobs that work, and for its reduces that work. Tasks work if the class has a
-//   program, or `map_cores` (`reduce_cores`) above 0. The scale is the time that an attempt takes when it runs alone
+// - Scale, one for the maps and one for the reduces of a class of jobs, if these tasks work. They work if the class has
+//   a program, or `map_cores` (`reduce_cores`) above 0. The scale is the time that an attempt takes when it runs alone
 //   (schedulers/sim/task_demand.h), divided by the time in the workload. The time of a reduce counts from the moment
 //   when it was running and the last map had ended, without its wait for a compute permit. If some maps have a local
 //   block, only these maps count.
