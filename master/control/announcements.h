@@ -28,9 +28,9 @@ class Announcements {
   // Sends the order to its worker within kPause, and not before what was gathered for that worker. `last` says that all
   // maps of the job are done.
   void Add(const OutputsOrder& order, bool last);
-  // Drops what was gathered for the worker. The next order added is sent at once.
+  // Drops what was gathered for the worker. The next order added for it is sent at once.
   void Forget(NodeId node);
-  // Does the same for one job on the worker.
+  // Drops what was gathered for the worker about this job. The next order added about it is sent at once.
   void Forget(NodeId node, JobId job) { gathered_.erase(std::pair(node, job)); }
 
  private:
@@ -42,7 +42,7 @@ class Announcements {
   kj::Timer& timer_;
   kj::TaskSet& tasks_;
   std::function<void(const OutputsOrder&)> tell_;
-  // An entry without outputs says that the worker was sent an order about the job less than kPause ago.
+  // An entry without outputs means that the worker was sent an order about the job less than kPause ago.
   std::map<Target, Outputs> gathered_;
   bool armed_ = false;
 };

@@ -1,7 +1,7 @@
 // CheckedFile is a file that operators change while the master runs. It comes into force only if it is valid. An
-// invalid file changes nothing, and its mistake is kept for display. The last text in force is kept in the database: a
-// master that starts and finds the file invalid or gone goes on with that copy, so that a typing error cannot take the
-// cluster down at the next start. Thread rule: the control thread.
+// invalid file changes nothing, and its mistake is kept for display. The last text in force is kept in the database. A
+// master that starts and finds the file invalid or gone uses that copy, so that a typing error cannot take the cluster
+// down at the next start. Thread rule: the control thread.
 #pragma once
 
 #include <functional>
@@ -21,30 +21,31 @@ class CheckedFile {
   // Puts a text in force. A refused text changes nothing, and the message says why, with file and line.
   using Take = std::function<Status(const std::string& text)>;
   enum class InForce {
-    kFile,     // the text of the file, or its text before it was refused
+    kFile,     // the file's present text, or its last one that was not refused
     kCopy,     // the text of the file in an earlier life of the master
     kNothing,  // no text of the file: the database has no copy
   };
 
-  // `file` may be null: then there is none, and nothing is ever taken. The copy is kept under `key`.
+  // If `file` is null, no text ever comes into force. The copy is kept under `key`.
   CheckedFile(std::unique_ptr<WatchedFile> file, std::string key) : file_(std::move(file)), key_(std::move(key)) {}
 
-  // Takes the file at the start, or the copy if it is refused. Returns why the file is refused, or OK.
+  // Puts the file's text in force at the start, or the copy if that text is refused. Returns why the text is refused,
+  // or OK.
   Status Start(const KeyValueStore& store, Micros now, const Take& take);
-  // Takes the file if it has changed. Returns the outcome; nothing if the file has not changed. Requires: it is called
-  // now and then.
+  // Puts the file's text in force if it has changed. Returns the outcome, or nothing if the text has not changed.
+  // Requires: it is called now and then.
   std::optional<Status> Poll(Micros now, const Take& take);
-  // Returns whether Keep has something to write: a text that came into force, or the time since when the file is
+  // Returns whether Keep has something to write: a text that came into force, or the time at which the file was first
   // refused.
   [[nodiscard]] bool unkept() const { return unkept_; }
   void Keep(WriteBatch* batch);
 
   [[nodiscard]] std::string name() const { return file_ == nullptr ? "" : file_->name(); }
   [[nodiscard]] InForce in_force() const { return in_force_; }
-  // Returns why the file, as it is now, is not in force; empty when it is in force.
+  // Returns why the file's present text is not in force; empty if it is.
   [[nodiscard]] const std::string& problem() const { return problem_; }
-  // Returns the problem with the time since when the file is refused, and what is in force instead; without a copy that
-  // is `otherwise`.
+  // Returns one line that names the problem, the time at which it began and what is in force instead; if nothing is,
+  // the line ends with `otherwise`.
   [[nodiscard]] std::string Line(const std::string& otherwise) const;
 
  private:
@@ -55,8 +56,8 @@ class CheckedFile {
   InForce in_force_ = InForce::kNothing;
   std::string problem_;
   std::optional<std::string> copy_;  // the last text that was in force
-  Micros taken_ = 0;                 // when it came into force, since the epoch
-  Micros refused_ = 0;               // since when the file is refused, since the epoch; 0: it is not
+  Micros taken_ = 0;                 // when `copy_` came into force, since the epoch
+  Micros refused_ = 0;               // when the file was first refused, since the epoch; 0: it is not refused
   bool unkept_ = false;
 };
 

@@ -1,7 +1,7 @@
-// These keep the cluster's id in the master's database, and make and open that database in the master's directory. A
-// database without an id is not a cluster: a master that went on with a newly made one (in a wrong directory, or
-// because a disk is not mounted) would take every worker's blocks for garbage. Thread rule: main, before the control
-// strand starts; ReadClusterId: any thread.
+// Stores the cluster's id in the master's database, and makes and opens that database in the master's directory. A
+// database without an id is not a cluster. A master that served a newly made database (in a wrong directory, or because
+// a disk is not mounted) would treat every worker's blocks as garbage. Thread rule: main, before the control strand
+// starts; ReadClusterId: any thread.
 #pragma once
 
 #include <functional>
@@ -15,19 +15,19 @@
 
 namespace millrace::master {
 
-// Returns the id. kNotFound when the store holds none, kCorrupt when the stored value is not an id.
+// Returns the id; kNotFound if the store contains none, kCorrupt if the stored value is not an id.
 [[nodiscard]] Result<std::string> ReadClusterId(const KeyValueStore& store);
-// Stores `id`, synced. kExists when the store holds an id, or anything else.
+// Stores and syncs `id`. Returns kExists if the store contains an id, or anything else.
 Status StoreClusterId(const std::string& id, KeyValueStore* store);
 
-// Makes `directory` and in it the database of a new cluster. kExists when there is a cluster already, kCorrupt when
-// there are remains of a database.
+// Makes `directory` and in it the database of a new cluster. Returns kExists if there is a cluster already, and
+// kCorrupt if there are remains of a database.
 Status InitCluster(const std::string& directory, const std::string& id);
-// Opens the database in `directory`. kNotFound, with what to do, when there is no cluster; kCorrupt, with what to do,
-// when the database is damaged or only remains of it exist. `spare_bytes` as in OpenRocksStore.
+// Opens the database in `directory`. Returns kNotFound if there is no cluster, and kCorrupt if the database is damaged
+// or only remains of it exist; both say what to do. `spare_bytes` is passed to OpenRocksStore.
 [[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory,
                                                               std::uint64_t spare_bytes = 0);
-// Adds the second copy in `directory` to the cluster's database, as OpenMirror does. Also kInvalid if the copy there
+// Adds the second copy in `directory` to the cluster's database, as OpenMirror does. Also returns kInvalid if the copy
 // belongs to another cluster.
 [[nodiscard]] Result<std::unique_ptr<MirroredStore>> OpenCopy(std::unique_ptr<RocksStore> store,
                                                               const std::string& directory,

@@ -47,11 +47,11 @@ struct ClusterSummary {
   dfs::Namespace::Usage files;
   dfs::BlockHealth blocks;
   std::uint32_t jobs_running = 0, jobs_waiting = 0;  // waiting: nothing was launched yet
-  std::string scheduler_file, access_file;           // why the file is not in force as it is; empty: it is
+  std::string scheduler_file, access_file;           // why the file's present text is not in force; empty: it is
   std::string audit_problem;                         // AuditLog's problem; empty: none
   std::vector<tls::CertificateEnd> certificates;     // of the master, the authority and live workers
   Micros now = 0;                                    // by the wall clock, since the epoch
-  std::string awaiting, read_only;                   // as NameService.health says (name.capnp)
+  std::string awaiting, read_only;                   // as in the answer of NameService.health (name.capnp)
   std::string doubt;                                 // Doubt's line; empty: none
   std::string copy_problem;                          // why the second copy of the database is not kept
 };
@@ -59,10 +59,10 @@ struct ClusterSummary {
 // O(nodes + live jobs)
 [[nodiscard]] ClusterSummary Summarize(Control& control);
 
-// Returns the reasons why the cluster does not work or data is missing, a line each with what to do; empty if there are
-// none.
+// Returns why the cluster does not work or data is missing, one line for each reason, each with what to do; empty if
+// all is well.
 [[nodiscard]] std::vector<Notice> FaultsOf(const ClusterSummary& summary);
-// Returns what needs attention although everything works; the risks come first.
+// Returns the conditions that need attention although everything works; the risks come first.
 [[nodiscard]] std::vector<Notice> WarningsOf(const ClusterSummary& summary);
 
 }  // namespace millrace::master

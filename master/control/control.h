@@ -74,33 +74,34 @@ struct ControlDependencies {
   std::unique_ptr<WatchedFile> access_file = nullptr;  // none: the rules of an empty one
   // The key by which workers check the tokens of writers, with and without TLS. Without it everybody may write.
   std::optional<tls::TokenKey> write_key = {};
-  // The store's spare log, which takes changes that make room while the disk has none. Without it they are refused.
+  // The store's spare log. While the disk has no room, the changes that make room go there. Without a spare log they
+  // are refused.
   SpareRoom* spare = nullptr;
-  // Whether to check, with `dialer`, that a worker that registers is the process that answers at its address. With TLS
-  // its certificate is enough.
+  // Whether to check, with `dialer`, that the process that registers as a worker is the one that answers at the
+  // worker's address. With TLS the worker's certificate is enough.
   bool asks_workers = false;
   // Returns why the second copy of the database is not kept; "" if it is. Without this function there is no second
   // copy.
   std::function<std::string()> copy_problem = nullptr;
-  // Returns when the master's own certificates end. Without this function there is no TLS.
+  // Returns the times at which the master's own certificates end. Without this function there is no TLS.
   std::function<tls::CertificateEnds()> certificates = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
  public:
-  // Makes a Control and loads its state from the store. kInvalid for a scheduler that does not exist, and for an access
-  // file as AccessFile::Load says; kCorrupt for a database that cannot be decoded; also the failures of opening the
-  // audit log. An invalid scheduler file does not keep it from starting, nor does an invalid access file that was valid
+  // Makes a Control and loads its state from the store. Returns kInvalid if the scheduler does not exist or
+  // AccessFile::Load fails, kCorrupt if the database cannot be decoded, and the failure if the audit log cannot be
+  // opened. The master starts in spite of an invalid scheduler file, or of an invalid access file that was valid
   // before. Requires: the store holds a cluster id (cluster_record.h).
   static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, ControlDependencies seams);
   ~Control();
 
   // Returns the pointer to this that the capabilities of peers hold. A call that waits for the disk keeps its
-  // capability alive, perhaps longer than this. The pointer inside is null once this is gone.
+  // capability alive, perhaps longer than this object exists. The pointer inside is null once this object is gone.
   [[nodiscard]] std::shared_ptr<Control* const> self() const { return self_; }
 
-  // Makes the caller of one connection; without an argument, a caller that may do everything, as without TLS. Requires:
-  // the caller is dropped before this object.
+  // Makes the Caller of one connection. Without an argument the Caller may do everything, as without TLS. Requires: the
+  // caller is dropped before this object.
   [[nodiscard]] std::shared_ptr<const Caller> MakeCaller(const rpc::Peer& peer = {}) {
     return std::make_shared<const Caller>(access_file_.rules(), audit_, peer);
   }
@@ -109,8 +110,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // Returns the rights that a user has now, for work on the user's behalf that no connection of theirs asks for.
   [[nodiscard]] dfs::Principal PrincipalOf(const std::string& user) const;
 
-  // Returns the grant by which `subject`, a user or a worker, may read blocks. The caller has checked that they are
-  // open to it.
+  // Returns the grant by which `subject`, a user or a worker, may read blocks. Requires: `subject` has the right to
+  // read them.
   [[nodiscard]] tls::Grant GrantTo(std::string subject) const;
   [[nodiscard]] const std::optional<tls::TokenKey>& token_key() const { return seams_.token_key; }
   [[nodiscard]] bool asks_workers() const { return seams_.asks_workers; }
@@ -134,13 +135,13 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] kj::Timer& timer() { return seams_.timer; }
   [[nodiscard]] const std::string& scheduler() const { return scheduler_; }  // "fair+delay+ccs"
   [[nodiscard]] const SchedulerFile& scheduler_file() const { return scheduler_file_; }
-  // Returns when the certificates of the master and the live workers end; none without TLS.
+  // Returns the ends of the certificates of the master and the live workers; none without TLS.
   [[nodiscard]] std::vector<tls::CertificateEnd> Certificates() const;
   // Returns the time of the wall clock, since the epoch.
   [[nodiscard]] Micros WallTime() const { return seams_.clock.Now(); }
-  // Changes the scheduler, also while jobs run: none of their tasks is touched. The choice holds until the next one,
-  // across restarts and whatever master.scheduler says. kInvalid, with a list of the schedulers, for one that does not
-  // exist. Requires: the caller finishes the step.
+  // Changes the scheduler. Jobs that run keep all their tasks. The choice stays in force until the next one, across
+  // restarts and whatever master.scheduler says. Returns kInvalid, with a list of the schedulers, if there is no such
+  // scheduler. Requires: the caller finishes the step.
   Status SetScheduler(const std::string& name, Step* step);
 
   // ---- steps ----
@@ -148,49 +149,50 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // decides at the points where this master decided.
   [[nodiscard]] Step Begin();
   [[nodiscard]] Micros Now() const { return time_.Now(ShownByClocks()); }  // scheduler time
-  // Returns how long the master has been awake, since some moment. All deadlines are on this clock.
+  // Returns the time for which the master has been awake since some fixed moment. All deadlines are on this clock.
   [[nodiscard]] Micros Awake() const;
   // Lets the policy decide, sends the orders and commits the step. The promise resolves when the step, and all before
-  // it, are on disk. That holds even for a step that has changed nothing, since the caller has seen the earlier ones.
+  // it, are on disk. It waits for the earlier steps even if this one has changed nothing, since the caller has seen
+  // them.
   kj::Promise<void> Finish(Step step);
-  // Does the same, but nobody waits for the disk.
+  // Does what Finish does, but nobody waits for the disk.
   void FinishLazily(Step step);
-  // Does what FinishLazily does, for a step that gave out an id. The promise resolves when the disk records the id as
-  // taken, mostly at once, since ids are reserved in runs. Without that record a master that lost power would give the
-  // id out again.
+  // Does what FinishLazily does, for a step that assigned an id. The promise resolves when the disk records the id as
+  // taken; mostly at once, since ids are reserved in runs. Without that record a master that lost power would assign
+  // the id again.
   kj::Promise<void> FinishReserved(Step step);
-  // These serve the rule that the disk records a job's number as taken before the job is submitted. Workers learn of a
-  // job at once. Without the rule, a master that lost power would give the number to another job, while workers have
-  // attempts of the first one under it. NumberIsKept returns whether the next number is recorded. If it is not,
-  // KeepNumber reserves numbers and resolves when they are on disk; other jobs may have taken them all by then.
+  // These two calls ensure that the disk records a job's number as taken before the job is submitted. Workers learn of
+  // a job at once. Without the record, a master that lost power would give the number to another job, while workers
+  // have attempts of the first job under that number. NumberIsKept returns whether the next number is recorded. If it
+  // is not, KeepNumber reserves numbers and resolves when they are on disk; other jobs may have taken them all by then.
   [[nodiscard]] bool NumberIsKept() const { return jobs_.next_number() < numbers_on_disk_; }
   [[nodiscard]] kj::Promise<void> KeepNumber();
   // Resolves when all steps finished so far are on disk; at once if they are.
   [[nodiscard]] kj::Promise<void> Kept() { return commits_.Kept(); }
   // Returns the number of the last step that has changed anything.
   [[nodiscard]] std::uint64_t last_step() const { return commits_.last(); }
-  // Resolves when an answer that was made after step `step` may be sent: when that step, and all before it, are on
-  // disk. Does not resolve if they never will be. Rejects with kBusy if they wait for room on the master's disk.
+  // Resolves when an answer made after `step` may be sent, that is, when that step and all before it are on disk. Does
+  // not resolve if they never will be. Rejects with kBusy if they wait for room on the master's disk.
   [[nodiscard]] kj::Promise<void> Shown(std::uint64_t step);
   // Resolves when the job's end, if it has ended, is on disk.
   [[nodiscard]] kj::Promise<void> EndKept(JobId job);
 
   // ---- how old the database is (base/moment.h, doubt.h) ----
-  // Returns the last moment that is on disk; none before there is one, and while nothing can be written.
+  // Returns the last moment that is on disk; an empty one if there is none yet, and while nothing can be written.
   [[nodiscard]] Moment KeptMoment() const { return Held() ? Moment() : kept_; }
   [[nodiscard]] const Lineage& lineage() const { return lineage_; }
-  // Notes that a worker was told of a moment that the database does not have.
+  // Notes that a worker knows a moment that the database does not contain.
   void DoubtDatabase(Step* step) { BeginDoubt(DoubtCause::kSetBack, step); }
   [[nodiscard]] const Doubt& doubt() const { return doubt_; }
 
   // ---- a full disk (room_watch.h) ----
-  // Checks a change that a client asks for. kNoSpace, with RoomWatch::Line, while the master is read-only.
+  // Checks a change that a client asks for. Returns kNoSpace, with RoomWatch::Line, while the master is read-only.
   [[nodiscard]] Status CheckChange() const;
   // Checks a change that makes room and takes at most this many bytes of the spare log, the only room that it needs.
-  // kNoSpace with that line if the spare log is used up, too, or too small for it.
+  // Returns kNoSpace, with RoomWatch::Line, if the spare log is used up too, or is too small for the change.
   [[nodiscard]] Status CheckMakesRoom(std::uint64_t bytes) const;
-  // Checks work that is already under way (a file being written, a job's attempt). kBusy with that line while nothing
-  // is written; the caller asks again.
+  // Checks work that is already under way (a file being written, a job's attempt). Returns kBusy, with RoomWatch::Line,
+  // while nothing is written; the caller asks again.
   [[nodiscard]] Status CheckGoingOn() const;
   // Returns why the second copy of the database (master.journal_copy) is not kept; "" if it is, or is not asked for.
   [[nodiscard]] std::string CopyProblem() const { return seams_.copy_problem ? seams_.copy_problem() : std::string(); }
@@ -202,12 +204,12 @@ class Control final : private kj::TaskSet::ErrorHandler {
 
   // ---- workers ----
   [[nodiscard]] Workers& workers() { return workers_; }
-  // Asks the holder to read this replica; it reports what it finds before it answers. Never rejects: the state is
-  // kUnreachable when there is no answer.
+  // Asks the holder to read this replica. The holder reports what it finds before it answers. Never rejects; the state
+  // is kUnreachable if there is no answer.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> CheckReplica(NodeId node, dfs::BlockId block) {
     return dispatcher_.Verify(node, block);
   }
-  // Does the same, but nobody waits for the answer.
+  // Does what CheckReplica does, but nobody waits for the answer.
   void CheckReplicaLater(NodeId node, dfs::BlockId block) {
     tasks_.add(dispatcher_.Verify(node, block).ignoreResult());
   }
@@ -219,24 +221,25 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] kj::Promise<BackupFacts> BackUp(const std::string& directory);
 
   // ---- balancing ----
-  // These do what the calls of dfs::BlockManager do. Whether balancing is under way is not stored: a master that starts
-  // anew does not balance.
+  // These do what the calls of dfs::BlockManager do. Whether balancing is under way is not stored, so a master that has
+  // restarted does not balance.
   void StartBalance(double threshold);
   void StopBalance();
   // Resolves when balancing ends; at once if it is not under way.
   [[nodiscard]] kj::Promise<void> BalanceEnd();
 
   // ---- open files ----
-  // Takes the right to write `file`; the token tells this holder from earlier ones.
+  // Takes the right to write `file`. The token distinguishes this holder from earlier ones.
   [[nodiscard]] std::uint64_t TakeLease(dfs::FileId file) { return leases_.Take(file); }
-  // Notes that the lease's holder was heard; kNotFound when the file is no longer open.
+  // Notes that the lease's holder has sent a sign of life. Returns kNotFound if the file is no longer open.
   Status RenewLease(dfs::FileId file, std::uint64_t token);
   void DropLease(dfs::FileId file, std::uint64_t token);
-  // Ends the writing of the file, which is removed, or stays with its synced data. kNotFound when it is not open.
+  // Ends the writing of the file, which is removed or stays with its synced data. Returns kNotFound if it is not open.
   Status GiveUp(dfs::FileId file, std::string_view why);
-  // Makes the file an attempt's output: from now on it ends with its attempt, and no lease of it lapses.
+  // Makes the file an attempt's output. From now on its writing ends with the attempt, and no lease of it lapses.
   void LeaseToJob(dfs::FileId file) { leases_.Forget(file); }
-  // kInvalid for a file that was handed over to an attempt, which alone decides whether anything of it is kept.
+  // Returns kInvalid if the file was handed over to an attempt, since the attempt alone decides whether any of it is
+  // kept.
   [[nodiscard]] Status CheckNotHandedOver(dfs::FileId file) const;
 
  private:
@@ -247,8 +250,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void TellEnded(kj::Promise<void> committed, std::set<JobId> ended);
   kj::Promise<void> Clockwork();
   void Tick(Micros late);
-  // Runs one piece of the work that time drives. An exception is logged and the clock goes on: a master that no longer
-  // finds lost workers is worse than one that left something undone.
+  // Runs one piece of the work that time drives. An exception is logged and the other work continues: a master that no
+  // longer finds lost workers is worse than one that left something undone.
   template <class Work>
   void Guarded(Work&& work) {
     KJ_IF_MAYBE (thrown, kj::runCatchingExceptions(work)) taskFailed(kj::mv(*thrown));
@@ -293,10 +296,10 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Dispatcher dispatcher_;
   Workers workers_;
   Micros started_ = 0;                 // on the clock of Awake
-  Micros asleep_ = 0;                  // how far the monotonic clock went while this process stood still
+  Micros asleep_ = 0;                  // how far the monotonic clock advanced while this process was stopped
   std::uint64_t ids_on_disk_ = 0;      // the disk records all ids below as taken
-  std::uint64_t numbers_on_disk_ = 0;  // the same of job numbers
-  std::set<JobId> ending_;             // they ended, but their end is not on disk yet
+  std::uint64_t numbers_on_disk_ = 0;  // the disk records all job numbers below as taken
+  std::set<JobId> ending_;             // ended jobs whose end is not on disk yet
   Lineage lineage_;
   Moment kept_;           // on disk
   bool advances_ = true;  // something was stored since the last moment began

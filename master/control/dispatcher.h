@@ -1,6 +1,6 @@
 // Dispatcher sends orders to workers, as calls of the capability that each handed over when it registered. A call that
-// fails because the connection broke counts against nobody: the worker's next registration settles it. A call that the
-// worker refuses fails its attempt. Thread rule: the control thread.
+// fails because the connection broke counts against nobody; the worker's next registration settles its effect. A call
+// that the worker refuses fails its attempt. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -38,14 +38,16 @@ class Dispatcher {
   // Returns the node's capability; none while it is not connected.
   [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> Find(NodeId node);
 
-  // Sends kills, which make room, then forgets, launches, computes, copies and places of map outputs.
+  // Sends the step's orders: first kills, since they make room, and then the orders to forget jobs, to launch attempts,
+  // to let reduces compute and to copy map outputs, and the places of map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
-  // Tells the nodes that take tokens that a writer without one may write the block as the token says. Resolves when
-  // they know, or after a few seconds; never rejects.
+  // Tells those of the nodes that check tokens that a writer without a token may write the block as `token` allows.
+  // Resolves when they know, or after a few seconds; never rejects.
   [[nodiscard]] kj::Promise<void> AllowWrite(const std::vector<NodeId>& nodes, dfs::BlockId block,
                                              const std::string& token);
-  // Resolves to whether the node answers within `limit`; at once to false while it is not connected. Never rejects.
+  // Resolves to true if the node answers within `limit`, otherwise to false; at once to false if it is not connected.
+  // Never rejects.
   [[nodiscard]] kj::Promise<bool> Answers(NodeId node, kj::Duration limit);
   // Asks the node to read the replica. Never rejects.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> Verify(NodeId node, dfs::BlockId block);

@@ -1,7 +1,7 @@
-// Leases records who holds the right to write each open file, and when it lapses, so that a path is never held for
-// ever. A right lapses `grace` after its holder went away, or when a holder whose connection stands was silent for
+// Leases records who holds the right to write each open file, and when it lapses, so that no path is blocked for ever.
+// A right lapses `grace` after its holder went away, or when a holder whose connection stands has been silent for
 // `limit` (its process is stopped, or its machine sleeps). Time in which the master itself did not run does not count,
-// since it could hear nobody. Pure. Thread rule: control thread.
+// since no sign of life could arrive. Pure. Thread rule: control thread.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +21,12 @@ class Leases {
   Leases(Micros grace, Micros limit, Micros period, Micros now)
       : grace_(grace), limit_(limit), longest_step_(2 * period), last_(now) {}
 
-  // Gives the right to a new holder. The token tells it from earlier holders, which have lost the right.
+  // Gives the right to a new holder. The token distinguishes it from earlier holders, which have lost the right.
   [[nodiscard]] std::uint64_t Take(dfs::FileId file) {
     leases_[file] = {next_token_, ran_ + limit_};
     return next_token_++;
   }
-  // Notes that the holder was heard. Returns false if this token no longer holds the right.
+  // Notes that the holder has sent a sign of life. Returns false if this token no longer has the right.
   bool Renew(dfs::FileId file, std::uint64_t token) {
     const auto it = Find(file, token);
     if (it != leases_.end()) it->second.until = ran_ + limit_;
@@ -38,7 +38,7 @@ class Leases {
   }
   // Leaves the file without a holder: the right lapses unless a holder comes within `time`.
   void Await(dfs::FileId file, Micros time) { leases_[file] = {std::nullopt, ran_ + time}; }
-  // Returns true if the right can lapse: somebody holds it, or is awaited.
+  // Returns true if the right can lapse, that is, if it has a holder or a holder is awaited.
   [[nodiscard]] bool Has(dfs::FileId file) const { return leases_.contains(file); }
   // Drops the right, so that it can no longer lapse.
   void Forget(dfs::FileId file) { leases_.erase(file); }

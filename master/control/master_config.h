@@ -1,4 +1,4 @@
-// The options of a master: they are declared once, and read from TOML and --set.
+// The options of a master, declared once and read from TOML and --set.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace millrace::master {
 
-inline constexpr const char* kAutoAuditLog = "auto";  // audit.log in the directory with TLS, none without
+inline constexpr const char* kAutoAuditLog = "auto";  // with TLS, audit.log in the directory; without, none
 
 struct MasterConfig {
   std::string bind;
@@ -48,10 +48,11 @@ struct MasterConfig {
   std::uint64_t message_memory = 0;
 };
 
-// Declares the options as bound to `config`, and sets it to their defaults. Requires: `config` outlives the set.
+// Declares the options, binds them to the fields of `config` and sets these to the defaults. Requires: `config`
+// outlives the set.
 [[nodiscard]] OptionSet DeclareMasterOptions(MasterConfig* config);
 
-// Checks the rules that a single option's range cannot express. kInvalid names the option.
+// Checks the rules that a single option's range cannot express. Returns kInvalid, naming the option, if one is broken.
 Status CheckMasterConfig(const MasterConfig& config);
 
 }  // namespace millrace::master

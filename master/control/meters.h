@@ -10,8 +10,8 @@
 namespace millrace::master {
 
 struct Meters {
-  std::function<std::int64_t()> nanoseconds = nullptr;  // since any moment; never goes back
-  std::function<Micros()> processor_time = nullptr;     // of the process since it began, all threads together
+  std::function<std::int64_t()> nanoseconds = nullptr;  // since an arbitrary moment; never decreases
+  std::function<Micros()> processor_time = nullptr;     // used by all threads since the process began
 };
 
 // Returns the meters of this process.

@@ -1,10 +1,12 @@
 // NodeWatch finds nodes that ail (master/cluster/node_judge.h) and keeps work from them. Workers report with their
-// heartbeats how long their syncs take and which workers they cannot reach. The answers say which workers to look at
-// next: all of them in turn, and at once those that some worker cannot reach, so that others confirm or refute it.
+// heartbeats how long their syncs take and which workers they cannot reach. The answers name the workers to look at
+// next: all of them in turn, but at once those that some worker cannot reach, so that others confirm or refute its
+// report.
 //
 // An ailing node takes no tasks (NodeDrained events in the journal), and no blocks that others can take. Nobody can
-// fetch from a node that is out of reach, so its running attempts and its map outputs are given up and run elsewhere.
-// Its replicas count, and nothing is deleted because it ails. Thread rule: the control thread.
+// fetch from a node that is out of reach, so its running attempts and its map outputs are given up and their tasks run
+// elsewhere. The replicas on an ailing node still count, and nothing is deleted because it ails. Thread rule: the
+// control thread.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +33,8 @@ struct UnreachedPeer {
 
 class NodeWatch {
  public:
-  static constexpr std::size_t kMostLooks = 8;         // of one worker after one heartbeat
-  static constexpr std::uint32_t kLeastFailures = 2;   // in a row, that make an accusation
+  static constexpr std::size_t kMostLooks = 8;         // by one worker after one heartbeat
+  static constexpr std::uint32_t kLeastFailures = 2;   // failed looks in a row that make an accusation
   static constexpr Micros kDoubtedFor = 10 * kSecond;  // how long others look at a node that a writer failed to reach
 
   explicit NodeWatch(Control& control) : control_(control) {}  // requires: it outlives this
@@ -56,12 +58,12 @@ class NodeWatch {
   };
   [[nodiscard]] std::vector<NodeSigns> Signs() const;
   void Follow(NodeRecord& node, const Diagnosis* diagnosis);
-  [[nodiscard]] std::optional<NodeId> At(const UnreachedPeer& peer) const;  // nothing if no live node is there
+  [[nodiscard]] std::optional<NodeId> At(const UnreachedPeer& peer) const;  // nothing if no live node has this address
 
   Control& control_;
   NodeJudge judge_;
   std::map<NodeId, Said> said_;       // by live workers
-  std::map<NodeId, Micros> doubted_;  // when a writer last failed there
+  std::map<NodeId, Micros> doubted_;  // when a writer last failed to reach the node
   // The nodes that a worker looked at last.
   struct Turn {
     NodeId own, doubted;

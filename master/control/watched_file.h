@@ -1,4 +1,4 @@
-// WatchedFile tells when a file changes. Thread rule: the control thread.
+// WatchedFile reports the changes of a file. Thread rule: the control thread.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ class WatchedFile {
   [[nodiscard]] virtual const std::string& name() const = 0;
   // Returns the text of the file now.
   virtual Result<std::string> Read() = 0;
-  // Returns the text if it differs from the one returned last, nothing if it is the same; a failure to read it is
-  // returned once. A change is returned when two calls in a row have seen the same, so that nobody reads a file that is
-  // being written. Requires: it is called now and then.
+  // Returns the text if it differs from the one returned last, otherwise nothing. A failure to read the file is
+  // returned once. A change is returned only when two calls in a row have seen the file in the same state, so that
+  // nobody reads a file that is being written. Requires: it is called now and then.
   virtual Result<std::optional<std::string>> TakeChange() = 0;
 };
 

@@ -1,5 +1,5 @@
-// Watchers tells clients when a job changes. Changes are gathered for kPause so that a busy job costs a message per
-// pause and watcher; the end of a job is reported at once. Everything reported is on disk. Thread rule: the control
+// Watchers tells clients when a job changes. Changes are gathered for kPause so that a busy job costs each watcher one
+// message per pause; the end of a job is reported at once. Everything reported is on disk. Thread rule: the control
 // thread.
 #pragma once
 
@@ -28,7 +28,7 @@ class Watchers {
   // connection.
   [[nodiscard]] wire::Subscription::Client Add(JobId job, wire::JobWatcher::Client watcher);
   void Changed(JobId job);
-  // Notes that the job has ended; watchers hear of it from Ended, not before.
+  // Notes that the job has ended. Watchers are notified by Ended, not before.
   void Ending(JobId job) { changed_.erase(job); }
   void Ended(JobId job);
 

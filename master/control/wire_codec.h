@@ -47,7 +47,7 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
 [[nodiscard]] std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in);
 [[nodiscard]] std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in);
 
-// kInvalid for an impossible host, socket, rack or slot count.
+// Returns kInvalid if the host, socket, rack or slot count is impossible.
 [[nodiscard]] Result<WorkerFacts> Read(wire::WorkerInfo::Reader in);
 void Write(const NodeRecord& node, wire::WorkerInfo::Builder out);
 [[nodiscard]] inline Moment Read(wire::Moment::Reader in) { return {in.getLife(), in.getNumber()}; }
@@ -56,7 +56,7 @@ inline void Write(const Moment& moment, wire::Moment::Builder out) {
   out.setNumber(moment.number);
 }
 [[nodiscard]] Leaving Read(wire::Leaving::Reader in, Micros now);
-// Returns the announcement, in a registration or a call, that the machine will be taken away; nothing without one.
+// Returns the announcement that the machine will be taken away; nothing if the registration or call contains none.
 template <class Said>
 [[nodiscard]] std::optional<Leaving> ReadLeaving(Said said, Micros now) {
   if (!said.hasLeaving()) return std::nullopt;
@@ -64,7 +64,8 @@ template <class Said>
 }
 void Write(const Leaving& leaving, Micros now, wire::Leaving::Builder out);
 
-// kInvalid for values that no client sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to 1, ...
+// Returns kInvalid for values that no client sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to
+// 1, ...
 [[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);
 void Write(const JobView& view, wire::JobStatus::Builder out);
 void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out);
@@ -78,9 +79,10 @@ void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder o
 [[nodiscard]] std::size_t BytesOf(const JobView& view);
 [[nodiscard]] std::size_t BytesOf(const Counters::key_type& name);  // of a counter
 
-// Writes the set-up of a job for workers, and the input of one of its maps with the places of its blocks as of now.
+// Writes the set-up of a job for workers.
 void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out);
-// Writes no more blocks than a message has room for: the task looks up the others when it comes to them.
+// Writes the input of one map with the present places of its blocks, but no more blocks than a message has room for.
+// The task looks up the others when it comes to them.
 void WriteInputs(const MapSplits& splits, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
                  const tls::Grant& grant, capnp::List<task::wire::InputPiece>::Builder out);
 

@@ -39,15 +39,16 @@ class WorkerSessions {
   std::uint64_t Register(NodeId node, Micros until, bool settled);
   // Returns true if this is the worker's session now.
   [[nodiscard]] bool IsCurrent(NodeId node, std::uint64_t epoch) const;
-  // Notes that the worker was heard; it may now be silent until `until`.
+  // Notes a sign of life from the worker, which may now be silent until `until`.
   void Heard(NodeId node, Micros until);
   // Notes that the connection ended. The worker may be away until `until`, or until its time is over if that is
   // earlier.
   void HangUp(NodeId node, Micros until);
-  // Notes that the worker says that it leaves. HasLeft returns true until it registers again; Lose ends its session.
+  // Notes that the worker has announced that it leaves. HasLeft returns true until it registers again; Lose ends its
+  // session.
   void Leave(NodeId node);
-  // Gives the worker up. Returns true if its connection had ended: then its process is gone; otherwise its machine is
-  // silent.
+  // Gives the worker up. Returns true if its connection had ended, which means that its process is gone; false means
+  // that its machine is silent.
   bool Lose(NodeId node);
   // Notes that the worker has listed its blocks.
   void Reported(NodeId node);
@@ -68,7 +69,7 @@ class WorkerSessions {
  private:
   struct Session {
     State state = State::kExpected;
-    Micros until = 0;                    // a worker that is not heard by then is lost
+    Micros until = 0;                    // a worker that is silent until then is lost
     std::optional<std::uint64_t> epoch;  // none before it registers, and after the session was ended
     bool settled = true;
     bool reporting = false;

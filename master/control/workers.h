@@ -1,6 +1,6 @@
-// Workers manages the cluster's workers for the control strand: they register, are heard, report their blocks, leave,
-// are lost and in the end forgotten. worker_sessions.h records which are here; this class carries out what the arrival
-// or loss of a worker means for files and jobs. Thread rule: the control thread.
+// Workers manages the cluster's workers for the control strand: they register, send heartbeats, report their blocks,
+// leave, are lost and in the end forgotten. WorkerSessions (worker_sessions.h) records which workers are here; this
+// class carries out what the arrival or loss of one means for files and jobs. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -34,15 +34,15 @@ class Workers {
   Workers(Control& control, Dispatcher& dispatcher, rpc::Dialer* dialer, kj::TaskSet& tasks)
       : control_(control), dispatcher_(dispatcher), dialer_(dialer), tasks_(tasks), watch_(control) {}
 
-  // Called when the master starts. The workers that jobs knew of may come for startup_grace.
+  // Called when the master starts. The workers that jobs knew of have startup_grace to come back.
   void Start();
-  // Takes workers that were silent for too long for lost.
+  // Declares workers lost that have been silent for too long.
   void LoseSilent();
-  // Forgets the workers that were lost for master.forget_nodes_after, or that left as announced, and notes when each
-  // other one was lost.
+  // Forgets the workers that have been lost for master.forget_nodes_after, or that left as announced. Notes the time of
+  // the loss of the other lost workers.
   void ForgetOld();
-  // Called when there is room on the disk again. Workers that registered meanwhile do so anew, and their attempts are
-  // settled.
+  // Called when there is room on the disk again. Workers that registered while there was none register again, and their
+  // attempts are settled.
   void SettleAgain() { sessions_.EndUnsettled(); }
   [[nodiscard]] bool InStartupGrace() const;
 
@@ -51,82 +51,83 @@ class Workers {
     NodeId node;
     std::uint64_t epoch = 0;
     JobTracker::Reconciled reconciled;
-    bool older = false;                     // the worker was told of a later moment than the database holds
-    kj::Promise<void> committed = nullptr;  // the worker acts on the rest when this has resolved
+    bool older = false;                     // the worker knows a later moment than the database contains
+    kj::Promise<void> committed = nullptr;  // once it has resolved, the worker acts on the rest
   };
-  // kInvalid, with both clusters named, for a worker that belongs to another cluster.
+  // Returns kInvalid, naming both clusters, if the worker belongs to another cluster.
   [[nodiscard]] Status CheckCluster(const std::string& host, const std::string& cluster) const;
-  // kInvalid, with both releases named, for a worker that is too far from this master's release (base/release.h).
+  // Returns kInvalid, naming both releases, if the worker's release is too far from this master's (base/release.h).
   [[nodiscard]] Status CheckRelease(const std::string& host, const Release& release) const;
-  // Rejects with kUnavailable, and what to set, unless the worker's port takes a connection.
+  // Rejects with kUnavailable, naming the setting to change, unless the worker's port accepts a connection.
   [[nodiscard]] kj::Promise<void> DialBack(const WorkerFacts& facts);
-  // kDenied for a worker that shows the certificate of another one (NodeTable::CheckCertificate).
+  // Returns kDenied if the worker shows the certificate of another one (NodeTable::CheckCertificate).
   [[nodiscard]] Status CheckCertificate(const WorkerFacts& facts) const;
-  // Serves a worker that registers with a storage, or at an address, for which another worker's session stands: asks
-  // the holder of that session for a sign of life. Rejects with kBusy, naming the holder, if the holder answers. Does
-  // not wait for a holder whose connection broke, and for the answer of any other at most one heartbeat or two seconds,
-  // whichever is less.
+  // If another session stands for the storage or the address with which the worker registers, asks the holder of that
+  // session for a sign of life. Rejects with kBusy, naming the holder, if it answers. Does not wait for a holder whose
+  // connection broke. Waits for the answer of any other holder for one heartbeat or two seconds, whichever is less.
   [[nodiscard]] kj::Promise<void> AwaitVacancy(const WorkerFacts& facts);
-  // Registers the worker; others that were at its address are lost. Requires: AwaitVacancy has just resolved. The epoch
-  // tells this session from earlier ones of the same worker, whose calls are ignored. While nothing can be written,
-  // only the worker's blocks are used: nothing is settled, and when there is room its session ends, so that it
-  // registers again. `told`: the last moment that a master told the worker of.
+  // Registers the worker and declares the others at its address lost. Requires: AwaitVacancy has just resolved. The
+  // epoch distinguishes this session from earlier ones of the same worker, whose calls are ignored. While nothing can
+  // be written, only the worker's blocks are used and nothing is settled; when there is room again its session ends, so
+  // that it registers again. `told` is the last moment that the worker has learnt from a master.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                 const Claims& claims, std::optional<Leaving> leaving, const Moment& told);
-  // Notes that the worker's machine will be taken away; without `leaving`, that it stays after all. A node that leaves
-  // is drained, whatever else was asked for, and what only it has is copied elsewhere before anything else.
+  // Notes that the worker's machine will be taken away, or, without `leaving`, that it stays after all. A node that
+  // leaves is drained, whatever else was asked for. The data that only this node has is copied elsewhere before any
+  // other.
   void Foretell(NodeId node, std::optional<Leaving> leaving);
   // Drains the node as its record says, or takes it back into use.
   void FollowDraining(const NodeRecord& node, Step* step);
   [[nodiscard]] NodeWatch& watch() { return watch_; }
   // Gives up attempts that will not end before their node leaves, so that their tasks run elsewhere.
   void GiveUpLate();
-  // Lets other nodes copy the map outputs that only drained nodes have.
+  // Orders other nodes to copy the map outputs that only drained nodes have.
   void MoveOutputs();
-  // Notes that the node was heard. Returns false if the session is not the node's current one.
+  // Notes a sign of life from the node. Returns false if the session is not the node's current one.
   bool Heard(NodeId node, std::uint64_t epoch);
   // Notes a worker's report about its disks, and logs when they become full and when they have room again. `no_room`
   // says that attempts cannot start there.
   void NoteSpace(NodeId node, const WorkerSpace& space, bool no_room = false);
   // Notes that the worker's trash is not empty, before its next heartbeat reports the amount.
   void NoteTrash(NodeId node);
-  // Returns the milliseconds since the node was last heard; for a node that was lost before this master started, since
-  // its loss.
+  // Returns the milliseconds since the node's last sign of life, or since its loss if it was lost before this master
+  // started.
   [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;
   // Notes that the session's connection is gone. The node is given up once nobody listens at its port (its process is
   // gone), or disconnect_grace is over.
   void SessionDropped(NodeId node, std::uint64_t epoch);
-  // Removes lost workers from the table for good, all or none; one that comes back is a new node. kNotFound for an
-  // unknown node; kBusy for one that is alive, or may still be on its way after a start of the master. Without `force`,
-  // kInvalid for one that may bring back blocks that are missing or have too few replicas.
+  // Removes lost workers from the table for good, all or none; one that comes back is a new node. Returns kNotFound if
+  // a node is unknown, and kBusy if one is alive, or may still be on its way after a start of the master. Without
+  // `force`, returns kInvalid if a node may bring back blocks that are missing or have too few replicas.
   Status ForgetNodes(const std::set<NodeId>& nodes, bool force, Step* step);
   // Notes the worker's report that its storage is gone: the worker is lost now.
   void Leave(NodeId node, std::uint64_t epoch, const std::string& reason);
 
   // ---- whether a node may go ----
-  // Returns what the master knows of the node, without tasks and outputs if it does not drain. Clients may be told its
-  // ClearanceOf once every step finished so far is on disk (Control::Kept): a master that started anew might know
+  // Returns the master's knowledge of the node; its writes, tasks and outputs only if it drains. Clients may be shown
+  // the ClearanceOf it once every step finished so far is on disk (Control::Kept), since a restarted master might know
   // otherwise.
   [[nodiscard]] NodeStand StandOf(const NodeRecord& node) const;
   // The blocks that a lost node takes with it.
   struct Loss {
     std::uint64_t blocks = 0;
-    bool known = false;  // the blocks were seen there; otherwise all blocks that are missing may be there
+    bool known = false;  // the blocks were seen on the node; otherwise it may have all blocks that are missing
   };
   [[nodiscard]] Loss LossOf(NodeId node) const;
 
   // ---- waiting for workers after a start ----
-  // Returns true while a worker that has not come back or not reported yet may be the cause of a missing replica or of
-  // missing room. That is within the grace after a start, as long as there is such a worker, or no worker at all.
+  // Returns true while replicas or room may be missing only because a worker has not come back or not reported yet.
+  // That is possible during the grace after a start, as long as there is such a worker, or no worker at all.
   [[nodiscard]] bool AwaitingReports() const;
-  // Returns a line that says which workers are awaited, how long they have been and how long they will be at most;
-  // empty unless AwaitingReports.
+  // Returns a line that names the awaited workers, how long they have been awaited and how long at most they still will
+  // be; empty unless AwaitingReports returns true.
   [[nodiscard]] std::string AwaitedLine() const;
-  // Returns true if this node is awaited: it is not here and has not said that it leaves, or has not listed its blocks.
+  // Returns true if this node is awaited, that is, if it is not here and has not announced that it leaves, or has not
+  // listed its blocks.
   [[nodiscard]] bool Awaits(const NodeRecord& node) const;
-  // Lets a call that needs more reports, and is tried again with each, wait: resolves at the next report of a worker,
-  // at the latest when the grace is over. Rejects with kBusy and AwaitedLine when the call, which came at `since`, has
-  // waited for kReportPatience. A client waits far longer for an answer, so its user hears the reason.
+  // Makes a call wait that needs more reports; the call is tried again after each one. Resolves at the next report of a
+  // worker, at the latest when the grace is over. Rejects with kBusy and AwaitedLine once kReportPatience has passed
+  // since the call came, at `since`. A client waits far longer for an answer, so its user learns the reason.
   static constexpr kj::Duration kReportPatience = 2 * kj::SECONDS;
   [[nodiscard]] kj::Promise<void> NextReport(kj::TimePoint since);
   void Reported(NodeId node);
@@ -134,7 +135,7 @@ class Workers {
   void TellUnknown(NodeId node);
 
  private:
-  // Asks until nobody listens at the worker's port, and then gives the worker up.
+  // Tries the worker's port until nobody listens there, and then gives the worker up.
   [[nodiscard]] kj::Promise<void> AskAfter(NodeId node, std::uint64_t epoch);
   void Lose(NodeId node);
   void DrainBlocks(const NodeRecord& node);
@@ -142,7 +143,7 @@ class Workers {
   // Returns the workers of other storages at this address. An address belongs to one worker.
   [[nodiscard]] std::vector<NodeId> OthersAt(const WorkerFacts& facts) const;
   void LoseOthersAt(const WorkerFacts& facts);
-  // Returns why the worker is refused while the holder of its storage or address answers.
+  // Returns the error for a worker that is refused because the holder of its storage or address answers.
   [[nodiscard]] static Status Occupied(const WorkerFacts& facts, const NodeRecord& holder);
   // `silent`: holders that were asked and did not answer, with their sessions.
   [[nodiscard]] kj::Promise<void> AwaitVacancyBut(const WorkerFacts& facts, std::map<NodeId, std::uint64_t> silent);

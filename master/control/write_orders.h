@@ -22,13 +22,13 @@ class WriteOrders {
   WriteOrders(std::optional<tls::TokenKey> key, const Clock& clock, const NodeTable& nodes)
       : key_(std::move(key)), clock_(clock), nodes_(nodes) {}
 
-  // Returns the key that workers check the tokens by; empty if there is none.
+  // Returns the key by which workers check the tokens; empty if there is none.
   [[nodiscard]] std::string key() const { return key_ ? key_->bytes() : std::string(); }
-  // These return the token for a new block of `subject` (tls::SubjectOf), and for a copy; empty without a key.
+  // These return the token for writing a new block of `subject` (tls::SubjectOf), or a copy; empty without a key.
   [[nodiscard]] std::string TokenFor(dfs::BlockId block, const std::vector<NodeId>& pipeline,
                                      const std::string& subject) const;
   [[nodiscard]] std::string TokenFor(const dfs::ReplicateWork& copy) const;
-  // Returns whether the worker's program, or that of all these workers, takes tokens and passes them on.
+  // These return whether the program of the worker, or of each of these workers, takes tokens and passes them on.
   [[nodiscard]] bool TakesTokens(NodeId node) const;
   [[nodiscard]] bool TakeTokens(const std::vector<NodeId>& nodes) const;
 
