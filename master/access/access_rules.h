@@ -1,5 +1,5 @@
-// AccessRules holds what the access file says: who administers the cluster, which groups there are, and who may submit
-// to a pool or administer it. The file reads:
+// AccessRules holds the rules of the access file: who administers the cluster, which groups exist, and who may submit
+// to a pool or administer it. An example of the file:
 //
 //   administrators = ["ann", "@ops"]       # without this line: ["admin"]
 //   [groups]
@@ -10,9 +10,9 @@
 //   [pools."*"]
 //   submit = ["*"]                         # for each list that the section of another pool lacks
 //
-// A list names users, groups as "@ops", and everybody as "*". Where neither the section of a pool nor [pools."*"] has
-// the list, everybody may submit and nobody may administer. Administrators of the cluster may do everything in every
-// pool. Thread rule: as a value.
+// A list names users, groups as "@ops", and everybody as "*". If neither the section of a pool nor [pools."*"] has the
+// list, everybody may submit and nobody may administer. Administrators of the cluster may do everything in every pool.
+// Thread rule: as a value.
 #pragma once
 
 #include <map>
@@ -32,8 +32,8 @@ class AccessRules {
 
   AccessRules();  // the rules of an empty file
 
-  // Returns kInvalid, with file, line and reason, for text that is not TOML, an unknown key, an invalid name, and a
-  // group that does not exist.
+  // Returns kInvalid, with file, line and reason, if the text is not TOML, or if it contains an unknown key, an invalid
+  // name or a group that does not exist.
   [[nodiscard]] static Result<AccessRules> Parse(std::string_view text, const std::string& file_name);
 
   [[nodiscard]] bool IsAdministrator(std::string_view user) const { return administrators_.Has(user); }
@@ -43,7 +43,7 @@ class AccessRules {
   // Returns the pools that have a section, by name.
   [[nodiscard]] std::vector<std::string> Pools() const;
 
-  // Return the lists as they are written, for messages: "ann, @ops"; "nobody" for an empty one.
+  // These return the lists as they are written, for messages: "ann, @ops"; "nobody" for an empty one.
   [[nodiscard]] const std::string& Administrators() const { return administrators_.text; }
   [[nodiscard]] const std::string& SubmittersOf(std::string_view pool) const { return SubmitOf(pool).text; }
   [[nodiscard]] const std::string& AdministratorsOf(std::string_view pool) const { return AdministerOf(pool).text; }

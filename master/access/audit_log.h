@@ -1,14 +1,15 @@
-// AuditLog writes who asked the master for what, and whether it was done, to a file of its own, one line for each call.
-// It records changes, submissions, the acts of administrators and every refusal, and on request the calls that only
-// look. A line as text and as JSON:
+// AuditLog records the calls to the master in a file of its own, one line for each: who asked for what, and whether it
+// was done. It records changes, submissions, the acts of administrators and every refusal; on request also the calls
+// that only look. A line as text and as JSON:
 //
 //   2026-01-31T12:00:00.000Z denied client:bob 10.0.0.7 kill job 3: bob may not kill job 3: ...
 //   {"time":"2026-01-31T12:00:00.000Z","outcome":"denied","role":"client","user":"bob","address":"10.0.0.7",
 //    "call":"kill","on":"job 3","why":"..."}
 //
 // The outcome is `allowed`, `denied` (somebody else may) or `failed` (nobody could). Names come from clients, so they
-// are made printable. A line that cannot be written is lost, but the master goes on: it says so in its log and its
-// status, and notes the number of missing lines in the file once it can. Thread rule: the control thread.
+// are made printable. If a line cannot be written, it is lost but the master continues. The master reports the loss in
+// its log and its status, and notes the number of missing lines in the file once it can. Thread rule: the control
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ struct AuditLine {
 
 class AuditLog {
  public:
-  // Writes to options.file, if it is not empty, as the other fields say. With `reads` it also records the calls that
-  // only look. Requires: `clock` outlives it.
+  // Writes to options.file, unless that is empty, in the way that the other options say. With `reads` it also records
+  // the calls that only look. Requires: `clock` outlives this.
   AuditLog(const Clock& clock, LogOptions options, bool reads, Log log);
 
   // Opens the file. A full disk is not a failure; anything else that prevents it is.
@@ -45,7 +46,7 @@ class AuditLog {
   [[nodiscard]] bool writes_reads() const { return file_.has_value() && reads_; }
   void Write(const AuditLine& line);
 
-  // Returns one line that says why lines are being lost and what to do; empty if none are lost.
+  // Returns one line that gives the reason why lines are being lost and what to do; empty if none are lost.
   [[nodiscard]] std::string problem() const;
 
  private:

@@ -1,7 +1,7 @@
 // Caller is the peer of one connection to the master: its identity, its rights, and its lines in the audit log. The
 // services ask it before they do anything that is not open to everybody; nothing else in the master knows about users.
-// Every check reads the rules anew, since they change while connections stand. Without TLS the peer is unknown: it may
-// do everything, and goes by the name that the call gives. Thread rule: the control thread.
+// Every check reads the rules again, since they change while connections stand. Without TLS the peer is unknown: it may
+// do everything, and its name is the one that the call gives. Thread rule: the control thread.
 #pragma once
 
 #include <string>
@@ -25,28 +25,28 @@ class Caller {
   [[nodiscard]] const std::string& user() const { return user_; }  // empty without TLS, and for a worker
   // Returns the owner of what the caller makes: its user; without TLS, the user that the call names.
   [[nodiscard]] std::string OwnerOr(std::string_view named) const { return std::string(user_.empty() ? named : user_); }
-  // Returns whether the caller is a client, not a task, whose user is an administrator now; always true without TLS.
+  // Returns true if the caller is a client, not a task, and its user is an administrator now; always true without TLS.
   [[nodiscard]] bool IsAdministrator() const;
   // Returns the user with their present groups. An administrator's client is refused nothing, nor is any caller without
   // TLS. A worker is refused nothing either: call_rights.h already denies it every call that changes a file.
   [[nodiscard]] dfs::Principal principal() const;
 
-  // Each returns OK, or kDenied with the caller, the action, its object, the reason, and whom to ask. `pool` is the
-  // job's pool, which is its owner's if the job names none (PoolOf in job_record.h).
+  // Each of these checks returns OK, or kDenied with the caller, the action, its object, the reason, and whom to ask.
+  // `pool` is the job's pool: its owner's if the job names none (PoolOf in job_record.h).
   [[nodiscard]] Status CheckAdministers(std::string_view what) const;  // "drain nodes"
   [[nodiscard]] Status CheckSubmits(std::string_view pool) const;
   // Allows the owner of the job, the administrators of its pool, and the administrators of the cluster.
   [[nodiscard]] Status CheckManages(std::string_view what, std::string_view job, std::string_view owner,
                                     std::string_view pool) const;  // "kill", "job 3"
-  // Allows the owner of the job and the administrators of the cluster. A task does not count as its owner, here and
-  // above.
+  // Allows the owner of the job and the administrators of the cluster. Neither here nor in CheckManages does a task
+  // count as its owner.
   [[nodiscard]] Status CheckOwns(std::string_view what, std::string_view job, std::string_view owner) const;
 
   // Writes one line to the audit log: this caller, `call` ("rename"), its object `on` ("\"/a\" to \"/b\"") and the
   // outcome. Returns the outcome.
   Status Audited(std::string_view call, std::string_view on, Status outcome) const;
-  // Does the same for a call that only looks at a path, but writes the line only if the call is denied or the log
-  // records such calls.
+  // Does what Audited does for a call that only looks at a path, but writes the line only if the call is denied or the
+  // log records such calls.
   Status AuditedLook(std::string_view call, std::string_view path, Status outcome) const;
 
  private:

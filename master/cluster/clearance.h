@@ -4,7 +4,7 @@
 //
 // kYes stays true until somebody takes the node back into use, or the database is found to be in doubt. A node that
 // drains gets no tasks, is not a target of writes, copies and moves of outputs, and its replicas do not justify the
-// deletion of others. Blocks and tasks given to it earlier that may still arrive keep it from being cleared.
+// deletion of others. It is not cleared while blocks or tasks that were given to it earlier may still arrive.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@
 
 namespace millrace::master {
 
-// The values stand in the order of the checks; each implies that none before it holds.
+// The values are in the order of the checks; each means that none of the values before it applies.
 enum class Clearance : std::uint8_t {
   kUnknown,  // workers that may have replicas are awaited, the node has not listed its blocks, or nothing can be stored
   kLost,     // the node is lost; what only it had is missing
   kInUse,    // the node does not drain: nobody wants it to go
-  kHeld,     // it has too many blocks that no file has, and nobody has decided about them
-  kBlocks,   // it has blocks, or may be getting some, that have too few replicas elsewhere
-  kDoubt,    // its trash, or blocks that no file has, may be all that is left of files: the database may be too old
+  kHeld,     // it has too many blocks without a file, and nobody has decided about them
+  kBlocks,   // it has, or may be receiving, blocks that have too few replicas elsewhere
+  kDoubt,    // the database may be too old: the node's trash or its blocks without a file may be all that is left of
+             // files
   kTasks,    // tasks run there
   kOutputs,  // reduces may need map outputs that it alone has
   kYes,
@@ -28,13 +29,14 @@ enum class Clearance : std::uint8_t {
 
 // The master's knowledge of a node.
 struct NodeStand {
-  bool complete = false;  // no awaited worker may change the rest, and the rest is stored or will be
+  bool complete = false;  // no awaited worker can change the other fields, and their state is stored or will be
   bool alive = false;
   bool drains = false;
-  bool unknown_held = false;                 // as UnknownBlocks::held
-  std::optional<std::uint64_t> blocks_left;  // lacking replicas elsewhere; none: it has not listed its blocks
-  bool doubted = false;                      // blocks without a file, or its trash, may be needed (doubt.h)
-  std::uint64_t writes = 0;                  // blocks of open files that only it may be getting or have
+  bool unknown_held = false;  // as in UnknownBlocks::held
+  std::optional<std::uint64_t>
+      blocks_left;           // with too few replicas elsewhere; none: the node has not listed its blocks
+  bool doubted = false;      // blocks without a file, or its trash, may be needed (doubt.h)
+  std::uint64_t writes = 0;  // blocks of open files that only this node may have or be receiving
   std::uint32_t tasks = 0;
   std::uint64_t outputs = 0;
 };

@@ -1,7 +1,7 @@
-// Doubt records that the database may be older than what clients were told, since it was restored, repaired, or set
-// back in another way. While there is doubt, nothing is removed for good on the master's own judgement: blocks that
-// lose their file go to the workers' trash, as unknown blocks do (dfs/name/block_manager.h). Stored under "doubt".
-// Pure. Thread rule: control thread.
+// Doubt records that the database may be older than the answers that clients have had, because it was restored,
+// repaired, or set back in another way. While there is doubt, nothing is removed for good on the master's own
+// judgement: blocks that lose their file go to the workers' trash, as unknown blocks do (dfs/name/block_manager.h).
+// Stored under "doubt". Pure. Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Doubt {
   // Ends the doubt if its time is over. Returns true if this call ended it.
   bool EndIfOver(Micros now, WriteBatch* batch);
   [[nodiscard]] bool there_is() const { return until_.has_value(); }
-  // Returns a line for people that says what the doubt means; empty without doubt.
+  // Returns a line that explains the doubt to people; empty if there is none.
   [[nodiscard]] std::string Line(Micros now) const;
 
  private:

@@ -1,6 +1,7 @@
-// FileSystem: the namespace, the block manager and the rights to write open files, kept in step. It is pure, as its
-// parts are: calls change memory and say in a WriteBatch what must be stored. Everything that gives a block to a file
-// or takes one from it goes through here, so that the two cannot disagree. Thread rule: control thread.
+// FileSystem keeps the namespace, the block manager and the rights to write open files in step. It is pure, as its
+// parts are: calls change memory and put what must be stored into a WriteBatch. Every change that gives a block to a
+// file or takes one from it goes through this class, so that the namespace and the block manager cannot disagree.
+// Thread rule: control thread.
 #pragma once
 
 #include <boost/unordered/unordered_flat_set.hpp>
@@ -33,12 +34,12 @@ class FileSystem {
   [[nodiscard]] const dfs::Namespace& names() const { return names_; }
   [[nodiscard]] dfs::BlockManager& blocks() { return blocks_; }
 
-  // Sets whether the database may be older than what clients were told (doubt.h). If so, a block that loses its file
-  // counts as unknown and not as removed, unless it was given out since the doubt began.
+  // Sets whether the database may be older than the answers that clients have had (doubt.h). If so, a block that loses
+  // its file counts as unknown and not as removed, unless it was allocated after the doubt began.
   void SetDoubt(bool doubt);
 
-  // These do what the calls of dfs::Namespace do; paths may have any form. They check no rights: names().Check comes
-  // first.
+  // These do what the calls of dfs::Namespace do; paths may have any form. They check no rights: callers call
+  // names().Check first.
   Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch,
                        dfs::Mode mode = dfs::kDirectoryMode);
   Status Remove(std::string_view path, bool recursive, WriteBatch* batch);
@@ -52,8 +53,8 @@ class FileSystem {
   [[nodiscard]] std::uint64_t BytesToRemove(std::string_view path) const;
   [[nodiscard]] std::uint64_t BytesToSetReplication(std::string_view path) const;
   [[nodiscard]] std::uint64_t BytesToAbandon(dfs::FileId file) const;
-  // Makes the directory if it does not exist, removes its owner and sets its mode. Adds nothing to the batch if all
-  // that is so already. Fails as MakeDirectory does. Requires: `path` is canonical.
+  // Makes the directory if it does not exist, removes its owner and sets its mode. Adds nothing to the batch if the
+  // directory exists without an owner and with this mode. Fails as MakeDirectory does. Requires: `path` is canonical.
   Status KeepDirectory(std::string_view path, dfs::Mode mode, Micros now, WriteBatch* batch);
 
   Result<dfs::FileId> Create(std::string_view path, const dfs::CreateOptions& options, Micros now, WriteBatch* batch);
@@ -61,13 +62,13 @@ class FileSystem {
     dfs::BlockId id = 0;
     std::vector<NodeId> targets;
   };
-  // Adds a block to the file. kUnavailable when no live worker has room.
+  // Adds a block to the file. Returns kUnavailable if no live worker has room.
   Result<NewBlock> AddBlock(dfs::FileId file, std::optional<NodeId> writer, std::vector<NodeId> excluded,
                             WriteBatch* batch);
   Status DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch);
   // Completes the file. An empty `path` stands for the one under which it was created. The nodes named in `written`
-  // count as holders from now on. kInvalid for a block that names no node, or a node that was neither given out with
-  // the block nor reports it. (For a block given out before this master started, any node that exists will do.)
+  // count as holders from now on. Returns kInvalid if a block names no node, or a node that was not assigned to the
+  // block and does not report it. (For a block allocated before this master started, any existing node will do.)
   Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now,
                   WriteBatch* batch);
   struct Completion {
@@ -75,44 +76,45 @@ class FileSystem {
     std::string path;
     std::vector<dfs::WrittenBlock> written;
   };
-  // Completes all of these files, each as Complete does, or none of them. kInvalid if a file or a path is named twice.
-  // Requires: no path lies below another.
+  // Completes all of these files, each as Complete does, or none of them. Returns kInvalid if a file or a path is named
+  // twice. Requires: no path lies below another.
   Status CompleteAll(const std::vector<Completion>& files, Micros now, WriteBatch* batch);
   // Does what dfs::Namespace::Sync does; `written` is as in Complete.
   Status Sync(dfs::FileId file, std::size_t first, const std::vector<dfs::WrittenBlock>& written, WriteBatch* batch);
-  // kInvalid for an open file with synced data, which stays whichever attempt wins.
+  // Returns kInvalid if the open file has synced data, since such data stays whichever attempt wins.
   [[nodiscard]] Status CheckNotSynced(dfs::FileId file) const;
   Result<dfs::Namespace::Abandoned> Abandon(dfs::FileId file, Micros now, WriteBatch* batch,
                                             const dfs::Principal& writer = dfs::Everybody());
-  // Returns the nodes for which the file's last block was given out; none if its writing has ended.
+  // Returns the nodes to which the file's last block was assigned; none if its writing has ended.
   [[nodiscard]] std::vector<NodeId> LastTargets(dfs::FileId file) const;
   // Returns, once, the blocks that writers may have left unfinished on their nodes when their files were given up. No
   // block report names them.
   [[nodiscard]] std::vector<dfs::DeleteWork> TakeLeftovers() { return std::exchange(leftovers_, {}); }
-  // Counts the blocks of open files that the node may be receiving, or may have and not have reported, and that no
-  // staying node has. These are the blocks whose pipeline goes through the node, and the blocks given out before this
-  // master started, since nobody knows to which nodes those went. O(blocks of open files that are not synced)
+  // Counts the blocks of open files that no staying node has and that this node may be receiving, or may have without
+  // having reported them. These are the blocks whose pipeline goes through the node, and the blocks allocated before
+  // this master started, since nobody knows to which nodes they went. O(blocks of open files that are not synced)
   [[nodiscard]] std::uint64_t WritesTo(NodeId node) const;
   // Makes an empty file, visible at once.
   Status Touch(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
 
-  // A block of a file, with its holders. Locate returns the blocks from index `first` on, at most `limit` of them.
+  // A block of a file, with its holders.
   struct Located {
     dfs::Block block;
     std::uint64_t offset = 0;
     std::vector<NodeId> holders;
   };
   [[nodiscard]] std::vector<NodeId> Holders(dfs::BlockId block) const { return blocks_.Replicas(block); }
+  // Returns the file's blocks from index `first` on, at most `limit` of them.
   [[nodiscard]] Result<std::vector<Located>> Locate(std::string_view path, std::size_t first, std::size_t limit) const;
 
  private:
   void Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
-  // Frees the blocks of a file that is given up and was open when this was loaded. They are not stored as removed: a
-  // worker that names them after the next start knows more than the master.
+  // Frees the blocks of a file that is given up and was open when this was loaded. The blocks are not stored as
+  // removed: a worker that reports them after the next start knows more than the master.
   void GiveUp(const std::vector<dfs::BlockId>& freed);
   [[nodiscard]] bool Doubts(dfs::BlockId block) const { return doubt_ && !young_.contains(block); }
   void EndWrites(dfs::FileId file);
-  // Takes the blocks of `written`, from index `from` on, as blocks of a file, with the replicas named there.
+  // Makes the blocks of `written`, from index `from` on, blocks of a file, with the replicas that `written` names.
   void AdoptBlocks(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication);
   // The file that an open file becomes, once its blocks are known to be on nodes that may hold them.
   struct Completing {
@@ -132,8 +134,8 @@ class FileSystem {
   std::map<dfs::FileId, std::map<dfs::BlockId, std::vector<NodeId>>> given_out_;  // since this master started
   std::vector<dfs::DeleteWork> leftovers_;
   bool doubt_ = false;
-  boost::unordered_flat_set<dfs::BlockId> young_;  // given out since there was doubt
-  std::set<dfs::FileId> loaded_open_;              // files that were open when this was loaded, and are still
+  boost::unordered_flat_set<dfs::BlockId> young_;  // allocated since the doubt began
+  std::set<dfs::FileId> loaded_open_;              // files that were open when this was loaded, and still are
 };
 
 }  // namespace millrace::master

@@ -1,9 +1,9 @@
-// Lineage keeps, in the master's database, the moments (base/moment.h) that the database has gone through. They show a
-// master that its database is older than what a worker was told. Pure. Thread rule: control thread.
+// Lineage keeps, in the master's database, the moments (base/moment.h) that the database has gone through. From them a
+// master recognises that a worker knows a later moment than its database. Pure. Thread rule: control thread.
 //
 // The lives of the master, each with its last number, are stored under "lives", and the number of the present life
-// under "moment". Only the last kMostLives are kept. A worker that was away for more starts of the master counts as one
-// that knows more than the database, and then removed blocks go to the trash for a while.
+// under "moment". Only the last kMostLives lives are kept. A worker that was away for more starts of the master than
+// that counts as one that knows more than the database; removed blocks then go to the trash for a while.
 #pragma once
 
 #include <cstddef>

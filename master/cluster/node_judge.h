@@ -7,14 +7,14 @@
 //
 // Out of reach: two nodes are apart if one of them reports that it cannot reach the other. A node is to blame if it is
 // apart from kAccusers others (from all others where there are fewer), or cannot reach most of the others and at least
-// two. The worst node is found first, and then its own reports and the reports about it count against no other node. So
-// a node that reaches nobody is itself to blame, and not the nodes that it names. The node then ails while it is apart
-// from at least half of kAccusers.
+// two. The worst node is found first; after that, its own reports and the reports about it no longer count against any
+// other node. So a node that reaches nobody is itself to blame, and not the nodes that it names. A node that is to
+// blame ails while it is apart from at least half of kAccusers.
 //
-// An ailing node counts as well once nothing has spoken against it for kWellFor. At most a third of the nodes ail at a
-// time, and never so many that no other node has slots of a kind. If the reports can only be explained by more nodes
-// out of reach than may ail, the network is at fault and no further node is blamed. Slow nodes, the slowest first, take
-// the places that nodes out of reach leave. Of fewer than three nodes none ails.
+// An ailing node is well again once nothing has spoken against it for kWellFor. At most a third of the nodes ail at a
+// time, and some other node always keeps slots of each kind. If the reports can only be explained by more nodes out of
+// reach than may ail, the network is at fault and no further node is blamed. Slow nodes, the slowest first, take the
+// places that nodes out of reach leave. If there are fewer than three nodes, none ails.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct NodeSigns {
   NodeId node;
   std::uint32_t map_slots = 0, reduce_slots = 0;
   DiskPace pace;                  // no syncs: nothing is known of its disks
-  std::vector<NodeId> unreached;  // nodes that it failed to reach more than once, the last time too
+  std::vector<NodeId> unreached;  // nodes that it failed to reach more than once, and failed to reach the last time
 };
 
 enum class Ailment : std::uint8_t { kSlowDisk, kOutOfReach };
@@ -54,13 +54,13 @@ class NodeJudge {
  public:
   static constexpr Micros kSlowest = kSecond;
   static constexpr Micros kTimesSlower = 10;
-  static constexpr std::uint32_t kLeastSyncs = 3;  // of a disk, for it to be judged
+  static constexpr std::uint32_t kLeastSyncs = 3;  // a disk with fewer is not judged
   static constexpr std::size_t kAccusers = 3;
   static constexpr Micros kWellFor = 10 * kSecond;
   static constexpr std::size_t kShare = 3;  // one node in this many may ail
 
   // Takes in the signs of all nodes that are alive and in use. Returns the nodes that ail; the reference is valid until
-  // the next call. Requires: `nodes` is sorted by number. O(n log n + pairs that are apart, times nodes to blame).
+  // the next call. Requires: `nodes` is sorted by number. O(n log n + pairs that are apart x nodes to blame)
   const std::map<NodeId, Diagnosis>& Judge(const std::vector<NodeSigns>& nodes, Micros now);
 
  private:

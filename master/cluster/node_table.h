@@ -1,6 +1,6 @@
 // NodeTable holds the workers that the master knows, by number. A worker's number belongs to its storage (the directory
 // it serves) and outlives restarts of both sides, so replicas and locality keep their meaning. Pure. A worker is stored
-// under "w/<number>"; "w" holds the number after that of the last forgotten worker. Thread rule: control thread.
+// under "w/<number>"; "w" holds the number that follows that of the last forgotten worker. Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace millrace::master {
 
-// How a worker describes itself when it registers.
+// A worker's description of itself when it registers.
 struct WorkerFacts {
   std::string storage;
   std::string host;
@@ -31,12 +31,13 @@ struct WorkerFacts {
   std::uint32_t map_slots = 0;
   std::uint32_t reduce_slots = 0;
   std::uint64_t incarnation = 0;
-  bool remote = false;    // it came from another machine than the master's; not stored
+  bool remote = false;    // it connected from another machine than the master's; not stored
   std::string name = {};  // worker.name; empty: it has none
   Release release = {};
-  std::string sandbox = {};      // of its tasks, as reported at registration; not stored, as the next two
+  // These three are as reported at registration; they are not stored.
+  std::string sandbox = {};      // of its tasks
   double cores = 0;              // that its tasks may use; 0: not reported
-  std::string machine = {};      // workers that report the same one share its cores; empty: they are its own
+  std::string machine = {};      // workers that report the same one share its cores; empty: its cores are its own
   std::string certificate = {};  // the name in its certificate, "worker:w1"; empty without TLS
 };
 
@@ -62,17 +63,17 @@ struct NodeRecord {
   WorkerSpace space;
   bool alive = false;
   bool draining = false;           // somebody asked for it
-  std::optional<Leaving> leaving;  // not stored: the worker says it again whenever it registers
-  bool full = false;               // it had no room for blocks, and has not had a hundredth of its disks free since
+  std::optional<Leaving> leaving;  // not stored: the worker announces it again whenever it registers
+  bool full = false;               // it has had no room for blocks, and since then never a hundredth of its disks free
   bool put_aside = false;          // its trash was not empty at some time since it last reported the amount
   bool no_room = false;            // attempts cannot start there, since the disk for their files is full
   std::optional<Ailing> ailing;    // not stored: it is diagnosed again
   DiskPace pace;                   // of its slowest disk, as last reported
-  Micros certificate_until = 0;    // since the epoch, as last reported; 0: it has none, or does not report it
+  Micros certificate_until = 0;    // since the epoch, as last reported; 0: no certificate, or not reported
   Micros last_heard = 0;
   Micros lost_at = 0;  // since the epoch; 0: it is not lost, or NoteLost was not called yet
 
-  // Returns whether the node gets no tasks and no blocks, and those that it has move elsewhere.
+  // Returns true if the node gets no tasks and no blocks, and those that it has move elsewhere.
   [[nodiscard]] bool Drains() const { return draining || leaving.has_value(); }
   [[nodiscard]] bool TakesTasks() const { return !Drains() && !no_room && !ailing; }
 };
@@ -85,16 +86,16 @@ class NodeTable {
   // Reads the nodes back. Numbers are given from 1.
   [[nodiscard]] Status Load(const KeyValueStore& store);
   // A worker's certificate belongs to the storage with which it registers first, until that node is forgotten. Returns
-  // kDenied, with the way to free it, if the certificate belongs to another storage, or the storage to another
-  // certificate.
+  // kDenied, with the way to free the certificate or the storage, if the certificate belongs to another storage, or the
+  // storage to another certificate.
   [[nodiscard]] Status CheckCertificate(const WorkerFacts& facts) const;
-  // Returns the record of this storage, new or known, with these facts. Stores it through the batch when anything
+  // Returns the record of this storage, new or known, with these facts. Puts it into the batch if it is new or has
   // changed.
   NodeRecord& Admit(const WorkerFacts& facts, WriteBatch* batch);
-  // Checks that these nodes may be drained. kInvalid if no live node would be left to take blocks and tasks, or fewer
-  // than the replicas that some file wants. `most_replicas` is the highest replication of any file that has blocks; 0:
-  // there is none. A node for which `awaits` returns true counts as alive: it has replicas, and a master that has just
-  // started has merely not heard from it.
+  // Checks that these nodes may be drained. Returns kInvalid if no live node would be left to take blocks and tasks, or
+  // fewer live nodes than the replicas that some file wants. `most_replicas` is the highest replication of any file
+  // that has blocks; 0: there is none. A node for which `awaits` returns true counts as alive: it has replicas, and a
+  // master that has just started has merely not heard from it.
   [[nodiscard]] Status CheckDraining(const std::vector<NodeId>& numbers, std::uint32_t most_replicas,
                                      const std::function<bool(const NodeRecord&)>& awaits = {}) const;
   Status SetDraining(NodeId number, bool draining, WriteBatch* batch);
@@ -103,14 +104,14 @@ class NodeTable {
   bool NoteSpace(NodeId number, const WorkerSpace& space);
   // Notes that the node was lost at `when`; it stays lost until it is admitted again.
   Status NoteLost(NodeId number, Micros when, WriteBatch* batch);
-  // Removes the node's record. Its number is never used again: its storage would become a new node. kNotFound for an
-  // unknown node; kBusy if it is alive.
+  // Removes the node's record. Its number is never used again: if its storage registers again, it becomes a new node.
+  // Returns kNotFound if the node is unknown, kBusy if it is alive.
   Status Forget(NodeId number, WriteBatch* batch);
 
   [[nodiscard]] NodeRecord* Find(NodeId number);
   [[nodiscard]] const NodeRecord* Find(NodeId number) const;
   [[nodiscard]] const NodeRecord* FindByStorage(std::string_view storage) const;
-  // Returns the live worker on this host with the smallest number; for callers that are not workers.
+  // Returns the worker with the smallest number among the live ones on this host; for callers that are not workers.
   [[nodiscard]] const NodeRecord* FindByHost(std::string_view host) const;
   [[nodiscard]] const std::map<NodeId, NodeRecord>& all() const { return nodes_; }
 

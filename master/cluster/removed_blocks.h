@@ -1,6 +1,7 @@
-// RemovedBlocks stores the blocks that files gave up. A worker that reports one of them, even years later, is told to
-// delete it, and does not count as one that knows more than the master. Nobody can say whether an absent node holds a
-// block. So the last blocks are kept, as many as BlockManager remembers, and not those that are still reported.
+// RemovedBlocks stores the blocks that files gave up. A worker that reports one of them, even years later, gets the
+// order to delete it, and does not count as one that knows more than the master. Nobody can say whether an absent node
+// still has a block. So the most recent blocks are kept, as many as BlockManager remembers, whether or not they are
+// still reported.
 //
 // The blocks of one change are stored in the batch of that change, under "x/<number>" with rising numbers, 8 bytes
 // each. Thread rule: control thread.
@@ -20,7 +21,7 @@ namespace millrace::master {
 
 class RemovedBlocks {
  public:
-  // `keep`: the number of blocks that are remembered; an older change is dropped when the later ones make up that many.
+  // `keep` is the number of blocks to remember. A change is dropped once the later changes contain that many blocks.
   explicit RemovedBlocks(std::size_t keep) : keep_(keep) {}
 
   // Calls visit for each stored block, in the order of removal. Requires: this is empty.

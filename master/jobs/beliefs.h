@@ -1,5 +1,6 @@
-// The master's beliefs about the attempts on a worker that registers, and the worker's claims, which are settled
-// against each other (base/protocol/settlement.h). Pure functions of const state. Thread rule: control thread.
+// Gathers the master's beliefs about the attempts on a worker that registers, and the worker's claims, so that the two
+// can be settled against each other (base/protocol/settlement.h). Pure functions of const state. Thread rule: control
+// thread.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // FailedMaps holds the inputs of a job's failed maps. It outlives the job, so that a failed attempt can be run again
 // alone (`millrace job rerun`). It is stored under "m/<job>" from the job's end until the job is forgotten, and is not
-// held in memory. Pure. Thread rule: as values.
+// kept in memory. Pure. Thread rule: as values.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace millrace::master {
 
 using FailedMaps = std::map<std::uint32_t, MapSplits>;  // by the number of the map
 
-// At most this much is kept for a job, but always one map.
+// The most maps and splits that are kept for a job; one map is always kept.
 inline constexpr std::size_t kMostFailedMaps = 100;
 inline constexpr std::size_t kMostFailedSplits = 1000;  // of all its maps together
 
 // Returns the inputs of the maps that have a failed attempt; attempts that were killed or lost do not count. If there
-// are too many, those with the most failed attempts are kept, the first of equals. Requires: `splits` are the splits of
-// the job's maps.
+// are too many, those with the most failed attempts are kept; among equals, those with the lowest numbers. Requires:
+// `splits` are the splits of the job's maps.
 [[nodiscard]] FailedMaps FailedMapsOf(const std::vector<AttemptRecord>& attempts, const std::vector<MapSplits>& splits);
 
 [[nodiscard]] std::string FailedMapsKey(JobId job);

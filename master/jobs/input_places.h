@@ -1,10 +1,10 @@
-// InputPlaces finds the maps of live jobs that have to be looked at because the replicas of their inputs may have moved
-// (re-replication, a worker that was lost or came back, balancing, a bad replica). The engine uses the places of a
-// map's input from the job's submission until a sched::ReplicasMoved tells it otherwise.
+// InputPlaces finds the maps of live jobs that have to be examined because the replicas of their inputs may have moved
+// (re-replication, a worker that was lost or came back, balancing, a bad replica). The engine uses the places that a
+// map's input had at the job's submission until a sched::ReplicasMoved changes them.
 //
-// It names the maps to look at: those with a replica that has moved, and those that run again. A map that is done need
-// not be looked at, but if its output is lost it runs again. Nothing is stored: after a start every map is looked at
-// once. Pure. Thread rule: control thread.
+// It names the maps with a replica that has moved, and the maps that run again. A map that is done need not be
+// examined, but if its output is lost it runs again. Nothing is stored: after a start every map is examined once. Pure.
+// Thread rule: control thread.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@ class InputPlaces {
  public:
   // Watches the inputs of a job's maps. Requires: the job is not watched yet.
   void Watch(JobId job, const std::vector<MapSplits>& maps, dfs::BlockManager& blocks);
-  // Undoes Watch; `maps` are those given to it.
+  // Undoes Watch. Requires: `maps` are those given to Watch.
   void Unwatch(JobId job, const std::vector<MapSplits>& maps, dfs::BlockManager& blocks);
-  // Has the map looked at.
+  // Makes a later call of Take return the map.
   void Doubt(const TaskId& map) { doubted_.insert(map); }
-  // Returns at most `most` maps to look at, in turn, each only once until it is in doubt again. O(maps returned + maps
+  // Returns at most `most` maps to examine, in turn, each only once until it is in doubt again. O(maps returned + maps
   // of one block)
   [[nodiscard]] std::vector<TaskId> Take(std::size_t most, dfs::BlockManager& blocks);
 
@@ -41,7 +41,7 @@ class InputPlaces {
 
   std::unordered_multimap<dfs::BlockId, Reader> readers_;  // of watched blocks
   std::set<TaskId> doubted_;
-  TaskId last_;  // the turn comes to the maps after this one
+  TaskId last_;  // the maps after this one are next
 };
 
 }  // namespace millrace::master

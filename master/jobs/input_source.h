@@ -1,5 +1,5 @@
-// Finds the other node from which most of a map's input came, so that the rate at which the map got its input measures
-// the link between the two nodes. Pure. Thread rule: control thread.
+// Finds the other node from which most of a map's input came. The rate at which the map got its input then measures the
+// link between the two nodes. Pure. Thread rule: control thread.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace millrace::master {
 
-// Returns the node from which a map on `node` got more than half of the input that `node` did not hold itself; nothing
+// Returns the node from which a map on `node` got more than half of the input that `node` did not have itself; nothing
 // if there is no such node. Readers are assumed to go to the closest holder of a block first.
 [[nodiscard]] std::optional<NodeId> MainInputSource(NodeId node, const MapSplits& splits, const FileSystem& files,
                                                     const sched::Topology& topology);

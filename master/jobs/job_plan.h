@@ -1,5 +1,5 @@
-// These make a job from a request: its description for the engine, and the inputs of its maps. Pure functions. Thread
-// rule: control thread.
+// Makes a job from a request: its description for the engine, and the inputs of its maps. Pure functions. Thread rule:
+// control thread.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace millrace::master {
 // Returns the job's description for the engine, without its maps and the profile of its program.
 [[nodiscard]] sched::JobSpec SpecOf(const JobRequest& request, Micros now);
 
-// Cuts the inputs of the job into splits, and gives each map one or more of them. kNotFound names an input that does
-// not exist, and kDenied one that `reader` may not read (splits.h).
+// Cuts the inputs of the job into splits, and gives each map one or more of them. Returns kNotFound, naming the input,
+// if one does not exist, and kDenied, naming it, if `reader` may not read one (splits.h).
 [[nodiscard]] Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const FileSystem& files,
                                                          const sched::ClusterState& cluster,
                                                          const dfs::Principal& reader = dfs::Everybody());
@@ -29,9 +29,9 @@ namespace millrace::master {
 // Returns the map's input as the scheduler describes it.
 [[nodiscard]] sched::MapInput InputOf(const PackedSplits& map);
 
-// Returns the block whose holders stand for those of the whole split. Requires: the split has blocks.
+// Returns the block whose holders count as the holders of the whole split. Requires: the split has blocks.
 [[nodiscard]] dfs::BlockId PlacingBlock(const Split& split);
-// Returns the nodes that hold a replica of each of the map's splits now, by rising id.
+// Returns the nodes that now have a replica of each of the map's splits, by rising id.
 [[nodiscard]] std::vector<NodeId> ReplicasOf(const MapSplits& map, const FileSystem& files);
 
 }  // namespace millrace::master

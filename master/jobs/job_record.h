@@ -1,7 +1,7 @@
 // The master's records of a job besides the engine's state: the request, the splits, the reports of tasks and the
-// outcome. They are stored under "j/<job>" (request and outcome), "s/<job>" (splits, while the job lives; FailedMaps
-// stay longer), and "t/<job><task>" (a succeeded task's report, while the job lives: the counters of a map that runs
-// again are replaced, not added). Pure.
+// outcome. The request and the outcome are stored under "j/<job>". While the job lives, its splits are stored under
+// "s/<job>" (FailedMaps stay longer), and the report of each succeeded task under "t/<job><task>": if a map runs again,
+// its counters are replaced, not added. Pure.
 #pragma once
 
 #include <cstdint>
@@ -56,21 +56,21 @@ struct JobRequest {
   Micros map_time = 0, reduce_time = 0;  // the user's estimate for a task; 0: none
   std::vector<Micros> locality_waits;    // empty: those of the scheduler
   std::string input_sample;              // the first bytes of the input; not stored
-  std::uint32_t maps = 0;                // with numbers as input; not stored, since the splits are
-  std::uint64_t records = 0;             // with numbers as input; not stored either
-  std::uint64_t pack = 0;                // bytes of small splits in a map, 0: one split each; not stored either
+  std::uint32_t maps = 0;                // if the input is numbers; not stored, since the splits are
+  std::uint64_t records = 0;             // if the input is numbers; not stored either
+  std::uint64_t pack = 0;                // bytes of small splits in a map; 0: one split for each map; not stored either
   bool decompresses = false;             // files with names of compressed files are not cut; not stored either
   std::vector<std::string> uncut;        // paths of further files that are not cut; not stored either
-  std::vector<InputCut> cuts;            // of each input; empty: as split_by and decompresses say; not stored either
-  bool no_speculation = false;           // not stored, the journal has it
+  std::vector<InputCut> cuts;   // one for each input; empty: split_by and decompresses apply to all; not stored either
+  bool no_speculation = false;  // not stored, the journal has it
 };
 
-// Returns the pool that the job is in.
+// Returns the pool to which the job belongs.
 [[nodiscard]] inline const std::string& PoolOf(const JobRequest& request) {
   return millrace::PoolOf(request.pool, request.owner);
 }
 
-// A range of one file and the blocks that hold it; or a range of numbers, without path and blocks.
+// A range of one file and the blocks that contain it; or a range of numbers, without path and blocks.
 struct Split {
   std::string path;
   std::string name;  // below the input that named it
@@ -86,12 +86,12 @@ struct Split {
 using MapSplits = std::vector<Split>;
 
 using Counters = std::map<std::pair<std::string, std::string>, std::int64_t>;  // (group, name)
-// Adds to a sum, which stops at the end of its range instead of wrapping: tasks count what they like.
+// These add to sums, which stop at the ends of their range instead of wrapping, since tasks may count anything.
 void AddCounter(const Counters::key_type& name, std::int64_t value, Counters* to);
 void AddCounters(const Counters& from, Counters* to);
 
-// Limits on the counters of a job's tasks, in names and in bytes over all tasks, so that tasks that make names from
-// their data do not fill the memory. A job with many tasks has room for some 40 counters of each task.
+// Limits on the counters of a job's tasks, by number of names and by bytes over all tasks, so that tasks that make
+// names from their data do not fill the memory. A job with many tasks has room for some 40 counters for each task.
 inline constexpr std::size_t kMostCountersOfTask = 1000;
 inline constexpr std::size_t kMostCountersOfJob = 2000;
 inline constexpr std::uint64_t kCounterBytesOfJob = 16 << 20;
@@ -105,11 +105,12 @@ struct TaskReport {
   sched::ProcessorUse use = {};  // the journal has it; not kept with the report
 };
 
-// Returns how fast a map got its input from other nodes, in bytes for each second of waiting. Returns 0 when the map
-// read less than 64 KiB from other nodes, or waited less than a tenth of a millisecond, which is too little to tell.
+// Returns the rate at which a map got its input from other nodes, in bytes for each second of waiting. Returns 0 if the
+// map read less than 64 KiB from other nodes, or waited less than a tenth of a millisecond, since that is too little to
+// measure.
 [[nodiscard]] std::uint64_t RemoteReadRate(const TaskReport& report);
-// Returns the bytes that a map wrote for reduces, as the map counted them: those emitted, or, if a combiner made
-// fewer of them, those stored. Returns 0 when the report does not say.
+// Returns the bytes that a map wrote for reduces, as the map counted them: the bytes emitted or, if a combiner reduced
+// them, the bytes stored. Returns 0 if the report does not contain the number.
 [[nodiscard]] std::uint64_t MapOutputBytes(const TaskReport& report);
 
 struct JobOutcomeRecord {
@@ -127,34 +128,34 @@ struct JobFigures {
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
-// Sets the counter of the maps that were left out, if there are any: no task reports them.
+// Sets the counter of the maps that were left out, if there are any, since no task reports such maps.
 void CountLeftOut(const JobFigures& figures, Counters* counters);
 
-// A map without which the job went on.
+// A map without which the job continued.
 struct LeftOutMap {
   std::uint32_t map = 0;
   std::string input;  // DescribeInput
   bool operator==(const LeftOutMap&) const = default;
 };
-// A record without which a map went on.
+// A record without which a map continued.
 struct LeftOutRecord {
   std::uint32_t map = 0;
   std::string path;          // empty if the input is numbers
-  std::uint64_t offset = 0;  // of its first byte in the file; of numbers, the number
+  std::uint64_t offset = 0;  // of its first byte in the file; if the input is numbers, the number
   bool operator==(const LeftOutRecord&) const = default;
 };
-// How many left-out maps, and how many left-out records, are named.
+// The most left-out maps, and the most left-out records, that are named.
 inline constexpr std::size_t kMostLeftOut = 20;
 
 struct JobRecord {
   JobId id;
   JobRequest request;
   Micros submitted = 0, first_launch = 0, ended = 0;
-  std::optional<JobOutcomeRecord> outcome;  // none while it lives
+  std::optional<JobOutcomeRecord> outcome;  // none while the job lives
   JobFigures figures;
-  std::vector<LeftOutMap> left_out;             // the first of them
-  std::vector<LeftOutRecord> left_out_records;  // likewise, once it ended
-  Counters counters;                            // of the whole job, once it ended
+  std::vector<LeftOutMap> left_out;             // the first kMostLeftOut
+  std::vector<LeftOutRecord> left_out_records;  // the first kMostLeftOut; set when the job ends
+  Counters counters;                            // of the whole job; set when it ends
 };
 
 [[nodiscard]] std::string JobKey(JobId job);
@@ -167,10 +168,11 @@ struct JobRecord {
 [[nodiscard]] Result<JobRecord> DecodeJob(std::string_view key, std::string_view value);
 // Returns the input of the map, for people: "/in/a", "/in/a, bytes 100 to 200, and 3 more", "numbers 0 to 9".
 [[nodiscard]] std::string DescribeInput(const MapSplits& map);
-// Returns "the record at byte 7 of /in/a", "number 7"; nothing if the place lies in none of the map's splits.
+// Returns a description such as "the record at byte 7 of /in/a" or "number 7"; nothing if the place lies in none of the
+// map's splits.
 [[nodiscard]] std::optional<std::string> DescribeRecord(const MapSplits& map, const sched::RecordPlace& record);
 // These store and read the splits of all maps of a job, in the order of the maps. Splits stored by an older master do
-// not name their input, which is then the first.
+// not name their input; they count as splits of the first input.
 [[nodiscard]] std::string EncodeSplits(const std::vector<MapSplits>& maps);
 [[nodiscard]] Result<std::vector<MapSplits>> DecodeSplits(std::string_view value);
 [[nodiscard]] std::string EncodeReport(const TaskReport& report);

@@ -1,6 +1,5 @@
-// JobTable holds the jobs that the master remembers: what it keeps of each in memory besides the engine's state. It
-// reads the stored records back (job_record.h); the code that changes a record stores it. Pure. Thread rule: control
-// thread.
+// JobTable holds the jobs that the master remembers: for each, the data in memory besides the engine's state. It reads
+// the stored records back (job_record.h); the code that changes a record stores it. Pure. Thread rule: control thread.
 #pragma once
 
 #include <cstddef>
@@ -31,31 +30,32 @@ struct AttemptRecord {
   AttemptState state = AttemptState::kRunning;
   Micros launched = 0, ended = 0;
   std::string reason;
-  double fraction = 0;          // how far the attempt is
-  std::uint32_t per_mille = 0;  // the fraction last given to the engine
+  double fraction = 0;          // the attempt's progress
+  std::uint32_t per_mille = 0;  // the fraction last reported to the engine
 };
 
 // The attempts of one job in the order of their launches.
 class AttemptList {
  public:
   void Begin(const AttemptId& attempt, NodeId node, Micros now);
-  // Returns false, and changes nothing, if the attempt does not run.
+  // Ends the attempt's record. Returns false, and changes nothing, if the attempt does not run.
   bool End(const AttemptId& attempt, AttemptState state, const std::string& reason, Micros now);
-  // Applies an event of the job's journal if it is about an attempt; passes over other events.
+  // Applies an event of the job's journal if it is about an attempt; ignores other events.
   void Follow(const sched::Event& event, Micros time);
   // Ends the attempts that still run as killed.
   void KillRest(Micros now);
 
-  // Returns the record of a running attempt; null if it does not run. It is valid until the next attempt begins.
+  // Returns the record of a running attempt; null if it does not run. The record is valid until the next attempt
+  // begins.
   [[nodiscard]] AttemptRecord* FindRunning(const AttemptId& attempt);
   [[nodiscard]] const AttemptRecord* FindRunning(const AttemptId& attempt) const;
-  // Visits the records of the running attempts in the order of their ids, which has maps before reduces.
+  // Visits the records of the running attempts in the order of their ids: maps come before reduces.
   template <class Visit>
   void VisitRunning(const Visit& visit) const {
     for (const auto& [attempt, index] : running_) visit(records_[index]);
   }
-  // Visits the records of running reduces only, from the last to the first, in time that does not grow with the running
-  // maps.
+  // Visits only the records of running reduces, from the last to the first. The time does not grow with the number of
+  // running maps.
   template <class Visit>
   void VisitRunningReduces(const Visit& visit) const {
     for (auto at = running_.rbegin(); at != running_.rend() && at->first.task.reduce(); ++at)
@@ -71,11 +71,11 @@ class AttemptList {
 struct TrackedJob {
   // Counts the report of an attempt of the task, in place of the report of an earlier attempt.
   void NoteReport(const TaskId& task, const TaskReport& report);
-  // kInvalid if the task has more counters than it may, or the job would have with them.
+  // Returns kInvalid if the task has too many counters, or the job would have too many with them.
   [[nodiscard]] Status CheckCounters(const TaskReport& report) const;
   // Returns the nodes on which reduces of the job run.
   [[nodiscard]] std::set<NodeId> ReducingNodes() const;
-  // Takes the files that the attempt handed over out of `outputs`, and returns them.
+  // Removes the files that the attempt handed over from `outputs`, and returns them.
   [[nodiscard]] std::vector<dfs::FileId> TakeOutputsOf(const AttemptId& attempt);
   // Drops what only a live job needs.
   void DropWork();
@@ -85,15 +85,15 @@ struct TrackedJob {
   std::map<TaskId, TaskReport> reports;      // of tasks that succeeded, while the job lives
   AttemptList attempts;                      // empty after a restart if the job had ended
   std::map<dfs::FileId, AttemptId> outputs;  // open files that attempts handed over
-  std::set<NodeId> nodes;                    // the nodes that were given an attempt
+  std::set<NodeId> nodes;                    // those on which an attempt was launched
   TaskReport totals;                         // the bytes of all reports
-  std::set<Counters::key_type> counted;      // the counters that some report had, while the job lives
+  std::set<Counters::key_type> counted;      // the counters in any report, while the job lives
   std::uint64_t counter_bytes = 0;           // of all reports
 };
 
 class JobTable {
  public:
-  // Reads all jobs, and the splits and reports of those that live. kCorrupt for a record that cannot be decoded.
+  // Reads all jobs, and the splits and reports of those that live. Returns kCorrupt if a record cannot be decoded.
   // Requires: the table is empty.
   [[nodiscard]] Status Load(const KeyValueStore& store);
 
@@ -101,20 +101,21 @@ class JobTable {
   TrackedJob& Add(JobRecord record);
   // Notes that the job has ended; it is still remembered. Requires: it lives.
   void NoteEnded(JobId job) { live_.erase(job); }
-  // Applies an event of the journal if it is about an attempt; passes over other events, and jobs that are not
+  // Applies an event of the journal if it is about an attempt; ignores other events, and events of jobs that are not
   // remembered.
   void Follow(const sched::Event& event, Micros time);
   // Drops the job from memory. Requires: the job has ended.
   void Forget(JobId job);
-  // Returns the jobs to forget so that at most `kept` ended ones are left, the oldest first; never a job in `spared`.
+  // Returns the ended jobs to forget so that at most `kept` of them are left, the oldest first; never a job in
+  // `spared`.
   [[nodiscard]] std::vector<JobId> BeyondHistory(std::size_t kept, const std::set<JobId>& spared) const;
 
-  // Returns null for a job that is not remembered.
+  // These return null if the job is not remembered.
   [[nodiscard]] TrackedJob* Find(JobId job);
   [[nodiscard]] const TrackedJob* Find(JobId job) const;
-  // Returns the job. kNotFound for one that is not remembered.
+  // Returns the job; kNotFound if it is not remembered.
   [[nodiscard]] Result<const TrackedJob*> Get(JobId job) const;
-  // Returns the job. kNotFound for one that is not remembered, kInvalid for one that has ended.
+  // Returns the job; kNotFound if it is not remembered, kInvalid if it has ended.
   [[nodiscard]] Result<TrackedJob*> GetLive(JobId job);
   // Returns the job. Requires: it is remembered.
   [[nodiscard]] TrackedJob& At(JobId job) { return jobs_.at(job); }
@@ -123,7 +124,7 @@ class JobTable {
   [[nodiscard]] std::vector<JobId> After(JobId after, std::size_t limit, bool live_only) const;
   // Returns the job that was submitted with this token; nothing for an empty token.
   [[nodiscard]] std::optional<JobId> FindToken(const std::string& token) const;
-  // Returns true if the attempts of a live job write at this path.
+  // Returns true if the attempts of a live job write to this path.
   [[nodiscard]] bool IsOutput(std::string_view path) const;
   // Returns the node on which the attempt runs; nothing if it does not run.
   [[nodiscard]] std::optional<NodeId> NodeOf(const AttemptId& attempt) const;

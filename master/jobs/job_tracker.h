@@ -1,9 +1,9 @@
-// JobTracker takes jobs from submission to their last byte, around the pure engine. It journals every event that the
+// JobTracker manages jobs from submission to their last byte, around the pure engine. It journals every event that the
 // engine applied, completes output files in the same batch as the success that makes them visible, and turns the
-// engine's effects into orders for workers. Pure: calls change memory, and say in a Step what must be stored and what
-// must be sent.
+// engine's effects into orders for workers. Pure: calls change memory, and put what must be stored and sent into a
+// Step.
 //
-//   journal.h      the events, from which a new start makes the engine again
+//   journal.h      the events, from which the engine is rebuilt at a start
 //   beliefs.h      the master's beliefs about attempts, when a worker registers
 //   job_table.h    the records of jobs
 //   input_places.h the maps whose inputs may have moved
@@ -57,9 +57,10 @@ struct AttemptOutput {
 
 struct TrackerOptions {
   sched::SchedulerSet scheduler;  // one that MakeScheduler makes
-  bool background = false;       // plans are searched for on a thread of their own (schedulers/config/make_scheduler.h)
-  std::size_t history_jobs = 0;  // how many ended jobs are remembered
-  // Returns the nanoseconds since any moment, to measure the cost of deciding; empty: it is not measured.
+  bool background = false;        // the search for plans has a thread of its own (schedulers/config/make_scheduler.h)
+  std::size_t history_jobs = 0;   // how many ended jobs are remembered
+  // Returns the nanoseconds since an arbitrary moment, to measure the cost of deciding. If it is empty, the cost is not
+  // measured.
   std::function<std::int64_t()> nanoseconds = {};
 };
 
@@ -75,8 +76,8 @@ class JobTracker {
   JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOptions options, Log log);
   ~JobTracker();
 
-  // Reads jobs back and replays the journal of those that live; `nodes` has each worker's last incarnation. Requires:
-  // it is called once, before any other call, and `nodes` is loaded.
+  // Reads jobs back and replays the journal of those that live. `nodes` contains each worker's last incarnation.
+  // Requires: it is called once, before any other call, and `nodes` is loaded.
   [[nodiscard]] Status Load(const NodeTable& nodes);
 
   // Returns the time of the last event of the replay; 0 if there was none.
@@ -84,27 +85,28 @@ class JobTracker {
 
   // ---- jobs ----
   // Checks inputs and output, and makes the output directory. Returns the new job, or the one that was submitted with
-  // the same token before. kDenied, before any task runs, if `who` may not read the executable or an input, or may not
-  // make the output directory.
+  // the same token before. Returns kDenied, before any task runs, if `who` may not read the executable or an input, or
+  // may not make the output directory.
   Result<JobId> Submit(JobRequest request, Step* step, const dfs::Principal& who = dfs::Everybody());
   // Returns the number of the next job.
   [[nodiscard]] std::uint64_t next_number() const { return job_numbers_.next(); }
-  // Reserves numbers of jobs, as ReservedCounter::Reserve.
+  // Reserves numbers of jobs; see ReservedCounter::Reserve.
   [[nodiscard]] std::uint64_t ReserveNumbers(Step* step) { return job_numbers_.Reserve(&step->batch); }
   // Does what JobTable::FindToken does.
   [[nodiscard]] std::optional<JobId> FindToken(const std::string& token) const { return jobs_.FindToken(token); }
   [[nodiscard]] bool IsOutput(std::string_view path) const { return jobs_.IsOutput(path); }
-  // Kills the job. kNotFound for one that is not remembered, kInvalid for one that has ended.
+  // Kills the job. Returns kNotFound if it is not remembered, kInvalid if it has ended.
   Status Kill(JobId job, const std::string& reason, Step* step);
   // Returns the most bytes of a spare log that Kill would take now; 0 if it would fail.
   [[nodiscard]] std::uint64_t BytesToKill(JobId job) const;
   Status SetPriority(JobId job, std::uint8_t priority, Step* step);
   // Journals that the master started again. Requires: it is called once after Load, before anything else is journaled.
   void NoteRestart(Step* step) { journal_.RecordMark(sched::JournalMark::kRestart, step); }
-  // Lets this scheduler decide from now on, and journals it. Until it is called after Load, the scheduler given to the
-  // constructor decides; the schedulers in the journal only serve its replay. Requires: MakeScheduler makes it.
+  // Makes this scheduler decide from now on, and journals the change. After Load the scheduler given to the constructor
+  // decides until the first call; the schedulers in the journal serve only its replay. Requires: `scheduler` is one
+  // that MakeScheduler makes.
   void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
-  // Forgets the history of programs. Returns how many records it had.
+  // Forgets the history of programs. Returns the number of records that it had.
   std::size_t ForgetPrograms(Step* step);
 
   // ---- nodes ----
@@ -114,32 +116,33 @@ class JobTracker {
     std::vector<JobId> forgotten;
   };
   // Takes in the registration of a worker. If its incarnation differs from the one that the engine knows, the worker
-  // has lost everything. Then the worker's claims and the master's beliefs are settled attempt by attempt.
+  // has lost everything. After that, the worker's claims and the master's beliefs are settled attempt by attempt.
   Reconciled NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step);
   // Takes in the loss of a worker. `died` says that its process ended, which one of its tasks may have caused;
   // otherwise the worker was silent, or left.
   void NodeLost(NodeId node, bool died, Step* step);
   void NodeDrained(NodeId node, bool drained, Step* step) { Apply(sched::NodeDrained{node, drained}, JobId{0}, step); }
-  // Tells the engine whether a live node takes tasks, if it believes otherwise.
+  // Updates the engine if it is wrong about whether a live node takes tasks.
   void NodeTakesTasks(NodeId node, bool takes, Step* step);
-  // Ends the attempts on this node that will not end before it leaves, which is in `left`, so that their tasks run
-  // elsewhere. They are lost, which counts against nobody. O(running attempts)
+  // This node leaves in `left`. Ends the attempts on it that will not end before then, so that their tasks run
+  // elsewhere. They count as lost, which counts against nobody. O(running attempts)
   void GiveUpLate(NodeId node, Micros left, Step* step);
   // Takes in that other nodes cannot reach this live node. Its running attempts are lost, and so are its map outputs
-  // that reduces may need, so that all of these run elsewhere. That counts against nobody. O(running attempts +
+  // that reduces may need; the tasks of all these run elsewhere. The losses count against nobody. O(running attempts +
   // outputs)
   void GiveUpOn(NodeId node, const std::string& reason, Step* step);
   // Orders copies of map outputs that only these leaving nodes have (output_moves.h).
   void MoveOutputs(const std::set<NodeId>& leaving, Step* step);
-  // Takes in the end of such a copy. If it succeeded, the new node is the output's place from now on.
+  // Takes in the end of a copy that MoveOutputs ordered. If the copy succeeded, the output's place is the new node from
+  // now on.
   void OutputCopied(const OutputCopyOrder& copy, const Status& status, Step* step);
-  // Returns how many map outputs reduces of live jobs have to fetch from this node.
+  // Returns the number of map outputs on this node that reduces of live jobs have to fetch.
   [[nodiscard]] std::size_t OutputsLeftOn(NodeId node) const { return OutputsOn(node, engine_.state()).size(); }
-  // Returns the nodes that the engine takes for alive: after Load, those that have yet to register again.
+  // Returns the nodes that the engine considers alive; after Load, these have yet to register again.
   [[nodiscard]] std::vector<NodeId> EngineNodes() const;
 
   // ---- attempts ----
-  // Commits the attempt if it may commit, otherwise gives its outputs up. Its files appear together, in one step, or
+  // Commits the attempt if it may commit; otherwise gives its outputs up. Its files appear together, in one step, or
   // not at all. Late and repeated reports are normal.
   void AttemptDone(NodeId node, const AttemptId& attempt, const TaskReport& report,
                    const std::vector<AttemptOutput>& outputs, Step* step);
@@ -149,40 +152,41 @@ class JobTracker {
                      std::optional<sched::RecordPlace> record = std::nullopt, bool permanent = false);
   void FetchFailed(NodeId node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report, Step* step);
   void Progress(NodeId node, const AttemptId& attempt, double fraction, Step* step);
-  // Takes in how much room the node has left. The engine is told when its figure is off by a sixteenth and 64 MiB.
+  // Takes in the node's free space. The engine's figure is updated if the space has grown by a sixteenth, or shrunk by
+  // a sixteenth and 64 MiB.
   void NodeSpace(NodeId node, std::uint64_t free_bytes, Step* step);
-  // These take in that a reduce has copied everything, and computes, or waits for a permit to compute. Repeated reports
-  // are normal.
+  // These take in the report that a reduce has copied everything and now computes (ReduceComputing), or waits for a
+  // permit to compute (ReduceCopied). Repeated reports are normal.
   void ReduceComputing(NodeId node, const AttemptId& attempt, Step* step);
   void ReduceCopied(NodeId node, const AttemptId& attempt, Step* step);
-  // Makes an open file an output of this attempt. The file ends with the attempt. kNotFound if the attempt does not
-  // run.
+  // Makes an open file an output of this attempt. The file's writing ends with the attempt. Returns kNotFound if the
+  // attempt does not run.
   Status HandOver(dfs::FileId file, const AttemptId& attempt);
 
   // ---- replicas ----
-  // Tells the engine where the inputs of maps that are not done lie by now, if that differs from what it knows. A call
-  // looks at kMostLookedAt maps at most, so the loss of a worker with very many blocks costs several calls. Requires:
-  // it is called now and then, once the blocks of the workers that are awaited are known.
+  // Reports to the engine the present places of the inputs of maps that are not done, if they differ from those that it
+  // knows. A call examines at most kMostLookedAt maps, so the loss of a worker with very many blocks takes several
+  // calls. Requires: it is called now and then, once the blocks of all awaited workers are known.
   static constexpr std::size_t kMostLookedAt = 4096;
   void NoteMovedReplicas(Step* step);
 
-  // Lets the policy fill free slots. Requires: the caller ends every batch of calls with it.
+  // Lets the policy fill free slots. Requires: the caller calls this at the end of every batch of calls.
   void Decide(Step* step);
   [[nodiscard]] std::optional<Micros> NextWake() const { return engine_.NextWake(); }
 
   // ---- looking ----
-  // Returns the view of the job for clients. kNotFound for one that is not remembered.
+  // Returns the view of the job for clients; kNotFound if the job is not remembered.
   [[nodiscard]] Result<JobView> View(JobId job) const;
-  // Returns the record of the job; null for one that is not remembered. It is valid until the next call that changes
-  // the tracker.
+  // Returns the record of the job; null if the job is not remembered. The record is valid until the next call that
+  // changes the tracker.
   [[nodiscard]] const JobRecord* FindRecord(JobId job) const;
   [[nodiscard]] Result<Counters> JobCounters(JobId job) const;
   [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(JobId job) const;  // in order of launch
-  // Does what Journal::Read does; job 0 has the lines of nodes and schedulers.
+  // Does what Journal::Read does. Job 0 stands for the lines of nodes and schedulers.
   [[nodiscard]] Result<Journal::Page> History(JobId job, std::uint64_t after, std::uint64_t offset,
                                               std::size_t limit) const;
-  // Returns the input of a map attempt. kNotFound if there was no such attempt, or if the job has ended and the input
-  // of the map was not kept (failed_maps.h); kInvalid for a reduce.
+  // Returns the input of a map attempt; kNotFound if there was no such attempt, or if the job has ended and the input
+  // of the map was not kept (failed_maps.h); kInvalid if the attempt is one of a reduce.
   [[nodiscard]] Result<MapSplits> InputOfMap(const AttemptId& attempt) const;
   // Returns the paths of the executables that jobs need: those of live jobs, and those of remembered jobs with a failed
   // attempt, which can be run again (`millrace job rerun`).
@@ -207,10 +211,10 @@ class JobTracker {
 
  private:
   [[nodiscard]] Status CheckRights(const JobRequest& request, const dfs::Principal& who) const;
-  // kDenied for an open file that does not belong to the job's owner.
+  // Returns kDenied if the open file does not belong to the job's owner.
   [[nodiscard]] Status CheckOwnFile(const TrackedJob* job, const AttemptOutput& output) const;
-  // Lets the engine apply the event, records it as the job's, and carries the effects into the step. Returns false,
-  // and changes nothing, if the engine refused.
+  // Lets the engine apply the event, records the event under the job, and puts the effects into the step. Returns
+  // false, and changes nothing, if the engine refused.
   bool Apply(const sched::Event& event, JobId job, Step* step);
   [[nodiscard]] std::int64_t Nanoseconds() const { return nanoseconds_ ? nanoseconds_() : 0; }
 
@@ -228,17 +232,19 @@ class JobTracker {
   void CloseJob(TrackedJob& job, Step* step);
   void RecordHistory(const TrackedJob& job, Step* step);
   void ForgetOldJobs(Step* step);
-  // Tells the node about all map outputs of the job, since it begins to reduce for the job, or may have missed some.
+  // Reports all map outputs of the job to the node, because it begins to run reduces of the job or may have missed
+  // outputs.
   void AnnounceOutputs(JobId job, NodeId node, Step* step);
-  // Logs which nodes have come to be avoided since the last call, and which are no longer avoided.
+  // Logs the nodes that are newly avoided since the last call, and those that are no longer avoided.
   void LogAvoidedNodes();
 
   // ---- attempts ----
-  // Ends the attempt's record and gives up the files that it handed over. Does nothing if it does not run.
+  // Ends the attempt's record and gives up the files that it handed over. Does nothing if the attempt does not run.
   void EndAttempt(TrackedJob& job, const AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
-  // Ends the records of the attempts on a lost node; the engine itself knows that these are lost.
+  // Ends the records of the attempts on a lost node; the engine itself knows that these attempts are lost.
   void LoseAttemptsOn(NodeId node, Step* step);
-  // Tells the engine how fast a map got its input, if most of its input from other nodes came from one of them.
+  // Reports to the engine the rate at which a map got its input, if one other node sent most of the input that came
+  // from others.
   void NoteTransfer(NodeId node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step);
 
   // ---- workers that register ----
@@ -248,14 +254,14 @@ class JobTracker {
   // ---- replay ----
   Status LoadHistory();
   void ReplayEvent(const sched::Event& event, Micros time);
-  // Returns events that make the present nodes, with the jobs' blames on them.
+  // Returns events that rebuild the present nodes, with the blame that jobs have put on them.
   [[nodiscard]] std::vector<sched::Event> NodesAsEvents() const;
 
   FileSystem& files_;
   const KeyValueStore& store_;
   sched::Engine engine_;
   std::size_t history_jobs_;
-  bool wants_progress_ = false;  // the scheduler in force judges attempts by how far they are
+  bool wants_progress_ = false;  // the scheduler in force judges attempts by their progress
   Log log_;
   sched::JobHistory history_;  // of programs, stored under "h/"
   ReservedCounter job_numbers_{"k", 16};
@@ -267,8 +273,8 @@ class JobTracker {
   std::function<std::int64_t()> nanoseconds_;
   DecidingCost deciding_cost_;
   std::set<NodeId> avoided_;                      // as last logged
-  std::map<NodeId, sched::NodeJoined> joined_;    // as the engine knows them
-  std::map<NodeId, std::uint64_t> incarnations_;  // of those
+  std::map<NodeId, sched::NodeJoined> joined_;    // the nodes, as the engine knows them
+  std::map<NodeId, std::uint64_t> incarnations_;  // of the nodes in `joined_`
 };
 
 }  // namespace millrace::master

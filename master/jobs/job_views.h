@@ -30,37 +30,37 @@ struct JobView {
   PhaseView maps, reduces;
   double copy_fraction = 0;
   JobFigures figures;
-  std::vector<LeftOutRecord> left_out_records;  // the first of them
+  std::vector<LeftOutRecord> left_out_records;  // the first kMostLeftOut
 };
 
 // Returns the present view of the job. Requires: the engine knows the job if it lives.
 [[nodiscard]] JobView ViewOf(const TrackedJob& job, const sched::Engine& engine);
 
-// Sets the figures that change while the job runs: those that the engine counts and the bytes that tasks reported.
+// Sets the figures that change while the job runs: the engine's counts and the bytes that tasks reported.
 void SetFigures(const TrackedJob& job, const sched::Engine& engine, JobFigures* figures);
 
-// Returns the first records that maps of the job went on without; none once the engine has forgotten the job.
+// Returns the first records that maps of the job left out; none once the engine has forgotten the job.
 [[nodiscard]] std::vector<LeftOutRecord> FirstLeftOutRecords(const TrackedJob& job, const sched::ClusterState& cluster);
 
-// Returns a line for the log about how a job ended: its number, name and owner, the outcome with its reason, how long
-// it waited and ran, and what it took. Requires: it has ended.
+// Returns a line for the log about how a job ended: its number, name and owner, the outcome with its reason, the times
+// for which it waited and ran, and the resources that it used. Requires: the job has ended.
 [[nodiscard]] std::string EndLine(const JobRecord& record);
 
 // Returns the sums of the counters over the tasks that have succeeded.
 [[nodiscard]] Counters CountersOf(const TrackedJob& job);
 
-// Returns the attempts of the job in the order of their launches. For a job that had ended before the master started,
-// they come from the journal.
+// Returns the attempts of the job in the order of their launches. If the job had ended before the master started, they
+// come from the journal.
 [[nodiscard]] Result<std::vector<AttemptRecord>> AttemptsOf(const TrackedJob& job, const Journal& journal);
 
-// Returns the records that this attempt of a map is to leave out, in order.
+// Returns the records that this attempt of a map has to leave out, in order.
 [[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt, const sched::ClusterState& cluster);
 
-// Returns the share, 0 to 1, of the output of a map on the node that is expected to go to reduces on other nodes.
-// Reduces are expected to be spread as their slots are.
+// Returns the expected share, 0 to 1, of a map output on this node that goes to reduces on other nodes. Reduces are
+// assumed to be spread over the nodes in proportion to their slots.
 [[nodiscard]] double CrossingShare(NodeId node, const sched::ClusterState& cluster);
 
-// Returns how many attempts of maps and of reduces run on the node.
+// Returns the number of attempts of maps, and that of reduces, that run on the node.
 [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeId node, const sched::Engine& engine);
 
 }  // namespace millrace::master

@@ -1,10 +1,12 @@
-// Journal keeps the events that the engine applied in the master's store. A new start makes the same engine from them.
+// Journal stores the events that the engine has applied in the master's store. At a start the same engine is rebuilt
+// from them.
 //
 // Keys: "e/<job><sequence>" holds a line of schedulers/journal/journal_text.h. The lines of job 0 are the events of
-// nodes and schedulers, and the marks. One counter ("q") gives the sequences of all jobs, so that their lines have one
-// order. "r" holds the sequence at which a replay of the live jobs begins, "b" the nodes as they were at that point.
+// nodes and schedulers, and the marks. One counter ("q") numbers the lines of all jobs, so that they have one order.
+// "r" holds the sequence at which a replay of the live jobs begins, and "b" the nodes as they were at that point.
 //
-// Calls that change something put it into a batch; nothing is written here. Thread rule: control thread.
+// Calls that change something put the change into a batch; the journal itself writes nothing. Thread rule: control
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -42,33 +44,33 @@ class Journal {
   // Reads the counter of sequences. Requires: it is called once, before anything is recorded.
   [[nodiscard]] Status Load() { return sequences_.Load(store_); }
 
-  // Records an event that the engine has applied, under the job; under job 0 if it is an event of a node or a
+  // Records an event that the engine has applied under the job, or under job 0 if it is an event of a node or a
   // scheduler.
   void Record(const sched::Event& event, JobId job, Step* step);
   void RecordMark(sched::JournalMark mark, Step* step);
   // Returns true if the last event was recorded at this time. Marks do not count.
   [[nodiscard]] bool HasEventAt(Micros time) const { return last_event_ == time; }
 
-  // Makes replays begin here, with these events instead of all earlier ones. They are stored apart from the lines:
-  // among these they would read as if the nodes had joined again. Requires: no job lives.
+  // Makes replays begin here, with these events instead of all earlier ones. The events are stored apart from the
+  // lines, since among the lines they would mean that the nodes joined again. Requires: no job lives.
   void Snapshot(const std::vector<sched::Event>& events, Step* step);
 
   using Visit = std::function<void(const sched::Event& event, Micros time)>;
-  // Visits the events of the snapshot, then those of job 0 and the live jobs since, in the order in which they
-  // happened. Returns the number of lines since the snapshot. kCorrupt for a line that cannot be parsed; the lines
-  // before it have been visited by then.
+  // Visits the events of the snapshot and then the later ones of job 0 and the live jobs, in the order in which they
+  // happened. Returns the number of lines since the snapshot, or kCorrupt if a line cannot be parsed; the lines before
+  // that one have then been visited.
   [[nodiscard]] Result<std::size_t> Replay(const std::set<JobId>& live, const Visit& visit) const;
-  // Visits the events of one job in their order. A line that cannot be parsed is passed over.
+  // Visits the events of one job in their order. Skips lines that cannot be parsed.
   [[nodiscard]] Status ReadJob(JobId job, const Visit& visit) const;
 
   struct Page {
-    std::vector<std::pair<std::uint64_t, std::string>> lines;  // each with its sequence before it
+    std::vector<std::pair<std::uint64_t, std::string>> lines;  // each line after its sequence
     std::uint64_t next = 0;                                    // the sequence of the last complete line
     bool cut = false;                                          // the last line is incomplete
     bool more = false;                                         // more of the journal follows
   };
-  // Returns lines of the job with a sequence > after, the first one from its byte `offset` on: as many as an answer
-  // holds, and at most `limit`.
+  // Returns lines of the job with a sequence > after: as many as an answer has room for, and at most `limit`. The first
+  // line is returned from its byte `offset` on.
   [[nodiscard]] Result<Page> Read(JobId job, std::uint64_t after, std::uint64_t offset, std::size_t limit) const;
 
   // Removes the lines of the job.

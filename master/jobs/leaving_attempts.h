@@ -5,9 +5,9 @@
 
 namespace millrace::master {
 
-// Extrapolates from the `fraction`, from 0 to 1, that the attempt has done in `elapsed`. An attempt without known
-// progress is assumed to take at most twice as long as it has run, but is given its time to begin. kLeavingMargin is
-// kept for copying the attempt's output to another node.
+// Returns whether the attempt will end within `left`, less kLeavingMargin, which is kept for copying the attempt's
+// output to another node. Extrapolates from the `fraction`, 0 to 1, that the attempt has done in `elapsed`. An attempt
+// without known progress is assumed to need as long again as it has run, but at least kBeginning.
 inline constexpr Micros kLeavingMargin = 5 * kSecond;
 
 [[nodiscard]] constexpr bool EndsInTime(Micros elapsed, double fraction, Micros left) {

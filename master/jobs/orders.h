@@ -20,9 +20,9 @@ namespace millrace::master {
 struct LaunchOrder {
   NodeId node;
   AttemptId attempt;
-  // For a reduce: how many reduces may compute at once on the node, and whether this one waits for a ComputeOrder even
-  // while no more than that run there.
+  // For a reduce: the number of reduces that may compute at once on the node.
   std::uint32_t computing = 0;
+  // For a reduce: it waits for a ComputeOrder even while no more than `computing` reduces run on the node.
   bool asks_to_compute = false;
 };
 
@@ -44,7 +44,7 @@ struct KillOrder {
 struct OutputsOrder {
   NodeId node;
   JobId job;
-  std::vector<std::pair<AttemptId, NodeId>> ready;  // outputs that can be fetched, each with the node that has it
+  std::vector<std::pair<AttemptId, NodeId>> ready;  // outputs that can be fetched, and the nodes that have them
   std::vector<AttemptId> gone;                      // outputs that can no longer be fetched
   std::vector<std::uint32_t> left_out;              // maps whose output will never come
 };
@@ -55,18 +55,18 @@ struct OutputCopyOrder {
   AttemptId map;
 };
 
-// The worker deletes all that it holds of the job.
+// The worker deletes everything that it has of the job.
 struct ForgetOrder {
   NodeId node;
   JobId job;
 };
 
 // A step is the outcome of one or more calls at one time. The maker of the step stores the batch and sends the orders.
-// Calls only ever add to it.
+// Calls only add to a step.
 struct Step {
   explicit Step(Micros at) : now(at) {}
 
-  // Returns the order to the node about the job's maps; an empty one at the first call.
+  // Returns the order to the node about the job's maps. The first call makes an empty one.
   OutputsOrder& OutputsFor(NodeId node, JobId job) {
     OutputsOrder& order = outputs[{node, job}];
     order.node = node;
@@ -82,8 +82,8 @@ struct Step {
   std::map<std::pair<NodeId, JobId>, OutputsOrder> outputs;
   std::vector<OutputCopyOrder> output_copies;
   std::vector<ForgetOrder> forgets;
-  std::set<JobId> changed;  // the watchers of these jobs are told
-  std::set<JobId> ended;    // likewise, once the step is on disk
+  std::set<JobId> changed;  // jobs whose watchers are notified
+  std::set<JobId> ended;    // jobs whose watchers are notified once the step is on disk
 };
 
 }  // namespace millrace::master

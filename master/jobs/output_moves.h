@@ -1,10 +1,10 @@
-// OutputMoves plans copies of the map outputs of running jobs whose nodes will leave: what is copied where, and how
-// often that failed. Pure. Thread rule: the control thread.
+// OutputMoves plans copies of map outputs of running jobs from nodes that will leave: which output goes to which node,
+// and how often its copy has failed. Pure. Thread rule: the control thread.
 //
-// An output is copied whole, all partitions, to a node that stays. When that node serves it, the engine is told of the
-// new place (sched::OutputMoved), and reduces fetch it from there: the attempt that made it stays the winner of its
-// map. Until then the old place serves it. An output that cannot be copied is lost with its node, and its map runs
-// again.
+// An output is copied whole, all partitions, to a node that stays. Until that node serves the output, the old one does.
+// Then the new place is reported to the engine (sched::OutputMoved), and reduces fetch the output from there; the
+// attempt that made it remains the winner of its map. An output that cannot be copied is lost with its node, and its
+// map runs again.
 #pragma once
 
 #include <map>
@@ -23,13 +23,14 @@ namespace millrace::master {
 
 class OutputMoves {
  public:
-  static constexpr unsigned kMostTo = 2;        // under way at a time to one node: one is copied, the next one waits
-  static constexpr unsigned kMostFailures = 4;  // then the output is left to its fate
+  static constexpr unsigned kMostTo = 2;        // copies under way to one node: one runs, the next one waits
+  static constexpr unsigned kMostFailures = 4;  // after this many, the output is no longer copied
 
-  // Returns the copies to start now of outputs on the `leaving` nodes. Targets are nodes that take tasks and are not
-  // leaving, first the one that was sent the fewest outputs.
+  // Returns the copies of outputs on the `leaving` nodes that should start now. Targets are nodes that take tasks and
+  // are not leaving. The one with the fewest copies under way comes first, and among equals the one to which the fewest
+  // outputs were sent so far.
   std::vector<OutputCopyOrder> Next(const sched::ClusterState& cluster, const std::set<NodeId>& leaving);
-  // Notes that a copy has ended.
+  // Notes that a copy has ended; `made` says whether it succeeded.
   void End(const OutputCopyOrder& copy, bool made);
 
  private:
@@ -40,8 +41,8 @@ class OutputMoves {
   [[nodiscard]] bool CanTake(const sched::NodeState& node, const std::set<NodeId>& leaving) const;
 
   std::map<AttemptId, UnderWay> under_way_;
-  std::map<NodeId, unsigned> to_;            // how many of these go to each node
-  std::map<NodeId, std::uint64_t> went_to_;  // copies to each node so far
+  std::map<NodeId, unsigned> to_;            // the number of copies under way to each node
+  std::map<NodeId, std::uint64_t> went_to_;  // the number of copies to each node so far
   std::map<AttemptId, unsigned> failures_;   // of outputs of live jobs
 };
 

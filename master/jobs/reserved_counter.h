@@ -1,5 +1,5 @@
-// ReservedCounter gives numbers that never repeat, across crashes too, without a write for each: runs of numbers are
-// reserved in the store ahead of their use, and a new start begins after the last reservation. Pure.
+// ReservedCounter issues numbers that never repeat, not even after a crash, without a write for each. It reserves runs
+// of numbers in the store ahead of their use; after a restart it begins after the last reservation. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace millrace::master {
 class ReservedCounter {
  public:
   // Counts from 1. The next run is reserved when half of the current one is used, so that the reservation is on disk
-  // long before its first number is.
+  // long before its first number is used.
   ReservedCounter(std::string key, std::uint64_t run) : key_(std::move(key)), run_(run) {}
 
   [[nodiscard]] Status Load(const KeyValueStore& store) {
@@ -26,14 +26,14 @@ class ReservedCounter {
     return in.Finish("the database's counter " + key_);
   }
 
-  // Returns the number that Next will give.
+  // Returns the number that Next will return.
   [[nodiscard]] std::uint64_t next() const { return next_; }
   [[nodiscard]] std::uint64_t Next(WriteBatch* batch) {
     (void)Reserve(batch);
     return next_++;
   }
-  // Reserves as Next does. Returns the number below which all numbers are reserved once the batch, and those before it,
-  // are on disk.
+  // Reserves numbers as Next does, without using one. Returns the number below which all numbers are reserved once the
+  // batch, and those before it, are on disk.
   [[nodiscard]] std::uint64_t Reserve(WriteBatch* batch) {
     if (next_ + run_ / 2 >= limit_) {
       limit_ = next_ + run_;

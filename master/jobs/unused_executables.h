@@ -1,7 +1,7 @@
-// UnusedExecutables finds the executables of jobs that the file system need no longer keep. Clients store them by their
-// content (client/job_client/executable_store.h), so the next job of the same program finds its own there; one that no
-// job has needed for a while is removed. The time for which each has been unused is not stored: a master that starts
-// anew begins to count again. Pure. Thread rule: the control thread.
+// UnusedExecutables finds the jobs' executables that the file system need no longer keep. Clients store executables by
+// content (client/job_client/executable_store.h), so the next job of the same program finds its executable stored; one
+// that no job has needed for a while is removed. The time for which each has been unused is not stored: a restarted
+// master counts from 0. Pure. Thread rule: the control thread.
 #pragma once
 
 #include <map>
@@ -15,8 +15,9 @@ namespace millrace::master {
 
 class UnusedExecutables {
  public:
-  // Takes the executables that are present, and those that jobs need. Returns those that no job has needed at any call
-  // for `keep`. The time between two calls counts as unused if the executable is not needed at the later one.
+  // `present` are the executables in the file system, `needed` those that jobs need. Returns the present ones that no
+  // job has needed at any call for `keep`. The time between two calls counts as unused if the executable is not needed
+  // at the later one.
   [[nodiscard]] std::vector<std::string> Due(const std::vector<std::string>& present,
                                              const std::set<std::string>& needed, Micros now, Micros keep);
 

@@ -1,9 +1,9 @@
 // AfterCommits makes the answers of a service wait for the disk. An answer, even an error, may depend on steps of other
 // calls that are not on disk yet, and that would be lost if the master died now. So an answer is sent once every step
-// made before it was computed is on disk. On a master with nothing under way it is sent at once. If the log fails, it
-// is never sent.
+// made before it was computed is on disk. If no step is under way, the answer is sent at once. If the log fails, it is
+// never sent.
 //
-// This holds for every call, new ones included; RuleOf names the exceptions. Thread rule: the control thread.
+// This rule applies to every call, new ones included; RuleOf names the exceptions. Thread rule: the control thread.
 #pragma once
 
 #include <capnp/capability.h>
@@ -21,14 +21,14 @@ namespace millrace::master {
 // The steps for which an answer waits.
 enum class AnswerRule : std::uint8_t {
   kAllSteps,  // all steps made before the answer was computed
-  kOwnStep,   // nothing: the call itself waits for its own step, and only says that it was made; a refusal waits
-  kEarlier,   // the steps made before the call, since another call reports its own step later; a refusal waits
-  kNothing,   // nothing: no step changes the answer, or the call itself waits for all that the answer says
+  kOwnStep,  // none: the call itself waits for its own step, and only reports that it was made; a refusal waits for all
+  kEarlier,  // those made before the call, since another call reports its own step later; a refusal waits for all
+  kNothing,  // none: no step changes the answer, or the call itself waits for every step that the answer reports
 };
 // Returns the rule of the call with these numbers of interface and method, as messages carry them.
 [[nodiscard]] AnswerRule RuleOf(std::uint64_t interface, std::uint16_t method);
 
-// Requires: the constructor of `Service` takes the Control and the other arguments given to this one.
+// Requires: the constructor of `Service` takes the arguments of this one.
 template <class Service>
 class AfterCommits final : public Service {
  public:

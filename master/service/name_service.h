@@ -1,6 +1,6 @@
 // NameService serves the calls of one client or task about the file system (base/protocol/name.capnp). With TLS, the
-// owner of what it makes is the user in the peer's certificate, whatever the call says. Thread rule: the control
-// thread; `control` outlives every connection.
+// owner of new files and directories is the user in the peer's certificate, whatever the call says. Thread rule: the
+// control thread; `control` outlives every connection.
 #pragma once
 
 #include <memory>

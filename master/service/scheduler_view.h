@@ -1,5 +1,5 @@
-// Writes the answers for `millrace scheduler show` (the view of the policy in force, with what the master adds), and
-// for `millrace job status` and `job list` (why jobs wait). Thread rule: the control thread.
+// Writes the answers for `millrace scheduler show` (the view of the policy in force, with the master's additions), and
+// for `millrace job status` and `job list` (the reasons why jobs wait). Thread rule: the control thread.
 #pragma once
 
 #include "base/protocol/master.capnp.h"
@@ -8,7 +8,7 @@
 namespace millrace::master {
 
 void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out);
-// Writes why these jobs wait, or why all waiting jobs do if none is named.
+// Writes the reasons why these jobs wait; if `jobs` is empty, those of all waiting jobs.
 void WriteWaits(const Control& control, capnp::List<std::uint32_t>::Reader jobs,
                 wire::Master::ExplainWaitsResults::Builder out);
 

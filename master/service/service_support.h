@@ -1,4 +1,4 @@
-// Helpers of the master's services. They turn failures into exceptions, at the only border where exceptions may be
+// Helpers of the master's services. They turn failures into exceptions here, at the only border where exceptions may be
 // thrown.
 #pragma once
 
