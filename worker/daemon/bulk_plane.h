@@ -1,5 +1,6 @@
-// BulkPlane is the real DataPlane: block server, map output server and reduce copies on one BulkServer. Events on its
-// threads reach the control thread through the mailbox. Thread rule: the control thread.
+// BulkPlane is the real DataPlane. It runs the block server, the map output server and the reduce copies on one
+// BulkServer. Events on that server's threads reach the control thread through the mailbox. Thread rule: the control
+// thread.
 #pragma once
 
 #include <atomic>
@@ -22,8 +23,8 @@ namespace millrace::worker {
 
 class BulkPlane final : public DataPlane {
  public:
-  // Registers its operations with `server`. Whole map outputs are copied on `copies`, where nothing else should have to
-  // wait for them. Requires: `server` is started afterwards, and all arguments outlive this.
+  // Registers its operations with `server`. Whole map outputs are copied on `copies`, which should have no other work,
+  // since that would have to wait for them. Requires: `server` is started afterwards, and all arguments outlive this.
   BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, const sandbox::TaskDirectories& directories,
             rpc::Mailbox& control, rpc::Background& background, rpc::Background& copies, shuffle::CopyOptions copy,
             Log log);

@@ -1,6 +1,6 @@
-// ClusterPeers lists the peers to which the tasks of a worker may connect: the masters in its configuration, the bulk
-// servers of the cluster's workers as the master lists them, and the system's name servers, by TCP. For an unknown
-// address it asks the master, on a thread of its own and once a second at most. Thread rule: any thread.
+// ClusterPeers lists the peers to which the tasks of a worker may connect by TCP: the masters in its configuration, the
+// bulk servers of the cluster's workers as the master lists them, and the system's name servers. About an unknown
+// address it asks the master, on a thread of its own and at most once a second. Thread rule: any thread.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ namespace millrace::worker {
 
 class ClusterPeers final : public sandbox::PeerList {
  public:
-  // Returns the options for reaching the master, to ask for the workers. It is called when a task first asks for an
+  // Returns the options for reaching the master, to ask for the workers. It is called only when a task first tries an
   // unknown address, since the cluster is known only once the worker has joined it.
   using MasterOptions = std::function<Result<dfs::ClientOptions>()>;
   // `local_socket` is the abstract unix socket of the worker's own bulk server.

@@ -1,13 +1,14 @@
 // The filter of system calls (seccomp) of a task process. Calls that no job needs and that have helped processes to
 // break out of confinement fail with EPERM: mounting, namespaces, tracing, kernel modules, keys, BPF, io_uring, clocks,
-// and more; the list follows Docker's default profile. A refused call does not kill the process, so that a library that
-// merely tries it goes on. Leases of files are refused because opening such a file waits 45 seconds for its holder.
+// and more. The list follows Docker's default profile. A refused call does not kill the process, so that a library that
+// merely tries the call still works. Leases of files are refused because whoever opens a leased file waits 45 seconds
+// for the holder of the lease.
 //
-// With `ask`, the worker decides on the calls that determine what a socket reaches (socket_gate.h): socket for TCP,
-// connect, bind and listen. Only TCP and unix sockets can be made, and none can be given a route.
+// With `ask`, the worker decides on the calls that determine the addresses that a socket reaches (socket_gate.h):
+// socket for TCP, connect, bind and listen. Only TCP and unix sockets can be made, and none can be given a route.
 //
-// The kernel takes 32 bits of an argument that is an int, whatever the other half of the register holds, and so does
-// the filter. Thread rule: any thread.
+// The kernel uses only 32 bits of an argument that is an int, whatever is in the other half of the register, and so
+// does the filter. Thread rule: any thread.
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@
 
 namespace millrace::sandbox {
 
-// Returns the program for seccomp(2), as an array of sock_filter. kUnimplemented, kIo, ... if libseccomp cannot make
-// it.
+// Returns the program for seccomp(2), as an array of sock_filter. Returns kUnimplemented, kIo, ... if libseccomp cannot
+// make it.
 [[nodiscard]] Result<std::string> MakeCallFilter(bool ask);
 
 }  // namespace millrace::sandbox

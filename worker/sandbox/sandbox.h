@@ -1,18 +1,18 @@
-// The sandbox limits what a job's process may see and do. It is made of parts, each of which a machine may or may not
-// have:
+// The sandbox limits what a job's process may see and do. It consists of parts, each of which a machine may or may not
+// support:
 //
 //   user       the process runs as a unix user of its job's own, never as root and never as the worker
 //   mounts     it sees /usr, /lib, /etc, ... read-only, a /tmp and a /dev of its own, and its job's directories; no
 //              state of the worker or the master, no certificates, no blocks, no other job
-//   processes  it sees and reaches no process but its own (a process namespace): none survives its end
+//   processes  it sees and reaches no process but its own (a process namespace), and none of these survives its end
 //   ipc        it has System V objects, message queues and a host name of its own
 //   network    sockets reach the master, the cluster's bulk servers and no other address (socket_gate.h)
 //   filter     dangerous system calls fail with EPERM (call_filter.h)
 //   landlock   Landlock also limits what it may read and write (kernel 5.13 and later)
 //   cgroup     memory, number of processes and share of the processor (task_cgroups.h)
 //
-// This header plans the sandbox; the program millrace-launch sets it up between the start of a process and the job's
-// executable. Thread rule: as values.
+// This header plans the sandbox. The program millrace-launch sets it up after the start of a process, before it
+// executes the job's executable. Thread rule: as values.
 #pragma once
 
 #include <sys/types.h>
@@ -55,7 +55,8 @@ struct UserRange {
   uid_t first = 0;
   std::uint32_t count = 0;
 };
-// Reads "70000-99999". kInvalid unless it is a range without 0 and without the last number, which stands for no user.
+// Reads a range such as "70000-99999". Returns kInvalid if the text is not a range, or if the range contains 0 or the
+// last number, which stands for no user.
 [[nodiscard]] Result<UserRange> ParseUserRange(std::string_view text);
 // Returns the job's user. Two jobs of one cluster share it only if their numbers lie a multiple of `count` apart.
 [[nodiscard]] uid_t UserOf(const UserRange& users, JobId job);
@@ -65,25 +66,25 @@ struct SandboxSettings {
   Parts parts;
   bool privileged = false;  // the worker may make namespaces and change users; otherwise a user namespace is needed
   UserRange users;
-  std::vector<std::string> readable;  // more files and directories that tasks may read, besides the system's
+  std::vector<std::string> readable;  // files and directories that tasks may read in addition to the system's
   std::vector<std::string> hidden;    // directories of the system that tasks may not read, such as /etc/millrace
   std::uint64_t tmp_bytes = 0;        // the size of /tmp
-  std::uint64_t processes = 0;        // the most processes and threads of a task
+  std::uint64_t processes = 0;        // the most processes and threads of one task
 };
 
 // The places and the rights of a job.
 struct JobPlace {
   JobId job;
   std::string executable;
-  std::vector<std::string> readable;  // its directories, which exist
-  std::vector<std::string> writable;  // the directories that it may also change; they may lie in a readable one
-  bool network = false;               // it may use the network without limits
+  std::vector<std::string> readable;  // the job's directories, which exist
+  std::vector<std::string> writable;  // the directories that the job may also change; they may lie in a readable one
+  bool network = false;               // the job may use the network without limits
 };
 
 // Returns the order for millrace-launch to start a process of the job. Pure: it looks at no file.
 [[nodiscard]] LaunchOrder PlanLaunch(const SandboxSettings& settings, const JobPlace& place);
 
-// Returns the flags of clone(2) with which millrace-launch is to be started for such a process.
+// Returns the flags of clone(2) with which millrace-launch must be started for a process of the job.
 [[nodiscard]] int NamespacesOf(const SandboxSettings& settings, const JobPlace& place);
 
 }  // namespace millrace::sandbox

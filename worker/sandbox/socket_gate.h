@@ -1,5 +1,6 @@
-// SocketGate decides what the sockets of a confined task process reach. The process is in an empty network namespace,
-// and its filter (call_filter.h) passes four calls to the worker, which makes them in its place or refuses them:
+// SocketGate decides which addresses the sockets of a confined task process reach. The process is in an empty network
+// namespace, and its filter (call_filter.h) passes four calls to the worker, which makes the calls in place of the
+// process or refuses them:
 //
 //   socket   a TCP socket is made in the network of the worker and handed over
 //   connect  goes to the addresses that PeerList names, and to unix sockets of the process's own user; EACCES otherwise
@@ -7,13 +8,14 @@
 //            the socket that was connected to the worker for it, which belongs to the worker's network
 //   listen   allowed for unix sockets, refused for TCP sockets
 //
-// The worker acts on its own copy of the address and of the descriptor, so that what was checked is what is done.
-// Blocks and answers of the master thus pass between the task and their servers as without a sandbox.
+// The worker acts on its own copy of the address and of the descriptor, so that the call that was checked is the one
+// that is made. Data does not pass through the gate: blocks and the master's answers go between the task and their
+// servers as without a sandbox.
 //
-// No peer can block a gate. It waits for the connects under way together with everything else, 10 seconds at most for
-// each (ETIMEDOUT) and for 64 at a time (EAGAIN); they end with the gate. Thread rule: each gate has a thread of its
-// own; the calls below come from one other thread. They wait for the gate's thread, but not for anything that a task or
-// a peer does.
+// No peer can block a gate. It waits for the connects under way together with everything else, for at most 10 seconds
+// each (ETIMEDOUT) and for at most 64 at a time (EAGAIN); they end with the gate. Thread rule: each gate has a thread
+// of its own; the calls below come from one other thread. These calls wait for the gate's thread, but not for anything
+// that a task or a peer does.
 #pragma once
 
 #include <netinet/in.h>
@@ -37,30 +39,31 @@
 
 namespace millrace::sandbox {
 
-// PeerList says where tasks may connect. Thread rule: any thread; nothing blocks.
+// PeerList decides where tasks may connect. Thread rule: any thread; nothing blocks.
 class PeerList {
  public:
   virtual ~PeerList() = default;
-  // Returns whether a TCP connection to the address is allowed, or nothing if that is not known yet: `later` is then
-  // called once, on any thread, when it is worth asking again.
+  // Returns whether a TCP connection to the address is allowed, or nothing if that is not known yet. In that case
+  // `later` is called once, on any thread, when it is worth asking again.
   [[nodiscard]] virtual std::optional<bool> Allows(const sockaddr_storage& address,
                                                    const std::function<void()>& later) = 0;
-  // Returns true for an abstract unix socket that tasks use: the worker's own, at which they read blocks.
+  // Returns true if tasks may use this abstract unix socket, that is, if it is the worker's own, where they read
+  // blocks.
   [[nodiscard]] virtual bool AllowsLocal(std::string_view abstract_name) = 0;
 };
 
 struct GateOptions {
-  std::optional<uid_t> user = std::nullopt;  // the task's, if it has its own
+  std::optional<uid_t> user = std::nullopt;  // the task's user, if it has its own
   PeerList* peers = nullptr;                 // outlives the gate; null if no filter asks
-  bool own_view = true;                      // the task has a view of files of its own, where it may make unix sockets
+  bool own_view = true;                      // the task has its own view of files, in which it may make unix sockets
   std::chrono::milliseconds longest_connect = std::chrono::seconds(10);
 };
 
 class SocketGate {
  public:
-  // `report` is the worker's end of the socket that millrace-launch has.
+  // `report` is the worker's end of the socket on which millrace-launch reports.
   SocketGate(Fd report, const GateOptions& options);
-  // Requires: the task's processes have ended or do not matter: their calls to the gate fail from now on.
+  // Calls of the task's processes to the gate fail from now on. Requires: these processes have ended or do not matter.
   ~SocketGate();
   // Ends the gate. Returns the launcher's report of its failure; empty if it executed the job. Requires: the process
   // has ended.

@@ -2,9 +2,9 @@
 // of processes and an equal share of the processor. The unified hierarchy (version 2) is used where it has these
 // controllers, as under systemd with Delegate=yes; otherwise the hierarchies of version 1.
 //
-// Version 2 allows no processes beside children with limits, so the worker moves itself into a child called "worker".
-// It needs a cgroup of its own for that, such as a service or a scope of systemd, since it moves no other process.
-// Thread rule: the control thread.
+// Version 2 allows no processes in a cgroup that has children with limits, so the worker moves itself into a child
+// called "worker". It needs a cgroup of its own for that, such as a service or a scope of systemd, since it moves no
+// other process. Thread rule: the control thread.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace millrace::sandbox {
 
 struct CgroupLimits {
   std::uint64_t memory = 0;     // bytes, of everything: private memory, files in memory (/tmp), cached files; 0: none
-  std::uint64_t processes = 0;  // and threads; 0: any number
+  std::uint64_t processes = 0;  // processes and threads; 0: any number
 };
 
-// The cgroup of one task process. The destructor kills what is left in it and removes it.
+// The cgroup of one task process. The destructor kills the processes that are left in the cgroup and removes it.
 class TaskCgroup {
  public:
   TaskCgroup(std::vector<std::string> directories, std::uint64_t memory)
@@ -33,9 +33,10 @@ class TaskCgroup {
   }
   TaskCgroup& operator=(TaskCgroup&&) = delete;
   ~TaskCgroup();
-  // Opens the files by which a process enters the cgroup, one for each hierarchy. To enter, it writes "0".
+  // Opens the files through which a process enters the cgroup, one for each hierarchy. To enter, the process writes "0"
+  // into them.
   [[nodiscard]] Result<std::vector<Fd>> Doors() const;
-  // Returns true if the kernel killed processes in it, since together they took more memory than the limit.
+  // Returns true if the kernel killed processes in the cgroup because together they took more memory than the limit.
   [[nodiscard]] bool RanOutOfMemory() const;
   [[nodiscard]] const std::vector<std::string>& directories() const { return directories_; }
   [[nodiscard]] std::uint64_t memory() const { return memory_; }  // the limit in bytes; 0: none
@@ -48,7 +49,7 @@ class TaskCgroup {
 class TaskCgroups {
  public:
   // Finds the worker's cgroup from /proc/self/cgroup and /proc/self/mountinfo, tries to make children, and removes the
-  // children that earlier workers left. The error says what this machine lacks.
+  // children that earlier workers left. The error names what this machine lacks.
   static Result<std::unique_ptr<TaskCgroups>> Open();
 
   [[nodiscard]] Result<TaskCgroup> Make(std::uint64_t serial, const CgroupLimits& limits);
@@ -62,13 +63,14 @@ class TaskCgroups {
   std::vector<std::string> parents_;  // the directories of the worker's own cgroup
 };
 
-// Returns the directory of the calling process in a hierarchy, from the two texts of /proc. Empty if there is no such
-// hierarchy or it is not mounted. `controller` names the hierarchy of version 1; empty: version 2. Pure.
+// Returns the directory of the calling process's cgroup in a hierarchy, from the two texts of /proc; empty if there is
+// no such hierarchy or it is not mounted. `controller` names the hierarchy of version 1; if it is empty, the hierarchy
+// is that of version 2. Pure.
 [[nodiscard]] std::string OwnCgroup(std::string_view cgroup, std::string_view mountinfo, std::string_view controller);
 
 // Returns the text to write to cgroup.subtree_control, given the text of cgroup.controllers: memory and processes, and
-// the share of the processor if it is available (systemd gives it to services, but not to sessions). Empty if memory or
-// processes cannot be limited. Pure.
+// the share of the processor if that controller is available (systemd gives it to services, but not to sessions).
+// Returns an empty text if memory or processes cannot be limited. Pure.
 [[nodiscard]] std::string ControllersFor(std::string_view controllers);
 
 // Returns the number of processes that the kernel killed for lack of memory, from the text of memory.events (version 2)

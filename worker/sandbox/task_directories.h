@@ -1,12 +1,12 @@
-// TaskDirectories does all of the worker's work with files in the directories below which tasks write (jobs, logs). A
-// task is not trusted: in the place of a file it may have put a link to a file of the worker or of another job, a
-// second name of such a file, a pipe that makes its opener wait, a directory, or a mount. So every name is looked up
-// from the descriptor of such a directory, no link below it is followed and no mount entered, and only regular files
-// with one name are opened, without waiting. No other code of the daemon opens, makes, renames, looks at or removes
-// anything there; tests/lint checks that.
+// TaskDirectories does all of the worker's work with files in the directories below which tasks write (jobs, logs).
+// Tasks are not trusted: in the place of a file, a task may have put a link to a file of the worker or of another job,
+// a second name of such a file, a pipe that makes its opener wait, a directory, or a mount. So every name is looked up
+// from the descriptor of one of the directories, no link below it is followed and no mount entered, and only regular
+// files with one name are opened, without waiting. No other code of the daemon opens, makes, renames, looks at or
+// removes anything in these directories; tests/lint checks that.
 //
-// Paths are absolute and begin with one of the directories. kInvalid says that the wrong kind of thing was found, or
-// that a path lies below none of the directories. Thread rule: any thread; it blocks on the disk.
+// Paths are absolute and begin with one of the directories. Calls return kInvalid if they find the wrong kind of thing,
+// or if the path lies below none of the directories. Thread rule: any thread; it blocks on the disk.
 #pragma once
 
 #include <sys/stat.h>
@@ -33,41 +33,41 @@ class TaskDirectories {
     kStepByStep
   };  // by openat2(2), or one part of a path after the other where the kernel lacks it
 
-  // Opens the directories, which exist, whatever links lead to them.
+  // Opens the directories, whatever links lead to them. Requires: they exist.
   [[nodiscard]] static Result<TaskDirectories> Open(std::vector<std::string> paths, Lookup lookup = Lookup::kAtOnce);
 
   // These open a regular file that has one name.
   [[nodiscard]] Result<Fd> Read(const std::string& path) const;
   [[nodiscard]] Result<Fd> Append(const std::string& path) const;  // makes it if it does not exist
-  // Makes a regular file for writing; kExists if anything has this name.
+  // Makes a regular file for writing. Returns kExists if anything has this name.
   [[nodiscard]] Result<Fd> Create(const std::string& path) const;
-  // Does the same, but removes anything that has this name.
+  // Does what Create does, but first removes anything that has this name.
   [[nodiscard]] Result<Fd> Replace(const std::string& path) const;
 
   struct Access {
-    mode_t mode = 0777;  // subject to the umask; with an owner or a group exactly this
+    mode_t mode = 0777;  // subject to the umask; with an owner or a group, exactly this mode
     std::optional<uid_t> owner = std::nullopt;
     std::optional<gid_t> group = std::nullopt;
   };
   // Makes a directory. One that exists stays as it is; anything else with this name is removed.
   [[nodiscard]] Status MakeDirectory(const std::string& path, const Access& access) const;
 
-  // Calls `visit` with each name in a directory and its lstat(2) result, until `visit` returns false. It holds only a
-  // few names at a time. Changes meanwhile may be seen or not.
+  // Calls `visit` with each name in a directory and its lstat(2) result, until `visit` returns false. Keeps only a few
+  // names in memory at a time. Changes made meanwhile may be seen or not.
   using Visit = std::function<bool(const std::string& name, const struct stat& info)>;
   [[nodiscard]] Status ForEach(const std::string& path, const Visit& visit) const;
 
-  // Returns how many bytes of the disk the file or directory at `path` takes; a directory with all that is below it, up
-  // to `most` names. 0 if there is nothing at `path`. `whole`, if given, becomes false if there are more names below
+  // Returns the bytes of disk that the file or directory at `path` takes; 0 if there is nothing at `path`. A directory
+  // counts with everything below it, up to `most` names. `whole`, if given, becomes false if there are more names below
   // it, or something that cannot be looked at.
   [[nodiscard]] std::uint64_t BytesOnDisk(const std::string& path, std::size_t most, bool* whole = nullptr) const;
 
   // Removes anything with this name except a directory, for which it returns false. A name that does not exist is not a
-  // failure. This call and Rename give the owner of the parent directory back the right to change it, which a task may
-  // have taken away.
+  // failure. This call and Rename restore the right of the parent directory's owner to change that directory, which a
+  // task may have taken away.
   [[nodiscard]] Result<bool> RemoveFile(const std::string& path) const;
-  // Gives a file or directory another name, in the same or in another of the directories. kExists if a directory that
-  // is not empty, or something of another kind, has that name.
+  // Gives a file or directory another name, in the same or in another of the directories. Returns kExists if a
+  // directory that is not empty, or something of another kind, has that name.
   [[nodiscard]] Status Rename(const std::string& from, const std::string& to) const;
   // Does what base/remove_tree.h does.
   [[nodiscard]] Status RemoveTree(const std::string& path, const std::function<bool()>& stop = {}) const;

@@ -1,7 +1,8 @@
 // WorkerAgent does a worker's work for its master. It takes attempts, has them executed, reports their outcome, serves
 // and copies map outputs, and keeps and drops blocks. The master decides; the agent checks that an order is possible
-// and refuses it otherwise. It owns no socket, thread or file: those are the seams in AgentParts. This class handles
-// jobs, blocks and the exchange with the master; attempt_table.h handles attempts. Thread rule: the control thread.
+// and refuses it otherwise. It owns no socket, thread or file; it reaches them through the seams in AgentParts. This
+// class handles jobs, blocks and the exchange with the master; AttemptTable (attempt_table.h) handles attempts. Thread
+// rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -33,7 +34,7 @@
 
 namespace millrace::worker {
 
-// The facts about a worker that its configuration does not have.
+// The facts about a worker that are not in its configuration.
 struct WorkerIdentity {
   std::string storage;     // storage_lock.h
   std::uint16_t port = 0;  // the bulk server's
@@ -42,13 +43,14 @@ struct WorkerIdentity {
   // Stores the cluster's id with the directory. It is called at most once at a time, on the background.
   std::function<Status(const std::string& cluster)> join;
   std::string sandbox = {};  // the parts of the sandbox of its tasks (worker/sandbox/sandbox.h)
-  Moment told = {};          // the last moment that a master told this worker of, as stored in the directory
-  // Stores a moment with the directory. It is called on the background. Empty: moments are kept in memory only.
+  Moment told = {};          // the last moment that the worker has learnt from a master, as stored in the directory
+  // Stores a moment with the directory. It is called on the background. If it is empty, moments are kept in memory
+  // only.
   std::function<Status(const Moment& told)> keep_told = {};
   MachineCores cores = {};  // that tasks may use
 };
 
-// Says that the machine of the worker will be taken away.
+// The announcement that the worker's machine will be taken away.
 struct Departure {
   kj::TimePoint at = kj::origin<kj::TimePoint>();  // by the agent's timer
   std::string reason;                              // "spot notice"
@@ -63,10 +65,11 @@ class WorkerAgent final : private SessionOwner {
 
   // Registers with config.master, now and after every loss of the connection.
   void Start();
-  // Stops the worker on request: its attempts end and are reported to the master as lost, which counts against nobody.
+  // Stops the worker on request. Its attempts end and are reported to the master as lost, which counts against nobody.
   // Resolves when the master has answered, or after kFarewell.
   [[nodiscard]] kj::Promise<void> Leave();
-  // Notes that the machine will be taken away; without `departure`, that it stays after all. Tells the master.
+  // Notes that the machine will be taken away or, without `departure`, that it stays after all. Reports this to the
+  // master.
   void Foretell(std::optional<Departure> departure);
   // Sets the function that is called after each registration.
   void OnRegistered(std::function<void(NodeId node)> then) { on_registered_ = std::move(then); }
@@ -93,15 +96,15 @@ class WorkerAgent final : private SessionOwner {
   // Takes in the result of reading a block. A bad block is reported to the master at once; a sound one makes the master
   // trust the replica again.
   void Found(const CheckedBlock& checked);
-  // Takes in the failure of a disk of this worker: reports its blocks to the master as gone.
+  // Takes in the failure of a disk of this worker, whose blocks are `ids`. Reports them to the master as gone.
   void LostBlocks(const std::vector<std::uint64_t>& ids);
-  // Tells the master that the storage is gone; resolves when the master has heard, or cannot be reached. Nothing is
-  // sent to it after that.
+  // Reports to the master that the storage is gone. Resolves when the master has the report, or cannot be reached.
+  // Nothing is sent to the master after that.
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason) { return session_.Leave(reason); }
 
-  [[nodiscard]] std::set<JobId> Jobs() const;  // that are set up here
+  [[nodiscard]] std::set<JobId> Jobs() const;  // those that are set up here
   [[nodiscard]] std::size_t running() const { return attempts_.size(); }
-  [[nodiscard]] bool registered() const { return session_.stands(); }  // and the connection has not broken since
+  [[nodiscard]] bool registered() const { return session_.stands(); }  // true until the connection breaks
 
  private:
   // ---- blocks ----
@@ -134,18 +137,18 @@ class WorkerAgent final : private SessionOwner {
   Log log_;
   NodeId node_;
   std::optional<Departure> departure_;
-  std::uint64_t claims_ = 0;                // how often this worker told a master what it has
-  std::optional<kj::TimePoint> told_kept_;  // when identity_.told was stored last
+  std::uint64_t claims_ = 0;                // the number of times that this worker listed its attempts to a master
+  std::optional<kj::TimePoint> told_kept_;  // when identity_.told was last stored
   std::function<void(NodeId)> on_registered_;
   std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   struct OutputCopy {
-    std::uint64_t claims = 0;  // the value of claims_ when it was last asked for
+    std::uint64_t claims = 0;  // the value of claims_ when the copy was last asked for
     std::vector<kj::Own<kj::PromiseFulfiller<void>>> asked;
   };
   std::map<AttemptId, OutputCopy> output_copies_;  // under way
   WorkerJobs jobs_;
   AttemptTable attempts_;
-  std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive the agent find it gone
+  std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive the agent find null
   rpc::TaskGroup tasks_;
   PeerWatch peers_;
   MasterSession session_;  // last: it calls the agent

@@ -1,5 +1,5 @@
 // AgentParts holds the seams of the agent, which owns no socket, thread or file itself. Tests and simulated clusters
-// supply their own.
+// supply their own parts.
 #pragma once
 
 #include <kj/timer.h>
@@ -29,11 +29,11 @@ struct AgentParts {
   AttemptFiles& files;
   Executables& executables;
   rpc::Background& background;
-  rpc::Background& checks;  // reads whole blocks to check them, so nothing else should have to wait on it
+  rpc::Background& checks;  // reads whole blocks to check them, so it should have no other work
   const Clock& clock;       // for the trash
-  // Reaches the bulk servers of other workers. Without it the worker does not look whether they can be reached.
+  // Reaches the bulk servers of other workers. Without it the worker does not check whether they can be reached.
   rpc::Dialer* peers = nullptr;
-  std::function<std::vector<dfs::SyncTimes>()> syncs = {};  // of each disk; empty: they are not measured
+  std::function<std::vector<dfs::SyncTimes>()> syncs = {};  // of each disk; empty: syncs are not measured
   std::function<Micros()> certificate_until = {};           // since the epoch; empty: there is no TLS
 };
 

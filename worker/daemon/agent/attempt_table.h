@@ -1,11 +1,11 @@
 // AttemptTable holds the attempts of a worker, from the master's order to the report of their outcome.
 //
-// A map attempt gets its directories, its executable and a process; then its run file is served, and the master is
-// told. A reduce attempt gets its directories, copies (without a process yet), passes the compute gate, for which it
-// may have to ask the master (compute_gate.h), and gets a process; then the master is told. Reports are repeated until
-// answered (report_queue.h). An attempt whose reports do not change for task.timeout has failed. When the disk has
-// fewer than the reserved bytes free, attempts of the job that takes most of it are stopped (room_plan.h), so that jobs
-// never fill the disk. Thread rule: the control thread.
+// A map attempt gets its directories, its executable and a process; when it is done, its run file is served and its end
+// reported to the master. A reduce attempt gets its directories and copies its input, without a process yet. It passes
+// the compute gate, for which it may have to ask the master (compute_gate.h), and gets a process; its end is then
+// reported too. Reports are repeated until answered (report_queue.h). An attempt whose reports do not change for
+// task.timeout has failed. When the disk has fewer than the reserved bytes free, attempts of the job that takes the
+// most space are stopped (room_plan.h), so that jobs never fill the disk. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -33,14 +33,14 @@
 
 namespace millrace::worker {
 
-// The share of copying in a reduce's progress; the rest is the progress that its process reports (as Hadoop counts).
+// The share of copying in a reduce's progress, as in Hadoop; the rest is the progress that its process reports.
 inline constexpr float kCopyShare = 1.0F / 3;
 
-// The scheduler decides how many attempts run here (slots without a type, more reduces that copy than slots). The
-// worker refuses a launch once it has this many attempts for each of its slots.
+// The worker refuses a launch once it has this many attempts for each of its slots. Below that the scheduler decides
+// how many run here (slots without a type, more copying reduces than slots).
 inline constexpr std::int64_t kMostAttemptsPerSlot = 16;
 
-// A map's output that can be fetched, and its place.
+// A map output that can be fetched, and its place.
 struct AnnouncedOutput {
   AttemptId map;
   std::string host;
@@ -56,8 +56,8 @@ struct WorkerJob {
   enum class ExecutableState { kFetching, kReady, kFailed } executable_state = ExecutableState::kFetching;
   Status failure;                                      // why the executable could not be fetched
   Micros timeout = 0;                                  // task.timeout, of the job or else of the worker
-  std::map<std::uint32_t, shuffle::Source> announced;  // by map task; while reduces of the job are here
-  std::set<std::uint32_t> left_out;                    // map tasks without an output; while reduces are here
+  std::map<std::uint32_t, shuffle::Source> announced;  // by map task, while reduces of the job are here
+  std::set<std::uint32_t> left_out;                    // map tasks without an output, while reduces of the job are here
   std::set<AttemptId> held;                            // map outputs that this worker serves
 };
 
@@ -65,9 +65,9 @@ using WorkerJobs = std::map<JobId, std::shared_ptr<WorkerJob>>;
 
 class AttemptTable final : private TaskObserver {
  public:
-  // `fetch` is called when an attempt arrives of a job whose executable could not be fetched before; JobFetched
-  // follows. Requires: all arguments but `fetch` and `log` outlive the table; `session` may be constructed later, but
-  // before any call.
+  // `fetch` is called when an attempt arrives and its job's executable could not be fetched before; JobFetched follows.
+  // Requires: all arguments but `fetch` and `log` outlive the table; `session` may be constructed later, but before any
+  // call.
   AttemptTable(const AgentParts& parts, const WorkerConfig& config, const WorkerJobs& jobs, MasterSession& session,
                std::function<void(const std::shared_ptr<WorkerJob>&)> fetch, Log log);
   ~AttemptTable() noexcept override;
@@ -79,28 +79,30 @@ class AttemptTable final : private TaskObserver {
   void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing,
                  capnp::List<task::wire::RecordPlace>::Reader left_out);
   void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing, bool asks);
-  // Lets the reduce compute once it has copied. `computing`: the number that may compute at once.
+  // Lets the reduce compute once it has copied its input. `computing` is the number of reduces that may compute at
+  // once.
   void GrantCompute(const AttemptId& attempt, std::uint32_t computing);
   void MapOutputs(JobId job, NodeId own_node, const std::vector<AnnouncedOutput>& ready,
                   const std::vector<AttemptId>& gone, const std::vector<std::uint32_t>& left_out);
   void Kill(const AttemptId& attempt, const std::string& reason);
 
   // ---- calls of the agent ----
-  // Takes in that the job's executable was fetched, or could not be: its attempts go on, or fail.
+  // Takes in that the job's executable was fetched, so that its attempts proceed, or could not be, so that they fail.
   void JobFetched(const WorkerJob& job);
-  // Drops the attempts of the job; nobody is told. The caller ends their processes and removes their files.
+  // Drops the attempts of the job without a report. The caller ends their processes and removes their files.
   void RemoveJob(JobId job);
   // Ends all attempts and reports them as lost.
   void LoseAll(const std::string& why);
-  // Notes that the worker tells a master what it has. The master's orders from now on are not part of those claims.
+  // Notes that the worker lists its attempts to a master. Orders that the master sends from now on are not covered by
+  // that list.
   void NoteClaims() { asked_since_claims_.emplace(); }
   // Notes that the master wants the output of this attempt on this worker. Launches need no such call.
   void NoteAsked(const AttemptId& id) {
     if (asked_since_claims_) asked_since_claims_->insert(id);
   }
   // Returns the attempts that were launched, or whose outputs were asked for, since the last NoteClaims. The master's
-  // answer to those claims does not apply to them: a master that forgot an attempt may have used its number again, and
-  // one that knew of no output here may want it here now.
+  // answer to that list does not apply to them: a master that forgot an attempt may have used its number again, and one
+  // that knew of no output here may want one here now.
   [[nodiscard]] std::set<AttemptId> TakeAskedSinceClaims() {
     return std::exchange(asked_since_claims_, std::nullopt).value_or(std::set<AttemptId>());
   }
@@ -119,9 +121,9 @@ class AttemptTable final : private TaskObserver {
     std::optional<OwnedMessage<task::wire::RunMap>> map;
     std::optional<OwnedMessage<task::wire::RunReduce>> reduce;
     double crossing = 0;     // share of a map's output that goes to other workers
-    std::uint32_t maps = 0;  // how many maps a reduce copies from
+    std::uint32_t maps = 0;  // the number of maps from which a reduce copies
     std::unique_ptr<ReduceCopier> copier;
-    std::uint32_t fetch_reports = 0;  // reports so far about outputs that it could not fetch
+    std::uint32_t fetch_reports = 0;  // reports so far about outputs that the reduce could not fetch
     std::uint64_t shuffled = 0;
     std::optional<OwnedMessage<task::wire::Progress>> progress;  // the last report, if no heartbeat has carried it
     std::uint64_t mark = 0;                                      // the mark of the last report that showed progress
@@ -130,7 +132,7 @@ class AttemptTable final : private TaskObserver {
   using AttemptPtr = std::shared_ptr<Attempt>;
 
   // ---- the life of an attempt ----
-  // Returns null for an attempt that is refused, or is here already.
+  // Returns null if the attempt is refused, or is here already.
   AttemptPtr Admit(const AttemptId& id);
   void Prepare(const AttemptPtr& attempt);
   void Proceed(Attempt& attempt);
@@ -138,7 +140,7 @@ class AttemptTable final : private TaskObserver {
   void StartCopy(const AttemptPtr& attempt);
   void Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments);
   void Compute(Attempt& attempt);
-  // Tells the master that the reduce has copied, and whether it computes.
+  // Reports to the master that the reduce has copied its input, and whether it computes.
   void ReportCopied(const AttemptId& id, bool computing);
   [[nodiscard]] AttemptPtr Find(const AttemptId& id) const;
 
@@ -153,8 +155,8 @@ class AttemptTable final : private TaskObserver {
   void GiveWay(const GivesWay& who, const AttemptFiles::Shortage& shortage);
   void StopForRoom(const AttemptId& id, const std::string& wrote, const AttemptFiles::Shortage& shortage,
                    bool to_blame);
-  // Ends the processes of the job, which no longer has attempts here, and removes its files except outputs that are
-  // served.
+  // Ends the processes of the job and removes its files, except outputs that are served. Requires: the job has no
+  // attempts here.
   void Clear(JobId job);
   void FailStalled(Attempt& attempt, const std::optional<task::RecordPlace>& record);
   [[nodiscard]] bool Stalled(Attempt& attempt) const;
@@ -182,12 +184,13 @@ class AttemptTable final : private TaskObserver {
   ComputeGate gate_;
   std::map<AttemptId, AttemptPtr> attempts_;
   std::optional<std::set<AttemptId>> asked_since_claims_;
-  bool watches_room_ = false;                // while there are jobs
-  bool measures_ = false;                    // a measurement of what jobs have written is under way
-  std::optional<std::uint64_t> stopped_at_;  // bytes that were free when attempts were last stopped in this shortage
-  std::set<AttemptId> giving_room_;          // attempts that were stopped for lack of room and still have files
-  std::set<JobId> clearing_;                 // jobs that were stopped so and still have files
-  std::shared_ptr<AttemptTable*> self_;      // callbacks that outlive the table find this null
+  bool watches_room_ = false;  // while there are jobs
+  bool measures_ = false;      // a measurement of what jobs have written is under way
+  std::optional<std::uint64_t>
+      stopped_at_;                       // bytes that were free when attempts were last stopped in the present shortage
+  std::set<AttemptId> giving_room_;      // attempts that were stopped for lack of room and still have files
+  std::set<JobId> clearing_;             // jobs that were stopped for lack of room and still have files
+  std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find this null
   rpc::TaskGroup tasks_;
 };
 

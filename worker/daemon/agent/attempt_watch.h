@@ -1,4 +1,5 @@
-// These tell from an attempt's reports whether it makes progress. Thread rule: free functions, any thread.
+// These functions help to tell from an attempt's reports whether it makes progress. Thread rule: free functions, any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 
 namespace millrace::worker {
 
-// Returns the job's own task.timeout, else `otherwise`.
+// Returns the job's own task.timeout; `otherwise` if it has none.
 [[nodiscard]] Micros TimeoutOf(task::wire::JobSetup::Reader setup, Micros otherwise);
 
 // Returns a mark that is equal for reports with the same content, and hardly ever equal for others.

@@ -1,9 +1,9 @@
-// BlockReporter reports the blocks on this node to the master. When a session begins it sends the whole list, and the
-// contents of the trash (of which the master may want some back). Then it sends each change; changes are gathered while
-// the call before is under way. Changes that a broken session did not report are in the next session's list. In that
-// list a block that was found corrupt has dfs::kDamagedLength, until it is received anew or gone: so the master takes
-// it for a bad replica from the beginning, and never for one that makes another superfluous. Thread rule: the control
-// thread.
+// BlockReporter reports the blocks on this node to the master. When a session begins, it sends the whole list and the
+// contents of the trash, some of which the master may want back. Then it sends each change; changes are gathered while
+// the previous call is under way. Changes that a broken session did not report are in the next session's list. A block
+// that was found corrupt has dfs::kDamagedLength in that list, until it is received again or gone. So the master
+// considers it a bad replica from the beginning, and never one that makes another replica superfluous. Thread rule: the
+// control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -36,7 +36,7 @@ class BlockReporter {
   void Deleted(std::uint64_t id);
   void Corrupt(std::uint64_t id);
 
-  // Sends `all` in parts to the session, offers `trash`, then reports changes from now on. Each call has to be answered
+  // Sends `all` to the session in parts, offers `trash`, and from then on reports changes. Each call has to be answered
   // within `limit`.
   void Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
             std::vector<dfs::StoredBlock> trash, kj::Duration limit);
@@ -67,7 +67,7 @@ class BlockReporter {
   kj::Duration limit_ = 10 * kj::SECONDS;
   std::vector<dfs::StoredBlock> report_, trash_;
   std::deque<Event> events_;
-  std::set<std::uint64_t> corrupt_;  // blocks found corrupt, and neither received anew nor gone
+  std::set<std::uint64_t> corrupt_;  // blocks found corrupt, and since then neither received again nor gone
   bool sending_ = false;
   bool trash_offered_ = false;
   kj::Maybe<master::wire::WorkerSession::Client> session_;

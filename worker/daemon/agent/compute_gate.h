@@ -1,10 +1,10 @@
-// ComputeGate lets reduces go from copying to computing. While no more reduces are here than may compute at once, each
-// computes once it has copied. Otherwise, or if the master says so, a reduce waits until the master grants it a permit,
-// in the order of the scheduler. The gate never lets more in than may compute, so if a grant comes just after another
-// reduce entered without one, it waits until one leaves. A worker that has lost its master goes on with the permits
-// that it has.
+// ComputeGate controls when reduces go from copying to computing. While no more reduces are here than may compute at
+// once, each computes as soon as it has copied its input. Otherwise, or if the master says so, a reduce waits until the
+// master grants it a permit, in the order of the scheduler. The gate never lets more reduces in than may compute: if a
+// grant comes just after another reduce entered without one, the granted reduce waits until one leaves. A worker that
+// has lost its master continues with the permits that it has.
 //
-//   state of a reduce          comes by
+//   state of a reduce          entered by
 //   copying                    Arrive
 //   waiting for a grant        EndCopying, unless there is room for all that are here
 //   computing                  EndCopying, or Grant; at once or when one leaves
@@ -26,11 +26,11 @@ class ComputeGate {
  public:
   explicit ComputeGate(std::size_t most) : most_(most) {}
 
-  // Notes that a reduce is here, and copies. `asks`: it waits for a grant even while there is room for all.
+  // Notes that a reduce is here and copies. With `asks` it waits for a grant even while there is room for all.
   void Arrive(const AttemptId& attempt, bool asks) { reduces_[attempt].asks = asks; }
   // Notes that the reduce has copied its input. Calls `enter` once when the reduce may compute: now, or from inside a
-  // later call. Returns true if the reduce waits for a grant that has not come yet, so that the master must be told.
-  // Requires: the reduce is here.
+  // later call. Returns true if the reduce waits for a grant that has not come yet; this must be reported to the
+  // master. Requires: the reduce is here.
   [[nodiscard]] bool EndCopying(const AttemptId& attempt, std::function<void()> enter) {
     Reduce& reduce = reduces_.at(attempt);
     reduce.enter = std::move(enter);
@@ -38,7 +38,8 @@ class ComputeGate {
     const auto still = reduces_.find(attempt);  // `enter` may have made it leave
     return still != reduces_.end() && still->second.enter != nullptr && !still->second.granted;
   }
-  // Lets the reduce compute once it has copied, by the master's permit. Does nothing if it is not here, or computes.
+  // Grants the reduce the master's permit to compute once it has copied. Does nothing if it is not here, or computes
+  // already.
   void Grant(const AttemptId& attempt) {
     const auto at = reduces_.find(attempt);
     if (at == reduces_.end()) return;
@@ -53,7 +54,7 @@ class ComputeGate {
     reduces_.erase(at);
     AdmitAll();
   }
-  // Sets how many may compute at once. Those that compute go on, however many they are.
+  // Sets the number of reduces that may compute at once. Those that compute already continue, even if they are more.
   void SetMost(std::size_t most) {
     most_ = most;
     AdmitAll();
@@ -63,7 +64,7 @@ class ComputeGate {
  private:
   struct Reduce {
     bool asks = false, granted = false, computing = false;
-    std::function<void()> enter;  // while it has copied and does not compute
+    std::function<void()> enter;  // set while the reduce has copied and does not compute
   };
   void AdmitAll() {
     const bool room_for_all = reduces_.size() <= most_;

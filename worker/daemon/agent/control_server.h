@@ -1,4 +1,4 @@
-// ControlServer is the capability that the master holds; it turns the master's calls into those of a WorkerAgent.
+// ControlServer is the capability through which the master calls the worker. It passes the calls on to a WorkerAgent.
 // Thread rule: the control thread.
 #pragma once
 

@@ -1,6 +1,6 @@
 // DataPlane is the agent's view of the daemon's bulk plane, which serves map outputs, copies for reduces and replicates
-// blocks. The real one is in bulk_plane.h, the one for driven time in synthetic.h. Thread rule: the control thread, for
-// calls and callbacks; no callback comes from inside a call.
+// blocks. The real plane is in bulk_plane.h, the one for driven time in synthetic.h. Thread rule: calls and callbacks
+// are on the control thread; no callback comes from inside a call.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace millrace::worker {
 
-// The copy phase of one reduce attempt. Destroying it, also from inside its callbacks, stops it: no callback comes
-// afterwards.
+// The copy phase of one reduce attempt. Destroying it stops it, and no callback comes afterwards. A callback may
+// destroy it.
 class ReduceCopier {
  public:
   virtual ~ReduceCopier() = default;
@@ -31,7 +31,7 @@ class ReduceCopier {
 };
 
 struct BlockEvents {
-  std::function<void(const dfs::StoredBlock&)> received;  // finished on this node
+  std::function<void(const dfs::StoredBlock&)> received;  // a block was finished on this node
   std::function<void(std::uint64_t id)> corrupt;          // a read failed its checksum on this node
   // A transfer could not connect to the bulk server of another worker.
   std::function<void(const std::string& host, std::uint16_t port)> unreached = {};
@@ -40,29 +40,30 @@ struct BlockEvents {
 class DataPlane {
  public:
   virtual ~DataPlane() = default;
-  // Sends events of blocks to `events` from now on; empty functions are not called.
+  // Sends block events to `events` from now on; empty functions are not called.
   virtual void Observe(BlockEvents events) = 0;
-  // Serves the run file at `path` as the output of a map attempt until it is removed. `partitions`: the number of
-  // partitions of its job.
+  // Serves the run file at `path` as the output of a map attempt until that output is removed. `partitions` is the
+  // number of partitions of its job.
   virtual void AddMapOutput(const AttemptId& map, std::uint32_t partitions, const std::string& path,
                             std::function<void(Status)> then) = 0;
-  // Copies the run file of a map attempt from another worker into `path`, and serves it. `partitions` as in
+  // Copies the run file of a map attempt from another worker into `path`, and serves it. `partitions` is as in
   // AddMapOutput. Requires: the directory of `path` exists, and nobody else writes there.
   virtual void CopyMapOutput(const shuffle::Source& source, std::uint32_t partitions, const std::string& path,
                              std::function<void(Status)> then) = 0;
   virtual void RemoveMapOutput(const AttemptId& map) = 0;
   virtual void RemoveMapOutputs(JobId job) = 0;
-  // Returns how many bytes of the disk the job's outputs took when they began to be served.
+  // Returns the bytes of disk that the job's outputs took when they began to be served.
   [[nodiscard]] virtual std::uint64_t ServedBytes(JobId job) const = 0;
   // Starts a copy into `file`. Callbacks are as for shuffle::ReduceCopy, but come on the control thread. Requires: the
   // directory of `file` exists.
   [[nodiscard]] virtual std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
                                                                 std::string file, shuffle::CopyCallbacks callbacks) = 0;
-  // Returns the network figures measured by the copies of the job, or else of all jobs (shuffle::FetchMeter).
+  // Returns the network figures measured by the job's copies or, if those are too few, by the copies of all jobs
+  // (shuffle::FetchMeter).
   [[nodiscard]] virtual shuffle::FetchMeter::Figures FetchFigures(JobId job) const = 0;
-  // Copies the block by the token of the master's order (dfs/wire/write_order.h).
+  // Copies the block to `targets`, with the token of the master's order (dfs/wire/write_order.h).
   virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) = 0;
-  // Shows a master that dials back that this process drew the number.
+  // Makes this process prove, to a master that dials back, that it drew the number.
   virtual void ShowIncarnation(std::uint64_t /*incarnation*/) {}
   // These do what the calls of BlockServer do.
   virtual void UseKeys(dfs::BlockKeys /*keys*/) {}

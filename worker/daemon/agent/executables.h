@@ -1,4 +1,4 @@
-// Executables of jobs are fetched from the file system once, checked, and kept for later jobs.
+// Executables fetches the executables of jobs from the file system once, checks them, and keeps them for later jobs.
 // Thread rule: the control thread; fetches run in a Background.
 #pragma once
 
@@ -30,14 +30,14 @@ class Executables {
  public:
   using Then = std::function<void(Result<std::string> local_path)>;
   virtual ~Executables() = default;
-  // Calls `then` with a path that can be executed, but never from inside this call. The path stays valid until Release
-  // was called as often as Get. After a failure nothing is to be released.
+  // Calls `then` with the path of a file that can be executed, but never from inside this call. The path stays valid
+  // until Release has been called as often as Get. After a failure, Release must not be called.
   virtual void Get(const ExecutableId& id, Then then) = 0;
   virtual void Release(const ExecutableId& id) = 0;
 };
 
-// Passes the bytes of a file of the file system to `sink`, in order, until all have come or the sink returns false. It
-// blocks, on Background's thread.
+// Passes the bytes of a file in the file system to `sink`, in order, until all have come or `sink` returns false. It
+// blocks, on the thread of Background.
 using FetchFile = std::function<Status(const std::string& path, const std::function<bool(std::string_view)>& sink)>;
 
 // The space that a fetch of executables leaves free on the disk.
@@ -46,13 +46,13 @@ struct ExecutableRoom {
   RoomProbe free = FreeBytes;
 };
 
-// The size limit for a job's program; the size of the cache, if that is more.
+// The most bytes of a job's executable. If the cache is larger, the size of the cache is the limit instead.
 inline constexpr std::uint64_t kMostExecutableBytes = std::uint64_t{1} << 30;
 
 // Keeps executables in `<directory>/executables/<sha256 of the path>-<crc>-<bytes>-<base name>`. It writes each under
-// another name, checks size, crc32c and dfs::CheckExecutable, and renames it: a file that one user has stored is never
-// executed for a job that names another file. A fetch that fails leaves nothing. While all together take more than
-// `limit` bytes, it deletes executables that no job uses, the longest unused first.
+// another name, checks size, crc32c and dfs::CheckExecutable, and then renames it. A file that one user has stored is
+// never executed for a job that names another file. A fetch that fails leaves nothing. While all executables together
+// take more than `limit` bytes, it deletes those that no job uses, the longest unused first.
 class ExecutableCache final : public Executables {
  public:
   static Result<std::unique_ptr<ExecutableCache>> Open(const std::string& directory, std::uint64_t limit,
@@ -85,7 +85,7 @@ class ExecutableCache final : public Executables {
   ExecutableRoom room_;
   std::map<std::string, CachedExecutable> entries_;  // by local path
   std::uint64_t uses_ = 0;
-  std::shared_ptr<ExecutableCache*> self_;  // callbacks that come after the cache's end find it gone
+  std::shared_ptr<ExecutableCache*> self_;  // callbacks that come after the cache's end find null
 };
 
 }  // namespace millrace::worker

@@ -1,12 +1,11 @@
-// MasterSession is the worker's side of its link to the master. It registers, reports the worker's blocks, sends
-// heartbeats, and begins again by itself whenever the connection breaks, is silent for too long, or the master no
-// longer knows the worker. Attempts go on running meanwhile.
+// MasterSession is the worker's side of its link to the master. It registers, reports the worker's blocks and sends
+// heartbeats. It begins again by itself whenever the connection breaks or is silent for too long, or the master no
+// longer knows the worker. Attempts keep running meanwhile.
 //
-// The session asks a master for its cluster before it registers, so the master of another cluster learns nothing. In
-// that case it goes on asking and does not end, since the usual cause is a master that was started with a wrong
-// directory: when the right master is back, all workers are back by themselves. It also goes on asking a master whose
-// release is too far from the worker's (base/release.h), until one of the two is upgraded. Thread rule: the control
-// thread.
+// The session asks a master for its cluster before it registers, so the master of another cluster learns nothing. From
+// such a master it keeps asking and does not end: the usual cause is a master that was started with a wrong directory,
+// and when the right one is back, all workers are back by themselves. It also keeps asking a master whose release is
+// too far from the worker's (base/release.h), until one of the two is upgraded. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -29,20 +28,21 @@
 
 namespace millrace::worker {
 
-// The session's requests to its owner, and its reports.
+// The session's requests and reports to its owner.
 class SessionOwner {
  public:
   virtual ~SessionOwner() = default;
-  // Resolves when this worker belongs to `cluster`, on disk; rejects with kInvalid if it belongs to another.
+  // Resolves when the disk records that this worker belongs to `cluster`; rejects with kInvalid if it belongs to
+  // another.
   virtual kj::Promise<void> Join(std::string cluster) = 0;
   virtual void DescribeWorker(master::wire::WorkerInfo::Builder info) = 0;
-  // Says whether this machine will be taken away.
+  // Writes whether this machine will be taken away.
   virtual void DescribeForetelling(master::wire::WorkerSession::ForetellParams::Builder foretelling) = 0;
   virtual wire::WorkerControl::Client Control() = 0;
   virtual void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) = 0;
   virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
   virtual void HeartbeatAnswered(master::wire::WorkerSession::HeartbeatResults::Reader answer) = 0;
-  // Resolves when the blocks that earlier sessions ordered to be deleted or put aside are off the disk.
+  // Resolves when the blocks that were to be deleted or put aside by orders of earlier sessions are off the disk.
   virtual kj::Promise<void> RemovalsMade() = 0;
   virtual std::vector<dfs::StoredBlock> Blocks() = 0;
   virtual std::vector<dfs::StoredBlock> Trash() = 0;
@@ -55,19 +55,19 @@ class MasterSession {
   // Requires: all arguments outlive this.
   MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string master, Random random, SessionOwner& owner, Log log);
   void Start();  // once
-  // Tells the master that this worker leaves, if there is a session, and ends the session for good.
+  // Reports to the master that this worker leaves, if there is a session, and ends the session for good.
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason);
   // Sends the master the present DescribeForetelling. A registration that begins later sends it anyway.
   void Foretell();
   // Sends the master the contents of the next heartbeat at once, before any later report.
   void BeatNow();
-  // Lets the next heartbeat come at once, or as soon as the one under way is answered.
+  // Sends the next heartbeat at once, or as soon as the one under way is answered.
   void BeatSoon();
 
   [[nodiscard]] ReportQueue& reports() { return reports_; }
   [[nodiscard]] BlockReporter& blocks() { return blocks_; }
   [[nodiscard]] const std::string& master() const { return link_.address(); }
-  [[nodiscard]] bool stands() const { return session_ != nullptr; }  // the master has taken this worker in
+  [[nodiscard]] bool stands() const { return session_ != nullptr; }  // the master has registered this worker
 
  private:
   static constexpr std::size_t kMostReportsInFlight = 32;
@@ -81,8 +81,8 @@ class MasterSession {
   kj::Promise<void> AwaitBeat(kj::TimePoint next);
   void ListBlocks(master::wire::WorkerSession::Client session);
   void Close();                   // ends all sending of this session
-  void Tell(const Status& why);   // logs it at once, then every minute, until there is a session
-  void Break(const Status& why);  // ends the session that stands, which is of no use
+  void Tell(const Status& why);   // logs `why` at once, then every minute, until there is a session
+  void Break(const Status& why);  // ends the present session, which is of no use
 
   kj::Timer& timer_;
   SessionOwner& owner_;
@@ -101,7 +101,7 @@ class MasterSession {
   kj::Promise<void> beat_now_ = nullptr;
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> hurry_;  // while the next heartbeat waits for its time
   bool soon_ = false;                                     // the next one does not wait
-  kj::Promise<void> cycle_ = nullptr;                     // last: it uses what stands above
+  kj::Promise<void> cycle_ = nullptr;                     // last: it uses the members above
 };
 
 }  // namespace millrace::worker

@@ -1,8 +1,8 @@
-// PeerWatch finds the workers that this worker cannot reach. It looks at a peer by connecting to the port of its bulk
-// server, and closes the connection at once. It looks when the master asks for it, and a second time as soon as a look
-// has failed once, but never of its own accord. A peer to which a transfer could not connect is reported to the master,
-// which asks for a look if there is such a worker. A machine that answers that nobody listens counts as reached: only
-// its worker is gone. Thread rule: the control thread.
+// PeerWatch finds the workers that this worker cannot reach. To look at a peer, it connects to the port of the peer's
+// bulk server and closes the connection at once. It looks when the master asks for it, and a second time as soon as a
+// look has failed once, but never of its own accord. A peer to which a transfer could not connect is reported to the
+// master, which asks for a look if there is such a worker. A machine that answers that nobody listens counts as
+// reached, since only its worker is gone. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -31,10 +31,10 @@ class PeerWatch {
  public:
   // A connection that is not established after this time has failed. The kernel asks a second time after 1 s.
   static constexpr kj::Duration kLimit = 1500 * kj::MILLISECONDS;
-  // A peer that has not been looked at, or doubted, for this long is forgotten: the master asks for looks at all peers
-  // that some worker does not reach.
+  // A peer that has been neither looked at nor doubted for this long is forgotten. It is not lost: the master asks for
+  // looks at all peers that some worker does not reach.
   static constexpr kj::Duration kKept = 30 * kj::SECONDS;
-  static constexpr std::size_t kMostAtOnce = 16;  // looks; others wait for the next call
+  static constexpr std::size_t kMostAtOnce = 16;  // looks; further ones wait for the next call
   static constexpr std::size_t kMostKept = 256;   // peers; further ones are not doubted
 
   // Calls `changed` when a peer is doubted, was not reached for the first or second time, or is reached again.
@@ -48,7 +48,7 @@ class PeerWatch {
 
   struct Unreached {
     PeerPlace peer;
-    std::uint32_t failures = 0;  // failed looks in a row; 0: it is doubted
+    std::uint32_t failures = 0;  // failed looks in a row; 0: it is only doubted
     kj::Duration since = 0 * kj::SECONDS;
   };
   // Returns the peers that were not reached the last time, or are doubted.
@@ -69,9 +69,9 @@ class PeerWatch {
   rpc::Dialer* const dialer_;
   const std::function<void()> changed_;
   const Log log_;
-  std::map<PeerPlace, State> peers_;  // those that are looked at or doubted, or were not reached
+  std::map<PeerPlace, State> peers_;  // those that are being looked at, are doubted, or were not reached
   std::size_t looks_ = 0;             // under way
-  rpc::TaskGroup tasks_;              // last: they use what stands above
+  rpc::TaskGroup tasks_;              // last: they use the members above
 };
 
 }  // namespace millrace::worker

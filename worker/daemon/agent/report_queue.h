@@ -1,5 +1,5 @@
-// ReportQueue holds the reports that the master must receive, whatever happens to the connection. Each is kept, in
-// order, and sent again on every new session until the master has answered it. Thread rule: the control thread.
+// ReportQueue holds the reports that the master must receive, whatever happens to the connection. It keeps them in
+// order and sends each again on every new session, until the master has answered it. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -24,7 +24,11 @@ namespace millrace::worker {
 struct Report {
   std::string what;   // "job3.m.7.0 is done", for messages
   AttemptId attempt;  // the attempt that it is about
-  enum class Tells : std::uint8_t { kDone, kFailed, kOther } tells = Tells::kOther;  // kOther: the attempt goes on
+  enum class Tells : std::uint8_t {
+    kDone,
+    kFailed,
+    kOther
+  } tells = Tells::kOther;  // kOther: the attempt has not ended
   std::function<kj::Promise<void>(master::wire::WorkerSession::Client&)> send;
 };
 
@@ -37,16 +41,16 @@ class ReportQueue {
   void Keep(Report report);
   // Returns true if a report with the same `what` waits to be sent or answered.
   [[nodiscard]] bool Holds(const std::string& what) const;
-  // Sends to this session from now on, first the reports that an earlier one did not answer. A call that is not
+  // Sends to this session from now on, first the reports that no earlier session has answered. A call that is not
   // answered within `limit` breaks the session.
   void Open(master::wire::WorkerSession::Client session, kj::Duration limit);
   void Close();
-  // Sends the reports again for which the master was too busy.
+  // Sends again the reports for which the master was too busy.
   void Pump();
-  // Drops the reports of the attempt, which are no longer wanted.
+  // Drops the reports of the attempt, because they are no longer wanted.
   void Drop(const AttemptId& attempt);
   void DropJob(JobId job);
-  // Returns the attempts that have ended in this way, but whose end the master has not yet confirmed.
+  // Returns the attempts that have ended in this way and whose end the master has not yet confirmed.
   [[nodiscard]] std::vector<AttemptId> Unanswered(Report::Tells end) const;
   [[nodiscard]] bool empty() const { return reports_.empty(); }
   [[nodiscard]] kj::Promise<void> WhenEmpty();
@@ -71,7 +75,7 @@ class ReportQueue {
   std::uint64_t next_serial_ = 0;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> await_empty_;
   kj::Maybe<master::wire::WorkerSession::Client> session_;
-  std::unique_ptr<rpc::TaskGroup> calls_;  // of the open session; last: they use what stands above
+  std::unique_ptr<rpc::TaskGroup> calls_;  // of the open session; last: they use the members above
 };
 
 }  // namespace millrace::worker

@@ -1,6 +1,6 @@
 // The agent's seams without processes, disks or sockets, for whole clusters in one thread under driven time. Attempts
-// take times drawn from a seeded source; reduces have copied a map's output as soon as they hear of it. Thread rule:
-// the control thread.
+// take times drawn from a seeded source. A reduce has copied a map's output as soon as the output is announced to it.
+// Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -28,16 +28,16 @@ struct SyntheticTimes {
   kj::Duration map_least = 5 * kj::SECONDS, map_most = 15 * kj::SECONDS;  // drawn evenly
   kj::Duration reduce_least = 5 * kj::SECONDS, reduce_most = 15 * kj::SECONDS;
   double failure = 0;  // probability that an attempt fails at its end
-  double slow = 0;     // probability that it takes ten times as long
-  int reports = 0;     // how often it reports progress, evenly over its time
+  double slow = 0;     // probability that an attempt takes ten times as long
+  int reports = 0;     // the number of its progress reports, evenly over its time
 };
 
 class SyntheticRunner final : public TaskRunner {
  public:
   SyntheticRunner(kj::Timer& timer, Random random, SyntheticTimes times);
   ~SyntheticRunner() noexcept override = default;
-  // Sets the function that fills in the counters and the output of an attempt that is done; without one they stay
-  // empty.
+  // Sets the function that fills in the counters and the output of an attempt that is done. Without such a function
+  // they stay empty.
   void FillDone(std::function<void(const AttemptId&, task::wire::Done::Builder)> fill) { fill_ = std::move(fill); }
 
   void Observe(TaskObserver* observer) override { observer_ = observer; }
@@ -59,7 +59,7 @@ class SyntheticRunner final : public TaskRunner {
   TaskObserver* observer_ = nullptr;
   std::function<void(const AttemptId&, task::wire::Done::Builder)> fill_;
   std::map<AttemptId, std::uint64_t>
-      running_;  // the number of its run; the end of a killed run finds another number or none
+      running_;  // the number of the run; the end of a killed run finds another number, or none
   std::uint64_t runs_ = 0;
   rpc::TaskGroup tasks_;
 };
@@ -105,7 +105,7 @@ class SyntheticPlane final : public DataPlane {
  private:
   BlockEvents events_;
   shuffle::FetchMeter::Figures figures_;
-  std::vector<std::function<void()>> output_copies_;  // those that have not ended
+  std::vector<std::function<void()>> output_copies_;  // the copies that have not ended
   bool hold_output_copies_ = false;
   std::set<AttemptId> served_;
   std::map<JobId, std::uint64_t> served_bytes_;

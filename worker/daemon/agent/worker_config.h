@@ -16,7 +16,7 @@ struct WorkerConfig {
   std::string directory;
   std::string block_directories;  // separated by commas; empty: `directory`
   std::int64_t failed_disks = 0;
-  std::string host;  // at which others reach this worker
+  std::string host;  // where others reach this worker
   std::string bind;
   std::string name;
   std::string rack;
@@ -24,7 +24,7 @@ struct WorkerConfig {
   std::int64_t port = 0;
   std::int64_t max_connections = 0;
   std::int64_t max_connections_per_peer = 0;
-  std::int64_t map_slots = 0;  // kAuto until resolved (worker/daemon/process/task_slots.h), like the next
+  std::int64_t map_slots = 0;  // kAuto until resolved (worker/daemon/process/task_slots.h); reduce_slots likewise
   std::int64_t reduce_slots = 0;
   std::int64_t cores = 0;    // 0: all that the machine has
   std::uint64_t memory = 0;  // 0: all that the machine has
@@ -46,7 +46,7 @@ struct WorkerConfig {
   std::int64_t copy_connections = 0;
   Micros copy_stall = 0;
   std::uint64_t task_memory = 0;
-  std::string task_memory_limit;  // "auto" or bytes, as the options say it
+  std::string task_memory_limit;  // "auto" or a number of bytes, as in the option
   // Derived from task_memory_limit (worker/daemon/process/memory_share.h); not options.
   std::uint64_t task_memory_bound = 0, task_memory_share = 0;
   Micros task_start_timeout = 0;
@@ -60,10 +60,10 @@ struct WorkerConfig {
   std::string spot_notice;  // off, auto, or the URL of a metadata service (worker/daemon/spot/notice_source.h)
 };
 
-// Declares every option of the worker as bound to `config`, and sets `config` to the defaults.
+// Declares every option of the worker, binds it to its field of `config`, and sets `config` to the defaults.
 [[nodiscard]] OptionSet DeclareWorkerOptions(WorkerConfig* config);
 
-// Checks the rules that a single option's range cannot express. kInvalid names the option.
+// Checks the rules that a single option's range cannot express. Returns kInvalid, naming the option, if one is broken.
 Status CheckWorkerConfig(const WorkerConfig& config);
 
 }  // namespace millrace::worker

@@ -1,7 +1,7 @@
-// AttemptFiles says where the files of attempts lie, and makes and removes them.
+// AttemptFiles knows the places of the files of attempts, and makes and removes them.
 //
 //   <directory>/jobs/<job>/map/<stem>.run       the sorted output of a map attempt
-//   <directory>/jobs/<job>/reduce/<stem>.copy   what a reduce attempt copied
+//   <directory>/jobs/<job>/reduce/<stem>.copy   the segments that a reduce attempt copied
 //   <directory>/jobs/<job>/reduce/<stem>.run    the output of a map attempt that ran on another worker
 //   <directory>/jobs/<job>/scratch/<stem>/      the scratch directory of an attempt
 //   <directory>/jobs/<job>/shared/              files that all attempts map (client/job/side_files.h)
@@ -48,36 +48,36 @@ class AttemptFiles {
  public:
   virtual ~AttemptFiles() = default;
   [[nodiscard]] virtual AttemptPaths Paths(const AttemptId& attempt) const = 0;
-  [[nodiscard]] virtual std::string SharedDirectory(JobId job) const = 0;  // made by the caller that wants it
-  // Makes the directories of Paths. kNoSpace when the disk has less than the reserved bytes free.
+  [[nodiscard]] virtual std::string SharedDirectory(JobId job) const = 0;  // the caller that wants it makes it
+  // Makes the directories of Paths. Returns kNoSpace if the disk has fewer than the reserved bytes free.
   virtual Status Prepare(const AttemptId& attempt) = 0;
-  // Returns false if Prepare has too little space, and until there is a sixteenth of the reserved bytes more than it
-  // needs. Thread rule: the control thread.
+  // Returns false if the disk has too little space for Prepare, and from then on until it has a further sixteenth of
+  // the reserved bytes free. Thread rule: the control thread.
   [[nodiscard]] virtual bool HasRoom() { return true; }
-  // Returns how many bytes are free and how many are reserved, if attempts have left fewer free than are reserved.
+  // FindShortage returns the free and the reserved bytes if attempts have left fewer bytes free than are reserved.
   struct Shortage {
     std::uint64_t free = 0, reserved = 0;
   };
   [[nodiscard]] virtual std::optional<Shortage> FindShortage() const { return std::nullopt; }
-  // Returns how many bytes the attempt's files take on the disk. Files in its scratch directory count as far as they
+  // Returns the bytes that the attempt's files take on the disk. Files in its scratch directory count as far as they
   // can be looked at in a moment.
   [[nodiscard]] virtual std::uint64_t BytesOf(const AttemptId&) const { return 0; }
-  // Returns how many bytes all files of the job take, also those besides the files of its attempts. It looks for longer
-  // than BytesOf; `whole` is false if it did not get to all files, or cannot look at some.
+  // TakenBy returns the bytes that all files of the job take, including those that belong to no attempt. It looks for
+  // longer than BytesOf. `whole` is false if it did not get to all files, or cannot look at some.
   struct Taken {
     std::uint64_t bytes = 0;
     bool whole = true;
   };
   [[nodiscard]] virtual Taken TakenBy(JobId) const { return {}; }
-  // Returns whether files that are to be removed still take room.
+  // Returns true while files that are to be removed still take room.
   [[nodiscard]] virtual bool IsRemoving() const { return false; }
   virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
   virtual void RemoveRun(const AttemptId& attempt) = 0;      // wherever the attempt ran
   virtual void RemoveJob(JobId job) = 0;                     // all but the logs
-  // Removes all files of the job except these outputs of maps, and except its logs unless they take much. Requires:
-  // none of its attempts or processes is here.
+  // Removes all files of the job except these map outputs and its logs; logs that take much go too. Requires: none of
+  // the job's attempts or processes is here.
   virtual void RemoveAllBut(JobId job, const std::set<AttemptId>& outputs) = 0;
-  // Returns at most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log.
+  // Returns at most min(limit, kLogPieceBytes) bytes from `offset`; kNotFound if there is no such log.
   [[nodiscard]] virtual Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                                  std::uint32_t limit) const = 0;
   // Returns the record on which a map works, if it has noted one.
@@ -86,11 +86,11 @@ class AttemptFiles {
   }
 };
 
-// DiskAttemptFiles keeps the files on disk. With users for jobs, a job's user owns what its tasks write (its
-// directories of map outputs, scratch, shared files and logs) and can read what the worker copies. The worker owns
-// every directory above, so that no task can put something else in its place. Nobody else can read these files. All
-// access goes through TaskDirectories, whatever tasks have put there. Files to be removed lose their name at once and
-// are removed on a thread of their own (removals.h), also those that an earlier incarnation left in jobs/.
+// DiskAttemptFiles keeps the files on disk. If jobs have users, a job's user owns the directories that its tasks write
+// to (map outputs, scratch, shared files and logs) and can read the worker's copies. The worker owns every directory
+// above those, so that no task can put something else in its place. Nobody else can read these files. All access goes
+// through TaskDirectories, since tasks may have put anything there. Files to be removed lose their name at once and are
+// removed on a thread of their own (removals.h). So are files that an earlier incarnation left in jobs/.
 class DiskAttemptFiles final : public AttemptFiles {
  public:
   static Result<std::unique_ptr<DiskAttemptFiles>> Open(std::string directory, std::uint64_t reserved_bytes,
@@ -113,17 +113,17 @@ class DiskAttemptFiles final : public AttemptFiles {
                                          std::uint32_t limit) const override;
   [[nodiscard]] std::optional<task::RecordPlace> ReadNote(const AttemptId& attempt) const override;
 
-  // Deletes the logs of jobs to which nothing was written since `oldest`. Then, until the remaining logs take at most
-  // `limit` bytes of the disk, it deletes the logs of the job that has most; of two jobs with as much, the one whose
-  // logs were written to less recently. A job with very many files counts as the one with most. Anything that lies
-  // beside logs and is not a log (a directory, a link, a pipe) goes, too. The logs of the jobs `here`, which may be
-  // written to, stay and do not count: such a job answers for them when the disk fills up.
+  // Deletes a job's logs if nothing was written to them since `oldest`. Then, until the remaining logs take at most
+  // `limit` bytes of the disk, it deletes the logs of the job whose logs take the most; of two with as much, those that
+  // were written to less recently. A job with very many files counts as the one with the most. Anything beside the logs
+  // that is not a log (a directory, a link, a pipe) is deleted too. The logs of the jobs `here`, which may still be
+  // written to, stay and do not count; such a job answers for its logs when the disk fills up.
   void SweepLogs(Micros oldest, std::uint64_t limit, const std::set<JobId>& here = {});
   [[nodiscard]] std::string jobs_directory() const { return directory_ + "/jobs"; }
   [[nodiscard]] std::string logs_directory() const { return directory_ + "/logs"; }
   // Returns the directories through which other code opens these files.
   [[nodiscard]] const sandbox::TaskDirectories& directories() const { return directories_; }
-  // Waits until all files to be removed have been removed, or could not be.
+  // Waits until all files to be removed have been removed, or their removal has failed.
   void AwaitRemovals() { removals_.Await(); }
 
  private:
@@ -132,15 +132,15 @@ class DiskAttemptFiles final : public AttemptFiles {
   [[nodiscard]] Result<std::uint64_t> Free() const;  // bytes
   [[nodiscard]] std::string JobDirectory(JobId job) const;
   [[nodiscard]] std::string LogDirectory(JobId job) const;
-  // Removes everything in a directory of the job except these names.
+  // Removes everything in a directory of the job except the names in `known`.
   void RemoveStrangers(const std::string& directory, const std::set<std::string>& known);
 
-  // These make a directory that the job's tasks write to, or only read. Requires: the parent directory exists.
+  // These make a directory that the job's tasks may write to, or only read. Requires: the parent directory exists.
   Status MakeWritable(const std::string& path, JobId job) const;
   Status MakeReadable(const std::string& path, JobId job) const;
   struct JobLogs {
     Micros written = 0;       // when the latest of its files was written
-    std::uint64_t bytes = 0;  // of the disk
+    std::uint64_t bytes = 0;  // on the disk
     bool crowded = false;     // it has more files than Measure looks at
     std::string path;
   };
@@ -156,8 +156,8 @@ class DiskAttemptFiles final : public AttemptFiles {
   Removals removals_;  // last: it uses the directories
 };
 
-// Returns the last lines of a text file, at most `limit` bytes; if the file was cut, only whole lines. Empty if it
-// cannot be read.
+// Returns the last lines of a text file, at most `limit` bytes. If the file is longer, returns only whole lines.
+// Returns an empty text if the file cannot be read.
 [[nodiscard]] std::string TailOfFile(const sandbox::TaskDirectories& directories, const std::string& path,
                                      std::size_t limit);
 

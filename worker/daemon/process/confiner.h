@@ -1,6 +1,6 @@
-// Confiner confines the task processes of a worker as worker/sandbox says. When it is made, it finds out by trial which
-// parts of the sandbox this machine supports: it starts a process that does nothing, with every part, and leaves out
-// the parts that fail until one starts.
+// Confiner puts the task processes of a worker into the sandbox (worker/sandbox/sandbox.h). When it is made, it finds
+// out by trial which parts of the sandbox this machine supports: it starts a process that does nothing, first with
+// every part, and leaves out the parts that fail until a process starts.
 //
 //   worker.sandbox = auto      the parts that this machine supports; missing parts are reported
 //                    require   all parts, or the worker does not start
@@ -26,7 +26,7 @@
 
 namespace millrace::worker {
 
-enum class TaskNetwork { kNever, kAsked, kAlways };  // asked: for jobs that say task.network = true
+enum class TaskNetwork { kNever, kAsked, kAlways };  // kAsked: for jobs that set task.network = true
 
 struct ConfinerOptions {
   bool required = false;
@@ -41,7 +41,7 @@ struct ConfinerOptions {
 
 class Confiner {
  public:
-  // The means with which one process is started.
+  // The means for starting one process.
   struct Confined {
     Launch launch;
     std::optional<sandbox::TaskCgroup> cgroup;  // destroyed when the process has ended
@@ -49,17 +49,17 @@ class Confiner {
     sandbox::PeerList* peers = nullptr;  // for its SocketGate
   };
 
-  // kUnavailable, naming the missing parts and why they are missing, if all are required; kInternal if no process can
-  // be started.
+  // Returns kUnavailable, naming the missing parts and why they are missing, if all parts are required and some are
+  // missing; kInternal if no process can be started.
   static Result<std::unique_ptr<Confiner>> Open(ConfinerOptions options);
 
-  // `memory`: the bytes that the process itself may take, to which its cgroup adds room for files; 0: no limit.
+  // `memory` is the number of bytes that the process itself may take; its cgroup adds room for files. 0 means no limit.
   // Requires: the directories that `place` names exist.
   [[nodiscard]] Result<Confined> Confine(const sandbox::JobPlace& place, std::uint64_t serial, std::uint64_t memory);
 
   [[nodiscard]] const sandbox::Parts& parts() const { return settings_.parts; }
-  [[nodiscard]] const std::map<sandbox::Part, std::string>& missing() const { return missing_; }  // and why
-  // Returns the users of jobs, if jobs have users of their own.
+  [[nodiscard]] const std::map<sandbox::Part, std::string>& missing() const { return missing_; }  // with the reasons
+  // Returns the range of the jobs' users, if jobs have users of their own.
   [[nodiscard]] std::optional<sandbox::UserRange> users() const;
   [[nodiscard]] bool MayUseNetwork(bool asks) const;
   // Returns a line for people: "user, mounts; without cgroup (...)".
@@ -70,7 +70,7 @@ class Confiner {
   void Drop(sandbox::Part part, const std::string& why);
   void Look();     // leaves out parts that are known to be missing
   Status Probe();  // leaves out parts that fail
-  // Starts a process that does nothing. Returns the step that failed; empty: none.
+  // Starts a process that does nothing. Returns the step that failed; empty if none did.
   Result<std::string> Try();
 
   ConfinerOptions options_;

@@ -1,6 +1,7 @@
-// Orphans: descendants of task processes that left their group (setsid) and outlived them. This process adopts them
-// (PR_SET_CHILD_SUBREAPER), knows them by a mark in the environment that they inherited, and ends them. An orphan that
-// scrubs its environment is not recognised. Thread rule: the control thread, unless a function says otherwise.
+// Orphans are descendants of task processes that left their process group (setsid) and outlived the task. This process
+// adopts orphans (PR_SET_CHILD_SUBREAPER), recognises them by a mark in the environment that they inherited, and ends
+// them. An orphan that scrubs its environment is not recognised. Thread rule: the control thread, unless a function
+// says otherwise.
 #pragma once
 
 #include <sys/types.h>
@@ -20,8 +21,7 @@ inline constexpr const char* kMarkVariable = "MILLRACE_TASK_PROCESS";
 // Makes orphans children of this process from now on.
 [[nodiscard]] Status AdoptOrphans();
 
-// A child of this process that it did not start. The descriptor tells the process from a later one with the same
-// number.
+// A child that this process did not start. The descriptor distinguishes it from a later process with the same number.
 struct Orphan {
   pid_t pid = 0;
   Fd pidfd;
@@ -30,9 +30,9 @@ struct Orphan {
 // Reaps the children of this process that have ended, except `ours`. Returns the other children that still run.
 [[nodiscard]] std::vector<Orphan> ReapOrphans(const std::set<pid_t>& ours);
 
-// Kills the orphans that carry the mark and returns their number. A later ReapOrphans finds them, and children that
-// they leave to this process. It reads the memory of processes, which may make it wait as long as they like. Thread
-// rule: any thread.
+// Kills the orphans that carry the mark and returns their number. A later ReapOrphans reaps them, and finds the
+// children that they leave to this process. KillMarked reads the memory of processes, which may make it wait as long as
+// they like. Thread rule: any thread.
 std::size_t KillMarked(const std::vector<Orphan>& orphans, const std::string& mark);
 
 }  // namespace millrace::worker

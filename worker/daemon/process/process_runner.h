@@ -1,8 +1,8 @@
-// ProcessRunner runs attempts in processes of their job's executable (`EXECUTABLE --millrace-task`, descriptor 3 is the
-// channel of worker/task). A process runs one attempt at a time and stays warm for its job's next ones, of either kind.
-// A process that fails, or whose attempt is killed, is not used again.
+// ProcessRunner runs attempts in processes of their job's executable (`EXECUTABLE --millrace-task`; descriptor 3 is the
+// channel of worker/task). A process runs one attempt at a time and stays warm for further attempts of its job, of
+// either kind. A process that fails, or whose attempt is killed, is not used again.
 //
-// Nothing that a task does holds up the control thread. Inspecting and releasing what an ended process leaves (its
+// Nothing that a task does delays the control thread. Inspecting and releasing the remains of an ended process (its
 // logs, its gate, its cgroup, its orphans) may take as long as the task likes, and is done in the background. Thread
 // rule: the control thread, which must be the process's main thread.
 #pragma once
@@ -37,8 +37,8 @@ struct ProcessLimits {
   std::uint64_t memory_limit = 0;                 // RLIMIT_DATA; 0: none
   // Returns the credentials with which a process acts for a user; null without TLS.
   std::function<Result<tls::CredentialTexts>(const std::string& user)> credentials = {};
-  kj::Duration renew_credentials = tls::kTaskValidity / 2 * kj::MICROSECONDS;  // it gets new ones after this time
-  std::string jobs_directory;                                                  // of a job: <jobs>/<job>
+  kj::Duration renew_credentials = tls::kTaskValidity / 2 * kj::MICROSECONDS;  // until it gets new ones
+  std::string jobs_directory;                                                  // its subdirectory <job> is the job's
   const sandbox::TaskDirectories* files = nullptr;  // for opening logs and notes; outlives the runner
   Confiner* confiner = nullptr;                     // null: processes are not confined; it outlives the runner
 };
@@ -46,10 +46,11 @@ struct ProcessLimits {
 class ProcessRunner final : public TaskRunner {
  public:
   // `ends` finds out how attempts failed; `orphans` reads the memory of processes that tasks left behind. Neither
-  // should have other work, since tasks may keep it waiting. Requires: both outlive the runner.
+  // should have other work, since tasks may keep them waiting. Requires: both outlive the runner.
   ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, rpc::Background& ends, rpc::Background& orphans,
                 Log log);
-  // Kills every process, and waits until all have ended, for at most two seconds. The others end with this process.
+  // Kills every process, and waits at most two seconds for all to end. Those that have not ended by then end with this
+  // process.
   ~ProcessRunner() noexcept override;
 
   void Observe(TaskObserver* observer) override { observer_ = observer; }
@@ -83,8 +84,8 @@ class ProcessRunner final : public TaskRunner {
     std::optional<Work> work;      // its work now, or once it is ready
     std::string log;
     std::shared_ptr<Confiner::Confined> confined;  // null: it is not confined
-    std::shared_ptr<sandbox::SocketGate> gate;     // of a confined one
-    kj::Own<TaskProcess> process;                  // null when it could not be started
+    std::shared_ptr<sandbox::SocketGate> gate;     // null: it is not confined
+    kj::Own<TaskProcess> process;                  // null if it could not be started
     std::vector<kj::Own<kj::PromiseFulfiller<void>>> gone;
   };
   struct Remains;  // of a process: the evidence of how it failed
@@ -95,7 +96,7 @@ class ProcessRunner final : public TaskRunner {
   Status GiveCredentials(const std::string& user, task::wire::Credentials::Builder out) const;
   // Gives the process new credentials again and again, for as long as it lives.
   void RenewCredentials(std::uint64_t serial);
-  // Starts the process, confined where that is asked for.
+  // Starts the process, confined if the limits name a confiner.
   Result<kj::Own<TaskProcess>> StartProcess(const Job& job, Process& process);
   Process* Find(std::uint64_t serial);
   void Message(std::uint64_t serial, task::wire::FromTask::Reader message);
@@ -107,12 +108,12 @@ class ProcessRunner final : public TaskRunner {
   void Retire(Process& process);
   kj::Promise<void> End(Process& process);
   void After(kj::Duration delay, std::uint64_t serial, std::function<void(Process&)> then);
-  // If the process works on an attempt, finds out in the background how it failed, and tells the observer. Then
-  // releases what the remains hold.
+  // If the process works on an attempt, finds out in the background how the attempt failed, and reports it to the
+  // observer. Then releases the remains.
   void TellOfFailure(const Process& process, std::shared_ptr<Remains> remains);
   [[nodiscard]] std::shared_ptr<Remains> RemainsOf(const Process& process, std::string error) const;
   [[nodiscard]] std::string MarkOf(std::uint64_t serial) const;
-  // Ends what the process left running, repeatedly until nothing is left, at most `rounds` times.
+  // Ends the orphans of the process, repeatedly until none is left, at most `rounds` times.
   void Sweep(std::uint64_t serial, int rounds);
 
   ProcessLoop loop_;
@@ -128,7 +129,7 @@ class ProcessRunner final : public TaskRunner {
   std::map<std::uint64_t, AttemptId> failing_;  // failed attempts that the observer does not know of yet
   std::uint64_t next_failing_ = 0;
   std::shared_ptr<ProcessRunner*> self_;
-  rpc::TaskGroup tasks_;  // last: they use what stands above
+  rpc::TaskGroup tasks_;  // last: they use the members above
 };
 
 }  // namespace millrace::worker

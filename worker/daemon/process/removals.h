@@ -1,8 +1,8 @@
 // Removals removes files and trees of any depth and size that tasks have left behind, on a thread of its own, so that
 // nobody waits for it. A tree is first moved aside within the same directory of tasks, so that it loses its name at
-// once; a worker that starts finds what an earlier one has not removed. A tree that takes long gives way to others
-// after a while, and gets another turn later: a task that still runs may fill it as fast as it is emptied. Thread rule:
-// any thread.
+// once; a worker that starts finds the trees that an earlier one has not removed. A tree that takes long gives way to
+// others after a while, and gets another turn later, since a task that still runs may fill it as fast as it is emptied.
+// Thread rule: any thread.
 #pragma once
 
 #include <atomic>
@@ -27,36 +27,36 @@ class Removals {
   static constexpr std::string_view kAside = ".removed-";
   [[nodiscard]] static bool IsAside(std::string_view name) { return name.starts_with(kAside); }
 
-  // `turn`: how many names of one tree are looked at before others have their turn. Requires: `directories` outlives
-  // this.
+  // `turn` is the number of names of one tree that are looked at before others have their turn. Requires: `directories`
+  // outlives this.
   static constexpr std::uint64_t kTurn = 100'000;
   Removals(const sandbox::TaskDirectories& directories, Log log, std::uint64_t turn = kTurn);
-  ~Removals();  // stops between two files; what is left stays where it is
+  ~Removals();  // stops between two files; the rest stays where it is
 
-  // Moves everything in a directory of tasks aside, and removes it with what was aside already.
+  // Moves everything in a directory of tasks aside, and removes it and everything that was aside already.
   [[nodiscard]] Status AddAll(const std::string& directory);
-  // Removes what an earlier worker moved aside in this directory of tasks.
+  // Removes everything that an earlier worker moved aside in this directory of tasks.
   [[nodiscard]] Status Resume(const std::string& directory);
   // Removes a file at once, and a directory after moving it aside in `directory`, one of the directories of tasks. A
-  // directory that cannot be moved is removed where it is. A failure to remove is logged, and what is left stays until
-  // the next start.
+  // directory that cannot be moved is removed where it is. A failed removal is logged, and the rest stays until the
+  // next start.
   void Add(const std::string& path, const std::string& directory);
-  // Waits until all that was added has been removed, or could not be.
+  // Waits until everything that was added has been removed, or its removal has failed.
   void Await();
-  // Returns whether something is still to be removed. A tree that has had ten turns may never be removed, and does not
-  // count.
+  // Returns true if something is still to be removed. A tree that has had ten turns does not count, since it may never
+  // be removed.
   [[nodiscard]] bool IsBusy() const;
 
  private:
   [[nodiscard]] Status MoveAside(const std::string& path, const std::string& directory, std::string* to);
   struct Item {
     std::string path;
-    int turns = 0;  // that it had
+    int turns = 0;  // the turns that it has had
     [[nodiscard]] bool counts() const { return turns < 10; }
   };
   void Queue(Item item);
   void Loop();
-  // Removes the file or tree at `path`. Returns false if its turn ended before that.
+  // Removes the file or tree at `path`. Returns false if its turn ended before it was removed.
   bool Remove(const std::string& path);
 
   const sandbox::TaskDirectories& directories_;

@@ -1,8 +1,8 @@
-// Spawn starts a task process below a minder (worker/daemon/minder), which is its parent in place of the daemon: user
-// code that attacks its parent hits the minder, and so only its own task. The task leads a process group of its own,
-// holds nothing of the daemon but descriptors 0 to 3 and a few variables of its environment (PATH, HOME, the locale,
-// ...), and dies with the minder. The minder dies with the thread that started it (PR_SET_PDEATHSIG). Thread rule:
-// Spawn is called on the daemon's main thread, the rest on any thread.
+// Spawn starts a task process below a minder (worker/daemon/minder), which is its parent in place of the daemon. User
+// code that attacks its parent hits the minder, and so only its own task. The task leads a process group of its own and
+// dies with the minder. It has nothing of the daemon but descriptors 0 to 3 and a few variables of the daemon's
+// environment (PATH, HOME, the locale, ...). The minder dies with the thread that started it (PR_SET_PDEATHSIG). Thread
+// rule: Spawn is called on the daemon's main thread, the rest on any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@
 
 namespace millrace::worker {
 
-// The start of a confined task: the program millrace-launch, in new namespaces, which then becomes the executable.
+// How a confined task is started: millrace-launch runs in new namespaces and then becomes the executable.
 struct Launch {
   std::string launcher;
   int namespaces = 0;          // flags of clone(2)
@@ -36,20 +36,21 @@ struct SpawnSpec {
 };
 
 struct Spawned {
-  pid_t pid = 0;  // the minder's, which ends after the task and in the same way
+  pid_t pid = 0;  // the minder's; the minder ends after the task and in the same way
   Fd pidfd;       // readable when the minder has ended (it stays a zombie until waitpid)
   Fd channel;     // the daemon's end of a socket pair, non-blocking; the task holds the other end as descriptor 3
   Fd report;      // of a confined task, for its SocketGate (worker/sandbox/socket_gate.h)
 };
 
-// Starts the task. kNotFound, kIo, ... say which executable could not be started, and why. No core files are written.
+// Starts the task. Returns kNotFound, kIo, ..., naming the executable and the reason, if it cannot be started. No core
+// files are written.
 [[nodiscard]] Result<Spawned> Spawn(const SpawnSpec& spec);
 
 // Makes the minder kill the task and its group. Requires: `pid` comes from a Spawned and has not been waited for.
 void EndSpawned(pid_t pid);
 
-// Returns the meaning of a waitpid status for a task that should have gone on: "ended itself (exit status 3) before it
-// was done", "killed by signal 11 (SIGSEGV)".
+// Returns the meaning of a waitpid status for a task that should not have ended: "ended itself (exit status 3) before
+// it was done", "killed by signal 11 (SIGSEGV)".
 [[nodiscard]] std::string DescribeExit(int wait_status);
 
 }  // namespace millrace::worker

@@ -32,32 +32,32 @@ class TaskProcess {
   // Requires: neither function destroys the TaskProcess that calls it.
   struct Events {
     std::function<void(task::wire::FromTask::Reader)> message;
-    // Called once, when the process has ended and its whole group was sent SIGKILL; its earlier messages were
-    // delivered. `how` says how it ended: the cause given to Kill, or the text of DescribeExit.
+    // Called once, when the process has ended, its messages have been delivered and SIGKILL was sent to its whole
+    // group. `how` says how it ended: the cause given to Kill, or the text of DescribeExit.
     std::function<void(std::string how)> ended;
   };
   static Result<kj::Own<TaskProcess>> Start(const ProcessLoop& loop, const SpawnSpec& spec, Events events);
   TaskProcess(const ProcessLoop& loop, Spawned spawned, Events events);
-  ~TaskProcess();  // kills a process that still runs without waiting for its end; reaps one that has ended
+  ~TaskProcess();  // reaps the process if it has ended; otherwise kills it and does not wait for its end
 
   // Kills the processes that still run and waits until all have ended, for at most `longest`.
   static void EndAll(const std::vector<TaskProcess*>& processes, std::chrono::milliseconds longest);
 
   void Send(OwnedMessage<task::wire::ToTask> message);
-  // Sends SIGKILL to the group of the process. `ended` gets `cause`, unless something else ended the process before.
+  // Sends SIGKILL to the group of the process. `ended` gets `cause`, unless the process had ended for another reason.
   void Kill(std::string cause);
   [[nodiscard]] pid_t minder() const { return pid_; }
 
  private:
   static constexpr std::size_t kReadBytes = std::size_t{64} << 10;
-  // A task that sends more than this at once is read again only after the pause, so that the loop gets to others.
+  // A task that sends more than this at once is read again only after the pause, so that the loop gets to other tasks.
   static constexpr std::size_t kMostBytesAtOnce = std::size_t{256} << 10;
   static constexpr kj::Duration kReadPause = 5 * kj::MILLISECONDS;
   kj::Promise<void> Read();
   bool Reap();  // returns true if the process has ended; does not wait
   Status Deliver(std::size_t bytes);
   void Exited();
-  void Silent();  // nothing more comes from it
+  void Silent();  // nothing more comes from the process
   void EndIfOver();
 
   pid_t pid_;  // the minder's
@@ -70,10 +70,10 @@ class TaskProcess {
   task::FrameParser parser_{task::kMaxFromTaskBytes};
   std::size_t read_at_once_ = 0;  // since the loop last waited
   std::string cause_;             // why it was killed here
-  std::optional<int> status_;     // as waitpid gave it, when reaped
+  std::optional<int> status_;     // from waitpid; set when the process is reaped
   bool silent_ = false;           // its end of the channel is closed, or useless
   kj::Promise<void> writes_;      // one after the other
-  rpc::TaskGroup tasks_;          // last: they use what stands above
+  rpc::TaskGroup tasks_;          // last: they use the members above
 };
 
 }  // namespace millrace::worker

@@ -1,5 +1,5 @@
 // TaskRunner separates the agent, which decides, from the code that executes attempts: processes (process_runner.h) or
-// a timer (synthetic.h). Thread rule: the control thread, for calls and for those to the observer.
+// a timer (synthetic.h). Thread rule: the control thread, for calls of the runner and of the observer.
 #pragma once
 
 #include <kj/async.h>
@@ -19,11 +19,11 @@ struct TaskFailure {
   std::string error;                                       // one line: "killed by signal 11 (SIGSEGV)"
   std::string stderr_tail;                                 // the last lines that the attempt wrote to standard error
   std::optional<task::RecordPlace> record = std::nullopt;  // the record that a map was working on, if it noted one
-  bool permanent = false;  // another attempt would fail in the same way, as the task says
+  bool permanent = false;  // the task says that another attempt would fail in the same way
 };
 
-// Learns of the end of every attempt once, when it is done or has failed, unless it was killed. The runner never calls
-// it from inside a call of its own.
+// TaskObserver learns once of the end of every attempt that is done or has failed, but not of one that was killed. The
+// runner never calls it from inside a call of its own.
 class TaskObserver {
  public:
   virtual ~TaskObserver() = default;
@@ -43,12 +43,12 @@ class TaskRunner {
   // Begins an attempt. Requires: its job is set up, and the attempt does not run.
   virtual void RunMap(OwnedMessage<task::wire::RunMap> launch) = 0;
   virtual void RunReduce(OwnedMessage<task::wire::RunReduce> launch) = 0;
-  // Kills the attempt; the observer no longer hears of it. Resolves when nothing of it executes, at once if nothing
-  // does.
+  // Kills the attempt; nothing more about it is reported to the observer. Resolves when nothing of it executes, at once
+  // if nothing does.
   [[nodiscard]] virtual kj::Promise<void> Kill(const AttemptId& attempt) = 0;
   // Does what Kill does for all of the job's attempts, and ends its processes that have no attempt.
   [[nodiscard]] virtual kj::Promise<void> EndJob(JobId job) = 0;
-  // Does the same, and forgets the job's set-up.
+  // Does what EndJob does, and forgets the job's set-up.
   [[nodiscard]] virtual kj::Promise<void> ForgetJob(JobId job) = 0;
 };
 

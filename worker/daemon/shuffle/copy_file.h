@@ -1,6 +1,6 @@
 // CopyFile is the file into which a reduce's segments are copied, many at once, each at a place of its own. The first
-// write creates it and replaces anything at its path, so that no task can redirect it elsewhere. Thread rule: any
-// thread.
+// write creates the file and replaces anything at its path, so that no task can redirect the file elsewhere. Thread
+// rule: any thread.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ class CopyFile {
   CopyFile(const sandbox::TaskDirectories& directories, std::string path)
       : directories_(directories), path_(std::move(path)) {}
 
-  // Returns room for `length` bytes; nothing is written. Room for 0 bytes is at offset 0, which every file has.
+  // Returns room for `length` bytes, without writing. Room for 0 bytes is at offset 0, which every file has.
   [[nodiscard]] Extent Reserve(std::uint64_t length);
-  // Returns room that is not needed after all to the file, for the next Reserve.
+  // Gives room that is not needed after all back to the file, for the next Reserve.
   void Release(const Extent& extent);
-  // Writes through the page cache. The first write replaces a file that exists, also if it has no bytes.
+  // Writes through the page cache. The first write replaces an existing file, even if `data` is empty.
   [[nodiscard]] Status Write(std::string_view data, std::uint64_t offset);
   [[nodiscard]] const std::string& path() const { return path_; }
 

@@ -1,10 +1,10 @@
-// FetchMeter measures the network as the copies of one worker see it: how fast bytes arrive while the copies wait for
-// the network, and what share of their time that is. It measures each job and the worker as a whole.
+// FetchMeter measures the network as the copies of one worker see it: the rate at which bytes arrive while the copies
+// wait for the network, and the share of their time that they wait. It measures each job and the worker as a whole.
 //
 // Waiting is counted once however many copies wait, so the rate is that of all copies together. It is measured over
-// windows of kWindowBytes, and the upper quartile of the last kWindows counts. So neither a sender that is short of
-// processor time, nor bytes that lay in a socket's buffer already, are taken for the network. Shares of time and ratio
-// are those of the last seconds (older values count half after each kHalfLife of copying).
+// windows of kWindowBytes, and the upper quartile of the last kWindows windows counts. So neither a sender that is
+// short of processor time nor bytes that lay in a socket's buffer already distort the rate of the network. The share of
+// time and the ratio are those of the last seconds (older values count half after each kHalfLife of copying).
 //
 // Time is passed in; a step back counts as no time. Thread rule: any thread; a call costs a lock and, every
 // kWindowBytes, a sort of kWindows numbers.
@@ -26,13 +26,13 @@ class FetchMeter {
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 20;
   static constexpr std::size_t kWindows = 16;
-  static constexpr std::size_t kFewestWindows = 4;  // windows of a job before its own figures are used
+  static constexpr std::size_t kFewestWindows = 4;  // windows that a job needs before its own figures are used
   static constexpr std::chrono::seconds kHalfLife{10};
   static constexpr std::chrono::minutes kRecent{10};
 
   struct Figures {
     double bytes_per_second = 0;  // stored bytes; 0: not known
-    double waited = 0;            // share of the time with a copy under way in which one waited for the network
+    double waited = 0;            // share of the time with copies under way in which a copy waited for the network
     double ratio = 1;             // raw bytes to stored bytes, of all arrivals
   };
 
@@ -41,15 +41,15 @@ class FetchMeter {
   void End(JobId job, Time now) {
     Note(job, now, [](Tally& tally) { --tally.copies; });
   }
-  // Wait notes that a copy has nothing to do but wait for bytes from the network, Came that `bytes` of them arrived (0
-  // with a failure).
+  // Wait notes that a copy has nothing to do but wait for bytes from the network; Came notes that `bytes` arrived (0
+  // after a failure).
   void Wait(JobId job, Time now) {
     Note(job, now, [](Tally& tally) { ++tally.waits; });
   }
   void Came(JobId job, std::uint64_t bytes, Time now);
   void Segment(JobId job, std::uint64_t stored, std::uint64_t raw, Time now);
 
-  // Returns the figures of the job if it has enough of its own, else the worker's; nothing in them is older than
+  // Returns the job's figures if there are enough windows of it, otherwise the worker's. Nothing in them is older than
   // kRecent.
   [[nodiscard]] Figures FiguresOf(JobId job, Time now) const;
   void Forget(JobId job);  // requires: its copies have ended

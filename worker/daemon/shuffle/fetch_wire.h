@@ -1,10 +1,11 @@
 // The wire format of a fetch of map outputs, on top of the frames of base/net.
 //
 // Request header: u32 job, u32 partition, varint count (1 to kMaxFetch), then for each map attempt varint map, varint
-// number. Reply: an empty OK, then in the order of the request for each attempt a segment header and the stored bytes.
-// Segment header: u32 map, u32 number, u8 status code, u8 flags (bit 0 compressed, bit 1 in any order), u16 zero, u32
-// crc32c of the stored bytes, u64 stored length, u64 raw length, u64 records, u32 crc32c of the header up to here. With
-// a status other than OK the rest is zero and no bytes follow. Thread rule: free functions, any thread.
+// number. Reply: an empty OK, then for each attempt, in the order of the request, a segment header and the stored
+// bytes. Segment header: u32 map, u32 number, u8 status code, u8 flags (bit 0 compressed, bit 1 in any order), u16
+// zero, u32 crc32c of the stored bytes, u64 stored length, u64 raw length, u64 records, u32 crc32c of the header up to
+// here. If the status is not OK, the fields after it are zero and no bytes follow. Thread rule: free functions, any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,7 @@ struct SegmentHeader {
 [[nodiscard]] Result<FetchRequest> DecodeFetch(std::string_view header);
 
 [[nodiscard]] std::string EncodeSegmentHeader(const SegmentHeader& header);
-// Returns the header. kCorrupt when the checksum is wrong or the numbers are impossible. Requires: `bytes` are exactly
+// Returns the header; kCorrupt if the checksum is wrong or the numbers are impossible. Requires: `bytes` are exactly
 // kSegmentHeaderBytes.
 [[nodiscard]] Result<SegmentHeader> DecodeSegmentHeader(std::string_view bytes);
 

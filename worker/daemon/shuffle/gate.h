@@ -1,5 +1,5 @@
-// Gate lets work in until it is closed; closing waits for what is inside. Thread rule: any thread; Close is called from
-// no thread that is inside.
+// Gate lets threads in until it is closed. Close waits until no thread is inside. Thread rule: any thread; Close must
+// not be called by a thread that is inside.
 #pragma once
 
 #include <condition_variable>
@@ -9,7 +9,8 @@ namespace millrace::shuffle {
 
 class Gate {
  public:
-  // A Pass is inside the gate for as long as it lives; it is false if the gate was closed already.
+  // A Pass keeps the gate's Close waiting for as long as the Pass lives. It is false, and keeps nothing waiting, if the
+  // gate was closed already.
   class Pass {
    public:
     explicit Pass(Gate& gate) : gate_(gate) {
@@ -30,7 +31,7 @@ class Gate {
     bool inside_;
   };
 
-  // Closes the gate. When it returns, nothing is inside and nothing can come in.
+  // Closes the gate. When it returns, no thread is inside and none can come in.
   void Close() {
     std::unique_lock lock(mutex_);
     closed_ = true;

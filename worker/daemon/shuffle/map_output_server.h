@@ -1,8 +1,8 @@
 // MapOutputServer serves segments of the run files that map attempts left on this worker, with sendfile. A fetch names
-// job, partition and a list of map attempts. The reply has the segments one after the other as stored, each after its
-// SegmentInfo, or a status in place of a segment (fetch_wire.h). A run file is open while a segment of it is sent. A
-// file that is removed meanwhile is sent to its end; a file that was replaced by another is not sent. Thread rule: any
-// thread; the bulk server outlives it.
+// a job, a partition and a list of map attempts. The reply contains the segments as stored, one after the other, each
+// after its SegmentInfo; or a status in place of a segment (fetch_wire.h). A run file is open while a segment of it is
+// sent. If the file is removed meanwhile, the segment is sent to its end; a file that was replaced by another is not
+// sent. Thread rule: any thread; the bulk server outlives it.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,13 @@ class MapOutputServer {
   MapOutputServer(net::BulkServer& server, const sandbox::TaskDirectories& directories, Log log);
   ~MapOutputServer();
 
-  // Looks at the file and reads its index; kCorrupt if it is not a run file with this many partitions. It reads and
-  // allocates no more than these take, whatever the file claims. Requires: the file stays until Remove.
+  // Opens the file and reads its index; returns kCorrupt if it is not a run file with this many partitions. Reads and
+  // allocates no more than an index of this many partitions takes, whatever the file claims. Requires: the file stays
+  // until Remove.
   Status Add(const AttemptId& attempt, const std::string& path, std::uint32_t partitions);
   void Remove(const AttemptId& attempt);
   void RemoveJob(JobId job);
-  // Returns how many bytes of the disk the job's outputs took when they were added.
+  // Returns the bytes of disk that the job's outputs took when they were added.
   [[nodiscard]] std::uint64_t BytesOf(JobId job) const;
 
   // The place of a segment on this machine, for a reduce on the same worker, which reads it in place.

@@ -1,5 +1,6 @@
-// Copies the whole output of a map attempt from the worker that serves it, partition by partition as reduces fetch it
-// (fetch_wire.h), into a run file. Thread rule: a free function, any thread; it blocks on the network and the disk.
+// Copies the whole output of a map attempt into a run file. It fetches the output from the worker that serves it
+// partition by partition, as reduces do (fetch_wire.h). Thread rule: a free function, any thread; it blocks on the
+// network and the disk.
 #pragma once
 
 #include <atomic>
@@ -16,17 +17,17 @@
 namespace millrace::shuffle {
 
 struct OutputCopyOptions {
-  Micros stall = 10 * kSecond;                              // how long the other worker may be silent
+  Micros stall = 10 * kSecond;                              // the longest silence of the other worker
   std::shared_ptr<tls::Credentials> credentials = nullptr;  // if set, the copy uses TLS
-  const std::atomic<bool>* stop = nullptr;                  // if it is set and becomes true, the copy is given up
-  std::uint64_t reserved_bytes = 0;                         // stay free on the disk of the file, as `free` measures
+  const std::atomic<bool>* stop = nullptr;                  // if given, the copy is given up once it becomes true
+  std::uint64_t reserved_bytes = 0;  // bytes that stay free on the file's disk, as measured by `free`
   RoomProbe free = FreeBytes;
 };
 
-// Makes the file and returns its size in bytes. Requires: it lies in one of the directories and does not exist. Each
-// segment is checked against its crc on arrival, and is stored as it came. kNotFound when the worker does not have the
-// output; kUnavailable or kTimeout when the output cannot be fetched from it; kNoSpace when the disk has no room for
-// it; kCorrupt when it is damaged. After a failure a part of the file may exist.
+// Makes the file and returns its size in bytes. Each segment is checked against its crc on arrival, and is stored as it
+// came. Returns kNotFound if the worker does not have the output, kUnavailable or kTimeout if the output cannot be
+// fetched from it, kNoSpace if the disk has no room for the output, and kCorrupt if the output is damaged. After a
+// failure a part of the file may exist. Requires: `path` lies in one of the directories and does not exist.
 [[nodiscard]] Result<std::uint64_t> CopyOutput(const Source& source, std::uint32_t partitions,
                                                const sandbox::TaskDirectories& directories, const std::string& path,
                                                const OutputCopyOptions& options);

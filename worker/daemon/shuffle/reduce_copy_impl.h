@@ -1,9 +1,9 @@
-// The parts of a ReduceCopy: its schedule, its file and its connections. reduce_copy.cc decides what is fetched and
-// reports the outcome; segment_fetch.cc fetches.
+// The parts of a ReduceCopy: its schedule, its file and its connections. reduce_copy.cc decides which outputs are
+// fetched and reports the outcome; segment_fetch.cc fetches them.
 //
-// All of it runs on one strand, except that disk threads write the pieces. Any code that touches the file, the map
-// output server or a callback holds a Pass, so that after Close only sockets may still be winding down. While they do,
-// a coroutine keeps its Impl alive.
+// All code runs on one strand, except that disk threads write the pieces. Any code that touches the file, the map
+// output server or a callback holds a Pass of the gate, so that after its Close only sockets may still be winding down.
+// While they do, a coroutine keeps its Impl alive.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   struct Fetched {
     Status status;
     bool in_step = false;   // the connection is at the next segment header
-    bool for_good = false;  // asking again gives the same
+    bool for_good = false;  // asking again gives the same result
   };
 
   Impl(net::BulkServer& server, const MapOutputServer& local_outputs, std::uint32_t of_partition, std::uint32_t maps,
@@ -68,13 +68,13 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   // A worker to which there is a connection, or will be.
   struct Guest {
     std::shared_ptr<Wire> wire;  // null while it is connecting
-    bool given_up = false;       // it has nothing that is still wanted
+    bool given_up = false;       // it has no output that is still wanted
   };
   static Awaitable<void> Visit(std::shared_ptr<Impl> self, FetchPlace place, std::shared_ptr<Guest> guest);
   Awaitable<void> FetchAll(Guest& guest, FetchPlace place);
   void Withdraw(const std::vector<AttemptId>& attempts);
   void LeaveOut(const std::vector<std::uint32_t>& maps);
-  void LeaveUnwanted();  // disconnects from workers that have nothing wanted
+  void LeaveUnwanted();  // disconnects from workers that have no wanted output
   void Left(const FetchPlace& place);
   Awaitable<bool> FetchBatch(Wire& wire, std::vector<Ticket> batch, char* buffer);
   Awaitable<Status> Ask(Wire& wire, const std::vector<Ticket>& batch);

@@ -17,12 +17,13 @@
 
 namespace millrace::shuffle {
 
-// A run file that is being served. It is opened for each answer: a worker serves more of them than it may have open.
+// A run file that is being served. It is opened for each answer, since a worker serves more run files than it may have
+// open.
 struct ServedRun {
-  // Looks at the file, and reads its index. `partitions`: the number of partitions of the job.
+  // Looks at the file, and reads its index. `partitions` is the number of partitions of the job.
   static Result<ServedRun> Look(const sandbox::TaskDirectories& directories, const std::string& path,
                                 std::uint32_t partitions);
-  // kNotFound if it is no longer the file that Look saw.
+  // Returns kNotFound if the file is no longer the one that Look saw.
   [[nodiscard]] Result<Fd> Open(const sandbox::TaskDirectories& directories) const;
 
   std::string path;
@@ -36,11 +37,11 @@ class SegmentPump {
   // The answer to one request for a segment.
   struct Answer {
     SegmentHeader header;
-    std::shared_ptr<const ServedRun> run;  // none if the header's status is a failure
+    std::shared_ptr<const ServedRun> run;  // null if the header's status is a failure
   };
   SegmentPump(std::vector<Answer> items, sandbox::TaskDirectories directories);
 
-  // Sends until the outlet has taken everything (returns true) or takes nothing further for now (returns false).
+  // Sends until the outlet takes nothing further for now, and returns false; returns true once everything is sent.
   Result<bool> Step(net::Outlet& outlet);
 
  private:

@@ -1,8 +1,8 @@
-// NoticeSource says whether a machine will be taken away. The real one asks EC2's instance metadata service in its
-// second version. PUT /latest/api/token with X-aws-ec2-metadata-token-ttl-seconds returns a token, which GET
+// NoticeSource finds out whether a machine will be taken away. The real source asks EC2's instance metadata service,
+// version 2. PUT /latest/api/token with X-aws-ec2-metadata-token-ttl-seconds returns a token, which GET
 // /latest/meta-data/spot/instance-action sends along; status 404 means that there is no notice. It does not ask for
-// rebalance recommendations, which come without a time, and often without an end. Thread rule: one thread at a time; it
-// blocks.
+// rebalance recommendations, since they come without a time, and often no end of the instance follows. Thread rule: one
+// thread at a time; it blocks.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace millrace::worker {
 class NoticeSource {
  public:
   virtual ~NoticeSource() = default;
-  // Returns the notice, nothing if there is none, or the failure if that is not known.
+  // Returns the notice, nothing if there is none, or a failure if the source cannot be asked.
   [[nodiscard]] virtual Result<std::optional<SpotNotice>> Ask() = 0;
 };
 
@@ -28,7 +28,7 @@ class MetadataService final : public NoticeSource {
  public:
   static constexpr const char* kUrl = "http://169.254.169.254";  // the same on every instance
 
-  // kInvalid if `url` is not the URL of a server. Requires: the clock outlives this.
+  // Returns kInvalid if `url` is not the URL of a server. Requires: the clock outlives this.
   static Result<std::unique_ptr<MetadataService>> At(const std::string& url, const Clock& clock);
   [[nodiscard]] Result<std::optional<SpotNotice>> Ask() override;
 

@@ -1,6 +1,6 @@
-// NoticeWatch asks again and again whether this machine will be taken away, and reports when the answer changes. While
-// the source cannot be asked, the last answer holds. Thread rule: the control thread; it asks on `background`, which
-// should be one of its own, since an absent service may take its time to fail.
+// NoticeWatch asks again and again whether this machine will be taken away, and reports each change of the answer.
+// While the source cannot be asked, the last answer counts. Thread rule: the control thread; it asks on `background`,
+// which should have no other work, since an absent service may take long to fail.
 #pragma once
 
 #include <kj/async.h>
@@ -35,7 +35,7 @@ class NoticeWatch {
   const Changed changed_;
   Log log_;
   std::optional<SpotNotice> known_;
-  bool failing_ = false;  // the source could not be asked the last time; the log says so once
+  bool failing_ = false;  // the source could not be asked the last time; this is logged once
   kj::Promise<void> cycle_ = nullptr;
 };
 

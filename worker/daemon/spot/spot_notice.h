@@ -1,4 +1,4 @@
-// The notice by which EC2 says, two minutes ahead, that it takes a spot instance away. Format: the JSON of
+// The notice with which EC2 announces, two minutes ahead, that it takes a spot instance away. Format: the JSON of
 // /latest/meta-data/spot/instance-action, {"action": "terminate", "time": "2026-09-18T08:22:00Z"}. Thread rule: values
 // and free functions, any thread.
 #pragma once
@@ -17,7 +17,7 @@ struct SpotNotice {
   bool operator==(const SpotNotice&) const = default;
 };
 
-// kCorrupt, quoting the text, for anything that is not a notice.
+// Returns kCorrupt, quoting the text, if it is not a notice.
 [[nodiscard]] Result<SpotNotice> ParseSpotNotice(std::string_view json);
 
 }  // namespace millrace::worker

@@ -1,12 +1,13 @@
-// ScrubSchedule decides which block is read next in search of rot, and when. Pure.
+// ScrubSchedule chooses the block that is read next in search of rot, and the time. Pure.
 //
-//   the block that was not read for longest is next
+//   the block that has not been read for the longest time is next
 //   a block is due 9/10 of the period after it was last read; a new block counts as read when it is first seen
-//   speed = the lowest at which every block is due no earlier than it and all before it can have been read
-//   the next block begins when the time of the one before it, at that speed, is over
+//   speed = the lowest at which every block can be read, after all those before it, by the time when it is due
+//   the next block begins when the time that the one before it takes at that speed is over
 //
-// So every block is read within the period: evenly spread over it if the blocks came evenly, and as fast as the
-// caller's limit allows if reading is late. A block costs its bytes and kBlockCost. Thread rule: one thread.
+// So every block is read within the period. The readings are spread evenly over the period if the blocks came evenly,
+// and follow each other as fast as the caller's limit allows if reading is late. A block costs its bytes plus
+// kBlockCost. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ namespace millrace::worker {
 
 class ScrubSchedule {
  public:
-  static constexpr std::uint64_t kBlockCost = std::uint64_t{64} << 10;  // to find and open it
+  static constexpr std::uint64_t kBlockCost = std::uint64_t{64} << 10;  // for finding and opening a block
 
-  // `saved` is an earlier result of Text; lines that make no sense are left out, and times after `now` count as `now`.
+  // `saved` is an earlier result of Text. Lines that make no sense are ignored, and times after `now` count as `now`.
   // Requires: period > 0.
   ScrubSchedule(Micros period, std::string_view saved, Micros now);
 
@@ -35,12 +36,12 @@ class ScrubSchedule {
     dfs::StoredBlock block;
     Micros at = 0;
   };
-  // Returns the next of these blocks; nothing if `blocks` is empty. O(n). Requires: `blocks` holds all blocks, by
+  // Returns the next of these blocks; nothing if `blocks` is empty. O(n). Requires: `blocks` contains all blocks, by
   // rising id.
   [[nodiscard]] std::optional<Next> Choose(const std::vector<dfs::StoredBlock>& blocks, Micros now);
   // Notes that the reading of the block began at this time.
   void Began(std::uint64_t id, Micros at);
-  // Returns when each block was last read, a line for each.
+  // Returns the times at which the blocks were last read, a line for each block.
   [[nodiscard]] std::string Text() const;
 
  private:
@@ -50,7 +51,7 @@ class ScrubSchedule {
   };
   void Follow(const std::vector<dfs::StoredBlock>& blocks, Micros now);
   void Set(std::uint64_t id, Micros last);
-  [[nodiscard]] double SlowestSpeed(Micros from) const;  // bytes a microsecond
+  [[nodiscard]] double SlowestSpeed(Micros from) const;  // bytes per microsecond
 
   Micros period_;
   std::map<std::uint64_t, ScheduledScrub> blocks_;

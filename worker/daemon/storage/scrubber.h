@@ -1,7 +1,7 @@
-// Scrubber reads every block of a store within the period, in search of rot that no reader met (scrub_schedule.h says
-// which and when). A bad block is reported at once. Only the scrubber's start comes from the wall clock: when that
-// clock is set, nothing is read earlier, later or twice. Thread rule: the control thread; it reads on `background`,
-// which should be one of its own.
+// Scrubber reads every block of a store within the period, in search of rot that no reader has met; ScrubSchedule
+// chooses the order and the times. A bad block is reported at once. The scrubber takes only its start from the wall
+// clock, so when that clock is set, nothing is read earlier, later or twice. Thread rule: the control thread; it reads
+// on `background`, which should have no other work.
 #pragma once
 
 #include <kj/async.h>
@@ -29,7 +29,7 @@ struct ScrubOptions {
 class Scrubber {
  public:
   static constexpr Micros kSaveEvery = 60 * kSecond;
-  static constexpr Micros kLookAgain = 10 * kSecond;  // for blocks that are more urgent by now, or for any at all
+  static constexpr Micros kLookAgain = 10 * kSecond;  // for blocks that have become more urgent, or if there were none
 
   // `found` is called for each block that is not sound. Requires: all references outlive this.
   Scrubber(kj::Timer& timer, const Clock& clock, dfs::BlockStore& blocks, rpc::Background& background,
@@ -53,10 +53,10 @@ class Scrubber {
   const ScrubOptions options_;
   std::function<void(const CheckedBlock&)> found_;
   std::shared_ptr<ScrubSchedule> schedule_;
-  Micros started_ = 0;  // wall clock at the start, and by the timer:
-  kj::TimePoint origin_ = kj::origin<kj::TimePoint>();
+  Micros started_ = 0;                                  // the time at the start, by the wall clock
+  kj::TimePoint origin_ = kj::origin<kj::TimePoint>();  // the same time, by the timer
   Micros saved_ = 0;
-  kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above
+  kj::Promise<void> cycle_ = nullptr;  // last: it uses the members above
 };
 
 }  // namespace millrace::worker

@@ -1,6 +1,6 @@
-// StorageLock is the right to a worker's directory, and the directory's identity. The same directory is the same node
-// to the master, whatever its host is called today, and belongs to the cluster that took it in first. Thread rule: one
-// thread.
+// StorageLock is the exclusive right to a worker's directory, and the directory's identity. The same directory is the
+// same node to the master, whatever its host is called today, and belongs to the cluster that it joined first. Thread
+// rule: one thread.
 #pragma once
 
 #include <string>
@@ -13,15 +13,16 @@
 
 namespace millrace::worker {
 
-// While it lives, no other process can hold the directory (flock on `<directory>/lock`; the kernel gives it up when the
-// process ends).
+// While a StorageLock lives, no other process can lock the directory (flock on `<directory>/lock`; the kernel releases
+// it when the process ends).
 class StorageLock {
  public:
   // Makes the directory if need be, and `<directory>/storage_id` with a version-4 UUID drawn from `random` if there is
-  // none. kBusy when another worker holds the directory; kCorrupt when storage_id, or cluster_id, is not a valid id.
+  // none. Returns kBusy if another worker has locked the directory, kCorrupt if storage_id or cluster_id is not a valid
+  // id.
   static Result<StorageLock> Acquire(const std::string& directory, Random& random);
   [[nodiscard]] const std::string& id() const { return id_; }
-  // Returns the id in `<directory>/cluster_id` (base/cluster_id.h); empty before the worker was taken into a cluster.
+  // Returns the id in `<directory>/cluster_id` (base/cluster_id.h); empty if the worker has not joined a cluster yet.
   [[nodiscard]] const std::string& cluster() const { return cluster_; }
   // Returns the moment in `<directory>/told` (base/moment.h); none if the file is missing or makes no sense.
   [[nodiscard]] const Moment& told() const { return told_; }
@@ -34,12 +35,13 @@ class StorageLock {
   Moment told_;
 };
 
-// Stores the last moment that a master told this worker of; the moment is on disk when this returns. Any thread.
+// Stores the last moment that this worker has learnt from a master. The moment is on disk when this returns. Any
+// thread.
 Status StoreTold(const std::string& directory, const Moment& told);
 
-// Makes the worker's directory belong to this cluster from now on; the id is on disk when this returns.
+// Makes the worker's directory belong to this cluster from now on. The cluster's id is on disk when this returns.
 Status StoreClusterOf(const std::string& directory, const std::string& cluster);
-// Returns the stored id of the cluster; empty when none was stored. Any thread.
+// Returns the stored id of the cluster; empty if none was stored. Any thread.
 [[nodiscard]] Result<std::string> ReadClusterOf(const std::string& directory);
 
 }  // namespace millrace::worker

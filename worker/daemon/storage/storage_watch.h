@@ -1,6 +1,6 @@
-// StorageWatch notices that a worker's directory or its disk is gone: deleted, unmounted, read-only, failing. Open
-// files go on working then, so nothing else would show it. Thread rule: the control thread; it looks on `background`,
-// which should be one of its own, since a dying disk may take its time.
+// StorageWatch notices that a worker's directory or its disk is gone: deleted, unmounted, read-only, failing. Nothing
+// else would show this, since open files still work. Thread rule: the control thread; it looks on `background`, which
+// should have no other work, since a dying disk may take long to answer.
 #pragma once
 
 #include <kj/async.h>
@@ -32,12 +32,12 @@ class StorageProbe {
 [[nodiscard]] std::vector<std::string> WorkerParts();
 [[nodiscard]] std::vector<std::string> BlockParts();
 
-// DiskStorageProbe remembers the identity of `directory` and of the files and directories `parts` in it. Check looks
-// whether they are still the same, then writes and syncs `<directory>/probe`, and reads it back from the disk. A full
-// disk does not count as gone.
+// DiskStorageProbe remembers the identity of `directory` and of the files and directories `parts` in it. Check verifies
+// that they are still the same, then writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk
+// does not count as gone.
 class DiskStorageProbe final : public StorageProbe {
  public:
-  // `meter`, if given, records how long the syncs take. Requires: it outlives this.
+  // `meter`, if given, records the times that syncs take. Requires: it outlives this.
   static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory,
                                                         const std::vector<std::string>& parts,
                                                         dfs::SyncMeter* meter = nullptr);

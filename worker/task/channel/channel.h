@@ -2,9 +2,9 @@
 // socket pair. A frame is: u32 magic, u32 length in bytes, u32 crc32c of the message, then the message in its flat form
 // (whole words).
 //
-// The task blocks (Channel); the daemon is driven by events and feeds received bytes to a FrameParser. A peer is
-// another process and may be broken, so no message is used before its magic, length and checksum fit. Thread rule:
-// Channel::Write may be called from any thread, Channel::Read from one; the rest are values.
+// The task blocks (Channel); the daemon is driven by events and feeds received bytes to a FrameParser. The peer is
+// another process and may be broken, so a message is used only if its magic, length and checksum are right. Thread
+// rule: Channel::Write may be called from any thread, Channel::Read from one; the rest are values.
 #pragma once
 
 #include <capnp/message.h>
@@ -28,8 +28,8 @@ inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;  // of a 
 inline constexpr std::size_t kMaxFromTaskBytes = std::size_t{4} << 20;  // of a task
 inline constexpr std::size_t kFrameHeaderBytes = 12;
 
-// A received message. A reader goes over each word a few times at most. Reading throws kj::Exception, which the reader
-// catches, when the message is malformed in spite of its checksum.
+// A received message. A reader may go over each word only a few times. Reading throws kj::Exception, which the caller
+// catches, if the message is malformed in spite of its checksum.
 class Message {
  public:
   explicit Message(std::vector<capnp::word> words);
@@ -44,19 +44,19 @@ class Message {
   std::unique_ptr<capnp::FlatArrayMessageReader> reader_;
 };
 
-// Returns the frame of a message. kInvalid when it is larger than kMaxMessageBytes.
+// Returns the frame of a message; kInvalid if the message is larger than kMaxMessageBytes.
 [[nodiscard]] Result<std::string> EncodeFrame(capnp::MessageBuilder& message);
 
-// FrameParser takes bytes and returns messages. It holds at most one message of the longest kind and the bytes that
-// were fed with its end.
+// FrameParser takes bytes and returns messages. It buffers at most one message of the greatest length and the bytes
+// that were fed together with its end.
 class FrameParser {
  public:
   explicit FrameParser(std::size_t longest = kMaxMessageBytes) : longest_(longest) {}
   void Feed(std::string_view bytes);
-  // Returns the next whole message, or none until more is fed. kCorrupt when the bytes are not a frame, and at every
-  // later call.
+  // Returns the next whole message, or none until more bytes are fed. Returns kCorrupt if the bytes are not a frame,
+  // and then at every later call.
   [[nodiscard]] Result<std::optional<Message>> Next();
-  // Returns true if no bytes of an unfinished frame are held.
+  // Returns true if no bytes of an unfinished frame are buffered.
   [[nodiscard]] bool AtBoundary() const { return consumed_ == buffer_.size(); }
 
  private:
@@ -71,10 +71,10 @@ class Channel {
  public:
   explicit Channel(Fd fd) : fd_(std::move(fd)) {}
 
-  // Waits for a message; returns none when the peer closed its end. kCorrupt for bytes that are not a frame, or an end
+  // Waits for a message; returns none if the peer closed its end. Returns kCorrupt if the bytes are not a frame, or end
   // inside a frame.
   [[nodiscard]] Result<std::optional<Message>> Read();
-  // Sends the whole message. A peer that went away gives kUnavailable and raises no signal.
+  // Sends the whole message. Returns kUnavailable, and raises no signal, if the peer went away.
   [[nodiscard]] Status Write(capnp::MessageBuilder& message);
 
   [[nodiscard]] int fd() const { return fd_.get(); }

@@ -1,9 +1,9 @@
 // RecordNote keeps the position of a map in its input, in a small file that its task maps into memory, so that the
-// worker can tell at which record the task's process died. The file is in one of two states: a record is under way, or
+// worker knows at which record the task's process died. The file is in one of two states: a record is under way, or
 // none is.
 //
-// The layout is 4 words of 64 bits in the machine's order: mark; input << 32 | nth; offset; a checksum of the two
-// before. The mark is written last and cleared first, so a note that is half written counts as none. Thread rule: one
+// The layout is 4 words of 64 bits in the machine's order: mark; input << 32 | nth; offset; a checksum of the two words
+// before it. The mark is written last and cleared first, so a half-written note counts as none. Thread rule: one
 // thread.
 #pragma once
 
@@ -35,7 +35,7 @@ class RecordNote {
   RecordNote& operator=(RecordNote&&) = delete;
   ~RecordNote();
 
-  // Notes that the record is under way, until Clear, or for good if the process ends.
+  // Notes that the record is under way. The note stays until Clear, or for good if the process ends.
   void Set(const RecordPlace& place) {
     const std::uint64_t second = std::uint64_t{place.input} << 32 | place.nth;
     Store(1, second);
@@ -49,7 +49,7 @@ class RecordNote {
   static constexpr std::uint64_t kMark = 0x6d6c726e6f746531;
   static constexpr std::size_t kWords = 4;
   explicit RecordNote(std::uint64_t* words) : words_(words) {}
-  // Stores the word; stores happen in program order, whatever ends the process.
+  // Stores the word. The stores happen in program order, even if the process is killed between them.
   void Store(std::size_t word, std::uint64_t value) {
     std::atomic_ref(words_[word]).store(value, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -63,7 +63,7 @@ class RecordNote {
 };
 
 // Returns the record that was under way according to the file; nothing if the file was not opened, names no record, or
-// is not a whole note. It reads no more than the size of a note.
+// is not a whole note. Reads no more than the size of a note.
 [[nodiscard]] std::optional<RecordPlace> ReadRecordNote(const Result<Fd>& file);
 
 }  // namespace millrace::task

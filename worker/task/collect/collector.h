@@ -1,15 +1,15 @@
-// Collectors take the records that Map emits and leave one run file (worker/task/run/run_file.h), with a sorted segment
-// for each reduce. Memory is bounded: when the buffers are full they are sorted and spilled to a run in the scratch
-// directory; Finish merges the spills. Keys and values are bytes here (client/api has the codecs); a record may be
-// larger than the whole buffer.
+// Collectors take the records that Map emits and write one run file (worker/task/run/run_file.h), with a sorted segment
+// for each reduce. Memory is bounded: when the buffers are full, their records are sorted and spilled to a run in the
+// scratch directory; Finish merges the spills. Keys and values are bytes here (the codecs are in client/api); a record
+// may be larger than the whole buffer.
 //
 // SortCollector has a byte arena of encoded records and an index of (partition, key prefix, offset), sorted by
 // partition and then key bytes; equal keys keep the order of emission. As long as the keys of each partition come in
 // order, there is no index and nothing is sorted. CombineCollector<Value> is for jobs with an associative Combine over
 // a trivially copyable Value. An open-addressing table (hash, key in an arena, accumulator in the entry) folds values
-// as they are emitted, without an allocation or a virtual call for each record. When it is full, or when combining does
-// not pay, its content is spilled as a sorted run with encoded values (combine_collector.h). Its run need not be
-// sorted. Thread rule: one thread.
+// as they are emitted, without an allocation or a virtual call for each record. When the table is full, or when
+// combining does not pay, its content is spilled as a sorted run with encoded values (combine_collector.h). The run
+// file of a CombineCollector need not be sorted. Thread rule: one thread.
 #pragma once
 
 #include <atomic>
@@ -28,15 +28,15 @@ struct CollectorOptions {
   std::uint64_t memory = std::uint64_t{128} << 20;  // bytes for the buffers
   std::string run_file;                             // the result
   std::string scratch;                              // an existing directory for spills
-  bool compress = false;                            // zstd level 1 on run and spills
+  bool compress = false;                            // compresses the run and the spills with zstd level 1
   // If given, this function decides, in place of `compress`, whether to compress a run of about `expected_bytes` raw
-  // bytes with these first records. Spills, which are read back here, are then not compressed.
+  // bytes with these first records. Spills, which the collector itself reads back, are then not compressed.
   std::function<bool(std::string_view first_records, std::uint64_t expected_bytes)> choose = {};
   // The next three are for CombineCollector only.
   bool any_order = false;           // the reader of the run takes its records in any order
-  std::uint64_t expected_keys = 0;  // about how many different keys will come; 0: not known
+  std::uint64_t expected_keys = 0;  // the approximate number of different keys to come; 0: not known
   bool from_runs = false;           // the emitted records come from runs in any order
-  // For both. If given, it is set to the number of records emitted so far, about as often as records come.
+  // For both collectors. If given, it is set to the number of records emitted so far, about as often as records come.
   std::atomic<std::uint64_t>* emitted = nullptr;
 };
 
@@ -51,8 +51,8 @@ struct CollectorFigures {
 class RunCombiner {
  public:
   virtual ~RunCombiner() = default;
-  // The values of one key are given by one Begin and any number of Adds. End returns the combined value's bytes, which
-  // live until the next Begin.
+  // Begin takes the first value of a key, and each Add a further one. End returns the bytes of the combined value,
+  // which live until the next Begin.
   virtual void Begin(std::string_view first_value) = 0;
   virtual void Add(std::string_view value) = 0;
   virtual std::string_view End() = 0;
@@ -64,7 +64,7 @@ class SortCollector {
   SortCollector(CollectorOptions options, RunCombiner* combiner);
   ~SortCollector();
 
-  // Emits a record. If a spill fails, Finish returns the failure, and Emit does nothing from then on.
+  // Emits a record. If a spill fails, later calls of Emit do nothing, and Finish returns the failure.
   void Emit(std::uint32_t partition, std::string_view key, std::string_view value);
   Status Finish();
   [[nodiscard]] CollectorFigures figures() const;

@@ -1,14 +1,14 @@
 // CombineCollector folds values as they are emitted, for jobs with an associative Combine over a trivially copyable
 // Value.
 //
-// Emitted pairs wait in a batch while the lines of the table (combine_table.h) that they will touch are fetched
+// Emitted pairs wait in a batch while the cache lines of the table (combine_table.h) that they will touch are fetched
 // (Balkesen et al., "Main-memory hash joins on multi-core CPUs", ICDE 2013, section 4). A batch holds copies of its
-// keys, so emitted keys need not outlive the call. A record costs no allocation and no virtual call. A table that may
-// no longer grow is sorted and spilled as a run with encoded values.
+// keys, so emitted keys need not outlive the call. A record costs no allocation and no virtual call. A full table that
+// may not grow is sorted and spilled as a run with encoded values.
 //
-// Where the reduces combine too (CollectorOptions::any_order), a run that was never spilled and has at most half as
-// many keys as were emitted is not sorted but written in the order of the table. The reduce, which receives each key
-// from many such runs, sorts it once.
+// If the reduces combine too (CollectorOptions::any_order), some run files are not sorted but written in the order of
+// the table: those of a collector that never spilled and whose keys are at most half as many as the emitted records.
+// The reduce, which receives each key from many such runs, sorts it once.
 //
 //   Combine      void operator()(Value& sum, const Value& value): folds `value` into `sum`, in order of emission
 //   Codec        value_codec.h
@@ -67,7 +67,7 @@ class CombineCollector {
   CombineCollector(const CombineCollector&) = delete;
   CombineCollector& operator=(const CombineCollector&) = delete;
 
-  // Emits a pair. If a spill fails, Finish returns the failure, and nothing is collected from then on.
+  // Emits a pair. If a spill fails, nothing is collected from then on, and Finish returns the failure.
   void Emit(std::string_view key, Value value) {
     if (key.size() > run::kKeyWordBytes) [[unlikely]]
       return EmitLong(key, value);
@@ -93,8 +93,7 @@ class CombineCollector {
     MILLRACE_TRY(spills_.Merge(&combiner, &figures_));
     return combiner.ok() ? Status::Ok() : Corrupt("merge spills of " + options_.run_file + ": a value makes no sense");
   }
-  // Returns the figures; they are complete after Finish. Emitted bytes are those of keys, and of values as they lie in
-  // memory.
+  // Returns the figures, which are complete after Finish. Emitted bytes count keys, and values as they lie in memory.
   [[nodiscard]] CollectorFigures figures() const { return figures_; }
 
  private:
@@ -107,7 +106,7 @@ class CombineCollector {
   static constexpr std::uint64_t kMinEntries = 128;  // room for a batch below the highest load
   static constexpr std::uint64_t kFirstEntries = 65536;
   static constexpr std::uint64_t kMaxUnsorted = ~std::uint32_t{0};
-  static constexpr std::size_t kPrefetch = 12;  // how many entries ahead of the writer
+  static constexpr std::size_t kPrefetch = 12;  // entries ahead of the writer
 
   void Push(run::KeyWords words, std::uint64_t hash, std::size_t size, const Value& value) {
     batch_[pending_] = {words, hash, size + 1, value};

@@ -1,10 +1,10 @@
-// CombineTable holds one value for each key, and folds further values into it as they come. It uses open addressing
-// with linear probing. Keys of up to 16 bytes lie in the entry as two words, so that a comparison is two loads; longer
-// ones lie in an arena, and their hash in the entry.
+// CombineTable holds one value for each key, and folds further values into that value as they come. It uses open
+// addressing with linear probing. A key of up to 16 bytes lies in its entry as two words, so that a comparison is two
+// loads; a longer key lies in an arena, and its hash in the entry.
 //
-// Entries are placed by the lower bits of their hash, so a table that takes in the entries of another one in that one's
-// order touches its own memory from front to back. That works only for a table that is not much smaller than the other:
-// a small one would be crowded at its front while its back is empty. So a table that cannot get the wanted size places
+// Entries are placed by the lower bits of their hash. So a table that takes in the entries of another table, in that
+// table's order, touches its own memory from front to back. That works only if it is not much smaller than the other:
+// otherwise it would be crowded at its front while its back is empty. So a table that cannot get the wanted size places
 // its entries by other bits (ScatterByHigherBits).
 //   Value     trivially copyable
 //   Combine   void operator()(Value& sum, const Value& value): folds `value` into `sum`
@@ -57,7 +57,8 @@ class CombineTable {
 
   CombineTable(Combine combine, std::size_t arena_chunk) : combine_(combine), arena_(arena_chunk) {}
 
-  // Makes an empty table of that many bytes or a little less. Returns false when the kernel gives no memory.
+  // Makes an empty table of `bytes` bytes, rounded down to a power of two of entries. Returns false if the kernel gives
+  // no memory.
   [[nodiscard]] bool Allocate(std::uint64_t bytes) {
     PageBuffer pages(std::bit_floor(std::max<std::uint64_t>(bytes / sizeof(FoldedKey), 1)) * sizeof(FoldedKey));
     if (pages.data() == nullptr) return false;
@@ -65,16 +66,16 @@ class CombineTable {
     used_ = 0;
     return true;
   }
-  // Returns the size in bytes of a table that can hold `keys` keys.
+  // Returns the size in bytes of a table with room for `keys` keys.
   [[nodiscard]] static std::uint64_t BytesFor(std::uint64_t keys) {
     return std::bit_ceil(keys / kFullNumerator * kFullDenominator + kFullDenominator) * sizeof(FoldedKey);
   }
   // Places entries by higher bits of the hash from now on. Requires: the table is empty.
   void ScatterByHigherBits() { shift_ = kHigherBits; }
 
-  // Fetches the slots of the hash into the cache. To be called some pairs before Fold.
+  // Fetches the slots of the hash into the cache. It should be called some pairs before Fold.
   void Prefetch(std::uint64_t hash) const { __builtin_prefetch(&table_[(hash >> shift_) & mask_], 1); }
-  // Folds the pairs in, in order. Requires: there is room for as many new keys.
+  // Folds the pairs into the table, in order. Requires: the table has room for as many new keys as there are pairs.
   void Fold(std::span<const Pair> pairs) {
     const Slots slots{table_, mask_, shift_};  // a copy, since for the compiler a fold may change any member
     for (const Pair& pair : pairs) {
@@ -86,7 +87,7 @@ class CombineTable {
   [[nodiscard]] std::uint64_t table_bytes() const { return pages_.size(); }
   [[nodiscard]] std::uint64_t arena_bytes() const { return arena_.bytes(); }
 
-  // Grows the table to twice its size. Returns false when there is no memory.
+  // Grows the table to twice its size. Returns false if there is no memory.
   [[nodiscard]] bool Grow() {
     PageBuffer bigger(2 * pages_.size());
     if (bigger.data() == nullptr) return false;
@@ -111,8 +112,8 @@ class CombineTable {
     }
     return {table_, count};
   }
-  // Returns the part of the table after the entries. It has room for as many items of half an entry's size as there are
-  // entries. Requires: Compact was called.
+  // Returns the part of the table after the entries. It has room for one item of half an entry's size for each entry.
+  // Requires: Compact was called.
   [[nodiscard]] std::span<FoldedKey> Rest() { return {table_ + used_, mask_ + 1 - used_}; }
   void Clear() {
     std::memset(static_cast<void*>(pages_.data()), 0, pages_.size());
@@ -127,7 +128,8 @@ class CombineTable {
     std::uint64_t mask;
     unsigned shift;
   };
-  // The highest load: while a table is sorted, the part after the entries holds an item of half the size for each.
+  // The highest load. It leaves room after the entries for one item of half an entry's size for each, while a table is
+  // sorted.
   static constexpr std::uint64_t kFullNumerator = 5, kFullDenominator = 8;
   // These bits are above those of any table that fits a machine, and below those that choose the reduce (partition.h).
   static constexpr unsigned kHigherBits = 20;

@@ -1,6 +1,6 @@
 // IndexedRecords holds encoded records in the order in which they came, and an index of (partition, key prefix,
-// position), by which they are written in the order of a run. Records fill the memory from its front, the index fills
-// it from its back; the memory is full when they meet. Thread rule: one thread.
+// position), through which they are written in the order of a run. Records fill the memory from its front, the index
+// fills it from its back; the memory is full when they meet. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class IndexedRecords {
     Clear();
   }
 
-  // Adds a record. Returns false when there is no room.
+  // Adds a record. Returns false if there is no room.
   [[nodiscard]] bool Add(std::uint32_t partition, std::string_view key, std::string_view value) {
     constexpr std::size_t kOverhead = 2 * run::kMaxVarintBytes + sizeof(SortItem);
     const auto room = static_cast<std::size_t>(reinterpret_cast<char*>(items_) - front_);
@@ -55,9 +55,9 @@ class IndexedRecords {
     return true;
   }
   [[nodiscard]] bool empty() const { return items_ == items_end_; }
-  // Writes all partitions, their records by key and then in the order in which they came. Combines values of equal keys
-  // if `combiner` is not null. Adds the number of records written to *records. Overwrites the index. Requires: only
-  // Clear follows.
+  // Writes all partitions: the records of each by key, and those with equal keys in the order in which they came.
+  // Combines the values of equal keys if `combiner` is not null. Adds the number of records written to *records.
+  // Overwrites the index, so only Clear may be called next.
   [[nodiscard]] Status Write(std::uint32_t partitions, RunCombiner* combiner, run::RunWriter& writer,
                              std::uint64_t* records);
   void Clear() {
@@ -68,7 +68,7 @@ class IndexedRecords {
  private:
   char* begin_;
   char* front_ = nullptr;      // the end of the last record
-  SortItem* items_ = nullptr;  // the item of the last record that came
+  SortItem* items_ = nullptr;  // the item of the newest record
   SortItem* items_end_;
 };
 

@@ -1,7 +1,7 @@
 // The order of a run: by partition, then key bytes, then order of emission. Items are sorted in place. The sort does
 // not look at the keys as long as their first 8 bytes decide. It is a most-significant-digit radix sort (American flag:
-// McIlroy, Bostic, McIlroy, "Engineering radix sort", Computing Systems 1993), which loads the next 8 bytes of items
-// that agree.
+// McIlroy, Bostic, McIlroy, "Engineering radix sort", Computing Systems 1993). For items that agree in 8 bytes it loads
+// the next 8 bytes of their keys.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class ItemSorter {
  public:
   explicit ItemSorter(KeyOf key_of) : key_of_(key_of) {}
 
-  // Sorts the items. Their prefixes are overwritten. Requires: each has as prefix the first 8 bytes of its key.
+  // Sorts the items and overwrites their prefixes. Requires: the prefix of each item is the first 8 bytes of its key.
   void Sort(std::span<SortItem> items, std::uint32_t partitions) {
     if (partitions == 1) return ByPrefix(items, kTopDigit, 0);
     std::vector<std::size_t> ends(partitions);
@@ -51,9 +51,9 @@ class ItemSorter {
 
  private:
   static constexpr int kTopDigit = 56;
-  static constexpr std::size_t kSmall = 96;          // up to this size comparisons are quicker
-  static constexpr std::size_t kMaxRadixDepth = 64;  // key bytes; keys that agree further are compared as they are
-  static constexpr std::size_t kByPosition = ~std::size_t{0};  // a depth: the prefix holds the position
+  static constexpr std::size_t kSmall = 96;          // up to this number of items comparisons are quicker
+  static constexpr std::size_t kMaxRadixDepth = 64;  // key bytes; keys that agree in so many are compared whole
+  static constexpr std::size_t kByPosition = ~std::size_t{0};  // a depth that says that the prefix is the position
 
   // Turns the `counts` by bucket into the buckets' ends. Every item is moved to its bucket at most once.
   template <class Digit>
@@ -80,7 +80,7 @@ class ItemSorter {
     }
   }
 
-  // `depth`: the number of key bytes before those in the prefix.
+  // `depth` is the number of key bytes before those in the prefix.
   void ByPrefix(std::span<SortItem> items, int shift, std::size_t depth) {
     if (items.size() <= kSmall) return BySmall(items, depth);
     const auto digit = [&shift](const SortItem& item) { return (item.prefix >> shift) & 0xff; };
@@ -116,8 +116,8 @@ class ItemSorter {
     return order != 0 ? order < 0 : a.place < b.place;
   }
 
-  // Sorts items that agree in prefix and all before it. Keys that end within the prefix come first: they consist of the
-  // common bytes and then zeros, and every longer key begins with these.
+  // Sorts items that agree in the prefix and in all bytes before it. Keys that end within the prefix come first: the
+  // prefix extends them only by zeros, and every longer key begins with the whole prefix.
   void ByNext(std::span<SortItem> items, std::size_t depth) {
     if (items.size() <= kSmall) return BySmall(items, depth);
     const std::size_t reach = depth + sizeof(SortItem::prefix);

@@ -12,7 +12,7 @@ namespace millrace::map {
 
 class KeyArena {
  public:
-  // `chunk_bytes`: the bytes taken from the heap at a time (more for a longer key).
+  // `chunk_bytes` is the number of bytes taken from the heap at a time (more for a longer key).
   explicit KeyArena(std::size_t chunk_bytes) : chunk_bytes_(chunk_bytes) {}
 
   const char* Copy(std::string_view key) {

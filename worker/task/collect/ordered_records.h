@@ -1,5 +1,5 @@
 // OrderedRecords holds encoded records, as they lie in a run, whose keys already rise within each partition. Jobs that
-// emit in order (sorted input, a map that sorts its own) need neither an index nor a sort.
+// emit in order (sorted input, a map that sorts its own output) need neither an index nor a sort.
 //
 // Each partition fills chunks of its own, which it takes from the front of memory that the caller provides. Records
 // never move, so the last key of a partition is kept as a view. Thread rule: one thread.
@@ -24,14 +24,14 @@ class OrderedRecords {
  public:
   enum class AddResult : std::uint8_t { kAdded, kOutOfOrder, kNoRoom };
 
-  // With very many partitions `memory` is too small for their chunks; then Add finds no room. Requires: `memory`
+  // If there are too many partitions, `memory` is too small for their chunks, and Add finds no room. Requires: `memory`
   // outlives this.
   OrderedRecords(std::span<char> memory, std::uint32_t partitions)
       : memory_(memory), chunk_bytes_(memory.size() / (std::size_t{16} * partitions)), partitions_(partitions) {
     chunk_bytes_ = chunk_bytes_ < kLeastChunk ? 0 : std::min(chunk_bytes_, kMostChunk);
   }
 
-  // Adds the record after the others of its partition, if its key is not less than the last of these.
+  // Adds the record after the others of its partition, if its key is not less than their last key.
   AddResult Add(std::uint32_t partition, std::string_view key, std::string_view value) {
     PartitionRecords& filled = partitions_[partition];
     if (key < filled.last) return AddResult::kOutOfOrder;
@@ -64,7 +64,7 @@ class OrderedRecords {
 
   struct Chunk {
     const char* begin = nullptr;
-    const char* end = nullptr;  // of its records, once it is not the last
+    const char* end = nullptr;  // of its records; set once the chunk is not the last
     std::uint64_t records = 0;
   };
   struct PartitionRecords {
@@ -79,7 +79,7 @@ class OrderedRecords {
     std::vector<Chunk> chunks;
   };
 
-  // Takes a new chunk, for a record of up to `most` bytes.
+  // Starts a new chunk, with room for a record of up to `most` bytes.
   bool Extend(PartitionRecords* partition, std::size_t most) {
     const std::size_t size = std::max(chunk_bytes_, most);
     if (chunk_bytes_ == 0 || size > memory_.size() - used_) return false;

@@ -1,5 +1,5 @@
-// PageBuffer owns zeroed pages from the kernel, huge pages where the kernel gives them. Memory that is never touched
-// costs nothing. Thread rule: one thread.
+// PageBuffer owns zeroed pages from the kernel; they are huge pages if the kernel gives such. Memory that is never
+// touched costs nothing. Thread rule: one thread.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@ namespace millrace::map {
 class PageBuffer {
  public:
   PageBuffer() = default;
-  // Takes `size` bytes, aligned to a page; data() is null when the kernel refuses.
+  // Takes `size` bytes, aligned to a page; data() is null if the kernel refuses.
   explicit PageBuffer(std::size_t size) : size_(size) {
     void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) return;

@@ -2,8 +2,8 @@
 // files depend on it.
 //
 // HashKey is the multiply-and-fold construction of wyhash (Wang Yi, github.com/wangyi-fudan/wyhash) over 16 bytes at a
-// time, in a form that needs no branch for keys of up to 16 bytes. It resists no adversary. It is frozen: the tests
-// have a second implementation and its values.
+// time, in a form that needs no branch for keys of up to 16 bytes. It resists no adversary. Its values must never
+// change; the tests compare it with a second implementation and with fixed values.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,7 @@
 
 namespace millrace::map {
 
-// Makes the run file of a collector, which will hold about `expected_bytes` raw bytes.
+// Makes the run file of a collector. `expected_bytes` is the approximate number of raw bytes that it will contain.
 [[nodiscard]] Result<run::RunWriter> CreateRun(const CollectorOptions& options, std::uint64_t expected_bytes);
 
 class SpillSet {
@@ -26,8 +26,8 @@ class SpillSet {
   [[nodiscard]] std::size_t size() const { return paths_.size(); }
   // Returns a writer for the next spill.
   [[nodiscard]] Result<run::RunWriter> Begin();
-  // Merges all spills into the run file in one pass, combining when `combiner` is given, and counts the output in
-  // `figures`.
+  // Merges all spills into the run file in one pass, combines values if `combiner` is not null, and counts the output
+  // in `figures`.
   [[nodiscard]] Status Merge(RunCombiner* combiner, CollectorFigures* figures);
 
  private:
@@ -47,7 +47,8 @@ class CombiningWriter {
  public:
   CombiningWriter(run::RunWriter* writer, RunCombiner* combiner) : writer_(writer), combiner_(combiner) {}
 
-  // Adds a record. `key_stays` says that the key's bytes live until EndPartition; else they are copied where needed.
+  // Adds a record. `key_stays` says that the key's bytes live until EndPartition; otherwise they are copied where
+  // needed.
   [[nodiscard]] Status Add(std::string_view key, std::string_view value, bool key_stays);
   // Writes the record that is being combined. Requires: it is called before the writer's EndPartition.
   [[nodiscard]] Status EndPartition();

@@ -1,4 +1,4 @@
-// Codecs turn a combined value into bytes of a run file and back. client/api supplies codecs for its value types;
+// Codecs turn a combined value into the bytes of a run file and back. client/api supplies codecs for its value types;
 // VarintCodec is the codec of counts.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace millrace::map {
 
 // Encode writes at most kMaxBytes to `out` and returns the number written. Decode is its inverse, and returns nullopt
-// when the bytes make no sense.
+// if the bytes make no sense.
 template <class C, class Value>
 concept ValueCodec = requires(const Value& value, char* out, std::string_view bytes) {
   { C::kMaxBytes } -> std::convertible_to<std::size_t>;

@@ -1,9 +1,9 @@
-// CompressChoice decides for each map of a task process whether its run is compressed, by compress_rule.h. It measures
-// the gain on a sample of the run's own first records, which it compresses and decompresses once.
+// CompressChoice decides by the rule of compress_rule.h, for each map of a task process, whether its run is compressed.
+// It measures the gain on a sample of the run's own first records, which it compresses and decompresses once.
 //
-// A sample is at most one frame, and all samples together have at most kSampleShare of the bytes of all the process's
-// runs. While that leaves less than kLeastSample for a sample, the figures of the last sample hold. A worker whose link
-// cannot be the limit takes no samples. Thread rule: one thread.
+// A sample is at most one frame, and all samples together are at most kSampleShare of the bytes of all the process's
+// runs. While less than kLeastSample is left for a sample, the figures of the last sample are used. If the worker's
+// link cannot be the limit, no samples are taken. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,9 @@ class CompressChoice {
   CompressChoice();
   explicit CompressChoice(Measure measure);
 
-  // Begins the next map. Returns false if its run is not compressed, whatever its records are. `core_share` is called
-  // when a decision is made, and returns the part of a core that the map gets when it wants one: above 0, at most 1.
+  // Begins the next map. Returns false if its run will not be compressed, whatever its records are. `core_share` is
+  // called when a decision is made. It returns the part of a core that the map gets when it wants a core: above 0, at
+  // most 1.
   [[nodiscard]] bool Begin(const ShuffleLink& link, std::function<double()> core_share);
   // Returns whether the map's run of about `expected` raw bytes, which begins with these records, is compressed.
   [[nodiscard]] bool Choose(std::string_view first_records, std::uint64_t expected);
@@ -45,8 +46,9 @@ class CompressChoice {
   std::uint64_t sampled_ = 0, expected_ = 0;  // bytes of all maps so far
 };
 
-// CoreShare returns the part of a core that the calling thread got since this was made: of the time in which it ran or
-// could have run, the part in which it ran. It is 1 where the kernel does not say (/proc/thread-self/schedstat).
+// CoreShare returns the part of a core that the calling thread got since the CoreShare was made: the time in which the
+// thread ran, divided by the time in which it ran or could have run. It is 1 if the kernel does not report the times
+// (/proc/thread-self/schedstat).
 class CoreShare {
  public:
   CoreShare() : begin_(Read()) {}

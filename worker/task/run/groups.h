@@ -1,9 +1,8 @@
 // Groups merges sorted segments (segment_merger.h) and cuts the records into groups of equal keys. The values of a key
 // come in the order of the segments (the order of the map tasks), so a job sees the same order in every run.
 //
-// Call NextGroup, then NextValue until it returns false; the next NextGroup skips values that were not asked for. The
-// key lives until the next NextGroup, a value until the next NextValue.
-// Thread rule: one thread.
+// Call NextGroup, then NextValue until it returns false; the next NextGroup skips values that were not taken. The key
+// lives until the next NextGroup, a value until the next NextValue. Thread rule: one thread.
 #pragma once
 
 #include <atomic>
@@ -23,7 +22,8 @@ class Groups {
  public:
   explicit Groups(std::vector<run::SegmentCursor> segments) : records_(std::move(segments)) {}
 
-  // Sets `records` to the number of records consumed whenever a value is taken. Requires: `records` outlives this.
+  // Whenever a value is taken, sets `records` to the number of records consumed so far. Requires: `records` outlives
+  // this.
   void CountIn(std::atomic<std::uint64_t>& records) { counted_ = &records; }
 
   // Goes to the next group. Returns false at the end or on a failure (ask status()).
@@ -39,10 +39,12 @@ class Groups {
     return true;
   }
   [[nodiscard]] const Status& status() const { return records_.status(); }
-  [[nodiscard]] std::uint64_t records() const { return consumed_; }  // consumed so far, with those of skipped values
-  [[nodiscard]] std::uint64_t groups() const { return groups_; }     // begun so far
-  // Returns the raw bytes consumed so far; divided by the total raw length of the segments, they are the fraction done.
-  // It asks every segment, so do not call it for every record.
+  [[nodiscard]] std::uint64_t records() const {
+    return consumed_;
+  }                                                               // consumed so far, including those of skipped values
+  [[nodiscard]] std::uint64_t groups() const { return groups_; }  // begun so far
+  // Returns the raw bytes consumed so far. Divided by the total raw length of the segments, they are the fraction done.
+  // The call asks every segment, so do not make it for every record.
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const { return records_.raw_bytes_consumed(); }
 
  private:

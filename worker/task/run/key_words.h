@@ -1,5 +1,5 @@
-// These load the first 16 bytes of a key into two registers, without a branch on its length. Hashing, sorting and
-// merging of short keys start from them.
+// Loads the first 16 bytes of a key into two registers, without a branch on its length. Hashing, sorting and merging of
+// short keys start from these words.
 #pragma once
 
 #ifdef __BMI2__
@@ -20,7 +20,7 @@ struct KeyWords {
   std::uint64_t low, high;
 };
 
-// Returns the first 16 bytes of a key. Requires: the key has at least 16.
+// Returns the first 16 bytes of a key. Requires: the key has at least 16 bytes.
 inline KeyWords LoadBlock(const char* key) {
   KeyWords words;
   std::memcpy(&words, key, sizeof words);
@@ -34,7 +34,7 @@ inline KeyWords LoadBlock(const char* key) {
   return words;
 }
 
-// Returns the lowest `bits` bits of a word: all of them from 64 on.
+// Returns the lowest `bits` bits of a word, or the whole word if `bits` is 64 or more.
 inline std::uint64_t LowBits(std::uint64_t word, unsigned bits) {
 #ifdef __BMI2__
   return _bzhi_u64(word, bits);
@@ -44,7 +44,7 @@ inline std::uint64_t LowBits(std::uint64_t word, unsigned bits) {
 }
 
 // Returns the words of a key. It reads 16 bytes if they lie in one page, so it never reads memory that does not exist,
-// and masks away the bytes after the key. Sanitizers, which object to that, get the plain copy.
+// and masks away the bytes after the key. Under sanitizers, which object to such reads, it makes the plain copy.
 [[gnu::always_inline]] inline KeyWords LoadKeyWords(std::string_view key) {
   const char* at = key.data();
   const std::size_t size = key.size();

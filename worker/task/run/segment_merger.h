@@ -1,6 +1,6 @@
-// SegmentMerger returns the records of sorted segments as one sorted stream, by a loser tree (Knuth, TAOCP vol. 3,
-// 5.4.1). Equal keys come in the order of the segments. The tree compares the first 16 bytes of keys, which it holds
-// itself; only longer keys that agree in these are compared in full. Thread rule: one thread.
+// SegmentMerger returns the records of sorted segments as one sorted stream, with a loser tree (Knuth, TAOCP vol. 3,
+// 5.4.1). Equal keys come in the order of the segments. The tree contains the first 16 bytes of each key and compares
+// those; only longer keys that agree in them are compared in full. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class SegmentMerger {
  public:
   explicit SegmentMerger(std::vector<SegmentCursor> segments);
 
-  // Goes to the next record. Returns false at the end or at the first segment that fails (ask status()). Views live
+  // Goes to the next record. Returns false at the end or at the first segment that fails (see status()). Views live
   // until the next call.
   bool Next() {
     if (winner_ == kNone) [[unlikely]]
@@ -30,16 +30,16 @@ class SegmentMerger {
     Replay();
     return live_ > 0;
   }
-  // These return the key and the value of the record that Next went to.
+  // These return the key and the value of the current record, the one to which Next went.
   [[nodiscard]] std::string_view key() const { return segments_[winner_].key(); }
   [[nodiscard]] std::string_view value() const { return segments_[winner_].value(); }
   [[nodiscard]] const Status& status() const { return status_; }
-  // Returns the raw bytes of the records given so far and of those that wait in the tree. It asks every segment.
+  // Returns the raw bytes of the records returned so far and of those that wait in the tree. It asks every segment.
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const;
 
  private:
-  // The first 16 key bytes, big-endian and padded with zeros. `rank` orders keys that agree in these bytes, by the
-  // length (all above 16 are alike) and then the segment.
+  // The first 16 key bytes, big-endian and padded with zeros. `rank` orders keys that agree in these bytes: by length
+  // (all lengths above 16 count as equal), then by segment.
   struct Key {
     std::uint64_t high, low, rank;
   };

@@ -8,7 +8,7 @@ namespace millrace::run {
 
 inline constexpr std::size_t kMaxVarintBytes = 10;
 
-// Writes `value` (at most kMaxVarintBytes) and returns the place after it.
+// Writes `value` in at most kMaxVarintBytes bytes and returns the place after it.
 inline char* PutVarint(char* out, std::uint64_t value) {
   while (value >= 0x80) {
     *out++ = static_cast<char>(value | 0x80);
@@ -18,8 +18,8 @@ inline char* PutVarint(char* out, std::uint64_t value) {
   return out;
 }
 
-// Returns the place after the number read from [in, end), or nullptr when the number does not end there or exceeds 64
-// bits.
+// Reads a number from [in, end) into *value and returns the place after it; nullptr if the number does not end before
+// `end` or exceeds 64 bits.
 inline const char* GetVarint(const char* in, const char* end, std::uint64_t* value) {
   std::uint64_t result = 0;
   for (int shift = 0; shift < 64 && in != end; shift += 7) {
