@@ -1,5 +1,6 @@
-// The variables MILLRACE_HISTORIES and MILLRACE_SEED set how many random histories a test plays, and the first seed, so
-// that far more can be played than in an ordinary run of the tests. Thread rule: any thread.
+// The environment variables MILLRACE_HISTORIES and MILLRACE_SEED set the number of random histories that a test plays,
+// and the first seed. So far more histories can be played than in an ordinary run of the tests. Thread rule: any
+// thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +14,8 @@
 
 namespace millrace {
 
-// Calls `play` with a seed for each history, `otherwise` many by default, until one fails; its seed is in the failure.
+// Calls `play` with the seed of each history until one fails; the failure message contains the seed. By default the
+// number of histories is `otherwise`.
 inline void PlayHistories(std::uint64_t otherwise, const std::function<void(std::uint64_t seed)>& play) {
   const auto number = [](const char* name) -> std::optional<std::uint64_t> {
     const char* text = std::getenv(name);

@@ -1,5 +1,5 @@
-// HttpListener is a loopback socket that answers HTTP requests as a test says, whatever they ask for. Thread rule: one
-// thread.
+// HttpListener is a loopback socket that answers each HTTP request with the test's answer, whatever the request asks
+// for. Thread rule: one thread.
 #pragma once
 
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@ class HttpListener {
     port_ = ntohs(address.sin_port);
   }
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  // Takes a connection, and sends `answer` once the head of a request has come. Returns that head.
+  // Accepts a connection, and sends `answer` once the head of a request has come. Returns the head.
   [[nodiscard]] std::string Serve(const std::string& answer) const {
     const Fd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     std::string head;

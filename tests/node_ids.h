@@ -1,4 +1,4 @@
-// Node ids as tests write them: 7_n is the node of number 7.
+// Node ids as tests write them: 7_n is the node with number 7.
 #pragma once
 
 #include <cstdint>

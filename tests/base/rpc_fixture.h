@@ -33,7 +33,7 @@ class EchoServer final : public wire::Echo::Server {
   kj::Promise<void> never(NeverContext) override { return kj::NEVER_DONE; }
 };
 
-// Passes on the failures of a server further away.
+// RelayServer passes on the failures of a server behind it.
 class RelayServer final : public wire::Echo::Server {
  public:
   explicit RelayServer(wire::Echo::Client next) : next_(kj::mv(next)) {}
@@ -49,7 +49,7 @@ class RelayServer final : public wire::Echo::Server {
 };
 
 struct DrivenLoop {
-  // Moves time on by `by`, and runs everything that is due until then.
+  // Moves time forward by `by`, and runs everything that is due until then.
   void Advance(kj::Duration by) {
     const kj::TimePoint end = timer.now() + by;
     scope.poll();

@@ -1,5 +1,5 @@
-// Makes compressed files for tests, with the compressing half of the libraries whose decompressing half is tested.
-// Tests of files that other programs have compressed are in decompressor_test.cc and in tests/cluster.
+// Makes compressed files for tests, with the compressors of the libraries whose decompressors are tested. Tests of
+// files that other programs have compressed are in decompressor_test.cc and in tests/cluster.
 #pragma once
 
 #include <bzlib.h>
@@ -35,7 +35,7 @@ inline std::string CompressGzip(std::string_view bytes) {
   return out;
 }
 
-// Adds a checksum, as the program zstd does.
+// Compresses with a checksum, as the program zstd does.
 inline std::string CompressZstd(std::string_view bytes) {
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
   ZSTD_CCtx* const context = ZSTD_createCCtx();
@@ -47,7 +47,7 @@ inline std::string CompressZstd(std::string_view bytes) {
   return out;
 }
 
-// Uses blocks of 100 kB, so that a test has more than one.
+// Compresses in blocks of 100 kB, so that a test has more than one block.
 inline std::string CompressBzip2(std::string_view bytes) {
   std::string out(bytes.size() + bytes.size() / 64 + 1024, '\0');
   auto size = static_cast<unsigned>(out.size());

@@ -1,4 +1,4 @@
-// A file system in memory with the contract of DfsClient, for all tests of code that is built on that. Thread rule: any
+// A file system in memory with the contract of DfsClient, for all tests of code that uses a DfsClient. Thread rule: any
 // thread.
 #pragma once
 
@@ -27,23 +27,23 @@ struct FakeTree {
   std::mutex mutex;
   std::map<std::string, Node> entries{{"/", {.directory = true, .mode = kRootMode}}};
   std::set<std::string> writing;
-  std::map<std::string, std::string> written;              // data that writers handed over to attempts, by path
-  std::map<std::string, std::string> attempts;             // the attempts to which it was handed over, by path
-  std::map<std::string, std::vector<std::string>> synced;  // the data at each sync of a path, not visible to clients
+  std::map<std::string, std::string> written;              // by path: the data that writers handed over to attempts
+  std::map<std::string, std::string> attempts;             // by path: the attempts to which the data was handed over
+  std::map<std::string, std::vector<std::string>> synced;  // by path: the data at each sync; not visible to clients
   std::uint64_t next_id = 1;
   Health health;
-  std::deque<BalanceStatus> balance = {{}};  // one for each answer; the last one stays
-  std::vector<double> thresholds;            // with which balancing was started
+  std::deque<BalanceStatus> balance = {{}};  // one for each call; the last one is returned again and again
+  std::vector<double> thresholds;            // those with which balancing was started
   int balance_stops = 0;
   std::vector<UnhealthyBlock> unhealthy;
   std::map<std::string, std::vector<CheckedReplica>> replicas;
-  // Called without the lock, before a write of `path` takes bytes and before each piece of a read. A failure is passed
-  // on.
+  // on_write is called before a write to `path` takes bytes, and on_read before each piece of a read, both without the
+  // lock. A failure that they return is passed on.
   std::function<Status(const std::string& path)> on_write = [](const std::string&) { return Status::Ok(); };
   std::function<void(const std::string& path)> on_sync = [](const std::string&) {};  // after a sync
   std::function<Status(const std::string& path)> on_read = [](const std::string&) { return Status::Ok(); };
   std::function<void(const std::string& path)> on_create = [](const std::string&) {};
-  // Called with the lock, before a mode or owner is changed. A failure is passed on.
+  // Called with the lock, before a mode or owner is changed. A failure that it returns is passed on.
   std::function<Status(const std::string& path)> on_change = [](const std::string&) { return Status::Ok(); };
 
   void MakeFile(const std::string& path, const std::string& data);

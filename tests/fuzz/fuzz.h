@@ -5,8 +5,8 @@
 //   encoders
 //
 // With clang it is linked with libFuzzer, whose corpus begins with the seeds (seeds_main.cc); with g++ it is linked
-// with a driver that mutates the seeds (driver.cc). A target aborts when a property does not hold; sanitizers find the
-// rest. Thread rule: one thread.
+// with a driver that mutates the seeds (driver.cc). A target aborts if a property does not hold; sanitizers find the
+// other faults. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline std::string_view View(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// Aborts, saying `what`, unless `holds`.
+// Aborts with the message `what` unless `holds` is true.
 inline void Require(bool holds, std::string_view what) {
   if (holds) return;
   std::fprintf(stderr, "property broken: %.*s\n", static_cast<int>(what.size()), what.data());
@@ -61,8 +61,8 @@ class Draw {
   std::string_view rest_;
 };
 
-// Returns the bytes with the last four replaced by the checksum of the others, so that mutations break the content and
-// not the sum.
+// Returns the bytes with the last four replaced by the checksum of the others, so that mutations change the content but
+// the checksum stays right.
 inline std::string Summed(std::string_view bytes) {
   if (bytes.size() < 4) return std::string(bytes);
   std::string out(bytes);
@@ -81,8 +81,9 @@ bool Held(const T& result) {
   }
 }
 
-// Checks that decoding, encoding, decoding and encoding again gives the same bytes after both encodings. `decode`
-// returns a Result or an optional of the argument of `encode`. Returns whether `bytes` decoded.
+// Decodes `bytes`, encodes the value, decodes that and encodes it again, and checks that both encodings give the same
+// bytes. `decode` returns a Result or an optional with the argument of `encode`. Returns whether `bytes` could be
+// decoded.
 template <class Decode, class Encode>
 bool RoundTrip(std::string_view bytes, Decode decode, Encode encode, std::string_view what) {
   const auto decoded = decode(bytes);

@@ -1,5 +1,5 @@
-// Mutations of an input, as fuzzers make them: bits, bytes, numbers at the edges, pieces cut out, doubled, moved and
-// taken from another input. Thread rule: one thread.
+// Mutates an input as fuzzers do: changes bits and bytes, sets numbers to the limits of their ranges, and cuts out,
+// doubles and moves pieces or takes them from another input. Thread rule: one thread.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// FakeWatchedFile is a WatchedFile whose changes come from a test. Thread rule: as WatchedFile.
+// FakeWatchedFile is a WatchedFile whose changes come from a test. Thread rule: that of WatchedFile.
 #pragma once
 
 #include <deque>
@@ -14,7 +14,7 @@ namespace millrace::master {
 class FakeWatchedFile final : public WatchedFile {
  public:
   using Change = Result<std::optional<std::string>>;
-  // Each TakeChange takes one of `changes`. Requires: `changes` outlives the file.
+  // Each call of TakeChange removes and returns the first of `changes`. Requires: `changes` outlives this.
   FakeWatchedFile(std::string name, std::string text, std::deque<Change>* changes)
       : name_(std::move(name)), text_(std::move(text)), changes_(changes) {}
   const std::string& name() const override { return name_; }

@@ -1,5 +1,5 @@
-// Tests with a job tracker over in-memory parts, and the store to which its steps go, so that a test can lose the
-// process and go on.
+// TrackerFixture has a job tracker over in-memory parts, and the store to which its steps go, so that a test can lose
+// the process and continue from the store.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class TrackerFixture : public ::testing::Test {
  protected:
   TrackerFixture();
 
-  // Begins a new process, which reads everything in memory back from the store.
+  // Replaces the process by a new one, which reads its state back from the store.
   void Restart();
 
   NodeId AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots);
@@ -30,7 +30,7 @@ class TrackerFixture : public ::testing::Test {
   // Makes an open file with one block, as a task leaves it for its attempt.
   AttemptOutput WriteOutput(const AttemptId& attempt, const std::string& name);
 
-  // Decides and stores the step; the orders are gathered in `launches` and so on.
+  // Lets the policy decide and stores the step. The orders are gathered in `launches` and the members after it.
   void Finish(Step step);
   Step At() { return Step(now += 1000); }
   JobRequest Request(const std::string& output, std::uint32_t reduces) const;
@@ -44,11 +44,11 @@ class TrackerFixture : public ::testing::Test {
   std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
   Micros now = 1'000'000;
   sched::SchedulerSet scheduler{"fifo", ""};  // of the next process
-  std::int64_t ticks = 0;  // how often the tracker has read its clock, which moves by 1000 ns each time
+  std::int64_t ticks = 0;  // the number of times that the tracker has read its clock, which moves by 1000 ns each time
   std::unique_ptr<FileSystem> files;
   std::unique_ptr<NodeTable> nodes;
   std::unique_ptr<JobTracker> jobs;
-  std::vector<LaunchOrder> launches;  // since the test emptied it
+  std::vector<LaunchOrder> launches;  // since the test last emptied it
   std::vector<ComputeOrder> computes;
   std::vector<KillOrder> kills;
   std::map<std::pair<NodeId, JobId>, OutputsOrder> outputs;

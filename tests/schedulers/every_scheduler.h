@@ -1,4 +1,4 @@
-// Lists every scheduler of the catalog by name, with every combination of the parts that it takes.
+// Lists every scheduler of the catalogue by name, with every combination of its parts.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// History plays a random history of a cluster with faults to an engine under any scheduler, checks each effect against
-// a plain model of its own, and records the events as the master's journal does.
+// History plays a random history of a cluster with faults to an engine under any scheduler. It checks each effect
+// against a plain model of its own, and records the events as the master's journal does.
 #pragma once
 
 #include <functional>
@@ -23,13 +23,13 @@ namespace millrace::sched {
 struct HistoryOptions {
   std::string scheduler = "fifo";
   Settings settings;
-  // The scheduler promises that no slot idles that a task could have; this is checked after each Decide.
+  // The scheduler promises that no slot idles that a task could use. History checks this after each Decide.
   bool conserving = true;
-  // Nothing holds a job back: checks after each Decide that no reduce waits for a permit that is free.
+  // The scheduler holds no job back. History checks after each Decide that no reduce waits while a permit is free.
   bool gives_all_permits = true;
-  // With these options refusals end within a history, some of them when nothing else goes on.
+  // With these options refusals end within a history, some of them when nothing else happens.
   EngineOptions engine = {.max_failures_per_node = 2, .refusal = 2 * kSecond, .longest_refusal = 16 * kSecond};
-  // Makes the policy in place of the catalog, which need not know `scheduler` then.
+  // Makes the policy. Without it the policy comes from the catalogue, which must then know `scheduler`.
   std::function<std::unique_ptr<Policy>()> make = {};
 };
 
@@ -42,13 +42,13 @@ class History {
 
   // Plays one event, which is often followed by Decide.
   void Step();
-  // Goes on without faults: every node comes back and every attempt succeeds, until no job is live. The test fails if
-  // one stays.
+  // Plays on without faults: every node comes back and every attempt succeeds, until no job is live. The test fails if
+  // a job stays live.
   void FinishAll();
   // Checks that running attempts and map outputs agree with the model, and each index of ClusterState with a search.
   void CheckState() const;
 
-  // The line of a call of Decide; its launches and preemptions are the records after it.
+  // The line that records a call of Decide. Its launches and preemptions are the records after it.
   static constexpr std::string_view kDecide = "decide";
   struct Record {
     Micros time = 0;
@@ -109,10 +109,10 @@ class History {
   std::map<NodeId, ModelNode> nodes_;
   std::map<JobId, ModelJob> jobs_;
   std::map<AttemptId, NodeId> running_;
-  std::map<AttemptId, Micros> since_;                   // when they started
+  std::map<AttemptId, Micros> since_;                   // the times at which they started
   std::map<std::pair<JobId, TaskKind>, Micros> spent_;  // by attempts that ended
   std::set<AttemptId> computing_;
-  std::map<AttemptId, Micros> copied_;  // reduces that wait for a permit, and since when
+  std::map<AttemptId, Micros> copied_;  // reduces that wait for a permit, and the times at which they began to
   std::map<AttemptId, NodeId> outputs_;
 };
 

@@ -1,5 +1,5 @@
-// RoundRobin lets the jobs take turns, one task each. It is a JobOrder as written by somebody who has read only
-// policy.h and job_order.h: it overrides what it needs and leaves everything that only saves time to the defaults.
+// RoundRobin lets the jobs take turns, one task each. It is a JobOrder as somebody would write it who has read only
+// policy.h and job_order.h: it overrides the necessary calls, and leaves those that only save time to the defaults.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace millrace::sched {
 
 class RoundRobin : public JobOrder {
  public:
-  // A job that runs `most_tasks` tasks of a kind gets no more of that kind.
+  // A job that runs `most_tasks` tasks of a kind gets no further task of that kind.
   explicit RoundRobin(std::optional<std::uint32_t> most_tasks = std::nullopt) : most_tasks_(most_tasks) {}
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
@@ -26,7 +26,7 @@ class RoundRobin : public JobOrder {
  private:
   struct Job {
     std::uint64_t place = 0;    // in the line
-    std::uint32_t running = 0;  // attempts, when it changed last
+    std::uint32_t running = 0;  // running attempts when the job last changed
   };
 
   const std::optional<std::uint32_t> most_tasks_;

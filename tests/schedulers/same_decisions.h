@@ -1,4 +1,4 @@
-// ExpectSameDecisions checks that a policy decides as its reference does, all through a history.
+// ExpectSameDecisions checks that a policy decides as its reference does throughout a history.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,7 @@
 
 namespace millrace::sched {
 
-// Plays the events of a history to both policies, and fails the test at the first Decide at which their decisions
-// differ.
+// Plays the events of a history to both policies. Fails the test at the first Decide at which their decisions differ.
 void ExpectSameDecisions(const std::vector<History::Record>& records, std::unique_ptr<Policy> policy,
                          std::unique_ptr<Policy> reference);
 

@@ -1,6 +1,6 @@
 // SimulatedCluster is a whole cluster in one thread: the master's control strand and worker agents over the in-memory
-// network, under driven time. RPC stack, journal, engine and agents are real; only the parts that would touch
-// processes, disks and sockets are synthetic. A seed decides everything that chance decides.
+// network, under driven time. The RPC stack, journal, engine and agents are real; only the parts that would touch
+// processes, disks and sockets are synthetic. All random choices come from a seed.
 #pragma once
 
 #include <kj/async.h>
@@ -39,7 +39,7 @@ struct SimulatedOptions {
   worker::SyntheticTimes times = {};
   std::optional<Micros> forget_nodes_after = {};    // master.forget_nodes_after; none: the default
   std::optional<Micros> executable_retention = {};  // master.executable_retention; none: the default
-  Release master = ThisRelease();                   // the release that the master claims
+  Release master = ThisRelease();                   // the release that the master claims to be
 };
 
 class SimulatedCluster {
@@ -49,63 +49,64 @@ class SimulatedCluster {
 
   // Runs everything that happens within `seconds`.
   void Advance(double seconds);
-  // Lets the machine stand still: nothing runs meanwhile, and then all timers are due at once.
+  // Stops the machine for `seconds`. Nothing runs meanwhile; afterwards all overdue timers fire at once.
   void Pause(double seconds);
   // Runs until no job lives, for at most `seconds`. Returns false if jobs still live then.
   bool RunUntilIdle(double seconds);
 
   // Adds a file of `blocks` blocks of 64 MiB, two replicas each.
   void AddFile(const std::string& path, std::uint32_t blocks);
-  // Adds a file of one block, whose only replica worker 0 has and has reported.
+  // Adds a file of one block. Worker 0 has its only replica, and has reported it.
   dfs::BlockId StoreFile(const std::string& path);
   // Submits through the RPC interface.
   void Submit(const std::string& input, const std::string& output, std::uint32_t reduces, const std::string& pool = {});
   // Submits without waiting for the answer.
   void SubmitAndForget(const std::string& input, const std::string& output);
-  // Sets the contents of the scheduler file from now on.
+  // Sets the contents that the scheduler file has from now on.
   void WriteSettings(const std::string& text) { settings_ = text; }
-  static constexpr const char* kThrows = "throw";  // as that text: the master's next look at the file throws
-  [[nodiscard]] std::map<std::string, master::JobState> Outputs();  // the state of each job by its output
+  static constexpr const char* kThrows = "throw";  // with this text, the master's next look at the file throws
+  [[nodiscard]] std::map<std::string, master::JobState> Outputs();  // the state of each job, by output
 
-  // Breaks the worker's connections and lets none through until Mend.
+  // Breaks the worker's connections and allows none until Mend.
   void Cut(std::uint32_t worker);
   void Mend(std::uint32_t worker);
-  // Announces that the worker's machine will be taken away in `seconds`; without a value, that it stays after all.
+  // Announces that the worker's machine will be taken away in `seconds` or, without a value, that it stays after all.
   void Foretell(std::uint32_t worker, std::optional<double> seconds);
-  // Sets how long the syncs of the worker's disk take from now on; at first they take ten milliseconds.
+  // Sets the time that syncs of the worker's disk take from now on. At first they take ten milliseconds.
   void SetSyncs(std::uint32_t worker, Micros take);
   // Decommissions the worker, or takes it back into use, through the RPC interface.
   void Drain(std::uint32_t worker, bool drained);
-  // The outcome of dialling the worker's port from now on; at first it takes connections.
+  // The outcome of dialling the worker's port from now on; at first it is kListens.
   enum class Port { kListens, kSilent, kDeserted };
   void SetPort(std::uint32_t worker, Port port);
-  // Sets when the certificates of the master and of all workers end; at first there is no TLS. Only these times exist,
-  // no certificates.
+  // Sets the times at which the certificates of the master and of all workers end; at first there is no TLS. Only these
+  // times exist, not the certificates.
   void SetCertificates(const tls::CertificateEnds& master, Micros workers) {
     certificates_ = master;
     worker_certificates_ = workers;
   }
-  // Sets the free bytes on the master's disk from now on; until then it has room.
+  // Sets the free bytes on the master's disk from now on. At first the disk has room.
   void SetFree(std::uint64_t bytes) { free_ = bytes; }
-  // Sets the bytes in the spare log of the master's store for its next use; at first it has none.
+  // Sets the bytes that the spare log of the master's store has for its next use. At first it has none.
   void SetSpare(std::uint64_t bytes) { spare_.left = bytes; }
-  // Returns how often a submission was put off with kBusy.
+  // Returns the number of times that a submission was put off with kBusy.
   [[nodiscard]] int put_off() const { return put_off_; }
-  // Lets the master process die, with everything in its memory, and start again.
+  // Makes the master process die, with everything in its memory, and start again.
   void RestartMaster();
   // From now on steps are written to disk, but calls that wait for them get no answer, until a master starts again.
   void LoseAnswers();
   // Returns the map outputs that the worker serves.
   [[nodiscard]] const std::set<AttemptId>& Served(std::uint32_t worker) const;
 
-  // Restarts the master with another database, as if with a wrong directory. Returns the database that it had.
+  // Restarts the master with another database, as if it were started with a wrong directory. Returns its earlier
+  // database.
   std::unique_ptr<KeyValueStore> RestartMasterWith(std::unique_ptr<KeyValueStore> store);
   // A worker from outside that registers.
   struct Stranger {
     std::string host;
     std::string cluster;
     std::string storage = {};  // empty: one of its own
-    bool stays = false;        // keeps its session, and answers no call
+    bool stays = false;        // it keeps its session, and answers no call
   };
   // Registers the stranger. Returns the master's answer.
   Status RegisterAs(const Stranger& stranger);
@@ -113,7 +114,7 @@ class SimulatedCluster {
 
   // Returns every line of the journal, in order.
   [[nodiscard]] std::vector<std::string> Journal() const;
-  // Returns the number of lines that begin with `event` after the time.
+  // Returns the number of journal lines that begin, after the time, with `event`.
   [[nodiscard]] std::size_t JournalLines(const std::string& event) const;
   [[nodiscard]] master::Control& control() { return *control_; }
   [[nodiscard]] double seconds() const;
@@ -160,7 +161,7 @@ class SimulatedCluster {
   tls::CertificateEnds certificates_;
   Micros worker_certificates_ = 0;
   int put_off_ = 0;
-  std::vector<master::wire::WorkerSession::Client> strangers_;  // that stay
+  std::vector<master::wire::WorkerSession::Client> strangers_;  // of strangers that stay
   std::vector<kj::Promise<void>> unanswered_;
 };
 

@@ -1,4 +1,4 @@
-// SchemaWalk goes from an interface to every interface that its calls name, also within structs and lists, so that
+// SchemaWalk visits an interface and every interface that its calls name, directly or within structs and lists, so that
 // tests find every call. Thread rule: as a value.
 #pragma once
 

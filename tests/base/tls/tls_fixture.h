@@ -14,11 +14,11 @@
 
 namespace millrace::tls {
 
-// An authority whose certificates are good now.
+// An authority whose certificates are valid now.
 struct TestAuthority {
   TestAuthority() : pair(MakeAuthority({SystemClock().Now(), 24 * kHour}).value()) {}
 
-  // `age`: how long ago the certificate, which is good for a day, was issued.
+  // The certificate is valid for a day; `age` is the time since it was issued.
   [[nodiscard]] CredentialTexts TextsOf(const std::string& common_name, Micros age = 0) const {
     const PeerIdentity identity = ParseIdentity(common_name).value();
     return {pair.certificate, Issue(pair, identity, {SystemClock().Now() - age, 24 * kHour}).value()};
@@ -27,7 +27,7 @@ struct TestAuthority {
     return Credentials::From(TextsOf(common_name, age)).value();
   }
 
-  // Does the same, and takes "task:ann", too, which a worker issues.
+  // Does what Of does, but also accepts a task's name, such as "task:ann", whose certificate a worker issues.
   [[nodiscard]] std::shared_ptr<Credentials> OfAnybody(const std::string& common_name) const {
     const PeerIdentity identity = ParseIdentity(common_name).value();
     if (identity.role != Role::kTask) return Of(common_name);

@@ -1,7 +1,7 @@
 // Fleet runs many workers in one process. To the master each is a worker like any other: it has a connection,
 // registers, sends heartbeats, takes launches and reports successes, all with the code of the real daemon
-// (worker/daemon/agent). Behind the agent nothing is real: no task processes, blocks or map outputs. Thread rule: one
-// thread, that of the event loop.
+// (worker/daemon/agent). Behind the agent nothing is real: there are no task processes, blocks or map outputs. Thread
+// rule: one thread, that of the event loop.
 #pragma once
 
 #include <kj/async-io.h>
@@ -51,7 +51,7 @@ class Fleet {
   kj::PromiseFulfillerPair<void> all_here_ = kj::newPromiseAndFulfiller<void>();
   std::vector<std::unique_ptr<Worker>> workers_;
   rpc::TaskGroup answers_;
-  kj::Promise<void> open_ = nullptr;  // last: it uses what stands above
+  kj::Promise<void> open_ = nullptr;  // last: it uses the members above
 };
 
 }  // namespace millrace::bench

@@ -1,5 +1,5 @@
-// TimedRunner runs attempts that take a set time and do no work, and records when they came and went. It stands in for
-// a worker's task processes (worker/daemon/process/task_runner.h). Thread rule: one thread, that of the event loop.
+// TimedRunner runs attempts that take a set time and do no work, and records when each began and ended. It stands in
+// for a worker's task processes (worker/daemon/process/task_runner.h). Thread rule: one thread, that of the event loop.
 #pragma once
 
 #include <kj/time.h>
@@ -19,7 +19,8 @@ namespace millrace::bench {
 // The events that all runners of a fleet have seen, in order.
 struct Tally {
   std::vector<AttemptId> launched, succeeded;
-  std::vector<kj::Duration> idle;  // for each launch into a slot that had run a task before: how long the slot was free
+  // For each launch into a slot that had run a task before, the time for which the slot was free.
+  std::vector<kj::Duration> idle;
 };
 
 class TimedRunner final : public worker::TaskRunner, private worker::TaskObserver {
@@ -45,7 +46,7 @@ class TimedRunner final : public worker::TaskRunner, private worker::TaskObserve
   const kj::MonotonicClock& clock_ = kj::systemPreciseMonotonicClock();
   Tally& tally_;
   worker::TaskObserver* observer_ = nullptr;
-  std::array<std::deque<kj::TimePoint>, 2> freed_;  // by kind: since when slots are free, the longest free first
+  std::array<std::deque<kj::TimePoint>, 2> freed_;  // by kind: the times at which slots became free, the earliest first
   worker::SyntheticRunner attempts_;
 };
 

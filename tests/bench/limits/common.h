@@ -1,5 +1,5 @@
 // Helpers of the limit programs: hand-written programs of two threads, without any framework, that show how fast a
-// benchmark's job could be on this machine. An error ends the program, since only tests/bench/run runs them.
+// benchmark's job could be on this machine. An error ends the program, since only tests/bench/run uses these programs.
 #pragma once
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ inline constexpr int kThreads = 2;
   std::exit(1);
 }
 
-// Maps a whole file, with a page of zeros behind it, so that vectors may be read across its end.
+// Maps a whole file, with a page of zeros after it, so that vectors may be read across its end.
 inline std::string_view MapFile(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info {};
@@ -41,14 +41,14 @@ inline std::string_view MapFile(const std::string& path) {
   return {static_cast<const char*>(room), size};
 }
 
-// Makes the pages of a mapping present without a fault for each.
+// Makes the pages of a mapping present, without a page fault for each.
 inline void Populate(std::string_view part) {
   const auto begin = reinterpret_cast<std::uintptr_t>(part.data()) & ~std::uintptr_t{4095};
   const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size());
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);  // if it cannot, faults do it
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);  // if it fails, faults do it
 }
 
-// Returns zeroed memory in huge pages, which only Free frees.
+// Returns zeroed memory in huge pages. Only Free frees it.
 template <class T>
 T* Huge(std::size_t count) {
   constexpr std::size_t kPage = std::size_t{2} << 20;
@@ -73,7 +73,7 @@ void InThreads(Body&& body) {
   body(0);
 }
 
-// Returns the part of `text` for thread t, cut behind a newline.
+// Returns the part of `text` for thread t, cut after a newline.
 inline std::string_view PartOf(std::string_view text, int t) {
   const auto cut = [&](int i) {
     if (i == 0) return std::size_t{0};
@@ -106,7 +106,7 @@ class Writer {
     std::memcpy(buffer_.data() + used_, bytes.data(), bytes.size());
     used_ += bytes.size();
   }
-  // Does the same for a word. Requires: at least 16 bytes can be read at it.
+  // Does what Put does, but faster for short words. Requires: at least 16 bytes can be read from the start of `word`.
   void PutWord(std::string_view word) {
     if (word.size() > 16 || kRoom - used_ < 16) {
       Put(word);

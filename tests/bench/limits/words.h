@@ -1,6 +1,7 @@
-// Splits text into words at ASCII white space, and keeps a table of them. Keys of up to 16 bytes lie in the slot, two
-// slots to a cache line. Words are taken in batches: all words of a batch are hashed and their slots prefetched before
-// the first is looked up, so that the cache misses overlap. Longer words, which are rare, go to a map beside the table.
+// Splits text into words at ASCII white space, and keeps a table of the words. Words of up to 16 bytes lie in the slot,
+// two slots to a cache line. They are taken in batches: all words of a batch are hashed and their slots prefetched
+// before the first is looked up, so that the cache misses overlap. Longer words, which are rare, go to a map beside the
+// table.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ inline std::uint32_t SpaceMask(const char* at) {
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(control, blank)));
 }
 
-// Calls on_word(begin, size) for each word. Reads up to 64 bytes behind the text.
+// Calls on_word(begin, size) for each word. Reads up to 64 bytes past the end of the text.
 template <class OnWord>
 void ForEachWord(std::string_view text, OnWord&& on_word) {
   const char* word = text.data();
@@ -55,8 +56,8 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-// Value is an unsigned number; combine(value so far, value pushed) returns the new one. It must not return zero, which
-// is the value of a new word.
+// Value is an unsigned number. combine(present value, pushed value) returns the new value of a word; it must not return
+// zero, which is the value of a new word.
 template <class Value, class Combine>
 class WordTable {
  public:
@@ -70,7 +71,7 @@ class WordTable {
   explicit WordTable(std::size_t capacity = std::size_t{1} << 17, Combine combine = {})
       : capacity_(capacity), slots_(Huge<Slot>(capacity)), combine_(combine) {}
 
-  // Adds a word. Its value is combined at the latest by Flush, in the order of the calls.
+  // Adds a word. Values are combined in the order of the calls, at the latest by Flush.
   void Push(const char* word, std::size_t size, Value value) {
     if (size > Key::kMost) {
       Flush();
@@ -99,15 +100,15 @@ class WordTable {
   static WordTable Share(const WordTable (&tables)[kThreads], int t) {
     std::size_t most = 0;
     for (const WordTable& table : tables) most += table.used_;
-    // This table never grows: slots come in the order of their hashes, which would first crowd at the beginning of a
-    // small table.
+    // This table never grows: slots come in the order of their hashes, and would first crowd the beginning of a small
+    // table.
     WordTable share(std::bit_ceil(most + 1024));
     for (const WordTable& table : tables) share.Take(table, t);
     return share;
   }
 
   struct Item {
-    std::uint64_t prefix;  // the first eight bytes, as a number that compares like them
+    std::uint64_t prefix;  // the first eight bytes, as a number with the same order
     std::string_view word;
     Value value;
   };

@@ -1,4 +1,4 @@
-// Files that are difficult for readers of lines, and their lines.
+// Files that are difficult for line readers, and the lines in them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Line {
   bool operator==(const Line&) const = default;
 };
 
-// Returns the lines by the definition, byte for byte, from byte `first` on.
+// Returns the lines from byte `first` on, found byte by byte from the definition of a line.
 inline std::vector<Line> LinesOf(std::string_view file, std::size_t first = 0) {
   std::vector<Line> lines;
   Line line;

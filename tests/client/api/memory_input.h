@@ -34,9 +34,9 @@ class MemoryInput final : public InputFiles {
   [[nodiscard]] Result<MappedFile> Map(const InputFile& file) override { return NotFound(file.path); }
 
   std::map<std::string, std::string> files;
-  bool empty = false;  // an input without files exists, like an empty directory
+  bool empty = false;  // whether an input without files counts as existing, like an empty directory
   int opened = 0;
-  std::uint64_t most_asked = 0;  // bytes of one stream
+  std::uint64_t most_asked = 0;  // the most bytes asked for in one stream
 
  private:
   class Noting final : public ByteSource {

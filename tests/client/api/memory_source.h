@@ -1,4 +1,4 @@
-// MemorySource is a ByteSource over a string. It hands out pieces of a size that the test chooses.
+// MemorySource is a ByteSource over a string. It passes on pieces of a size that the test chooses.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// TaskDriver is the daemon's end of a task loop that runs on a thread of the test.
+// TaskDriver is the daemon's end of the channel to a task loop. The loop runs on a thread of the test.
 #pragma once
 
 #include <capnp/message.h>
@@ -63,7 +63,7 @@ class TaskDriver {
     return std::move(**message);
   }
 
-  // Returns the error in Ready; empty for success.
+  // Returns the error in the task's Ready message; empty if it succeeded.
   std::string SetUpJob(std::uint32_t reduces, std::vector<std::pair<std::string, std::string>> parameters = {}) {
     Send([&](wire::ToTask::Builder to) {
       auto set_up = to.initSetUp();
@@ -87,7 +87,7 @@ class TaskDriver {
 
   struct Piece {
     std::string path, name;
-    std::uint64_t file_length = 0, offset = 0, length = 0, block = 0;  // one block, of the split's bytes
+    std::uint64_t file_length = 0, offset = 0, length = 0, block = 0;  // the one block contains the split's bytes
     std::uint32_t input = 0;
   };
   void LaunchMap(std::uint32_t task, const std::vector<Piece>& pieces, const std::string& run_file,
@@ -142,7 +142,7 @@ class TaskDriver {
     });
   }
 
-  // The end of an attempt. The error is empty if it succeeded. The counters are those of the engine's group and of the
+  // The end of an attempt. `error` is empty if the attempt succeeded. `counters` are those of the engine and of the
   // job, named "group.name".
   struct End {
     std::string error;
@@ -151,7 +151,7 @@ class TaskDriver {
     std::string output_name;
     std::uint64_t output_bytes = 0;
     std::vector<std::string> named;                // the files of named outputs
-    bool permanent = false;                        // with an error: another attempt would fail in the same way
+    bool permanent = false;                        // another attempt would fail in the same way
     std::uint64_t cpu = 0, waited = 0, start = 0;  // ProcessorUse
   };
   End WaitForEnd() {
@@ -202,7 +202,7 @@ class TaskDriver {
   int exit_status_ = -1;
 };
 
-// Adds a file of one block on this machine. Returns a piece with the whole file.
+// Adds a file of one block on this machine. Returns a Piece that contains the whole file.
 inline TaskDriver::Piece AddLocal(TaskFiles& files, std::uint64_t block, const std::string& name,
                                   const std::string& bytes) {
   files.local[block] = bytes;

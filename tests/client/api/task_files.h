@@ -1,5 +1,5 @@
-// The files of a task under test: a file system in memory (tests/fakes), and the blocks that the task finds on its
-// machine or over the network.
+// TaskFiles holds the files of a task under test: a file system in memory (tests/fakes), and the blocks that the task
+// finds on its machine or over the network.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ struct TaskFiles {
   std::map<std::uint64_t, std::string> local;   // blocks on this machine
   std::map<std::uint64_t, std::string> remote;  // blocks that ReadBlock returns
   int connections = 0;
-  std::function<void(Micros)> pause;  // called while a task waits for replicas; null: it does not wait
-  Micros ticks = 0;                   // the clock; it goes on while a task waits for bytes of remote blocks
+  std::function<void(Micros)> pause;  // called while a task waits for replicas; null: tasks do not wait
+  Micros ticks = 0;                   // the clock; it advances while a task waits for bytes of remote blocks
 };
 
-// Local blocks are files in `directory`, so that they can be mapped.
+// Returns access to `files`. Local blocks become files in `directory`, so that they can be mapped.
 inline StorageAccess TaskStorage(TaskFiles& files, const std::string& directory) {
   StorageAccess access;
   access.connect = [&files](const dfs::ClientOptions&) -> Result<std::unique_ptr<dfs::DfsClient>> {

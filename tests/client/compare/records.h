@@ -1,4 +1,4 @@
-// Makes up runs for tests. Thread rule: any thread.
+// Invents runs for tests. Thread rule: any thread.
 #pragma once
 
 #include <string>
@@ -37,14 +37,14 @@ inline sim::TaskRow Task(std::uint32_t job, TaskKind kind, std::uint32_t index, 
   return task;
 }
 
-// Returns the outcome of these jobs, summed up.
+// Returns the outcome of a run with these jobs and tasks, with its summary.
 inline RunOutcome Outcome(std::vector<sim::JobRow> jobs, std::vector<sim::TaskRow> tasks = {}) {
   RunOutcome outcome;
   outcome.result.scheduler = "fifo", outcome.result.workload = "made up";
   outcome.result.jobs = std::move(jobs), outcome.result.tasks = std::move(tasks);
   outcome.result.summary.utilisation_total = 0.5;
   sim::Summarise(&outcome.result);
-  outcome.result.pools.clear(), outcome.result.groups.clear();  // these are not kept
+  outcome.result.pools.clear(), outcome.result.groups.clear();  // a RunOutcome does not keep them
   return outcome;
 }
 

@@ -1,4 +1,4 @@
-// Tests with a DfsClient of a FakeNameServer and real block servers.
+// ClientTest has a DfsClient that is connected to a FakeNameServer and to real block servers.
 #pragma once
 
 #include "dfs/client/dfs_client.h"
@@ -35,7 +35,7 @@ class ClientTest : public NodesTest {
     return data;
   }
   static void Ok(const Status& status) { EXPECT_TRUE(status.ok()) << status.message(); }
-  // Returns the blocks of a file as the master knows them.
+  // Returns the blocks of a file, as the master has them.
   std::vector<WrittenBlock> BlocksOf(const std::string& path) {
     const std::lock_guard lock(master_.mutex);
     return master_.files.at(path).blocks;

@@ -1,5 +1,5 @@
 // FakeNameServer is the file system's part of a master, in memory, behind a real TCP connection that tests can break.
-// The test names its block servers. It answers in short pages. Thread rule: any thread.
+// The test names the block servers. Lists are returned in short pages. Thread rule: any thread.
 #pragma once
 
 #include <condition_variable>
@@ -29,7 +29,8 @@ class FakeNameServer {
   void Stop();
   void Start();
 
-  // Carries out the next call of this name but makes it fail, as if the connection had broken before the answer.
+  // Makes the next call of this name fail after it has been carried out, as if the connection had broken before the
+  // answer.
   void LoseAnswerOf(const std::string& call);
   // Returns the calls and their arguments: "create /a", "addBlock 5 without 1", "bad 7 on 2", "renew 5", "verify 7 on
   // 2" (one for each requested replica).
@@ -43,7 +44,7 @@ class FakeNameServer {
   };
   struct OpenFile {
     std::string path;
-    std::set<std::uint64_t> blocks;  // blocks that were handed out
+    std::set<std::uint64_t> blocks;  // blocks that were allocated
     std::vector<WrittenBlock> synced = {};
   };
   std::mutex mutex;
@@ -51,13 +52,13 @@ class FakeNameServer {
   std::uint32_t protocol = kProtocolLevel;
   std::map<std::string, File> files;
   std::map<std::uint64_t, OpenFile> open;
-  std::vector<ReplicaHost> places;       // all are targets and, where a block says so, replicas
-  std::vector<ReplicaHost> places_once;  // in place of `places`, for the next block
+  std::vector<ReplicaHost> places;  // every place is a target of new blocks, and has replicas where a block says so
+  std::vector<ReplicaHost> places_once;  // used instead of `places` for the next block
   std::uint64_t next = 1;
-  std::uint32_t renew_millis = 0;  // how often writers of new files renew their leases; 0: never
-  std::multiset<NodeId> slow;      // nodes that each miss the time for one answer when they read replicas
+  std::uint32_t renew_millis = 0;  // the interval at which writers of new files renew their leases; 0: never
+  std::multiset<NodeId> slow;  // nodes that answer too late, once for each entry, when they are asked to read replicas
 
-  // For the services. Requires: the mutex is held.
+  // These are called by the services. Requires: the mutex is held.
   void Log(const std::string& call);
   [[nodiscard]] bool TakeLoss(const std::string& call);
 
@@ -67,7 +68,7 @@ class FakeNameServer {
   std::condition_variable called_;
   unsigned port_ = 0;
   rpc::ControlThread thread_;
-  // Used on the loop only.
+  // The members below are used on the loop only.
   std::unique_ptr<rpc::Server> server_;
   kj::Promise<void> accepting_ = nullptr;
 };

@@ -22,7 +22,7 @@ inline std::string RandomBytes(std::size_t size, std::uint64_t seed) {
   return bytes;
 }
 
-// Returns the block as a store lists it if it has these bytes.
+// Returns the StoredBlock that a store lists for a block with these bytes.
 inline StoredBlock StoredAs(std::uint64_t id, std::string_view data) {
   return {id, data.size(), BlockCrc(ChunkCrcs(data))};
 }

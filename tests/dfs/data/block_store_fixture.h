@@ -1,4 +1,4 @@
-// The stores on which the contract of BlockStore is tested: the store on disk, its twin in memory, and a store over
+// The stores for which the contract of BlockStore is tested: the store on disk, its twin in memory, and a store over
 // several of either kind.
 #pragma once
 
@@ -52,8 +52,8 @@ class BlockStoreTest : public testing::TestWithParam<Twin> {
   }
   void Store(std::uint64_t id, std::string_view data) { ASSERT_TRUE(Write(id, data)->Finish().ok()); }
 
-  // Called before each step of writing a block, if the store is in memory. Returns the errno with which the step fails,
-  // or 0.
+  // Called before each step of writing a block, if the store is in memory. Returns the errno with which the step fails;
+  // 0 if it succeeds.
   std::function<int(WriteStep)> refuse;
   TempDir directory_;
   std::unique_ptr<BlockStore> store_;

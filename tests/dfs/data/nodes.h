@@ -74,7 +74,8 @@ struct Node {
   }
   ~Node() { server->Stop(); }
 
-  // Returns the node as a client on this machine sees it, with the local socket. Without the socket, reads go over TCP.
+  // Returns the node's place with its local socket, as a client on this machine sees it. Reads from `place`, which has
+  // no local socket, go over TCP.
   [[nodiscard]] ReplicaHost Local() const {
     ReplicaHost local = place;
     local.local_socket = local_socket;
@@ -96,7 +97,7 @@ class NodesTest : public testing::Test {
     nodes_.push_back(std::make_unique<Node>(NextId(), MakeMemoryBlockStore(capacity), idle));
     return *nodes_.back();
   }
-  // Adds a node whose disk refuses the next sync after *refuses was set, and loses the data of that sync.
+  // Adds a node whose disk refuses the next sync after *refuses is set, and loses the data of that sync.
   Node& AddFailingNode(std::shared_ptr<std::atomic<bool>> refuses) {
     const auto disk = [refuses = std::move(refuses)](WriteStep step) {
       const bool fails = step == WriteStep::kSync && refuses->exchange(false);

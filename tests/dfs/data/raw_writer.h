@@ -1,5 +1,5 @@
-// RawWriter sends single packets, for tests of how a node handles them. If the first node has a local socket, it uses
-// that and writes the data into the node's file; otherwise it uses TCP.
+// RawWriter sends single packets, for tests of how a node handles them. If the first node has a local socket, RawWriter
+// uses the socket and writes the data into the node's file; otherwise it uses TCP.
 #pragma once
 
 #include <gtest/gtest.h>

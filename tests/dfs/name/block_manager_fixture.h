@@ -1,4 +1,4 @@
-// A BlockManager, its nodes and a time that stands still, for tests.
+// BlockManagerTest has a BlockManager and its nodes, and a time that stands still.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ class BlockManagerTest : public testing::Test {
     blocks_.ReportPart(node, blocks);
     blocks_.ReportEnd(node);
   }
-  // Brings up a node n for each n, which holds the blocks held[n] of the usual length.
+  // Brings up a node n for each element of `held`; the node has the blocks held[n], of the usual length.
   void UpAll(const std::vector<std::vector<BlockId>>& held) {
     for (std::uint32_t node = 0; node < held.size(); ++node) {
       std::vector<Block> blocks;
@@ -42,8 +42,7 @@ class BlockManagerTest : public testing::Test {
     for (const DeleteWork& work : Work().remove) EXPECT_TRUE(all.emplace(work.node, work.blocks).second);
     return all;
   }
-  // Stores block 1 on nodes 0 and 1 and has one of the two replicas deleted. Returns the node that was told to delete
-  // it.
+  // Stores block 1 on nodes 0 and 1 and orders one of the two replicas deleted. Returns the node that gets the order.
   NodeId OrderSurplusAway() {
     blocks_.Want({1, kLength}, 1);
     UpAll({{1}, {1}});

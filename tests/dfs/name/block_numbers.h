@@ -1,4 +1,4 @@
-// Block numbers for tests: they look random, and are the same every time.
+// Block numbers for tests. They look random but are the same every time.
 #pragma once
 
 #include "base/random.h"

@@ -10,9 +10,9 @@ namespace millrace::sched {
 
 struct RandomShape {
   std::uint32_t jobs = 3;
-  std::uint32_t maps = 3, reduces = 2;  // of a job, at most
-  std::uint32_t slots = 3;              // of a kind, at most
-  Micros task = 9;                      // at most
+  std::uint32_t maps = 3, reduces = 2;  // the most of a job
+  std::uint32_t slots = 3;              // the most of a kind
+  Micros task = 9;                      // the longest time of a task
 };
 // Returns a problem with at least one slot of each kind. Half of the problems have the objective of the paper.
 PlanProblem RandomProblem(std::mt19937_64* random, const RandomShape& shape);

@@ -1,4 +1,5 @@
-// The base of the tests of `fair+preempt`: a pool waits 60 us for its minimum and 100 us for its share.
+// The base of the tests of `fair+preempt`. A pool waits 60 us for its minimum share and 100 us for its fair share
+// before others are preempted.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ class PreemptTest : public testing::Test {
   std::unique_ptr<Engine> engine_;
 };
 
-// The base of tests in which jobs give way within their pools, too.
+// The base of the tests in which jobs also give way to jobs of their own pool.
 class WithinPoolsTest : public PreemptTest {
  protected:
   WithinPoolsTest() { settings_.Of<FairSettings>().preempt_within_pools = true; }

@@ -1,5 +1,5 @@
-// SmallCluster is an event loop over an engine, for tests of what a scheduler does over time. Attempts succeed after
-// the time that their job sets; nothing fails.
+// SmallCluster is an event loop around an engine, for tests of a scheduler's behaviour over time. Attempts succeed
+// after the time that their job sets; nothing fails.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace millrace::sched {
 struct Work {
   Micros map_time = kSecond;
   Micros reduce_time = kSecond;
-  double spread = 0;  // times vary evenly by this fraction to both sides
+  double spread = 0;  // times vary evenly by up to this fraction in both directions
 };
 
 class SmallCluster {
@@ -39,11 +39,11 @@ class SmallCluster {
   [[nodiscard]] const Engine& engine() const { return engine_; }
   [[nodiscard]] const ClusterState& state() const { return engine_.state(); }
   [[nodiscard]] Micros now() const { return now_; }
-  // Returns the time when each job succeeded.
+  // Returns the times at which the jobs succeeded.
   [[nodiscard]] const std::map<JobId, Micros>& ended() const { return ended_; }
   // Returns all effects as text.
   [[nodiscard]] const std::string& log() const { return log_; }
-  // Returns the fraction of all launched maps that run where their data are.
+  // Returns the fraction of all launched maps that run on a node with their data.
   [[nodiscard]] double NodeLocality() const;
 
  private:
@@ -61,7 +61,7 @@ class SmallCluster {
   std::string log_;
 };
 
-// Returns a job of `maps` maps, each with replicas on `replicas` different nodes of 1 to `nodes`, chosen at random.
+// Returns a job of `maps` maps. Each has replicas on `replicas` different nodes, drawn at random from 1 to `nodes`.
 [[nodiscard]] JobSpec RandomJob(std::mt19937* random, std::uint32_t maps, std::uint32_t nodes, std::uint32_t replicas);
 
 }  // namespace millrace::sched

@@ -25,7 +25,7 @@ struct RunResult {
   std::uint32_t launched_at[4] = {};  // maps by Locality
 };
 
-// Plays until no job lives. The test fails if the scheduler does not get there.
+// Plays until no job lives. The test fails if the scheduler leaves jobs unfinished.
 RunResult Play(const SmallRun& run);
 
 }  // namespace millrace::sched

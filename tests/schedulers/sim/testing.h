@@ -10,7 +10,7 @@
 
 namespace millrace::sim {
 
-// Returns a job with maps of this many seconds that read nothing, and reduces that copy nothing.
+// Returns a job whose maps and reduces take this many seconds; the maps read nothing and the reduces copy nothing.
 inline SimJob MakeJob(std::size_t maps, Micros map_seconds, std::size_t reduces = 0, Micros reduce_seconds = 0) {
   SimJob job;
   job.name = "job";
@@ -31,7 +31,7 @@ inline SimResult MustSimulate(const ClusterSpec& cluster, const Workload& worklo
   return std::move(result).value();
 }
 
-// Returns everything that a run reports, except wall time.
+// Returns everything that a run reports, except its wall-clock time.
 inline std::string Everything(const SimResult& result) {
   return SummaryJson(result) + JobsCsv(result) + TasksCsv(result) + SamplesCsv(result) + ComparisonCsv({result});
 }

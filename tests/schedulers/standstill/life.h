@@ -1,10 +1,11 @@
-// Life plays a random history of a cluster in driven time: schedulers are switched while it lasts; nodes are lost, come
-// back and are avoided; disks fill up; and the process stands still or starts again. After the last event everything
-// calms down, and then every job has to end, or to fail with a reason.
+// Life plays a random history of a cluster in driven time. Meanwhile schedulers are switched, nodes are lost, come back
+// and are avoided, disks fill up, and the process is stopped or starts again. After the last event everything calms
+// down, and then every job has to end, or to fail with a reason.
 //
-// Unlike History (tests/schedulers/history.h), whose reports are arbitrary, it plays what tasks do. A map takes a while
-// and leaves its output on a disk that may be too small; a reduce copies until all outputs of its job are there, waits
-// for a permit where one is needed, and computes. So it stands still where a cluster would. Thread rule: one thread.
+// Unlike History (tests/schedulers/history.h), whose reports are arbitrary, Life plays the behaviour of tasks. A map
+// takes a while and leaves its output on a disk that may be too small. A reduce copies until it has all outputs of its
+// job, waits for a permit where one is needed, and computes. So Life comes to a standstill where a cluster would.
+// Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +29,17 @@ class Life {
  public:
   explicit Life(std::uint64_t seed);
 
-  // Plays to the end. Returns one line on what went wrong; nothing if every job has ended.
+  // Plays to the end. Returns one line that describes the fault; nothing if every job has ended.
   std::optional<std::string> Play();
 
   // Returns the history: the events and decisions as lines of a journal, with a mark at each call of Decide.
   [[nodiscard]] const std::string& journal() const { return journal_; }
 
-  // Counts of what has happened, so that a test can tell whether the histories are worth anything.
+  // Counts of the events so far, so that a test can tell whether the histories exercise anything.
   struct Counts {
     std::uint32_t succeeded = 0, failed = 0, given_up = 0, evicted = 0, preempted = 0, switched = 0, lost_outputs = 0,
                   restarts = 0;
-    std::uint32_t futile = 0;  // rounds in which tasks were killed and nobody gained from it
+    std::uint32_t futile = 0;  // rounds in which tasks were killed and no job gained from it
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -52,15 +53,15 @@ class Life {
   struct LifeNode {
     NodeJoined joins;
     bool alive = false;
-    std::optional<std::uint64_t> capacity;  // of its disk; none: the node never reports it
-    std::uint64_t filled = 0;               // by other programs
+    std::optional<std::uint64_t> capacity;  // bytes of its disk; none: the node never reports them
+    std::uint64_t filled = 0;               // bytes that other programs use
   };
   struct LifeJob {
     double ratio = 1;
     std::uint32_t maps = 0, reduces = 0;
     Micros map_time = 0, reduce_time = 0;
     bool ended = false;
-    std::uint32_t done_at_eviction = 0;  // the done tasks of other jobs plus the ended jobs, at its last eviction
+    std::uint32_t done_at_eviction = 0;  // at its last eviction, the done tasks of other jobs plus the ended jobs
     bool was_evicted = false;
   };
   struct LifeAttempt {
@@ -74,7 +75,8 @@ class Life {
 
   void At(Micros time, const Happening& happening) { queue_.emplace(time, happening); }
   void Fail(const std::string& why);
-  // Returns the longest time without the end of a job; after that something goes round in a circle.
+  // Returns the longest time that may pass without the end of a job. If more passes, the scheduler goes round in a
+  // circle.
   [[nodiscard]] Micros LongestLull() const;
 
   // Events from outside.
@@ -116,16 +118,16 @@ class Life {
   std::map<std::string, Settings> made_;  // the settings, by the text of a SchedulerSet
   std::unique_ptr<Engine> engine_;
   std::vector<std::pair<Micros, Event>> events_;  // of journal_
-  std::uint32_t most_jobs_ = 7;                   // if more: a stream of jobs, some of which last
+  std::uint32_t most_jobs_ = 7;                   // if it is larger, there is a stream of jobs, some of which last
   Micros now_ = 0;
-  Micros last_event_ = 0;  // from outside, or the last end of a job
+  Micros last_event_ = 0;  // the time of the last event from outside or end of a job
   std::multimap<Micros, Happening> queue_;
   std::map<NodeId, LifeNode> nodes_;
   std::map<JobId, LifeJob> jobs_;
   std::map<JobId, JobSpec> specs_;
   std::map<AttemptId, LifeAttempt> running_;
   std::map<AttemptId, Output> outputs_;
-  // The slots of each pool or job at the time when tasks were killed for it in vain.
+  // The slots that each pool or job had when tasks were killed for it in vain.
   std::map<std::string, std::uint32_t> in_vain_;
   bool changed_ = false;
   std::uint32_t next_job_ = 1, tasks_done_ = 0;

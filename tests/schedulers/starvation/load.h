@@ -1,5 +1,5 @@
-// Random loads for tests of how long jobs wait. Every task takes exactly as long as its job says, so that the work in
-// front of a job is known. Thread rule: one thread.
+// Random loads for tests of the time that jobs wait. Every task takes exactly as long as its job sets, so that the work
+// ahead of a job is known. Thread rule: one thread.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ struct LoadJob {
 
   [[nodiscard]] Micros MapWork() const { return static_cast<Micros>(spec.maps.size()) * work.map_time; }
   [[nodiscard]] Micros ReduceWork() const { return spec.reduces * work.reduce_time; }
-  // Returns the time after which the job has ended once none of its tasks waits.
+  // Returns the most time that the job still takes once none of its tasks waits.
   [[nodiscard]] Micros Tails() const { return work.map_time + (spec.reduces > 0 ? work.reduce_time : 0); }
 };
 
@@ -29,7 +29,7 @@ struct Load {
   std::vector<NodeJoined> nodes;
   std::vector<LoadJob> jobs;
 
-  // Returns the sum over all nodes, or over the nodes of a datacenter if one is given.
+  // Returns the slots of this kind of all nodes, or of the nodes of `datacenter` if one is given.
   [[nodiscard]] Micros Slots(TaskKind kind, const std::string& datacenter = {}) const;
   [[nodiscard]] Micros Longest(TaskKind kind) const;
 };
@@ -37,11 +37,11 @@ struct Load {
 struct LoadOptions {
   std::uint32_t racks = 1, datacenters = 1;
   std::uint32_t jobs = 25;
-  std::uint32_t within = 300;  // seconds in which the jobs arrive
+  std::uint32_t within = 300;  // all jobs arrive in this many seconds
 };
 
-// Returns 4 to 11 nodes, and jobs of 1 to 40 maps and 0 to 11 reduces of 1 to 80 s, of five users and all priorities,
-// half of them with a deadline.
+// Returns 4 to 11 nodes, and jobs of five users and all priorities, half of them with a deadline. A job has 1 to 40
+// maps and 0 to 11 reduces of 1 to 80 s.
 [[nodiscard]] Load RandomLoad(unsigned seed, const LoadOptions& options);
 
 [[nodiscard]] std::unique_ptr<SmallCluster> Start(const std::string& scheduler, const Settings& settings,

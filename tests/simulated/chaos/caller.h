@@ -1,4 +1,4 @@
-// MasterCaller makes calls to the master from code that may block (World::Spawn), over one link. Thread rule: one
+// MasterCaller makes calls to the master over one link, from code that may block (World::Spawn). Thread rule: one
 // thread.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace millrace::simulated {
 
 inline constexpr const char* kMasterAddress = "master:1";
 
-// Returns the result of `promise`, or the failure with which it ends.
+// Returns the result of `promise`, or the failure with which it rejects.
 template <class T>
 Result<T> Await(kj::Promise<T> promise, kj::WaitScope& scope) {
   try {
@@ -40,7 +40,7 @@ inline Status Await(kj::Promise<void> promise, kj::WaitScope& scope) {
   }
 }
 
-// Returns the master's name service, for a program of this release.
+// Returns the master's name service, as for a program of this release.
 inline dfs::wire::NameService::Client NamesOf(master::wire::Master::Client master) {
   auto asking = master.namesRequest();
   asking.setVersion(ThisRelease().version);
@@ -57,8 +57,8 @@ class MasterCaller {
         link_(dialer_, process.timer(), kMasterAddress, world.Fork()) {}
 
   // Makes one call. `start` gets the bootstrap capability and returns the promise of an answer. Returns kCancelled if
-  // nobody can say whether the call was done (the connection broke, or no answer came in time); every other code is the
-  // master's answer.
+  // it is unknown whether the master carried the call out (the connection broke, or no answer came in time). Every
+  // other code is the master's answer.
   template <class Answer, class Start>
   Result<capnp::Response<Answer>> Call(kj::WaitScope& scope, const std::string& what, const Start& start) {
     try {

@@ -1,6 +1,6 @@
-// Client works with the cluster and remembers what was acknowledged. One fiber works with files below a directory of
-// its own, and one with jobs. A lost answer leaves two possibilities. To find out which one holds, the client waits for
-// the acknowledgement of a later operation, and then looks. Thread rule: one thread.
+// Client works with the cluster and remembers the operations that were acknowledged. One fiber works with files below a
+// directory of its own, and one with jobs. After a lost answer, the operation may or may not have been done. To find
+// out, the client waits for the acknowledgement of a later operation, and then looks. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace millrace::simulated {
 class Client {
  public:
   Client(Cluster& cluster, std::uint32_t number);
-  // Begins. The checker is told when the client has completed its part of the plan.
+  // Begins. The client notifies the checker when it has completed its part of the plan.
   void Start();
 
  private:
@@ -37,13 +37,13 @@ class Client {
   void Stream(kj::WaitScope& scope, const std::string& path);
   void Remove(kj::WaitScope& scope, const std::string& path);
   [[nodiscard]] Status AskToRemove(kj::WaitScope& scope, const std::string& path);
-  // Removes the file or directory at the path, if there is one, at the right master.
+  // Removes the file or directory at the path, if there is one, from the right master.
   void Discard(kj::WaitScope& scope, const std::string& path);
   void Rename(kj::WaitScope& scope, const std::string& from, const std::string& to);
   void SetReplication(kj::WaitScope& scope, const std::string& path);
   void ReadAndCompare(kj::WaitScope& scope, const std::string& path);
   void ListAndCompare(kj::WaitScope& scope);
-  // Reads every file in the end, and fails the run if one cannot be read or has other bytes.
+  // Called in the end: reads every file, and fails the run if one cannot be read or has the wrong bytes.
   void ReadAll(kj::WaitScope& scope);
 
   // ---- jobs ----
@@ -60,16 +60,17 @@ class Client {
   // Returns the call's status, or kCancelled if the master ran on a wrong directory at any time since `misled`.
   [[nodiscard]] Status Trust(Status status, std::uint64_t misled) const;
   [[nodiscard]] std::uint64_t Misled() const;
-  // A master that was set back without knowing it removes a file for good when asked to, while the right master still
-  // has the file (docs/inside/decisions/0013-one-cluster.md). MayBeForGood returns whether such a master may have
-  // answered the call that was made at `asked`. It must be called as soon as the call has ended.
+  // A master that does not know that its database was set back removes a file for good when asked to, while the right
+  // master still has the file (docs/inside/decisions/0013-one-cluster.md). MayBeForGood returns true if such a master
+  // may have answered the call that was made at `asked`. Requires: MayBeForGood is called as soon as that call has
+  // ended.
   struct Era {
     std::uint64_t set_backs = 0;
     bool doubts = false;
   };
   [[nodiscard]] Era Now() const;
   [[nodiscard]] bool MayBeForGood(const Era& asked) const;
-  // Waits until every earlier call is done or never will be, and everything done is on disk.
+  // Waits until every earlier call has been done or never will be, and everything that was done is on disk.
   void Fence(kj::WaitScope& scope);
   // The file at a path. Its id is 0 if there is none.
   struct FoundFile {
@@ -94,7 +95,7 @@ class Client {
   MasterCaller files_caller_, jobs_caller_;
   std::string home_;
   std::map<std::string, File> files_;
-  std::set<std::string> uncertain_;  // paths where a file may yet appear, since a sync may have succeeded
+  std::set<std::string> uncertain_;  // paths where a file may still appear, since a sync may have succeeded
   std::uint32_t fences_ = 0, names_ = 0;
 };
 

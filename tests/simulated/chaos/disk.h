@@ -1,4 +1,4 @@
-// Disks that lose data. Data that a process wrote survive its death; data that were not synced may be lost when the
+// Disks that lose data. Written data survive the death of the process; data that were not synced may be lost when the
 // machine loses power. A disk may refuse a call; the data of a failed sync are lost, and the next sync succeeds. Thread
 // rule: one thread.
 #pragma once
@@ -24,8 +24,8 @@
 namespace millrace::simulated {
 
 // LosingStore is the twin of a database that keeps a log. Batches apply in order and as a whole. A loss of power takes
-// back a random number of the newest batches since the last synced one, and so does a write that the disk refuses.
-// After a refused write, nothing is written before the database is opened again.
+// back a random number of the newest batches since the last synced one. So does a write that the disk refuses; after
+// that, nothing is written until the database is opened again.
 class LosingStore final : public KeyValueStore {
  public:
   Status Write(const WriteBatch& batch, Durability durability) override;
@@ -51,16 +51,16 @@ class LosingStore final : public KeyValueStore {
   bool failed_ = false;
 };
 
-// DrivenCommitLog is group commit in driven time: batches that gather while a group is being written are the next
-// group. Time passes between the moment when a group is on the disk and the moment when its promises resolve.
+// DrivenCommitLog is group commit in driven time: batches that gather while a group is being written form the next
+// group. Some time passes after a group is on the disk before its promises resolve.
 class DrivenCommitLog final : public rpc::CommitLog {
  public:
   struct Times {
-    double least = 0.0005, most = 0.004;  // seconds for a group, drawn
+    double least = 0.0005, most = 0.004;  // seconds for a group, drawn at random
     double stalls = 0, stall = 1;         // the share of groups that take `stall` seconds
   };
   ~DrivenCommitLog() noexcept override;
-  // `on_failure` is called as by the real log, since both use CommitWaiters.
+  // `on_failure` is called as the real log calls it, since both use CommitWaiters.
   DrivenCommitLog(World& world, kj::Timer& timer, KeyValueStore& store, Times times,
                   std::function<void(const Status&)> on_failure);
   [[nodiscard]] kj::Promise<void> Commit(WriteBatch batch) override;
@@ -71,8 +71,8 @@ class DrivenCommitLog final : public rpc::CommitLog {
   // An action to run once, when a group of this kind is written.
   struct Moment {
     bool (*suits)(const WriteBatch& group) = nullptr;
-    bool before = false;  // true: before the group is on the disk; false: when it is, but before its promises resolve
-    double stall = 0;     // seconds that the group takes longer
+    bool before = false;  // true: before the group is on the disk; false: after that, but before its promises resolve
+    double stall = 0;     // seconds by which the group takes longer
     std::function<void()> action;
   };
   void AtWrite(Moment moment) { moment_ = std::move(moment); }
@@ -101,7 +101,7 @@ class DrivenCommitLog final : public rpc::CommitLog {
   rpc::CommitWaiters waiters_;
   std::optional<Moment> moment_;
   std::function<void(const WriteBatch&)> observer_;
-  kj::Promise<void> writer_ = nullptr;  // last: it uses what stands above
+  kj::Promise<void> writer_ = nullptr;  // last: it uses the members above
 };
 
 // The files of blocks on one machine. It outlives the worker's process.
@@ -110,10 +110,10 @@ class BlockDisk {
   struct File {
     std::string data;
     std::vector<std::uint32_t> crcs;  // of the written data
-    std::uint64_t length = 0;         // likewise
+    std::uint64_t length = 0;         // of the written data
     std::uint64_t synced = 0;         // bytes
     bool readable = true;
-    bool doubted = false;  // it could not be read once, so its worker may be removing it although it can be read again
+    bool doubted = false;  // a read has failed, so its worker may be removing it although it can be read again
     [[nodiscard]] bool whole() const { return data.size() == length && readable; }
     [[nodiscard]] bool good() const;
     [[nodiscard]] dfs::BlockContent content() const { return {length, dfs::BlockCrc(crcs)}; }
@@ -122,9 +122,9 @@ class BlockDisk {
     File file;
     Micros when = 0;
   };
-  // Returns the outcome of such a step now.
+  // Returns the outcome that such a step has now.
   Status Do(dfs::WriteStep step);
-  // Refuses such steps `times` times, or until Obey.
+  // Refuses the next `times` steps of this kind, but only until Obey.
   void Refuse(dfs::WriteStep step, std::uint32_t times, Status how) { refusals_[step] = {times, std::move(how)}; }
   void Obey() { refusals_.clear(); }
   [[nodiscard]] bool refuses() const { return !refusals_.empty(); }
@@ -144,7 +144,8 @@ class BlockDisk {
 // in memory. The code of the real store (dfs/data/write_fate.h) decides whether written data can be believed.
 class DiskBlocks final : public dfs::BlockStore {
  public:
-  // `removing` is called with a finished block before it goes to the trash (true) or is removed for good.
+  // `removing` is called with a finished block before it goes to the trash (`trash` is true) or is removed for good
+  // (false).
   DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t id, bool trash)> removing);
 
   [[nodiscard]] Result<std::unique_ptr<dfs::BlockFile>> Create(std::uint64_t id) override;
@@ -178,8 +179,8 @@ class DiskBlocks final : public dfs::BlockStore {
   std::function<void(std::uint64_t, bool)> removing_;
   std::map<std::uint64_t, dfs::BlockContent> known_;  // finished
   std::set<std::uint64_t> open_;                      // being written
-  std::map<std::uint64_t, dfs::WriteFate> fates_;     // of unfinished ones
-  std::shared_ptr<DiskBlocks*> self_;                 // files that outlive the process find it gone
+  std::map<std::uint64_t, dfs::WriteFate> fates_;     // of unfinished blocks
+  std::shared_ptr<DiskBlocks*> self_;                 // files that outlive the process find null
 };
 
 }  // namespace millrace::simulated

@@ -1,5 +1,4 @@
-// FaultActor makes things go wrong, by the plan and its seed, and puts them right again after a while. Thread rule: one
-// thread.
+// FaultActor injects faults by the plan and its seed, and puts them right again after a while. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +16,8 @@
 namespace millrace::simulated {
 
 enum class TaskFate { kEnds, kFails, kHangs, kKillsWorker };
-// Arrivals at a worker: a block that its writer sends to no other worker, or a copy of an output, both still under way;
-// or an output that the worker serves from now on.
+// Arrivals at a worker. kOnlyReplica: a block that its writer sends to no other worker is under way. kOutput: a copy of
+// an output is under way. kServed: the worker serves an output from now on.
 enum class Arrival { kOnlyReplica, kOutput, kServed };
 
 class FaultActor {
@@ -26,13 +25,13 @@ class FaultActor {
   explicit FaultActor(Cluster& cluster);
 
   void Start();
-  // Returns whether no further fault will come and everything that can be put right has been.
+  // Returns true if no further fault will come and everything that can be put right has been put right.
   [[nodiscard]] bool over() const { return over_; }
   [[nodiscard]] std::uint32_t count() const { return count_; }  // of faults so far
-  // Returns the time in seconds since when nothing has been wrong with the host; infinite while something is.
+  // Returns the time, in seconds, at which the host's last trouble ended; infinite while the host is in trouble.
   [[nodiscard]] double CalmSince(HostId host) const;
-  // An ailment that the master should find, with the time in seconds since when: the worker's disk is slow, or it
-  // reaches no other worker although the master reaches it.
+  // An ailment that the master should find, and the time in seconds at which it began. Either the worker's disk is
+  // slow, or the worker reaches no other worker although the master reaches it.
   struct Ailing {
     bool slow = false;  // false: out of reach
     double since = 0;
@@ -48,15 +47,15 @@ class FaultActor {
   [[nodiscard]] bool WriterGoes();
   // Called when the master has accepted the worker.
   void Registered(WorkerMachine& worker);
-  // Called when a worker's daemon ends, since its disk refused too much.
+  // Called when a worker's daemon ends because its disk refused too much.
   void StorageGone(WorkerMachine& worker, const Status& why);
-  // Called when the master ends, since its disk refused a write of its database.
+  // Called when the master ends because its disk refused a write of its database.
   void LogFailed(const Status& why);
-  // Called when something is about to come to this worker.
+  // Called when `what` is about to happen at this worker.
   void Arriving(const std::string& host, Arrival what);
-  // Returns whether outputs under way to the worker are held up.
+  // Returns true if outputs under way to the worker are held up.
   [[nodiscard]] bool HoldsUp(const WorkerMachine& worker) const;
-  // Called when the master hands something to its log.
+  // Called when the master hands a batch to its log.
   void Journaled();
   // Called when a worker begins to serve this output.
   void Serving(WorkerMachine& worker, const AttemptId& map);
@@ -82,7 +81,7 @@ class FaultActor {
   void LoseOutput(WorkerMachine& worker, const AttemptId& map);
   void LoseNextOutput(WorkerMachine& worker);
   void RestartBehindItsBack(double seconds);
-  void Invite();  // lets a worker of another cluster in
+  void Invite();  // makes a worker of another cluster join
   void GiveNotices();
   void GiveNotice(WorkerMachine& worker, double seconds);
   void Withdraw(WorkerMachine& worker);
@@ -95,9 +94,9 @@ class FaultActor {
   void PartWorkers();
   void Drain();
   void AimAt(Arrival what);
-  // Returns whether a worker was to be decommissioned at such an arrival, and uses that up.
+  // Returns true if a worker should be decommissioned at this arrival, and uses up one such plan.
   [[nodiscard]] bool Hits(Arrival what);
-  // Returns the number of the worker's node and reserves it for the caller; nothing if that is not possible.
+  // Reserves the worker's node for the caller and returns its number; nothing if that is not possible.
   [[nodiscard]] std::optional<NodeId> TakeHold(WorkerMachine& worker);
   void Decommission(WorkerMachine& worker, double seconds);
   [[nodiscard]] bool MayRemove() const;
@@ -107,10 +106,10 @@ class FaultActor {
   void Disturb(WorkerMachine& worker);
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);
-  // These note that something is wrong with the host from now on, and that it no longer is.
+  // Begin notes a trouble of the host, and End notes that one has ended.
   void Begin(HostId host) { ++trouble_[host].kinds; }
   void End(HostId host);
-  void Touch(HostId host);  // both at once
+  void Touch(HostId host);  // Begin and End at once
   [[nodiscard]] double Duration();
   [[nodiscard]] double DownTime();  // of a worker's process
   [[nodiscard]] WorkerMachine& AnyWorker();
@@ -118,13 +117,13 @@ class FaultActor {
   Cluster& cluster_;
   World& world_;
   Random random_;
-  std::optional<Operator> operator_;       // if the plan has work for one
-  std::set<NodeId> operated_;              // nodes that the operator decommissions and has not finished with
-  std::map<Arrival, std::uint32_t> aims_;  // how many workers are to be decommissioned at such an arrival
-  std::vector<Fault> timed_;               // faults that come by time
+  std::optional<Operator> operator_;       // present if the plan has work for one
+  std::set<NodeId> operated_;              // nodes that the operator is decommissioning
+  std::map<Arrival, std::uint32_t> aims_;  // the number of workers to decommission at such an arrival
+  std::vector<Fault> timed_;               // faults that come at set times
   std::uint32_t slow_logs_ = 0;            // removals during which the master's log is slow
   std::uint32_t left_;
-  std::uint32_t pending_ = 0;  // faults to be put right
+  std::uint32_t pending_ = 0;  // faults that are still to be put right
   std::uint32_t count_ = 0;
   bool drawn_ = false, over_ = false;
   std::vector<JobId> poisoned_;
@@ -136,8 +135,8 @@ class FaultActor {
   std::map<HostId, Ailing> ailing_;
   std::uint32_t partitions_ = 0;                             // between workers, under way
   std::map<HostId, std::function<void()>> at_registration_;  // by worker
-  std::set<HostId> losing_;                                  // workers that lose the next output that they serve
-  std::map<HostId, double> held_up_;                         // the latest time until which outputs do not arrive there
+  std::set<HostId> losing_;                                  // workers that will lose the next output that they serve
+  std::map<HostId, double> held_up_;                         // until this time outputs do not arrive at the host
 };
 
 }  // namespace millrace::simulated

@@ -1,5 +1,5 @@
 // File operations of clients and tasks: the real calls to the name service, and a simple transfer of bytes to and from
-// the workers' disks that suffers from broken links, deaths and rot. Every function blocks (World::Spawn).
+// the workers' disks, which suffers from broken links, deaths and rot. Every function blocks (World::Spawn).
 #pragma once
 
 #include <cstdint>
@@ -34,19 +34,19 @@ struct Written {
   std::vector<Block> blocks;
 };
 
-inline constexpr double kStall = 20;   // seconds after which a silent worker is given up
-inline constexpr double kConnect = 4;  // the same for one without a connection (base/net/frame.h)
+inline constexpr double kStall = 20;   // seconds of silence after which a worker is given up
+inline constexpr double kConnect = 4;  // seconds after which an unanswered connect is given up (base/net/frame.h)
 
-// Returns the worker whose bulk server has received a request and handles it, or null if it is down or does not answer.
-// The pointer is valid until the caller waits for anything.
+// Sends a request to the bulk server of `host`. Returns the worker process that handles it, or null if the worker is
+// down or does not answer. The pointer is valid until the caller waits for anything.
 [[nodiscard]] WorkerProcess* Reach(Cluster& cluster, kj::WaitScope& scope, HostId from, const std::string& host);
 
-// Reads a block from another machine's disk, and checks its checksums as a reader does. Returns kUnavailable if the
+// Reads a block from another machine's disk, and verifies its checksums as a reader does. Returns kUnavailable if the
 // machine cannot be reached.
 [[nodiscard]] Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId reader,
                                               const std::string& host, const BlockPlaces& block);
-// Writes a block to that machine's disk, by the token that the master gave for it. OK means that the block is finished
-// there. For a copy, `ordered_by` is the incarnation of the master that ordered it.
+// Writes a block to the disk of `host`, with the token that the master issued for it. OK means that the block is
+// finished on that disk. For a copy, `ordered_by` is the incarnation of the master that ordered the copy.
 [[nodiscard]] Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const std::string& host,
                                   std::uint64_t id, const std::string& data, const std::string& token,
                                   std::uint64_t ordered_by = UINT64_MAX);
@@ -54,19 +54,19 @@ inline constexpr double kConnect = 4;  // the same for one without a connection 
 [[nodiscard]] Result<std::string> ReadBlock(Cluster& cluster, kj::WaitScope& scope, HostId reader, MasterCaller& caller,
                                             const BlockPlaces& block);
 
-// Returns the blocks of a file as the master has them.
+// Returns the blocks of a file, as the master has them.
 [[nodiscard]] Result<std::vector<BlockPlaces>> Locate(MasterCaller& caller, kj::WaitScope& scope,
                                                       const std::string& path, std::uint64_t* file);
 
-// FileMaker writes the blocks of a file through a lease, until Complete or HandOver ends it. The lease is resumed when
-// the connection breaks. After a failure before the end, the master gives the file up.
+// FileMaker writes the blocks of a file through a lease, until Complete or HandOver ends it. The lease is resumed after
+// a broken connection. If a call fails before the end, the master gives the file up.
 class FileMaker {
  public:
   FileMaker(Cluster& cluster, MasterCaller& caller, HostId writer);
   Status Create(kj::WaitScope& scope, const std::string& path, std::uint32_t replication, bool overwrite);
   Status AddBlock(kj::WaitScope& scope, const std::string& data);
-  // Makes the data written so far stay, whatever happens to the writer. Returns kCancelled if it is unknown whether
-  // they do.
+  // Makes the data written so far permanent, whatever happens to the writer. Returns kCancelled if the outcome is
+  // unknown.
   Status Sync(kj::WaitScope& scope);
   // Returns kCancelled if it is unknown whether the file exists.
   Status Complete(kj::WaitScope& scope);
@@ -74,7 +74,7 @@ class FileMaker {
   [[nodiscard]] const Written& written() const { return written_; }
 
  private:
-  // Puts the blocks from number `first` on into the request.
+  // Writes the blocks from number `first` on into the request.
   template <class Request>
   void Name(std::size_t first, Request& request) const;
   // Calls `start` with the lease until a master has answered.

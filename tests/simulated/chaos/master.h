@@ -20,7 +20,8 @@ class MasterMachine {
   [[nodiscard]] HostId host() const { return host_; }
   [[nodiscard]] Process& process() { return process_; }
   [[nodiscard]] master::Control* control() { return control_.get(); }  // null while it is down
-  // Returns the contents of the disk, with the changes that wait to be written; memory must agree with it.
+  // Returns the contents of the disk together with the changes that wait to be written. The master's memory must agree
+  // with them.
   [[nodiscard]] std::unique_ptr<LosingStore> StoreAsOfNow() const;
   [[nodiscard]] const LosingStore& store() const { return *store_; }
   [[nodiscard]] const master::MasterConfig& config() const { return config_; }
@@ -28,28 +29,29 @@ class MasterMachine {
   void Start();
   void Kill(Death death);
   void LosePower();
-  // Sets how far the machine's wall clock is ahead, also after deaths of the process.
+  // Sets the seconds by which the machine's wall clock is ahead. The setting survives deaths of the process.
   void SetClock(double seconds) { clock_.Move(seconds); }
   // Makes the disk refuse the next group.
   void RefuseLog() { store_->Refuse(Random(random_.Next())); }
   void ObeyLog() { store_->Obey(); }
-  // Makes the disk take this many seconds longer for the database's writes, also after the next start.
+  // Makes the disk take this many seconds longer for the database's writes. The setting survives a restart.
   void SetLogDelay(double seconds);
   void AtWrite(DrivenCommitLog::Moment moment) { commit_log_->AtWrite(std::move(moment)); }
-  // From its next start on, the master runs on a directory of a new cluster, or on its own again.
+  // HideDirectory makes the master run on a directory of a new cluster from its next start on; GiveDirectoryBack makes
+  // it run on its own again.
   void HideDirectory();
   void GiveDirectoryBack();
   // TakeImage copies the master's directory as it is now. From its next start after SetBack on, the master runs on that
-  // copy. `restored`: the copy was put there as a backup is; otherwise nothing marks it as old. GiveDirectoryBack ends
-  // that, too.
+  // copy. With `restored`, the copy is marked as old, as a restored backup is; otherwise nothing marks it.
+  // GiveDirectoryBack ends this state too.
   void TakeImage() { image_ = store_->Copy(); }
   [[nodiscard]] bool has_image() const { return image_ != nullptr; }
   void SetBack(bool restored);
   [[nodiscard]] bool misled() const { return hidden_ != nullptr; }
-  // Counts up when the master is set back, and again when it is on its own directory: the count is odd while it runs on
-  // an old directory.
+  // Returns a count that grows by one when the master is set back, and again when it is on its own directory. So the
+  // count is odd while it runs on an old directory.
   [[nodiscard]] std::uint64_t set_backs() const { return set_backs_; }
-  // Returns whether the master holds its database to be old, so that it removes nothing for good.
+  // Returns true if the master considers its database old, so that it removes nothing for good.
   [[nodiscard]] bool doubts() const { return control_ != nullptr && control_->doubt().there_is(); }
   [[nodiscard]] std::uint64_t misled_times() const { return misled_times_; }
 

@@ -1,5 +1,5 @@
-// Operator decommissions workers, and takes them back into use or takes their machines away at the master's word, by
-// calls to the master as `millrace node` makes them. Thread rule: one thread.
+// Operator decommissions workers. Then it takes them back into use, or takes their machines away at the master's word.
+// It makes the same calls to the master as `millrace node`. Thread rule: one thread.
 #pragma once
 
 #include <kj/async.h>
@@ -17,21 +17,21 @@ namespace millrace::simulated {
 class Operator {
  public:
   explicit Operator(Cluster& cluster);
-  // Drains the node if the master allows it, takes it back after `seconds`, and calls `then` when the master has
-  // acknowledged that, or no longer has such a node.
+  // Drains the node if the master allows it, and takes it back into use after `seconds`. Calls `then` when the master
+  // has acknowledged that, or no longer has such a node.
   void Decommission(NodeId node, double seconds, std::function<void()> then);
   // Drains the node and asks the master until it says that the node may go, for at most `seconds`. Then calls `cleared`
-  // at once, and `take` at the same moment or a while later; `take` may remove the machine for good. The node is taken
-  // off the list, unless `take` returns false. If the master does not clear the node in time, or finally refuses, takes
+  // at once, and `take` at the same moment or a while later; `take` may remove the machine for good. If `take` returns
+  // true, makes the master forget the node. If the master does not clear the node in time, or finally refuses, takes
   // the node back into use. Calls `then` in the end.
   struct Removal {
-    bool watchful = false;  // asks again whenever the master hands something to its log, before that is on disk
+    bool watchful = false;  // asks again whenever the master hands a batch to its log, before the batch is on disk
     std::function<void()> cleared;
     std::function<bool()> take;
     std::function<void()> then;
   };
   void Remove(NodeId node, double seconds, Removal removal);
-  // Called when the master hands something to its log.
+  // Called when the master hands a batch to its log.
   void Journaled();
 
  private:
@@ -39,7 +39,7 @@ class Operator {
   [[nodiscard]] kj::Promise<void> Pause(double seconds, bool watchful);
   // Returns the master's answer; kUnknown if there is no answer that can be trusted.
   [[nodiscard]] master::wire::GoState MayGo(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
-  // Asks until the master has forgotten the node, or a while is over.
+  // Asks the master to forget the node until it has done so, but only for a while.
   void Forget(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
   void TakeBack(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
   // Returns the master's answer, or kCancelled if the outcome of the call is unknown.

@@ -1,5 +1,6 @@
 // Plan describes the simulation of one seed: the cluster, its work, and the kinds of faults. Each seed switches kinds
-// on and off, so that no kind of fault hides the effects of another. Some seeds have one single fault and then quiet.
+// on and off, so that no kind of fault hides the effects of another. Some seeds have a single fault and are quiet
+// afterwards.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,15 @@ namespace millrace::simulated {
 enum class Fault : std::uint8_t {
   kMasterKill,   // the process dies
   kMasterPower,  // the machine dies: data that were not synced may be lost
-  kMasterPause,  // the process is stopped for longer than it waits for workers
+  kMasterPause,  // the process is stopped for longer than it waits for silent workers
   kWorkerKill,
   kWorkerPower,
   kWorkerPause,
   kWorkerSlow,   // tasks take ten times as long
-  kWorkerGone,   // its machine is back only when the jobs have ended without it
+  kWorkerGone,   // a worker's machine is back only when the jobs have ended without it
   kLinkReset,    // connections break
   kLinkCut,      // nothing comes through, in both directions
-  kLinkOneWay,   // in one direction
+  kLinkOneWay,   // nothing comes through in one direction
   kTaskFail,     // attempts fail at their end
   kTaskHang,     // attempts never end
   kTaskKill,     // attempts take their worker with them
@@ -32,28 +33,29 @@ enum class Fault : std::uint8_t {
   kRot,          // a byte of a block changes
   kTruncate,     // a block's file loses its end
   kVanish,       // a block's file is gone
-  kOutputLost,   // the file of a map's output is gone
+  kOutputLost,   // the file of a map output is gone
   kDiskLost,     // a worker's directory is empty at its next start
   kEmptyMaster,  // the master runs on an empty directory for a while
   kForeign,      // a worker of another cluster joins, with blocks of the same numbers
   kWriterGone,   // clients stop in the middle of a write
   kClockJump,    // the wall clock of the master's machine is set to another time
-  kNotice,       // a worker is told that its machine will be taken away
+  kNotice,       // a worker gets a notice that its machine will be taken away
   kDiskFull,     // a worker's disk has no room for the files of attempts
-  kDrain,  // a worker is decommissioned, perhaps stopped then, and taken back into use, or away at the master's word
+  kDrain,        // a worker is decommissioned, perhaps stopped, and then taken back into use or taken away for good
   kDiskRefuses,  // a worker's disk refuses to write, to sync or to rename, once or for a while
   kReadFails,    // a worker's disk cannot read a block for a while
   kLogRefused,   // the master's disk refuses a write of its database
-  kOldMaster,    // the master runs for a while on its database as it was earlier: a backup, or an old image of its disk
-  kDiskSlow,     // each sync of a worker's disk takes seconds
-  kApart,        // workers that the master reaches do not reach each other
+  kOldMaster,  // the master runs for a while on an earlier state of its database: a backup, or an old image of its disk
+  kDiskSlow,   // each sync of a worker's disk takes seconds
+  kApart,      // workers that the master reaches do not reach each other
 };
 inline constexpr std::size_t kFaults = 33;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();
-// Reads names separated by commas, "all" among them; a name with '-' in front is taken away. Without names, or if the
-// first one has '-' in front, starts from all. Empty, with the reason in *why, if a name is not known.
+// Reads names of faults separated by commas; "all" adds every fault, and a name with '-' in front removes one. Without
+// names, or if the first one has '-' in front, starts from all faults. Returns an empty set, with the reason in *why,
+// if a name is not known.
 [[nodiscard]] std::set<Fault> ParseFaults(const std::string& names, std::string* why);
 
 struct Plan {
@@ -69,17 +71,17 @@ struct Plan {
   // its work
   std::uint32_t clients = 2, jobs = 2, most_maps = 8, most_reduces = 4, replication = 2;
   double map_time = 1, reduce_time = 1;  // seconds at most
-  double copy_time = 0;                  // of a block from worker to worker, likewise
-  double arrival_time = 0;               // of a block from its writer, and of an output from worker to worker, likewise
+  double copy_time = 0;                  // of a block from worker to worker, seconds at most
+  double arrival_time = 0;               // of a block from its writer, or an output from a worker, seconds at most
   bool file_work = true;
   bool balances = false;        // somebody balances the workers now and then
-  std::uint32_t onlookers = 0;  // clients that change and look at the same few names (shared_names.h)
+  std::uint32_t onlookers = 0;  // clients that change and look up the same few names (shared_names.h)
   // its faults
   std::set<Fault> faults;
   std::uint32_t most_faults = 20;
   double fault_pause = 5;  // seconds between two faults, on average
   double fault_seconds = 60;
-  double task_faults = 0.05;    // share of attempts
+  double task_faults = 0.05;    // the share of attempts that get a fault
   bool quick_restarts = false;  // something starts a worker again as soon as it has died
 
   [[nodiscard]] bool Has(Fault fault) const { return faults.contains(fault); }

@@ -1,6 +1,7 @@
 // Process is a daemon as an operating system sees it: whether it is stopped (SIGSTOP), and its incarnation. While it is
-// stopped its timers do not fire and it reads nothing. When it goes on, all of that happens at once, and chance decides
-// whether timers or messages come first. The timers of an incarnation end with it. Thread rule: one thread.
+// stopped, its timers do not fire and it reads nothing. When it continues, all overdue timers fire and all waiting
+// messages are read at once; chance decides which come first. The timers of an incarnation end with it. Thread rule:
+// one thread.
 #pragma once
 
 #include <kj/async.h>
@@ -26,10 +27,10 @@ class Process {
   [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
 
   void Start();  // the next incarnation
-  void Die();    // stopped or not
+  void Die();    // also if it is stopped
   void Stop();
   void Continue();
-  // Resolves when the process is not stopped.
+  // Resolves once the process is not stopped.
   [[nodiscard]] kj::Promise<void> MayReceive() { return Wait(receivers_); }
 
  private:

@@ -1,6 +1,6 @@
-// SharedNames runs clients that make, move and remove the same few directories, and look at them, while masters die. In
-// the end the answers to all of them about a path must have an order (linearizable.h): a change that one client has
-// seen has happened, for everybody and for good. Thread rule: one thread.
+// SharedNames runs clients that make, move, remove and look up the same few directories while masters die. In the end
+// the answers to all clients about a path must fit one order (linearizable.h): a change that one client has seen has
+// happened, for everybody and for good. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class SharedNames {
  public:
   SharedNames(Cluster& cluster, std::uint32_t clients);
   ~SharedNames();
-  // Begins. The checker is told when all clients have ended and their observations have been checked.
+  // Begins. The checker is notified when all clients have ended and their observations have been checked.
   void Start();
 
  private:

@@ -11,19 +11,21 @@
 
 namespace millrace::simulated {
 
-// After the last fault every accepted job ends, and everything is tidy, within this many seconds of driven time.
+// Within this many seconds of driven time after the last fault, every accepted job must have ended and everything must
+// be tidy.
 inline constexpr double kBound = 300;
 
 struct Verdict {
-  std::string failure;              // empty: everything held
-  std::vector<std::string> record;  // the plan, faults, answers to clients; the same for the same seed
+  std::string failure;              // empty: no property was broken
+  std::vector<std::string> record;  // the plan, the faults and the answers to clients; equal for equal seeds
   double seconds = 0;               // of driven time
   std::uint64_t events = 0;
   Counts counts;
 };
 
-// Simulates the seed. `log`: the record has the daemons' log lines, too. Requires: it is called once in a process,
-// which ends by _exit: nothing is destroyed, since the dead parts of a simulation refer to each other.
+// Simulates the seed. With `log` the record also contains the daemons' log lines. Requires: it is called once in a
+// process, and the process ends by _exit. Nothing is destroyed, since the dead parts of a simulation refer to each
+// other.
 [[nodiscard]] Verdict Simulate(std::uint64_t seed, const std::set<Fault>& allowed, bool log);
 
 }  // namespace millrace::simulated

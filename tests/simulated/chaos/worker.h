@@ -1,6 +1,6 @@
 // WorkerMachine is a host with a disk and a worker daemon that can die, be stopped and start again. The daemon is the
-// real agent, with a data plane, tasks and files in its seams that are simple and true. A map's output exists only
-// where it was made or copied to, and dies with the daemon; a reduce has exactly what it fetched; a block is on the
+// real agent; the data plane, tasks and files in its seams are simple but faithful. A map's output exists only where it
+// was made or copied to, and dies with the daemon; a reduce has exactly the data that it fetched; a block is on the
 // disks that it was written to. Thread rule: one thread.
 #pragma once
 
@@ -31,8 +31,8 @@ class WorkerMachine;
 // The output of a map attempt: a number for each reduce.
 using MapOutput = std::vector<std::uint64_t>;
 
-// TaskFiles holds the files of attempts in memory. They go with the daemon, whose start removes all files that it
-// finds.
+// TaskFiles holds the files of attempts in memory. They are lost with the daemon, since a real daemon removes all files
+// that it finds at its start.
 class TaskFiles final : public worker::AttemptFiles {
  public:
   explicit TaskFiles(WorkerMachine& machine) : machine_(machine) {}
@@ -48,11 +48,11 @@ class TaskFiles final : public worker::AttemptFiles {
   }
   [[nodiscard]] bool HasRoom() override;
 
-  // Writes a run file; fails if the disk refuses the write. If the disk refuses the write-back, nobody notices, and the
-  // file makes no sense to its readers.
+  // Writes a run file; fails if the disk refuses the write. If the disk refuses the later write-back, the writer does
+  // not notice, and the file makes no sense to its readers.
   Status WriteRun(const AttemptId& map, MapOutput output);
   void LoseRun(const AttemptId& map) { runs_.erase(map); }
-  // Returns whether the directories of the attempt exist; they do until it has ended.
+  // Returns true if the directories of the attempt exist, that is, until it has ended.
   [[nodiscard]] bool HasScratch(const AttemptId& attempt) const { return scratch_.contains(attempt); }
   [[nodiscard]] const MapOutput* FindRun(const AttemptId& map) const;
   [[nodiscard]] std::string Leftovers() const;  // empty: there are none
@@ -63,7 +63,7 @@ class TaskFiles final : public worker::AttemptFiles {
   std::set<AttemptId> scratch_;
 };
 
-// DiskBackground runs disk calls one after the other; each takes a while.
+// DiskBackground runs disk calls one after the other. Each takes a while.
 class DiskBackground final : public rpc::Background {
  public:
   ~DiskBackground() noexcept override = default;
@@ -96,8 +96,8 @@ class DataPlane final : public worker::DataPlane {
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) override;
   void UseKeys(dfs::BlockKeys keys) override { keys_ = std::move(keys); }
 
-  // Checks as the block server does that a master has ordered this block to be written to this node, by its present
-  // number, and with this content if it is a copy.
+  // Checks, as the block server does, that a master ordered this block to be written to this node under its present
+  // number and, if the block is a copy, with this content.
   [[nodiscard]] Status CheckWrite(std::uint64_t block, const dfs::BlockContent& content,
                                   const std::string& token) const;
   void Received(const dfs::StoredBlock& block);
@@ -143,7 +143,8 @@ class TaskRunner final : public worker::TaskRunner {
   void Begin(const AttemptId& id, Body body);
   void End(const AttemptId& id, std::uint64_t run, const Status& status, worker::OwnedMessage<task::wire::Done>& done);
   [[nodiscard]] Status Work(kj::WaitScope& scope, const AttemptId& id);
-  // Writes the part file, and beside it a named output of the same bytes, which must exist whenever the part file does.
+  // Writes the part file, and beside it a named output with the same bytes, which must exist whenever the part file
+  // exists.
   [[nodiscard]] Status WriteOutput(kj::WaitScope& scope, const AttemptId& id, const std::string& text,
                                    task::wire::Done::Builder done);
   [[nodiscard]] Status WriteFile(kj::WaitScope& scope, const AttemptId& id, const char* kind, const std::string& text,
@@ -168,17 +169,17 @@ class WorkerProcess {
   [[nodiscard]] std::shared_ptr<dfs::BlockStore> shared_blocks() { return blocks_; }
   [[nodiscard]] worker::BlockDisks& disks() { return *disks_; }
   [[nodiscard]] DataPlane& plane() { return plane_; }
-  // Syncs to the disk, which takes as long as a sync takes there.
+  // Syncs to the disk, which takes WorkerMachine::sync_time.
   void Sync(kj::WaitScope& scope);
   [[nodiscard]] TaskFiles& files() { return files_; }
   [[nodiscard]] const TaskRunner& runner() const { return runner_; }
   // Returns the incarnation of the master that registered the worker last; 0: none yet.
   [[nodiscard]] std::uint64_t registered_at() const { return registered_at_; }
   [[nodiscard]] worker::WorkerAgent& agent() { return *agent_; }
-  [[nodiscard]] std::string Leftovers() const;  // of jobs; empty: there are none
+  [[nodiscard]] std::string Leftovers() const;  // remains of jobs; empty: there are none
 
  private:
-  // Writes and syncs a probe every few seconds, as the watch over the storage does.
+  // Writes and syncs a probe every few seconds, as StorageWatch does.
   void Probe(kj::WaitScope& scope);
 
   Cluster& cluster_;
@@ -206,7 +207,7 @@ class WorkerMachine {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& storage() const { return storage_; }
   [[nodiscard]] std::string& joined() { return joined_; }  // the cluster's id, as stored in the directory
-  [[nodiscard]] Moment& told() { return told_; }           // likewise
+  [[nodiscard]] Moment& told() { return told_; }           // as stored in the directory
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] Process& process() { return process_; }
   [[nodiscard]] Process& tasks() { return tasks_; }  // of the tasks, which are never stopped with the daemon
@@ -217,24 +218,25 @@ class WorkerMachine {
 
   void Start();
   void Kill(Death death);
-  // Returns whether the worker belongs to another cluster.
+  // Returns true if the worker belongs to another cluster.
   [[nodiscard]] bool stranger() const { return stranger_; }
   void MakeStranger(const std::string& cluster) {
     stranger_ = true;
     joined_ = cluster;
   }
   void LoseDirectory();  // its files, its identity and its cluster
-  // Returns whether the machine is down for so long that nothing may wait for it.
+  // Returns true if the machine is down for so long that nothing may wait for it.
   [[nodiscard]] bool gone() const { return gone_; }
   void SetGone(bool gone) { gone_ = gone; }
-  // Returns whether the disk has no room for the files of attempts.
+  // Returns true if the disk has no room for the files of attempts.
   [[nodiscard]] bool full() const { return full_; }
   void SetFull(bool full) { full_ = full; }
-  // Returns how long a sync of the disk takes, in seconds.
+  // Returns the time that a sync of the disk takes, in seconds.
   [[nodiscard]] double sync_time() const { return sync_time_; }
   void SetSyncTime(double seconds) { sync_time_ = seconds; }
   static constexpr double kQuickSync = 0.002;
-  // Returns when the machine will be taken away, as its metadata service says. Every daemon on it learns of that.
+  // Returns the time at which the machine will be taken away, according to its metadata service; none if it stays.
+  // Every daemon on the machine learns of it.
   [[nodiscard]] const std::optional<kj::TimePoint>& departure() const { return departure_; }
   void SetDeparture(std::optional<kj::TimePoint> at);
 

@@ -1,5 +1,5 @@
-// World holds one thread's event loop under driven time, the source of chance, and the record of what happened. The
-// same seed gives the same record, byte for byte. Thread rule: one thread.
+// World holds one thread's event loop under driven time, the source of chance, and the record of events. The same seed
+// gives the same record, byte for byte. Thread rule: one thread.
 #pragma once
 
 #include <kj/async.h>
@@ -21,7 +21,7 @@ namespace millrace::simulated {
 
 class World final : private kj::TaskSet::ErrorHandler {
  public:
-  // `log`: the daemons' log lines become part of the record.
+  // With `log`, the daemons' log lines become part of the record.
   World(std::uint64_t seed, bool log);
   ~World() noexcept(false);
 
@@ -41,15 +41,15 @@ class World final : private kj::TaskSet::ErrorHandler {
 
   // Runs `code` as if it blocked, until it ends or the promise is dropped.
   [[nodiscard]] kj::Promise<void> Spawn(kj::Function<void(kj::WaitScope&)> code);
-  // Does the same, owned by the world.
+  // Does what Spawn does, but the world keeps the promise.
   void Run(kj::Function<void(kj::WaitScope&)> code) { Add(Spawn(kj::mv(code))); }
-  // Runs `action` after `seconds`, on the main stack: for acts of an operator, or of fate.
+  // Runs `action` after `seconds`, on the main stack. It is meant for acts of an operator, or of fate.
   void Do(double seconds, std::function<void()> action);
   void Add(kj::Promise<void> promise) { tasks_->add(kj::mv(promise)); }
 
   // Adds a line to the record.
   void Note(const std::string& line);
-  // Notes that an invariant is broken. The first failure is kept, and time stands still.
+  // Notes that an invariant is broken. The first failure is kept, and time stands still from then on.
   void Fail(const std::string& invariant, const std::string& what);
   [[nodiscard]] const std::optional<std::string>& failure() const { return failure_; }
   [[nodiscard]] const std::vector<std::string>& record() const { return record_; }
@@ -69,7 +69,7 @@ class World final : private kj::TaskSet::ErrorHandler {
   std::optional<std::string> failure_;
   std::uint64_t events_ = 0;
   std::multimap<kj::TimePoint, std::function<void()>> actions_;
-  kj::Own<kj::TaskSet> tasks_;  // last: what runs uses what stands above
+  kj::Own<kj::TaskSet> tasks_;  // last: tasks use the members above
 };
 
 }  // namespace millrace::simulated

@@ -1,4 +1,5 @@
-// Tests of a WorkerAgent against a master that records all calls, over a pipe, under driven time.
+// The fixture of tests of a WorkerAgent. The agent talks, over a pipe and under driven time, to a master that records
+// all calls.
 #pragma once
 
 #include <capnp/rpc-twoparty.h>
@@ -23,7 +24,7 @@
 
 namespace millrace::worker {
 
-// The calls that the master has received, as text, in order, and its answers.
+// The calls that the master has received, in order, and the answers that it gives.
 struct MasterRecord {
   static constexpr const char* kCluster = "0123456789abcdef0123456789abcdef";
   struct Registration {
@@ -41,7 +42,7 @@ struct MasterRecord {
   struct Part {
     std::size_t blocks;
     bool first, last;
-    std::vector<std::uint64_t> damaged;  // with a length that no block has
+    std::vector<std::uint64_t> damaged;  // blocks with a length that no block can have
   };
 
   std::vector<Registration> registrations;
@@ -53,22 +54,22 @@ struct MasterRecord {
   kj::Maybe<wire::WorkerControl::Client> control;
 
   std::string cluster = kCluster;
-  std::uint32_t protocol = kProtocolLevel;  // the master's
+  std::uint32_t protocol = kProtocolLevel;  // the master's protocol level
   bool answer_done = true;                  // false: attemptDone is never answered
   bool answer_heartbeats = true;
-  std::vector<std::pair<std::string, std::uint16_t>> look;  // the peers to look at after each heartbeat
+  std::vector<std::pair<std::string, std::uint16_t>> look;  // the peers that the answer to each heartbeat names
   bool answer_corrupt = true;
   Status refuse_done;  // the answer to attemptDone, if it is a failure
   bool answer_failed = true;
   std::vector<AttemptId> killed, settled;
   std::vector<JobId> forgotten;
   kj::Maybe<kj::Promise<void>> hold_registration;  // the next registration is answered when this resolves
-  std::vector<std::uint64_t> wanted;               // blocks of the trash
+  std::vector<std::uint64_t> wanted;               // blocks of the trash that the master wants back
 
   [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
 };
 
-// HoldingBackground does work in later turns of the loop, and nothing while it is held.
+// HoldingBackground does work in later turns of the loop. While it is held, it does nothing.
 class HoldingBackground final : public rpc::Background {
  public:
   ~HoldingBackground() noexcept override = default;
@@ -254,7 +255,7 @@ class FakeMaster final : public master::wire::Master::Server {
   MasterRecord& record_;
 };
 
-// ManualRunner executes nothing: a test says what attempts do.
+// ManualRunner executes nothing; tests make attempts progress and end.
 struct ManualRunner final : TaskRunner {
   void Observe(TaskObserver* who) override { observer = who; }
   void SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override {
@@ -462,7 +463,7 @@ class AgentTest : public testing::Test {
   RoomProbe free_ = FreeBytes;
   std::function<std::unique_ptr<AttemptFiles>(std::unique_ptr<AttemptFiles>)> put_before_files_;
   std::unique_ptr<AttemptFiles> files_;
-  std::string cluster_ = MasterRecord::kCluster;  // of the worker's directory
+  std::string cluster_ = MasterRecord::kCluster;  // the cluster of the worker's directory
   std::vector<std::string> joined_;               // cluster ids that were stored with the directory
   Status join_failure_;
   Log log_ = MakeSilentLog();

@@ -39,8 +39,8 @@ inline Partitions ReadRun(const std::string& path) {
   return partitions;
 }
 
-// KeySource draws keys of one style: few or many, short or long, with long common beginnings or with NUL and 0xff
-// bytes.
+// KeySource draws keys of one style. The keys are few or many, short or long, and may have long common beginnings, or
+// NUL and 0xff bytes.
 class KeySource {
  public:
   explicit KeySource(Random* random) : random_(random), style_(random->Below(6)), distinct_(1 + random->Below(3000)) {}
@@ -84,7 +84,7 @@ class CollectorTest : public testing::Test {
   }
   Partitions Output() { return ReadRun(dir_.path() + "/result"); }
   std::vector<run::SegmentInfo> Index() { return ReadIndex(dir_.path() + "/result"); }
-  // Expects that only the result is left, when the collector is gone.
+  // Expects that only the result is left. Requires: the collector is gone.
   void ExpectNoSpillsLeft() { EXPECT_EQ(ListDirectory(dir_.path()).value(), std::vector<std::string>{"result"}); }
 
   TempDir dir_;

@@ -1,4 +1,4 @@
-// EncodeRecords returns the bytes of a segment that holds `records`, in their order (worker/task/run/run_file.h).
+// EncodeRecords returns the bytes of a segment that contains `records`, in their order (worker/task/run/run_file.h).
 #pragma once
 
 #include <string>

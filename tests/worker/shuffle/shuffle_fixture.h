@@ -70,7 +70,7 @@ struct Worker {
   std::unique_ptr<MapOutputServer> outputs;
 };
 
-// FakeWorker is a server that answers each fetch as `answer` says.
+// FakeWorker is a server that calls `answer` to answer each fetch.
 class FakeWorker final {
  public:
   using Answer = std::function<net::Awaitable<bool>(net::Wire& wire)>;

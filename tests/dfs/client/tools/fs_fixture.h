@@ -24,7 +24,7 @@ class FsTest : public ::testing::Test {
   // Runs the command with `in` as its standard input.
   Ran Run(const std::vector<std::string>& args, const std::string& in = {});
   Ran RunFrom(const std::vector<std::string>& args, int in);
-  // Expects the status, and one line on standard error that has all of `mentions`.
+  // Expects that the command ends with `status`, and one line on standard error that contains all of `mentions`.
   void Refuses(int status, const std::vector<std::string>& args, const std::vector<std::string>& mentions);
 
   [[nodiscard]] std::string Local(const std::string& name) const { return dir_.path() + "/" + name; }
