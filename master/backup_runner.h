@@ -18,7 +18,7 @@ class BackupRunner {
   explicit BackupRunner(RocksStore& store) : store_(store) {}
   ~BackupRunner();  // waits for the backup under way
 
-  // Does what RocksStore::BackUp does. kBusy while another backup is under way.
+  // Does what RocksStore::BackUp does. Rejects with kBusy while another backup is under way.
   [[nodiscard]] kj::Promise<BackupFacts> Run(const std::string& directory);
 
  private:

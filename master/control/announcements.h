@@ -1,4 +1,4 @@
-// Announcements decides when to tell the workers that run reduces of a job about its map outputs. The first output is
+// Announcements decides when a job's map outputs are announced to the workers that run its reduces. The first output is
 // announced at once. Outputs that follow within kPause are gathered, since otherwise each of thousands of maps would
 // cost a message to every such worker. The output of a job's last map, and the news that outputs are gone or left out,
 // are announced without delay, since reduces wait for them. Thread rule: the control thread.

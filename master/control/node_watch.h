@@ -43,7 +43,7 @@ class NodeWatch {
   void Heard(NodeId node, const std::vector<DiskPace>& disks, const std::vector<UnreachedPeer>& unreached);
   // Notes that a writer could not reach the node, so that workers look at it.
   void Doubt(NodeId node);
-  // Forgets the reports of a worker that is lost or starts anew.
+  // Forgets the reports of a worker that is lost or has restarted.
   void Forget(NodeId node);
   // Returns the live workers that this worker is to look at now, at most kMostLooks. O(live nodes + those not reached)
   [[nodiscard]] std::vector<NodeId> ToLookAt(NodeId asker);

@@ -1,5 +1,5 @@
-// Watchers tells clients when a job changes. Changes are gathered for kPause so that a busy job costs each watcher one
-// message per pause; the end of a job is reported at once. Everything reported is on disk. Thread rule: the control
+// Watchers notifies clients when a job changes. Changes are gathered for kPause so that a busy job costs each watcher
+// one message per pause; the end of a job is reported at once. Everything reported is on disk. Thread rule: the control
 // thread.
 #pragma once
 
@@ -24,7 +24,7 @@ class Watchers {
   Watchers(kj::Timer& timer, const JobTracker& jobs, std::function<kj::Promise<void>()> kept, kj::TaskSet& tasks)
       : timer_(timer), jobs_(jobs), kept_(std::move(kept)), tasks_(tasks) {}
 
-  // Tells the watcher about changes until the subscription is dropped. Requires: this outlives every subscription's
+  // Notifies the watcher of changes until the subscription is dropped. Requires: this outlives every subscription's
   // connection.
   [[nodiscard]] wire::Subscription::Client Add(JobId job, wire::JobWatcher::Client watcher);
   void Changed(JobId job);

@@ -1,6 +1,6 @@
 // WriteOrders makes the tokens by which blocks may be written to workers (dfs/wire/write_order.h), from the master's
 // knowledge of the nodes. Programs of protocol level 1 do not know tokens; when one takes part in a write, the master
-// tells the workers about that write instead. Thread rule: the control thread.
+// announces that write to the workers instead. Thread rule: the control thread.
 #pragma once
 
 #include <optional>

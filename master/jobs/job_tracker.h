@@ -125,7 +125,7 @@ class JobTracker {
   // Updates the engine if it is wrong about whether a live node takes tasks.
   void NodeTakesTasks(NodeId node, bool takes, Step* step);
   // This node leaves in `left`. Ends the attempts on it that will not end before then, so that their tasks run
-  // elsewhere. They count as lost, which counts against nobody. O(running attempts)
+  // elsewhere. They are lost, which counts against nobody. O(running attempts)
   void GiveUpLate(NodeId node, Micros left, Step* step);
   // Takes in that other nodes cannot reach this live node. Its running attempts are lost, and so are its map outputs
   // that reduces may need; the tasks of all these run elsewhere. The losses count against nobody. O(running attempts +
@@ -185,8 +185,8 @@ class JobTracker {
   // Does what Journal::Read does. Job 0 stands for the lines of nodes and schedulers.
   [[nodiscard]] Result<Journal::Page> History(JobId job, std::uint64_t after, std::uint64_t offset,
                                               std::size_t limit) const;
-  // Returns the input of a map attempt; kNotFound if there was no such attempt, or if the job has ended and the input
-  // of the map was not kept (failed_maps.h); kInvalid if the attempt is one of a reduce.
+  // Returns the input of a map attempt. Returns kNotFound if there was no such attempt, or if the job has ended and the
+  // map's input was not kept (failed_maps.h); returns kInvalid if the attempt is of a reduce.
   [[nodiscard]] Result<MapSplits> InputOfMap(const AttemptId& attempt) const;
   // Returns the paths of the executables that jobs need: those of live jobs, and those of remembered jobs with a failed
   // attempt, which can be run again (`millrace job rerun`).

@@ -28,7 +28,7 @@ namespace millrace::sched {
 std::string FormatEffect(const Effect& effect);
 
 // Plays the script to the engine. Returns the script with the effects that really followed in place of its own, and
-// without comments and surrounding white space. After a line that is neither an event nor "decide" stands "-> not a
+// without comments and surrounding white space. A line that is neither an event nor "decide" has the effect "-> not a
 // line of a script".
 std::string Play(Engine* engine, std::string_view script);
 // Returns the script as Play would return it if every effect in the script were right.

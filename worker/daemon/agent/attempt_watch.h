@@ -1,5 +1,4 @@
-// These functions help to tell from an attempt's reports whether it makes progress. Thread rule: free functions, any
-// thread.
+// Helps to find out from an attempt's reports whether it makes progress. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>

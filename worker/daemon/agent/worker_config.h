@@ -24,7 +24,7 @@ struct WorkerConfig {
   std::int64_t port = 0;
   std::int64_t max_connections = 0;
   std::int64_t max_connections_per_peer = 0;
-  std::int64_t map_slots = 0;  // kAuto until resolved (worker/daemon/process/task_slots.h); reduce_slots likewise
+  std::int64_t map_slots = 0;  // both: kAuto until resolved (worker/daemon/process/task_slots.h)
   std::int64_t reduce_slots = 0;
   std::int64_t cores = 0;    // 0: all that the machine has
   std::uint64_t memory = 0;  // 0: all that the machine has

@@ -3,10 +3,10 @@
 // reads them in place, and checks them itself.
 //
 // It is bounded: at most `max_connections` fetches run at once, one for each host, each with a buffer of 256 KiB.
-// FetchLimit finds out how many of them pay (fetch_limit.h). It retries with back-off. After `retries` failures of one
-// map's output, or as soon as its worker answers that it does not have the output, `failed` is called for that map, and
-// again after each later try, as long as no other source is announced (fetch_schedule.h). Every fetched segment is
-// checked against its crc on arrival. A lost connection counts against the output that was under way; an unreachable
+// FetchLimit finds out how many of them pay (fetch_limit.h). It retries with back-off. `failed` is called for a map
+// after `retries` failures of its output, or as soon as the worker answers that it does not have the output. It is
+// called again after each later try, as long as no other source is announced (fetch_schedule.h). Every fetched segment
+// is checked against its crc on arrival. A lost connection counts against the output that was under way; an unreachable
 // worker counts against all outputs that were to be fetched from it.
 //
 // Requires: the server, the MapOutputServer and the directories outlive this; the server may have been stopped. Thread

@@ -51,8 +51,8 @@ class ItemSorter {
 
  private:
   static constexpr int kTopDigit = 56;
-  static constexpr std::size_t kSmall = 96;          // up to this number of items comparisons are quicker
-  static constexpr std::size_t kMaxRadixDepth = 64;  // key bytes; keys that agree in so many are compared whole
+  static constexpr std::size_t kSmall = 96;                    // up to this number of items comparisons are quicker
+  static constexpr std::size_t kMaxRadixDepth = 64;            // key bytes; beyond these, keys are compared directly
   static constexpr std::size_t kByPosition = ~std::size_t{0};  // a depth that says that the prefix is the position
 
   // Turns the `counts` by bucket into the buckets' ends. Every item is moved to its bucket at most once.

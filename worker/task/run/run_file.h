@@ -128,7 +128,7 @@ class SegmentCursor {
   bool Decompress(std::string_view stored, std::size_t raw_size);
   bool Fail(std::string_view why);
 
-  const char* at_ = nullptr;  // in the raw bytes at hand, [begin_, end_)
+  const char* at_ = nullptr;  // in the raw bytes that are decompressed, [begin_, end_)
   const char* end_ = nullptr;
   std::string_view key_, value_;
   const char* begin_ = nullptr;
