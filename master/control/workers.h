@@ -64,7 +64,8 @@ class Workers {
   [[nodiscard]] Status CheckCertificate(const WorkerFacts& facts) const;
   // If another session stands for the storage or the address with which the worker registers, asks the holder of that
   // session for a sign of life. Rejects with kBusy, naming the holder, if it answers. Does not wait for a holder whose
-  // connection broke. Waits for the answer of any other holder for one heartbeat or two seconds, whichever is less.
+  // connection broke. Waits for the answer of any other holder for at most one heartbeat or two seconds, whichever is
+  // less.
   [[nodiscard]] kj::Promise<void> AwaitVacancy(const WorkerFacts& facts);
   // Registers the worker and declares the others at its address lost. Requires: AwaitVacancy has just resolved. The
   // epoch distinguishes this session from earlier ones of the same worker, whose calls are ignored. While nothing can
@@ -104,9 +105,9 @@ class Workers {
   void Leave(NodeId node, std::uint64_t epoch, const std::string& reason);
 
   // ---- whether a node may go ----
-  // Returns the master's knowledge of the node; its writes, tasks and outputs only if it drains. Clients may be shown
-  // the ClearanceOf it once every step finished so far is on disk (Control::Kept), since a restarted master might know
-  // otherwise.
+  // Returns the master's knowledge of the node; its writes, tasks and outputs only if it drains. The result of
+  // ClearanceOf may be shown to clients once every step finished so far is on disk (Control::Kept), since a restarted
+  // master might know otherwise.
   [[nodiscard]] NodeStand StandOf(const NodeRecord& node) const;
   // The blocks that a lost node takes with it.
   struct Loss {
@@ -119,8 +120,8 @@ class Workers {
   // Returns true while replicas or room may be missing only because a worker has not come back or not reported yet.
   // That is possible during the grace after a start, as long as there is such a worker, or no worker at all.
   [[nodiscard]] bool AwaitingReports() const;
-  // Returns a line that names the awaited workers, how long they have been awaited and how long at most they still will
-  // be; empty unless AwaitingReports returns true.
+  // Returns a line with the awaited workers, the time for which they have been awaited, and the most time for which
+  // they still will be; empty unless AwaitingReports returns true.
   [[nodiscard]] std::string AwaitedLine() const;
   // Returns true if this node is awaited, that is, if it is not here and has not announced that it leaves, or has not
   // listed its blocks.
