@@ -12,12 +12,12 @@
 
 namespace millrace::sched {
 
-// Returns the policy; null if the settings cannot be read or MakePolicy (policies/catalog.h) refuses, and *why then
-// gives the reason in one line. With `background`, searches for plans (cp) run on a thread of their own, for the live
-// master.
+// Returns the policy; null if the settings cannot be read or MakePolicy (policies/catalog.h) refuses. *why then gives
+// the reason in one line. With `background`, searches for plans (cp) run on a thread of their own, for the live master.
 [[nodiscard]] std::unique_ptr<Policy> MakeScheduler(const SchedulerSet& scheduler, bool background, std::string* why);
 
-// Returns "; did you mean fair?" for an expression whose name is not a scheduler's but close to one; otherwise "".
+// Returns a text such as "; did you mean fair?" if no scheduler has the expression's name but one has a name close to
+// it; otherwise "".
 [[nodiscard]] std::string NearestScheduler(std::string_view expression);
 
 // Returns a function for EngineOptions::make_policy.

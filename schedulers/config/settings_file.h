@@ -8,8 +8,8 @@
 //   min_maps = 10
 //
 // Durations are texts ("5s", "200ms", "1.5h") or numbers of seconds; bandwidths are bytes a second, as numbers or texts
-// ("100M"). Keys that a section [pools.NAME] leaves out have the values of [pool_defaults]. Errors are one line: the
-// file, the line, the key, why: `FILE:12: pools.ads.weight: -1 is not above 0`. Thread rule: any thread.
+// ("100M"). Keys that a section [pools.NAME] leaves out have the values of [pool_defaults]. An error is one line with
+// the file, the line, the key and the reason: `FILE:12: pools.ads.weight: -1 is not above 0`. Thread rule: any thread.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ namespace millrace::sched {
 // range, and values that contradict each other (capacities above 100% together, a maximum below its minimum).
 // `file_name` is for messages.
 [[nodiscard]] Result<Settings> ParseSettings(std::string_view text, const std::string& file_name);
-// Does the same for a file of at most 1 MiB. Also returns the failures of reading it.
+// Reads a file of at most 1 MiB and parses it as ParseSettings does. Also returns the errors of reading the file.
 [[nodiscard]] Result<Settings> LoadSettings(const std::string& path);
 
 }  // namespace millrace::sched

@@ -1,6 +1,6 @@
-// The table of everything that a scheduler file may set: each key once, with its range and one line. The sections of
-// the catalogue (schedulers/policies/catalog.h) declare it; the reader, the writer and
-// docs/schedulers/scheduler-settings.md use it. Thread rule: that of the Settings that the keys are bound to.
+// The table of all keys that a scheduler file may set: each key once, with its range and one line for people. The
+// sections of the catalogue (schedulers/policies/catalog.h) declare the keys; the reader, the writer and
+// docs/schedulers/scheduler-settings.md use the table. Thread rule: that of the Settings that the keys are bound to.
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ struct SettingSection {
   std::vector<SettingKey> keys;
 };
 
-// Returns the keys of the section, bound to the settings. For sections with names of their own (pools.NAME), `name`
-// says which one; it is added to the settings if they do not have it.
+// Returns the keys of the section, bound to the settings. For a kind of section with names of its own (pools.NAME),
+// `name` selects the section, which is added to the settings if they lack it.
 [[nodiscard]] SettingSection KeysOf(const Section& section, Settings* settings, const std::string& name = {});
 // Returns all sections except those with names of their own, in the order of the catalogue.
 [[nodiscard]] std::vector<SettingSection> FixedSections(Settings* settings);

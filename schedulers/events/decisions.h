@@ -1,5 +1,5 @@
-// The effects that are decisions of Engine::Decide, and the events by which journals record them. Recovery applies such
-// events, since another policy may be in force by then. Thread rule: free functions.
+// The effects that are decisions of Engine::Decide, and the events that record them in a journal. Recovery applies
+// these events and does not decide again, since another policy may be in force by then. Thread rule: free functions.
 #pragma once
 
 #include <optional>

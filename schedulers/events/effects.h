@@ -15,11 +15,12 @@ struct Launch {
   AttemptId attempt;
   NodeId node;
   Locality locality = Locality::kOff;
-  // Of a reduce: once it has copied, it waits for a Compute in any case. If this is false, it computes at once while no
-  // more reduces run on its node than may compute there (NodeState::Permits), and waits for a Compute otherwise.
+  // For a reduce that has copied its input. If true, the reduce waits for a Compute in any case. If false, it waits
+  // only while more reduces run on its node than may compute there (NodeState::Permits), and computes at once
+  // otherwise.
   bool asks_to_compute = false;
 };
-// The driver lets this reduce compute; it has copied its input and waits. The driver journals a ComputeGranted.
+// The driver lets this reduce compute. The reduce has copied its input and waits. The driver journals a ComputeGranted.
 struct Compute {
   AttemptId attempt;
   NodeId node;
@@ -36,18 +37,18 @@ struct Preempt {
   NodeId node;
   std::string reason;
 };
-// All running jobs were stuck for lack of room for map outputs, and this job has to give way: its Kills and
-// MapOutputGones follow. The driver journals a JobEvicted and has the workers delete what they hold of the job.
+// This job has to give way for lack of room for map outputs (core/engine.h). Its Kills and MapOutputGones follow. The
+// driver journals a JobEvicted and has the workers delete their data of the job.
 struct Evict {
   JobId job;
 };
-// An output of the job's maps has fitted nowhere for so long that the job has failed: its Kills and its JobEnded
-// follow. The driver journals a JobGivenUp.
+// The job has failed, because an output of its maps has fitted nowhere for too long. Its Kills and its JobEnded follow.
+// The driver journals a JobGivenUp.
 struct GiveUp {
   JobId job;
   std::string reason;
 };
-// The job has come to refuse the node until `until`; if that time has passed, it takes the refusal back. The driver
+// The job refuses the node until the time `until`. If that time has passed, the job takes its refusal back. The driver
 // journals a NodeBlamed (and does not Apply it).
 struct Blame {
   NodeId node;
@@ -65,7 +66,8 @@ struct MapOutputGone {
   NodeId node;
 };
 
-// The job goes on without this map (JobSpec::max_failed_maps): none of its attempts runs, and it never has an output.
+// The job continues without this map (JobSpec::max_failed_maps). No attempt of the map runs, and it never has an
+// output.
 struct MapLeftOut {
   TaskId map;
   std::string reason;

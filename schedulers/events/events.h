@@ -27,7 +27,7 @@ enum class Priority : std::uint8_t { kVeryHigh = 0, kHigh = 1, kNormal = 2, kLow
 inline constexpr std::array<std::string_view, 5> kPriorityNames = {"VERY_HIGH", "HIGH", "NORMAL", "LOW", "VERY_LOW"};
 
 // Measurements of earlier runs of the same program over input of the same type (schedulers/history/job_history.h). The
-// driver looks them up when the job is submitted, so that decisions do not depend on a store that goes on changing.
+// driver looks them up when the job is submitted, so that decisions do not depend on a store that keeps changing.
 struct JobProfile {
   std::uint32_t runs = 0;   // 0: nothing is known and the rest means nothing
   Micros map_time = 0;      // mean of succeeded map attempts
@@ -51,17 +51,17 @@ struct JobSpec {
   std::vector<MapInput> maps;  // may be empty: such a job goes straight to its reduces
   std::uint32_t reduces = 0;   // 0: map only
   double slow_start = 0.05;    // the fraction of maps that must be done before a reduce may launch, 0 to 1
-  // The number of failed attempts of one task that fails the job, at least 1. Attempts that were killed or lost do not
+  // The job fails when this many attempts of one task have failed; at least 1. Attempts that were killed or lost do not
   // count.
   std::uint32_t max_attempts = 4;
   std::uint32_t max_failed_maps = 0;  // the percentage of maps that may be left out before a failed map fails the job
   std::uint32_t skip_bad_records =
       0;                   // how many records of a map may be left out before bad ones fail it (bad_records.h)
-  Micros deadline = 0;     // the job should have ended by then; 0: none
+  Micros deadline = 0;     // the time by which the job should have ended; 0: none
   Micros map_time = 0;     // the user's estimate of a map's run time; 0: none given
-  Micros reduce_time = 0;  // likewise of a reduce
+  Micros reduce_time = 0;  // the user's estimate of a reduce's run time; 0: none given
   // The waits of `+delay` for this job: T1 (rack), T2 (datacenter), T3 (off). If there are fewer, the last one stands
-  // for the rest; if there are none, the scheduler's waits hold.
+  // for the rest; if there are none, the scheduler's waits apply.
   std::vector<Micros> locality_waits;
   // Running tasks of this job get no second attempt, whatever the scheduler does for other jobs.
   bool no_speculation = false;
@@ -91,8 +91,8 @@ struct NodeLost {
   bool died = false;  // true: its process ended and its machine reported it; false: it fell silent
   bool operator==(const NodeLost&) const = default;
 };
-// The node takes no new attempts, but its running ones go on (decommissioning, blacklisting by the operator). With
-// `drained` false it takes attempts again, whatever jobs blame it.
+// The node takes no new attempts, but its running ones continue (decommissioning, blacklisting by the operator). With
+// `drained` false it takes attempts again, even if jobs blame it.
 struct NodeDrained {
   NodeId node;
   bool drained = true;
@@ -122,13 +122,12 @@ struct AttemptLaunched {
   NodeId node;
   bool operator==(const AttemptLaunched&) const = default;
 };
-// The use that an attempt made of its machine's cores. No decision depends on it: the simulator needs it to replay a
+// The use that an attempt made of its machine's cores. No decision depends on it. The simulator needs it to replay a
 // cluster's history with different tasks side by side.
 struct ProcessorUse {
   Micros cpu = 0;     // time on cores, of all its threads; 0: not reported
   Micros waited = 0;  // time in which the thread that worked the most could have run, but no core was free
-  Micros start =
-      0;  // time on a core that its process took before its first attempt; 0: the process had run an attempt before
+  Micros start = 0;   // core time of its process before this attempt; 0: the process had run an attempt before
   auto operator<=>(const ProcessorUse&) const = default;
 };
 // The attempt's output is committed (the first success of a task wins, and the driver asks MayCommit() before it
@@ -140,8 +139,8 @@ struct AttemptSucceeded {
   ProcessorUse use = {};
   bool operator==(const AttemptSucceeded&) const = default;
 };
-// A record of a map's input, by its reader's count: it begins at byte `offset` of the map's input number `input`, and
-// is the `nth` (from 0) that the reader says begins there.
+// The place of a record in a map's input, as the reader of the input counts. The record begins at byte `offset` of the
+// map's input number `input`, and is the `nth` (from 0) of those that the reader reports to begin there.
 struct RecordPlace {
   std::uint32_t input = 0;
   std::uint64_t offset = 0;
@@ -158,8 +157,8 @@ struct AttemptFailed {
   bool permanent = false;                            // another attempt would fail in the same way
   bool operator==(const AttemptFailed&) const = default;
 };
-// The attempt was lost by no fault of its own (the worker shut down, it was killed on request), so it does not count
-// towards max_attempts. If it is a map attempt that had succeeded, its output was lost.
+// The attempt was lost by no fault of its own (the worker shut down, or the attempt was killed on request), so it does
+// not count towards max_attempts. If a map attempt that had succeeded is lost, its output is lost.
 struct AttemptLost {
   AttemptId attempt;
   std::string reason;
@@ -195,7 +194,7 @@ struct ComputeGranted {
   AttemptId attempt;
   bool operator==(const ComputeGranted&) const = default;
 };
-// The node reports its remaining room for map outputs. A node that never reported it is taken to have enough.
+// The node reports its remaining room for map outputs. A node that has never reported it is assumed to have enough.
 struct NodeSpace {
   NodeId node;
   std::uint64_t free_bytes = 0;
@@ -214,10 +213,10 @@ struct JobGivenUp {
   std::string reason;
   bool operator==(const JobGivenUp&) const = default;
 };
-// The job refuses the node until `until`, since too many of its attempts failed there (EngineOptions::refusal). The
-// engine found this itself (Blame, in effects.h). The event is in the journal, and not among the job's own events,
-// because it still counts for other jobs when this one has ended. If `until` has passed, the job takes the refusal
-// back.
+// The job refuses the node until the time `until`, since too many of its attempts failed there
+// (EngineOptions::refusal). If that time has passed, the job takes the refusal back. The engine decides this itself
+// (Blame, in effects.h). The event is in the journal, and not among the job's own events, because it still counts for
+// other jobs after this one has ended.
 struct NodeBlamed {
   NodeId node;
   JobId by;
@@ -239,9 +238,9 @@ struct SchedulerSet {
   bool operator==(const SchedulerSet&) const = default;
 };
 // A running reduce could not fetch the output of `map_attempt`. The map runs again when `max_fetch_failures` reduces
-// have reported this, or all reduces that may lack the output (they run and do not compute yet) if these are fewer, or
-// when one reduce reports it a second time. The second report must have another number, since a driver may send the
-// same report again when its answer was lost.
+// have reported this output, or all reduces that may lack it (those that run and do not compute yet) if they are fewer.
+// The map also runs again when one reduce reports its output a second time. That report must have another number, since
+// a driver may send the same report again when its answer was lost.
 struct FetchFailed {
   AttemptId reduce;
   AttemptId map_attempt;
@@ -254,7 +253,7 @@ struct ReplicasMoved {
   std::vector<NodeId> replicas;
   bool operator==(const ReplicasMoved&) const = default;
 };
-// The output of a map that has succeeded is on another node from now on: the driver has had it copied there, since its
+// The output of a map that has succeeded is on another node from now on. The driver has had it copied there, since its
 // old node is about to leave. Reduces that lack the output fetch it from the new node.
 struct OutputMoved {
   AttemptId attempt;

@@ -12,18 +12,20 @@ inline constexpr std::uint32_t kMaxReduces = 1U << 20;     // of one job
 inline constexpr std::uint32_t kMaxSlots = 1U << 16;       // of one kind on one node
 inline constexpr std::size_t kMaxRunning = 4 * kMaxSlots;  // attempts on one node
 
-// How often an attempt of a task may end with the process of its node before the task is given up, lest it take down
-// node after node. A failure of a network or a machine does not count.
+// How many attempts of a task may end together with the process of their node. After that the task is given up, so that
+// it does not take down node after node. A failure of a network or a machine does not count.
 inline constexpr std::size_t kMaxNodeDeaths = 3;
 
-// All jobs avoid a node that this many jobs refuse at the same time. One job may fail by its own program. Hadoop's
-// JobTracker wants four jobs (mapred.max.tracker.blacklists), but within a day and not within EngineOptions::refusal.
+// All jobs avoid a node that this many jobs refuse at the same time. A single job may fail because of its own program.
+// Hadoop's JobTracker requires four jobs (mapred.max.tracker.blacklists), but within a day and not within
+// EngineOptions::refusal.
 inline constexpr std::size_t kBlamesToAvoid = 3;
 
-// A job may refuse fewer than one in this many of the live nodes, and the same limit holds for avoided nodes. A job's
-// share is that of Hadoop's JobInProgress (CLUSTER_BLACKLIST_PERCENT, 25). For all jobs Hadoop's JobTracker goes up to
-// a half and YARN's application master to a third (node-blacklisting.ignore-threshold-node-percent, 33): with a
-// quarter, a job that refuses as many other nodes still has half of them.
+// A job may refuse fewer than one in this many of the live nodes, and fewer than one in this many may be avoided. The
+// limit for a job is that of Hadoop's JobInProgress (CLUSTER_BLACKLIST_PERCENT, 25). The limit for avoided nodes is a
+// half in Hadoop's JobTracker and a third in YARN's application master
+// (node-blacklisting.ignore-threshold-node-percent, 33). With a quarter, a job that itself refuses another quarter of
+// the nodes still has half of them.
 inline constexpr std::uint64_t kRefusableShare = 4;
 
 }  // namespace millrace::sched

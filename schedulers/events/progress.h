@@ -11,13 +11,13 @@
 
 namespace millrace::sched {
 
-// It is a cheap copy of counters. "running" and "done" count tasks, not attempts: a task with two running attempts
-// counts once.
+// A JobProgress is a cheap copy of counters. "running" and "done" count tasks, not attempts: a task with two running
+// attempts counts once.
 struct JobProgress {
   JobId job;
   Priority priority = Priority::kNormal;
   Micros submitted = 0;
-  Micros started = 0;  // first launch; 0 before
+  Micros started = 0;  // the time of the first launch; 0 before it
   Micros ended = 0;    // 0 while it lives
   std::uint32_t maps = 0, maps_running = 0, maps_done = 0;
   std::uint32_t maps_left_out = 0;     // of those done

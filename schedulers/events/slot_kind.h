@@ -1,7 +1,7 @@
-// SlotKind: the kinds of slots that a policy gives out. A map takes a map slot and a reduce a reduce slot for as long
-// as it runs. To compute, a reduce needs a compute permit, the third kind. Without `+ccs` a node has as many permits as
+// SlotKind: the kinds of slots that a policy assigns. A map takes a map slot and a reduce a reduce slot for as long as
+// it runs. To compute, a reduce needs a compute permit, the third kind. Without `+ccs` a node has as many permits as
 // reduce slots, so that each reduce can have one at once. With `+ccs` (offering/copy_compute_splitting.h) more reduces
-// run than may compute, and the permits are scarce. So an order of jobs is an order for each of the three.
+// run than may compute, and the permits are scarce. So a policy orders the jobs for each of the three kinds.
 //
 // The kinds of tasks are kinds of slots, too: a TaskKind can stand wherever a SlotKind is asked for. The header
 // includes base/ids alone. Thread rule: values.

@@ -9,7 +9,7 @@
 
 namespace millrace::sched {
 
-// The estimate where nothing at all is known, in us.
+// The estimate if nothing at all is known, in us.
 inline constexpr Micros kUnknownTaskTime = 10'000'000;
 
 // Returns the mean time of all tasks that have finished in the cluster, else kUnknownTaskTime; at least 1 us, so that
@@ -22,7 +22,7 @@ inline constexpr Micros kUnknownTaskTime = 10'000'000;
 // Returns the estimate of FRESH and sjf (docs/schedulers/policies.md#estimates): the mean of the job's own finished
 // tasks, else the user's estimate, else the history, else the cluster's mean, else kUnknownTaskTime.
 [[nodiscard]] Micros MeasuredTime(const ClusterState& state, const JobState& job, TaskKind kind);
-// Returns the same, if it comes from the job itself; nothing if it would come from the cluster's mean, which changes
+// Returns MeasuredTime if it comes from the job itself; nothing if it would come from the cluster's mean, which changes
 // after each task of any job.
 [[nodiscard]] std::optional<Micros> OwnMeasuredTime(const JobState& job, TaskKind kind);
 

@@ -1,11 +1,11 @@
 // JobHistory: the measurements of ended jobs, by program, for JoSS's filtering percentage, FRESH's profiles and cp's
 // estimates.
 //
-// There is one record for each program (hash of the executable) and type of input (input_type.h). It has the means,
-// over the jobs that succeeded, of their mean map time, mean reduce time and output ratio, each over the jobs that had
-// one. The driver looks a job's profile up when the job is submitted (JobSpec::profile) and records the job when it has
-// ended. The master keeps each record that Record returns in its store and puts it back with Restore; the simulator
-// keeps one JobHistory in memory. Thread rule: one thread.
+// There is one record for each program (hash of the executable) and type of input (input_type.h). It gives three means
+// over the jobs that succeeded: of a job's mean map time, of its mean reduce time and of its output ratio. A job that
+// lacks one of these figures does not count towards that mean. The driver looks a job's profile up when the job is
+// submitted (JobSpec::profile) and records the job when it has ended. The master keeps each record that Record returns
+// in its store and puts it back with Restore; the simulator keeps one JobHistory in memory. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class JobHistory {
   // Adds a job that has ended to the history. Returns the record to store. Returns nothing, and changes nothing, if the
   // job did not succeed or names no program.
   std::optional<HistoryRecord> Record(const JobState& job);
-  // Returns the profile of the program over such input; it has runs = 0 if no such job was recorded.
+  // Returns the profile of the program over input of this type. The profile has runs = 0 if no such job was recorded.
   [[nodiscard]] JobProfile Lookup(const std::string& program, const std::string& input_type) const;
   // Puts a stored record back. Returns false, and changes nothing, if it is not a record that Record returned. Never
   // throws, whatever the bytes.
@@ -43,7 +43,7 @@ class JobHistory {
   [[nodiscard]] std::size_t size() const { return records_.size(); }
 
  private:
-  // The sum of one figure over the jobs that had it.
+  // The sum of one figure over the jobs that have it.
   template <class T>
   struct Sum {
     std::uint32_t jobs = 0;

@@ -1,15 +1,15 @@
-// A journal: lines of events (event_text.h), and marks that are needed to decide the same again. The live master and
-// the simulator write it, and the replay reads it.
+// A journal: lines of events (event_text.h), and the marks that a replay needs to make the same decisions again. The
+// live master and the simulator write it, and the replay reads it.
 //
 //   17 NodeJoined node=n1 maps=2        an event
 //   18 decide                           Decide was called; its decisions are the AttemptLaunched, AttemptPreempted and
-//                                       JobEvicted lines after it. A simulation writes this, for every call.
-//   18 woken                            Decide was called though nothing had happened, and decided nothing, but what
-//                                       the policy waits for has changed. A live master writes this, and no other call:
-//                                       it decides after the lines of each moment, and wherever a decision is.
-//   19 restart                          The master started again: it knows the events since the last time at which no
-//                                       job lived, except those of jobs that had ended by now. Nothing is decided at
-//                                       this moment.
+//                                       JobEvicted lines after it. A simulation writes this mark for every call.
+//   18 woken                            Decide was called though nothing had happened. It decided nothing, but the
+//                                       policy's clocks may have moved. A live master marks no other call: one follows
+//                                       the lines of each moment, and one precedes the decisions that it led to.
+//   19 restart                          The master started again. It knows the events since the last time at which no
+//                                       job was alive, except those of jobs that ended before this restart. Nothing is
+//                                       decided at this moment.
 //
 // Thread rule: free functions, any thread.
 #pragma once

@@ -1,8 +1,8 @@
 // The values and fields of event lines (event_text.h), private to the core.
 //
-// EncodeValue returns text that holds no space, newline or '='. DecodeValue reads it back, and returns false for
-// anything else, whatever the bytes. FieldWriter and FieldReader have the same calls, so that one list of fields serves
-// both ways.
+// EncodeValue returns text that contains no space, newline or '='. DecodeValue reads such text back, and returns false
+// for any other text, whatever the bytes. FieldWriter and FieldReader have the same calls, so that one list of fields
+// serves for writing and for reading.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ class FieldWriter {
   void Optional(std::string_view key, const T& value) {
     Required(key, value);
   }
-  // Leaves the field out if it has the default of its type. Requires: that is also the field's default.
+  // Leaves the field out if its value is the default of its type. Requires: this is also the default of the field.
   template <class T>
   void UnlessDefault(std::string_view key, const T& value) {
     if (value != T{}) Required(key, value);
@@ -75,11 +75,11 @@ class FieldWriter {
 
 class FieldReader {
  public:
-  // Adds one "key=value". Returns false if the word is not of that form. An empty word (two spaces in a row) is passed
-  // over.
+  // Adds one "key=value". Returns false if the word is not of that form. An empty word (two spaces in a row) is
+  // skipped.
   [[nodiscard]] bool Add(std::string_view word);
-  // Required reads a field that must be there. Optional reads one that keeps its default if it is absent. If a key
-  // comes twice, the first one counts.
+  // Required reads a field that must be present. Optional reads a field that keeps its default if it is absent. If a
+  // key occurs twice, the first one counts.
   template <class T>
   void Required(std::string_view key, T& value) {
     const std::string_view* text = Find(key);

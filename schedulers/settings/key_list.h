@@ -1,4 +1,4 @@
-// KeyList: receives the keys of a section's struct from Declare, each with its field, its range and one line for
+// KeyList: receives from Declare the keys of a section's struct, each with its field, its range and one line for
 // people. Readers and writers of settings implement it (schedulers/config/key_table.h). Thread rule: one thread.
 //
 //   void Declare(KeyList& keys, EdfSettings& settings) {
@@ -73,8 +73,8 @@ class KeyList {
   }
 
  protected:
-  // A field with one of `names`: choose(i) sets it to names[i], and chosen() returns its index, or nothing if it is not
-  // set.
+  // Adds a field whose value is one of `names`: choose(i) sets the field to names[i], and chosen() returns the index of
+  // its value, or nothing if the field is not set.
   virtual void AddChoice(std::string name, std::vector<std::string> names, std::function<void(std::size_t)> choose,
                          std::function<std::optional<std::size_t>()> chosen, std::string one_line) = 0;
 

@@ -7,7 +7,7 @@
 // and beside it, with its keys (key_list.h),
 //   void Declare(KeyList& keys, EdfSettings& settings);
 // It may have
-//   static std::optional<Contradiction> Check(const Settings& settings);  // of values that are each in their range
+//   static std::optional<Contradiction> Check(const Settings& settings);  // among values that are each in range
 //   static Struct Inherited(const Settings& settings);  // [pools.NAME]: the values of keys that a section leaves out
 // Thread rule: that of the Settings.
 #pragma once
@@ -32,13 +32,13 @@ struct Contradiction {
 struct Section {
   std::string_view name;  // "fair"; "pools" for all of [pools.NAME]
   std::string_view one_line;
-  bool named = false;  // there may be any number of them, each with a NAME
+  bool named = false;  // true: the file may have any number of these sections, each with a NAME
   // Declares the keys, bound to the section in the settings. `name` selects one of the named sections.
   void (*declare)(Settings* settings, const std::string& name, KeyList& keys) = nullptr;
-  // Returns the first contradiction, if there is one. Null if the section can have none.
+  // Returns the first contradiction, if there is one. Null if the section can contain none.
   std::optional<Contradiction> (*check)(const Settings& settings) = nullptr;
-  // Only for named sections. `names` returns the names in the settings, in order. `add` adds a section with inherited
-  // values, or with the defaults.
+  // Only for named sections. `names` returns the names of those in the settings, in order. `add` adds one, with
+  // inherited values or with the defaults.
   std::vector<std::string> (*names)(const Settings& settings) = nullptr;
   void (*add)(Settings* settings, const std::string& name, bool inherits) = nullptr;
 };

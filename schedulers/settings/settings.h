@@ -2,9 +2,9 @@
 // serves all policies, so that a switch from one to another keeps the settings of each.
 //
 // A section of the file is a struct in the folder of the part that it steers (policies/fair/fair_settings.h); section.h
-// lists the members of such a struct, and the catalogue (policies/catalog.cc) lists all structs. Settings looks them up
-// by type, so that it knows of no policy. schedulers/config reads and writes them, with the range of each key, and
-// refuses values out of range; Settings itself checks nothing. Thread rule: a plain value, copied freely.
+// lists the members of such a struct, and the catalogue (policies/catalog.cc) lists all structs. Settings looks the
+// structs up by type, so that it depends on no policy. schedulers/config reads and writes them, and refuses values
+// outside the range of their key; Settings itself checks nothing. Thread rule: a plain value, copied freely.
 #pragma once
 
 #include <any>
@@ -16,14 +16,14 @@ namespace millrace::sched {
 
 class Settings {
  public:
-  // Returns the section of this type; until it is changed, with the defaults of the struct.
+  // Returns the section of this type. It has the defaults of the struct until it is changed.
   template <class Struct>
   [[nodiscard]] const Struct& Of() const {
     static const Struct kDefaults{};
     const auto at = sections_.find(typeid(Struct));
     return at == sections_.end() ? kDefaults : *std::any_cast<Struct>(&at->second);
   }
-  // Returns the section, for changes.
+  // Returns the section so that it can be changed.
   template <class Struct>
   [[nodiscard]] Struct& Of() {
     std::any& section = sections_[typeid(Struct)];
