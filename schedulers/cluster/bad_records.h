@@ -3,9 +3,9 @@
 //
 // Once two attempts have failed at a record, attempts launched later leave it out; at most `most` records are left out.
 // The failures that found the record are forgiven: they do not count towards JobSpec::max_attempts. Until a second
-// attempt tells whether a record is to blame, one first failure is forgiven, too, so that N bad records take 2N + 1
-// attempts whatever max_attempts is. All other failures count. Failures at a record that the attempt was to leave out
-// count as well, so that the attempts of a map are bounded whatever workers report. The class is pure.
+// attempt shows whether a record is to blame, one first failure is forgiven, too, so that N bad records take 2N + 1
+// attempts whatever max_attempts is. All other failures count. A failure at a record that the attempt was to leave out
+// counts as well, so that the attempts of a map are bounded whatever workers report. The class is pure.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Bandwidths: the throughput that recent transfers between nodes have reached (lsap's BW, Guo et al. section 4.2; the D
-// of adaptive delay scheduling).
+// Bandwidths: the throughput of recent transfers between nodes. It serves as lsap's BW (Guo et al., section 4.2) and
+// for the D of adaptive delay scheduling.
 //
 // The estimate for a pair of nodes comes from its own transfers, else from those between their racks, else from those
 // between their datacenters, else from the caller's setting for their distance. Each is an exponential mean in which
@@ -38,10 +38,10 @@ class Bandwidths {
 
   // Adds a measured transfer to the means. Requires: bytes_per_second > 0, and `from` and `to` differ and have joined.
   void Record(const End& from, const End& to, double bytes_per_second);
-  // Returns the bytes per second of the pair; they are above 0.
+  // Returns the bytes per second of the pair; the number is above 0.
   [[nodiscard]] double Between(NodeId from, NodeId to, const Topology& topology,
                                const LevelBandwidths& configured) const;
-  // Return the same for a pair of racks, and for a pair of datacenters.
+  // Return the bytes per second of a pair of racks, and of a pair of datacenters.
   [[nodiscard]] double BetweenRacks(Location from, Location to, const LevelBandwidths& configured) const;
   [[nodiscard]] double BetweenDatacenters(std::uint32_t from, std::uint32_t to,
                                           const LevelBandwidths& configured) const;
@@ -57,7 +57,7 @@ class Bandwidths {
   [[nodiscard]] std::size_t rack_pairs() const { return racks_.pairs(); }
 
  private:
-  // Means by pair. Few places measure many others, so each has a sorted list of its own.
+  // Means by pair. Few places have measurements to many others, so each place has a sorted list of its own.
   class Means {
    public:
     void Note(std::uint32_t from, std::uint32_t to, double bytes_per_second);

@@ -1,6 +1,6 @@
-// SCHED_CHECK: an invariant of the scheduler core. A failed one is a bug of the engine or of a policy: the process says
-// what, where and with which values, and aborts. The core has its own macro because it stands on the standard library
-// alone.
+// SCHED_CHECK: an invariant of the scheduler core. A failed check is a bug of the engine or of a policy: the process
+// prints the condition, the place and the values, and aborts. The core has its own macro because it depends on the
+// standard library alone.
 #pragma once
 
 #include <string_view>

@@ -33,8 +33,8 @@
 
 namespace millrace::sched {
 
-// How many tasks a node may run at once: of each kind, and together. A node may run more than that, since running tasks
-// go on when another policy, other settings or another split lower its limits.
+// How many tasks a node may run at once: of each kind, and together. A node may run more tasks than that, since running
+// tasks continue when another policy, other settings or another split lowers its limits.
 struct NodeLimits {
   std::uint32_t maps = 0;
   std::uint32_t reduces = 0;
@@ -62,27 +62,28 @@ struct NodeState {
   NodeLimits limits;  // as the policy sets them
   Slots used;
   NodeLimits counted;                       // this node's part of ClusterState's capacity
-  std::uint32_t counted_permits = 0;        // likewise, of the permits
+  std::uint32_t counted_permits = 0;        // this node's part of ClusterState's capacity of permits
   std::vector<AttemptId> running;           // sorted
   std::uint32_t computing = 0;              // of the running reduces
   std::vector<JobId> copied;                // the job of each reduce that waits for a permit; in no order
-  std::optional<std::uint64_t> free_bytes;  // for map outputs: as last reported, less the outputs finished since
+  std::optional<std::uint64_t> free_bytes;  // room for map outputs: as last reported, less the outputs finished since
   std::uint64_t reserved_bytes = 0;         // expected outputs of the maps that run here
-  // How many running reduces copy or wait for a permit, by job in rising order; it has no zeros.
+  // By job, in rising order: the number of its running reduces that copy or wait for a permit. Jobs without any are
+  // absent.
   std::vector<std::pair<JobId, std::uint32_t>> copying;
-  // The maps whose output for reduces is on this node. Maps whose output has moved or is no longer of use are dropped
+  // The maps whose output for reduces is on this node. Maps whose output has moved or is no longer needed are dropped
   // when the list has grown to `prune_at`.
   std::vector<TaskId> outputs;
   std::size_t prune_at = 64;
 
   [[nodiscard]] bool TakesTasks() const { return alive && !drained && !avoided; }
   [[nodiscard]] std::uint32_t Used(TaskKind kind) const { return kind == TaskKind::kMap ? used.maps : used.reduces; }
-  // Returns how many of the running tasks count towards the limit of both kinds together. All count except the reduces
-  // beyond their own limit that do not compute: those may wait for maps, so they keep no slot from maps.
+  // Returns how many of the running tasks count towards the limit of both kinds together. All count except reduces
+  // beyond their own limit that do not compute. Such reduces may wait for maps, so they keep no slot from maps.
   [[nodiscard]] std::uint32_t UsedTogether() const {
     return used.maps + std::max(computing, std::min(used.reduces, limits.reduces));
   }
-  // Returns the number of further tasks of the kind that the limits leave room for.
+  // Returns the number of further tasks of the kind for which the limits leave room.
   [[nodiscard]] std::uint32_t FreeSlots(TaskKind kind) const {
     return std::min(limits.Of(kind) - std::min(limits.Of(kind), Used(kind)),
                     limits.total - std::min(limits.total, UsedTogether()));
@@ -94,8 +95,8 @@ struct NodeState {
   }
   // Returns the number of running reduces of this job that copy here or wait for a permit.
   [[nodiscard]] std::uint32_t Copying(JobId job) const;
-  // Returns how many reduces may compute at once: as many as the policy lets compute, and never fewer than there are
-  // slots. The slots are the floor since a policy without `+ccs` may lower its limit while reduces run in the slots
+  // Returns how many reduces may compute at once: as many as the policy lets compute, but at least the number of reduce
+  // slots. The slots are the floor because a policy without `+ccs` may lower its limit while reduces run in the slots
   // that it gave them.
   [[nodiscard]] std::uint32_t Permits() const {
     return std::max({1U, slots.reduces, limits.reduces - std::min(limits.only_copying, limits.reduces)});
@@ -117,7 +118,8 @@ class ClusterState {
 
   // Returns the node; null if it never joined. A lost node is still found, and is not alive.
   [[nodiscard]] const NodeState* FindNode(NodeId node) const;
-  // Returns the job; null if it was never submitted or is forgotten. Of a job that has ended only the progress remains.
+  // Returns the job; null if it was never submitted or is forgotten. Of a job that has ended, only the parts that
+  // EndJob keeps remain.
   [[nodiscard]] const JobState* FindJob(JobId job) const {
     return job.value < jobs_.size() ? jobs_[job.value].state.get() : nullptr;
   }
@@ -132,15 +134,14 @@ class ClusterState {
   [[nodiscard]] const OrderedBits& FreeNodesWithPermits() const { return free_with_permits_; }
   // Returns the live jobs, by priority, then submit order.
   [[nodiscard]] const JobQueue& LiveJobs() const { return live_; }
-  // Returns the live jobs that have a pending map, or a pending reduce that slow start allows, in the same order. Held
-  // jobs are left out. For permits, returns the jobs with a reduce that waits for a permit on a node that has a free
-  // one.
+  // Returns the live jobs that have a pending map, or a pending reduce that slow start allows, by priority, then submit
+  // order. Held jobs are left out. For permits, returns the jobs with a reduce that waits on a node with a free permit.
   [[nodiscard]] const JobQueue& RunnableJobs(SlotKind kind) const { return runnable_[kind]; }
-  // Calls visit(job) for the live jobs that are not held and have a pending map whose input is on the node, in the same
-  // order, until it returns false. It does not check whether the job refuses the node, or whether its only such map
-  // avoids the node. The lists are built on the first call, in O(pending maps), and kept up to date from then on, at
-  // the cost of one cache line per replica and launch. A policy that never calls this pays nothing. Requires: `visit`
-  // does not change the state.
+  // Calls visit(job) for the live jobs that are not held and have a pending map whose input is on the node, by
+  // priority, then submit order, until `visit` returns false. It does not check whether the job refuses the node, or
+  // whether its only such map avoids the node. The lists of these jobs are built on the first call, in O(pending maps),
+  // and kept up to date from then on, at the cost of one cache line per replica and launch. A policy that never calls
+  // this pays nothing. Requires: `visit` does not change the state.
   template <class Visit>
   void VisitLocalJobs(NodeId node, const Visit& visit) const {
     KeepLocalJobs();
@@ -154,46 +155,48 @@ class ClusterState {
   }
   // Returns true if VisitLocalJobs would visit more than `count` jobs if no job were held.
   [[nodiscard]] bool MoreLocalJobsThan(NodeId node, std::size_t count) const;
-  // Starts to keep the lists of VisitLocalJobs. A caller that will need them calls this early: to build them later
-  // costs O(pending maps).
+  // Starts to keep the lists of VisitLocalJobs. A caller that will need the lists calls this early, since building them
+  // later costs O(pending maps).
   void KeepLocalJobs() const {
     if (!local_jobs_) ListLocalJobs();
   }
   // Capacity returns the number of slots, or permits, on the nodes that take tasks, by the policy's limits.
-  // TotalCapacity returns the slots of both kinds together, and Running the number of attempts that run on any node.
+  // TotalCapacity returns the number of slots of both kinds together. Running returns the number of running attempts on
+  // all nodes.
   [[nodiscard]] std::uint32_t Capacity(SlotKind kind) const { return capacity_[kind]; }
   [[nodiscard]] std::uint32_t TotalCapacity() const { return total_capacity_; }
   [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return running_[kind]; }
   // Returns the number of running attempts that run beside another attempt of the same task.
   [[nodiscard]] std::uint32_t Speculating(TaskKind kind) const { return speculating_[kind]; }
-  // Returns the mean run time of the attempts of all jobs that have finished so far; nothing before the first.
+  // Returns the mean run time of all attempts that have finished so far, of any job; nothing before the first.
   [[nodiscard]] std::optional<Micros> MeanTime(TaskKind kind) const;
   [[nodiscard]] const Bandwidths& bandwidths() const { return bandwidths_; }
-  // Returns the pending map of the job that is closest to the node, the one with the lowest index among equals. Returns
+  // Returns the job's pending map that is closest to the node, and among equals the one with the lowest index. Returns
   // nothing if no map that the node may run is as close as `worst`, or if the expected output of the closest one does
   // not fit there. When no map runs anywhere, so that none can make room by ending, it returns the closest of the maps
-  // that fit. This costs O(pending maps) if the smallest map fits, which is O(1) to tell as long as the job's pending
-  // maps are the same. Requires: the job and the node are alive.
+  // that fit. Finding that map costs O(pending maps) if the smallest map fits; checking whether it does costs O(1) as
+  // long as the job's pending maps are the same. Requires: the job and the node are alive.
   [[nodiscard]] std::optional<MapChoice> BestPendingMap(JobId job, NodeId node, Locality worst = Locality::kOff) const;
-  // Returns the first pending map of the job whose input lies on no node (PendingMaps::unlocated) in the same way.
+  // Returns the first of the job's pending maps whose input lies on no node (PendingMaps::unlocated), under the same
+  // conditions as BestPendingMap.
   [[nodiscard]] std::optional<MapChoice> UnlocatedPendingMap(JobId job, NodeId node) const;
   // Returns true if BestPendingMap returns nothing only because the closest map does not fit.
   [[nodiscard]] bool BestMapLacksSpace(JobId job, NodeId node, Locality worst = Locality::kOff) const;
   // Returns true if UnlocatedPendingMap returns nothing only because the first such map does not fit.
   [[nodiscard]] bool UnlocatedMapLacksSpace(JobId job, NodeId node) const;
-  // Returns true if BestMapLacksSpace is true of some runnable job and some node with a free map slot. O(jobs x free
-  // nodes).
+  // Returns true if BestMapLacksSpace returns true for some runnable job and some node with a free map slot. O(jobs x
+  // free nodes).
   [[nodiscard]] bool AnyMapLacksSpace() const;
-  // Returns the pending reduce of the job with the lowest index that the node may run; nothing if there is none, or if
-  // slow start holds the reduces back.
+  // Returns the job's pending reduce with the lowest index among those that the node may run; nothing if there is none,
+  // or if slow start holds the reduces back.
   [[nodiscard]] std::optional<std::uint32_t> NextPendingReduce(JobId job, NodeId node) const;
-  // Returns the reduce of the job that has waited longest, among those that wait for a permit on a node with a free
-  // one. Requires: there is such a reduce (RunnableJobs). O(reduces of the job that wait).
+  // Returns the reduce that has waited longest among the job's reduces that wait on a node with a free permit.
+  // Requires: there is such a reduce (RunnableJobs). O(waiting reduces of the job).
   [[nodiscard]] AttemptId NextToCompute(JobId job) const;
   // Returns true if the expected output of the map does not fit on the node beside the expected outputs of the maps
   // that run there.
   [[nodiscard]] bool LacksSpace(const JobState& job, std::uint32_t map, NodeId node) const;
-  // Returns how many maps have been looked at so far because the closest one did not fit. For tests.
+  // Returns how many maps have been examined so far because the closest one did not fit. For tests.
   [[nodiscard]] std::uint64_t maps_looked_at() const { return maps_looked_at_; }
   // Returns true if the job refuses the node now, because too many of its attempts failed there
   // (EngineOptions::max_failures_per_node).
@@ -210,23 +213,24 @@ class ClusterState {
   [[nodiscard]] const Blames& blames() const { return blames_; }
   // Returns true if the node takes no tasks because too many jobs blame it.
   [[nodiscard]] bool Avoids(NodeId node) const { return FindNode(node) != nullptr && FindNode(node)->avoided; }
-  // Returns when the node stops being avoided if nothing else happens. Requires: the node is avoided.
+  // Returns the time at which the node stops being avoided if nothing else happens. Requires: the node is avoided.
   [[nodiscard]] Micros AvoidedUntil(NodeId node) const;
-  // Returns when PassTime will next end a pause, a refusal or a blame, so that a task may run that may not run now;
-  // nothing if never.
+  // Returns the time at which PassTime will next end a pause, a refusal or a blame and so may allow a further task to
+  // run; nothing if there is none.
   [[nodiscard]] std::optional<Micros> NextEnd() const;
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] std::uint32_t live_nodes() const { return live_nodes_; }
-  [[nodiscard]] std::uint32_t node_ids() const { return static_cast<std::uint32_t>(nodes_.size()); }  // all are below
-  [[nodiscard]] std::uint32_t job_ids() const { return static_cast<std::uint32_t>(jobs_.size()); }    // all are below
+  // All ids of nodes are below node_ids(), and all ids of jobs below job_ids().
+  [[nodiscard]] std::uint32_t node_ids() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  [[nodiscard]] std::uint32_t job_ids() const { return static_cast<std::uint32_t>(jobs_.size()); }
 
   // --- What the engine does ---
 
   // Makes the node alive. O(pending maps with a replica on it). Requires: the node is not alive.
   void JoinNode(const NodeJoined& node);
-  // Makes the node not alive: replicas on it do not count until it is back. O(pending maps with a replica on it).
-  // Requires: it is alive, and nothing runs there.
+  // Makes the node not alive; replicas on it do not count until it is back. O(pending maps with a replica on it).
+  // Requires: the node is alive, and nothing runs on it.
   void LoseNode(NodeId node);
   void DrainNode(NodeId node, bool drained);
   void SetLimits(NodeId node, const NodeLimits& limits);
@@ -241,16 +245,18 @@ class ClusterState {
   [[nodiscard]] bool AnyHeld() const { return !held_.empty(); }
   void NoteBandwidth(NodeId from, NodeId to, double bytes_per_second);
 
-  // Returns true if the id was given to a job before, a forgotten one included.
+  // Returns true if a job has had this id, even if that job is forgotten.
   [[nodiscard]] bool WasUsed(JobId job) const;
   void AddJob(JobId job, JobSpec spec, Micros now);
   void SetPriority(JobId job, Priority priority);
-  // Ends the job and drops all but its progress. Requires: no attempt of the job runs.
+  // Ends the job. Keeps its progress, queue key, run times, bytes of maps and bad records, and of its spec the name,
+  // program and input type; drops the rest. Requires: no attempt of the job runs.
   void EndJob(JobId job, JobOutcome outcome, Micros now);
   void ForgetJob(JobId job);
 
-  // Returns the locality of a map: the given one, or the one found from its replicas. Requires: the task is not done,
-  // the attempt has the task's next number, and the node is alive and not drained.
+  // Puts the attempt on the node. Returns the locality of a map: `locality` if it is given, else the one computed from
+  // the replicas. Requires: the task is not done, the attempt has the task's next number, and the node is alive and not
+  // drained.
   Locality StartAttempt(const AttemptId& attempt, NodeId node, Micros now,
                         std::optional<Locality> locality = std::nullopt);
   // Takes the attempt off its node. The task becomes pending again if this was its last running attempt and the task is
@@ -262,15 +268,15 @@ class ClusterState {
   bool PassTime(Micros now);
   // Ends the task's pause, if it is paused, so that it is pending again.
   void Resume(const TaskId& task);
-  // Makes the task done, with this attempt as its winner. Others may still run. Requires: the attempt runs.
+  // Makes the task done, with this attempt as its winner. Other attempts of the task may still run. Requires: the
+  // attempt runs.
   void FinishAttempt(const AttemptId& attempt, Micros now);
   // Records that the reduce has copied its input and waits for a permit. Does nothing if it already waits or computes.
   // Requires: the attempt runs.
   void StartWaiting(const AttemptId& attempt, Micros now);
   // Records that the reduce has a permit and computes. Does nothing if it already computes. Requires: the attempt runs.
   void StartComputing(const AttemptId& attempt, Micros now);
-  // Returns the maps of live jobs whose outputs for reduces are on the node, in order, and empties the node's list of
-  // them.
+  // Returns the maps of live jobs whose outputs for reduces are on the node, in order. Empties NodeState::outputs.
   std::vector<TaskId> TakeOutputs(NodeId node);
   // Makes a done map pending again. Requires: it is done, and no attempt of it runs.
   void LoseOutput(JobId job, std::uint32_t map);
@@ -279,8 +285,8 @@ class ClusterState {
   // Counts the map as done from now on, without an output. Requires: it is pending.
   void LeaveOut(JobId job, std::uint32_t map);
   void MoveReplicas(JobId job, std::uint32_t map, std::vector<NodeId> replicas);
-  // Counts a failed attempt of the task on the node. Returns true if `limit` attempts of its job have now failed there
-  // (0: never), and the node is not bad for the job yet.
+  // Counts a failed attempt of the task on the node. Returns true if `limit` attempts of the task's job have now failed
+  // on the node (0: never), and the node is not bad for the job yet.
   bool CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit);
   // Makes the node bad for the job until the time `until`. Requires: CountNodeFailure has just returned true.
   void Refuse(JobId job, NodeId node, Micros until);
@@ -288,18 +294,18 @@ class ClusterState {
   // job no longer blames the node.
   void Blame(NodeId node, JobId by, Micros until, Micros now);
   [[nodiscard]] std::vector<NodeId> BlamedBy(JobId job) const;
-  // Forgets that jobs blame the node. The jobs that refuse it go on refusing it.
+  // Forgets that jobs blame the node. The jobs that refuse it continue to refuse it.
   void ForgetBlames(NodeId node);
 
   // Returns the live jobs whose tasks have changed since the last call, in the order of the changes, each once. The
   // reference is valid until the next call.
   [[nodiscard]] const std::vector<JobId>& TakeChangedJobs();
-  // Returns true if nodes, or their limits, changed since the last call.
+  // Returns true if nodes or their limits have changed since the last call.
   [[nodiscard]] bool TakeNodesChanged() { return std::exchange(nodes_changed_, false); }
-  // Drops the lists of VisitLocalJobs, until a call asks for them again.
+  // Drops the lists of VisitLocalJobs, until a call needs them again.
   void DropLocalJobs();
 
-  // Returns the job, for changes of counters and records that no index depends on. Requires: the job is known.
+  // Returns the job, so that counters and records on which no index depends can be changed. Requires: the job is known.
   [[nodiscard]] JobState& MutableJob(JobId job);
 
  private:
@@ -308,15 +314,16 @@ class ClusterState {
     LentJob state;
   };
 
-  // Returns the closest map that the node may run, whether it fits there or not.
+  // Returns the closest map that the node may run, whether its output fits there or not.
   [[nodiscard]] std::optional<MapChoice> ClosestPendingMap(const JobState& job, NodeId node, Locality worst) const;
-  // Returns the first map whose input lies on no node and that this node may run, whether it fits there or not.
+  // Returns the first map whose input lies on no node and that this node may run, whether its output fits there or not.
   [[nodiscard]] std::optional<MapChoice> FirstUnlocatedMap(const JobState& job, NodeId node) const;
-  // Returns `choice` if it fits on the node; else, when no map runs, the closest of `maps` that does; else nothing.
+  // Returns `choice` if its output fits on the node. Otherwise returns the closest of `maps` that fits if no map runs,
+  // else nothing.
   [[nodiscard]] std::optional<MapChoice> ThatFits(const std::optional<MapChoice>& choice, const JobState& job,
                                                   NodeId node, Locality worst, const OrderedBits& maps) const;
   [[nodiscard]] bool LacksSpaceFor(std::uint64_t output, NodeId node) const;
-  // Returns a predicate that is true of the job's maps that are not to run on the node; empty if all may run there.
+  // Returns a predicate that is true for the job's maps that must not run on the node; empty if all may run there.
   [[nodiscard]] PendingMaps::Skip Avoided(const JobState& job, NodeId node) const;
   NodeState& Node(NodeId node);
   // Puts the node at `to` in the topology, or removes it if `to` is nowhere, and updates each pending map with a
@@ -333,27 +340,30 @@ class ClusterState {
   void EndPause(std::set<std::pair<Micros, TaskId>>::const_iterator at);
   void EndRefusal(JobId job, NodeId node);
   bool EndBlames(Micros now);
-  // Decides anew which nodes are avoided. Called when blames, or the nodes that are alive and take tasks, have changed.
+  // Decides again which nodes are avoided. Called when blames, or the nodes that are alive and take tasks, have
+  // changed.
   void RefreshAvoided();
   [[nodiscard]] std::vector<NodeId> ToAvoid() const;
-  // Returns true if, for each kind of slot that the node has, another node that takes tasks has some and is not in
-  // `without`.
+  // Returns true if, for each kind of slot that the node has, another node has such slots, is alive and not drained,
+  // and is not in `without`.
   [[nodiscard]] bool OthersServe(const NodeState& node, const std::vector<NodeId>& without) const;
-  // Returns true if `nodes` is a small enough part of the live nodes for them to be refused, or avoided.
+  // Returns true if this number of nodes is a small enough part of the live nodes to be refused or avoided.
   [[nodiscard]] bool AreFew(std::uint64_t nodes) const { return nodes * kRefusableShare < live_nodes_; }
   void RemoveCopying(NodeState& node, JobId job);
-  // Removes the reduce from those that wait for a permit. Returns how long it has waited.
+  // Removes the reduce from those that wait for a permit. Returns the time that it has waited.
   Micros StopWaiting(NodeState& node, const AttemptId& attempt, Micros now);
   // Sets the number of reduces that compute on the node.
   void SetComputing(NodeState& node, std::uint32_t computing);
-  // Counts the jobs that wait there anew. Called when the node has gained its first free permit or lost its last.
+  // Updates JobState::may_compute for the reduces that wait on the node, if the node has gained its first free permit
+  // or lost its last.
   void RefreshMayCompute(NodeState& node, bool had_free_permit);
   void NoteChanged(JobState& job);
   // ListLocal records that the job now has a pending map at these nodes, and UnlistLocal that it no longer has one.
   // Both do nothing if local jobs are not listed.
   void ListLocal(const JobState& job, const std::vector<NodeId>& nodes) const;
   void UnlistLocal(const JobState& job, const std::vector<NodeId>& nodes);
-  // Returns an empty vector for PendingMaps to put such nodes into; null while local jobs are not listed.
+  // Returns an empty vector for PendingMaps to fill with the nodes of ListLocal or UnlistLocal; null while local jobs
+  // are not listed.
   std::vector<NodeId>* LocalNodes();
   void ListLocalJobs() const;
   void NoteOutput(NodeId node, const TaskId& map);
@@ -370,7 +380,7 @@ class ClusterState {
   bool nodes_changed_ = false;
   std::vector<JobId> held_;
   std::set<std::pair<Micros, TaskId>> paused_;              // of live jobs
-  std::set<std::tuple<Micros, JobId, NodeId>> refusals_;    // of live jobs: when a bad node is forgiven
+  std::set<std::tuple<Micros, JobId, NodeId>> refusals_;    // of live jobs, by the time at which a bad node is forgiven
   std::set<std::tuple<Micros, NodeId, JobId>> blame_ends_;  // of blames_
   Blames blames_;
   std::uint32_t avoided_ = 0;  // nodes
@@ -382,7 +392,7 @@ class ClusterState {
   std::vector<NodeId> local_nodes_;  // of LocalNodes()
 
   PerKind<OrderedBits> open_;  // nodes that take tasks and have slots of the kind, in use or not
-  PerKind<OrderedBits> free_;  // those of them with a free one
+  PerKind<OrderedBits> free_;  // those of open_ with a free slot
   OrderedBits free_with_permits_;
   std::uint32_t live_nodes_ = 0;
   mutable std::uint64_t maps_looked_at_ = 0;

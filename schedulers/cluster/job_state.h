@@ -28,8 +28,7 @@ enum class ReducePhase : std::uint8_t { kCopying, kCopied, kComputing };
 struct RunningAttempt {
   std::uint32_t number = 0;
   NodeId node;
-  Micros since =
-      0;  // its launch; for a reduce that waited for its permit, later by that wait, which counts as nobody's run time
+  Micros since = 0;  // its launch; for a reduce, plus its wait for a permit, which does not count as run time
   Locality locality = Locality::kOff;         // of a map
   ReducePhase phase = ReducePhase::kCopying;  // of a reduce
   std::uint32_t per_mille = 0;                // its progress, as last reported
@@ -42,7 +41,7 @@ struct RunningAttempt {
 struct CopiedReduce {
   AttemptId attempt;
   NodeId node;
-  Micros since = 0;  // when it had copied all its input
+  Micros since = 0;  // the time at which it had copied all its input
 };
 
 // Run times of a job's attempts of one kind. They are sums, so that finished attempts need no record each.
@@ -55,8 +54,8 @@ struct RunTimes {
   std::uint64_t since_total = 0;  // sum of `since` of the attempts that run, modulo 2^64
 };
 
-// The running attempts of one task, by number. One lies inline, since hardly any task has more; several lie on the
-// heap.
+// The running attempts of one task, by number. A single attempt is stored inline, since hardly any task has more;
+// several are on the heap.
 class RunningAttempts {
  public:
   RunningAttempts() = default;
@@ -97,7 +96,7 @@ struct alignas(64) TaskState {
   std::uint32_t launched = 0;  // attempts so far: the number of the next one
   std::uint32_t failed = 0;    // attempts that failed by their own fault
   std::uint32_t winner = 0;    // the attempt that succeeded, if one has
-  NodeId ran_on;               // the winner's node, if there is one; for a map whose output moved, the node that has it
+  NodeId ran_on;               // the winner's node, if there is one; if a map's output has moved, the node that has it
 
   [[nodiscard]] bool pending() const { return !done && !paused && running.empty(); }
   [[nodiscard]] bool succeeded() const { return done && !left_out; }
@@ -117,7 +116,7 @@ struct FetchReport {
 struct NodeFailures {
   std::uint32_t failures = 0;  // attempts that failed, one fewer for each refusal that has ended
   std::uint32_t refusals = 0;  // how often the job has refused the node so far
-  Micros until = 0;            // when the last refusal ends, or ended
+  Micros until = 0;            // the time at which the last refusal ends, or ended
 };
 
 // The place of a job in the queue: priority, then submit order.
@@ -143,7 +142,7 @@ struct alignas(64) JobState {
   std::uint32_t node_failures_counted = 0;  // at 0 the sets of failures below are empty
   std::uint32_t refusal_changes = 0;        // how often a node was added to bad_nodes, or left it
   std::uint64_t map_input_bytes = 0;        // of succeeded map attempts that reported it
-  std::uint64_t map_output_bytes = 0;       // of the same
+  std::uint64_t map_output_bytes = 0;       // of the same attempts
   PerKind<RunTimes> times;
 
   // The members below, except bad_records and spec, are empty when the job has ended.
@@ -161,8 +160,8 @@ struct alignas(64) JobState {
 
   JobSpec spec;  // as submitted, except for moved replicas; the current priority is in `progress`
 
-  // Prefetches the lines that a change of the job or a search for one of its tasks touches, all at once and not one by
-  // one. With thousands of jobs they are in no near cache.
+  // Prefetches together, and not one by one, the cache lines that a change of the job or a search for one of its tasks
+  // touches. With thousands of jobs these lines are in no near cache.
   void Prefetch() const {
     const char* const end = reinterpret_cast<const char*>(&bad_nodes);
     for (const char* line = reinterpret_cast<const char*>(this); line < end; line += 64) __builtin_prefetch(line);
@@ -175,14 +174,14 @@ struct alignas(64) JobState {
   [[nodiscard]] const OrderedBits& Pending(TaskKind kind) const {
     return kind == TaskKind::kMap ? pending_maps.all() : pending_reduces;
   }
-  // Returns a number that never shrinks. It grows when tasks may come to run where they were refused: when an attempt
-  // fails, when a node turns bad (also through outputs that cannot be fetched from it), and when a bad node is
+  // Returns a number that never shrinks. It grows when tasks of the job may be kept from other nodes than before: when
+  // an attempt fails, when a node turns bad (also because outputs cannot be fetched from it), and when a bad node is
   // forgiven.
   [[nodiscard]] std::uint64_t Failures() const { return std::uint64_t{progress.failed_attempts} + refusal_changes; }
   // Returns the number of running attempts and runnable pending tasks; for permits, the number of reduces that compute
   // or wait to compute.
   [[nodiscard]] std::uint32_t Demand(SlotKind kind) const;
-  // Returns the number of tasks that have yet to be given a slot: the pending ones; for permits, the reduces that are
+  // Returns the number of tasks that do not have their slot yet: the pending ones; for permits, the reduces that are
   // pending, copy or wait.
   [[nodiscard]] std::uint32_t YetToHave(SlotKind kind) const;
   // Returns the mean run time of the finished attempts; nothing before one has finished.
@@ -191,7 +190,7 @@ struct alignas(64) JobState {
   [[nodiscard]] Micros SlotTime(TaskKind kind, Micros now) const;
   // Returns the number of bytes that this map is expected to write for reduces; 0 when nothing is known of the job.
   [[nodiscard]] std::uint64_t ExpectedOutput(std::uint32_t map) const { return ExpectedOutputOf(spec.maps[map].bytes); }
-  // Returns the same for a map that reads `bytes`.
+  // Returns the expected output of a map that reads `bytes`.
   [[nodiscard]] std::uint64_t ExpectedOutputOf(std::uint64_t bytes) const;
   // Returns true if a map that fails now is left out and does not fail the job.
   [[nodiscard]] bool MayLeaveOutAnother() const;

@@ -1,6 +1,6 @@
-// LentJob: the holder of one job in ClusterState. A copy of a LentJob borrows the job from its original until the copy
-// changes the job; then the copy has a job of its own. So a copy of a whole ClusterState costs little, however many
-// tasks there are. Thread rule: one thread, for all copies of one job.
+// LentJob: the holder of one job in ClusterState. A copy of a LentJob borrows the job of the original until the copy
+// changes the job; from then on the copy has a job of its own. So a copy of a whole ClusterState costs little, however
+// many tasks there are. Thread rule: one thread, for all copies of one job.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,8 @@ class LentJob {
   ~LentJob() = default;
 
   [[nodiscard]] const JobState* get() const { return job_; }
-  // Returns the job, for changes. It may be another object than get() returned before. Requires: there is a job.
+  // Returns the job so that it can be changed. It may be another object than the one that get() returned before.
+  // Requires: there is a job.
   [[nodiscard]] JobState& Own() {
     if (!own_) job_ = (own_ = std::make_unique<JobState>(*job_)).get();
     return *own_;

@@ -1,6 +1,6 @@
-// LocalJobs: by node, the jobs that have a pending map whose input is on it.
+// LocalJobs: by node, the jobs that have a pending map whose input is on the node.
 //
-// It holds one bit for each job and node. Jobs get seats in the order of the queue, and a node has a row of bits by
+// It contains one bit for each job and node. Jobs get seats in the order of the queue, and a node has a row of bits by
 // seat, so that adding or removing a job at a node touches one cache line, and the row of 500 jobs is one cache line.
 // The seat of a job that left stays empty until the row is full; then all jobs move up. Thread rule: one thread.
 #pragma once
@@ -27,15 +27,16 @@ class LocalJobs {
   // Removes the job. O(1). Requires: the job is no longer at any node.
   void RemoveJob(JobId job);
 
-  // Insert puts the job at the node and Erase takes it away; both do nothing if that is done already. O(1). Requires,
-  // as for Contains: the job was added, and the node is below the count of SetNodes.
+  // Insert puts the job at the node, and does nothing if it is there. Erase takes the job away from the node, and does
+  // nothing if it is not there. O(1). All three require: the job was added, and the node is below the count of
+  // SetNodes.
   void Insert(JobId job, NodeId node) { WordOf(*this, job, node) |= BitOf(job); }
   void Erase(JobId job, NodeId node) { WordOf(*this, job, node) &= ~BitOf(job); }
   [[nodiscard]] bool Contains(JobId job, NodeId node) const { return (WordOf(*this, job, node) & BitOf(job)) != 0; }
-  // Returns true if more than `count` jobs are at the node. It reads O(jobs / 64) words at most, as VisitAt does.
+  // Returns true if more than `count` jobs are at the node. Like VisitAt, it reads O(jobs / 64) words at most.
   [[nodiscard]] bool MoreThan(NodeId node, std::size_t count) const;
-  // Calls visit(job) for the jobs at the node in the order of the queue until it returns false. Requires: `visit` does
-  // not change this object.
+  // Calls visit(job) for the jobs at the node, in the order of the queue, until `visit` returns false. Requires:
+  // `visit` does not change this object.
   template <class Visit>
   void VisitAt(NodeId node, const Visit& visit) const;
 

@@ -1,8 +1,8 @@
 // OrderedBits: a set of small numbers, iterated in rising order.
 //
-// It is a bitmap with a summary bitmap above it (which has one bit for each 64-bit word), another above that, and so
-// on: insert, erase and "the next member" touch one word a level, so they cost log64 of the largest number ever
-// inserted. All levels lie in one piece of memory. Thread rule: one thread.
+// It is a bitmap with a summary bitmap above it (one bit for each 64-bit word), another above that, and so on. Insert,
+// erase and "the next member" touch one word a level, so they cost log64 of the largest number ever inserted. All
+// levels lie in one piece of memory. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ class OrderedBits {
   // Returns the set of the numbers 0 to count - 1.
   static OrderedBits Full(std::uint32_t count);
 
-  // Both do nothing when there is nothing to do. Requires: number < kNone.
+  // Insert does nothing if the number is a member, and Erase does nothing if it is not. Requires: number < kNone.
   void Insert(std::uint32_t number);
   void Erase(std::uint32_t number);
 
@@ -58,8 +58,8 @@ class OrderedBits {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   // Returns the least member that is at least `number`; kNone if there is none.
   [[nodiscard]] std::uint32_t NextFrom(std::uint32_t number) const;
-  // Returns the least number that is at least `from` and a member of both; kNone if there is none. It passes a run of
-  // one set without the other in one step.
+  // Returns the least number that is at least `from` and a member of both; kNone if there is none. It skips in one step
+  // a run of members of one set that the other set lacks.
   [[nodiscard]] static std::uint32_t NextCommon(const OrderedBits& a, const OrderedBits& b, std::uint32_t from);
   [[nodiscard]] std::uint32_t First() const { return NextFrom(0); }
   // Returns true if each member of `part` is a member of this set. O(largest number of part / 64).
@@ -78,7 +78,7 @@ class OrderedBits {
   [[nodiscard]] std::uint32_t WordsOf(std::size_t level) const { return begin_[level + 1] - begin_[level]; }
 
   std::vector<std::uint64_t> words_;           // the levels one after the other, the members first, a single word last
-  std::uint32_t begin_[kMostLevels + 1] = {};  // the begin of each level in words_, and the end of the last
+  std::uint32_t begin_[kMostLevels + 1] = {};  // the start of each level in words_, and the end of the last
   std::size_t levels_ = 0;
   std::uint32_t size_ = 0;
 };

@@ -1,11 +1,11 @@
 // PendingMaps: the pending map tasks of one job, found by how close their input is to a node.
 //
-// At submission every node, rack and datacenter that holds input of the job gets a shelf: the numbers of its maps, in
-// rising order, with a cursor at the first that may still be pending. A map that stops being pending is only marked;
-// cursors pass marked maps once and never go back, so a job's shelves cost O(maps) over its life. A map that becomes
-// pending again (its attempt failed, its output was lost, its replicas moved) leaves the shelves for good and goes to
-// an ordered set, which is small. The lowest number comes first within a level. Thread rule: one thread, const calls
-// included (they move cursors).
+// At submission every node, rack and datacenter that has input of the job gets a shelf: the numbers of the maps with
+// input there, in rising order, with a cursor at the first map that may still be pending. A map that stops being
+// pending is only marked; cursors pass marked maps once and never go back, so a job's shelves cost O(maps) over its
+// life. A map that becomes pending again (its attempt failed, its output was lost, its replicas moved) leaves the
+// shelves for good and goes to an ordered set, which is small. The lowest number comes first within a level. Thread
+// rule: one thread, const calls included (they move cursors).
 #pragma once
 
 #include <array>
@@ -40,9 +40,9 @@ class PendingMaps {
   PendingMaps(const std::vector<MapInput>& maps, const Topology& topology);
 
   // Erase takes the map out, and Insert puts it back. They append to *nodes each node at which the map was the last
-  // pending one (Erase), or is now the first (Insert). If `nodes` is null they leave the counts by node out of date,
-  // and the next call that needs the counts makes them anew. Requires: `input` and the topology are the same at Erase
-  // as when the map was put in. To change either, erase the map first and insert it again afterwards.
+  // pending one (Erase), or is now the first (Insert). If `nodes` is null, the counts by node become out of date, and
+  // the next call that needs them computes them again. Requires: `input` and the topology are the same at Erase as when
+  // the map was put in. To change either, erase the map first and insert it again afterwards.
   void Erase(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
   void Insert(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
 
@@ -51,29 +51,29 @@ class PendingMaps {
 
   [[nodiscard]] const OrderedBits& all() const { return all_; }
   // Return the number of bytes that the largest, or the smallest, of the maps reads. O(1), but O(maps) on the first
-  // call and when all maps of that size have left since the last. Requires: some map is pending, and `maps` is the
+  // call and when all maps of that size have left since the last call. Requires: some map is pending, and `maps` is the
   // vector that this object was made from.
   [[nodiscard]] std::uint64_t Largest(const std::vector<MapInput>& maps) const;
   [[nodiscard]] std::uint64_t Smallest(const std::vector<MapInput>& maps) const;
-  // Returns the maps whose input lies on no live node: one node is as good for them as another.
+  // Returns the maps whose input lies on no live node, so that one node is as good for them as another.
   [[nodiscard]] const OrderedBits& unlocated() const { return unlocated_; }
-  // Returns the closest map for this node that is no farther than `worst`. `skip`, if there is one, is called for the
-  // maps that left before and came back; those for which it returns true are passed over.
+  // Returns the closest map for this node that is no farther than `worst`. `skip`, if there is one, is called only for
+  // maps that left before and came back; maps for which it returns true are skipped.
   using Skip = std::function<bool(std::uint32_t map)>;
   [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst,
                                               const Skip& skip = {}) const;
-  // Returns the first map of unlocated(), passing over the same maps.
+  // Returns the first map of unlocated() that `skip`, as for Best, does not exclude.
   [[nodiscard]] std::optional<MapChoice> FirstUnlocated(const Skip& skip = {}) const;
   // Returns the number of maps with a replica on the node. O(1), but O(maps) when the counts are out of date.
   [[nodiscard]] std::uint32_t CountAt(NodeId node) const;
-  // Calls visit(node) for the nodes with a replica of a pending map, in no particular order but always in the same one,
-  // until it returns false. O(places), but O(maps) when the counts are out of date.
+  // Calls visit(node) for the nodes with a replica of a pending map until `visit` returns false. The order is arbitrary
+  // but always the same. O(places), but O(maps) when the counts are out of date.
   template <class Visit>
   void VisitNodes(const Visit& visit) const;
   [[nodiscard]] std::vector<NodeId> Nodes() const;
   // Returns the maps with a replica on the node, in rising order. O(their number).
   [[nodiscard]] std::vector<std::uint32_t> At(NodeId node) const;
-  // Calls visit(map) for the same maps, in the same order, until it returns false.
+  // Calls visit(map) for the maps of At(node), in the same order, until `visit` returns false.
   template <class Visit>
   void VisitAt(NodeId node, const Visit& visit) const;
 
@@ -91,14 +91,14 @@ class PendingMaps {
   std::uint32_t& CountOf(PlaceKey place) const;
   void CountShelved(std::uint32_t map, const MapInput& input, std::vector<NodeId>* nodes);
   void CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes);
-  void Recount() const;  // makes the counts anew if they are out of date
-  // Both return kNone if there is none.
+  void Recount() const;  // computes the counts again if they are out of date
+  // FirstOnShelf and FirstAt return kNone if there is no such map.
   [[nodiscard]] std::uint32_t FirstOnShelf(PlaceKey place) const;
   [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;
   [[nodiscard]] std::optional<MapChoice> FirstOf(const OrderedBits& maps, const Skip& skip) const;
 
-  // The most, or the fewest, bytes that any map reads, and the number of maps that read this many; with 0 maps it is
-  // unknown.
+  // The most, or the fewest, bytes that any map reads, and the number of maps that read this many. With 0 maps the
+  // bytes are unknown.
   struct Extreme {
     std::uint64_t bytes = 0;
     std::uint32_t maps = 0;

@@ -1,7 +1,7 @@
 // PlaceShelves: the shelves of a job's pending maps (pending_maps.h), found by place.
 //
-// It is a hash table with open addressing and linear probing in one array, which is two thirds full and fixed once
-// made: a search touches one cache line or two, however many places there are. Thread rule: one thread.
+// It is a hash table with open addressing and linear probing in one array, which is two thirds full and never grows. So
+// a search touches one cache line or two, however many places there are. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,8 @@ class PlaceShelves {
   void Prefetch(PlaceKey place) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[Home(place)]);
   }
-  // Returns the shelves in no particular order, but in the same one for the same places; those with the place kNowhere
-  // are gaps.
+  // Returns the shelves. The order is arbitrary, but the same for the same places. Shelves with the place kNowhere are
+  // gaps.
   [[nodiscard]] const std::vector<Shelf>& slots() const { return slots_; }
   [[nodiscard]] std::vector<Shelf>& slots() { return slots_; }
 

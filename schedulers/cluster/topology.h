@@ -2,8 +2,8 @@
 //
 // Names are interned: two nodes are in one rack when rack AND datacenter have the same names. A rack of the same name
 // in another datacenter is another rack, and the empty name is a name like any other. A lost node cannot be read, so a
-// replica on it does not count until the node is back. On a cluster with one rack every other replica is at least
-// rack-local everywhere. Thread rule: one thread.
+// replica on it does not count until the node is back. On a cluster with one rack, every replica that counts is at
+// least rack-local everywhere. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace millrace::sched {
 
-// The interned numbers of a rack and a datacenter. Numbers are given in the order in which the names came up.
+// The interned numbers of a rack and a datacenter. Names get numbers in the order in which they first occur.
 struct Location {
   static constexpr std::uint32_t kNowhere = 0xffffffff;
   std::uint32_t rack = kNowhere;
@@ -34,11 +34,11 @@ class Topology {
   void Place(NodeId node, Location location);
   void Remove(NodeId node) { Place(node, Location{}); }
 
-  // Returns where the node stands; kNowhere twice for a node that never joined, or is lost.
+  // Returns the location of the node; kNowhere twice for a node that never joined, or is lost.
   [[nodiscard]] Location Of(NodeId node) const {
     return node.value < locations_.size() ? locations_[node.value] : Location{};
   }
-  // Returns how far the node is from the closest of the replicas. It is kOff if no replica is on a node that has a
+  // Returns the distance of the node from the closest of the replicas; kOff if no replica is on a node that has a
   // place.
   [[nodiscard]] Locality Distance(NodeId node, const std::vector<NodeId>& replicas) const;
   // Returns true if another node in the rack has a replica. Then no other node gets closer to the replicas when this

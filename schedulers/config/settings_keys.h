@@ -29,8 +29,8 @@ struct SettingSection {
   std::vector<SettingKey> keys;
 };
 
-// Returns the keys of the section, bound to the settings. For a kind of section with names of its own (pools.NAME),
-// `name` selects the section, which is added to the settings if they lack it.
+// Returns the keys of the section, bound to the settings. Of the named sections (pools.NAME), `name` selects one, which
+// is added to the settings if they lack it.
 [[nodiscard]] SettingSection KeysOf(const Section& section, Settings* settings, const std::string& name = {});
 // Returns all sections except those with names of their own, in the order of the catalogue.
 [[nodiscard]] std::vector<SettingSection> FixedSections(Settings* settings);

@@ -1,6 +1,6 @@
 // Engine: the one state machine behind the live master and the simulator.
 //
-// Apply(event) changes the state and returns the effects that follow; Decide() lets the policy fill free slots. The
+// Apply(event) changes the state and returns the resulting effects; Decide() lets the policy fill free slots. The
 // engine handles retries, slow start, the right to commit, and the loss of nodes and map outputs. It checks every
 // decision of the policy (task pending, slot free, node alive and neither drained nor avoided), so a wrong policy
 // aborts a test and does not corrupt a cluster.
@@ -12,17 +12,17 @@
 // - A task does not run again on a node where an attempt of it failed (or where its output could not be fetched) while
 //   another node with slots of its kind would take it.
 // - A reduce that has copied its input and waits for a compute permit (ReduceCopied) gets one when its node has a free
-//   one and the policy chooses the reduce. Until it computes it counts only towards the node's limit of reduces.
-// - No Kill is sent to a node that is lost or joins again: its attempts are gone.
+//   permit and the policy chooses the reduce. Until it computes it counts only towards the node's limit of reduces.
+// - No Kill is sent to a node that is lost or joins again, since its attempts are gone.
 // - A map output for reduces is lost with its node, and the map runs again; the output of a map-only job is committed
 //   and never lost. Running reduces keep running. An output that the driver has had copied to another node
 //   (OutputMoved) belongs to that node, and is lost with it.
 // - A fetch failure that makes a map run again counts against the node for that job, and not towards max_attempts.
-// - A node that kBlamesToAvoid jobs refuse at a time is avoided: it takes no tasks of any job, until fewer jobs refuse
-//   it or an operator puts it back into use (NodeDrained). A job that has ended well counts until its refusal would
-//   have ended. A job that failed or was killed no longer counts, since its program may be at fault; nor does one that
-//   would refuse too many nodes. Fewer than a quarter of the live nodes are avoided, those first that most jobs refuse,
-//   and none whose loss would leave the cluster without slots of a kind.
+// - A node that kBlamesToAvoid jobs refuse at the same time is avoided: it takes no tasks of any job, until fewer jobs
+//   refuse it or an operator puts it back into use (NodeDrained). A job that has succeeded counts until its refusal
+//   would have ended. A job that failed or was killed no longer counts, since its program may be at fault; nor does one
+//   that would refuse too many nodes. Fewer than a quarter of the live nodes are avoided. Those that the most jobs
+//   refuse come first, and no node is avoided whose loss would leave the cluster without slots of a kind.
 // - A task that failed too often fails its job. So does a task that failed once if another attempt would fail in the
 //   same way (AttemptFailed::permanent); such a failure counts against no node. A map is left out instead while
 //   JobSpec::max_failed_maps allows it: it counts as done without an output, for good. A reduce keeps what it has
@@ -31,21 +31,22 @@
 // - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
 //   fit (NodeSpace). The cluster stands still when for this reason no map runs, no reduce computes and no reduce has
 //   all its input. If then at least two jobs with maps left hold slots or map outputs, one of them is evicted
-//   (Policy::gives_way says which). If only one does, and another job could use what it holds, it is evicted, too, but
-//   no more than three times. An evicted job is held until another job ends, or until no other job lives.
-// - Even while other work goes on, a job is evicted if for Policy::gives_up_after it has held slots or map outputs,
-//   none of its maps has run, one of them has fitted nowhere, and another job has lacked what it holds. When it has
-//   given way three times it fails instead, unless it would fit if no job had outputs.
-// - If no job is evicted, and the cluster has stood still for Policy::gives_up_after, one job fails that has a map
-//   output that fits on no node that takes maps, nor on one that is only avoided. If there is no such job, held jobs go
-//   on. A recovery restarts these times, and so does a Decide that comes long after their end. The time before a job
-//   fails is also restarted when a node joins, is lost or is drained, and when outputs are deleted (by an eviction, or
-//   the end of a job), since the nodes report only later what room that leaves.
+//   (Policy::gives_way selects it). A single such job is evicted, too, if another job could use what it holds, but no
+//   more than three times. An evicted job is held until another job ends, or until no other job lives.
+// - Even while other work continues, a job is evicted if all of this has been so for Policy::gives_up_after: the job
+//   has held slots or map outputs, none of its maps has run, one of its maps has fitted nowhere, and another job has
+//   lacked what this job holds. A job that has given way three times fails instead, unless it would fit if no job had
+//   outputs.
+// - If no job is evicted, and the cluster has stood still for Policy::gives_up_after, a job fails whose map output fits
+//   neither on a node that takes maps nor on one that is only avoided. If there is no such job, held jobs are released.
+//   A recovery restarts these times, and so does a Decide that is called long after they have ended. The time before a
+//   job fails is also restarted when a node joins, is lost or is drained, and when outputs are deleted (by an eviction,
+//   or the end of a job), since the nodes report only later what room that leaves.
 // - A node that joins is not drained, even if its last incarnation was.
 //
 // The engine is pure: it has no I/O, no threads, no clock but the `now` argument, no unordered iteration and no pointer
-// as a key. A `now` before that of the last call counts as the last one. The same calls give the same effects on every
-// machine. Thread rule: one thread.
+// as a key. If `now` is before that of the last call, the last one counts. The same calls give the same effects on
+// every machine. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -74,13 +75,13 @@ struct EngineOptions {
   // live nodes (Hadoop's mapred.max.tracker.failures). With 0 no node is ever refused.
   std::uint32_t max_failures_per_node = 3;
   // How long the job refuses the node. After that one more failure is enough, and the job refuses the node for twice as
-  // long as before, up to the longest. The time is long beside a task, so that a bad node costs a job little, and short
-  // beside a job that runs for hours, since the fault (a full disk, a neighbour's load) often passes. Requires: both
-  // are above 0.
+  // long as before, up to longest_refusal. The time is long compared with a task, so that a bad node costs a job
+  // little. It is short compared with a job that runs for hours, since the fault (a full disk, a neighbour's load)
+  // often passes. Requires: both are above 0.
   Micros refusal = 600 * kSecond;
   Micros longest_refusal = 7200 * kSecond;
   // How long the next attempt of a task waits after the task's second failure by its own fault. The wait doubles after
-  // each further failure, up to the longest, so that a condition that lasts a while does not use up the task's
+  // each further failure, up to longest_retry_pause, so that a condition that lasts a while does not use up the task's
   // attempts. With 0 there is no pause.
   Micros retry_pause = 1 * kSecond;
   Micros longest_retry_pause = 30 * kSecond;
@@ -97,20 +98,20 @@ class Engine {
   ~Engine();
 
   // Applies one event and appends the effects to *effects. An event that does not fit the state (a report of an attempt
-  // that was killed, a node that is not alive, a job id used twice) changes nothing, and Apply returns false: late
-  // reports are normal. The same holds for an event that exceeds the limits of limits.h. The driver journals each Blame
-  // as a NodeBlamed.
+  // that was killed, a node that is not alive, a job id used twice) changes nothing, and Apply returns false, since
+  // late reports are normal. An event that exceeds the limits of limits.h is refused likewise. The driver journals each
+  // Blame as a NodeBlamed.
   bool Apply(Micros now, const Event& event, Effects* effects);
 
   // Fills free slots until the policy has no further task to launch. The decisions are applied already: the driver must
   // not Apply them, but journals each Launch as an AttemptLaunched event, each Compute as a ComputeGranted, each
   // Preempt as an AttemptPreempted, each Evict as a JobEvicted and each GiveUp as a JobGivenUp. The Kill and
-  // MapOutputGone after an Evict, and the Kill and JobEnded after a GiveUp, are its consequences. Call it after a batch
-  // of events; a call without change is cheap.
+  // MapOutputGone after an Evict, and the Kill and JobEnded after a GiveUp, are its consequences. Call Decide after a
+  // batch of events; a call without a change is cheap.
   void Decide(Micros now, Effects* effects);
 
-  // Returns the time, if any, at which Decide should be called although no event has come: a locality wait runs out,
-  // the pause of a task or the refusal of a node ends, or the cluster has stood still for too long.
+  // Returns the time, if any, at which Decide should be called although no event has come: when a locality wait runs
+  // out, the pause of a task or the refusal of a node ends, or the cluster has stood still for too long.
   [[nodiscard]] std::optional<Micros> NextWake() const;
 
   // Returns true if `attempt` runs and no other attempt of its task has succeeded: its output may be committed now. The
@@ -126,13 +127,13 @@ class Engine {
   // Returns the outputs that a reduce of this job may fetch now, in the order of the maps. Used at the launch of a
   // reduce. O(maps).
   [[nodiscard]] std::vector<MapOutputReady> ReadyOutputs(JobId job) const;
-  // Returns the maps whose output a reduce of this job is not to wait for, in order. O(maps).
+  // Returns the maps for whose output a reduce of this job must not wait, in order. O(maps).
   [[nodiscard]] std::vector<std::uint32_t> LeftOutMaps(JobId job) const;
   [[nodiscard]] const ClusterState& state() const;
   [[nodiscard]] const Policy& policy() const;
-  // Returns the policy's view, completed with the engine's knowledge of why jobs wait: each live job with a task that
-  // could use another slot, or with a reduce that waits for a permit, has a cause for each kind. Its cost is not
-  // bounded.
+  // Returns the policy's view, to which the engine adds its own reasons why jobs wait. Each live job with a task that
+  // could use another slot, or with a reduce that waits for a permit, has a cause for each kind. The cost of the call
+  // is not bounded.
   [[nodiscard]] PolicyView View(Micros now) const;
 
   // Returns a copy that decides as this engine does, for trials; null if the policy cannot be copied (Policy::Clone).

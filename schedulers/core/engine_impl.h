@@ -25,14 +25,15 @@ struct Engine::Impl {
   std::unique_ptr<Policy> policy;
   ClusterState state;
   Micros now = 0;
-  // Since when the cluster stands still for lack of room, or because the job to run next was evicted. An eviction
-  // restarts it; so do a node that comes or goes, and the deletion of outputs (NoteFreed).
+  // The time since which the cluster has stood still for lack of room, or because the job to run next was evicted. It
+  // is reset by an eviction, by a node that comes or goes, and by the deletion of outputs (NoteFreed).
   std::optional<Micros> still_since;
-  // Since when each job keeps others from what it holds, though none of its maps runs and one fits nowhere.
+  // By job: the time since which it has kept others from what it holds, though none of its maps runs and one fits
+  // nowhere.
   std::map<JobId, Micros> blocks_since;
-  // When outputs were last deleted. The nodes report their new room only later.
+  // The time at which outputs were last deleted. The nodes report their new room only later.
   std::optional<Micros> freed_at;
-  Micros look_at = 0;  // when EndBlocking next looks at the jobs, if there are many
+  Micros look_at = 0;  // the time at which EndBlocking next examines the jobs, if there are many
   // By task: the nodes that died with an attempt of it. Only unfinished tasks of live jobs are listed.
   std::map<TaskId, std::vector<NodeId>> deaths;
 
@@ -74,15 +75,17 @@ struct Engine::Impl {
   void NoteFreed();
   // Ends a standstill of the cluster that has lasted for too long. Returns true if another round is needed.
   bool EndStandstill(Effects& effects);
-  // Evicts a job that has kept others from what it holds for too long, while none of its maps could run; in the end the
+  // Evicts a job that for too long has kept others from what it holds, while none of its maps could run; in the end the
   // job fails. Returns true if another round is needed.
   bool EndBlocking(Effects& effects);
-  // Returns when a standstill or a blocking job will have lasted for too long; nothing if there is neither.
+  // Returns the time at which a standstill or a blocking job will have lasted for too long; nothing if there is
+  // neither.
   [[nodiscard]] std::optional<Micros> StandstillEnd() const;
   void GiveUp(JobId job, const std::string& reason, Effects& effects);
   [[nodiscard]] Micros GivesUpAfter() const;
-  // Returns true if a state that began at *since has lasted for too long. If that time ended long ago, no call came at
-  // its end: the process stood still, and its knowledge of the nodes is old. Then the time begins anew.
+  // Returns true if a state that began at *since has lasted for too long. If it did so long ago and no call came then,
+  // the process was stopped, and its knowledge of the nodes is old. In that case *since becomes `now`, and the result
+  // is false.
   bool IsOver(Micros* since) const;
   void LoseNode(const NodeState& node, bool died, Effects& effects);
 
@@ -136,8 +139,8 @@ struct Engine::Impl {
   void LoseOutput(JobId job, std::uint32_t map, Effects& effects);
   // Returns true if reduces fetch the output of this attempt.
   [[nodiscard]] bool ServesOutput(const AttemptId& attempt) const;
-  // Gives up each output that enough of the reduces that may lack it have reported (FetchFailed). Called when fewer
-  // reduces lack outputs than before.
+  // Gives up each output that has been reported (FetchFailed) by enough of the reduces that may lack it. Called when
+  // fewer reduces lack outputs than before.
   void WeighReports(JobId job, Effects& effects);
   [[nodiscard]] bool LacksOutputs(const TaskState& reduce) const;
   void GiveUpOutput(const TaskId& map, Effects& effects);

@@ -1,19 +1,19 @@
-// Trials of the end of a running task: they show which job gets the slot, or the compute permit, that it leaves.
+// Trials of the end of a running task: they show which job gets the slot, or the compute permit, that the task leaves.
 //
 // The rule, as code:
 //
-//   for job, node with running tasks of a kind that some job waits for, the jobs whose tasks run longest first, and of
-//       each job one node before any has two:
+//   for each pair of a job and a node on which it runs tasks of a kind that some job waits for, in this order: jobs
+//       whose tasks have run longest first, and one node of each job before a second node of any:
 //     copy the engine with its policy
-//     in the copy: the task that was launched first succeeds now, and the policy fills what is free
-//     the job to which it gives the first slot (or permit) of each kind is the one that would get it
+//     in the copy: the pair's task that was launched first succeeds now, and the policy fills what is free
+//     the job that gets the first slot (or permit) of each kind in the copy is the one that would get it
 //
-// So a trial shows what the policy itself would do, with all its parts, and not another reading of its rules. Only
+// So a trial shows the decision of the policy itself, with all its parts, and not of another reading of its rules. Only
 // copies change, so the policy's own state is not touched. A trial cannot know what else happens before a task ends:
 // time passes, jobs come.
 //
-// A trial costs about as much as there are nodes, live jobs and tasks of the job whose task ends. So there are at most
-// kMostTrials, and no more than kMostCost allows. Beyond these limits running tasks stay untried.
+// The cost of a trial is about the number of nodes, live jobs and tasks of the job whose task ends. So there are at
+// most kMostTrials trials, and no more than kMostCost allows. Running tasks beyond these limits stay untried.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace millrace::sched {
 
 struct TrialLimits {
   static constexpr std::uint32_t kMostTrials = 64;
-  static constexpr std::uint64_t kMostCost = 20'000;  // nodes, live jobs, and tasks of jobs, over all trials
+  static constexpr std::uint64_t kMostCost = 20'000;  // the sum of nodes, live jobs and tasks of jobs over all trials
 
   std::uint32_t trials = kMostTrials;
   std::uint64_t cost = kMostCost;

@@ -12,13 +12,13 @@
 
 namespace millrace::sched {
 
-// The most room for map outputs that any node has, beyond the expected outputs of the maps that run there.
+// The room for map outputs on the node with the most, less the expected outputs of the maps that run there.
 struct Room {
   std::uint32_t nodes = 0;    // with slots for maps
   std::uint32_t avoided = 0;  // of these
   NodeId roomiest;
   std::uint64_t bytes = 0;
-  bool unknown = false;  // a node has not reported its room, so it is taken to have enough
+  bool unknown = false;  // a node has not reported its room, so it is assumed to have enough
 
   [[nodiscard]] bool Holds(std::uint64_t output) const { return unknown || output <= bytes; }
 };
@@ -34,11 +34,11 @@ void AddOutputs(const JobState& job, BytesByNode* bytes);
 
 // Returns true if some node has room for the largest pending map of the job. Requires: the job has a pending map.
 [[nodiscard]] bool Fits(const JobState& job, const Room& room);
-// Returns true if the job could run maps, and the room is that of at least one node and too small for the largest of
-// them.
+// Returns true if the job could run maps and there is at least one node, but `room` is too small for the job's largest
+// pending map.
 [[nodiscard]] bool IsMisfit(const JobState& job, const Room& room);
-// Returns the reason why a misfit job fails, for the user: what does not fit, the text `nothing_helps`, and what the
-// user can do. Requires: IsMisfit(job, room).
+// Returns the reason why a misfit job fails, for the user: the output that does not fit, the text `nothing_helps`, and
+// advice to the user. Requires: IsMisfit(job, room).
 [[nodiscard]] std::string MisfitInWords(const JobState& job, const Room& room, const std::string& nothing_helps);
 
 }  // namespace millrace::sched

@@ -14,7 +14,7 @@ namespace millrace::sched {
 
 // Adds the results of the trials to the waits for busy slots and permits. Nothing is added to a wait for reduce slots
 // if running maps may let reduces of other jobs start first, nor to a wait for permits if reduces of other jobs may
-// finish copying first. `untyped`: a task of either kind leaves a slot for both.
+// finish copying first. With `untyped`, a task of either kind leaves a slot that both kinds can use.
 void AddNextFreed(const ClusterState& state, const TriedEnds& tried, bool untyped, PolicyView* view);
 
 }  // namespace millrace::sched

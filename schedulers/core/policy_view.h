@@ -1,8 +1,9 @@
 // PolicyView: the picture of a policy for `millrace scheduler show`: its pools or queues, the values in force, and the
 // reason why each job that could use another slot waits.
 //
-// A policy gives the reasons for the runnable jobs that it could give a slot to, or holds back. Engine::View adds the
-// rest: jobs that may not run yet, pause or gave way, reduces that wait for permits, the shares of their groups.
+// A policy gives the reasons of the runnable jobs that it could give a slot to or holds back. Engine::View adds the
+// reasons of the other jobs (those that may not run yet, are paused or were evicted), the reasons of reduces that wait
+// for permits, and the shares of groups.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,8 @@ struct GroupSlots {
   double share = 0;          // the slots that the policy would give it now
   std::uint32_t minimum = 0;
   std::optional<std::uint32_t> maximum;
-  // When preemption takes slots back for the group, if nothing changes before; nothing if the group lacks no slots.
+  // The time at which preemption takes slots back for the group if nothing changes before; nothing if the group lacks
+  // no slots.
   std::optional<Micros> preempts_at;
 };
 

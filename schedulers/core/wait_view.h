@@ -1,9 +1,9 @@
-// WaitView: the reason why no further task of a job is launched now, or why none of its copied reduces may compute: a
-// cause with numbers, and the same in words.
+// WaitView: the reason why no further task of a job is launched now, or why none of its copied reduces may compute. It
+// is a cause with numbers, and the same in words.
 //
-// The cause is binding: if it were lifted, the job would get the slot or the permit at once, or, if several causes hold
-// it back, the view would name the next. It comes from the policy's own decision and is not a guess from outside.
-// Thread rule: values, and free functions for any thread.
+// The cause is binding: if it were lifted, the job would get the slot or the permit at once, or the view would name the
+// next cause if several hold the job back. The cause comes from the policy's own decision and is not a guess from
+// outside. Thread rule: values, and free functions for any thread.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ class ClusterState;
 enum class WaitCause : std::uint8_t {
   kUndecided,    // no cause: a slot is free, and the next round gives it to the job
   kNoSlots,      // no node that takes tasks has such a slot
-  kSlotsBusy,    // each such slot is in use; `others` come first. For permits: `others` hold those of its nodes
-  kCrowded,      // `used` of `of` are in use; tasks beyond a limit that was lowered take the room of the others
+  kSlotsBusy,    // each such slot is in use; `others` come first. For permits: `others` hold the permits of its nodes
+  kCrowded,      // `used` of `of` are in use; tasks beyond a limit that was lowered take the room of the other slots
   kOffNodes,     // its tasks failed on each of the `of` nodes with a free slot
   kNoRoom,       // the expected output of its next map fits on none of the `of` nodes with a free slot
   kFarFromData,  // `+delay`: the free slots are farther from its data than `only`, until `until`
@@ -42,19 +42,21 @@ enum class WaitCause : std::uint8_t {
   kGaveWay,      // it was evicted for lack of room for map outputs, until another job has ended
 };
 
-// Of a wait for a busy slot or permit: the results of trials of the one that becomes free next, if nothing else happens
-// before (engine_trial.h). It counts running tasks whose end frees one.
+// For a wait for a busy slot or permit: the jobs that would get the next one to become free, if nothing else happened
+// before. The trials of engine_trial.h show this. The counts are of running tasks whose end frees a slot or permit of
+// the kind.
 struct NextFreed {
-  std::uint32_t running = 0;  // such tasks
-  std::uint32_t tried = 0;    // of these: those that trials stand for
-  std::uint32_t to_it = 0;    // of the tried: those that would leave it to the job
-  // The jobs that would get the slots of the other tried tasks, the one that would get most first: the first kMostNamed
-  // of them, and their number.
+  std::uint32_t running = 0;  // all these tasks
+  std::uint32_t tried = 0;    // those of them that trials stand for
+  std::uint32_t to_it = 0;    // those of the tried tasks that would leave the slot or permit to the job
+  // The jobs that would get the slots of the other tried tasks. `takers` names the first kMostNamed, the one that would
+  // get the most first; `taker_count` is the number of all.
   std::vector<JobId> takers;
   std::uint32_t taker_count = 0;
-  // The groups all of whose tried tasks would leave the slot to the job, and those none of whose would. If the policy
-  // has no groups, or a group is of neither kind, these are empty and the jobs of the tried tasks take their place. If
-  // a job is of neither kind, all four are empty.
+  // `of_groups` are the groups all of whose tried tasks would leave the slot to the job, and `not_of_groups` those none
+  // of whose tried tasks would. If the policy has no groups, or a group belongs to neither list, both are empty, and
+  // `of_jobs` and `not_of_jobs` list the jobs of the tried tasks in the same way. If a job belongs to neither list, all
+  // four are empty.
   std::vector<std::string> of_groups, not_of_groups;
   std::vector<JobId> of_jobs, not_of_jobs;
 
@@ -71,14 +73,15 @@ struct WaitView {
   WaitCause cause = WaitCause::kUndecided;
   std::uint32_t used = 0;
   std::uint32_t of = 0;
-  // The jobs that `cause` refers to, the first kMostNamed in the order of the policy, and their number. The number is
-  // empty if the policy gives slots in no order of jobs; `rule` then says how it does.
+  // The jobs that `cause` refers to: `others` names the first kMostNamed in the order of the policy, and `other_count`
+  // is the number of all. The number is empty if the policy assigns slots in no order of jobs; `rule` then describes
+  // how it assigns them.
   std::vector<JobId> others;
   std::optional<std::uint32_t> other_count;
   std::string rule;  // "to the map closest to it"
   std::optional<NextFreed> next;
   std::string group;
-  // Of kSlotsBusy, if the policy shares the slots among groups: the slots and the share of the job's group.
+  // For kSlotsBusy, if the policy shares the slots among groups: the slots that the job's group holds, and its share.
   std::uint32_t group_used = 0;
   std::optional<double> group_share;
   // `+delay`: no slot farther from the data than this is taken before `until`.
@@ -92,7 +95,7 @@ struct WaitView {
     other_count = other_count.value_or(0) + 1;
     if (others.size() < kMostNamed) others.push_back(other);
   }
-  // Returns the wait with the jobs that `ahead` has gathered, if the wait is for a busy slot.
+  // Returns this wait, with the jobs that `ahead` has gathered if it is a wait for a busy slot.
   [[nodiscard]] WaitView Behind(const WaitView& ahead) &&;
 };
 

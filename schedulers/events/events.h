@@ -140,7 +140,7 @@ struct AttemptSucceeded {
   bool operator==(const AttemptSucceeded&) const = default;
 };
 // The place of a record in a map's input, as the reader of the input counts. The record begins at byte `offset` of the
-// map's input number `input`, and is the `nth` (from 0) of those that the reader reports to begin there.
+// map's input number `input`, and is the `nth` (from 0) of those that begin there, as the reader reports.
 struct RecordPlace {
   std::uint32_t input = 0;
   std::uint64_t offset = 0;

@@ -5,8 +5,9 @@
 //   18 decide                           Decide was called; its decisions are the AttemptLaunched, AttemptPreempted and
 //                                       JobEvicted lines after it. A simulation writes this mark for every call.
 //   18 woken                            Decide was called though nothing had happened. It decided nothing, but the
-//                                       policy's clocks may have moved. A live master marks no other call: one follows
-//                                       the lines of each moment, and one precedes the decisions that it led to.
+//                                       policy's clocks may have moved. A live master marks no other calls, since its
+//                                       other lines imply them: Decide is called after the lines of each moment, and
+//                                       before each decision.
 //   19 restart                          The master started again. It knows the events since the last time at which no
 //                                       job was alive, except those of jobs that ended before this restart. Nothing is
 //                                       decided at this moment.

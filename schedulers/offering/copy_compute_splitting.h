@@ -5,12 +5,13 @@
 //   a job may start a reduce if the node holds fewer than max_reducers * s reduces, which copy, wait or compute,
 //                           and fewer than s reduces of that job copy there
 //   a reduce may compute    if fewer than s reduces compute there, or wait there ahead of it in the policy's order
-//   a reduce ceases to copy when it has its permit (ReduceComputing, ComputeGranted)
+//   a reduce stops copying when it has its permit (ReduceComputing, ComputeGranted)
 //
-// This class implements the first rule. The policy gives the permits (Policy::NextToCompute), since the permits are
-// scarce. While no more than s reduces run on the node there are permits for all, and a reduce computes without asking.
+// This class implements the first rule. The policy assigns the permits (Policy::NextToCompute), since they are scarce.
+// While no more than s reduces run on the node there are permits for all, and a reduce computes without asking.
 //
-// A reduce goes to a node where fewer than s reduces run, if there is one, since it cannot leave its node to compute.
+// A new reduce goes to a node where fewer than s reduces run, if there is one, since it cannot leave its node to
+// compute.
 //
 // Map slots and slots without a type stay as they are: the reduces beyond the slots do not use them up.
 #pragma once

@@ -1,4 +1,4 @@
-// EvictionSettings: the choice of the job that gives way when none can go on for lack of room for map outputs
+// EvictionSettings: the choice of the job that gives way when no job can continue for lack of room for map outputs
 // (schedulers/core/engine.h).
 #pragma once
 

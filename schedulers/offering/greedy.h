@@ -5,7 +5,7 @@
 //
 //   for kind in map, reduce:
 //     if kind is map, several nodes are free and one of them holds the data of the first job's first pending map:
-//       if a map of the first job may run there: launch the first such, and return
+//       if a map of the first job has its data there, too, and may run there: launch the first such map, and return
 //     for node in the free nodes, by id from `turn` on:       // one slot each, as Hadoop's trackers ask one by one
 //       for job in the order:
 //         if a task of the job may run on the node:           // Admission says so: +delay, +ccs, space, bad nodes
@@ -68,14 +68,14 @@ class Greedy : public Policy {
   [[nodiscard]] const Admission& admission() const;
 
  private:
-  // Adds the reasons why those jobs wait that the order offers slots of the kind.
+  // Adds, for each job to which the order offers slots of the kind, the reason why it waits.
   void AddInTurn(const ClusterState& state, TaskKind kind, Micros now, PolicyView* view) const;
 
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// GreedyOver: the base class of a policy that extends Greedy over an order of its own. order() is that order.
+// GreedyOver: the base class of a policy that extends Greedy over an order of its own, which order() returns.
 template <class Order>
 class GreedyOver : public Greedy {
  public:

@@ -2,14 +2,15 @@
 // edf differ only in their order: Greedy (greedy.h) offers each free slot to the jobs in this order and gives it to the
 // first that has a task for it.
 //
-// An order must implement Offer and Before. Either it keeps the jobs that ClusterState lists as runnable for a kind of
-// slot, and is notified of changes by the On... calls of a Policy, with the same rules (core/policy.h); or it keeps
-// nothing and walks ClusterState::RunnableJobs. The other calls have defaults that are always right, and at worst slow.
+// An order must implement Offer and Before. One kind of order keeps the jobs that ClusterState lists as runnable for a
+// kind of slot. It is notified of changes by the On... calls, which follow the rules of Policy (core/policy.h). Another
+// kind keeps nothing and walks ClusterState::RunnableJobs. The other calls have defaults that are always right, and at
+// worst slow.
 //
 // A const call changes nothing that another call would show. In particular an order does not learn from Offer that a
 // job got a slot, since Greedy also calls it only to see which job is first. A launch shows in OnJobChanged, where the
-// job's running_attempts have grown. They grow with second attempts, too (speculation.h); those of permits also grow
-// with reduces that need not ask for one. Thread rule: one thread, const calls included.
+// job's running_attempts have grown. They also grow with second attempts (speculation.h), and those of permits with
+// reduces that need not ask for a permit. Thread rule: one thread, const calls included.
 #pragma once
 
 #include <functional>
@@ -28,12 +29,12 @@ class JobOrder {
  public:
   virtual ~JobOrder() = default;
 
-  // Returns an independent order that decides from now on as this one does (Policy::Clone); null if there is none. An
-  // order that is safe to copy returns a copy. An order whose parts point to each other makes a new one and notifies it
-  // of the nodes and the live jobs.
+  // Returns an independent order that decides from now on as this one does (Policy::Clone); null if the order cannot be
+  // copied. An order that is safe to copy returns a copy. An order whose parts point to each other makes a new one and
+  // notifies it of the nodes and the live jobs.
   [[nodiscard]] virtual std::unique_ptr<JobOrder> Clone(const ClusterState&) const { return nullptr; }
 
-  // Returns the reason why a job like this must not be submitted; empty if it may be (Policy::Refusal).
+  // Returns the reason why a job like this must not be submitted; empty if the job may be submitted (Policy::Refusal).
   [[nodiscard]] virtual std::string Refusal(const JobSpec&) const { return {}; }
   virtual void OnJobSubmitted(const ClusterState&, JobId) {}
   virtual void OnJobPrioritySet(const ClusterState&, JobId) {}
@@ -41,21 +42,21 @@ class JobOrder {
   virtual void OnJobChanged(const ClusterState&, JobId) {}
   virtual void OnNodesChanged(const ClusterState&) {}
 
-  // Slots are going to be offered: a round begins (Policy::BeginRound), or goes on after a job was evicted. An order
-  // that lets jobs in as time passes lets them in here.
+  // Called before slots are offered: when a round begins (Policy::BeginRound), or continues after a job was evicted. An
+  // order that lets jobs in as time passes lets them in here.
   //
   // Returns true for each kind for which a runnable job that Offer has left out may be offered slots from now on.
-  // Greedy then offers all jobs the slots that the others have refused. A needless true costs O(free nodes) and changes
-  // no decision; hence the default. An order that leaves no job out returns {}.
+  // Greedy then offers to all jobs the slots that the other jobs have refused. A needless true costs O(free nodes) and
+  // changes no decision; hence the default. An order that leaves no job out returns {}.
   virtual PerSlot<bool> BeginRound(const ClusterState&, Micros) { return {true, true, true}; }
 
   // Calls take(job) for the runnable jobs, in order, until one takes the slot. Returns that job, or nothing. Leaves out
-  // the jobs that may not have a slot of the kind now: their pool is at its maximum, say. `take` calls only const
+  // jobs that may not have a slot of the kind now (because their pool is at its maximum, say). `take` calls only const
   // functions of the order.
   using Take = std::function<bool(JobId)>;
   virtual std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const = 0;
 
-  // Returns true if Offer would ask `a` before `b` now. Requires: both are runnable, and MayRun is true of both. O(1)
+  // Returns true if Offer would ask `a` before `b` now. Requires: both are runnable, and MayRun is true for both. O(1)
   // or nearly so: Greedy uses it to pick the first of a few jobs without a walk over all.
   [[nodiscard]] virtual bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const = 0;
   // Returns false if Offer leaves the job out now, or would if it were runnable. Requires: the job lives. O(1). An
@@ -70,8 +71,8 @@ class JobOrder {
 
   // Returns the time at which BeginRound would let jobs in although nothing happens; nothing if there is none.
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }
-  // Returns the groups and facts for `scheduler show`, and the reason why each runnable job waits that MayRun refuses.
-  // Greedy adds reasons of its own.
+  // Returns the groups and facts for `scheduler show`, and for each runnable job that MayRun refuses the reason why it
+  // waits. Greedy adds reasons of its own.
   [[nodiscard]] virtual PolicyView View(const ClusterState&, Micros) const { return {}; }
 };
 

@@ -14,31 +14,31 @@
 // A map whose input lies on no live node (generated numbers, a job that only sleeps, replicas only on lost nodes) is
 // equally local everywhere: it does not wait, and its launch leaves level and clock as they are.
 //
-// So the level of a job that finds local slots again goes back. Levels that do not exist are not waited for: on one
-// rack there is nothing beyond the rack, on one datacenter nothing beyond the datacenter, and where no datacenter has
-// two racks a datacenter is a rack. The waits are the scheduler's, or the job's own (JobSpec::locality_waits: zero for
-// CPU-bound jobs is the paper's IO-rate biasing).
+// So a job that finds local slots again goes back to a closer level. A job does not wait for levels that do not exist:
+// on one rack there is nothing beyond the rack, on one datacenter nothing beyond the datacenter, and where no
+// datacenter has two racks a datacenter is a rack. The waits are the scheduler's, or the job's own
+// (JobSpec::locality_waits: zero for CPU-bound jobs is the paper's IO-rate biasing).
 //
-// The clock is not that of Algorithm 1. There a job's wait grows from a heartbeat at which the job was skipped to the
-// next one, so it stands still while other jobs take the slots. Here it runs from the first slot that the job refuses
-// to its next launch. So a job takes any slot that it is offered once T1 + T2 + T3 have passed since that refusal,
-// whichever jobs took slots meanwhile. A slot need not be offered to every job that waits, since their clocks run
-// anyway. Where hundreds of jobs wait at once, that costs locality; docs/schedulers/policies.md#delay has the figures
-// of both clocks.
+// The clock is not that of Algorithm 1. In Algorithm 1 a job's wait grows from a heartbeat at which the job was skipped
+// to the next one, so the wait stands still while other jobs take the slots. Here the clock runs from the first slot
+// that the job refuses to its next launch. So a job takes any slot that it is offered once T1 + T2 + T3 have passed
+// since that refusal, whichever jobs took slots meanwhile. A slot need not be offered to every job that waits, since
+// their clocks run anyway. Where hundreds of jobs wait at once, this clock costs locality;
+// docs/schedulers/policies.md#delay has the figures of both clocks.
 //
-// Outnumbers (what Spark lacked, SPARK-18886): a job with more pending maps than there are map slots on the nodes with
-// their data may use slots that would idle. Each slot counts once, however short the maps are, so that in the end the
-// cluster idles for about one map and not for the whole wait.
+// Outnumbers (Spark lacked this rule, SPARK-18886): a job with more pending maps than there are map slots on the nodes
+// with their data may use slots that would otherwise idle. Each slot counts once, however short the maps are, so that
+// at the end of the job the cluster idles for about one map and not for the whole wait.
 //
 // With mode = auto a wait w gains (1 - e^(-w/t)) (D - t), so a job waits only if D > t, and then at most the fixed
-// waits. D is the extra time of its maps that do not run on a node with their data, measured from the finished maps of
-// both kinds; until there are some, D is the time to move the input of the job's first pending map to the node. t is
-// the mean time between free slots on the nodes with its data: the cluster's mean map time over their slots. The
-// comparison is made when a wait would begin.
+// waits. D is the extra time of the job's maps that do not run on a node with their data, measured from its finished
+// maps with and without their data on the node. Until there are some of both, D is the time to move the input of the
+// job's first pending map to the node. t is the mean time between free slots on the nodes with the job's data: the
+// cluster's mean map time over the number of their slots. D and t are compared when a wait would begin.
 //
 // Thread rule: one thread. A skip and a launch cost O(log jobs). The slots at the data of a job are counted in O(nodes
-// with its data) when a sixteenth of its pending maps has gone since the last count, or nodes have changed. Except with
-// mode = auto, the count stops when it reaches the number of the job's pending maps.
+// with its data) when a sixteenth of its pending maps is no longer pending since the last count, or nodes have changed.
+// Except with mode = auto, the count stops when it reaches the number of the job's pending maps.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ namespace millrace::sched {
 
 class LocalityWait : public LocalityGate {
  public:
-  // `bandwidths` are used between nodes without measured transfers.
+  // `bandwidths` apply between nodes without measured transfers.
   LocalityWait(const DelaySettings& settings, const LevelBandwidths& bandwidths);
 
   [[nodiscard]] std::unique_ptr<LocalityGate> Clone() const override;
@@ -79,7 +79,7 @@ class LocalityWait : public LocalityGate {
   struct JobClock {
     Micros waits[3] = {};  // T1, T2, T3
     Locality level = Locality::kNode;
-    std::optional<Micros> since;  // since when the clock runs
+    std::optional<Micros> since;  // the time since which the clock runs; nothing if it does not run
     std::optional<Micros> due;    // listed in due_
     bool at_once = false;         // auto: waiting would gain nothing
     bool raised = false;          // listed in raised_
@@ -90,14 +90,14 @@ class LocalityWait : public LocalityGate {
     std::uint64_t counted_version = 0;  // nodes_version_ at that count
   };
 
-  // Returns how long a job at the level before this one waits to earn this one.
+  // Returns how long a job at the level before `level` waits to earn `level`.
   [[nodiscard]] static Micros WaitTo(const JobClock& clock, Locality level, const Topology& topology);
   [[nodiscard]] static std::optional<Micros> NextLevel(const JobClock& clock, const Topology& topology, Micros now);
   void SetDue(JobId job, JobClock& clock, std::optional<Micros> due);
   void Raise(JobId job, JobClock& clock);
   void StopClock(JobId job, JobClock& clock);
   // Returns the number of map slots on the nodes with data of the job's pending maps. Except with mode = auto, it stops
-  // counting at the number of those maps, and may then return fewer slots than there are.
+  // counting at the number of these maps, and may then return fewer slots than there are.
   std::uint32_t SlotsAtData(const ClusterState& state, const JobState& job);
   [[nodiscard]] bool WorthWaiting(const ClusterState& state, const JobState& job, NodeId node);
   // Returns nothing if the input of the job's first pending map lies on no node.

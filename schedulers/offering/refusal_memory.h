@@ -7,8 +7,8 @@
 //   offered to some:  the other free nodes; only to the jobs that may take more than they did
 //   a job may take more after it has changed if
 //     it could not run before                         // it was not asked before
-//     or it has more pending tasks                    // some of them it did not have when it refused
-//     or an attempt of it has failed                  // other nodes are refused to the task than before
+//     or it has more pending tasks                    // it did not have some of them when it refused
+//     or an attempt of it has failed                  // the task is kept from other nodes than before
 //     or, with `+ccs`, one of its reduces no longer copies
 //     or none of its counts (JobCounts) changed       // then replicas of its input have moved
 //
@@ -28,9 +28,9 @@
 
 namespace millrace::sched {
 
-// The refusals of slots of one kind. Nodes are served in turn by id, and the turn goes on after the node that was taken
-// last. A walk costs O(log nodes) for each node that it visits, and for each change between free and not free among the
-// nodes to be offered, by id.
+// The refusals of slots of one kind. Nodes are served in turn by id, starting after the node that was taken last. A
+// walk costs O(log nodes) for each node that it visits, and for each change between free and not free along the nodes
+// to be offered, in order of id.
 class SlotRefusals {
  public:
   // kUnsure: the node was refused for a reason that may pass without notice, so it is offered to all again.
@@ -45,16 +45,17 @@ class SlotRefusals {
   void Forget(JobId job);
 
   // Calls offer(node, to_all) for the free nodes that are to be offered, in turn, until one is taken. If to_all is
-  // false the node is to be offered only to the jobs of accepting_more(). Returns the node that was taken, or nothing.
+  // false, the node is to be offered only to the jobs of accepting_more(). Returns the node that was taken, or nothing.
   template <class Offer>
   std::optional<NodeId> Walk(const OrderedBits& free, const Offer& offer) {
     return Walk(free, free, offer);
   }
-  // Does the same, with the nodes of `before` ahead of the others. Requires: they are among the free ones.
+  // Walks the free nodes as the Walk above does, but the nodes of `before` ahead of the others. Requires: the nodes of
+  // `before` are in `free`.
   template <class Offer>
   std::optional<NodeId> Walk(const OrderedBits& before, const OrderedBits& free, const Offer& offer);
-  // Calls offer(node), which returns true if the node is taken, for all free nodes in turn, also those refused by all.
-  // Returns the node that was taken, or nothing.
+  // Calls offer(node) for all free nodes in turn, also those refused by all, until one is taken. `offer` returns true
+  // if the node is taken. Returns the node that was taken, or nothing.
   template <class Offer>
   std::optional<NodeId> WalkAll(const OrderedBits& free, const Offer& offer);
   // Returns the jobs for which MayAcceptMore was called since the last Walk in which no job took a node.
@@ -84,7 +85,7 @@ class RefusalMemory {
   explicit RefusalMemory(bool splits_reduces) : splits_reduces_(splits_reduces) {}
 
   void OnJobSubmitted(const JobState& job);
-  // Returns true for each kind of which the job may take slots that it has refused.
+  // Returns true for each kind of slot of which the job may now take slots that it has refused.
   PerKind<bool> OnJobChanged(const JobState& job);
   void OnJobEnded(JobId job);
   void OnNodesChanged(const ClusterState& state);

@@ -3,8 +3,8 @@
 //
 // With `+delay` most jobs wait for a local slot most of the time, and a waiting job takes a slot only where it has
 // pending maps. So of the jobs whose clock runs, only those that ClusterState lists at the node are asked. When these
-// are few, together with the jobs that may run anywhere and those whose clock is stopped, no other job is touched. If
-// the order is that of the submit queue, no other job is touched in any case.
+// jobs, the jobs that may run anywhere and the jobs whose clock is stopped are few in all, no other job is touched. If
+// the order is that of the submit queue, no other job is ever touched.
 //
 // Thread rule: one thread.
 #pragma once
@@ -41,26 +41,28 @@ class SlotOffers {
   // Offers a slot on the node to all runnable jobs. If it returns kTaken, *decision is the launch, and Admission has
   // been notified.
   SlotRefusals::Answer ToAll(const ClusterState& state, TaskKind kind, NodeId node, Micros now, Decision* decision);
-  // Does the same for only these jobs. Requires: all others have refused the node.
+  // Offers the slot only to `jobs`, and otherwise does the same as ToAll. Requires: all other jobs have refused the
+  // node.
   SlotRefusals::Answer ToAcceptingMore(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs,
                                        NodeId node, Micros now, Decision* decision);
-  // Starts the clocks that were stopped by a launch after their jobs had refused the node, except the clock of the job
-  // that is about to launch. Returns the jobs that may run farther from their data from now on. Requires: the node is
-  // free, and all jobs have refused it.
+  // Starts the clocks of jobs that refused the node and whose clock a launch has stopped since, except that of the job
+  // that is about to launch. Returns the jobs that may now run farther from their data. Requires: the node is free, and
+  // all jobs have refused it.
   std::vector<JobId> PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching);
   // Returns true if some job has more pending maps than there are slots at their data. Such a job may have a slot that
-  // all others refused.
+  // every job has refused.
   [[nodiscard]] bool HasJobsBeyondLocalSlots(const ClusterState& state);
-  // Offers such a slot to those jobs. Returns true if one takes it; *decision is then the launch.
+  // Offers a slot that every job has refused to the jobs with more pending maps than slots at their data. Returns true
+  // if one takes it; *decision is then the launch.
   bool ToJobsBeyondLocalSlots(const ClusterState& state, NodeId node, Micros now, Decision* decision);
 
  private:
   SlotOffers(const SlotOffers&) = default;
 
-  // Where the maps of a job may run now, with `+delay`.
+  // The places where the maps of a job may run now, with `+delay`.
   enum class MapLocality : std::uint8_t {
     kNotRunnable,     // nowhere: the job is not runnable
-    kMayRunAnywhere,  // away from their data, too, or the data of some lies nowhere
+    kMayRunAnywhere,  // also away from their data, or the data of some maps lies on no node
     kClockStopped,    // only at their data, and the job's clock does not run
     kClockRunning,    // only at their data, and the job's clock runs
   };
@@ -79,7 +81,7 @@ class SlotOffers {
   void SetLocality(JobId job, MapLocality locality);
   void Refresh(const ClusterState& state, Micros now);
   // Puts into few_ the jobs that could take a map slot of the node or have a clock to start. Returns false if there are
-  // too many; few_ is then of no use.
+  // too many; few_ is then incomplete.
   bool CollectFew(const ClusterState& state, NodeId node);
   std::optional<Choice> TaskFor(const ClusterState& state, TaskKind kind, JobId job, NodeId node, Micros now);
   void RecountAll(const ClusterState& state);

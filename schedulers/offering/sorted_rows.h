@@ -20,7 +20,7 @@ class SortedRows {
   using Row = std::vector<T>;
 
  public:
-  // Goes over the elements in order. Requires: the end is not dereferenced.
+  // Iterates over the elements in order. Requires: the end is not dereferenced.
   class Iterator {
    public:
     Iterator() = default;
@@ -79,14 +79,14 @@ class SortedRows {
   [[nodiscard]] Iterator At(typename std::vector<Row>::const_iterator row, const T* at) const {
     return {&*row, rows_.data() + rows_.size(), at};
   }
-  // Returns the row that the value is in or belongs in. Requires: there are rows.
+  // Returns the row that contains the value, or would contain it. Requires: there are rows.
   template <class Rows>
   [[nodiscard]] static auto RowOf(Rows& rows, const T& value) {
     if (rows.size() == 1) return rows.begin();
     return std::prev(std::upper_bound(rows.begin() + 1, rows.end(), value,
                                       [](const T& of, const Row& row) { return Before()(of, row.front()); }));
   }
-  // Splits the row in halves. Returns the half where the value belongs.
+  // Splits the row in halves. Returns the half to which the value belongs.
   Place Split(Place row, const T& value) {
     Row upper;
     upper.reserve(kMost);

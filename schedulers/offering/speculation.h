@@ -1,26 +1,26 @@
-// Speculating: second attempts of tasks that run slowly (LATE, Zaharia et al. 2008;
-// docs/schedulers/policies.md#speculation), around any policy.
+// Speculating: wraps any policy and adds second attempts of tasks that run slowly (LATE, Zaharia et al. 2008;
+// docs/schedulers/policies.md#speculation).
 //
 // The rule, as code, for a kind with free slots that no job may use for another task (Policy::WantsSlots):
 //
 //   if duplicates hold max_share of the slots of the kind, and as many as the largest node has: return
 //   slow = the attempts whose rate is below the slowest quarter of their job's    // running, and finished at the mean
 //   leave out those of jobs that may have no further slots (Policy::MayRun: their pool is at its maximum)
-//   for attempt in slow, the one that is expected to end last first:
+//   for attempt in slow, by falling expected end:
 //     if a node is free that is neither the attempt's nor one of the slowest quarter:
-//       duplicate the attempt there; at its data if such a node is free, else on the first by id
+//       duplicate the attempt there; on a node with its data if one is free, else on the first by id
 //
 //   rate of an attempt = its progress / its run time;  its end = what is left / its rate
 //   rate of a node     = the rates of attempts there compared with those of their jobs
 //
-// The first to commit wins; the engine kills the other.
+// The first attempt to commit wins; the engine kills the other.
 //
-// These rules are ours and not the paper's. An attempt is not judged before it has run for min_runtime, or for the time
-// that tasks of its kind and job took so far if that is shorter (at least a second). Reduces are not judged while maps
-// of their job are missing, because such reduces wait and are not slow. An attempt that should end within the time that
-// a task of the job takes is left alone. A whole node may be slow, so duplicates may hold as many slots as one node has
-// even where that is more than max_share of a small cluster's slots. The attempts of a job without duplicates
-// (JobSpec::no_speculation) count towards the speed of their nodes as others do.
+// These rules are ours and not the paper's. An attempt is not judged before it has run for min_runtime, or, if that is
+// shorter, for the time that finished tasks of its kind and job have taken (at least a second). Reduces are not judged
+// while maps of their job are missing, because such reduces wait and are not slow. An attempt that should end within
+// the time that a task of the job takes is not duplicated. A whole node may be slow, so duplicates may hold as many
+// slots as one node has even where that is more than max_share of a small cluster's slots. The attempts of a job
+// without duplicates (JobSpec::no_speculation) count towards the speed of their nodes as others do.
 //
 // Thread rule: one thread. The running attempts are examined at most once a second, and only while slots idle.
 #pragma once
@@ -94,7 +94,7 @@ class Speculating : public Policy {
   };
   struct Kind {
     Micros next_look = 0;
-    std::vector<Judged> slow;  // those to duplicate, by the last look; the last to end first
+    std::vector<Judged> slow;  // the attempts to duplicate, as of the last look; by rising `left`
   };
 
   [[nodiscard]] bool MayDuplicate(const ClusterState& state, TaskKind kind) const;
@@ -112,7 +112,8 @@ class Speculating : public Policy {
   const SpeculationSettings settings_;
   PerKind<Kind> kinds_;
   PerKind<std::uint32_t> largest_node_ = {1, 1};  // slots of the kind on the node with the most of them; at least 1
-  // By node id: the rates of its attempts divided by their jobs' means, as last seen; below 0 for a node without data.
+  // By node id: the rates of the node's attempts divided by the means of their jobs, as last seen; below 0 for a node
+  // without data.
   std::vector<double> speeds_;
   double slow_speed_ = 0;  // nodes below this speed are slow
   Micros clock_ = 0;       // the time of the last call of Next

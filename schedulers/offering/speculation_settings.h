@@ -1,4 +1,4 @@
-// SpeculationSettings: when tasks are slow enough to be duplicated (speculation.h). Times are in us.
+// SpeculationSettings: the limits from which tasks are slow enough to be duplicated (speculation.h). Times are in us.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ class KeyList;
 
 struct SpeculationSettings {
   std::optional<bool>
-      enabled;  // absent: on in live clusters, and off in simulations, where no task is slow unless told
+      enabled;  // absent: on in live clusters, and off in simulations, where no task is slow unless made so
   double slow_task_share = 0.25;      // the slowest quarter by progress rate may be duplicated
   double slow_node_share = 0.25;      // nodes among the slowest quarter get no duplicates
   double max_share = 0.1;             // the share of the slots of a kind that duplicates may hold
