@@ -1,5 +1,5 @@
 // The catalogue: every policy by its name, the parts that may be added to it (`fair+delay+ccs+preempt`), and the
-// settings of all. A policy has its line in catalog.cc, and so has its section of settings.
+// settings of all policies. Each policy and each section of settings has one line in catalog.cc.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace millrace::sched {
 struct PolicyInfo {
   struct RefusedPart {
     std::string name;
-    std::string why;  // a clause for people: why the part does not go with the policy, and what to use instead
+    std::string why;  // a clause for people: why the part does not go with the policy, and the alternative
   };
   std::string name;
   std::string one_line;
@@ -33,8 +33,8 @@ struct PolicyInfo {
 
 // Returns the policy of an expression: a name and parts, each once, in any order (`fair+ccs+delay`). Returns null if
 // there is no such policy or part, or if they make no sense together; *why then lists the policies or parts in one
-// line, or says why they do not go together and what to use instead. The policy's name() is the expression with the
-// parts in the order delay, ccs, preempt. With SpeculationSettings on, the policy also duplicates slow tasks;
+// line, or explains why they do not go together and names an alternative. The policy's name() is the expression with
+// the parts in the order delay, ccs, preempt. With SpeculationSettings on, the policy also duplicates slow tasks;
 // EvictionSettings choose the job that gives way.
 [[nodiscard]] std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& settings,
                                                  std::string* why);

@@ -1,22 +1,21 @@
 // fair: the Fair Scheduler (Zaharia et al. section 3, appendix A; docs/schedulers/policies.md#fair).
 //
-// The rule, as code, for a free slot of a kind on a node (which of several free nodes is served: greedy.h). Map slots
-// and reduce slots are shared separately:
+// The rule, as code, for a free slot of a kind on a node (greedy.h chooses among several free nodes). Map slots and
+// reduce slots are shared separately:
 //
 //   for pool in the pools that run less than their maximum,
-//       those below their minimum first, by running / minimum; then the others, by running / share; equal ones by name:
+//       those below their minimum first, by running / minimum; then the others, by running / share; ties by name:
 //     for job in the pool's jobs that max_running_jobs lets run, in the pool's own order:           // pool_jobs.h
 //       if the job has a task that may run on the node: launch the closest, and return
 //
 //   share of a pool = weighted max-min of the slots with minima: each pool gets its minimum, as far as it has demand,
-//                     and the rest levels running / weight of those with more demand                // shares.h
+//                     and the rest levels the share / weight of pools with more demand              // shares.h
 //   demand of a pool = the running and runnable tasks of its admitted jobs, at most its maximum
 //
-// FairOrder decides exactly as FairReference (reference.h), which makes all shares and the whole order anew for each
-// slot.
+// FairOrder decides exactly as FairReference (reference.h), which computes all shares and the whole order again for
+// each slot.
 //
-// A job is in the pool that it names, else in its user's; a pool exists while jobs of it live.
-//
+// A job is in the pool that it names, else in its user's pool. A pool exists while it has live jobs.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +35,15 @@ namespace millrace::sched {
 
 class FairOrder : public JobOrder {
  public:
-  // `reduces`: the kind that the minimum and the maximum of a pool's reduces count: kReduceSlot; with `+ccs`
-  // kComputePermit, since a reduce that copies, or waits, takes only room to copy from the other pools.
+  // `reduces`: the kind of slot in which the minimum and the maximum of a pool's reduces are counted. It is
+  // kReduceSlot, or kComputePermit with `+ccs`, since a reduce that copies or waits takes only room to copy from the
+  // other pools.
   explicit FairOrder(const Settings& settings, SlotKind reduces = kReduceSlot)
       : settings_(settings), reduces_(reduces) {}
 
   [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState& state) const override;
-  // Takes over the jobs of another order, with their admissions and holds. Debts are left behind, since they are
-  // forgotten after a round. Requires: this order is new, and has the same settings.
+  // Takes over the jobs of another order, with their admissions and holds. Slots that the other order owes are not
+  // taken over, since debts are forgotten after a round. Requires: this order is new, and has the same settings.
   void TakeOver(const ClusterState& state, const FairOrder& other);
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
@@ -60,7 +60,7 @@ class FairOrder : public JobOrder {
   using Pools = std::map<std::string, std::unique_ptr<FairPool>, std::less<>>;
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  // Returns the kind that the minima and maxima of reduces count.
+  // Returns the kind of slot in which the minima and maxima of reduces are counted.
   [[nodiscard]] SlotKind reduces() const { return reduces_; }
   [[nodiscard]] FairQueue& pools(SlotKind kind) const { return queues_[kind]; }
   // Returns the pools with live jobs, by name.
@@ -72,20 +72,20 @@ class FairOrder : public JobOrder {
   // Starts and stops the clocks of the pool's jobs, which share this many units. Returns the range of units for which
   // no clock would have started or stopped.
   UnitRange UpdateJobClocks(FairPool& pool, SlotKind kind, Units units, Micros now);
-  // With `held`, keeps slots of the kind from being offered to the job, until a call with false; the demand of the job
-  // counts all the same.
+  // With `held`, keeps slots of the kind from being offered to the job, until a call with false. The job's demand still
+  // counts.
   void Hold(const ClusterState& state, SlotKind kind, JobId job, bool held);
   // Puts the pool before all others until it runs `running` tasks, or until ForgetOwed().
   void Owe(FairPool& pool, SlotKind kind, std::uint32_t running);
-  // Puts the job before all others likewise, but after those that are owed slots already. Requires: the job is not owed
-  // any.
+  // Puts the job before all others until it runs `running` tasks, or until ForgetOwed(), but after those that are owed
+  // slots already. Requires: the job is owed no slots.
   void Owe(JobId job, SlotKind kind, std::uint32_t running);
   [[nodiscard]] bool IsOwed(JobId job, SlotKind kind) const { return jobs_[job.value]->Owed(kind); }
   [[nodiscard]] bool OwesAny(SlotKind kind) const { return owing_[kind]; }
   // Puts the job before the others of its pool until it runs `running` tasks, or until ForgetOwed().
   void PutFirstInPool(JobId job, SlotKind kind, std::uint32_t running);
   void ForgetOwed();
-  // Does what Offer does, but only for the jobs and pools that are owed slots.
+  // Does the same as Offer, but only for the jobs and pools that are owed slots.
   std::optional<JobId> OfferOwed(const ClusterState& state, SlotKind kind, const Take& take) const;
 
  private:

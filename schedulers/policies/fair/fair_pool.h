@@ -1,9 +1,9 @@
-// FairPool: a pool of `fair` while it has live jobs: their running and runnable tasks, and which of the jobs are
-// admitted.
+// FairPool: a pool of `fair` while it has live jobs. It counts their running and runnable tasks and decides which of
+// the jobs are admitted.
 //
 // With max_running_jobs the first jobs by priority and submit order are admitted. An admitted job stays admitted until
-// it ends. (Hadoop decides anew at every update, and takes slots away from a job that has begun.) A scheduler that
-// takes over jobs that have begun already admits them, even if they exceed the limit. Thread rule: one thread.
+// it ends. (Hadoop decides again at every update, and takes slots away from a job that has begun.) A scheduler that
+// takes over jobs admits those that have begun already, even if they exceed the limit. Thread rule: one thread.
 #pragma once
 
 #include <array>
@@ -30,7 +30,8 @@ class FairPool {
   };
 
  public:
-  // `reduces`: the kind that the minimum and the maximum of reduces count (FairOrder). `clocks`: as in MakePoolJobs.
+  // `reduces`: the kind of slot in which the minimum and the maximum of reduces are counted (FairOrder). `clocks`: as
+  // in MakePoolJobs.
   FairPool(std::string name, const Settings& settings, SlotKind reduces, PerSlot<StarvationClocks>* clocks = nullptr);
   FairPool(const FairPool&) = delete;
   FairPool& operator=(const FairPool&) = delete;
@@ -43,11 +44,11 @@ class FairPool {
     Job(FairPool* pool, JobId job) : pool_(*pool), id_(job) {}
     [[nodiscard]] FairPool& pool() const { return pool_; }
     [[nodiscard]] bool admitted() const { return admitted_; }
-    // With `held`, keeps slots of the kind from being offered to the job, though it keeps its share. Takes effect with
-    // the next Change.
+    // With `held`, keeps slots of the kind from being offered to the job, which keeps its share. Takes effect with the
+    // next Change.
     void Hold(SlotKind kind, bool held) { held_[kind] = held; }
     [[nodiscard]] bool held(SlotKind kind) const { return held_[kind]; }
-    // Promises the job slots that were freed for it: it comes before all others until it runs `running` tasks.
+    // Promises the job slots that were freed for it: the job comes before all others until it runs `running` tasks.
     void Owe(SlotKind kind, std::uint32_t running) { owed_[kind] = running; }
     [[nodiscard]] bool Owed(SlotKind kind) const { return counts_[kind].running < owed_[kind]; }
     // Puts the job before the others of its pool until it runs `running` tasks.
@@ -67,7 +68,7 @@ class FairPool {
     QueueKey key_;  // while it waits for admission
   };
 
-  // Returns the pool of this member of a queue. Requires: the member is a pool's.
+  // Returns the pool of this member of a queue. Requires: the member belongs to a pool.
   [[nodiscard]] static FairPool& Of(const FairQueue::Member& member) { return static_cast<const Member&>(member).pool; }
 
   void Add(const ClusterState& state, Job& job);
@@ -99,7 +100,7 @@ class FairPool {
   // job was admitted.
   bool ConsumeLetIn(SlotKind kind) { return std::exchange(let_in_[kind], false); }
 
-  // Promises the pool slots that were freed for it: it comes before all others until it runs `running` tasks.
+  // Promises the pool slots that were freed for it: the pool comes before all others until it runs `running` tasks.
   void Owe(SlotKind kind, std::uint32_t running) { owed_[kind] = running; }
   [[nodiscard]] bool Owed(SlotKind kind) const { return Running(kind) < owed_[kind]; }
 

@@ -8,10 +8,10 @@
 //     if that has been so for min_share_timeout, or fair_share_timeout, and some node could run one of its tasks if it
 //         had a free slot:                                                                  // with +ccs: to copy there
 //       need = the minimum or share, in whole slots - the pool's running tasks - free slots that no pool took
-//       kill `need` of the tasks of the kind that were launched last, of the jobs furthest above their share, on nodes
-//           where the pool could use the slot                                                         // preemption.h
+//       kill `need` tasks of the kind, on nodes where the pool could use the slot: those launched last of the jobs
+//           furthest above their share                                                                // preemption.h
 //       // with +ccs: of the reduces that compute on a node where a reduce of the pool waits for a permit
-//       offer these slots to the pool before all others; its patience begins anew
+//       offer these slots to the pool before all others; its patience starts again
 //       from now on offer the pool slots before all others whenever it is below its share, in whole slots
 //
 //   if fair.preempt_within_pools (1 us later if slots of the kind were taken for a pool):
@@ -19,26 +19,25 @@
 //         their share of the pool's share:
 //       if that has been so for fair_share_timeout:
 //         need = the share, in whole slots - the job's running tasks - free slots that no job took and its pool may use
-//         kill `need` of the tasks of the pool, chosen likewise
-//         offer these slots to the job, then to its pool before all others; the job's patience begins anew
+//         kill `need` of the tasks of the pool, chosen in the same way
+//         offer these slots to the job, then to its pool before all others; the job's patience starts again
 //
-// A reduce does not count as one of the pool's tasks, or the job's, while no map runs and the output of a map of its
-// job fits on no node. Such a reduce would only wait, and the reduces that would be killed for it are those that make
-// room by ending.
+// A reduce that a pool or job could run does not count while no map runs and the output of a map of its job fits on no
+// node. Such a reduce would only wait, and the reduces that would be killed for it are those that make room by ending.
 //
-// If no job was above its share, nothing more happens until that patience ends again. If tasks were killed for a pool
-// or job that has no more slots at the end of the round than before, nothing is killed for it again before it has
+// If no job was above its share, nothing more happens until the patience ends again. If tasks were killed for a pool or
+// job, and it has no more slots at the end of the round than before, nothing is killed for it again before it has
 // gained a slot by itself.
 //
-// With `+ccs` a pool may be starved of two things. Its reduces that compute, and those that wait to, decide whether it
-// lacks permits; preemption then takes reduces that compute, unless fair.preempt_computing forbids that. All its
-// reduces decide whether it lacks room to copy; pools have no minimum of such room, and preemption takes reduces that
-// copy or wait. The room of a reduce whose permit was taken is offered before other rooms, in the order of the jobs. A
-// reduce that copies there waits for a reduce of the starved pool; elsewhere it might wait for a reduce as long as the
-// one that was killed.
+// With `+ccs` a pool may lack permits, or room to copy. The number of its reduces that compute or wait to compute
+// decides whether it lacks permits; preemption then takes reduces that compute, unless fair.preempt_computing forbids
+// that. The number of all its reduces decides whether it lacks room to copy; pools have no minimum of such room, and
+// preemption takes reduces that copy or wait. The room of a reduce whose permit was taken is offered before other room,
+// in the order of the jobs. A reduce that copies in that room waits for a reduce of the starved pool; elsewhere it
+// might wait for a reduce as long as the one that was killed.
 //
-// The clocks start and stop with the event that starves or feeds a pool or a job, at the end of the round that follows
-// the event (starvation_watch.h).
+// The clock of a pool or a job starts or stops at the end of the round that follows the event that starves or feeds it
+// (starvation_watch.h).
 #pragma once
 
 #include <cstdint>
@@ -96,16 +95,16 @@ class FairPreempting : public GreedyOver<FairOrder> {
   // Returns the kinds of slots that pools and jobs may be starved of.
   [[nodiscard]] std::span<const SlotKind> Kinds() const;
   [[nodiscard]] Micros Patience(const Lack& pool) const;
-  // Return the attempts to kill for pools, and for jobs, that have waited for too long. The patience of these begins
-  // anew.
+  // Return the attempts to kill for pools (ForPools) or jobs (ForJobs) that have waited for too long; their patience
+  // starts again. ForStarved returns those for pools or, if there are none, those for jobs.
   std::vector<Victim> ForStarved(const ClusterState& state, SlotKind kind, Micros now);
   std::vector<Victim> ForPools(const ClusterState& state, SlotKind kind, Micros now);
   std::vector<Victim> ForJobs(const ClusterState& state, SlotKind kind, Micros now);
-  // Returns those of the jobs for which it is worth killing tasks of the kind: not those whose reduces would only wait
-  // for maps that fit nowhere. While no map runs, only the end of reduces makes room. To kill a reduce for such jobs
-  // leads to a standstill, in which they may have to give way in the same round.
+  // Returns the jobs for which it is worth killing tasks of the kind. Leaves out jobs whose reduces would only wait for
+  // maps that fit nowhere. While no map runs, only reduces make room by ending. Killing a reduce for a job that is left
+  // out would lead to a standstill, in which that job might have to give way in the same round.
   [[nodiscard]] static std::vector<JobId> ThatGoOn(const ClusterState& state, SlotKind kind, std::vector<JobId> jobs);
-  // Takes from the free slots, or permits, those that the jobs could use, at most `most`. Returns the number taken.
+  // Takes from *free the slots, or permits, that the jobs could use, at most `most`. Returns the number taken.
   using Free = std::map<NodeId, std::uint32_t>;
   std::uint32_t TakeFree(const ClusterState& state, SlotKind kind, const std::vector<JobId>& jobs, std::uint32_t most,
                          Free* free) const;
@@ -124,16 +123,16 @@ class FairPreempting : public GreedyOver<FairOrder> {
                    std::vector<JobHolding>* holdings) const;
   std::vector<Victim> Take(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs,
                            std::vector<Holding> pools, std::vector<JobHolding> holdings);
-  // Puts pools and jobs for which tasks were killed, and that are below their share in whole slots again, first: a pool
-  // before all others, unless slots are owed to others in this round, and a job within its pool. Pools below their
-  // minimum come before such a pool. The order alone might give the next slot to a pool with no slot and a share of a
-  // quarter, from which it would be taken again.
+  // Gives precedence to pools and jobs for which tasks were killed and that are again below their share in whole slots.
+  // Such a pool comes before all others, unless slots are owed to others in this round; such a job comes first within
+  // its pool. Pools below their minimum still come before such a pool. The order alone might give the next slot to a
+  // pool with no slot and a share of a quarter, from which the slot would be taken again.
   void OweAgain(const ClusterState& state, SlotKind kind);
-  // Ends a round: pools and jobs that have gained nothing by it rest.
+  // Ends a round. The clocks of pools and jobs that have gained nothing by it rest.
   void EndRound(Micros now);
   // Returns the next map for a slot that was freed for its pool.
   std::optional<Decision> NextFreed(const ClusterState& state);
-  // Returns the next reduce for the room of one that computed.
+  // Returns the next reduce for the room of a killed reduce that computed.
   std::optional<Decision> NextWherePermitWasTaken(const ClusterState& state, Micros now);
 
   PerSlot<StarvationClocks> pool_clocks_, job_clocks_;

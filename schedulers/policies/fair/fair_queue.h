@@ -9,9 +9,9 @@
 //     else:        the lower running / share
 //     among equals: the lower id, then the lower name
 //
-// The queue is kept in order through every change, in four sorted sets: of the members below their minimum, and of
+// The queue stays sorted through every change. Its members are in four sorted sets: those below their minimum, and
 // those whose share is their minimum, is their demand, or follows the level that all shares have in common. The last
-// are sorted by running/weight, which does not change with the level. A call that needs the order merges the sets. A
+// set is sorted by running/weight, which does not change with the level. A call that needs the order merges the sets. A
 // change and a step of a visit cost O(log). New shares take effect at the next call that needs them.
 //
 // Thread rule: one thread, const calls included.
@@ -69,10 +69,10 @@ class FairQueue {
     struct Note {
       virtual ~Note() = default;
     };
-    // The member is new, or its claim, its granted minimum or its bound has changed. Of the other members, only shares
-    // that follow the level change with it.
+    // Called when the member is new, or when its claim, its granted minimum or its bound has changed. Of the shares of
+    // other members, only those that follow the level can have changed as well.
     virtual void OnChanged(Member& member) = 0;
-    // The member, for which OnChanged was called before, is about to be erased.
+    // Called before a member is erased for which OnChanged has been called.
     virtual void OnErased(Member& member) = 0;
   };
 
@@ -117,17 +117,17 @@ class FairQueue {
     if (watcher_ != nullptr) watcher_->OnChanged(member);
   }
   // Return true if the member would use one more slot, and that slot would not lift it above its share, or above its
-  // granted minimum.
+  // granted minimum, respectively.
   [[nodiscard]] bool IsBelowShare(const Member& member);
   [[nodiscard]] bool IsBelowMinimum(const Member& member);
-  // Do the same as in WaterLevel.
+  // Do the same as the calls of WaterLevel with these names.
   [[nodiscard]] bool SharesAtLeast(const Member& member, Units units);
   [[nodiscard]] UnitRange SteadyCapacities();
   [[nodiscard]] Units CapacityFor(Units share, Units weight);
 
  private:
   [[nodiscard]] static Stand StandOf(const Member& member);
-  // Does the work of Put() for a claim that is new.
+  // Does the work of Put() for a new claim.
   void Change(Member& member, const FairClaim& claim);
   // Moves the member to its place after a change of its claim or bound.
   void Move(Member& member) { MoveTo(member, StandOf(member)); }
@@ -140,7 +140,7 @@ class FairQueue {
   WaterLevel level_;
   std::set<Member*, TieEarlier> members_;
   ShelfOrder shelves_[kShelves];
-  std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
+  std::uint64_t minima_ = 0;  // the sum of all minima, in slots, as far as there is demand
   bool settled_ = true, scaled_ = false;
   Watcher* watcher_ = nullptr;
   std::vector<WaterLevel::Member*> moved_;  // by the last RecomputeShares()

@@ -20,8 +20,8 @@ struct PoolSettings {
   std::uint32_t min_maps = 0, min_reduces = 0;
   std::optional<std::uint32_t> max_maps, max_reduces;
   std::optional<std::uint32_t> max_running_jobs;
-  std::optional<Micros> min_share_timeout;  // the scheduler's when absent
-  std::optional<PoolOrder> order;           // the scheduler's when absent
+  std::optional<Micros> min_share_timeout;  // absent: that of the scheduler
+  std::optional<PoolOrder> order;           // absent: that of the scheduler
 
   static constexpr std::string_view kSection = "pools";
   static constexpr std::string_view kOneLine = "A pool of fair, a group of lsap-fair.";
@@ -64,7 +64,7 @@ void Declare(KeyList& keys, PoolDefaults& settings);
 void Declare(KeyList& keys, FairSettings& settings);
 void Declare(KeyList& keys, MlqSettings& settings);
 
-// Returns the settings of the pool of this name, the defaults if it has no section.
+// Returns the settings of the pool of this name, or the defaults if it has no section.
 [[nodiscard]] const PoolSettings& SettingsOfPool(const Settings& settings, const std::string& name);
 
 }  // namespace millrace::sched

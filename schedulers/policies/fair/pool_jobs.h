@@ -26,17 +26,17 @@ class PoolJobs {
  public:
   virtual ~PoolJobs() = default;
   // Inserts the job, or updates it after a change of its tasks or its priority. `offered` says which kinds of slots are
-  // offered to the job; it has its share of the others, too.
+  // offered to the job; it has its share of the other kinds, too.
   virtual void Put(const ClusterState& state, const JobState& job, PerSlot<bool> offered) = 0;
   // Requires: the job is in the pool.
   virtual void Erase(JobId job) = 0;
-  // Sets the number of slots that the pool shares out.
+  // Sets the number of slots that the pool divides among its jobs.
   virtual void SetShare(SlotKind, Units) {}
   // Starts and stops the clocks of the jobs that lack slots of the kind. Returns the range of pool shares for which no
   // clock would have started or stopped; the full range where jobs have no clocks (MakePoolJobs).
   virtual UnitRange UpdateClocks(SlotKind, Micros) { return {}; }
-  // Both do the same as in JobOrder. They may do work that was put off, and change nothing else. Before requires: both
-  // jobs are in the pool.
+  // Offer and Before do the same as in JobOrder. They may do work that was put off, and change nothing else. Before
+  // requires: both jobs are in the pool.
   virtual std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, const JobOrder::Take& take) = 0;
   [[nodiscard]] virtual bool Before(const ClusterState& state, SlotKind kind, JobId a, JobId b) = 0;
 };
@@ -51,8 +51,8 @@ class PoolJobs {
 [[nodiscard]] double PriorityWeight(Priority priority);
 [[nodiscard]] bool IsSmall(const MlqSettings& mlq, const JobState& job);
 
-// Returns the part of the pool's slots that each of these jobs may have by the pool's order, in the order of `jobs`. In
-// an order that is not fair, the first job gets all that it can use, and so on. O(jobs log jobs).
+// Returns, in the order of `jobs`, the part of the pool's slots that each of these jobs may have by the pool's order.
+// In an order that is not fair, the first job gets all that it can use, then the second, and so on. O(jobs log jobs).
 [[nodiscard]] std::vector<double> JobShares(const ClusterState& state, PoolOrder order, const MlqSettings& mlq,
                                             SlotKind kind, double slots, const std::vector<JobId>& jobs);
 

@@ -1,13 +1,13 @@
 // FairReference: the rule of `fair` without anything that makes it fast (fair.h). Tests check FairOrder against it.
 //
-// It keeps only the jobs that max_running_jobs has admitted. Each call makes the shares of all pools anew, and with
+// It keeps only the jobs that max_running_jobs has admitted. Each call computes the shares of all pools again, and from
 // them the whole order of the jobs:
 //
 //   pools, in order:  FairClaim of each pool (fair_queue.h), with the granted minima (shares.h)
 //   jobs of a pool:   by the pool's order; as claimants of the pool's whole share where that order is fair or mlq
 //
-// Shares are whole numbers of 1/65536 of a slot or one division of two such numbers, and are compared as in
-// fair_queue.h. That is why the shares of both classes are equal to the last bit.
+// A share is a whole number of 1/65536 of a slot, or the quotient of two such numbers, and shares are compared as in
+// fair_queue.h. That is why the shares of FairOrder and FairReference are equal to the last bit.
 //
 // Cost of a call: O((pools + jobs) log). Thread rule: one thread.
 #pragma once
@@ -53,7 +53,7 @@ class FairReference : public JobOrder {
   [[nodiscard]] FairClaim ClaimOf(const ClusterState& state, SlotKind kind, const std::string& name) const;
   // Returns the jobs that may be offered a slot, in order.
   [[nodiscard]] std::vector<JobId> Order(const ClusterState& state, SlotKind kind) const;
-  // Returns the same for one pool, which shares out these slots.
+  // Returns the order of the jobs of one pool, which divides `slots` among them.
   [[nodiscard]] std::vector<JobId> OrderIn(const ClusterState& state, SlotKind kind, const std::string& name,
                                            Units slots) const;
 
@@ -64,7 +64,7 @@ class FairReference : public JobOrder {
   [[nodiscard]] Bounds BoundsOf(SlotKind kind, const std::string& name) const;
 
   const Settings settings_;
-  const SlotKind reduces_;             // the kind that minima and maxima of reduces count
+  const SlotKind reduces_;             // the kind of slot in which minima and maxima of reduces are counted
   std::map<std::string, Pool> pools_;  // with live jobs
 };
 

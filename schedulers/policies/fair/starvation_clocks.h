@@ -1,4 +1,4 @@
-// StarvationClocks: for members of fair queues that lack slots, the times until which they wait for slots to come by
+// StarvationClocks: the times until which members of fair queues that lack slots wait for slots to become free by
 // themselves.
 //
 // Thread rule: one thread.
@@ -34,23 +34,24 @@ class StarvationClocks {
   void Start(const Lack& lack, Micros now);
   // Requires: the clock runs.
   void Stop(const Lack& lack);
-  // BeginAnew lets the member wait anew, and Postpone until the time `until`. Requires: the clock runs and does not
-  // rest.
+  // BeginAnew starts the member's wait again, and Postpone lets the member wait until the time `until`. Requires: the
+  // clock runs and does not rest.
   void BeginAnew(const Lack& lack, Micros now) { Postpone(lack, now + patience_(lack)); }
   void Postpone(const Lack& lack, Micros until);
-  // Lets the member wait until it has more than `running` slots, or more than its fewest since, and then anew: the
-  // slots that were taken for it went back to their former holders, and would do so again. Requires: the clock runs.
+  // Suspends the member's wait until it has more than `running` slots, or more than the fewest that it has had since;
+  // then its wait starts again. This is for members whose slots, taken for them, went back to the former holders and
+  // would do so again. Requires: the clock runs.
   void Rest(const Lack& lack, std::uint32_t running);
-  // Begins the waits anew of those members that rest and have gained a slot. A member that has lost slots since it
-  // began to rest, or since the last call, is measured by the lower number from then on.
+  // Starts the waits again of members that rest and have gained a slot. If a member has lost slots since it began to
+  // rest, or since the last call, the lower number counts for it from then on.
   void WakeThoseThatGained(Micros now);
-  // Sets each clock that runs in both objects, for members with the same id and name, to its state in `other`.
+  // Sets each clock that runs in both objects (for members with the same id and name) to its state in `other`.
   void SetAs(const StarvationClocks& other);
   // Returns true if the clock runs and does not rest.
   [[nodiscard]] bool Runs(const Lack& lack) const { return until_.contains(lack); }
   // Returns the members that have waited for too long by now, the first due first.
   [[nodiscard]] std::vector<Lack> Due(Micros now) const;
-  // Returns when a clock is next due; nothing if no clock runs, or all running clocks rest.
+  // Returns the time at which a clock is next due; nothing if no clock runs, or all running clocks rest.
   [[nodiscard]] std::optional<Micros> NextDue() const;
 
   struct Earlier {

@@ -1,5 +1,5 @@
-// StarvationWatch: watches which members of a FairQueue lack slots. It starts the clock of each member that comes to
-// lack slots, and stops the clock of each that no longer does.
+// StarvationWatch: watches which members of a FairQueue lack slots. It starts the clock of each member that begins to
+// lack slots, and stops the clock of each member that no longer lacks any.
 //
 // The rule, as code, at each call of Update(now):
 //
@@ -10,13 +10,13 @@
 //
 // The clocks of a member that is erased stop at once.
 //
-// A member may stand for others within it that share its slots, as a pool does for its jobs. These have a watch of
-// their own, which is updated for each member likewise.
+// A member may stand for others within it that share its slots, as a pool does for its jobs. The members within have a
+// watch of their own, which is updated together with that of the member.
 //
-// A call checks only members whose state may have changed: those with a new claim or bound (FairQueue), and, of those
-// whose share follows the common level, the ones whose share has left the range in which the last result holds. The
-// latter are kept in two sets, by the ends of their ranges. A call costs O(log) for each member that it checks. Thread
-// rule: one thread.
+// A call checks only members whose state may have changed: those with a new claim or bound (FairQueue), and those whose
+// share follows the common level and has left the range in which the last result holds. Members that follow the level
+// are kept in two sets, by the ends of their ranges. A call costs O(log) for each member that it checks. Thread rule:
+// one thread.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ namespace millrace::sched {
 
 class StarvationWatch : private FairQueue::Watcher {
  public:
-  // Updates the watch of those within the member, which share this many units. Returns the range of units for which no
+  // Updates the watch of the members within `member`, which share `units`. Returns the range of units for which no
   // clock would start or stop; it contains `units`.
   using Within = std::function<UnitRange(const FairQueue::Member& member, Units units, Micros now)>;
 
@@ -49,7 +49,7 @@ class StarvationWatch : private FairQueue::Watcher {
  private:
   using Cause = StarvationClocks::Cause;
   struct Standing;
-  // By the level at which the shares leave their ranges.
+  // These sort members by the level at which their shares leave their ranges.
   struct LeavesUpwardsFirst {
     bool operator()(const Standing* a, const Standing* b) const;
   };

@@ -1,11 +1,11 @@
 // WaterLevel: keeps the level of shares.h up to date as single claims change.
 //
 // The capacity that a level needs is piecewise linear in the level. It has an edge where a member's minimum is reached
-// (its share begins to grow) and one where its demand is reached (its share ceases to grow). The edges are kept in one
-// order; those below the level have been passed, and sums over both sides are kept. So a change costs O(log), for
-// itself and for each edge that the level moves over. The edge of a demand far above the level is parked somewhat below
-// the demand, so that it need not move with each task that ends. All arithmetic is on integers: the level depends only
-// on the claims, not on their history.
+// (the share begins to grow) and one where its demand is reached (the share stops growing). The edges are kept in one
+// order; those below the level have been passed, and sums over both sides are kept. So a change costs O(log), plus
+// O(log) for each edge that the level passes. The edge of a demand far above the level is parked somewhat below the
+// demand, so that it need not move with each task that ends. All arithmetic is on integers, so the level depends only
+// on the claims and not on their history.
 //
 // Thread rule: one thread.
 #pragma once
@@ -24,7 +24,7 @@ inline constexpr Units kSlot = Units{1} << 16;
 // Returns the weight in units, at least 1; a weight of 1 is kSlot.
 [[nodiscard]] Units WeightUnits(double weight);
 
-// The range of units from `from` on and below `to`.
+// The range of units from `from` (included) to `to` (excluded).
 struct UnitRange {
   static constexpr Units kNoEnd = INT64_MAX;
   Units from = 0, to = kNoEnd;
@@ -36,7 +36,7 @@ struct UnitRange {
 
 class WaterLevel {
  public:
-  // What bounds a member's share: its minimum (the level is below it), the level x its weight, or its demand.
+  // The bound of a member's share: its minimum (if the level is below it), the level x its weight, or its demand.
   enum class Bound : std::uint8_t { kMinimum, kLevel, kDemand };
 
   struct Claim {
@@ -96,7 +96,7 @@ class WaterLevel {
     std::uint32_t id_;
     std::uint64_t beginning_;
     std::string_view name_;
-    // The members that most changes read.
+    // The fields that most changes read.
     Units demand_ahead_ = kNoEdge;  // the edge of the demand, if it is not passed
     Claim claim_;
     Bound bound_ = Bound::kDemand;
@@ -109,8 +109,8 @@ class WaterLevel {
   // Requires: the member is inserted.
   void Change(Member& member, const Claim& claim);
   void Erase(Member& member);
-  // Recomputes the level; until then bounds are those of the last level. Appends to *changed the members that have a
-  // new bound.
+  // Recomputes the level. Until this call bounds are those of the last level. Appends to *changed the members that have
+  // a new bound.
   void RecomputeLevel(std::vector<Member*>* changed);
 
   // Returns the level in units per unit of weight. Requires: RecomputeLevel() was called after the last change.
@@ -121,7 +121,7 @@ class WaterLevel {
   [[nodiscard]] Units WholeShare(const Member& member) const;
   // Returns the range of capacities for which every member's bound would be the same. Requires: as for Share.
   [[nodiscard]] UnitRange SteadyCapacities() const;
-  // Returns the least capacity with which a member of this weight whose share follows the level would have such a
+  // Returns the least capacity with which a member of this weight, if its share follows the level, would have this
   // share. Requires: as for Share, and SteadyCapacities() contains the result.
   [[nodiscard]] Units CapacityFor(Units share, Units weight) const;
   // Returns true if the member's share, not rounded, is at least `units`. Requires: as for Share.

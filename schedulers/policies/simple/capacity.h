@@ -4,22 +4,22 @@
 // The rule, as code, for a free slot of a kind on a node; maps and reduces are counted apart:
 //
 //   for queue in the queues, by running / capacity, then by name:          // capacity 0 comes last
-//     if the queue runs its ceiling, max(1, floor(slots * max_capacity %)): continue
+//     if the queue is at its ceiling, max(1, floor(slots * max_capacity %)): continue
 //     for at_limit in no, yes:                                             // a limit idles no slot, as in Hadoop
 //       for job in the queue's jobs, by priority if the queue supports it, then submit order:
 //         if (the job's user holds their limit or more) != at_limit: continue
 //         if the job has a task that may run on the node: launch the closest, and return
 //
 //   limit of a user = max(queue's slots / active users, queue's slots * user_limit %); none if user_limit is 100
-//   queue's slots   = its capacity, or its running tasks and one more if that is more than its capacity
+//   queue's slots   = its capacity, or its running tasks + 1 if that is more than its capacity
 //   active          = has a running or runnable task of that kind in the queue
 //
 // So the unused capacity of a queue is lent out, and comes back as tasks finish; nothing is preempted.
 //
 // A job belongs to the queue that it names, else to one with its user's name, else to "default". A "default" without
-// settings gets the capacity that the other queues leave, all of it if there are none. Where queues have settings, a
-// job that names another queue is refused at its submission, as in Hadoop. A job that came before those settings
-// belongs to its user's queue or to "default".
+// settings gets the capacity that the other queues leave, or all of it if there are no others. Where queues have
+// settings, a job that names another queue is refused at its submission, as in Hadoop. Such a job that was submitted
+// before those settings belongs to its user's queue or to "default".
 //
 // Thread rule: one thread. A change costs O(log jobs). An offer costs O(queues), and in a queue with user limits O(jobs
 // ahead whose users are at their limit).
@@ -40,8 +40,8 @@ namespace millrace::sched {
 
 class CapacityOrder : public JobOrder {
  public:
-  // `reduces`: the kind by which reduces count towards ceilings and user limits: kReduceSlot, or with `+ccs`
-  // kComputePermit, since a reduce that copies, or waits, takes no part of the capacity.
+  // `reduces`: the kind by which reduces count towards ceilings and user limits. It is kReduceSlot, or kComputePermit
+  // with `+ccs`, since a reduce that copies or waits takes no part of the capacity.
   explicit CapacityOrder(const std::map<std::string, QueueSettings>& queues, SlotKind reduces = kReduceSlot);
 
   [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState& state) const override;
@@ -92,7 +92,7 @@ class CapacityOrder : public JobOrder {
   [[nodiscard]] static bool Earlier(SlotKind kind, const Queue& a, const Queue& b);
   std::optional<JobId> OfferIn(const ClusterState& state, SlotKind kind, const Queue& queue, const Take& take) const;
 
-  // Returns true if ceilings and limits hold for slots of this kind.
+  // Returns true if ceilings and limits apply to slots of this kind.
   [[nodiscard]] bool Counts(SlotKind kind) const { return kind == kMapSlot || kind == reduces_; }
 
   const SlotKind reduces_;

@@ -1,4 +1,5 @@
-// QueueSettings: the settings of one queue of `capacity`. If there is none, one queue, "default", has everything.
+// QueueSettings: the settings of one queue of `capacity`. If no queue has settings, one queue, "default", has
+// everything.
 #pragma once
 
 #include <optional>

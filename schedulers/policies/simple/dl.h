@@ -1,5 +1,5 @@
-// dl: the closest task for each free slot, one slot after the other (Guo et al., "Investigation of Data Locality and
-// Fairness in MapReduce", section 3.1, there dl-sched).
+// dl: gives each free slot in turn the task that is closest to it (Guo et al., "Investigation of Data Locality and
+// Fairness in MapReduce", section 3.1, which calls it dl-sched).
 //
 // The rule, as code, for a free map slot on a node; free nodes take turns by id, one slot each:
 //
@@ -8,17 +8,17 @@
 //       for map in the pending maps of the job, by index:
 //         if the map's data is that close to the node: launch it there, and return
 //
-// So the closest map of ALL jobs goes first, and the order of jobs counts only among equals. It knows no fairness and
-// does not look ahead: it is the baseline that `lsap` is measured against. Reduces go as in `fifo`; maps come before
+// So the closest map of ALL jobs goes first, and the order of jobs counts only among equals. The policy knows no
+// fairness and does not look ahead: it is the baseline for `lsap`. Reduces are launched as in `fifo`; maps come before
 // reduces.
 //
-// It remembers refusals (refusal_memory.h), and without `+delay` it decides exactly as DlReference (reference.h), which
-// asks every job for every free slot. With `+delay` a job is passed over if it has not waited long enough for the
+// Dl remembers refusals (refusal_memory.h), and without `+delay` it decides exactly as DlReference (reference.h), which
+// offers every free slot to every job. With `+delay` a job is skipped if it has not waited long enough for the
 // distance, and a slot that all jobs refuse may go to a job that has more maps than there are slots at their data
 // (locality_wait.h).
 //
-// Cost of an assignment: O(log) of nodes and jobs while some task is local to the node; else a look at each job with
-// pending maps, up to the first that is rack-local. Thread rule: one thread.
+// Cost of an assignment: O(log) of nodes and jobs while some task is local to the node. Otherwise each job with pending
+// maps is examined, up to the first with a rack-local map. Thread rule: one thread.
 #pragma once
 
 #include <memory>
@@ -65,7 +65,7 @@ class Dl : public Policy {
   // Records that a map of the job is about to be launched.
   void OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now);
   [[nodiscard]] Admission& admission() { return admission_; }
-  // Returns when free slots are given out, if they are gathered to be assigned together.
+  // Returns the time at which free slots will be assigned, if they are being gathered to be assigned together.
   [[nodiscard]] virtual std::optional<Micros> GatheredAt() const { return std::nullopt; }
   // Returns, in words, the map that gets a slot that becomes free (WaitView::rule).
   [[nodiscard]] virtual std::string_view WhoIsNext() const { return "to the pending map that is closest to it"; }
@@ -76,7 +76,7 @@ class Dl : public Policy {
     MapChoice choice;
   };
 
-  // Returns true if one of the jobs in launched_ may take a slot that it refused.
+  // Returns true if one of the jobs in launched_ may now take a slot that it refused.
   bool AskAgain(const ClusterState& state, Micros now);
   std::optional<Offer> BestOfAll(const ClusterState& state, NodeId node, Micros now);
   std::optional<Offer> BestOfAcceptingMore(const ClusterState& state, NodeId node, Micros now);

@@ -1,7 +1,7 @@
 // edf: the earliest deadline first (docs/schedulers/policies.md#edf; the EDF-Scheduler of Lim et al. 2015,
 // section 4.2).
 //
-// The rule, as code, for a free slot on a node (which of several free nodes is served: greedy.h):
+// The rule, as code, for a free slot on a node (greedy.h chooses among several free nodes):
 //
 //   admitted = edf.exclusive ? AdmittedJobs() : all jobs
 //   for job in admitted, by deadline (those without one last), then submit order:          // priorities do not count
@@ -10,11 +10,11 @@
 //   AdmittedJobs():                      // one job at a time, nearly: our reading of the EDF that the paper measured
 //     for job in all jobs, by deadline, then submit order:
 //       admit the job, unless one that was admitted before it is not yet half done
-//   half done: all maps are done, and half of the reduces' work, by their reports or by their run time against the
-//   estimate, whichever is more. An admitted job stays admitted. A job that has begun under another policy is admitted:
-//   its reduces may hold the slots that others wait for.
+//   half done: all maps and half of the reduces' work are done; work is measured by the reduces' reports or by their
+//   run time against the estimate, whichever is more. An admitted job stays admitted. A job that has begun under
+//   another policy is admitted, since its reduces may hold the slots that others wait for.
 //
-// As in `fifo`, later jobs use the slots that earlier ones leave.
+// As in `fifo`, later jobs use the slots that earlier jobs leave free.
 //
 // Thread rule: one thread. O(log jobs) for a change and for an assignment.
 #pragma once
@@ -64,7 +64,7 @@ class EdfOrder : public JobOrder {
   // With edf.exclusive: the live jobs, by whether they may run.
   std::set<Key> waiting_, admitted_;
   bool let_in_ = false;  // since the last round began, a job that had begun was admitted
-  Micros round_ = 0;     // when the last round began
+  Micros round_ = 0;     // the time at which the last round began
 };
 
 }  // namespace millrace::sched

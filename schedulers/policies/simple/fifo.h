@@ -1,6 +1,6 @@
 // fifo: the default scheduler of Hadoop 1 (org.apache.hadoop.mapred.JobQueueTaskScheduler).
 //
-// The rule, as code, for a free slot on a node (which of several free nodes is served: greedy.h):
+// The rule, as code, for a free slot on a node (greedy.h chooses among several free nodes):
 //
 //   for job in the jobs, by priority (VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW), then submit order:
 //     map slot:    if a pending map of the job may run on the node: launch the closest, and return
