@@ -1,8 +1,8 @@
-// cp: MRCP, the constraint-programming scheduler of Lim, Majumdar and Ashwood-Smith (ICPE 2015), as
-// docs/schedulers/policies.md#cp mends it: it minimises an objective of late jobs and turnarounds over the order in
-// which jobs get slots.
+// cp: MRCP, the constraint-programming scheduler of Lim, Majumdar and Ashwood-Smith (ICPE 2015), as mended in
+// docs/schedulers/policies.md#cp. It minimises an objective of late jobs and turnarounds over the order in which jobs
+// get slots.
 //
-// The rule, as code: when a plan is made anew (sections 4.4.1 and 4.4.2, Tables 2 and 3).
+// The rule, as code: when a new plan is made (sections 4.4.1 and 4.4.2, Tables 2 and 3).
 //
 //   when a job is submitted, a node comes or goes, a task is pending again, or finished tasks have changed the
 //   expected time of their job's tasks by more than a fifth:
@@ -43,8 +43,8 @@ namespace millrace::sched {
 
 class Cp : public GreedyOver<CpOrder> {
  public:
-  // Uses the planner that the settings ask for. A planner in the background reads the steady clock for its budget: the
-  // only clock in schedulers/.
+  // Uses the planner that the settings select. A planner in the background reads the steady clock for its budget; this
+  // is the only clock in schedulers/.
   Cp(std::string name, const CpSettings& settings, Admission admission);
   Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner);
 
@@ -70,7 +70,7 @@ class Cp : public GreedyOver<CpOrder> {
 
   const CpSettings settings_;
   const std::unique_ptr<Planner> planner_;
-  bool due_ = false;                           // an event asks for another plan
+  bool due_ = false;                           // an event requires another plan
   std::map<JobId, TaskTimes> finished_times_;  // of the live jobs, as of the last change of more than a fifth
   std::map<JobId, TaskTimes> times_;           // of the last picture
   std::optional<Micros> review_;

@@ -8,14 +8,14 @@
 //   a free reduce slot:                                                            // line 20
 //     for each job of plan.reduces, in order:
 //       if all its maps are done and it takes the slot: return                     // section 4.4.1.1
-//   a free compute permit:
-//     the first job of plan.reduces that has a reduce waiting there
+//   a free compute permit on a node:
+//     goes to the first job of plan.reduces that has a reduce waiting there
 //   a job that the plan does not know:
 //     stands before the first job of the plan with a later deadline, else after all; among such jobs by deadline
 //   maps that are pending again: go back to the job's first chunk with a map left, or to its last chunk
 //
-// A reduce that waited for maps would hold its slot and finish nothing. A job without a deadline counts as one whose
-// deadline is later than all others, so without a plan this order is edf.
+// A reduce that started before the maps of its job have ended would hold its slot and finish nothing. A job without a
+// deadline counts as one whose deadline is later than all others, so without a plan this order is edf.
 //
 // Thread rule: one thread. O(log jobs) for a change and for an assignment, O(jobs) for a new job, O(plan) for a plan.
 #pragma once
@@ -39,7 +39,8 @@ class CpOrder : public JobOrder {
   [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState&) const override {
     return std::make_unique<CpOrder>(*this);
   }
-  // Follows this plan from now on. The plan may be slightly out of date: maps that were launched since are crossed off.
+  // Follows this plan from now on. The plan may be slightly out of date; maps that were launched since it was made are
+  // crossed off.
   void Follow(const ClusterState& state, const Plan& plan);
   // Returns true if tasks became pending again since the last call.
   bool ConsumeTasksReturned() { return std::exchange(tasks_returned_, false); }
@@ -58,7 +59,7 @@ class CpOrder : public JobOrder {
  private:
   struct Rank {
     std::uint64_t position = 0;  // in the plan
-    bool planned = false;        // else the job goes before the one that stands there
+    bool planned = false;        // false: the job goes before the planned job at this position
     Micros deadline = 0;
     std::uint64_t submit_order = 0;
     JobId job;
@@ -77,7 +78,7 @@ class CpOrder : public JobOrder {
 
   // Ranks a job that is not in the plan.
   void RankByDeadline(const JobState& job, OrderedJob* ordered) const;
-  // Crosses this number of maps off the job's chunks, since they were launched.
+  // Crosses this number of launched maps off the job's chunks.
   static void CrossOff(OrderedJob* ordered, std::uint32_t maps);
   void Enlist(const JobState& job, const OrderedJob& ordered);
   void Delist(const OrderedJob& ordered);

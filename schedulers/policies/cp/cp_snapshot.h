@@ -8,12 +8,12 @@
 //       seen += its run time until now;  expected += its declared time
 //     a task takes its declared time x seen / expected                   // the bias of the job
 //   for each running task:
-//     it ends at max(its start + its time, now + a tenth of that)        // the second if it has overrun
+//     it ends at max(its start + its time, now + a tenth of its time)    // the second if it has overrun
 //     its slot is free from then on, if its node will take another task
 //   a job without pending tasks leaves the problem, since no plan changes when it ends
 //
-// For a job without maps a reduce takes the place of that one map. Times are rounded up to a few hundred steps of a
-// task, so that slots become free together and a plan costs less to find.
+// For a job without maps a reduce takes the place of the one map. Times are rounded up to whole steps, of which a task
+// takes a few hundred, so that slots become free together and a plan costs less to find.
 //
 // Pure functions of ClusterState. Thread rule: that of the state.
 #pragma once
@@ -35,8 +35,8 @@ struct TaskTimes {
 struct CpSnapshot {
   PlanProblem problem;               // except `previous`
   std::map<JobId, TaskTimes> times;  // of the live jobs
-  // When the first running task will have overrun its expected time by half or by half again, so that times change
-  // although nothing happens; at least half a map time from now.
+  // The time at which the first running task will have overrun its expected time by half, or by half again, so that
+  // times change although nothing happens. It is at least half a map time from now.
   std::optional<Micros> review;
 };
 

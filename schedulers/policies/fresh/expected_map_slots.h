@@ -12,11 +12,11 @@
 //   s'_m = s_m + theta_cur eta                                                            // line 11
 //   return |s'_m / S - theta_exp| / theta_exp > tau_2 ? theta_exp S : theta_cur S         // lines 12 and 13
 //
-// The slots are divided in proportion to the remaining work (theta_cur), with one exception. The job a is next to end
-// its map phase. If it is near that end, and brings so much reduce work while another job enters with its maps that the
-// proportion will change, then the expected proportion (theta_exp) counts. The k of the print stands for the number of
-// jobs in their map phase (the paper's cluster is busy, so there are k of them). This function counts those jobs
-// instead, so that a cluster with few jobs is judged by the jobs that it has.
+// The slots are divided in proportion to the remaining work (theta_cur), with one exception. The job a is the next to
+// end its map phase; its reduces then add reduce work, and another job enters with its maps. If a is near that end, and
+// these changes will alter the proportion by enough, the expected proportion (theta_exp) counts. In the print, k stands
+// for the number of jobs in their map phase (the paper's cluster is busy, so there are k of them). This function counts
+// those jobs instead, so that a cluster with few jobs is judged by the jobs that it has.
 //
 // The functions are pure. Work is in slot-us.
 #pragma once
@@ -31,9 +31,9 @@ struct PhaseOutlook {
   double reduce_work = 0;       // RW_r: pending reduces of the jobs in R and R'
   std::uint32_t slots = 0;      // S
   std::uint32_t map_slots = 0;  // s_m: in use by maps
-  std::uint32_t map_jobs = 0;   // |M|; the rest means nothing when 0
+  std::uint32_t map_jobs = 0;   // |M|; if 0, the rest means nothing
 
-  // Of a, the job of M with the least pending map work.
+  // The job a, which has the least pending map work of M.
   double progress = 0;            // the share of its maps that are done
   double first_map_work = 0;      // w'_m(a)
   double first_reduce_work = 0;   // w_r(a)
@@ -46,10 +46,10 @@ struct PhaseOutlook {
 // Returns a number of slots, 0 to S; 0 when no work is left.
 [[nodiscard]] double ExpectedMapSlots(const PhaseOutlook& outlook, double tau_progress, double tau_change);
 
-// Returns eta of Theorem 1: the reduce slots that become free until the job a has ended its maps, if a holds m_a slots
-// and gets theta_cur / |M| of the slots that become free. Where the formula divides by 0: no slot becomes free if no
-// reduces end (r = 0); with theta_cur = 0 the job a keeps its slots, and if it has none the function returns 0 (the
-// result is multiplied by theta_cur).
+// Returns eta of Theorem 1: the number of reduce slots that become free before the job a has ended its maps, if a holds
+// m_a slots and gets theta_cur / |M| of the slots that become free. Two cases avoid a division by 0. If no reduces end
+// (r = 0), no slot becomes free. If theta_cur = 0, the job a keeps its slots; if it has none, the function returns 0
+// (the result is multiplied by theta_cur).
 [[nodiscard]] double FreedReduceSlots(const PhaseOutlook& outlook, double theta_cur);
 
 }  // namespace millrace::sched

@@ -9,26 +9,26 @@
 //     for each job of C, by r_i / w_i:                                                    // Algorithm 4, equation 1
 //       if a free node may run a task of the job: launch it there, and return
 //
-// CalExpSm is in expected_map_slots.h, M and R in phase_admission.h. r_i, the job's slot time so far / (now - its first
-// start), and the weight w_i of its priority are in least_served.h. Pools and their weights do not count. Of several
-// free nodes, one that holds the data of the job's first pending map comes first, else the next in turn by id. The
-// closest map is launched there, or the reduce with the lowest index.
+// CalExpSm is in expected_map_slots.h, M and R are in phase_admission.h, r_i and w_i in least_served.h: r_i is the
+// job's slot time so far / (now - its first start), w_i the weight of its priority. Pools and their weights do not
+// count. Of several free nodes, one that holds the data of the job's first pending map comes first, else the next in
+// turn by id. The closest map is launched there, or the reduce with the lowest index.
 //
 // Additions to the paper:
 // - If no task of the chosen kind can run, the other kind gets the slot: no slot idles because of its type.
-// - Maps that must run again since their output was lost come before all other tasks: reduces that hold slots wait for
-//   them.
-// - Slots without a type can all be held by reduces that wait for such a map. Then the reduce among them that was
-//   launched last, on a node where the map may run, is preempted (stalled_reduces.h), and a map comes first for the
-//   slot, whatever kind Algorithm 2 chooses. A reduce that computes has all its input and is never preempted.
+// - Maps that must run again because their output was lost come before all other tasks, since reduces that hold slots
+//   wait for them.
+// - Slots without a type can all be held by reduces that wait for such a map. Then, of these reduces on nodes where the
+//   map may run, the one launched last is preempted (stalled_reduces.h). A map comes first for its slot, whatever kind
+//   Algorithm 2 chooses. A reduce that computes has all its input and is never preempted.
 // - A reduce does not start before all maps of its job are done, whatever the job's slow start, since only jobs in R
 //   start reduces.
 //
 // FreshDynamic decides exactly as FreshDynamicReference (reference.h), which keeps only two things between decisions:
 // the turn, and whether a slot was freed for a map.
 //
-// Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs, and a look at each job in M or in R that
-// has a pending task (least_served.h). A job that no free node may take is tried once a round.
+// Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs, and one step for each job in M or in R that
+// has a pending task (least_served.h). A job whose tasks no free node may run is tried once a round.
 #pragma once
 
 #include <cstdint>
@@ -73,12 +73,12 @@ class FreshDynamic : public Policy {
  private:
   // Puts the jobs that changed into candidates_ and repairs_, or takes them out.
   void ApplyChanges(const ClusterState& state);
-  // Returns the next launch, if any task may be launched. A candidate that no free node may take is excluded.
+  // Returns the next launch, if any task may be launched. Excludes candidates whose tasks no free node may run.
   std::optional<Decision> Choose(const ClusterState& state, Micros now);
   [[nodiscard]] TaskKind KindOfFreeSlot(const ClusterState& state) const;
   std::optional<Decision> LaunchLeastServed(const ClusterState& state, TaskKind kind, Micros now);
   std::optional<Decision> LaunchRepair(const ClusterState& state);
-  // Returns the launch of a task of the job on a free node; nothing if none of them may run one.
+  // Returns the launch of a task of the job on a free node; nothing if no free node may run one.
   std::optional<Decision> LaunchOf(const ClusterState& state, TaskKind kind, JobId job);
   [[nodiscard]] std::optional<Decision> LaunchAtData(const ClusterState& state, const JobState& job) const;
   [[nodiscard]] std::vector<JobId> JobsWithMaps() const;

@@ -1,6 +1,7 @@
-// FreshFairOrder: the job order of fresh-static: the jobs that FRESH's admission lets run (phase_admission.h), in the
-// order of `fair`. A job takes part in fair sharing from the moment it enters its map phase. max_running_jobs of its
-// pool is checked before it enters (pool_places.h), and not by `fair`. Thread rule: one thread.
+// FreshFairOrder: the job order of fresh-static. It offers slots to the jobs that FRESH's admission lets run
+// (phase_admission.h), in the order of `fair`. A job takes part in fair sharing from the moment it enters its map
+// phase. max_running_jobs of its pool is checked before the job enters (pool_places.h), and not by `fair`. Thread rule:
+// one thread.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,7 @@ class FreshFairOrder : public JobOrder {
       : admission_(settings.Of<FreshSettings>(), PoolPlaces(settings)),
         fair_(PoolPlaces::WithoutRunningLimits(settings)) {}
 
-  // Makes a copy that decides from this state on as `other` does.
+  // Makes a copy that, from this state on, decides as `other` does.
   FreshFairOrder(const ClusterState& state, const FreshFairOrder& other)
       : admission_(other.admission_),
         fair_(other.fair_.settings(), other.fair_.reduces()),

@@ -9,7 +9,7 @@ namespace millrace::sched {
 class KeyList;
 
 struct FreshSettings {
-  std::uint32_t k = 0;  // jobs in their map phase, and as many in their reduce phase; 0: no limit
+  std::uint32_t k = 0;  // the most jobs in their map phase, and in their reduce phase; 0: no limit
   enum class Order : std::uint8_t { kSubmit, kJohnson };
   Order order = Order::kSubmit;
   double tau_progress = 0.8;  // tau_1, 0 to 1

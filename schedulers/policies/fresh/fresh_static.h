@@ -9,19 +9,21 @@
 //   s_m = BestSplit(batch, S, k)                                                               // Algorithm 1
 //   node i gets floor(s_m * (slots of nodes 0 to i) / S) map slots less those of the nodes before it
 //
-// A free slot of a kind is assigned by `fair` among the jobs that may run that kind (phase_admission.h has k, M and R,
-// fresh_fair_order.h the order). So a reduce starts when all maps of its job are done, whatever its slow start.
+// A free slot of a kind is assigned by `fair` among the jobs that may run tasks of that kind (phase_admission.h has k,
+// M and R, fresh_fair_order.h the order). So a reduce starts when all maps of its job are done, whatever the job's slow
+// start.
 //
-// The paper knows the batch before the cluster starts. Here the batch is the live jobs: when a job comes, when one
-// fails or is killed, and when the slots of the cluster change, the split is made anew for the remaining tasks of all
-// jobs, those in R first, then R', M and those that wait. A job that ends as planned changes nothing. Task times are
-// those of the job's finished tasks, else its user's estimates, else those of its history, else the cluster's mean. A
-// node that runs more tasks of a kind than its new split allows gets no further ones until enough of them have ended. A
-// cluster with one slot uses it for both kinds.
+// The paper knows the batch before the cluster starts. Here the batch is the live jobs. When a job comes, when one
+// fails or is killed, and when the slots of the cluster change, the split is computed again for the remaining tasks of
+// all jobs, those in R first, then R', M and those that wait. A job that ends as planned changes nothing. Task times
+// are those of the job's finished tasks, else the user's estimates, else those of the history, else the cluster's mean.
+// A node that runs more tasks of a kind than its new split allows gets no further tasks of that kind until enough of
+// them have ended. A cluster with one slot uses it for both kinds.
 //
 // If a job refuses every node with slots of a kind (too many of its attempts failed there), the slots that do not
-// divide evenly go to other nodes. They also do when no map runs and none that may run fits on a node with map slots.
-// Where a slot serves both kinds, a reduce gives its slot to a map that it waits for (stalled_reduces.h).
+// divide evenly go to other nodes. They also go to other nodes when no map runs, and no map that may run fits on a node
+// with map slots. Where a slot serves both kinds, a reduce gives its slot to a map that it waits for
+// (stalled_reduces.h).
 //
 // Thread rule: one thread. It costs what `fair` costs; a new split costs O(jobs log jobs + nodes).
 #pragma once
@@ -50,7 +52,7 @@ class FreshStatic : public GreedyOver<FreshFairOrder> {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
-  // Makes the split anew if it is due.
+  // Computes the split again if it is due.
   Limits BeginRound(const ClusterState& state, Micros now) override;
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
@@ -67,13 +69,13 @@ class FreshStatic : public GreedyOver<FreshFairOrder> {
   FreshStatic(const FreshStatic& other, std::unique_ptr<JobOrder> order);
   // Notes the nodes that take tasks, and their slots. Returns true if they differ from those of the split.
   bool NoteNodes(const ClusterState& state);
-  // Makes the split for the remaining tasks of the live jobs.
+  // Computes the split for the remaining tasks of the live jobs.
   void Split(const ClusterState& state);
   // Spreads map_slots_ over the nodes, from turn_.
   void Spread();
-  // Turns the split until no job refuses every node with slots of a kind, if that is possible.
+  // Moves turn_ until no job refuses every node with slots of a kind, if that is possible.
   void AvoidRefusals(const ClusterState& state);
-  // Turns the split until some map fits on a node with map slots, if that is possible.
+  // Moves turn_ until some map fits on a node with map slots, if that is possible.
   void AvoidFullNodes(const ClusterState& state);
   // Returns the jobs with a map that may run.
   [[nodiscard]] std::vector<JobId> JobsWithMaps(const ClusterState& state) const;

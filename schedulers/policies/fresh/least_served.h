@@ -5,16 +5,16 @@
 //
 //   r_i = 0 if job i has not started before now, else
 //         (run times of its finished and running tasks, of maps and reduces together) / (now - T_i),
-//         where T_i is when its first task started;
+//         where T_i is the time at which its first task started;
 //   w_i = 4, 2, 1, 0.5 or 0.25 by the priority of job i, VERY_HIGH to VERY_LOW, as in `fair`;
 //   the first job = the least by (r_i / w_i, running tasks / w_i, job id).
 //
 // The print has only r_i. All jobs are equal when a batch starts, and the print would give every free slot of that
-// moment to one of them. The print knows no priorities: among jobs of one priority the order is the print's.
+// moment to one job. The print knows no priorities; among jobs of one priority the order is that of the print.
 //
 // The order of the r_i changes even when only time passes, so no order is kept: First computes r_i of each job in line.
-// FRESH's k bounds the line. For each job the run time is kept as a sum and its rate of growth, because a JobState is
-// many cache lines.
+// FRESH's k bounds the line. For each job, the line holds the run time so far and its rate of growth, because a
+// JobState spans many cache lines.
 //
 // Cost, for n jobs in line: Put and Remove take O(log n), and a move of part of the line when a job enters or leaves
 // it; First takes O(n). Thread rule: one thread.
@@ -42,9 +42,9 @@ class LeastServed {
   [[nodiscard]] std::optional<JobId> First(Micros now) const;
   // Leaves the job out of First until Readmit, or until it leaves the line. Requires: the job is in line.
   void Exclude(JobId job);
-  // Takes all excluded jobs in again.
+  // Lets First return excluded jobs again.
   void Readmit();
-  // Returns the jobs in line, excluded ones included, the least-served first; equal ones by id.
+  // Returns the jobs in line, also excluded ones, the least-served first; ties by id.
   [[nodiscard]] std::vector<JobId> InOrder(Micros now) const;
   // Returns the jobs in line, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;

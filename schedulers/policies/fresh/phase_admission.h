@@ -1,4 +1,4 @@
-// PhaseAdmission: FRESH's admission control (section III there; docs/schedulers/policies.md#fresh).
+// PhaseAdmission: the admission control of FRESH (section III of its paper; docs/schedulers/policies.md#fresh).
 //
 // The rule, as code, whenever jobs have changed; |M| and |R| are bounded by k, and k = 0 is no bound:
 //
@@ -6,18 +6,19 @@
 //   for each changed job: if all its maps are done and it waits or is in M, it goes to the end of R'
 //   while |M| < k and a job waits:                          the first that waits goes to M
 //   while |R| < k and a job of R' has all its maps done:    the first such goes to R
-//   maps may run of the jobs in M; reduces may start of the jobs in R, whatever their slow start
+//   jobs in M may run maps; jobs in R may start reduces, whatever their slow start
 //
-// The jobs that wait are in this order: first those that have begun already, so that a new policy goes on with the jobs
-// that the old one began, and a restarted master with the jobs that it had let in. Then by priority and submit order
-// or, with `order = johnson`, by Johnson's rule (slot_split.h) on the estimates made when the jobs came. R' is first
-// come first served, after the jobs whose reduces have begun already.
+// The jobs that wait are in this order. First come those that have begun already, so that a new policy continues with
+// the jobs that the old one began, and a restarted master with the jobs that it had let in. The others follow by
+// priority and submit order or, with `order = johnson`, by Johnson's rule (slot_split.h) on the estimates made when the
+// jobs came. In R' the jobs whose reduces have begun already come first; the others are first come first served.
 //
-// A job that waits without a place in its pool is passed over: it goes neither to M nor to R'.
+// A job that waits without a place in its pool is skipped: it goes neither to M nor to R'.
 //
 // Additions to the paper: a job whose map outputs are lost keeps its place in R or R'. Its maps may run again beside
-// the k jobs of M (repair: its reduces hold slots and wait for them), and it starts no reduce until they are done; in
-// R' it lets others pass meanwhile. A job that was evicted for lack of space goes back to the line before M.
+// the k jobs of M (repair, since its reduces hold slots and wait for them), and it starts no reduce until they are
+// done. In R' other jobs overtake it meanwhile. A job that was evicted for lack of space goes back to the line before
+// M.
 //
 // A job is in one phase at a time:
 //
@@ -104,8 +105,8 @@ class PhaseAdmission {
   void NoteChanged(JobId job);
   void Enter(const JobState& job, Phase phase, const LinePlace& place);
   void EnterWaiting(const ClusterState& state, const JobState& job);
-  // Moves the job to the phase that its own state asks for: to R' when its maps are done, back to the line when it was
-  // evicted.
+  // Moves the job to the phase that its own state requires: to R' when its maps are done, back to the line before M
+  // when it was evicted.
   void Advance(const ClusterState& state, const JobState& job);
   // Let in as many jobs as k and their pools allow: AdmitWaiting from those that wait, AdmitReady from R' to R.
   void AdmitWaiting(const ClusterState& state);
@@ -122,7 +123,7 @@ class PhaseAdmission {
   std::set<LinePlace> lines_[kPhases];
   std::uint64_t turns_ = 0;
   std::vector<JobId> changed_, reported_;
-  // Since the last ApplyChanges, a waiting job came or changed, or may have room now.
+  // True if, since the last ApplyChanges, a waiting job came or changed, or may have got room.
   bool waiting_changed_ = false;
 };
 

@@ -22,13 +22,14 @@ namespace millrace::sched {
 
 class PhaseWork {
  public:
-  // Counts the job anew. Call this when the job changed, or moved to another phase.
+  // Updates the counts of the job. Call this when the job changed, or moved to another phase.
   void Refresh(const JobState& job, PhaseAdmission::Phase phase);
   // Stops counting the job.
   void Remove(JobId job);
 
   // Returns the inputs of ExpectedMapSlots. The mean time between the ends of reduces is the mean time of a reduce over
-  // the number of running reduces (Little's law): it needs no clock, and is known again after a restart.
+  // the number of running reduces (Little's law). This rule needs no clock, and its inputs are known again after a
+  // restart.
   [[nodiscard]] PhaseOutlook Outlook(const ClusterState& state, const PhaseAdmission& admission) const;
 
  private:
@@ -60,7 +61,7 @@ class PhaseWork {
   std::vector<JobWork> jobs_;  // by job id
   PerKind<Work> sums_;
   PerKind<std::uint32_t> counted_ = {};  // jobs
-  // Jobs in M by their map work: with a time of their own, and without.
+  // Jobs in M by their map work: in timed_ those with a time of their own, in untimed_ the others.
   std::set<std::pair<double, JobId>> timed_;
   std::set<std::pair<std::uint64_t, JobId>> untimed_;
 };

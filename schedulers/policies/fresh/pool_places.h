@@ -1,10 +1,10 @@
-// PoolPlaces: max_running_jobs of pools, where a second limit, FRESH's k, also lets jobs in one after the other. A job
-// takes the place in its pool before it takes one in a phase. So no job holds a place of k while it waits for its pool,
-// and no two jobs wait for each other.
+// PoolPlaces: enforces max_running_jobs of pools for a policy that lets jobs in by a second limit as well, FRESH's k. A
+// job takes the place in its pool before it takes one in a phase. So no job holds a place of k while it waits for its
+// pool, and no two jobs wait for each other.
 //
 // A job holds its place from the moment that it takes it until it ends, as in `fair` (fair_pool.h). A job that has
 // begun already, under another policy, holds a place even beyond the limit. A pool whose maximum of a kind is 0 has no
-// place for a job with such tasks. Thread rule: one thread.
+// place for a job with tasks of that kind. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
 // The rules of FRESH as they are printed (Wang et al., Algorithms 1 to 4) and mended in
-// docs/schedulers/policies.md#fresh. They are applied to the whole state each time: no sums, no lines, no search. They
-// are slow; only tests link them, to check the fast forms:
+// docs/schedulers/policies.md#fresh. They are applied to the whole state each time, without sums, lines or searches.
+// They are slow; only tests link them, to check the fast forms:
 //
 //   PlayAlgorithmOne       slot_split.h     every makespan, and the least of them
 //   LeastServedFirst       least_served.h   the first job, as a comparison of whole fractions
 //   FreshDynamicReference  fresh_dynamic.h  every decision: the kind, the job, the task and the node
 //
-// The jobs in M, R' and R are not decided again: they come from PhaseAdmission.
+// Which jobs are in M, R' and R is not decided again; PhaseAdmission decides it.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace millrace::sched {
 
-// Returns when the batch ends with s_m map slots and s_r reduce slots: lines 6 to 21 of Algorithm 1, one round of the
-// while loop after another.
+// Returns the time at which the batch ends with s_m map slots and s_r reduce slots: lines 6 to 21 of Algorithm 1, one
+// round of the while loop after another.
 [[nodiscard]] double PlayAlgorithmOne(const std::vector<PhaseProfile>& batch, double s_m, double s_r, std::uint32_t k);
 
 // A job's use of the cluster: r_i = used / age (equation 1).

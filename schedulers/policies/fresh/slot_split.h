@@ -5,10 +5,11 @@
 // the order of the batch. A job whose maps are done reduces, or waits in line to reduce (R'). The print plays the batch
 // through for each split, which costs O(S n k). That is not needed. The map slots are busy until the last map is done,
 // so jobs end their maps after the same amounts of map work whatever the split: with s_m slots, the i-th job ends its
-// maps at A_i / s_m. The reduce slots are busy whenever a job that came has reduces left, so the order in which they
-// serve jobs does not matter for the end of all. With B_i the reduce work of the i-th job and of all after it, the
-// makespan is the maximum over i of A_i / s_m + B_i / (S - s_m), which is strictly convex in s_m. So one play of the
-// map phase in O(n log n) and a binary search give the split that the print finds, in O(n (log n + log S)). As code:
+// maps at A_i / s_m. The reduce slots are busy whenever a job that has ended its maps has reduces left, so the order in
+// which they serve jobs does not matter for the end of the batch. With B_i the reduce work of the i-th job and of all
+// after it, the makespan is the maximum over i of A_i / s_m + B_i / (S - s_m), which is strictly convex in s_m. So one
+// play of the map phase in O(n log n) and a binary search give the split that the print finds, in O(n (log n + log S)).
+// As code:
 //
 //   for i in the order in which jobs end their maps, while min(k, jobs left) of them share the slots evenly:
 //     A_i = map work done by all jobs so far
@@ -53,8 +54,8 @@ struct SlotSplit {
 // time; with k = 0 there is no limit. Requires: slots >= 2, or slots >= 1 if no job has reduce work.
 [[nodiscard]] SlotSplit BestSplit(const std::vector<PhaseProfile>& batch, std::uint32_t slots, std::uint32_t k);
 
-// Returns when the batch ends with `map_slots` map slots. Requires: 1 <= map_slots < slots, or map_slots = slots if no
-// job has reduce work.
+// Returns the time at which the batch ends with `map_slots` map slots. Requires: 1 <= map_slots < slots, or map_slots =
+// slots if no job has reduce work.
 [[nodiscard]] double SplitMakespan(const std::vector<PhaseProfile>& batch, std::uint32_t slots, std::uint32_t map_slots,
                                    std::uint32_t k);
 
@@ -73,8 +74,8 @@ struct JohnsonKey {
 [[nodiscard]] std::vector<std::uint32_t> JohnsonOrder(const std::vector<PhaseProfile>& batch);
 
 // Spreads the split evenly over nodes with these slots. Returns the number of map slots of each node; they add up to
-// map_slots. `turn` shifts which nodes get the slots that do not divide evenly. Requires: map_slots is at most the
-// number of all slots, and `turn` is below that number.
+// map_slots. `turn` shifts the choice of the nodes that get the slots that do not divide evenly. Requires: map_slots is
+// at most the number of all slots, and `turn` is below that number.
 [[nodiscard]] std::vector<std::uint32_t> SpreadSplit(const std::vector<std::uint32_t>& node_slots,
                                                      std::uint32_t map_slots, std::uint32_t turn = 0);
 

@@ -15,12 +15,12 @@
 // the first such node is served first. Joss decides exactly as JossReference (reference.h).
 //
 // Additions to the paper, beside those of JossHomes:
-// - The choice of a node. The paper's nodes ask one by one, so it has no choice to make, nor has its FIFO.
+// - The choice of a node. The paper's nodes ask one by one, so the paper has no choice to make, nor has its FIFO.
 // - A map whose output does not fit on the node lets maps behind it go first if their outputs are smaller.
-// - With fewer than two live datacenters Joss runs as `fifo`, and says so.
+// - With fewer than two live datacenters Joss runs as `fifo`, and reports this.
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of tasks and jobs, and a walk past free nodes of other
-// datacenters where node ids of several are mixed.
+// datacenters where the node ids of several datacenters are mixed.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class Joss : public GreedyOver<JossFifo> {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   Limits BeginRound(const ClusterState& state, Micros now) override;
-  // Permits go by priority and submit order, since JossFifo does not know the jobs that have homes.
+  // Permits are assigned by priority and submit order, since JossFifo does not know the jobs that have homes.
   std::optional<AttemptId> NextToCompute(const ClusterState& state, Micros now) override {
     return Policy::NextToCompute(state, now);
   }
@@ -68,7 +68,7 @@ class Joss : public GreedyOver<JossFifo> {
 
   using Share = JossQueues::Share;
   using Queue = JossQueues::ReadyQueues::value_type;
-  // kMoved: the task that would have been next now belongs to another datacenter, and waits there.
+  // kMoved: the task that would have been next has been moved to another datacenter, and waits there.
   enum class Outcome : std::uint8_t { kTaken, kRefused, kMoved };
   // The outcome of an offer of slots, and the launch if it was taken.
   struct Answer {

@@ -14,10 +14,10 @@ namespace millrace::sched {
 
 class JossCenters {
  public:
-  // Reads the nodes anew. Call this when nodes came or went. O(nodes).
+  // Reads the nodes again. Call this when nodes came or went. O(nodes).
   void Rebuild(const ClusterState& state);
 
-  [[nodiscard]] CenterId size() const { return static_cast<CenterId>(centers_.size()); }  // all are below
+  [[nodiscard]] CenterId size() const { return static_cast<CenterId>(centers_.size()); }  // all ids are below
   // Returns the number of live datacenters, which are those with a live node.
   [[nodiscard]] std::uint32_t live() const { return live_; }
   // Returns the nodes that have slots of the kind and take tasks.
@@ -26,8 +26,8 @@ class JossCenters {
   }
   [[nodiscard]] bool IsOpen(TaskKind kind, CenterId center) const { return !OpenNodes(kind, center).empty(); }
 
-  // Return true if the node, or a node of the datacenter that takes tasks, may run the task: the job does not refuse
-  // it, the task does not avoid it, and the output of a map fits there. MayRunIn: O(nodes).
+  // Return true if the node (MayRun), or a node of the datacenter that takes tasks (MayRunIn), may run the task: the
+  // job does not refuse the node, the task does not avoid it, and the output of a map fits there. MayRunIn: O(nodes).
   [[nodiscard]] static bool MayRun(const ClusterState& state, const TaskId& task, NodeId node);
   [[nodiscard]] bool MayRunIn(const ClusterState& state, const TaskId& task, CenterId center) const;
 

@@ -17,7 +17,7 @@ class JossFifo : public JobOrder {
   [[nodiscard]] std::unique_ptr<JobOrder> Clone(const ClusterState&) const override {
     return std::make_unique<JossFifo>(*this);
   }
-  // List lists the job from now on, and Unlist no longer lists it. Both do nothing if that is so already.
+  // List adds the job, and does nothing if it is listed. Unlist removes the job, and does nothing if it is not listed.
   void List(const ClusterState& state, JobId job);
   void Unlist(JobId job);
   [[nodiscard]] bool IsListed(JobId job) const { return keys_.contains(job); }

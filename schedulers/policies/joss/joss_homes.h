@@ -1,5 +1,5 @@
-// JossHomes: decides in which datacenter each task belongs (Lee et al. section 4.2; docs/schedulers/policies.md#joss),
-// and keeps the queues in which tasks wait there.
+// JossHomes: decides to which datacenter each task belongs (Lee et al. section 4.2; docs/schedulers/policies.md#joss),
+// and keeps the queues of each datacenter in which tasks wait.
 //
 // The rule, as code; td = k / (k - 1) for k datacenters:
 //
@@ -12,7 +12,7 @@
 // Additions to the paper:
 // - Unprocessed tasks are those that wait for a datacenter or run in it; otherwise an idle and a full one would be
 //   equal.
-// - With fewer than two live datacenters every job is listed. When that changes, all waiting tasks are placed anew.
+// - With fewer than two live datacenters every job is listed. When that changes, all waiting tasks are placed again.
 // - A task that must run again returns to the head of its queue, in its old datacenter.
 // - A datacenter that no longer takes tasks of a kind (its last node is lost or drained) gives its queues of the kind
 //   to the datacenter with the fewest unprocessed tasks.
@@ -38,12 +38,12 @@ namespace millrace::sched {
 
 class JossHomes {
  public:
-  // kByData: maps whose data was in the datacenter when they came come before the others.
+  // kByData: maps whose data was in the datacenter when they joined the queue are served before the others.
   enum class QueueOrder : std::uint8_t { kAsTheyCame, kByData };
 
   JossHomes(const JossSettings& settings, QueueOrder order) : settings_(settings), order_(order) {}
 
-  // The policy's calls of the same names call these. O(1), but OnJobEnded costs O(waiting tasks of the job).
+  // The calls of the policy with the same names call these. O(1), but OnJobEnded costs O(waiting tasks of the job).
   void OnJobSubmitted(JobId job);
   void OnJobChanged(JobId job);
   void OnJobEnded(JobId job);
@@ -57,11 +57,12 @@ class JossHomes {
   [[nodiscard]] const JossCenters& centers() const { return centers_; }
   [[nodiscard]] const JossQueues& queues() const { return queues_; }
 
-  // Records that the task, which is in a queue, has got a slot in its datacenter: its queue has had its turn.
+  // Records that the task, which is in a queue, has got a slot in its datacenter, so that its queue has had its turn.
   void OnLaunched(const TaskId& task);
-  // Move a queued task to the head of the same queue in another datacenter, among several the one with the fewest
-  // unprocessed tasks. Return false if the task stays. MoveToOpenNodes moves it if no node of its datacenter may run
-  // it; MoveToItsBlock if it is a map that was placed by its block and the datacenter has no replica. O(nodes).
+  // Move a queued task to the head of the same queue in another datacenter; among several datacenters, the one with the
+  // fewest unprocessed tasks. Return false if the task stays. MoveToOpenNodes moves the task if no node of its
+  // datacenter may run it. MoveToItsBlock moves it if it is a map that was placed by its block and its datacenter has
+  // no replica. O(nodes).
   bool MoveToOpenNodes(const ClusterState& state, const TaskId& task);
   bool MoveToItsBlock(const ClusterState& state, const TaskId& task);
 

@@ -1,6 +1,6 @@
 // JossQueues: the task queues of each datacenter (Lee et al. section 4; docs/schedulers/policies.md#joss).
 //
-// A datacenter has queues of maps and queues of reduces, each with a number: small jobs share queue 0, which is
+// A datacenter has queues of maps and queues of reduces, each with a number. Small jobs share queue 0, which is
 // permanent; a large job has a queue of its own. A queue is a row of shares. A share holds tasks of one job that came
 // together, in the order of their indices. A queue is dropped when it is drained, and is made again when one of its
 // tasks must run again. Queues are served in turn by their numbers, and the turn persists.
@@ -46,23 +46,23 @@ class JossQueues {
     [[nodiscard]] const Share& First() const { return *(near.empty() ? far : near).begin()->second; }
   };
 
-  // The end of the queue at which a new share goes in.
+  // The end of the queue at which a new share is added.
   enum class End : std::uint8_t { kHead, kTail };
-  // Makes a share of the tasks. Its address stays valid until the last of them has been taken. Requires: `tasks` is not
-  // empty, and none of them is in a queue.
+  // Makes a share of the tasks. The address of the share stays valid until its last task has been taken. Requires:
+  // `tasks` is not empty, and none of them is in a queue.
   Share& Put(End end, JobId job, TaskKind kind, CenterId center, std::uint32_t queue, bool near, OrderedBits tasks);
   // Takes the task out. The share ends with its last task.
   void Remove(Share& share, std::uint32_t task);
   void SetReady(Share& share, bool ready);
   void EraseJob(JobId job);
-  // Moves all shares of the datacenter to the ends of the other's queues of the same numbers, in their order.
+  // Moves all shares of `from`, in their order, to the ends of the queues of `to` with the same numbers.
   void MoveAll(TaskKind kind, CenterId from, CenterId to);
 
   // Returns the queues with ready shares, by number.
   using ReadyQueues = std::map<std::uint32_t, ReadyShares>;
   [[nodiscard]] const ReadyQueues& Ready(TaskKind kind, CenterId center) const;
-  // Returns the ready queue whose turn it is: the next by number after the one that was served last, and the first
-  // after the last one. Requires: Ready is not empty.
+  // Returns the ready queue whose turn it is: the next by number after the one that was served last, or the first if
+  // there is none after it. Requires: Ready is not empty.
   [[nodiscard]] ReadyQueues::const_iterator InTurn(TaskKind kind, CenterId center) const;
   void EndTurn(TaskKind kind, CenterId center, std::uint32_t served);
 

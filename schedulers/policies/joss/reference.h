@@ -3,7 +3,7 @@
 //
 // It decides as Joss (joss.h) does: which jobs have an unknown filtering percentage, where tasks are queued, which node
 // is served next, and which task it gets. Only the rules of PlaceByBlocks and of small and reduce-heavy jobs are not
-// written again, since they have tests of their own (joss_placing.h).
+// implemented again, since they have tests of their own (joss_placing.h).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class JossReference {
  public:
   JossReference(Joss::Assigner assigner, const JossSettings& settings) : assigner_(assigner), settings_(settings) {}
 
-  // Called after the policy's calls of the same names. OnJobChanged stands for OnJobSubmitted, too.
+  // Called after the policy's calls with the same names. OnJobChanged is also called for OnJobSubmitted.
   void OnJobChanged(JobId job) { changed_.push_back(job); }
   void OnJobEnded(JobId job);
   // Returns the decision of Joss::Next. Requires: it is called once after each call of Joss::Next, with the same state.
@@ -37,7 +37,7 @@ class JossReference {
   // Tasks of one job that came to a queue together.
   struct Batch {
     JobId job;
-    bool near = true;  // of maps of joss-j: their data was in the datacenter when they came
+    bool near = true;  // of maps of joss-j: their data was in the datacenter when they joined the queue
     std::set<std::uint32_t> tasks;
   };
   using QueueId = std::tuple<TaskKind, CenterId, std::uint32_t>;  // the last is the queue's number

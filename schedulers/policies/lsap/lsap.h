@@ -1,5 +1,5 @@
-// lsap, lsap-uniform: all idle map slots and all pending maps are assigned at once, at the least total cost (Guo et
-// al., "Investigation of Data Locality and Fairness in MapReduce", section 3.2; docs/schedulers/policies.md#lsap).
+// lsap, lsap-uniform: assign all pending maps to all idle map slots at once, at the least total cost (Guo et al.,
+// "Investigation of Data Locality and Fairness in MapReduce", section 3.2; docs/schedulers/policies.md#lsap).
 //
 // The rule, as code, when map slots are free and the state has changed since the last plan:
 //
@@ -11,18 +11,19 @@
 //                   = else the input's bytes / the measured bandwidth from its best replica   (`lsap`)
 //                   = else the same for all                                       (`lsap-uniform`)
 //
-// transfer_costs.h has the details of the cost. With one free slot lsap is `dl`. Reduces go as in `fifo`; maps come
-// before reduces.
+// transfer_costs.h has the details of the cost. With one free slot lsap decides as `dl` does. Reduces are launched as
+// in `fifo`; maps come before reduces.
 //
-// - Batching: slots may gather before they are assigned, for `batch_window`, by default 200 ms while less than 5% of
-//   the map slots are free and 0 otherwise; counted from the first slot that is held back, or, if that is earlier, from
-//   the submission of the oldest job with a waiting map. No slot idles longer than that.
+// - Batching: slots may gather for `batch_window` before they are assigned. The default is 200 ms while less than 5% of
+//   the map slots are free, and 0 otherwise. The window starts when the first slot is held back or, if that is earlier,
+//   at the submission of the oldest job with a waiting map. No slot idles longer than the window.
 // - The assignment is launched at once, before any other event. Launches that are not possible after all (the output
-//   does not fit on the node) are left to `dl`, and so are the maps that `+delay` lets run in slots that would idle.
+//   does not fit on the node) are left to `dl`, and so are the maps that `+delay` lets run in slots that would
+//   otherwise idle.
 // - With `+delay` a map is assigned only to nodes that its job's waits allow.
 //
-// Cost: one free slot as `dl`; several O(candidates log), see lsap_candidates.h, and the solver. Thread rule: one
-// thread.
+// Cost: for one free slot, that of `dl`; for several, O(candidates log) (lsap_candidates.h) and the solver. Thread
+// rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ class Lsap : public Dl {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
-  // Not while slots gather: then no map has been refused yet.
+  // Returns false while slots gather, since no map has been refused yet.
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
 
@@ -63,11 +64,12 @@ class Lsap : public Dl {
   [[nodiscard]] const LsapSettings& settings() const { return settings_; }
   [[nodiscard]] std::optional<Micros> GatheredAt() const override;
   [[nodiscard]] std::string_view WhoIsNext() const override { return "by the assignment of the least cost"; }
-  // The additions of lsap-fair: groups, and the price of each task. A policy with groups does not use dl for one slot.
+  // The additions of lsap-fair: groups, and the price of each task. A policy with groups does not use `dl` for one free
+  // slot.
   [[nodiscard]] virtual std::optional<CandidateGroups> Groups() const { return std::nullopt; }
   virtual void Price(const ClusterState&, Micros, std::vector<Task>*) const {}
-  // Returns the map for the only free slot, which is on this node, if a map with its data there is known to be the
-  // cheapest.
+  // Returns the map for the only free slot, which is on this node, if it is known that a map with its data on the node
+  // is the cheapest.
   [[nodiscard]] virtual std::optional<PendingMap> CheapestAtData(const ClusterState&, Micros, NodeId) const {
     return std::nullopt;
   }
@@ -75,7 +77,7 @@ class Lsap : public Dl {
  private:
   enum class Phase : std::uint8_t {
     kChanged,    // the state has changed since the last plan
-    kGathering,  // the same, and slots gather
+    kGathering,  // as kChanged, and slots gather
     kPlanned     // only the plan's own launches have changed the state since
   };
 

@@ -1,18 +1,19 @@
-// The pending maps that can matter for an assignment of all idle map slots: with a million pending maps and a hundred
-// free slots, they are few.
+// The pending maps that can matter for an assignment of all idle map slots. They are few even with a million pending
+// maps if there are a hundred free slots.
 //
-// With S slots, no place needs more than S maps that cost the same there: one of those is always left for it. So these
-// maps are taken: for each free node the first with their data on it, by job order and index; for its rack and
-// datacenter the first with their data there, by node, then in that order; and the first S of the whole queue. All maps
-// are taken when there are few.
+// With S slots, no place needs more than S maps that cost the same there, since one of those is always left for it. So
+// these maps are taken. For each free node: the first maps with their data on the node, by job order and index. For its
+// rack and datacenter: the first maps with their data there, by node, then by job order and index. From the whole
+// queue: the first S maps. All maps are taken when there are few.
 //
 // This guarantees:
 // - As many maps run as possible, if every map may run everywhere: the queue alone provides S.
-// - Up to 512 slots, the cost is the least over all pending maps, if a map's cost depends only on its distance: maps of
-//   one size, no measured bandwidths, no refused nodes, no waits, no fairness. Otherwise the first maps stand for those
-//   after them, so the queue decides before size, bandwidth or, in lsap-fair, age and price within a group.
-// - Above 512 slots a place takes no more than 64 maps for each of its free slots. If other slots need all of these, a
-//   later map that could run at its data may be missed.
+// - With up to 512 slots, the cost is the least over all pending maps, if a map's cost depends only on its distance
+//   (maps of one size, no measured bandwidths, no refused nodes, no waits, no fairness). Otherwise the first maps stand
+//   for those after them, so the order of the queue takes precedence over size, bandwidth and, within a group of
+//   lsap-fair, age and price.
+// - With more than 512 slots, no more than 64 maps are taken for each free slot of a place. If other slots need all of
+//   these maps, a later map that could run at its data may be missed.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ struct MapCandidates {
 
 enum class CandidateReach : std::uint8_t {
   kNodes,   // the first few on each free node: enough if all slots get node-local maps
-  kPlaces,  // as above
+  kPlaces,  // on the racks and datacenters of free nodes, too, as above
 };
 
 struct CandidateGroups {

@@ -1,21 +1,23 @@
-// lsap-fair: lsap with a cost of fairness, so that weights of groups and locality of maps are balanced in one
-// assignment (Guo et al., "Investigation of Data Locality and Fairness in MapReduce", section 3.3;
+// lsap-fair: lsap with an added cost of fairness, so that one assignment balances the weights of groups and the
+// locality of maps (Guo et al., "Investigation of Data Locality and Fairness in MapReduce", section 3.3;
 // docs/schedulers/policies.md#lsap).
 //
-// A group is a pool (of the job, else its user's) with the weight of [pools.NAME]; weights count in proportion to the
-// sum over the groups that have jobs now. With s_i the group's share of the running maps and w_i its weight:
+// A job's group is its pool, else its user's pool, with the weight of [pools.NAME]. Weights are divided by their sum
+// over the groups that have jobs now. With s_i the part of the running maps that belongs to group i, and w_i its
+// weight:
 //   C = FC + DLC, DLC = alpha x the cost of lsap in seconds;
-//   FC of up to max(0, w_i x all map slots - running maps of i) of its tasks, those that can be node-local first, is
-//   GFC_i = 100 s_i / w_i; of its other tasks (1 - w_i) x beta.
-// (So beta has to exceed the GFC of overfull groups for a group's own share to come first.)
-// A group that is alone is due every slot: GFC is the FC of all its tasks. (By the letter of the paper, the tasks
+//   FC = GFC_i = 100 s_i / w_i for up to max(0, w_i x all map slots - running maps of i) tasks of group i, those that
+//   can be node-local first; FC = (1 - w_i) x beta for the other tasks of group i.
+// (So beta has to exceed the GFC of overfull groups if the tasks within a group's share are to come first.)
+// A single group has a right to every slot, so FC = GFC for all its tasks. (By the letter of the paper, the tasks
 // beyond the free slots, hence those without local slots, would cost 0 and come first.)
-// When the free slots suffice for all pending maps, all of them run. Small alpha: fairness wins; large alpha: locality.
-// Ageing: both costs of a task halve with each `ageing_half_life` since its job was submitted, in steps of a quarter of
-// that time, so no task starves. All else is as in lsap, but one free slot is assigned as several are.
+// When the free slots suffice for all pending maps, all of them run. With a small alpha fairness wins, with a large one
+// locality. Ageing: both costs of a task halve with each `ageing_half_life` since its job was submitted, in steps of a
+// quarter of that time, so no task starves. All else is as in lsap, except that a single free slot is assigned in the
+// same way as several.
 //
-// Cost: as lsap, and O(groups). One free slot: O(groups + jobs with data on the node) if a map at its data has the
-// least cost that any map can have, in which case the first such map by job order is taken; else O(nodes + jobs).
+// Cost: that of lsap plus O(groups). For one free slot: O(groups + jobs with data on the node) if a map at its data has
+// the least cost that any map can have; the first such map by job order is then taken. Otherwise O(nodes + jobs).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Evaluator: finds the cost of an order of jobs when free slots follow it, by list scheduling.
+// Evaluator: finds the cost of an order of jobs by list scheduling, that is, when free slots follow the order.
 //
 // The rule, as code; no slot idles while a task could take it, as at dispatch:
 //
@@ -10,7 +10,7 @@
 //   C_j = the end of the last task of job j, including those that run now
 //   cost = PlanCost(C)                                                          // problem.h
 //
-// A kind without slots is planned as if there were one, free from `now` on. The ends are exactly those of Follow
+// A kind without slots is planned as if it had one slot, free from `now` on. The ends are exactly those of Follow
 // (reference.h), which plays the order tick by tick where there are slots of each kind.
 //
 // Thread rule: one thread. Cost: O(chunks x groups of slots) at worst, and never O(tasks); about 10 us for 20 jobs on
@@ -27,7 +27,7 @@
 
 namespace millrace::sched {
 
-// A number of maps of one job, by its index in the problem.
+// A number of maps of one job; `job` is its index in the problem.
 struct MapChunk {
   std::uint32_t job = 0;
   std::uint32_t maps = 0;
@@ -49,7 +49,7 @@ class Evaluator {
   // Requires: the first `same` chunks are those of the order last given to Rebase.
   double Cost(const PlanOrder& order, std::size_t same = 0);
   // Keeps checkpoints of the order's prefixes, so that orders with the same beginning are cheaper to evaluate.
-  // Requires: the first `same` chunks are those of the order given before.
+  // Requires: the first `same` chunks are those of the order last given to Rebase.
   void Rebase(const PlanOrder& order, std::size_t same = 0);
 
   // Returns C_j of the order last evaluated, by index of the job.
@@ -58,7 +58,7 @@ class Evaluator {
   [[nodiscard]] const PlanProblem& problem() const { return problem_; }
 
  private:
-  // The reduces of a job, which may start from `ready` on; the index is the priority, lowest first.
+  // The reduces of a job, which may start from `ready` on. A batch's index is its priority, lowest first.
   struct Batch {
     Micros ready = 0;
     std::uint32_t job = 0;

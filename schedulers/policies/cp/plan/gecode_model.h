@@ -7,12 +7,12 @@
 //     map_end = max(0, maps_until, start + map_time of each map), each start >= 0                       // (2)
 //     C_j = max(map_end, reduces_until, start + reduce_time of each reduce), each start >= map_end      // (3), (4)
 //   for maps, and for reduces:
-//     cumulative(starts, times, 1 slot each, all slots), with a task in each slot until it is free      // (6), (7)
+//     cumulative(starts, times, 1 slot each, all slots), plus a task in each slot until it is free      // (6), (7)
 //   paper: (1 + the number of C_j > d_j) x max of (C_j - s_j) < below                                   // (5)
 //   mix:   the sum of PlanCost < below, with a few steps below the curve in place of p_late
 //
-// The model is a relaxation: times are rounded to ticks in favour of the schedule. So a model without a solution is a
-// proof; where all times are multiples of the tick, `paper` is exact.
+// The model is a relaxation: times are rounded to ticks in favour of the schedule. So a model without a solution proves
+// that no schedule costs less than `below`. Where all times are multiples of the tick, `paper` is exact.
 #pragma once
 
 #include <cstdint>

@@ -16,11 +16,11 @@ namespace millrace::sched {
 // Returns the same order with each chunk cut into up to `pieces` consecutive chunks.
 [[nodiscard]] PlanOrder Split(const PlanProblem& problem, const PlanOrder& order, std::uint32_t pieces);
 
-// Moves one job elsewhere or swaps two, maps and reduces alike. Returns the number of leading chunks that are as
-// before. Requires: at least two chunks, one for each job.
+// Moves one job elsewhere or swaps two jobs, maps and reduces alike. Returns the number of leading chunks that did not
+// change. Requires: at least two chunks, one for each job.
 std::size_t MoveJob(std::mt19937_64* random, PlanOrder* order);
-// Moves a chunk of maps elsewhere, swaps two, shifts maps between two chunks of a job, or moves the reduces of a job.
-// Returns the number of leading chunks that are as before.
+// Moves a chunk of maps elsewhere, swaps two chunks, shifts maps between two chunks of a job, or moves the reduces of a
+// job. Returns the number of leading chunks that did not change.
 std::size_t MoveChunk(std::mt19937_64* random, PlanOrder* order);
 
 // Writes the order in terms of jobs: consecutive chunks of a job become one.

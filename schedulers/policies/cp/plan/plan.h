@@ -16,7 +16,7 @@ struct PlanChunk {
 };
 
 struct Plan {
-  std::vector<PlanChunk> maps;    // together the pending maps of each job
+  std::vector<PlanChunk> maps;    // the chunks of a job together have all its pending maps
   std::vector<JobId> reduces;     // all jobs of the problem
   double cost = 0;                // in the problem's objective
   double bound = 0;               // no schedule costs less

@@ -8,7 +8,7 @@
 //   background  Submit(problem):  number += 1;  leave (number, problem) for the thread, in place of one not yet begun
 //               its thread:       take that pair, and SearchPlan until the budget is used up or `number` has grown;
 //                                 leave each better plan, with the number of its problem, in place of one not yet taken
-//               TakePlan():       the plan left there, if its number is still the last
+//               TakePlan():       the plan left last, if its number is still `number`
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace millrace::sched {
 class Planner {
  public:
   virtual ~Planner() = default;
-  // Makes plans for this problem from now on, and gives up the problem that is being solved.
+  // Makes plans for this problem from now on, and gives up the problem submitted before.
   virtual void Submit(PlanProblem problem) = 0;
   // Returns the best plan for the problem last submitted if it is better than at the last call, else null.
   virtual std::unique_ptr<const Plan> TakePlan() = 0;
@@ -44,7 +44,7 @@ struct BackgroundLimits {
   std::function<Micros()> clock;  // monotonic; called on the planner's thread
 };
 // Returns a planner that solves on a thread of its own, which sleeps while there is nothing to solve. Neither call
-// waits for the thread. Destruction waits for the evaluation (or proof) under way, at most some 10 ms.
+// waits for the thread. Destruction waits for the evaluation (or proof) under way, at most about 10 ms.
 [[nodiscard]] std::unique_ptr<Planner> MakeBackgroundPlanner(BackgroundLimits limits);
 
 }  // namespace millrace::sched

@@ -12,9 +12,9 @@
 //              a reduce starts after all maps of its job, running ones included               // (3)
 //              at no time do more maps run than there are map slots, nor more reduces         // (6), (7)
 //
-// All map slots are one resource and all reduce slots another, so there is no x_tr (1): the node of a task is chosen at
-// dispatch. The pending tasks of a job take the same time each. Running tasks are fixed: they appear as slots that
-// become free later. Times are absolute, in any one unit (Millrace: us).
+// All map slots are one resource and all reduce slots another, so there is no x_tr (1), and the node of a task is
+// chosen at dispatch. The pending tasks of one kind of a job all take the same time. Running tasks are fixed: they
+// appear as slots that become free later. Times are absolute, in any one unit (Millrace: us).
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct PlanJob {
   Micros map_time = 1;             // of each pending map, at least 1
   Micros reduce_time = 1;          // of each pending reduce, at least 1
   Micros maps_until = 0;           // expected end of the last of its running maps; 0: none runs
-  Micros reduces_until = 0;        // likewise of its running reduces
+  Micros reduces_until = 0;        // expected end of the last of its running reduces; 0: none runs
 };
 
 // The cost that a plan should keep small.
@@ -63,11 +63,11 @@ struct PlanObjective {
 
 struct PlanProblem {
   Micros now = 0;                    // no task starts before this
-  std::vector<SlotGroup> map_slots;  // by time, none before `now`; empty: planned as if there were one
+  std::vector<SlotGroup> map_slots;  // by time, none before `now`; empty: planned as if there were one slot
   std::vector<SlotGroup> reduce_slots;
   std::vector<PlanJob> jobs;  // with pending tasks, by id; ties in a search go to the lower index
-  // Of the fixed jobs, which have no pending tasks, so that no plan changes when they end: the worst turnaround, and
-  // the number of jobs that will be late.
+  // The worst turnaround of the fixed jobs, and the number of them that will be late. Fixed jobs have no pending tasks,
+  // so no plan changes when they end.
   Micros fixed_worst = 0;
   std::uint32_t fixed_late = 0;
   std::vector<JobId> previous;  // the order followed until now: a start of the search; may name other jobs

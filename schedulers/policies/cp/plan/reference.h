@@ -6,7 +6,7 @@
 //   Follow     evaluator.h  Evaluator::ends are the same times, with and without checkpoints
 //   LeastCost  bound.h      PlanBound is never above it
 //              search.h     no plan costs less, and a plan marked optimal costs no more
-//              prover.h     no cost above it is called unbeaten; Gecode, left to search, finds the same
+//              prover.h     no prover calls a cost above it the least; a search by Gecode finds the same
 #pragma once
 
 #include <vector>
@@ -20,13 +20,13 @@ namespace millrace::sched {
 [[nodiscard]] double CostOf(const PlanProblem& problem, const std::vector<Micros>& ends);
 
 // Returns C_j of each job, by index, when free slots follow the order and never wait. Costs O(ticks x slots x chunks).
-// Requires: there is a slot of each kind of which a task is pending; otherwise Follow loops for ever.
+// Requires: each kind with a pending task has a slot; otherwise Follow loops for ever.
 [[nodiscard]] std::vector<Micros> Follow(const PlanProblem& problem, const PlanOrder& order);
 
-// Returns the least cost of any schedule, idle slots allowed: that of the best active schedule, since the cost never
-// falls when an end comes later. It tries every order of the tasks, so it can handle about 8 tasks. Requires: there is
-// a slot of each kind of which a task is pending, and all tasks, run one after the other once every slot is free, end
-// within kReferenceTicks of `now`.
+// Returns the least cost of any schedule, even one with idle slots. This is the cost of the best active schedule, since
+// the cost never falls when an end comes later. LeastCost tries every order of the tasks, so it can handle about 8
+// tasks. Requires: each kind with a pending task has a slot, and all tasks, run one after the other once every slot is
+// free, end within kReferenceTicks of `now`.
 [[nodiscard]] double LeastCost(const PlanProblem& problem);
 inline constexpr Micros kReferenceTicks = 400;
 

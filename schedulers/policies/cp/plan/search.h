@@ -18,7 +18,7 @@
 // the same problem and limits give the same plan.
 //
 // A plan never costs less than LeastCost (reference.h), the best of all schedules, and costs no more if it is marked
-// optimal. It may miss that cost where the best schedule lets a slot wait, which no order does.
+// optimal. It may miss that cost where the best schedule lets a slot idle, since no order does that.
 #pragma once
 
 #include <cstdint>

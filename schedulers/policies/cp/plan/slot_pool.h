@@ -3,10 +3,10 @@
 // The rule, as code, of Place(tasks, duration, until):
 //
 //   while a task is left, and the slot that is free first is free before `until`:
-//     start a task there: the slot is free again `duration` later
+//     start a task there; the slot is free again `duration` later
 //
-// Slots that are free at the same time are one group, so a job of a thousand equal maps costs as many steps as there
-// are groups, not tasks. Thread rule: one thread. Copies are cheap (one array).
+// Slots that become free at the same time are one group, so a job of a thousand equal maps costs one step for each
+// group, not for each task. Thread rule: one thread. Copies are cheap (one array).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class SlotPool {
   // Requires: there is at least one slot, and they are sorted by time.
   explicit SlotPool(std::span<const SlotGroup> groups);
 
-  // Returns when the first slot is free.
+  // Returns the time at which the first slot is free.
   [[nodiscard]] Micros NextFree() const { return groups_.front().free; }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   [[nodiscard]] std::span<const SlotGroup> groups() const { return groups_; }
@@ -35,7 +35,7 @@ class SlotPool {
     std::uint32_t tasks = 0;
     Micros last_end = 0;  // of these tasks; 0 without any
   };
-  // Starts up to `tasks` tasks of this duration (at least 1), each as early as a slot is free, while that is before
+  // Starts up to `tasks` tasks of this duration (at least 1), each as soon as a slot is free, as long as that is before
   // `until`.
   Placed Place(std::uint32_t tasks, Micros duration, Micros until = kNever);
 

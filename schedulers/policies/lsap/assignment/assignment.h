@@ -1,16 +1,16 @@
-// Assignment: tasks to slots, as many as possible, at the least total cost (the linear sum assignment problem of Guo et
-// al., section 3.2, with slots of one node and tasks of one kind taken together).
+// Assignment: assigns tasks to slots, as many as possible, at the least total cost. This is the linear sum assignment
+// problem of Guo et al., section 3.2, with the slots of one node and the tasks of one kind taken together.
 //
 // Places form trees: clusters, datacenters, racks, nodes. Any place may have slots, but usually only nodes do. A row is
-// a number of alike tasks. It has costs at places, and the cost of one of its tasks in a slot is the least of the row's
-// costs at the slot's place and at the places above that. So a map with three replicas needs 0 at three nodes and one
-// cost each at their racks, their datacenters and the whole cluster. A pair whose cost is higher than that of its rack
-// is expressed by costs at all nodes of the rack instead of one at the rack. Where there is no cost, the row's tasks
-// cannot run.
+// a number of tasks that are alike. It has costs at places, and the cost of one of its tasks in a slot is the least of
+// the row's costs at the slot's place and at the places above that place. So a map with three replicas needs 0 at three
+// nodes and one cost each at their racks, their datacenters and the whole cluster. A pair whose cost is higher than
+// that of its rack is expressed by costs at all nodes of the rack instead of one at the rack. Where a row has no cost,
+// its tasks cannot run.
 //
 // A task or slot that is left over costs nothing, like the dummies of the paper. The cost of the plan is exactly that
-// of LeastDenseCost (reference.h). It uses only integers, so that the same problem has the same answer everywhere.
-// Among equally good answers it tends to the lowest rows and places.
+// of LeastDenseCost (reference.h). The solver uses only integers, so that the same problem has the same answer
+// everywhere. Among equally good answers it tends to prefer the lowest rows and places.
 //
 // 2,900 slots and tasks with levels take some 4 ms, 10,000 slots and 100,000 tasks some 30 ms (tests/bench). Thread
 // rule: one thread.
@@ -45,7 +45,7 @@ class Assignment {
   struct Plan {
     std::vector<Share> shares;  // by row, then place; no two of the same
     Cost cost = 0;
-    std::uint32_t tasks = 0;  // assigned in all
+    std::uint32_t tasks = 0;  // the number of assigned tasks in all
   };
 
   // Adds a place and returns its number, from 0. Requires: the place above was added before.

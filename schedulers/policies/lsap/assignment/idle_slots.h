@@ -1,9 +1,9 @@
 // IdleSlots: the free map slots of a cluster as the places of an Assignment: datacenters, racks and nodes, with one
 // tree for all nodes with the same number of free slots.
 //
-// The bandwidth to a node is divided by its free slots (Guo et al., section 3.2), so nodes with equally many share
-// costs and belong to one tree. A level that the cluster does not have (one datacenter, one rack) has no places of its
-// own. Thread rule: one thread; made for one assignment.
+// The bandwidth to a node is divided by its free slots (Guo et al., section 3.2), so nodes with equally many free slots
+// share costs and belong to one tree. A level that the cluster does not have (one datacenter, one rack) has no places
+// of its own. Thread rule: one thread; made for one assignment.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class IdleSlots {
     Assignment::Place root = 0;
   };
 
-  // Adds all places to *problem. `divide`: the cost depends on a node's free slots, so that there is a tree for each
-  // number.
+  // Adds all places to *problem. With `divide`, the cost depends on a node's free slots, so there is a tree for each
+  // number of free slots.
   IdleSlots(const ClusterState& state, bool divide, Assignment* problem);
 
   [[nodiscard]] std::uint32_t total() const { return total_; }

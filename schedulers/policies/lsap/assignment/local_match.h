@@ -3,10 +3,11 @@
 // It is a maximum matching, built row by row. A map takes a free slot at one of its places. If there is none, one is
 // freed by moving maps that have slots to other places of theirs (an augmenting path, the shortest first). A map with a
 // slot keeps one, though maybe elsewhere. So among all sets of maps that can have slots at once, the result prefers the
-// maps that were added first. With rows in rising order of cost it is also the cheapest of the largest sets: such sets
-// form a matroid, in which the greedy choice is the best one (Edmonds, "Matroids and the Greedy Algorithm", 1971). A
-// map that finds no path finds none later either, nor does any search that reaches a place where a failed one was. So
-// all failed searches together cost no more than one look at each place of each row. Thread rule: one thread.
+// maps that were added first. With rows in rising order of cost, the result is also the cheapest of the largest sets,
+// since such sets form a matroid, in which the greedy choice is the best one (Edmonds, "Matroids and the Greedy
+// Algorithm", 1971). A map that finds no path finds none later either, nor does any search that reaches a place that a
+// failed search has reached. So all failed searches together cost no more than one look at each place of each row.
+// Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ class LocalMatch {
   // `free` is the number of free slots by place.
   explicit LocalMatch(std::vector<std::uint32_t> free);
 
-  // Gives slots to as many of the row's tasks as possible, at most `tasks`. Returns their number. Rows may be added in
-  // any order. Requires: each row is added once, and no place is twice in `places`.
+  // Gives slots to as many of the row's tasks as possible, at most `tasks`. Returns the number of tasks that got one.
+  // Rows may be added in any order. Requires: each row is added once, and no place is twice in `places`.
   std::uint32_t Add(Row row, std::uint32_t tasks, std::span<const Place> places);
   // Returns the slots of each row at each place, by row, then in the order of its `places`.
   [[nodiscard]] std::vector<Assignment::Share> Shares() const;
@@ -44,13 +45,13 @@ class LocalMatch {
   };
   struct Visit {  // the visit of a search to a place
     std::uint32_t search = 0;
-    std::uint32_t edge = kNone;  // the edge by which it came
+    std::uint32_t edge = kNone;  // the edge by which the search came
     std::uint32_t held = kNone;  // the edge whose task at the place before would move here; kNone: the new task
   };
 
   std::uint32_t FillFree(std::uint32_t entry, std::uint32_t tasks);
   bool Augment(std::uint32_t entry);
-  // Adds to the search the row's edges to places that were not seen yet. Returns one whose place has a free slot.
+  // Adds to the search the row's edges to places that it has not seen yet. Returns an edge whose place has a free slot.
   std::uint32_t Reach(std::uint32_t entry, std::uint32_t held);
   void Shift(std::uint32_t last);
   void Put(std::uint32_t edge);

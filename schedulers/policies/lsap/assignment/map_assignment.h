@@ -40,14 +40,14 @@ class MapAssignment {
   MapAssignment(const ClusterState& state, TransferCosts::Options options);
 
   [[nodiscard]] std::uint32_t slots() const { return slots_.total(); }
-  // Adds a task; tasks are numbered from 0. Among equals the task that was added first is preferred.
+  // Adds a task; tasks are numbered from 0. Among equal tasks the one that was added first is preferred.
   void Add(const Task& task);
   // Returns the plan at the least cost.
   [[nodiscard]] Plan Solve() const;
   // Returns the plan at the least cost if it can put every map on a node with its input; nothing if no such plan is
-  // optimal. It is cheap, since it looks at no transfers. A map costs its fixed cost at its input, and more elsewhere.
-  // So a plan of local maps is optimal exactly when it fills all slots or places all maps, and the maps that it places
-  // have the lowest fixed costs of all.
+  // optimal. The call is cheap, since it computes no transfer costs. A map costs its fixed cost at its input, and more
+  // elsewhere. So a plan of local maps is optimal exactly when it fills all slots or places all maps, and the maps that
+  // it places have the lowest fixed costs of all.
   [[nodiscard]] std::optional<Plan> SolveLocally() const;
 
  private:
@@ -76,13 +76,14 @@ class MapAssignment {
     }
   };
   [[nodiscard]] LocalRows RowsAtData() const;
-  // Gives slots to as many tasks as wanted, those of the lowest fixed costs (rows are in rising order of these): to all
-  // tasks of each cost, but of the dearest only to as many as are left to place. Returns false if that is impossible.
+  // Gives slots to `wanted` tasks, those of the lowest fixed costs (rows are in rising order of fixed cost). All tasks
+  // of each cost get slots, except that of the highest cost only as many do as are left to place. Returns false if that
+  // is impossible.
   bool MatchCheapest(const LocalRows& local, std::uint64_t wanted, LocalMatch* match) const;
   // Returns the costs of the row in all idle slots; valid until the next call.
   [[nodiscard]] std::span<const Assignment::PlaceCost> CostsOf(const Row& row, TransferCosts* costs) const;
-  // Returns a limit: no plan at the least cost runs a map whose fixed cost is above it. Keeps the costs that it
-  // computes in *known, by row.
+  // Returns a limit on fixed costs: no plan at the least cost runs a map whose fixed cost is above it. Keeps the costs
+  // that the call computes in *known, by row.
   using RowCosts = std::vector<Assignment::PlaceCost>;
   Assignment::Cost HighestFixed(TransferCosts* costs, std::vector<RowCosts>* known) const;
   [[nodiscard]] Plan PlanOf(const std::vector<Assignment::Share>& shares) const;

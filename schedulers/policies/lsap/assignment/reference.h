@@ -1,6 +1,7 @@
-// The assignment of lsap without structure: the cost of each map in each slot by formula 1, one by one, and the linear
-// sum assignment problem of the textbooks, over a dense matrix. Tests compare TransferCosts and Assignment with them:
-// each pair has the same cost, and so has the plan. Thread rule: free functions, one thread.
+// The assignment of lsap without the structure that makes it fast: the cost of each map in each slot, computed pair by
+// pair with formula 1, and the textbook linear sum assignment problem over a dense matrix. Tests check that
+// TransferCosts gives each pair the same cost, and that the plan of Assignment has the same cost. Thread rule: free
+// functions, one thread.
 #pragma once
 
 #include <cstdint>

@@ -4,13 +4,14 @@
 // The cost is 0 on a node with a replica, else the time to transfer the input there: bytes / max over replicas of
 // BW(replica, node). BW is the bandwidth measured between the two nodes, else between their racks, else between their
 // datacenters, else the one configured for their distance, divided by the free slots of the node. With `uniform` the
-// cost is one constant for every node without a replica. Costs are rounded down by at most 1/16: the fewer different
-// costs there are, the faster the solver is.
+// cost is one constant for every node without a replica. Costs are rounded down by at most 1/16, since the solver is
+// faster with fewer different costs.
 //
 // Each pair has exactly the cost of CostByFormula (reference.h), which computes pairs one by one.
 //
-// A row gets one cost for each place that differs from the place above it. Where a place below is dearer than the place
-// above, or must not be used, there is no cost above, but one at each of the places beside it.
+// A row gets one cost for each place whose cost differs from that of the place above it. Where a place is dearer than
+// the place above it, or must not be used, the place above gets no cost; each place beside the dearer one gets a cost
+// instead.
 //
 // Thread rule: one thread; made for one assignment.
 #pragma once
@@ -27,21 +28,21 @@ namespace millrace::sched {
 
 class TransferCosts {
  public:
-  // One second of transfer, and 1 of fairness cost.
+  // The cost of one second of transfer, and of 1 of fairness cost.
   static constexpr double kUnit = 10'000;
 
   struct Options {
     bool uniform = false;  // one second for every transfer
     LevelBandwidths configured;
-    // Use the bandwidths measured to places that hold no replica of the row; otherwise the distance alone decides
-    // there.
+    // True: use the bandwidths measured to places that have no replica of the row. False: the distance alone decides
+    // the cost at such places.
     bool far_pairs = true;
   };
   struct Row {
     const MapInput* input = nullptr;
     Locality worst = Locality::kOff;  // the farthest locality allowed
     double weight = 1;                // factor of the transfer's cost
-    double fixed = 0;                 // added cost in any slot, in kUnit of cost
+    double fixed = 0;                 // added cost in any slot, in units of kUnit
     std::vector<NodeId> closed = {};  // nodes where it must not run; few
   };
 
@@ -75,7 +76,7 @@ class TransferCosts {
   void CollectDatacenters(bool partners);
   void CollectRacks(bool partners);
   void CollectNodes(bool partners);
-  // Each does nothing if the place has been added for this row; AddNode also if the node has no free slot.
+  // These do nothing if the place has been added for this row; AddNode also does nothing if the node has no free slot.
   void AddDatacenter(std::uint32_t datacenter);
   void AddRack(std::uint32_t rack);
   void AddNode(NodeId node);

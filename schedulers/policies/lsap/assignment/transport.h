@@ -2,10 +2,10 @@
 //
 // This is a minimum-cost flow on a network without capacities, the form of assignment problems with hubs
 // (assignment.h). The algorithm is primal-dual. In each round one shortest-path search back from the sinks gives every
-// source a path of reduced cost 0, and Dinic's algorithm ships along all such paths at once. When little is left, it is
-// shipped along shortest augmenting paths, one source at a time (as in Jonker-Volgenant). With costs of a few levels
-// there are a few rounds, each linear in the arcs. All arithmetic is on integers: the answer is optimal and the same on
-// every machine.
+// source a path of reduced cost 0, and Dinic's algorithm ships along all such paths at once. When little supply is
+// left, it is shipped along shortest augmenting paths, one source at a time (as in Jonker-Volgenant). With few levels
+// of costs there are few rounds, each linear in the number of arcs. All arithmetic is on integers, so the answer is
+// optimal and the same on every machine.
 //
 // Thread rule: one thread. Used once: build it, call Solve(), then read Flow().
 #pragma once
@@ -24,7 +24,7 @@ class Transport {
 
   explicit Transport(std::uint32_t vertices);
 
-  // A vertex has a supply, or room to receive units, or neither. All supply is shipped.
+  // A vertex has a supply, or room to receive units, or neither. Solve ships all supply.
   void SetSupply(Vertex vertex, std::uint32_t units) { supply_[vertex] = units; }
   void SetRoom(Vertex vertex, std::uint32_t units) { room_[vertex] = units; }
   // Returns the arc's number, from 0. Among equally good shipments, those along arcs added earlier are preferred,
@@ -58,7 +58,8 @@ class Transport {
     Step step;
     bool usable;  // residual, and of reduced cost 0
   };
-  // Vertices by distance. Those at the distance reached last are kept in a stack: with few cost levels, nearly all are.
+  // Vertices by distance. Those at the distance reached last are kept in a stack, since with few cost levels nearly all
+  // vertices have that distance.
   class Frontier {
    public:
     void Clear(Cost at);
@@ -103,7 +104,7 @@ class Transport {
   std::vector<Cost> potential_;
   std::vector<Vertex> sources_;  // sources with units left, in rising order
 
-  // Of a search.
+  // The state of a search.
   static constexpr std::uint32_t kFar = 0xffffffff;
   std::vector<Cost> distance_;
   std::vector<std::uint32_t> mark_;  // by vertex: 2 * round when reached, + 1 when settled
@@ -111,7 +112,7 @@ class Transport {
   std::vector<Vertex> settled_;
   std::vector<Step> parent_;
   Frontier frontier_;
-  // Of Dinic's algorithm.
+  // The state of Dinic's algorithm.
   std::vector<std::uint32_t> level_;
   std::vector<std::uint32_t> next_;  // by vertex: the edge to try next
   std::vector<Vertex> queue_;
