@@ -1,6 +1,6 @@
 // The share of the machines' cores that tasks have. Daemons, clients and other processes have the rest, which no
-// journal records. But it shows in how long attempts waited for a core: the share is the one with which attempts wait
-// as long in a simulation of the same run. Thread rule: values and free functions, any thread.
+// journal records. But a journal records how long attempts waited for a core. The share is the one with which attempts
+// wait as long in a simulation of the same run. Thread rule: values and free functions, any thread.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ void GiveShare(double share, ClusterSpec* cluster);
 class ShareSearch {
  public:
   // Returns the next share to try, from the times that attempts waited live and in a simulation with the last share, in
-  // us. The first simulation is with all cores; if attempts wait as long in it as live, or longer, the share stays at
-  // all cores.
+  // us. The first simulation is with all cores. If attempts wait in it at least as long as they did live, the share
+  // stays at all cores.
   [[nodiscard]] double Next(double live, double simulated);
 
  private:

@@ -1,5 +1,5 @@
-// The lines of a journal, for code that runs it through an engine again. Private to schedulers/sim. Thread rule: free
-// functions, any thread.
+// The lines of a journal, for code that runs the journal through an engine again. Private to schedulers/sim. Thread
+// rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct JournalEntry {
 // Reads the next line that is neither empty nor a comment. Returns false at the end.
 [[nodiscard]] bool NextJournalLine(std::string_view* rest, std::string_view* line, std::uint64_t* number);
 
-// Returns the entries of all lines that count. Returns kInvalid, with file and line, for a line that is neither an
-// event nor a mark.
+// Returns the entries of all lines that are neither empty nor comments. Returns kInvalid, with file and line, for such
+// a line that is neither an event nor a mark.
 [[nodiscard]] Result<std::vector<JournalEntry>> ReadJournalLines(std::string_view journal,
                                                                  const std::string& file_name);
 

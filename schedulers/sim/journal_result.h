@@ -1,11 +1,11 @@
-// ResultOfJournal: the report of a simulation, for a live run. The master's journal goes again through the engine,
+// ResultOfJournal: the report of a simulation, for a live run. The master's journal is run again through the engine,
 // which decides nothing, and through the recorder of the simulator (metrics/recorder.h). So a live run and a simulated
 // one have the same rows, computed by the same code.
 //
 // A journal lacks:
 // - The time at which a map had read its input. A live map computes while it reads, so `read` is its launch.
-// - The share of a map's output that each reduce copied. It is taken to be the reduce's weight in the workload over all
-//   weights of the job. All of it counts when the reduce has copied, whatever failed attempts copied before.
+// - The share of a map's output that each reduce copied. It is assumed to be the reduce's weight in the workload over
+//   the sum of the job's weights. All of it counts when the reduce has copied, whatever failed attempts copied before.
 // - Wall time spent on deciding: `decision_seconds` is 0.
 // A restart of the master does not matter, since its effects are in the lines after it.
 // Thread rule: free functions, any thread.
@@ -26,11 +26,12 @@
 namespace millrace::sim {
 
 struct JournalView {
-  // The index in the workload of each job that counts; other jobs are left out. Empty: a job's id is its index.
+  // By job of the journal: its index in the workload. Jobs that are not listed are left out. Empty: a job's id is its
+  // index.
   std::map<JobId, std::uint32_t> jobs = {};
-  // The node in the rows of each node of the journal; other nodes are left out. Empty: as in the journal.
+  // By node of the journal: its node in the rows. Nodes that are not listed are left out. Empty: as in the journal.
   std::map<NodeId, NodeId> nodes = {};
-  // The time in the journal at which the run begins, which is 0 in the rows. Earlier events count as at 0.
+  // The time in the journal at which the run begins; it is time 0 in the rows. Earlier events count as events at 0.
   Micros begin = 0;
   std::string scheduler = {};  // in force until the journal sets one (SchedulerSet)
   Micros sample_interval = 10 * kSecond;

@@ -1,7 +1,7 @@
 // Replay: feeds the journal of a run to an engine with the same policy, which must make the same decisions.
 //
 // A journal is lines of schedulers/journal/journal_text.h, as `SimOptions::journal` and the live master write them.
-// Empty lines and lines that begin with '#' count for nothing. Thread rule: free functions, any thread.
+// Empty lines and lines that begin with '#' are ignored. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@
 namespace millrace::sim {
 
 struct ReplayResult {
-  std::string scheduler;  // the last one
+  std::string scheduler;  // the one in force at the end
   std::uint64_t events = 0, decisions = 0, launches = 0;
   // The place of the first decision that differs from the journal's; 0: all are the same.
   std::uint64_t differs_at = 0;  // line, from 1
-  // Lines of the journal, or "nothing"; for an event that does not fit, the event and "refused".
+  // The two decisions at that place, as lines of a journal or "nothing". For an event that does not fit: the event, and
+  // "refused".
   std::string expected, decided;
 };
 
@@ -28,7 +29,7 @@ struct ReplayResult {
 [[nodiscard]] Result<ReplayResult> ReplayJournal(std::string_view journal, const std::string& file_name,
                                                  const std::string& scheduler, const sched::Settings& settings);
 
-// Returns true if the text looks like a journal: its first line that counts is an event or a decision.
+// Returns true if the text looks like a journal: its first line that is not ignored is an event or a mark.
 [[nodiscard]] bool LooksLikeJournal(std::string_view text);
 
 }  // namespace millrace::sim

@@ -61,8 +61,8 @@ struct SimulationFile {
   std::uint64_t seed = 1;
   Micros stop_at = 0;  // as in SimOptions
 
-  // Returns kInvalid if there are no jobs, or, with file and line, if the jobs can be run but not simulated, since the
-  // file does not give the task times of some program.
+  // Returns kInvalid if there are no jobs. Returns kInvalid, with file and line, if the jobs can be run but not
+  // simulated, since the file does not give the task times of some program.
   [[nodiscard]] Status CheckSimulable() const;
 };
 
@@ -72,14 +72,14 @@ struct SimulationFile {
                                                      const Overrides& overrides);
 // Returns the text of a file of at most 16 MiB.
 [[nodiscard]] Result<std::string> ReadSimulation(const std::string& path);
-// Does the same as ParseSimulation for the text of the file at `path`, whose [trace] may name a file beside it.
+// Parses `text`, the text of the file at `path`, as ParseSimulation does. Its [trace] may name a file beside that file.
 [[nodiscard]] Result<SimulationFile> ParseSimulationAt(const std::string& path, std::string_view text,
                                                        const Overrides& overrides);
-// Does the same for the file at `path`. Also returns the failures of reading it.
+// Reads the file at `path` and parses it as ParseSimulationAt does. Also returns the errors of reading the file.
 [[nodiscard]] Result<SimulationFile> LoadSimulation(const std::string& path, const Overrides& overrides);
 
-// Returns the cluster without a file: that of MakeCluster for the overrides, by default with 20 nodes and a rack for
-// every 20 nodes.
+// Returns the cluster to use without a file: that of MakeCluster for the overrides, by default with 20 nodes and a rack
+// for every 20 nodes.
 [[nodiscard]] ClusterSpec DefaultCluster(const Overrides& overrides);
 
 }  // namespace millrace::sim

@@ -1,6 +1,6 @@
-// TaskDemand: the cores that tasks need, from the run times of attempts and their use of cores. The run time of an
-// attempt on a busy machine includes its waits for cores, which would count twice in a simulation of machines with as
-// many cores. Thread rule: as a value.
+// TaskDemand: the cores that tasks need, computed from the run times of attempts and their use of cores. The run time
+// of an attempt on a busy machine includes its waits for cores, which would count twice in a simulation of machines
+// with as many cores. Thread rule: a value.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace millrace::sim {
 
 class TaskDemand {
  public:
-  // Adds an attempt that succeeded: a map from its launch, a reduce from the start of its computation.
+  // Adds an attempt that succeeded. `took` counts from the launch of a map, and from the start of a reduce's
+  // computation.
   void Add(Micros took, const sched::ProcessorUse& use);
   void Add(const TaskDemand& other);
 
@@ -27,7 +28,8 @@ class TaskDemand {
   [[nodiscard]] double Alone() const { return Over(alone_, attempts_); }
   [[nodiscard]] double Cpu() const { return Over(cpu_, told_); }
   [[nodiscard]] double Waited() const { return Over(waited_, told_); }
-  // Returns how many cores an attempt keeps busy during its time alone; nothing if no attempt reported its use.
+  // Returns how many cores an attempt keeps busy during its time alone (TimeAlone); nothing if no attempt reported its
+  // use.
   [[nodiscard]] std::optional<double> Cores() const;
   // Returns the mean CPU time of the processes that started for these attempts; 0 if there are none.
   [[nodiscard]] double Start() const { return Over(start_, started_); }

@@ -29,29 +29,29 @@ class TomlSection {
   TomlSection(const toml::table& table, std::string name, const std::string& file_name, Status* failure);
 
   [[nodiscard]] bool Has(std::string_view key) const { return table_.contains(key); }
-  // The field keeps its value if the key is absent. Ranges are inclusive.
+  // These calls read the key into *field, which keeps its value if the key is absent. Ranges are inclusive.
   void Real(std::string_view key, double* field, double least, double most);
   void Integer(std::string_view key, std::uint32_t* field, std::uint32_t least, std::uint32_t most);
   void Seed(std::string_view key, std::uint64_t* field);
   void Bytes(std::string_view key, std::uint64_t* field, std::uint64_t least);
-  // Bytes a second, as bytes; at least 0.
+  // Reads bytes a second, written as bytes; at least 0.
   void Rate(std::string_view key, double* field);
   void Duration(std::string_view key, Micros* field);
   void Durations(std::string_view key, std::vector<Micros>* field);
   void Bool(std::string_view key, bool* field);
   void Text(std::string_view key, std::string* field);
-  // One text, or a list of at least one.
+  // Reads one text, or a list of at least one text.
   void Texts(std::string_view key, std::vector<std::string>* field);
-  // A list of lists of node numbers.
+  // Reads a list of lists of node numbers.
   void Nodes(std::string_view key, std::vector<std::vector<NodeId>>* field);
-  // A number with its unit, or one of { uniform = [a, b] }, { exponential = mean }, { normal = [mean, deviation] },
-  // { lognormal = [median, sigma] }, { zipf = [exponent, least, most] }, { choice = [...] }.
+  // Read a number with its unit, or one of { uniform = [a, b] }, { exponential = mean }, { normal = [mean, deviation]
+  // }, { lognormal = [median, sigma] }, { zipf = [exponent, least, most] }, { choice = [...] }.
   void Draws(std::string_view key, Unit unit, Distribution* field);
   void Draws(std::string_view key, Unit unit, std::optional<Distribution>* field);
 
-  // Returns the value if it is a text that begins like a name, with a letter or "_"; a size begins with a digit.
+  // Returns the value if it is a text that begins like a name, with a letter or "_". (A size begins with a digit.)
   [[nodiscard]] std::optional<std::string> Name(std::string_view key);
-  // The entries of a table of texts, numbers and booleans, each as text, by name.
+  // Reads the entries of a table of texts, numbers and booleans, each as text, by name.
   void Pairs(std::string_view key, std::vector<std::pair<std::string, std::string>>* field);
 
   // Returns the tables within the table of this key, with their names.
@@ -62,7 +62,7 @@ class TomlSection {
 
   void Fail(std::string_view key, const std::string& why);
   void Finish();
-  // Returns "FILE:LINE: SECTION" for the start of the section, or the same for the key and its line.
+  // Returns "FILE:LINE: SECTION" for the start of the section, or "FILE:LINE: SECTION.KEY" for the key.
   [[nodiscard]] std::string Where(std::string_view key = {}) const;
   [[nodiscard]] bool ok() const { return failure_->ok(); }
   [[nodiscard]] const std::string& name() const { return name_; }

@@ -21,12 +21,12 @@ enum class Figure : std::uint8_t {
   kMean,   // a measurement: the mean
   kRatio,  // to the baseline under the same seed: the geometric mean
   kLess,   // by how many % it is less than the baseline under the same seed: 100 (1 - ratio)
-  kMore,   // by how many % it is more: 100 (ratio - 1)
+  kMore,   // by how many % it is more than the baseline under the same seed: 100 (ratio - 1)
 };
 
 struct Column {
   std::string name;  // "paper" or "paper: ..." for a figure of the paper; with the unit: "makespan, s"
-  int decimals = 1;  // the significant ones; texts ignore it
+  int decimals = 1;  // the number of significant decimals; no meaning for texts
   Figure figure = Figure::kMean;
 };
 [[nodiscard]] Column Given(std::string name, int decimals = 0);
@@ -43,11 +43,11 @@ struct Table {
   std::string title;  // "Figure 5: node-local maps over the number of jobs, %"
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows = {};  // each as long as `columns`; the first cells name the case
-  std::string repeats = {};  // the repeats that a seed's figures are means of: "20 schedules"; empty: none
+  std::string repeats = {};  // the repeats over which a seed's figures are means: "20 schedules"; empty: none
 
   // Returns the figure of this row in the column of this name. Aborts if there is no such row, column or figure.
   [[nodiscard]] double Number(std::size_t row, std::string_view column) const;
-  // Returns the same for the first row whose first cell is this text.
+  // Returns the figure of the first row whose first cell is this text. Aborts likewise.
   [[nodiscard]] double Number(std::string_view row, std::string_view column) const;
   // Returns the mean of the column over the rows. Aborts as Number does.
   [[nodiscard]] double MeanOf(std::string_view column) const;
@@ -55,10 +55,10 @@ struct Table {
 
 // The range of a figure that bears the paper out.
 struct Expected {
-  double low, high;  // the figure lies within; infinite where there is no bound
-  // True if the paper gives a size, and [low, high] is that size to its printed precision: ours may have more or less
-  // of the effect. `none` is the figure of no effect at all (0 for %, 1 for a ratio); absent for a size that is not an
-  // effect.
+  double low, high;  // the bounds of the range; infinite where there is none
+  // True if the paper gives a size, and [low, high] is that size to its printed precision. Our figure may then show
+  // more or less of the effect. `none` is the figure that means no effect at all (0 for %, 1 for a ratio); it is absent
+  // for a size that is not an effect.
   bool size = false;
   std::optional<double> none = {};
 };
@@ -68,13 +68,14 @@ struct Expected {
 // `half_digit` is half a unit of the last digit that the paper printed.
 [[nodiscard]] Expected Size(double size, double half_digit);
 [[nodiscard]] Expected Effect(double size, double half_digit, double none);
-// The paper has an order of some schedulers, and the figure is Kendall's tau of our order with it (TauOf).
+// For a paper that orders some schedulers: the figure is Kendall's tau of our order and the paper's (TauOf).
 [[nodiscard]] Expected SameOrder();
-// Returns Kendall's tau-a of two orders of the same items, each given by one figure per item: 1 if all pairs are in the
-// same order, -1 if none is. A pair that is equal in one of the orders counts as neither.
+// Returns Kendall's tau-a of two orders of the same items, each given by one figure per item: 1 if all pairs of items
+// are in the same order, -1 if no pair is. A pair that is equal in one of the orders counts neither as in the same
+// order nor as in the reverse.
 [[nodiscard]] double TauOf(const std::vector<double>& paper, const std::vector<double>& ours);
 
-// Where the setting of a claim comes from.
+// The origin of the setting of a claim.
 enum class Setting : std::uint8_t {
   kPaper,    // the paper states the setting, except for task times and the like, which it leaves to a model
   kReading,  // the paper leaves the baseline, algorithm or setting open, and ours is one of several readings
@@ -103,8 +104,8 @@ struct Findings {
 
 struct Options {
   std::uint64_t seed = 1;
-  // A factor of the repetitions (schedules, placements) over which a figure is averaged within a seed, above 0.
-  // docs/schedulers/papers.md was made with 1; less is quicker and noisier.
+  // Multiplies the number of repetitions (schedules, placements) over which a figure is averaged within a seed; above
+  // 0. docs/schedulers/papers.md was made with 1; a lower value is quicker and noisier.
   double effort = 1;
 
   // Returns the number of repetitions, which is `full` at effort 1; at least 1.

@@ -1,10 +1,11 @@
 // The batches of jobs of Wang et al. section VI, and runs of them.
 //
 // Jobs and their numbers of tasks are those of table I. The paper leaves task times open. They are chosen so that the
-// benchmarks that it calls map-intensive and reduce-intensive are so, that set B is balanced, as it says, and that the
-// work fits table II's makespans on 80 slots; each task takes 20% less to 20% more. Profiles are off by up to 30%, as
-// in the paper. Reduces copy little. For every scheduler reduces start when the maps of their job are done, as in
-// FRESH's own model: with Hadoop's slow start at 5% fair sharing would be far worse than in the paper.
+// benchmarks that the paper calls map-intensive and reduce-intensive are so, that set B is balanced, as the paper says,
+// and that the work fits the makespans of table II on 80 slots. Each task takes from 20% less to 20% more than that.
+// Profiles are off by up to 30%, as in the paper. Reduces copy little. Under every scheduler reduces start when the
+// maps of their job are done, as in FRESH's own model, since with Hadoop's slow start at 5% fair sharing would be far
+// worse than in the paper.
 //
 // Thread rule: const calls from any thread.
 #pragma once
@@ -41,7 +42,7 @@ struct FreshThresholds {
 struct FreshOutcome {
   double makespan = 0;      // s
   double fairness = 0;      // the paper's fairness, over the jobs that have started
-  double with_waiting = 0;  // the same, if jobs that have not started count as having used nothing
+  double with_waiting = 0;  // that fairness, if jobs that have not started count, too, with a use of 0
 };
 
 class FreshBatch {

@@ -1,4 +1,4 @@
-// The experiments: one function each, in a file of the same name. list.cc says what each shows.
+// The experiments: one function each, in a file of the same name. list.cc describes what each one shows.
 #pragma once
 
 #include "schedulers/sim/experiments/experiment.h"

@@ -1,5 +1,5 @@
-// Round: one round of assignment at one instant of a cluster, as studied by Guo et al.: some slots are idle, tasks
-// wait, all are assigned at once, and no time passes. The engine and the policy are those of the live master.
+// Round: one round of assignment at one instant of a cluster, as studied by Guo et al. Some slots are idle, tasks wait,
+// all tasks are assigned at once, and no time passes. The engine and the policy are those of the live master.
 //
 // Thread rule: const calls from any thread.
 #pragma once
@@ -28,21 +28,21 @@ struct RoundSpec {
 enum class RoundCosts {
   kEqual,   // 1 (figures 4, 5 and 9)
   kByTask,  // f from the same rack and 4 f from another, f Gaussian per task, 1.0 +- 0.5 (figures 6 to 8)
-  kByPair,  // Gaussian for each pair of nodes: 1.0 +- 0.5 in a rack, 4.0 +- 2.0 between racks (the same, read
-            // otherwise)
+  kByPair,  // Gaussian for each pair of nodes: 1.0 +- 0.5 in a rack, 4.0 +- 2.0 between racks (another reading of
+            // figures 6 to 8)
 };
 
 struct RoundResult {
   std::uint32_t launched = 0;
-  double local = 0;            // share of the launched tasks
-  double cost = 0;             // sum over them (DLC)
+  double local = 0;            // share of the launched tasks that are local
+  double cost = 0;             // sum over the launched tasks (DLC)
   double distance_before = 0;  // d of formula 11, before the round
-  double distance_after = 0;   // and after the round
+  double distance_after = 0;   // d after the round
 };
 
 class Round {
  public:
-  // Draws everything random, so that all policies see the same.
+  // Makes all random draws, so that all policies see the same ones.
   Round(const RoundSpec& spec, RoundCosts costs, std::uint64_t seed);
 
   // Runs the round under the policy. Aborts if there is no such policy. Pools and the bandwidths of [lsap] in

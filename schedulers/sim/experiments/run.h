@@ -21,7 +21,7 @@ inline constexpr double kGigabit = 125e6;
 // Returns 100 nodes with 4 map and 2 reduce slots in one rack (table 1).
 [[nodiscard]] ClusterSpec Ec2Cluster(double link = kEc2Link);
 
-// Calls Simulate, and aborts with the reason if it fails: no experiment asks for what it refuses.
+// Calls Simulate, and aborts with the reason if it fails, since no experiment passes arguments that it refuses.
 [[nodiscard]] SimResult Run(const ClusterSpec& cluster, const Workload& workload, const std::string& scheduler,
                             const sched::Settings& settings, const SimOptions& options);
 

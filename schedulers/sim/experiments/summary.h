@@ -23,14 +23,14 @@ struct TextTable {
 };
 
 // Estimates a figure from one value per seed: a mean by t, a figure relative to a baseline by bootstrap-t on the
-// logarithm of the ratio. If some seed has a ratio of 0, which has no logarithm, the estimate is the mean by t as well.
+// logarithm of the ratio. If some seed has a ratio of 0, which has no logarithm, the estimate is also a mean by t.
 // Requires: at least two values.
 [[nodiscard]] Estimate EstimateOf(Figure figure, const std::vector<double>& values);
 
-// Returns the verdict on the claim, from the place of the interval: "yes" or "no" if all of it is inside or outside the
-// expected range, else "undecided". For a size: "yes" if the two overlap, else "lower" or "higher". For an effect:
-// "yes" if the two overlap, else "yes, less" or "yes, more", "none" if the interval contains no effect, and "no,
-// opposite" beyond that.
+// Returns the verdict on the claim, from the place of our interval: "yes" or "no" if the whole interval is inside or
+// outside the expected range, else "undecided". For a size: "yes" if interval and range overlap, else "lower" or
+// "higher". For an effect: "yes" if they overlap, else "yes, less" or "yes, more"; but "none" if the interval contains
+// Expected::none, and "no, opposite" if it lies beyond that.
 [[nodiscard]] std::string Verdict(const Expected& expected, const Estimate& ours);
 
 // Returns the tables of the experiment, and a table of its claims, if any, with the id "claims". With one seed there

@@ -7,7 +7,7 @@
 
 namespace millrace::sched {
 
-// Returns the overall fairness F (FRESH): Jain's index of r_i, the slot time that an active job has used over the time
+// Returns the overall fairness F (FRESH): Jain's index of r_i, the slot time that an active job has used / the time
 // since it started. It is 1 if all jobs are alike, 1/n if one of n jobs has everything, and 1 if there are no jobs or
 // no job has used anything.
 [[nodiscard]] double OverallFairness(const std::vector<double>& usages);

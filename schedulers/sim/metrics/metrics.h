@@ -33,7 +33,7 @@ struct JobRow {
   std::uint64_t shuffle_bytes = 0;             // bytes that reduces fetched
   std::uint64_t shuffle_datacenter_bytes = 0;  // of these, from the reduce's own datacenter
   std::uint32_t preempted = 0, speculative = 0, failed = 0, killed = 0;  // attempts
-  std::uint32_t evicted = 0;  // how often the job gave way for lack of room for map outputs
+  std::uint32_t evicted = 0;  // how often the job was evicted for lack of room for map outputs
 
   [[nodiscard]] Micros Turnaround() const { return end - submit; }
   [[nodiscard]] Micros Wait() const { return (started ? start : end) - submit; }
@@ -52,8 +52,8 @@ struct TaskRow {
   Locality locality = Locality::kOff;  // of a map
   bool speculative = false;
   Micros start = 0;
-  Micros read = 0;     // a map: when it had its input; a reduce: when it had copied everything
-  Micros compute = 0;  // a reduce: when it got its compute permit
+  Micros read = 0;     // the time at which a map had its input, or a reduce had copied all its input
+  Micros compute = 0;  // the time at which a reduce got its compute permit
   Micros end = 0;
   AttemptEnd how = AttemptEnd::kRunning;
   sched::ProcessorUse use;  // of an attempt that succeeded
@@ -98,8 +98,8 @@ struct Summary {
   std::uint32_t with_deadline = 0, map_launches = 0, active_samples = 0, map_samples = 0;
   double shuffled = 0;
   PerKind<double> slot_time = {};
-  // Busy slot time / slot time, from start to the last end, by TaskKind. A reduce is busy while it holds a slot: from
-  // its launch, or, where reduces copy beside the slots (`+ccs`), from its compute permit.
+  // Busy slot time / slot time, from the start to the last end, by TaskKind. A reduce is busy while it holds a slot:
+  // from its launch, or, where reduces copy beside the slots (`+ccs`), from its compute permit.
   PerKind<double> utilisation = {};
   double utilisation_total = 0;
   double tasks_per_node = 0, tasks_per_node_deviation = 0;  // attempts launched; population deviation
@@ -109,7 +109,7 @@ struct Summary {
   std::uint64_t launches = 0, events = 0;
 };
 
-// A job that can no longer go on. The reason begins in lower case and has no full stop.
+// A job that can no longer continue. The reason begins in lower case and has no full stop.
 struct StuckJob {
   std::uint32_t job = 0;  // index in the workload
   std::string why;
@@ -119,12 +119,12 @@ struct SimResult {
   std::string scheduler, workload;
   Summary summary;
   std::vector<JobRow> jobs;    // by index in the workload
-  std::vector<TaskRow> tasks;  // by start, then attempt; only when asked for
+  std::vector<TaskRow> tasks;  // by start, then attempt; only if SimOptions::task_rows
   std::vector<Sample> samples;
   std::map<std::string, GroupRow> pools, groups;
-  // The jobs that had not ended, if the run ended because nothing ran and no coming event would make a task run.
+  // The jobs that had not ended, if the run ended because nothing ran and no future event would make a task run.
   std::vector<StuckJob> stuck;
-  std::vector<StuckJob> given_up;  // jobs that failed since an output of their maps fitted nowhere
+  std::vector<StuckJob> given_up;  // jobs that failed because an output of their maps fitted nowhere
   double decision_seconds = 0;     // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
 };
 

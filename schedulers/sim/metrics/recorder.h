@@ -24,7 +24,7 @@ class Recorder {
            std::uint32_t nodes, bool task_rows);
 
   void OnSubmit(std::uint32_t job, Micros now);
-  // Records that the job gave way for lack of room for map outputs.
+  // Records that the job was evicted for lack of room for map outputs.
   void OnEvicted(std::uint32_t job) { ++result_.jobs[job].evicted; }
   void OnGivenUp(std::uint32_t job, const std::string& why) { result_.given_up.push_back({job, why}); }
   void OnJobEnded(std::uint32_t job, sched::JobOutcome outcome, Micros now);
@@ -38,7 +38,8 @@ class Recorder {
   // `computing` is the time since which a reduce computes; nothing if it does not, or for a map.
   void OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, std::optional<Micros> computing,
              AttemptEnd how, Micros now);
-  // OnInput records that a map has read its split from this distance; OnCopied that a reduce has copied.
+  // OnInput records that a map has read its split from this distance. OnCopied records that a reduce has copied these
+  // bytes.
   void OnInput(std::uint32_t job, Locality from, double bytes);
   void OnCopied(std::uint32_t job, double bytes, double rack_bytes, double datacenter_bytes);
   // Records the bytes of map outputs kept, all nodes together.
@@ -66,7 +67,7 @@ class Recorder {
   std::vector<Bytes> bytes_;                // by job
   std::vector<std::uint32_t> launched_on_;  // by node
 
-  // The time for which some attempts have held a slot.
+  // The total time for which a set of attempts have held slots.
   class SlotTime {
    public:
     void Begin(Micros now) { ++running_, since_ += static_cast<std::uint64_t>(now); }
@@ -86,7 +87,7 @@ class Recorder {
   };
   PerKind<SlotTime> busy_;
   SlotTime computing_;       // of reduces
-  PerKind<double> offered_;  // us of slots
+  PerKind<double> offered_;  // slot time, in us
   double offered_total_ = 0;
   bool splits_ = false;   // reduces beyond the slots copy (`+ccs`), so that those that compute hold the slots
   bool any_job_ = false;  // a job has been submitted

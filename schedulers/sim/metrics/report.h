@@ -1,7 +1,7 @@
 // Reports of simulations: tables for people, JSON and CSV for programs.
 //
 // WriteReports lays out, below one directory:
-//   SCHEDULER/summary.json   the metrics (docs/schedulers/policies.md#metrics), by pool and class too
+//   SCHEDULER/summary.json   the metrics (docs/schedulers/policies.md#metrics), also by pool and class
 //   SCHEDULER/jobs.csv       a line per job
 //   SCHEDULER/tasks.csv      a line per attempt, if the result has them
 //   SCHEDULER/samples.csv    a line per sample: running, capacity, F, d
@@ -22,11 +22,11 @@ namespace millrace::sim {
 // terminal of 80 columns.
 [[nodiscard]] std::vector<std::vector<std::string>> ComparisonTable(const std::vector<SimResult>& results, bool wide);
 
-// Returns a warning that schedulers can hardly differ, because this largest utilisation of the slots is too low, as a
-// sentence without a full stop; empty if it is high enough.
+// Returns a warning, as a sentence without a full stop, that schedulers can hardly differ because the slots are used
+// too little; empty if their largest utilisation, which is the argument, is high enough.
 [[nodiscard]] std::string IdleWarning(double utilisation);
 
-// The columns of jobs.csv, and the cells of a job.
+// Return the columns of jobs.csv, and the cells of a job.
 [[nodiscard]] std::vector<std::string> JobColumns();
 [[nodiscard]] std::vector<std::string> JobCells(const JobRow& row);
 
@@ -37,8 +37,8 @@ namespace millrace::sim {
 [[nodiscard]] std::string ComparisonCsv(const std::vector<SimResult>& results);
 [[nodiscard]] std::string ComparisonJson(const std::vector<SimResult>& results);
 
-// Returns kInvalid for a directory that holds anything that reports of these schedulers would not replace, such as
-// those of another scheduler: all would be taken for one comparison. The directory need not exist.
+// Returns kInvalid for a directory that contains anything that the reports of these schedulers would not replace, such
+// as reports of another scheduler, since readers would take all for one comparison. The directory need not exist.
 [[nodiscard]] Status CheckReportDirectory(const std::string& directory, const std::vector<std::string>& schedulers);
 
 // Writes the reports. Makes the directories, replaces files of these names, and leaves others alone.

@@ -1,4 +1,4 @@
-// EventQueue: the coming happenings, in a total order: by time, then by order of addition. Thread rule: one thread.
+// EventQueue: the coming happenings, ordered by time, then by order of addition. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ enum class Happening : std::uint8_t {
   kNodeLost,  // node `what`
   kNodeBack,  // node `what`
   kAttempt,   // the timer of the attempt in slot `what`
-  kLatency,   // the same, of an attempt that does nothing yet
+  kLatency,   // the timer of the attempt in slot `what`, which does nothing yet
   kProgress,  // the attempt in slot `what` may have made progress
   kCores,     // work may have ended on machine `what`; `generation` is that of the machine (processors.h)
   kSample,
 };
 
-// Returns true if the happening may come without its attempt getting any further.
+// Returns true if the happening may occur without any progress of its attempt.
 constexpr bool IsEmpty(Happening kind) { return kind == Happening::kLatency || kind == Happening::kProgress; }
 
 struct TimedHappening {
@@ -42,8 +42,8 @@ class EventQueue {
     Count(kind, 1);
   }
   [[nodiscard]] bool empty() const { return happenings_.empty(); }
-  // idle() returns true if the queue has only samples and empty happenings (IsEmpty); empty_happenings() returns the
-  // number of the latter.
+  // idle() returns true if the queue has only samples and empty happenings (IsEmpty). empty_happenings() returns the
+  // number of empty happenings.
   [[nodiscard]] bool idle() const { return happenings_.size() == samples_ + empty_; }
   [[nodiscard]] std::size_t empty_happenings() const { return empty_; }
   [[nodiscard]] const TimedHappening& first() const { return happenings_.top(); }

@@ -1,6 +1,6 @@
 // Fabric: the links of a cluster, and the links that each transfer uses. Every node of the ClusterSpec has an up and a
-// down link, its rack an uplink, its datacenter a link to the others. Racks of one name in two datacenters are two
-// racks.
+// down link, every rack an uplink, and every datacenter a link to the others. Racks of one name in two datacenters are
+// two racks.
 //
 // Thread rule: one thread.
 #pragma once
@@ -18,7 +18,7 @@ namespace millrace::sim {
 
 class Fabric {
  public:
-  // Adds its links to the network.
+  // Adds the links of the cluster to the network.
   Fabric(const ClusterSpec& cluster, Network* network);
 
   [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(nodes_.size()); }

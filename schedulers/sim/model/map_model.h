@@ -1,5 +1,5 @@
-// MapModel: the input of simulated maps, which comes from the map's own node as a part of computing, or over the
-// network from the closest live replica. Private to schedulers/sim. Thread rule: one thread.
+// MapModel: the input of simulated maps. A map reads it on its own node as a part of computing, or over the network
+// from the closest live replica. Private to schedulers/sim. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ class MapModel {
   MapModel(RunState& state, ModelHost& host) : state_(state), host_(host) {}
 
   void Start(SlotId slot, Locality locality);
-  // Called when the attempt's flow has ended: it has read its input.
+  // Called when the attempt's flow has ended, that is, when the attempt has read its input.
   void ReadDone(SlotId slot);
-  // Lets attempts that read from the lost node read the rest from elsewhere.
+  // Makes attempts that read from the lost node read the rest from elsewhere.
   void LoseNode(NodeId lost);
   // Returns the progress of the attempt, 0 to 1, by the time that reading and computing would take alone. `computed` is
   // the share of its computation that is done.

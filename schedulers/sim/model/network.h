@@ -6,11 +6,11 @@
 // max-min: they rise together until a link is full; the flows on that link keep their rates, and the others rise
 // further.
 //
-// Cost: a solution is O(uses + links log links) over all flows, too much for each of millions of events. With at most
-// `exact_flows` flows, rates are solved at every event and are exact at every moment. With more, rates are solved anew
-// at most once per quantum = flows * quantum_per_flow. In between, a new flow gets an equal share of its narrowest
-// link, and the bandwidth of a finished flow stays unused. So the error of a transfer time is at most about one
-// quantum, and a link may be over its capacity for as long. Bytes are conserved either way.
+// Cost: solving for the rates costs O(uses + links log links) over all flows, too much for each of millions of events.
+// With at most `exact_flows` flows, rates are solved at every event and are exact at every moment. With more, rates are
+// solved anew at most once per quantum = flows * quantum_per_flow. In between, a new flow gets an equal share of its
+// narrowest link, and the bandwidth of a finished flow stays unused. So the error of a transfer time is at most about
+// one quantum, and a link may exceed its capacity for as long as that. Bytes are conserved either way.
 //
 // Thread rule: one thread.
 #pragma once
@@ -41,14 +41,14 @@ class Network {
 
   // Requires: bytes_per_second > 0.
   LinkId AddLink(double bytes_per_second);
-  // Starts a flow, which Advance reports by `tag`. Without links the flow ends at once. Requires: each link is there at
-  // most once, bytes >= 0, and `now` never goes back, here as below.
+  // Starts a flow, which Advance reports by `tag`. Without links the flow ends at once. Requires: each link occurs at
+  // most once, and bytes >= 0. This call and those below require that `now` never goes back.
   FlowId Start(Micros now, std::span<const LinkUse> uses, double bytes, std::uint64_t tag);
   // Ends the flow, which is then not reported. Returns the bytes that it has not carried. Requires: the flow runs.
   double Stop(Micros now, FlowId flow);
 
-  // Returns the next moment at which a flow ends or rates change, no earlier than now; nothing without flows. Advance
-  // must be called no later than at that moment.
+  // Returns the next moment at which a flow ends or rates change, no earlier than now; nothing if there are no flows.
+  // Advance must be called no later than at that moment.
   [[nodiscard]] std::optional<Micros> NextChange(Micros now);
   // Appends the tags of the flows that have ended by now, in the order of their ends, then starts.
   void Advance(Micros now, std::vector<std::uint64_t>* ended);

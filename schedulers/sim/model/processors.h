@@ -1,7 +1,7 @@
 // Processors: the cores of machines, shared by the attempts that compute on them. Private to schedulers/sim.
 //
-// Work that takes `alone` microseconds on an idle machine, and keeps `cores` cores busy for that time, is taken to be
-// max(1, cores) threads; a fraction of a thread is one that has work for that part of the time. The threads of a
+// Work that takes `alone` microseconds on an idle machine, and keeps `cores` cores busy for that time, is modelled as
+// max(1, cores) threads. A fraction of a thread is a thread that has work for that part of the time. The threads of a
 // machine share its cores max-min fairly, as in an operating system: each gets as much as it can use, at most one core.
 // So on two cores two attempts of one core each do not delay each other, and three take half as long again.
 //
@@ -21,7 +21,7 @@ namespace millrace::sim {
 
 class Processors {
  public:
-  // Requires: the queue outlives this, and the cluster was checked.
+  // Requires: the queue outlives this object, and the cluster was checked.
   Processors(const ClusterSpec& cluster, EventQueue* queue);
 
   // Returns false if each attempt on the node has all the cores that it can use.
@@ -33,7 +33,7 @@ class Processors {
   [[nodiscard]] std::string NameOf(NodeId node) const;
 
   // Begins work on the node, identified by its tag. The queue then has a Happening::kCores for the machine; Advance
-  // must be called when it comes. Requires: Limited(node), cores > 0; no other work has the tag.
+  // must be called when this happening comes. Requires: Limited(node), cores > 0; no other work has the tag.
   void Start(Micros now, NodeId node, std::uint32_t tag, double cores, Micros alone);
   // Ends work that is under way, which is then not reported.
   void Stop(Micros now, NodeId node, std::uint32_t tag);
@@ -61,7 +61,8 @@ class Processors {
 
   [[nodiscard]] Machine& MachineOf(NodeId node) { return machines_[of_node_[node.value]]; }
   static void Settle(Micros now, Machine& machine);
-  // Sets the rates anew and puts the end of the first work into the queue. Requires: the machine is settled.
+  // Computes the rates again and puts the end of the work that ends first into the queue. Requires: the machine is
+  // settled.
   void Share(Machine& machine);
 
   EventQueue& queue_;

@@ -1,10 +1,10 @@
 // ReduceModel: the copying of map outputs by simulated reduces, their waits for compute permits, and the map outputs
 // that nodes keep. Private to schedulers/sim. Thread rule: one thread.
 //
-// A reduce copies in batches: all outputs that are ready and that it has not looked at, in one flow. While maps run it
-// waits until a twentieth of the outputs is new, so a job of up to 39 maps is copied output by output. The sources of a
-// batch are single nodes if they are few or the cluster is small, else racks. The links of the racks' nodes are then
-// taken to be wide enough, which they are when so many share the sending.
+// A reduce copies in batches. A batch is all outputs that are ready and that the reduce has not looked at, in one flow.
+// While maps run the reduce waits until a twentieth of the outputs is new, so the outputs of a job of up to 39 maps are
+// copied one by one. The sources of a batch are single nodes if they are few or the cluster is small, else racks. With
+// racks, the links of their nodes are assumed to be wide enough, which they are when so many nodes share the sending.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ class ReduceModel {
 
   // `asks`: sched::Launch::asks_to_compute.
   void Start(SlotId slot, bool asks);
-  // Called when the attempt's flow has ended: it has copied a batch.
+  // Called when the attempt's flow has ended, that is, when the attempt has copied a batch.
   void BatchDone(SlotId slot);
-  // Called when the attempt is over; it may not have been started.
+  // Called when the attempt is over, even if it was never started.
   void Remove(SlotId slot);
   // Called when the attempt gets the compute permit that it waits for.
   void Grant(SlotId slot);
@@ -86,7 +86,7 @@ class ReduceModel {
     std::vector<Output> outputs;           // in the order in which they became ready
     std::vector<std::uint32_t> output_of;  // by map: its latest output
     std::uint32_t ready = 0;               // maps that have an output now
-    bool lost = false;                     // an output was lost: sums by place are no longer of use
+    bool lost = false;                     // an output was lost, so that sums by place are no longer valid
     std::vector<double> by_place;          // bytes of outputs
     std::vector<std::uint64_t> by_node;    // bytes kept now
     std::vector<Idle> idle;                // a heap, the first to wake on top
@@ -95,17 +95,17 @@ class ReduceModel {
   [[nodiscard]] Shuffle& ShuffleOf(const Attempt& attempt) { return *shuffles_[attempt.id.task.job.value]; }
   // Starts the next batch, waits for more outputs, or ends the copying.
   void Look(SlotId slot);
-  // Called when the attempt has copied all: it computes, or waits for a permit (as in
+  // Called when the attempt has copied all its input. It then computes, or waits for a permit (as in
   // worker/daemon/agent/compute_gate.h).
   void EndCopying(SlotId slot);
-  // Gather the sources of a batch: GatherOutputs output by output; GatherPlaces by sums, if there are many outputs and
-  // none was lost. Return the bytes on the attempt's own node.
+  // Gather the sources of a batch. GatherOutputs does so output by output; GatherPlaces uses sums by place, if there
+  // are many outputs and none was lost. Return the bytes on the attempt's own node.
   double GatherOutputs(const Attempt& attempt, Copy& copy, const Shuffle& shuffle);
   double GatherPlaces(const Attempt& attempt, Copy& copy, const Shuffle& shuffle);
   [[nodiscard]] std::uint32_t PlaceOf(NodeId node) const;
   void Wait(SlotId slot, std::uint32_t until);
   void Wake(Shuffle& shuffle);
-  // Lets attempts that copy the output now begin that batch anew, without it.
+  // Makes attempts that are copying the output start their batch again without it.
   void DropFromBatches(JobId job, std::uint32_t output);
   void Keep(NodeId node, std::uint64_t bytes, bool more);
   void TellSpace(std::uint32_t node);

@@ -3,7 +3,7 @@
 // rule: one thread.
 //
 // Each attempt of a task is in a slot of `attempts`, linked from its task and from its node. A timer or flow names the
-// slot and its generation, so that its end is void if the attempt was killed before.
+// slot and its generation, so that the end of the timer or flow is void if the attempt was killed before.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct Attempt {
   Micros since = 0, phase_since = 0;
   Micros compute = 0;                  // time of its computation here, with all the cores that it can use
   Micros start = 0;                    // CPU time of its process's start, before it computes
-  Micros work_since = 0, alone = 0;    // start of its computation, and the time of it with all its cores
+  Micros work_since = 0, alone = 0;    // start of its computation, and the time that this takes with all its cores
   sched::ProcessorUse use;             // its use so far
   FlowId flow = 0;                     // while flowing
   NodeId source;                       // of a map: the node that it reads from
@@ -83,8 +83,8 @@ struct RunState {
   // Ends the attempt's flow. Returns the bytes that have not arrived.
   double StopFlow(SlotId slot);
   void SetTimer(SlotId slot, Micros in);
-  // Lets the attempt's process start, if it must, or else lets the attempt compute; an attempt that fails computes for
-  // half of its time. Its timer ends with that.
+  // Starts the attempt's process if it must start, else the attempt's computation. An attempt that fails computes for
+  // half of its time. The attempt's timer ends when this step does.
   void StartComputing(SlotId slot);
   // Records the attempt's use of the cores when its timer has ended. Returns true if only the process start has ended.
   bool EndComputing(SlotId slot);
@@ -111,7 +111,7 @@ class ModelHost {
  public:
   // Applies an event to the engine and carries out its effects. Returns false if the engine refused it.
   virtual bool Apply(const sched::Event& event) = 0;
-  // Lets the attempt compute from now on, for as long as its computation takes.
+  // Makes the attempt compute from now on, for as long as its computation takes.
   virtual void Compute(SlotId slot) = 0;
   // Ends the attempt, which has done its work.
   virtual void Computed(SlotId slot) = 0;

@@ -1,4 +1,4 @@
-// Simulate: runs one workload on one cluster under one scheduler. It has the same Engine and policies as the live
+// Simulate: runs one workload on one cluster under one scheduler. It uses the same Engine and policies as the live
 // master, with discrete events in place of workers.
 //
 //   const ClusterSpec cluster = MakeCluster(100, 4, 1, {4, 2});
@@ -53,13 +53,13 @@ struct SimOptions {
 };
 
 // Returns kInvalid if there is no such scheduler, the cluster has no nodes, a job names a node or job that does not
-// exist, or a job exceeds the limits of the engine. A run in which nothing can go on any longer ends and reports it
+// exist, or a job exceeds the limits of the engine. A run in which no job can continue ends and reports the stuck jobs
 // (SimResult::stuck).
 [[nodiscard]] Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
                                          const std::string& scheduler, const sched::Settings& settings,
                                          const SimOptions& options);
 
-// Does the same with the given policy, for experiments with a policy that no name yields.
+// Simulates with the given policy, for experiments with a policy that has no name.
 [[nodiscard]] Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
                                          std::unique_ptr<sched::Policy> policy, const sched::Settings& settings,
                                          const SimOptions& options);

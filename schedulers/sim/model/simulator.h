@@ -1,7 +1,7 @@
-// Simulator: one run, private to schedulers/sim (simulate.h is the way in). It drives an Engine as the master does: the
-// events of one moment are applied one by one, then Decide is called once, and effects are carried out as by workers.
-// The class handles the arrival and end of jobs, nodes and attempts. The work of maps and reduces in between is in
-// map_model.h and reduce_model.h, on the state of run_state.h. Thread rule: one thread.
+// Simulator: one run, private to schedulers/sim (callers use simulate.h). It drives an Engine as the master does: the
+// events of one moment are applied one by one, then Decide is called once, and effects are carried out as workers
+// would. The class handles the arrival and end of jobs, nodes and attempts. map_model.h and reduce_model.h handle the
+// work of maps and reduces in between, on the state of run_state.h. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ class Simulator final : private ModelHost {
   // ---- the loop ----
   void Start();
   void Step();
-  // Returns true if nothing is under way, and nothing is to come except happenings without effect (EventQueue::idle)
-  // and wakes that the policy asks for.
+  // Returns true if nothing is under way, and nothing will come except happenings without effect (EventQueue::idle) and
+  // wakes that the policy has requested.
   [[nodiscard]] bool Idle() const;
-  // Returns true if the run is idle and the policy's wakes, if it asks for any, have had no effect so often that they
-  // never will have one. A policy that renews a clock asks for wakes for ever.
+  // Returns true if the run is idle and any wakes of the policy have had no effect so often that they never will have
+  // one. A policy that renews a clock requests wakes for ever.
   [[nodiscard]] bool Stuck() const;
   [[nodiscard]] std::vector<StuckJob> StuckJobs() const;
   void Handle(const TimedHappening& entry);
@@ -57,7 +57,7 @@ class Simulator final : private ModelHost {
   // ---- attempts ----
   void Launch(const sched::Launch& launch);
   SlotId NewSlot(const sched::Launch& launch);
-  // Lets the attempt start to read or copy, when its latency is over.
+  // Makes the attempt start to read or copy. Called when its latency is over.
   void Begin(SlotId slot);
   // Gives the attempt a process of its job on its node; a new process must start first.
   void TakeProcess(Attempt& attempt);

@@ -3,18 +3,19 @@
 // The unit that is repeated is the run (a seed), never the job: jobs of one run share a cluster, so they are not
 // independent. Two schedulers are compared by running both on the same seeds and taking the ratio of each pair.
 //
-// Two intervals, because at the 10 runs that people make the usual bootstrap intervals (percentile, BCa) cover far less
-// than they claim:
+// There are two intervals, because with the 10 runs that people make, the usual bootstrap intervals (percentile, BCa)
+// cover far less than they claim:
 // - MeanByT: mean +- t(n - 1) s / sqrt(n) (Student 1908). Exact for normal values. It is used for figures that are
 //   themselves means of many draws, and so close to normal.
-// - MeanByBootstrapT: the same with quantiles of t that are drawn from the values (Efron and Tibshirani, "An
-//   Introduction to the Bootstrap", 1993, section 12.5): with t* = (m* - m) / (s* / sqrt(n)) of resamples of the
+// - MeanByBootstrapT: the same, but the quantiles of t are drawn from the values (Efron and Tibshirani, "An
+//   Introduction to the Bootstrap", 1993, section 12.5). With t* = (m* - m) / (s* / sqrt(n)) of resamples of the
 //   values, the interval is m - t*(97.5%) s / sqrt(n) to m - t*(2.5%) s / sqrt(n). It follows skewed values to their
 //   side. For few values its ends can be absurd (Polansky, "Stabilizing bootstrap-t confidence intervals for small
 //   samples", 2000; Owen, "Better bootstrap t confidence intervals for the mean", 2025): if one value lies far from the
 //   others, the resamples without it have hardly any deviation, and t* has no bounds. So s* counts as at least a
-//   quarter of s. That keeps the ends within about twice the reach of MeanByT, and the interval contains the mean as
-//   often as without it: for 6 to 20 values, normal and skewed, the shares of 2,000 trials differ by at most 1%.
+//   quarter of s. This limit keeps the ends within about twice the reach of MeanByT, and the interval contains the mean
+//   as often as without the limit: for 6 to 20 values, normal and skewed, the shares of 2,000 trials differ by at most
+//   1%.
 // RatioByBootstrapT applies MeanByBootstrapT to the logarithms, so that A / B and B / A agree: its value is the
 // geometric mean.
 //
@@ -40,11 +41,11 @@ struct Bootstrap {
 
 // Requires: at least one value.
 [[nodiscard]] double Mean(const std::vector<double>& values);
-// Returns the deviation of the population that the values are drawn from (n - 1 in the denominator). Requires: at least
-// two values.
+// Returns the deviation of the population from which the values are drawn (n - 1 in the denominator). Requires: at
+// least two values.
 [[nodiscard]] double Deviation(const std::vector<double>& values);
 
-// All three require: at least two values.
+// MeanByT, MeanByBootstrapT and RatioByBootstrapT require at least two values.
 [[nodiscard]] Estimate MeanByT(const std::vector<double>& values);
 [[nodiscard]] Estimate MeanByBootstrapT(const std::vector<double>& values, const Bootstrap& bootstrap = {});
 // Requires: all ratios are above 0.

@@ -8,12 +8,13 @@
 // - Shift: the Hodges-Lehmann estimate, the median of the means of all pairs of differences (Walsh averages), with the
 //   exact interval of the signed-rank distribution (Hodges and Lehmann 1963; Hollander and Wolfe, "Nonparametric
 //   Statistical Methods", section 3.3). With fewer than 6 pairs no interval of 95% is finite.
-// - p: of the sign-flip test (Fisher 1935): the share of all 2^n ways to flip the signs of the differences whose sum
-//   is at least as far from 0. Exact up to kExactPairs pairs, by seeded draws above. It cannot be below 2 / 2^n, so
-//   fewer than kFewestForSignificance pairs cannot be significant at 5%.
-// - Several metrics of the same pairs: the same flips for all of them, each against the largest statistic that any of
-//   them has under a flip (maxT; Westfall and Young, "Resampling-based multiple testing", 1993). Metrics that agree
-//   cost no more than one of them, and the least p is that of a single metric.
+// - p: the p value of the sign-flip test (Fisher 1935). There are 2^n ways to flip the signs of the differences; p is
+//   the share of these ways whose sum is at least as far from 0 as the actual sum. It is exact for up to kExactPairs
+//   pairs, and comes from seeded draws for more. It cannot be below 2 / 2^n, so fewer than kFewestForSignificance pairs
+//   cannot be significant at 5%.
+// - Several metrics of the same pairs: all metrics are flipped in the same ways, and each is compared with the largest
+//   statistic that any of them has under a flip (maxT; Westfall and Young, "Resampling-based multiple testing", 1993).
+//   Metrics that agree cost no more significance than one of them, and the least possible p is that of a single metric.
 //
 // Thread rule: free functions, any thread. The same values give the same results.
 #pragma once
@@ -41,12 +42,12 @@ inline constexpr std::uint32_t kFewestForSignificance = 6;  // 2 / 2^6 = 0.031
 
 // Returns the median of the Walsh averages. Requires: at least one value.
 [[nodiscard]] double HodgesLehmann(const std::vector<double>& differences);
-// Returns the same with its exact interval; nothing for fewer pairs than kFewestForSignificance. Like the signed-rank
-// test, it assumes symmetry around 0.
+// Returns the result of HodgesLehmann with its exact interval; nothing for fewer pairs than kFewestForSignificance.
+// Like the signed-rank test, the interval assumes symmetry around 0.
 [[nodiscard]] std::optional<Estimate> HodgesLehmannInterval(const std::vector<double>& differences);
 
-// Returns Kendall's tau-b of two rankings, 1 for the same order, -1 for the reverse; nothing if all values of one of
-// them are equal. Requires: equal lengths.
+// Returns Kendall's tau-b of two rankings, 1 for the same order, -1 for the reverse; nothing if all values of one
+// ranking are equal. Requires: equal lengths.
 [[nodiscard]] std::optional<double> KendallTau(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace millrace::sim

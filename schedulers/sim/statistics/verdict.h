@@ -1,25 +1,24 @@
-// Verdict: decides from paired runs which of two schedulers is better by a metric. One rule serves both for better and
-// worse than the baseline and for the winners.
+// Verdict: decides from paired runs which of two schedulers is better by a metric. One rule decides both which
+// schedulers are better or worse than the baseline and which are the winners.
 //
 // A difference counts only if it matters, if it is more than equal schedulers show by chance, and if it is more than
-// one of all the differences examined shows by chance. The interval of the ratio is compared with two regions around 1:
+// any one of the examined differences shows by chance. The interval of the ratio is compared with two regions around 1:
 // the practical one, from 1 / (1 + d) to 1 + d with d = 3% by default, and the same region widened, if need be, to
 // contain the interval of the baseline against itself (A/A).
 // - One scheduler is ahead of another if the whole interval lies beyond the wider region, there are enough pairs to
 //   rule out chance (kFewestForSignificance), and the adjusted p is below 5%.
 // - p is adjusted over all metrics and all pairs of schedulers: within a pair by maxT over the metrics (paired.h), over
 //   the pairs by their number (Bonferroni). The headline metrics have four fifths of the 5% and the others the rest, so
-//   that many metrics that nobody asked for do not hide the results of the few. So at most 5% of comparisons of
-//   schedulers that are all alike show any difference.
+//   that many metrics that nobody asked for do not hide the results of the few headlines. So at most 5% of comparisons
+//   of schedulers that are all alike show any difference.
 // - better, worse: the scheduler is ahead of the baseline, or the baseline is ahead of it.
 // - same: the whole interval lies within the practical region.
 // - undecided: all else. `more_runs` estimates how many further pairs would decide, from the observed deviations
 //   (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013).
 // - winners: the schedulers that no other is ahead of. This is a set, not one name.
-// A metric with a value that is not above 0 has no ratio. Then the differences are judged: the region reaches to d of
-// the baseline's mean on both sides of 0, and at least to MetricRuns::least. Where there can be no verdict, Unjudged
-// gives the reason.
-// Thread rule: free functions, any thread.
+// A metric with a value that is not above 0 has no ratio. Then the differences are judged: the region reaches to d
+// times the baseline's mean on both sides of 0, and at least to MetricRuns::least. Where there can be no verdict,
+// Unjudged gives the reason. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +37,7 @@ enum class Better : std::uint8_t { kLower, kHigher };
 
 // The reason why there is no verdict.
 enum class Unjudged : std::uint8_t {
-  kNo,              // there is one
+  kNo,              // there is a verdict
   kOtherJobs,       // different jobs ended under the two, and the metric is over the jobs that ended
   kOneObservation,  // the seeds change nothing under either
   kByItself,        // the metric differs between equal runs, and is not a headline
@@ -59,7 +58,7 @@ struct Comparison {
   double p = 1;                   // of the logarithms of the ratios, if there are ratios; else of the differences
   double p_adjusted = 1;          // as above
   Verdict verdict = Verdict::kUndecided;
-  Unjudged unjudged = Unjudged::kNo;       // else the verdict is kUndecided
+  Unjudged unjudged = Unjudged::kNo;       // for any other value, the verdict is kUndecided
   std::optional<std::uint32_t> more_runs;  // if undecided; nothing if kMostMoreRuns would not suffice
 };
 
@@ -87,11 +86,11 @@ struct MetricComparison {
 struct CompareOptions {
   double practical = kPracticalDifference;  // above 0
   double significance = kSignificance;      // limit of the adjusted p; smaller for an interim look in a sequence
-  // By scheduler and seed: a number for the set of jobs that ended, equal for equal sets; empty: the same jobs under
-  // all.
+  // By scheduler and seed: a number for the set of jobs that ended, equal for equal sets. Empty: the same jobs ended
+  // under all schedulers.
   std::vector<std::vector<std::uint64_t>> ended = {};
   // By scheduler: true if the seeds do not change the course of its runs. Two such schedulers are not told apart by a
-  // metric that is the same in all runs of each, but differs between the two: that is one observation.
+  // metric that is the same in all runs of each but differs between the two, since that is one observation.
   std::vector<bool> fixed = {};
 };
 

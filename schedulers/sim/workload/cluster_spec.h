@@ -2,7 +2,8 @@
 // (simulation_file.h) or filled in by hand.
 //
 // Network: every node has a link to its switch, every rack an uplink to the datacenter's core, every datacenter a link
-// to the others; each has a capacity in both directions and is shared max-min fairly (network.h). Thread rule: a value.
+// to the others. Each link has a capacity in both directions and is shared max-min fairly (network.h). Thread rule: a
+// value.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct NodeSpec {
   double cores = 0;  // of its machine, equal for all its nodes; 0: ClusterSpec::cores
 };
 
-// A node that is lost and, unless `back` is 0, joins again. Its data is back with it.
+// A node that is lost and, unless `back` is 0, joins again. Its data comes back with it.
 struct NodeFailure {
   std::uint32_t node = 0;
   Micros at = 0;
@@ -40,16 +41,16 @@ struct ClusterSpec {
   std::vector<NodeSpec> nodes;      // the id of a node is its index
   double rack_bandwidth = 1.25e9;   // bytes/s of a rack's uplink, each way; 0: no limit
   double datacenter_bandwidth = 0;  // of a datacenter's link to the others, each way; 0: no limit
-  // Of nodes that name no machine, this many neighbours share the cores of one; at least 1.
+  // This many neighbouring nodes that name no machine share the cores of one machine; at least 1.
   std::uint32_t nodes_per_machine = 1;
-  double cores = 0;                 // of a machine; 0: every attempt has all the cores that it can use
-  Micros task_latency = 0;          // of each attempt: it holds its slot and does nothing
-  Micros process_start = 0;         // CPU time of a process's start; later attempts of the job on the node use it again
-  double local_read_bandwidth = 0;  // bytes/s at which a node-local map reads; 0: its CPU time includes reading
-  bool overlap_reads = false;       // true: a map computes while it reads (the longer counts); false: it reads first
-  double slow_share = 0;            // share of attempts that are slow through no fault of the node, 0 to 1
-  double slow_factor = 5;           // their CPU time is multiplied by it; at least 1
-  double failure_probability = 0;   // that an attempt fails half way through its computation; from 0, below 1
+  double cores = 0;          // of a machine; 0: every attempt has all the cores that it can use
+  Micros task_latency = 0;   // of each attempt: it holds its slot and does nothing
+  Micros process_start = 0;  // CPU time of a process's start; later attempts of the job on the node reuse the process
+  double local_read_bandwidth = 0;    // bytes/s at which a node-local map reads; 0: its CPU time includes reading
+  bool overlap_reads = false;         // true: a map computes while it reads (the longer counts); false: it reads first
+  double slow_share = 0;              // share of attempts that are slow through no fault of the node, 0 to 1
+  double slow_factor = 5;             // their CPU time is multiplied by it; at least 1
+  double failure_probability = 0;     // that an attempt fails half way through its computation; from 0, below 1
   std::vector<NodeFailure> failures;  // in any order
 };
 
@@ -64,7 +65,7 @@ struct Machines {
   std::vector<std::uint32_t> of_node;  // by node: index in `cores`
   std::vector<double> cores;           // 0: every attempt there has all the cores that it can use
 };
-// Returns kInvalid if nodes of one machine differ in its cores.
+// Returns kInvalid if nodes of one machine give it different numbers of cores.
 [[nodiscard]] Result<Machines> MachinesOf(const ClusterSpec& cluster);
 
 // Adds failures of nodes up to `horizon`. The times between failures and of repairs are exponentially distributed;

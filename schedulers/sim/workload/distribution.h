@@ -14,7 +14,7 @@ struct Distribution {
     kUniform,      // a to b
     kExponential,  // mean a
     kNormal,       // mean a, deviation b; values below 0 become 0
-    kLogNormal,    // median a, b: deviation of the logarithm
+    kLogNormal,    // median a, deviation b of the logarithm
     kZipf,         // whole numbers b to c, x with a probability proportional to x^-a
     kChoice,       // one of the values, all equally likely
   };

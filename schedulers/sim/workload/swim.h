@@ -1,17 +1,17 @@
 // SWIM traces: workloads of jobs as Facebook ran them (Chen et al., "Statistical Workload Injector for MapReduce").
 //
 // A line is a job, with fields separated by tabs: name, submission in seconds, seconds since the job before, bytes of
-// map input, of shuffle, of output (a seventh field, the input path, may follow and names the data). Values that are
-// not in the trace are derived as in SWIM's own replay (its GenerateReplayScript), where that has a rule:
+// map input, bytes of shuffle, bytes of output. A seventh field, the input path, may follow and names the data. Values
+// that are not in the trace are derived as in SWIM's own replay (its GenerateReplayScript), where that has a rule:
 // - sizes are multiplied by `scale` (nodes of the cluster / nodes of the traced one);
 // - maps: one per block of input, at least one, and at least 1 byte of input each;
-// - reduces: (shuffle + output) / bytes_per_reduce, rounded, at least 1; when that is more than `nodes`, nodes / 5. A
-//   job without shuffle is map only (SWIM, which has no such jobs, makes up 1 KiB).
+// - reduces: (shuffle + output) / bytes_per_reduce, rounded, at least 1; but nodes / 5 when that is more than `nodes`.
+//   A job without shuffle is map only (SWIM, which has no such jobs, makes up 1 KiB).
 // - CPU time: our rule, since traces have none: `task_overhead` plus the task's bytes at `map_rate` or `reduce_rate`.
-// - user: likewise our rule. Without `users` all jobs belong to one user, "user". Else the user of each job is drawn
-//   from "user1" to "user<users>", the k-th with a probability proportional to k^-user_skew (Zipf's law), independent
-//   of the job's size. It is an assumption that few users submit most jobs; at Facebook each user had a pool (Zaharia
-//   et al., section 3).
+// - user: also our rule. Without `users` all jobs belong to one user, "user". Otherwise the user of each job is drawn
+//   from "user1" to "user<users>", independent of the job's size; the k-th user has a probability proportional to
+//   k^-user_skew (Zipf's law). It is an assumption that few users submit most jobs; at Facebook each user had a pool
+//   (Zaharia et al., section 3).
 //
 // Thread rule: free functions, any thread.
 #pragma once
