@@ -99,8 +99,8 @@ class Engine {
 
   // Applies one event and appends the effects to *effects. An event that does not fit the state (a report of an attempt
   // that was killed, a node that is not alive, a job id used twice) changes nothing, and Apply returns false, since
-  // late reports are normal. An event that exceeds the limits of limits.h is refused likewise. The driver journals each
-  // Blame as a NodeBlamed.
+  // late reports are normal. Apply refuses an event that exceeds the limits of limits.h in the same way. The driver
+  // journals each Blame as a NodeBlamed.
   bool Apply(Micros now, const Event& event, Effects* effects);
 
   // Fills free slots until the policy has no further task to launch. The decisions are applied already: the driver must

@@ -119,7 +119,7 @@ struct Engine::Impl {
   void ForgetBadRecords(const TaskId& map);
   // Pauses the task if it is pending and has failed more than once.
   void PauseAfterFailure(const TaskId& task);
-  // Gives up a task that has used up its attempts: the job fails, or goes on without the map.
+  // Gives up a task that has used up its attempts: the job fails, or continues without the map.
   void GiveUpTask(const TaskId& task, const std::string& reason, Effects& effects);
   void CheckDecision(const Decision& decision) const;
   void Preempt(const Victim& victim, Effects& effects);

@@ -8,7 +8,7 @@
 //   a job may take more after it has changed if
 //     it could not run before                         // it was not asked before
 //     or it has more pending tasks                    // it did not have some of them when it refused
-//     or an attempt of it has failed                  // the task is kept from other nodes than before
+//     or one of its attempts has failed               // the task is kept from other nodes than before
 //     or, with `+ccs`, one of its reduces no longer copies
 //     or none of its counts (JobCounts) changed       // then replicas of its input have moved
 //

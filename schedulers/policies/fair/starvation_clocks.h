@@ -39,8 +39,8 @@ class StarvationClocks {
   void BeginAnew(const Lack& lack, Micros now) { Postpone(lack, now + patience_(lack)); }
   void Postpone(const Lack& lack, Micros until);
   // Suspends the member's wait until it has more than `running` slots, or more than the fewest that it has had since;
-  // then its wait starts again. This is for members whose slots, taken for them, went back to the former holders and
-  // would do so again. Requires: the clock runs.
+  // then its wait starts again. This is for a member for which slots were taken that went back to their former holders,
+  // as they would again. Requires: the clock runs.
   void Rest(const Lack& lack, std::uint32_t running);
   // Starts the waits again of members that rest and have gained a slot. If a member has lost slots since it began to
   // rest, or since the last call, the lower number counts for it from then on.

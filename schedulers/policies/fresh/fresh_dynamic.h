@@ -5,7 +5,7 @@
 //
 //   kind = ExpectedMapSlots(...) > running maps ? map : reduce            // Algorithm 2; CalExpSm is Algorithm 3
 //   for each of kind, the other kind:
-//     C = the jobs with a pending task of it: in M for a map, in R for a reduce          // section III, line 2 to 3
+//     C = the jobs with a pending task of that kind: in M for maps, in R for reduces     // section III, line 2 to 3
 //     for each job of C, by r_i / w_i:                                                    // Algorithm 4, equation 1
 //       if a free node may run a task of the job: launch it there, and return
 //

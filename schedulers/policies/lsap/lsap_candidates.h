@@ -1,5 +1,5 @@
-// The pending maps that can matter for an assignment of all idle map slots. They are few even with a million pending
-// maps if there are a hundred free slots.
+// The pending maps that can matter for an assignment of all idle map slots. For a hundred free slots they are few, even
+// among a million pending maps.
 //
 // With S slots, no place needs more than S maps that cost the same there, since one of those is always left for it. So
 // these maps are taken. For each free node: the first maps with their data on the node, by job order and index. For its

@@ -47,7 +47,8 @@ struct Table {
 
   // Returns the figure of this row in the column of this name. Aborts if there is no such row, column or figure.
   [[nodiscard]] double Number(std::size_t row, std::string_view column) const;
-  // Returns the figure of the first row whose first cell is this text. Aborts likewise.
+  // Returns the figure of the first row whose first cell is this text. Aborts if there is no such row, column or
+  // figure.
   [[nodiscard]] double Number(std::string_view row, std::string_view column) const;
   // Returns the mean of the column over the rows. Aborts as Number does.
   [[nodiscard]] double MeanOf(std::string_view column) const;

@@ -8,7 +8,7 @@
 //
 // Cost: solving for the rates costs O(uses + links log links) over all flows, too much for each of millions of events.
 // With at most `exact_flows` flows, rates are solved at every event and are exact at every moment. With more, rates are
-// solved anew at most once per quantum = flows * quantum_per_flow. In between, a new flow gets an equal share of its
+// solved again at most once per quantum = flows * quantum_per_flow. In between, a new flow gets an equal share of its
 // narrowest link, and the bandwidth of a finished flow stays unused. So the error of a transfer time is at most about
 // one quantum, and a link may exceed its capacity for as long as that. Bytes are conserved either way.
 //

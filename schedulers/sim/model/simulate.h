@@ -41,7 +41,7 @@ struct SimOptions {
   // With n > 0, every n-th remote read of a map that ends is reported to the engine as BandwidthMeasured; with 0, none
   // is.
   std::uint32_t bandwidth_sample = 8;
-  // With at most this many flows at once, rates are exact at every moment; with more, they are computed anew at most
+  // With at most this many flows at once, rates are exact at every moment; with more, they are computed again at most
   // every quantum_per_flow x flows (network.h).
   std::uint32_t exact_flows = 64;
   Micros quantum_per_flow = 2'000;

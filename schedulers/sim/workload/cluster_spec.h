@@ -43,9 +43,9 @@ struct ClusterSpec {
   double datacenter_bandwidth = 0;  // of a datacenter's link to the others, each way; 0: no limit
   // This many neighbouring nodes that name no machine share the cores of one machine; at least 1.
   std::uint32_t nodes_per_machine = 1;
-  double cores = 0;          // of a machine; 0: every attempt has all the cores that it can use
-  Micros task_latency = 0;   // of each attempt: it holds its slot and does nothing
-  Micros process_start = 0;  // CPU time of a process's start; later attempts of the job on the node reuse the process
+  double cores = 0;                   // of a machine; 0: every attempt has all the cores that it can use
+  Micros task_latency = 0;            // of each attempt: it holds its slot and does nothing
+  Micros process_start = 0;           // CPU time of a process's start; later attempts of the job on the node reuse it
   double local_read_bandwidth = 0;    // bytes/s at which a node-local map reads; 0: its CPU time includes reading
   bool overlap_reads = false;         // true: a map computes while it reads (the longer counts); false: it reads first
   double slow_share = 0;              // share of attempts that are slow through no fault of the node, 0 to 1
