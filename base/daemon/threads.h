@@ -1,4 +1,5 @@
-// CheckThreads checks that a daemon can have its threads. Thread rule: main, before threads.
+// CheckThreads checks that a daemon can start as many threads as it needs. Thread rule: the main thread, before others
+// start.
 #pragma once
 
 #include <cstddef>

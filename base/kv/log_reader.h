@@ -1,7 +1,8 @@
 // ReadLog reads the intact records of a RocksDB log, even those after damage. RocksDB itself stops at damage, or skips
-// the rest of the same 32 KiB. The format is that of RocksDB's logs and write batches under MakeOptions: fragments,
-// each with a checksum, form records; records hold puts and removals in one column family. After a damaged header, the
-// reader tries every byte for the next fragment whose checksum is right. Thread rule: free functions, any thread.
+// the rest of the 32 KiB block that contains it. The format is that of RocksDB's logs and write batches under
+// MakeOptions: fragments, each with a checksum, form records; records hold puts and removals in one column family.
+// After a damaged header, the reader tries every byte for the next fragment whose checksum is right. Thread rule: free
+// functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct LoggedBatch {
 struct DamagedPart {
   std::string file;               // the name given to ReadLog
   std::uint64_t offset = 0;       // the start of the part in the file
-  std::uint64_t operations = 0;   // the number of operations lost in it, from the numbers around it; 0: unknown
-  std::vector<std::string> keys;  // the keys that it seems to change, as far as readable; they may be wrong
+  std::uint64_t operations = 0;   // the operations lost in the part, according to the numbers around it; 0: unknown
+  std::vector<std::string> keys;  // the keys that the part seems to change, if readable; they may be wrong
 };
 
 struct LogContent {

@@ -1,4 +1,5 @@
-// Helpers that opening, backing up and repairing a RocksDB share. Thread rule: free functions, any thread.
+// Helpers shared by the code that opens, backs up and repairs a RocksDB database. Thread rule: free functions, any
+// thread.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -20,19 +21,19 @@ namespace millrace::rocks {
 [[nodiscard]] Status WriteTo(rocksdb::DB& db, const WriteBatch& batch, bool synced, const std::string& what);
 [[nodiscard]] inline std::string MarkPath(const std::string& directory) { return directory + ".committed"; }
 [[nodiscard]] inline std::string SparePath(const std::string& directory) { return directory + ".spare"; }
-// Returns the spare log, or nothing if there is none. Returns kCorrupt if it does not continue a database that ends at
-// operation `end`, as when one of the two was replaced.
+// Returns the spare log, or nothing if there is none. Returns kCorrupt if the spare log does not continue a database
+// that ends at operation `end`, as when one of the two was replaced.
 [[nodiscard]] Result<std::optional<SpareLog>> OpenSpare(const std::string& directory, std::uint64_t end);
 [[nodiscard]] std::string Parent(const std::string& path);  // returns the directory above; "." for a bare name
 // Returns true if there is a database, or a failure if the disk cannot be read.
 [[nodiscard]] Result<bool> HoldsDatabase(const std::string& directory);
-// Locks the file `<directory>/OWNER`, and makes it if need be. RocksDB has a lock of its own, but only the message
-// distinguishes its refusal from other I/O errors.
+// Locks the file `<directory>/OWNER`, and makes it if need be. RocksDB has its own lock, but a refusal by that lock
+// differs from other I/O errors in its message only.
 [[nodiscard]] Result<Fd> LockDirectory(const std::string& directory);
-// Returns kCorrupt unless the database can be read and goes up to the mark. Changes nothing in it.
+// Returns kCorrupt unless the database can be read and goes up to the mark. Does not change the database.
 [[nodiscard]] Status CheckEnd(const std::string& directory);
-// Returns the most bytes that opening the database can write: the logs as tables, and a new log. RocksDB does not
-// survive running out of room while it opens.
+// Returns the largest number of bytes that may be written when the database is opened: the logs as tables, and a new
+// log. RocksDB does not survive running out of room while it opens.
 [[nodiscard]] Result<std::uint64_t> RoomToOpen(const std::string& directory);
 // Does the same as OpenRocksStore, but the caller raises the mark.
 [[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenUnmarked(const std::string& directory, const RoomProbe& free);

@@ -36,10 +36,10 @@ struct BulkServerOptions {
   unsigned io_threads = 2;
   unsigned disk_threads = 4;
   Micros idle_timeout = 60 * kSecond;  // a peer that sends nothing for this long, in or between requests, is dropped
-  // The limits of an Admission (base/admission.h), over TCP. A peer has sent something sensible once a whole request
-  // has come.
+  // The limits of the Admission (base/admission.h) of TCP connections. For the Admission, a connection has sent
+  // something sensible once a whole request has arrived on it.
   unsigned max_connections = 4096, max_per_peer = 1000;
-  unsigned max_local = 4096;                                // connections on the local socket, counted apart
+  unsigned max_local = 4096;                                // connections on the local socket, counted separately
   std::shared_ptr<tls::Credentials> credentials = nullptr;  // null: no TLS
 };
 

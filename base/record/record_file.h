@@ -83,8 +83,8 @@ class RecordReader {
   ~RecordReader();
 
   // Returns the next record, whose bytes live until the next call, or nothing at the end of the split. Returns
-  // kCorrupt, naming the file and the offset of the block, if anything is damaged. Earlier records are then right, and
-  // every further call fails in the same way.
+  // kCorrupt, naming the file and the offset of the block, if anything is damaged. The records returned before are
+  // correct even then, and every further call fails in the same way.
   [[nodiscard]] Result<std::optional<Record>> Next();
 
  private:

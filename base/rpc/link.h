@@ -34,22 +34,22 @@ class Link {
   // failed. The capability breaks with its connection: every call then fails with kUnavailable, and the caller calls
   // Connected() again.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
-  // Returns the bootstrap of the connection if there is one. Otherwise makes one attempt at once. If it fails, the
-  // promise rejects with kUnavailable, naming the address; if one side refuses the other, with kInvalid. For tools that
-  // should not wait.
+  // Returns the bootstrap of the connection if there is one. Otherwise makes one attempt at once. If this attempt
+  // fails, the promise rejects with kUnavailable, naming the address, or with kInvalid if one side refuses the other.
+  // For tools that should not wait.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> ConnectOnce();
   // Calls `tell` with the reason of each failed attempt of Connected().
   void OnFailure(std::function<void(const Status&)> tell);
   // Returns a promise that resolves when the present connection breaks or the Link is destroyed; at once if there is no
   // connection.
   [[nodiscard]] kj::Promise<void> Broken();
-  // Breaks the connection, if there is one. For a peer that no longer answers.
+  // Breaks the connection, if there is one. Used when the peer no longer answers.
   void Reset();
   // Returns the number of the present connection. No other connection of this link has the same number.
   [[nodiscard]] std::uint64_t connection() const;
-  // Breaks the connection of this number if it is still the present one. For callers that learn of a break from a
-  // failed call. The link itself notices the break only after its loop has asked the operating system; until then
-  // Connected() would return the same connection.
+  // Breaks the connection with this number if it is still the present one. Callers that learn of a break from a failed
+  // call use this, since the link itself notices the break only after its loop has asked the operating system; until
+  // then, Connected() would return the same connection.
   void Reset(std::uint64_t connection);
   [[nodiscard]] const std::string& address() const;
 

@@ -1,7 +1,7 @@
 // Functions that make keys and X.509 certificates (RFC 5280): EC P-256, SHA-256, the role in the common name
-// (peer_identity.h). The issuer of a certificate limits its roles: the cluster's authority issues those of masters,
-// workers and clients, and a worker issues those of the tasks that it runs, so that a task process never has the key of
-// its worker.
+// (peer_identity.h). The issuer limits the role: the cluster's authority issues certificates to masters, workers and
+// clients, and a worker issues certificates to the tasks that it runs, so that a task process never has its worker's
+// key.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -29,7 +29,7 @@ struct Validity {
 
 // Makes an authority. Its common name is "Millrace authority" and a random number.
 [[nodiscard]] Result<KeyPair> MakeAuthority(const Validity& validity);
-// Makes another certificate of the same authority, with the same key: certificates issued before stay valid.
+// Makes a new certificate for the same authority, with the same key. Certificates issued before stay valid.
 [[nodiscard]] Result<KeyPair> RenewAuthority(const KeyPair& authority, const Validity& validity);
 // Issues a certificate for the identity, with a new key or, if one is given, for `key`. Requires: the role is master,
 // worker or client, and `authority` is an authority. The certificate ends no later than the authority's.
@@ -44,7 +44,7 @@ struct CertificateFacts {
   std::string common_name;
   Micros from = 0, until = 0;  // since the epoch
 };
-// Returns a time in the form of messages about certificates, "2026-01-31T12:00:05Z".
+// Returns a time in the form that messages about certificates use, such as "2026-01-31T12:00:05Z".
 [[nodiscard]] std::string TimeText(Micros time);
 // Returns the text that explains why a certificate is not valid now: "good from ... until ..., and here it is ...".
 [[nodiscard]] std::string TimesText(Micros from, Micros until);

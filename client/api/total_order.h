@@ -1,9 +1,9 @@
 // TotalOrder keeps the output of a job in order over all reduces: every key of part-r-00000 is below every key of
 // part-r-00001, and so on. A job names it as `using Partition = millrace::TotalOrder`. The ranges of keys are chosen so
-// that the reduces get about as many records each: before the job is submitted its Map is run over a sample of the
-// input (client/job/key_sample.h). All records of a key go to one reduce, so a key with a reduce's share of the records
-// gets a reduce to itself. With fewer keys than reduces the last parts are empty. A job with a Group (group.h) cannot
-// use TotalOrder: ranges of whole keys would cut a group in two.
+// that each reduce gets about the same number of records. For this, the job's Map is run over a sample of the input
+// before the job is submitted (client/job/key_sample.h). All records of a key go to one reduce, so a key with a
+// reduce's share of the records gets a reduce to itself. With fewer keys than reduces, the last parts are empty. A job
+// with a Group (group.h) cannot use TotalOrder: ranges of whole keys would cut a group in two.
 //   -D order.sample=8MiB   the amount of input to sample
 //   -D order.cuts=g,n,t    the keys with which the ranges after the first begin; no sample is then taken
 // Thread rule: any thread.

@@ -1,5 +1,5 @@
-// A file that a job's input names.
-// Thread rule: as a value.
+// InputFile: one file of a job's input.
+// Thread rule: a value.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// LocalCluster runs a master and workers on this machine, in one directory, for as long as this process lives. Thread
-// rule: as Process.
+// LocalCluster runs a master and workers on this machine, in one directory, until this process ends. Thread rule: the
+// same as for Process.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace millrace::local {
 
 struct ClusterOptions {
   std::int64_t workers = 3;
-  std::int64_t racks = 1;                                     // in all; worker n is in rack n modulo `racks`
+  std::int64_t racks = 1;                                     // worker n is in rack n modulo max(racks, datacenters)
   std::int64_t datacenters = 1;                               // rack r is in datacenter r modulo `datacenters`
   std::string scheduler;                                      // empty: the master's default
   std::vector<std::string> master_settings, worker_settings;  // key=value
@@ -34,8 +34,8 @@ struct ClusterOptions {
 [[nodiscard]] std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int64_t n,
                                                       const std::string& directory, const std::string& master);
 
-// Delivers SIGINT, SIGTERM, SIGHUP and SIGCHLD by a descriptor; they are blocked in this process while this object
-// exists.
+// Delivers SIGINT, SIGTERM, SIGHUP and SIGCHLD through a descriptor. The signals are blocked in this process while this
+// object exists.
 // Throws std::system_error if the system refuses the descriptor.
 class Signals {
  public:
@@ -53,7 +53,7 @@ class Signals {
 class LocalCluster {
  public:
   // Starts the cluster and returns when all workers have joined. `program` is the daemons' program. If a daemon ends,
-  // returns kInvalid if its options were wrong (exit status 2), else kUnavailable, with the last line of its log.
+  // returns kInvalid (exit status 2: wrong options) or kUnavailable (any other status), with the last line of its log.
   // Returns kTimeout, with the last line of the awaited daemon's log, if no further daemon becomes ready for a minute,
   // and kCancelled after a signal.
   static Result<LocalCluster> Start(const std::string& program, const ClusterOptions& options, Signals& signals);
@@ -61,9 +61,9 @@ class LocalCluster {
   LocalCluster& operator=(LocalCluster&&) = delete;
   ~LocalCluster();  // stops the daemons and removes the directory
 
-  // Takes note of daemons that have ended since the last call. Returns a line about each of them that the cluster can
-  // do without. Returns kUnavailable, with the last line of its log, if the master or the last worker has ended, since
-  // a command that waits for the cluster would then wait for ever.
+  // Notes which daemons have ended since the last call. Returns one line for each of these daemons, provided that the
+  // cluster can do without it. Returns kUnavailable, with the last line of its log, if the master or the last worker
+  // has ended, since a command would then wait for the cluster for ever.
   [[nodiscard]] Result<std::vector<std::string>> TakeLosses();
   // Returns lines that warn the user if no program can be run from the cluster's directory, or if it has little room.
   [[nodiscard]] std::vector<std::string> Warnings() const;

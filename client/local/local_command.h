@@ -9,7 +9,7 @@ namespace millrace::local {
 
 struct LocalOptions {
   ClusterOptions cluster;
-  bool run = false;                  // "run JOB LOCAL_INPUT... -o LOCAL_DIR" follows, else a command
+  bool run = false;                  // true: `command` is "JOB LOCAL_INPUT... -o LOCAL_DIR"
   std::vector<std::string> command;  // the words after "run" or "--"
 };
 

@@ -33,8 +33,8 @@ int RunSafemode(const Args& args, const FsContext& context);
 int RunVerify(const Args& args, const FsContext& context);
 int RunBalance(const Args& args, const FsContext& context);
 
-// Returns the result of applying `text`, an option's value in the form that chmod takes, to `otherwise`. Empty text
-// changes nothing.
+// Returns the mode that results when the change `text`, written as for chmod, is applied to the mode `otherwise`. Empty
+// text changes nothing.
 [[nodiscard]] Result<Mode> ModeOf(const std::string& text, Mode otherwise, bool directory);
 
 // Connects and calls `f`. Prints a failure ("fs VERB: ..."). Returns the exit status.

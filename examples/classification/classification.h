@@ -1,6 +1,5 @@
-// Assigns movies to given clusters: it writes a line "cluster TAB movie" for each movie, with the cluster whose
-// centroid is closest (examples/ratings/centroids.h). Lines of another form are counted (ratings.bad_lines) and left
-// out.
+// Assigns each movie to the given cluster whose centroid is closest (examples/ratings/centroids.h), and writes a line
+// "cluster TAB movie" for it. Lines of another form are left out and counted (ratings.bad_lines).
 #pragma once
 
 #include <cstdint>

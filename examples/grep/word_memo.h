@@ -1,5 +1,5 @@
 // WordMemo remembers the matches in short texts, so that words, which occur again and again, are searched once. Each
-// text has one place in a small table and shares that place with others; the last of these texts is in it. Thread rule:
+// text has one place in a small table. Several texts share a place, which contains the last one of them. Thread rule:
 // one thread.
 #pragma once
 
@@ -45,7 +45,7 @@ class WordMemo {
     return word;
   }
 
-  // Returns the place of a word, which holds this word or another one.
+  // Returns the place for this word. The place may be free, or contain another word that shares it.
   [[nodiscard]] Word& PlaceOf(const Word& word) {
     const std::uint64_t mixed = (word.front * 0x9e3779b97f4a7c15u) ^ ((word.back + word.size) * 0xbf58476d1ce4e5b9u);
     return words_[mixed >> (64 - kBits)];

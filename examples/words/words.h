@@ -1,5 +1,5 @@
-// ForEachWord finds the words of a text, which lie between ASCII white space (space, \t, \n, \v, \f, \r). It looks at
-// 32 bytes at a time.
+// ForEachWord finds the words of a text. Words are separated by ASCII white space (space, \t, \n, \v, \f, \r).
+// ForEachWord looks at 32 bytes at a time.
 // Thread rule: any thread.
 #pragma once
 
@@ -23,7 +23,7 @@ inline std::uint32_t PlainWhiteSpaceMask(const char* at) {
   return mask;
 }
 
-// Returns the same as PlainWhiteSpaceMask, by vector instructions where the machine has them.
+// Returns the same as PlainWhiteSpaceMask, with AVX2 if it is compiled in.
 inline std::uint32_t WhiteSpaceMask(const char* at) {
 #ifdef __AVX2__
   const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
@@ -53,7 +53,7 @@ void ForEachWord(std::string_view text, OnWord&& on_word) {
       std::memcpy(last, begin + at, text.size() - at);
       space = WhiteSpaceMask(last);
     }
-    // A word begins or ends where a byte differs from the one before it.
+    // A word begins or ends where a space follows a non-space, or the reverse.
     std::uint32_t edges = space ^ ((space << 1) | (word == nullptr ? 1u : 0u));
     for (; edges != 0; edges &= edges - 1) {
       const char* const edge = begin + at + std::countr_zero(edges);

@@ -12,7 +12,7 @@
 //
 // A list names users, groups as "@ops", and everybody as "*". If neither the section of a pool nor [pools."*"] has the
 // list, everybody may submit and nobody may administer. Administrators of the cluster may do everything in every pool.
-// Thread rule: as a value.
+// Thread rule: a value.
 #pragma once
 
 #include <map>

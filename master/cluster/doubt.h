@@ -1,5 +1,5 @@
-// Doubt records that the database may be older than the answers that clients have had, because it was restored,
-// repaired, or set back in another way. While there is doubt, nothing is removed for good on the master's own
+// Doubt records that the database may be older than answers already given to clients, because the database was
+// restored, repaired, or set back in another way. While there is doubt, nothing is removed for good on the master's own
 // judgement: blocks that lose their file go to the workers' trash, as unknown blocks do (dfs/name/block_manager.h).
 // Stored under "doubt". Pure. Thread rule: control thread.
 #pragma once
@@ -18,10 +18,10 @@ enum class DoubtCause : std::uint8_t { kRestored, kRepaired, kSetBack };
 
 class Doubt {
  public:
-  // Stores the cause for a doubt before a master is started; that master begins the doubt.
+  // Stores the cause of a doubt while no master runs. The next master to start begins the doubt.
   static void Announce(DoubtCause cause, WriteBatch* batch);
 
-  // Requires: this is new.
+  // Requires: this object is new.
   [[nodiscard]] Status Load(const KeyValueStore& store);
   // Returns the cause of a doubt that was announced but has not begun.
   [[nodiscard]] std::optional<DoubtCause> announced() const { return until_ ? std::nullopt : cause_; }

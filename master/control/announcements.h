@@ -25,12 +25,13 @@ class Announcements {
   Announcements(kj::Timer& timer, kj::TaskSet& tasks, std::function<void(const OutputsOrder&)> tell)
       : timer_(timer), tasks_(tasks), tell_(std::move(tell)) {}
 
-  // Sends the order to its worker within kPause, and not before what was gathered for that worker. `last` says that all
-  // maps of the job are done.
+  // Sends the order to its worker within kPause, after any outputs gathered for that worker and job. `last` says that
+  // all maps of the job are done.
   void Add(const OutputsOrder& order, bool last);
-  // Drops what was gathered for the worker. The next order added for it is sent at once.
+  // Drops the outputs gathered for the worker. The next order added for the worker is sent at once.
   void Forget(NodeId node);
-  // Drops what was gathered for the worker about this job. The next order added about it is sent at once.
+  // Drops the outputs of this job gathered for the worker. The next order added for that worker and job is sent at
+  // once.
   void Forget(NodeId node, JobId job) { gathered_.erase(std::pair(node, job)); }
 
  private:

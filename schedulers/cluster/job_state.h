@@ -28,8 +28,8 @@ enum class ReducePhase : std::uint8_t { kCopying, kCopied, kComputing };
 struct RunningAttempt {
   std::uint32_t number = 0;
   NodeId node;
-  Micros since = 0;  // its launch; for a reduce, plus its wait for a permit, which does not count as run time
-  Locality locality = Locality::kOff;         // of a map
+  Micros since = 0;                    // its launch plus, for a reduce, its wait for a permit: a wait is not run time
+  Locality locality = Locality::kOff;  // of a map
   ReducePhase phase = ReducePhase::kCopying;  // of a reduce
   std::uint32_t per_mille = 0;                // its progress, as last reported
   std::uint64_t expected_output = 0;          // of a map: the bytes reserved for it on the node
@@ -48,7 +48,7 @@ struct CopiedReduce {
 struct RunTimes {
   std::uint32_t finished = 0;  // attempts that succeeded
   Micros finished_total = 0;   // their run time
-  std::uint32_t local = 0;     // of the finished: maps that ran on a node with their input
+  std::uint32_t local = 0;     // of the finished attempts: maps that ran on a node with their input
   Micros local_total = 0;
   Micros ended_total = 0;         // run time of all attempts that ended, however they did
   std::uint64_t since_total = 0;  // sum of `since` of the attempts that run, modulo 2^64
@@ -94,7 +94,7 @@ struct alignas(64) TaskState {
   bool paused = false;         // ClusterState::Pause
   bool left_out = false;       // a map that counts as done though none of its attempts succeeded
   std::uint32_t launched = 0;  // attempts so far: the number of the next one
-  std::uint32_t failed = 0;    // attempts that failed by their own fault
+  std::uint32_t failed = 0;    // attempts that failed through their own fault
   std::uint32_t winner = 0;    // the attempt that succeeded, if one has
   NodeId ran_on;               // the winner's node, if there is one; if a map's output has moved, the node that has it
 
@@ -114,7 +114,7 @@ struct FetchReport {
 
 // The failures of a job's attempts on a node, and its refusals of the node.
 struct NodeFailures {
-  std::uint32_t failures = 0;  // attempts that failed, one fewer for each refusal that has ended
+  std::uint32_t failures = 0;  // failures while the node was not refused, minus one for each refusal that has ended
   std::uint32_t refusals = 0;  // how often the job has refused the node so far
   Micros until = 0;            // the time at which the last refusal ends, or ended
 };
@@ -127,7 +127,7 @@ struct QueueKey {
   auto operator<=>(const QueueKey&) const = default;
 };
 
-// The members that every event touches stand together, before bad_nodes.
+// The members that every event touches are adjacent: they come before bad_nodes.
 struct alignas(64) JobState {
   JobProgress progress;
   QueueKey key;
@@ -151,7 +151,7 @@ struct alignas(64) JobState {
   OrderedBits pending_reduces;
   PendingMaps pending_maps;
   std::vector<CopiedReduce> copied_reduces;  // in the order in which they finished copying
-  std::set<NodeId> bad_nodes;                // nodes on which enough attempts failed for them to be refused for now
+  std::set<NodeId> bad_nodes;                // nodes that the job refuses for now, after enough failures on them
   PerKind<std::set<std::pair<std::uint32_t, NodeId>>> failed_on;  // tasks and nodes where attempts failed
   std::map<NodeId, NodeFailures> node_failures;
   // By map: the reduces that could not fetch its output, each with the report of the failed fetch.
@@ -160,8 +160,8 @@ struct alignas(64) JobState {
 
   JobSpec spec;  // as submitted, except for moved replicas; the current priority is in `progress`
 
-  // Prefetches together, and not one by one, the cache lines that a change of the job or a search for one of its tasks
-  // touches. With thousands of jobs these lines are in no near cache.
+  // Prefetches, all at once, the cache lines that are touched when the job changes or one of its tasks is looked for.
+  // With thousands of jobs these lines are in no near cache.
   void Prefetch() const {
     const char* const end = reinterpret_cast<const char*>(&bad_nodes);
     for (const char* line = reinterpret_cast<const char*>(this); line < end; line += 64) __builtin_prefetch(line);
@@ -174,15 +174,15 @@ struct alignas(64) JobState {
   [[nodiscard]] const OrderedBits& Pending(TaskKind kind) const {
     return kind == TaskKind::kMap ? pending_maps.all() : pending_reduces;
   }
-  // Returns a number that never shrinks. It grows when tasks of the job may be kept from other nodes than before: when
-  // an attempt fails, when a node turns bad (also because outputs cannot be fetched from it), and when a bad node is
-  // forgiven.
+  // Returns a number that never shrinks. It grows when the nodes from which tasks of the job may be kept can change:
+  // when an attempt fails, when a node turns bad (also because outputs cannot be fetched from it), and when a bad node
+  // is forgiven.
   [[nodiscard]] std::uint64_t Failures() const { return std::uint64_t{progress.failed_attempts} + refusal_changes; }
   // Returns the number of running attempts and runnable pending tasks; for permits, the number of reduces that compute
   // or wait to compute.
   [[nodiscard]] std::uint32_t Demand(SlotKind kind) const;
   // Returns the number of tasks that do not have their slot yet: the pending ones; for permits, the reduces that are
-  // pending, copy or wait.
+  // pending, are copying, or wait for a permit.
   [[nodiscard]] std::uint32_t YetToHave(SlotKind kind) const;
   // Returns the mean run time of the finished attempts; nothing before one has finished.
   [[nodiscard]] std::optional<Micros> MeanTime(TaskKind kind) const;

@@ -1,7 +1,7 @@
 // PlaceShelves: the shelves of a job's pending maps (pending_maps.h), found by place.
 //
 // It is a hash table with open addressing and linear probing in one array, which is two thirds full and never grows. So
-// a search touches one cache line or two, however many places there are. Thread rule: one thread.
+// a search touches one or two cache lines, however many places there are. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class PlaceShelves {
   // Requires: no two shelves have the same place, and none has kNowhere.
   explicit PlaceShelves(const std::vector<Shelf>& shelves);
 
-  // Returns the shelf of the place, which does not move; null if the place has none.
+  // Returns the shelf of the place; null if the place has none. The shelf stays at this address.
   [[nodiscard]] Shelf* Find(PlaceKey place) {
     if (slots_.empty()) return nullptr;
     for (std::size_t at = Home(place); slots_[at].place != Shelf::kNowhere; at = Behind(at)) {

@@ -8,7 +8,7 @@ namespace millrace::sched {
 class KeyList;
 
 struct CcsSettings {
-  double max_reducers = 3;  // the most reduces that a node holds, x its reduce slots; at least 1
+  double max_reducers = 3;  // the most reduces that a node holds, as a multiple of its reduce slots; at least 1
 
   static constexpr std::string_view kSection = "ccs";
   static constexpr std::string_view kOneLine = "With +ccs.";

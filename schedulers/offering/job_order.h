@@ -8,9 +8,10 @@
 // worst slow.
 //
 // A const call changes nothing that another call would show. In particular an order does not learn from Offer that a
-// job got a slot, since Greedy also calls it only to see which job is first. A launch shows in OnJobChanged, where the
-// job's running_attempts have grown. They also grow with second attempts (speculation.h), and those of permits with
-// reduces that need not ask for a permit. Thread rule: one thread, const calls included.
+// job got a slot, since Greedy also calls it only to see which job is first. An order learns of a launch from
+// OnJobChanged, since the job's running_attempts have then grown. They also grow through second attempts
+// (speculation.h) and, for permits, through reduces that need not ask for a permit. Thread rule: one thread, const
+// calls included.
 #pragma once
 
 #include <functional>
@@ -46,8 +47,8 @@ class JobOrder {
   // order that lets jobs in as time passes lets them in here.
   //
   // Returns true for each kind for which a runnable job that Offer has left out may be offered slots from now on.
-  // Greedy then offers to all jobs the slots that the other jobs have refused. A needless true costs O(free nodes) and
-  // changes no decision; hence the default. An order that leaves no job out returns {}.
+  // Greedy then offers slots again to all jobs, even slots that the other jobs have refused. A needless true costs
+  // O(free nodes) and changes no decision; hence the default. An order that leaves no job out returns {}.
   virtual PerSlot<bool> BeginRound(const ClusterState&, Micros) { return {true, true, true}; }
 
   // Calls take(job) for the runnable jobs, in order, until one takes the slot. Returns that job, or nothing. Leaves out
@@ -69,10 +70,11 @@ class JobOrder {
   // need not call it.
   [[nodiscard]] virtual bool FollowsSubmitQueue() const { return false; }
 
-  // Returns the time at which BeginRound would let jobs in although nothing happens; nothing if there is none.
+  // Returns the time at which BeginRound would let jobs in even if nothing else happens; nothing if there is no such
+  // time.
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }
-  // Returns the groups and facts for `scheduler show`, and for each runnable job that MayRun refuses the reason why it
-  // waits. Greedy adds reasons of its own.
+  // Returns the groups and facts for `scheduler show`, and, for each runnable job for which MayRun is false, the reason
+  // why it waits. Greedy adds its own reasons.
   [[nodiscard]] virtual PolicyView View(const ClusterState&, Micros) const { return {}; }
 };
 

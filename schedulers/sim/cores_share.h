@@ -1,6 +1,7 @@
 // The share of the machines' cores that tasks have. Daemons, clients and other processes have the rest, which no
-// journal records. But a journal records how long attempts waited for a core. The share is the one with which attempts
-// wait as long in a simulation of the same run. Thread rule: values and free functions, any thread.
+// journal records. But a journal records how long attempts waited for a core. The right share is the one with which
+// attempts wait as long in a simulation of the run as they did in the run itself. Thread rule: values and free
+// functions, any thread.
 #pragma once
 
 #include <string>
@@ -20,12 +21,12 @@ namespace millrace::sim {
 // Gives the tasks this share of the cores of every machine.
 void GiveShare(double share, ClusterSpec* cluster);
 
-// Looks for the share by halving, from all cores down to a tenth of them.
+// Searches for the share by bisection, between all cores and a tenth of them.
 class ShareSearch {
  public:
-  // Returns the next share to try, from the times that attempts waited live and in a simulation with the last share, in
-  // us. The first simulation is with all cores. If attempts wait in it at least as long as they did live, the share
-  // stays at all cores.
+  // Returns the next share to try. `live` and `simulated` are the times in us that attempts waited in the run itself
+  // and in a simulation with the last share. The first simulation is with all cores; if attempts wait in that
+  // simulation at least as long as they did in the run, the share stays at all cores.
   [[nodiscard]] double Next(double live, double simulated);
 
  private:

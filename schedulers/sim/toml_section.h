@@ -34,7 +34,7 @@ class TomlSection {
   void Integer(std::string_view key, std::uint32_t* field, std::uint32_t least, std::uint32_t most);
   void Seed(std::string_view key, std::uint64_t* field);
   void Bytes(std::string_view key, std::uint64_t* field, std::uint64_t least);
-  // Reads bytes a second, written as bytes; at least 0.
+  // Reads a rate in bytes a second, written like a number of bytes; at least 0.
   void Rate(std::string_view key, double* field);
   void Duration(std::string_view key, Micros* field);
   void Durations(std::string_view key, std::vector<Micros>* field);
@@ -44,14 +44,15 @@ class TomlSection {
   void Texts(std::string_view key, std::vector<std::string>* field);
   // Reads a list of lists of node numbers.
   void Nodes(std::string_view key, std::vector<std::vector<NodeId>>* field);
-  // Read a number with its unit, or one of { uniform = [a, b] }, { exponential = mean }, { normal = [mean, deviation]
-  // }, { lognormal = [median, sigma] }, { zipf = [exponent, least, most] }, { choice = [...] }.
+  // Read a number with its unit, or one of
+  //   { uniform = [a, b] }, { exponential = mean }, { normal = [mean, deviation] },
+  //   { lognormal = [median, sigma] }, { zipf = [exponent, least, most] }, { choice = [...] }
   void Draws(std::string_view key, Unit unit, Distribution* field);
   void Draws(std::string_view key, Unit unit, std::optional<Distribution>* field);
 
   // Returns the value if it is a text that begins like a name, with a letter or "_". (A size begins with a digit.)
   [[nodiscard]] std::optional<std::string> Name(std::string_view key);
-  // Reads the entries of a table of texts, numbers and booleans, each as text, by name.
+  // Reads a table whose values are texts, numbers and booleans, as pairs of a name and the text of its value.
   void Pairs(std::string_view key, std::vector<std::pair<std::string, std::string>>* field);
 
   // Returns the tables within the table of this key, with their names.

@@ -62,7 +62,7 @@ class SimulatedCluster {
   void Submit(const std::string& input, const std::string& output, std::uint32_t reduces, const std::string& pool = {});
   // Submits without waiting for the answer.
   void SubmitAndForget(const std::string& input, const std::string& output);
-  // Sets the contents that the scheduler file has from now on.
+  // Replaces the contents of the scheduler file.
   void WriteSettings(const std::string& text) { settings_ = text; }
   static constexpr const char* kThrows = "throw";  // with this text, the master's next look at the file throws
   [[nodiscard]] std::map<std::string, master::JobState> Outputs();  // the state of each job, by output
@@ -87,7 +87,7 @@ class SimulatedCluster {
   }
   // Sets the free bytes on the master's disk from now on. At first the disk has room.
   void SetFree(std::uint64_t bytes) { free_ = bytes; }
-  // Sets the bytes that the spare log of the master's store has for its next use. At first it has none.
+  // Sets the number of bytes left in the spare log of the master's store. At first there are none.
   void SetSpare(std::uint64_t bytes) { spare_.left = bytes; }
   // Returns the number of times that a submission was put off with kBusy.
   [[nodiscard]] int put_off() const { return put_off_; }
@@ -101,12 +101,12 @@ class SimulatedCluster {
   // Restarts the master with another database, as if it were started with a wrong directory. Returns its earlier
   // database.
   std::unique_ptr<KeyValueStore> RestartMasterWith(std::unique_ptr<KeyValueStore> store);
-  // A worker from outside that registers.
+  // A worker from outside the cluster, for RegisterAs.
   struct Stranger {
     std::string host;
     std::string cluster;
     std::string storage = {};  // empty: one of its own
-    bool stays = false;        // it keeps its session, and answers no call
+    bool stays = false;        // it keeps its session, but answers no call
   };
   // Registers the stranger. Returns the master's answer.
   Status RegisterAs(const Stranger& stranger);

@@ -1,5 +1,5 @@
-// Puts measured times into the text of a workload file. Each measured class of [[jobs]] gets `map_time`, `reduce_time`
-// and `map_output` as measured. Its former values of these three, and its `map_rate` and `reduce_rate`, are removed.
+// Puts measured times into the text of a workload file. In each class of [[jobs]] that was measured, the measured
+// `map_time`, `reduce_time` and `map_output` replace any former values, and `map_rate` and `reduce_rate` are removed.
 // All else stays as it is, including comments. Times are divided by the file's `time_factor`, by which they are
 // multiplied when the file is read. Thread rule: free functions, any thread.
 #pragma once

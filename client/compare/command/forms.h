@@ -12,11 +12,11 @@
 
 namespace millrace::compare {
 
-// Writes all forms, and, with a Beside, simulated.csv. Requires: the material has its details.
+// Writes all forms and, if `beside` is given, simulated.csv. Requires: `material` has its details.
 [[nodiscard]] Status WriteAllForms(const std::string& directory, const Material& material,
                                    const std::optional<Beside>& beside = std::nullopt);
 
-// Removes the forms if the store has no run, since they then belong to another comparison.
+// Removes the forms if the store has no run, since the forms then belong to another comparison.
 [[nodiscard]] Status RemoveOldForms(const std::string& directory, const RunStore& store);
 
 }  // namespace millrace::compare

@@ -1,6 +1,6 @@
 // CpOrder: the job order that follows a plan of `cp` (plan/plan.h) as slots are offered.
 //
-// The rule, as code: how a plan becomes an order. Start times play no part in it, and no slot idles for one.
+// The rule by which a plan becomes an order, as code. The rule does not use start times, so no slot waits for one.
 //
 //   a free map slot:                                                               // section 4.4.1, lines 9 to 19
 //     for each chunk of plan.maps with a map left, in order:
@@ -11,7 +11,7 @@
 //   a free compute permit on a node:
 //     goes to the first job of plan.reduces that has a reduce waiting there
 //   a job that the plan does not know:
-//     stands before the first job of the plan with a later deadline, else after all; among such jobs by deadline
+//     goes before the first planned job with a later deadline, or last if there is none; such jobs go by deadline
 //   maps that are pending again: go back to the job's first chunk with a map left, or to its last chunk
 //
 // A reduce that started before the maps of its job have ended would hold its slot and finish nothing. A job without a

@@ -46,13 +46,14 @@ struct ChosenVictim {
   std::size_t need = 0;  // index into the needs
 };
 
-// Returns the running attempts of this kind to kill, for each need at most the number of its slots. It repeatedly takes
-// the most recently launched attempt of the job furthest above its share, for the first need that could use the slot.
+// Returns the running attempts of this kind that are to be killed: for each need, at most as many as it has slots. It
+// repeatedly takes the most recently launched attempt of the job furthest above its share, for the first need that
+// could use the slot.
 //
 // No job, and no pool, is taken below its share. Among jobs equally far above their share, the one with the most
 // recently launched attempt comes first, then the lowest id. For permits, only reduces that compute are taken. For
-// reduce slots, on a node where more reduces run than may compute, only reduces that do not compute are taken. With
-// `spare_computing` no reduce that computes is taken. O(running attempts x needs).
+// reduce slots on a node whose limits allow more reduces than may compute, only reduces that do not compute are taken.
+// With `spare_computing`, no reduce that computes is taken. O(running attempts x needs).
 [[nodiscard]] std::vector<ChosenVictim> ChooseVictims(const ClusterState& state, SlotKind kind,
                                                       std::vector<SlotNeed> needs, std::vector<Holding> pools,
                                                       std::vector<JobHolding> jobs, bool spare_computing = false);

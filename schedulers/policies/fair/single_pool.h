@@ -1,5 +1,5 @@
-// sjf and mlq (Zaharia et al., table 4; docs/schedulers/policies.md#sjf): `fair` with one pool that holds all jobs, in
-// one of its orders (pool_jobs.h).
+// SinglePoolOrder: the policies sjf and mlq (Zaharia et al., table 4; docs/schedulers/policies.md#sjf). Each is `fair`
+// with a single pool of all jobs, in one of the orders of pool_jobs.h.
 //
 // The rule, as code, for a free slot of a kind on a node:
 //

@@ -4,8 +4,8 @@
 //   RW_m = sum of w'_m over M; RW_r = sum of w'_r over R and R'; a = the job of M with the least (w'_m, id)
 //
 // The mean time is the job's own, else its user's estimate, else that of its history, else the cluster's. Sums over
-// jobs that use the cluster's mean are kept in tasks, so that a change of that mean costs nothing. Thread rule: one
-// thread. Cost: a change is O(log jobs), Outlook is O(1).
+// jobs that use the cluster's mean are kept as numbers of tasks, not as times, so that a change of that mean costs
+// nothing. Thread rule: one thread. Cost: a change is O(log jobs), Outlook is O(1).
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ class PhaseWork {
   // Stops counting the job.
   void Remove(JobId job);
 
-  // Returns the inputs of ExpectedMapSlots. The mean time between the ends of reduces is the mean time of a reduce over
-  // the number of running reduces (Little's law). This rule needs no clock, and its inputs are known again after a
-  // restart.
+  // Returns the inputs of ExpectedMapSlots. The mean time between the ends of reduces is the mean time of a reduce
+  // divided by the number of running reduces (Little's law). This rule needs no clock, and its inputs are known again
+  // after a restart.
   [[nodiscard]] PhaseOutlook Outlook(const ClusterState& state, const PhaseAdmission& admission) const;
 
  private:

@@ -1,4 +1,4 @@
-// Combines the findings of several seeds: every figure with its 95% confidence interval, every claim with a verdict.
+// Combines the findings of several seeds: every figure gets its 95% confidence interval, and every claim a verdict.
 // Thread rule: any thread.
 #pragma once
 
@@ -22,15 +22,16 @@ struct TextTable {
   std::vector<std::vector<std::string>> rows;
 };
 
-// Estimates a figure from one value per seed: a mean by t, a figure relative to a baseline by bootstrap-t on the
-// logarithm of the ratio. If some seed has a ratio of 0, which has no logarithm, the estimate is also a mean by t.
-// Requires: at least two values.
+// Estimates a figure from one value per seed: MeanByT for a mean, RatioByBootstrapT for a figure relative to a
+// baseline. If some seed has a ratio of 0, which has no logarithm, MeanByT is used for the ratio as well. Requires: at
+// least two values.
 [[nodiscard]] Estimate EstimateOf(Figure figure, const std::vector<double>& values);
 
 // Returns the verdict on the claim, from the place of our interval: "yes" or "no" if the whole interval is inside or
-// outside the expected range, else "undecided". For a size: "yes" if interval and range overlap, else "lower" or
-// "higher". For an effect: "yes" if they overlap, else "yes, less" or "yes, more"; but "none" if the interval contains
-// Expected::none, and "no, opposite" if it lies beyond that.
+// outside the expected range, else "undecided". For a size: "yes" if the interval and the range overlap, else "lower"
+// or "higher". For an effect: "yes" if they overlap, else "yes, less" or "yes, more"; but, of intervals that do not
+// overlap the range, "none" if the interval contains Expected::none, and "no, opposite" if the whole interval lies
+// beyond Expected::none.
 [[nodiscard]] std::string Verdict(const Expected& expected, const Estimate& ours);
 
 // Returns the tables of the experiment, and a table of its claims, if any, with the id "claims". With one seed there

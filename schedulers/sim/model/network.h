@@ -10,7 +10,7 @@
 // With at most `exact_flows` flows, rates are solved at every event and are exact at every moment. With more, rates are
 // solved again at most once per quantum = flows * quantum_per_flow. In between, a new flow gets an equal share of its
 // narrowest link, and the bandwidth of a finished flow stays unused. So the error of a transfer time is at most about
-// one quantum, and a link may exceed its capacity for as long as that. Bytes are conserved either way.
+// one quantum, and a link may exceed its capacity for as long as one quantum. Bytes are conserved either way.
 //
 // Thread rule: one thread.
 #pragma once
@@ -50,7 +50,8 @@ class Network {
   // Returns the next moment at which a flow ends or rates change, no earlier than now; nothing if there are no flows.
   // Advance must be called no later than at that moment.
   [[nodiscard]] std::optional<Micros> NextChange(Micros now);
-  // Appends the tags of the flows that have ended by now, in the order of their ends, then starts.
+  // Appends the tags of the flows that have ended by now, ordered by end time and, where those are equal, by the order
+  // in which they were started.
   void Advance(Micros now, std::vector<std::uint64_t>* ended);
 
   [[nodiscard]] std::size_t flows() const { return active_.size(); }
@@ -109,7 +110,7 @@ class Network {
   std::vector<Flow> flows_;
   std::vector<FlowId> active_, unused_;
   std::vector<double> levels_;    // by flow id: the solution
-  std::vector<Finish> finishes_;  // a heap, the first to end in front; with entries of older versions
+  std::vector<Finish> finishes_;  // a heap, the first to end in front; it may contain outdated entries (older versions)
   std::uint64_t serial_ = 0;
   bool dirty_ = false;
   Micros solved_at_ = 0;

@@ -2,9 +2,10 @@
 // that nodes keep. Private to schedulers/sim. Thread rule: one thread.
 //
 // A reduce copies in batches. A batch is all outputs that are ready and that the reduce has not looked at, in one flow.
-// While maps run the reduce waits until a twentieth of the outputs is new, so the outputs of a job of up to 39 maps are
-// copied one by one. The sources of a batch are single nodes if they are few or the cluster is small, else racks. With
-// racks, the links of their nodes are assumed to be wide enough, which they are when so many nodes share the sending.
+// While maps are running, the reduce waits until a twentieth of the outputs is new. With up to 39 maps, it waits for
+// one output only. The sources of a batch are single nodes if they are few or the cluster is small, else racks. With
+// racks, the links of the nodes in them are assumed to be wide enough, as they are when that many nodes share the
+// sending.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +68,7 @@ class ReduceModel {
     std::uint32_t map;
     NodeId node;
     std::uint64_t bytes;
-    bool gone = false, again = false;  // lost; from a map that had an output before
+    bool gone = false, again = false;  // gone: it is lost; again: its map had an output before
   };
 
   // A reduce that has nothing to copy until `until` outputs have been ready.

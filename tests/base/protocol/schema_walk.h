@@ -1,5 +1,5 @@
 // SchemaWalk visits an interface and every interface that its calls name, directly or within structs and lists, so that
-// tests find every call. Thread rule: as a value.
+// tests find every call. Thread rule: a value.
 #pragma once
 
 #include <capnp/schema.h>

@@ -1,5 +1,6 @@
-// Helpers of the limit programs: hand-written programs of two threads, without any framework, that show how fast a
-// benchmark's job could be on this machine. An error ends the program, since only tests/bench/run uses these programs.
+// Helpers of the limit programs. A limit program is written by hand, with two threads and without any framework, and
+// shows how fast a benchmark's job could be on this machine. An error ends the program, since only tests/bench/run uses
+// these programs.
 #pragma once
 
 #include <fcntl.h>
@@ -45,7 +46,7 @@ inline std::string_view MapFile(const std::string& path) {
 inline void Populate(std::string_view part) {
   const auto begin = reinterpret_cast<std::uintptr_t>(part.data()) & ~std::uintptr_t{4095};
   const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size());
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);  // if it fails, faults do it
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);  // if this fails, page faults do it
 }
 
 // Returns zeroed memory in huge pages. Only Free frees it.

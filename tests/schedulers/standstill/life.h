@@ -75,8 +75,8 @@ class Life {
 
   void At(Micros time, const Happening& happening) { queue_.emplace(time, happening); }
   void Fail(const std::string& why);
-  // Returns the longest time that may pass without the end of a job. If more passes, the scheduler goes round in a
-  // circle.
+  // Returns the longest time that may pass without the end of a job or an event from outside. If more time passes, the
+  // scheduler repeats itself without progress.
   [[nodiscard]] Micros LongestLull() const;
 
   // Events from outside.
@@ -118,7 +118,7 @@ class Life {
   std::map<std::string, Settings> made_;  // the settings, by the text of a SchedulerSet
   std::unique_ptr<Engine> engine_;
   std::vector<std::pair<Micros, Event>> events_;  // of journal_
-  std::uint32_t most_jobs_ = 7;                   // if it is larger, there is a stream of jobs, some of which last
+  std::uint32_t most_jobs_ = 7;                   // 7, or 30 for a stream of jobs, some of which run long
   Micros now_ = 0;
   Micros last_event_ = 0;  // the time of the last event from outside or end of a job
   std::multimap<Micros, Happening> queue_;

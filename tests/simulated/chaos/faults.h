@@ -1,4 +1,5 @@
-// FaultActor injects faults by the plan and its seed, and puts them right again after a while. Thread rule: one thread.
+// FaultActor injects faults according to the plan and its seed, and repairs them after a while. Thread rule: one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ class FaultActor {
   explicit FaultActor(Cluster& cluster);
 
   void Start();
-  // Returns true if no further fault will come and everything that can be put right has been put right.
+  // Returns true if no further fault will come and everything that can be repaired has been repaired.
   [[nodiscard]] bool over() const { return over_; }
   [[nodiscard]] std::uint32_t count() const { return count_; }  // of faults so far
   // Returns the time, in seconds, at which the host's last trouble ended; infinite while the host is in trouble.
@@ -94,7 +95,7 @@ class FaultActor {
   void PartWorkers();
   void Drain();
   void AimAt(Arrival what);
-  // Returns true if a worker should be decommissioned at this arrival, and uses up one such plan.
+  // Returns true if a worker is to be decommissioned at an arrival of this kind, and counts one down in aims_.
   [[nodiscard]] bool Hits(Arrival what);
   // Reserves the worker's node for the caller and returns its number; nothing if that is not possible.
   [[nodiscard]] std::optional<NodeId> TakeHold(WorkerMachine& worker);
@@ -106,7 +107,7 @@ class FaultActor {
   void Disturb(WorkerMachine& worker);
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);
-  // Begin notes a trouble of the host, and End notes that one has ended.
+  // Begin notes that a trouble of the host begins, and End notes that one ends.
   void Begin(HostId host) { ++trouble_[host].kinds; }
   void End(HostId host);
   void Touch(HostId host);  // Begin and End at once
@@ -117,13 +118,14 @@ class FaultActor {
   Cluster& cluster_;
   World& world_;
   Random random_;
-  std::optional<Operator> operator_;       // present if the plan has work for one
-  std::set<NodeId> operated_;              // nodes that the operator is decommissioning
-  std::map<Arrival, std::uint32_t> aims_;  // the number of workers to decommission at such an arrival
-  std::vector<Fault> timed_;               // faults that come at set times
-  std::uint32_t slow_logs_ = 0;            // removals during which the master's log is slow
+  std::optional<Operator> operator_;  // present if the plan has work for one
+  std::set<NodeId> operated_;         // nodes that the operator is decommissioning
+  std::map<Arrival, std::uint32_t>
+      aims_;                     // by kind of arrival: the number of workers still to be decommissioned at one
+  std::vector<Fault> timed_;     // faults that come at set times
+  std::uint32_t slow_logs_ = 0;  // removals during which the master's log is slow
   std::uint32_t left_;
-  std::uint32_t pending_ = 0;  // faults that are still to be put right
+  std::uint32_t pending_ = 0;  // faults that are still to be repaired
   std::uint32_t count_ = 0;
   bool drawn_ = false, over_ = false;
   std::vector<JobId> poisoned_;

@@ -1,5 +1,5 @@
-// Operator decommissions workers. Then it takes them back into use, or takes their machines away at the master's word.
-// It makes the same calls to the master as `millrace node`. Thread rule: one thread.
+// Operator decommissions workers. Afterwards it takes them back into use or, once the master says that they may go,
+// takes their machines away. It makes the same calls to the master as `millrace node`. Thread rule: one thread.
 #pragma once
 
 #include <kj/async.h>
@@ -17,13 +17,13 @@ namespace millrace::simulated {
 class Operator {
  public:
   explicit Operator(Cluster& cluster);
-  // Drains the node if the master allows it, and takes it back into use after `seconds`. Calls `then` when the master
-  // has acknowledged that, or no longer has such a node.
+  // Drains the node, and takes it back into use after `seconds` unless the master refused the drain. Calls `then` in
+  // the end: after a refusal, or when the master has taken the node back or no longer has such a node.
   void Decommission(NodeId node, double seconds, std::function<void()> then);
-  // Drains the node and asks the master until it says that the node may go, for at most `seconds`. Then calls `cleared`
-  // at once, and `take` at the same moment or a while later; `take` may remove the machine for good. If `take` returns
-  // true, makes the master forget the node. If the master does not clear the node in time, or finally refuses, takes
-  // the node back into use. Calls `then` in the end.
+  // Drains the node. Unless the master refuses that, asks the master for at most `seconds` whether the node may go.
+  // Once the node may go, calls `cleared` at once, and `take` at the same moment or a while later; `take` may remove
+  // the machine for good. If `take` returns true, makes the master forget the node. If `take` returns false, or the
+  // node may not go in time, takes the node back into use. Calls `then` in the end.
   struct Removal {
     bool watchful = false;  // asks again whenever the master hands a batch to its log, before the batch is on disk
     std::function<void()> cleared;
@@ -37,9 +37,9 @@ class Operator {
  private:
   // Resolves after `seconds`, or at the next Journaled if `watchful`.
   [[nodiscard]] kj::Promise<void> Pause(double seconds, bool watchful);
-  // Returns the master's answer; kUnknown if there is no answer that can be trusted.
+  // Returns the master's answer; UNKNOWN if there is no answer that can be trusted.
   [[nodiscard]] master::wire::GoState MayGo(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
-  // Asks the master to forget the node until it has done so, but only for a while.
+  // Asks the master repeatedly to forget the node, until the master has done so or a limit of tries is reached.
   void Forget(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
   void TakeBack(kj::WaitScope& scope, MasterCaller& caller, NodeId node);
   // Returns the master's answer, or kCancelled if the outcome of the call is unknown.

@@ -1,8 +1,8 @@
-// WorkerAgent does a worker's work for its master. It takes attempts, has them executed, reports their outcome, serves
-// and copies map outputs, and keeps and drops blocks. The master decides; the agent checks that an order is possible
-// and refuses it otherwise. It owns no socket, thread or file; it reaches them through the seams in AgentParts. This
-// class handles jobs, blocks and the exchange with the master; AttemptTable (attempt_table.h) handles attempts. Thread
-// rule: the control thread.
+// WorkerAgent does a worker's work for its master. It accepts attempts, has them executed, reports their outcome,
+// serves and copies map outputs, and keeps and drops blocks. The master decides; the agent checks that an order is
+// possible and refuses it otherwise. It owns no socket, thread or file; it reaches them through the seams in
+// AgentParts. This class handles jobs, blocks and the exchange with the master; AttemptTable (attempt_table.h) handles
+// attempts. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -40,11 +40,11 @@ struct WorkerIdentity {
   std::uint16_t port = 0;  // the bulk server's
   std::string local_socket;
   std::string cluster;  // the cluster of the directory; empty: none yet
-  // Stores the cluster's id with the directory. It is called at most once at a time, on the background.
+  // Stores the cluster's id in the directory. The agent calls it on its Background, one call at a time.
   std::function<Status(const std::string& cluster)> join;
   std::string sandbox = {};  // the parts of the sandbox of its tasks (worker/sandbox/sandbox.h)
-  Moment told = {};          // the last moment that the worker has learnt from a master, as stored in the directory
-  // Stores a moment with the directory. It is called on the background. If it is empty, moments are kept in memory
+  Moment told = {};          // the last moment that a master has told the worker, as stored in the directory
+  // Stores a moment in the directory. The agent calls it on its Background. If it is empty, moments are kept in memory
   // only.
   std::function<Status(const Moment& told)> keep_told = {};
   MachineCores cores = {};  // that tasks may use
@@ -93,16 +93,17 @@ class WorkerAgent final : private SessionOwner {
   [[nodiscard]] kj::Promise<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                               std::uint32_t limit);
 
-  // Takes in the result of reading a block. A bad block is reported to the master at once; a sound one makes the master
-  // trust the replica again.
+  // Takes in the result of reading a block. Reports a bad block to the master at once; the report of a sound block
+  // makes the master trust the replica again.
   void Found(const CheckedBlock& checked);
-  // Takes in the failure of a disk of this worker, whose blocks are `ids`. Reports them to the master as gone.
+  // Notes that a disk of this worker has failed. `ids` are the blocks of that disk; reports these blocks to the master
+  // as gone.
   void LostBlocks(const std::vector<std::uint64_t>& ids);
   // Reports to the master that the storage is gone. Resolves when the master has the report, or cannot be reached.
   // Nothing is sent to the master after that.
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason) { return session_.Leave(reason); }
 
-  [[nodiscard]] std::set<JobId> Jobs() const;  // those that are set up here
+  [[nodiscard]] std::set<JobId> Jobs() const;  // the jobs that are set up here
   [[nodiscard]] std::size_t running() const { return attempts_.size(); }
   [[nodiscard]] bool registered() const { return session_.stands(); }  // true until the connection breaks
 

@@ -1,6 +1,6 @@
-// DataPlane is the agent's view of the daemon's bulk plane, which serves map outputs, copies for reduces and replicates
-// blocks. The real plane is in bulk_plane.h, the one for driven time in synthetic.h. Thread rule: calls and callbacks
-// are on the control thread; no callback comes from inside a call.
+// DataPlane is the agent's view of the daemon's bulk plane, which serves map outputs, copies them for reduces, and
+// replicates blocks. The real plane is in bulk_plane.h, and the plane for driven time in synthetic.h. Thread rule:
+// calls and callbacks are on the control thread; no callback comes from inside a call.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ class DataPlane {
   virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets, std::string token) = 0;
   // Makes this process prove, to a master that dials back, that it drew the number.
   virtual void ShowIncarnation(std::uint64_t /*incarnation*/) {}
-  // These do what the calls of BlockServer do.
+  // These calls do the same as the calls of that name in BlockServer.
   virtual void UseKeys(dfs::BlockKeys /*keys*/) {}
   virtual void AllowWrite(std::uint64_t /*block*/, std::string /*token*/) {}
 };

@@ -1,5 +1,5 @@
 // OwnedMessage is a Cap'n Proto struct that owns its bytes, for messages that are kept (launches that wait, reports
-// that are repeated). Thread rule: as a value.
+// that are repeated). Thread rule: a value.
 #pragma once
 
 #include <capnp/message.h>

@@ -1,5 +1,5 @@
-// Plan: the order in which free slots are offered to jobs, found for a PlanProblem. It is followed as an order and
-// never by start times; cp_order.h has the rule.
+// Plan: the order, found for a PlanProblem, in which free slots are offered to jobs. Only this order is followed, not
+// the start times of tasks; cp_order.h has the rule.
 #pragma once
 
 #include <cstdint>
