@@ -13,8 +13,8 @@ namespace millrace {
 // Restores the default action of the signals that RunProgram sets (base/program.h) and unblocks all signals. For a
 // child between fork and exec; async-signal-safe.
 void PlainSignals();
-// Sets attributes with which posix_spawn does the same. Their flags become `flags` (POSIX_SPAWN_*) and the two that
-// this needs.
+// Sets attributes with which posix_spawn starts a child in that state. Their flags become `flags` (POSIX_SPAWN_*) and
+// the two flags that this needs.
 void PlainSignals(posix_spawnattr_t* attributes, short flags = 0);
 
 // Waits for the end of a child and returns its status, as waitpid(2) gives it. Fails if the status is unknown because

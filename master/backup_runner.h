@@ -14,7 +14,7 @@ namespace millrace::master {
 
 class BackupRunner {
  public:
-  // Requires: it is made on the control thread, and `store` outlives it.
+  // Requires: the BackupRunner is made on the control thread, and `store` outlives it.
   explicit BackupRunner(RocksStore& store) : store_(store) {}
   ~BackupRunner();  // waits for the backup under way
 

@@ -72,7 +72,7 @@ struct RepairFacts {
   std::string method;              // the way in which the good state was found, in words
   std::uint64_t operations = 0;    // the last operation in the good state
   std::uint64_t acknowledged = 0;  // the last operation that is known to have been acknowledged
-  // No later operation can have been acknowledged, nor a different one that the good state lacks.
+  // True if no later operation can have been acknowledged, nor a different one that the good state lacks.
   bool acknowledged_known = false;
   bool whole = false;                 // the good state is the second copy, and lacks nothing that was acknowledged
   std::string aside;                  // the new place of the damaged database; empty if nothing was changed

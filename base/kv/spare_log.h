@@ -48,7 +48,8 @@ class SpareLog {
   [[nodiscard]] std::uint64_t left() const { return size_ - end_; }
   // Returns the number of bytes that the batch takes in the log.
   [[nodiscard]] static std::uint64_t BytesOf(const WriteBatch& batch);
-  // Adds a batch, which is on disk when this returns. `after` is used only if the log is empty. Requires: it fits.
+  // Adds a batch, which is on disk when this returns. `after` is used only if the log is empty. Requires: the batch
+  // fits.
   Status Append(const WriteBatch& batch, std::uint64_t after);
   // Removes all batches. The removal is on disk when this returns.
   Status Clear();

@@ -139,7 +139,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   // and the wire is an accepted one that was not used before.
   Awaitable<Status> Secure();
   // Reads exactly `size` bytes. Returns kUnavailable if the peer closed. A `silence` other than 0 replaces that of the
-  // wire for this call. Requires: it is not shorter than the wire's.
+  // wire for this call. Requires: `silence` is 0, or not shorter than the wire's.
   Awaitable<Status> Read(char* out, std::size_t size, Micros silence = 0);
   // Writes all of `first`, then all of `second`.
   Awaitable<Status> Write(std::string_view first, std::string_view second = {});

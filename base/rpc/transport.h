@@ -65,7 +65,8 @@ struct Peer {
 // Limits on the use of a server by its peers, whoever they are.
 struct ServerLimits {
   ConnectionLimits connection = {};
-  // The limits of an Admission (base/admission.h). A peer has sent something sensible once it asks for the bootstrap.
+  // The limits of the Admission (base/admission.h). For the Admission, a connection has sent something sensible once
+  // its peer asks for the bootstrap.
   std::size_t max_connections = 4096, max_per_peer = 1000;
   kj::Duration bootstrap_within = 30 * kj::SECONDS;  // the limit of a TLS handshake, too
   // The most time from the first byte of a message to its last. Messages that are sent to the peer together share this
@@ -120,7 +121,7 @@ struct Listening {
 // every connection to the address and refuses new ones until Mend.
 class PipeNetwork final : public Dialer {
  public:
-  void Serve(std::string address, Server& server);  // Requires: the server outlives this, or Remove comes first.
+  void Serve(std::string address, Server& server);  // Requires: the server outlives the network, or Remove comes first.
   // Refuses new connections; existing ones stay.
   void Remove(const std::string& address);
   void Cut(const std::string& address);

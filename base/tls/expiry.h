@@ -44,7 +44,7 @@ class ExpiryLog {
   [[nodiscard]] std::vector<Notice> Due(const std::vector<CertificateEnd>& certificates, Micros now);
 
  private:
-  std::map<std::string, Micros> told_;  // those that end soon or have ended, by `whose`
+  std::map<std::string, Micros> told_;  // by `whose`: when each certificate that ends soon or has ended was last logged
 };
 
 }  // namespace millrace::tls

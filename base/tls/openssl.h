@@ -33,7 +33,7 @@ using OwnContext = std::unique_ptr<SSL_CTX, Freed<SSL_CTX_free>>;
 // Empties this thread's queue of errors. Returns the last of them as text, or "unknown error".
 [[nodiscard]] std::string TakeOpensslError();
 
-[[nodiscard]] OwnBio ReadingBio(std::string_view bytes);  // `bytes` outlives it
+[[nodiscard]] OwnBio ReadingBio(std::string_view bytes);  // Requires: `bytes` outlives the BIO
 // These return kCorrupt, with `what` in front, if the text has no certificate or no key.
 [[nodiscard]] Result<OwnCertificate> ReadCertificate(std::string_view pem, const std::string& what);
 [[nodiscard]] Result<OwnKey> ReadKey(std::string_view pem, const std::string& what);

@@ -1,4 +1,4 @@
-// PutFile and ReadKeyFile write and read the files of keys and certificates. Thread rule: a free function, any thread.
+// PutFile and ReadKeyFile write and read the files of keys and certificates. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>

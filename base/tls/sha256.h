@@ -13,7 +13,7 @@ class Sha256 {
   Sha256();
   ~Sha256();
   void Add(std::string_view bytes);
-  // Returns the digest of all bytes added, in 64 lower-case hexadecimal digits. Requires: it is called once.
+  // Returns the digest of all bytes added, in 64 lower-case hexadecimal digits. Requires: Hex is called once.
   [[nodiscard]] std::string Hex();
 
  private:

@@ -43,11 +43,11 @@ class BlockWriter {
   virtual Result<WrittenBlock> Finish() = 0;
 
   // Closes the block at the last byte that all nodes had acknowledged, on the nodes that still answer. (If all bytes
-  // had been sent and the nodes that answer have them all, they keep them all.) Returns the short block, with length 0
-  // and no nodes if nothing could be saved. *unacknowledged receives the bytes that Write took and the block lacks, to
-  // be written to a new block. *failed_nodes receives the nodes to leave out, including those whose disk refused the
-  // block. Returns kUnavailable if acknowledged bytes are lost because every node of the pipeline has stopped answering
-  // or has lost them. Requires: a Write or Finish has failed.
+  // had been sent and the nodes that answer have all of them, these nodes keep all of them.) Returns the short block,
+  // with length 0 and no nodes if nothing could be saved. *unacknowledged receives the bytes that Write took and the
+  // block lacks, to be written to a new block. *failed_nodes receives the nodes to leave out, including those whose
+  // disk refused the block. Returns kUnavailable if acknowledged bytes are lost because every node of the pipeline has
+  // stopped answering or has lost them. Requires: a Write or Finish has failed.
   virtual Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<NodeId>* failed_nodes) = 0;
 };
 

@@ -91,8 +91,8 @@ class FileWriter {
   virtual Status Write(std::string_view data) = 0;
   // Syncs all bytes written so far to the disks of the replicas; they are there when this returns OK. If the writer
   // then ends without Close (by a crash or Abandon), the file appears with the bytes of the last Sync, as by Close.
-  // Each Sync ends the present block, so it is meant for logs and streams, not for each record. It costs nothing if
-  // nothing is new. The caller may try again after kUnavailable.
+  // Each Sync ends the present block, so it is meant for logs and streams, not for each record. A Sync without new
+  // bytes costs nothing. The caller may try again after kUnavailable.
   virtual Status Sync() = 0;
   virtual Status Close() = 0;  // the file is visible and durable when this returns OK
   virtual void Abandon() = 0;

@@ -60,7 +60,7 @@ class BlockServer {
   // Checks tokens with these keys from now on. Before the first call all writes are refused, and with TLS all reads.
   void UseKeys(BlockKeys keys);
   // From now on, local readers get the descriptor that `reopen` makes from that of the block. If `reopen` fails, local
-  // readers are refused, and read by TCP. `reopen` is called on any thread, and may block on the disk.
+  // readers are refused, and then read by TCP. `reopen` is called on any thread, and may block on the disk.
   void PassBy(std::function<Result<Fd>(const Fd& block)> reopen);
   // Lets a peer without a token write the block as if it had shown `token`, since programs of protocol level 1 have no
   // tokens for writing. This applies to TCP only, where certificates identify peers. The last 10,000 such tokens are

@@ -3,9 +3,9 @@
 //
 // Rule (HDFS's balancer): a node's share is the used part of its capacity; the cluster's share, the mean, is the used
 // part of all capacities together. A node is over when its share is above the mean by more than the threshold, and
-// under when it is below the mean by more than that. A move goes from a node above the mean to one below it. One of the
-// two must be over or under, and the receiver must end no fuller than the giver. So the sum of used * used / capacity
-// falls with every move, and a series of moves ends.
+// under when it is below the mean by more than the threshold. A move goes from a node above the mean to one below it.
+// One of the two must be over or under, and the receiver must end no fuller than the giver. So the sum of used * used /
+// capacity falls with every move, and a series of moves ends.
 #pragma once
 
 #include <cstdint>

@@ -91,10 +91,10 @@ struct NodeState {
   // a replica may go at any moment, so it never justifies the deletion of another, and no copy of its block goes to the
   // node.
   std::set<BlockId> ordered;
-  boost::unordered_flat_set<BlockId> named;  // those of `bad` that the report under way has named
+  boost::unordered_flat_set<BlockId> named;  // the blocks in `bad` that the report under way has named
   std::deque<BlockId> to_delete;             // hints, checked again when issued
   std::map<BlockId, std::uint64_t> unknown;  // length by id; kept until the node reports them gone
-  std::deque<BlockId> to_aside;              // hints, as in `to_delete`: those of `unknown` to put aside
+  std::deque<BlockId> to_aside;              // the blocks in `unknown` to put aside; hints, as in `to_delete`
   std::uint64_t named_blocks = 0;            // the number of blocks in the report under way, or in the last one
   // The blocks that the node held when it went down; nothing if it was never up, or is up.
   std::optional<boost::unordered_flat_set<BlockId>> last_held;
@@ -116,8 +116,8 @@ struct BlockMove {
   NodeId to;
 };
 
-// Balancing runs in passes. Each pass offers once every replica on nodes that are too full. The last pass is one in
-// which no move was made.
+// Balancing runs in passes. Each pass offers every replica on nodes that are too full, each once. The last pass is one
+// in which no move was made.
 struct Balancing {
   BalanceState state = BalanceState::kNever;
   double threshold = 0;
@@ -156,7 +156,7 @@ struct BlockManager::Impl {
   boost::unordered_flat_set<BlockId> disowned;
   boost::unordered_flat_set<BlockId> removed;  // the blocks of the last calls of Unwant
   std::deque<BlockId> removed_order;
-  boost::unordered_flat_set<BlockId> given_up;  // those of `removed` that GiveUp added
+  boost::unordered_flat_set<BlockId> given_up;  // the blocks in `removed` that GiveUp added
   // The entries are hints. The code that takes a hint checks whether it is still true, and puts it at the end if its
   // time has not come, so that no block is starved and a call stays short. endangered[i] holds the blocks with i safe
   // replicas (good ones on nodes that are not leaving), or more by now.

@@ -65,7 +65,7 @@ class Namespace {
   ~Namespace();
 
   // Loads the stored namespace. Returns kCorrupt, naming the key, if a key does not decode or does not fit the others;
-  // the Namespace may then only be destroyed. Requires: it is empty.
+  // the Namespace may then only be destroyed. Requires: the Namespace is empty.
   [[nodiscard]] Status Load(const KeyValueStore& store);
 
   // Returns the limit of the reserved ids: a Namespace loaded from the store issues no id below it again.
@@ -83,7 +83,7 @@ class Namespace {
   // change the Namespace.
   [[nodiscard]] Status Walk(std::string_view path, const std::function<bool(const FileStatus&)>& visit) const;
   [[nodiscard]] Result<std::vector<Block>> Blocks(
-      std::string_view path) const;  // those of a file, in order; kInvalid for a directory
+      std::string_view path) const;  // the blocks of a file, in order; kInvalid for a directory
   // The totals of a path and everything below it ("/" counts as a directory). The cost of Measure grows with the
   // subtree.
   struct Usage {

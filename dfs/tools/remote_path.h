@@ -1,4 +1,4 @@
-// Helpers by which the verbs of `millrace fs` join and walk paths of the file system (dfs/wire/path.h). Thread rule:
+// Helpers with which the verbs of `millrace fs` join and walk paths of the file system (dfs/wire/path.h). Thread rule:
 // free functions, any thread.
 #pragma once
 

@@ -23,7 +23,8 @@ class Caller {
 
   [[nodiscard]] const rpc::Peer& peer() const { return peer_; }
   [[nodiscard]] const std::string& user() const { return user_; }  // empty without TLS, and for a worker
-  // Returns the owner of what the caller makes: its user; without TLS, the user that the call names.
+  // Returns the owner of the things that the caller makes: the caller's user or, without TLS, the user that the call
+  // names.
   [[nodiscard]] std::string OwnerOr(std::string_view named) const { return std::string(user_.empty() ? named : user_); }
   // Returns true if the caller is a client, not a task, and its user is an administrator now; always true without TLS.
   [[nodiscard]] bool IsAdministrator() const;

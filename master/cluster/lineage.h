@@ -20,7 +20,7 @@ class Lineage {
  public:
   static constexpr std::size_t kMostLives = 1000;
 
-  // Requires: this is new.
+  // Requires: this object is new.
   [[nodiscard]] Status Load(const KeyValueStore& store);
   // Begins a life. Requires: Load came before, and `life` is not 0.
   void Begin(std::uint64_t life, WriteBatch* batch);

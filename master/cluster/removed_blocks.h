@@ -24,7 +24,7 @@ class RemovedBlocks {
   // `keep` is the number of blocks to remember. A change is dropped once the later changes contain that many blocks.
   explicit RemovedBlocks(std::size_t keep) : keep_(keep) {}
 
-  // Calls visit for each stored block, in the order of removal. Requires: this is empty.
+  // Calls visit for each stored block, in the order of removal. Requires: this object is empty.
   [[nodiscard]] Status Load(const KeyValueStore& store, const std::function<void(dfs::BlockId)>& visit);
   void Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* batch);
   // Returns the most bytes of a spare log that adding this many blocks takes.

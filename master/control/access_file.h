@@ -23,7 +23,7 @@ class AccessFile {
   // rules might give somebody more rights than the file does: the file may take rights from a user called admin, and a
   // user without groups has the rights of others, which may exceed those of the group.
   [[nodiscard]] Status Load(const KeyValueStore& store, Micros now, bool binds);
-  // Takes in the file if it has changed. Requires: it is called now and then.
+  // Takes in the file if it has changed. Requires: Poll is called now and then.
   void Poll(Micros now);
   [[nodiscard]] bool unkept() const { return file_.unkept(); }
   void Keep(WriteBatch* batch) { file_.Keep(batch); }

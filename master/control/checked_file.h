@@ -33,7 +33,7 @@ class CheckedFile {
   // or OK.
   Status Start(const KeyValueStore& store, Micros now, const Take& take);
   // Puts the file's text in force if it has changed. Returns the outcome, or nothing if the text has not changed.
-  // Requires: it is called now and then.
+  // Requires: Poll is called now and then.
   std::optional<Status> Poll(Micros now, const Take& take);
   // Returns whether Keep has something to write: a text that came into force, or the time at which the file was first
   // refused.

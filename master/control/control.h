@@ -69,10 +69,11 @@ struct ControlDependencies {
   rpc::Dialer* dialer = nullptr;
   Meters meters = {};
   Release release = ThisRelease();
-  // The key by which workers check the tokens of readers. Without it, as without TLS, readers are given no tokens.
+  // The key by which workers check the tokens of readers. Without this key (the case without TLS), readers are given no
+  // tokens.
   std::optional<tls::TokenKey> token_key = {};
   std::unique_ptr<WatchedFile> access_file = nullptr;  // none: the rules of an empty one
-  // The key by which workers check the tokens of writers, with and without TLS. Without it everybody may write.
+  // The key by which workers check the tokens of writers, with and without TLS. Without this key everybody may write.
   std::optional<tls::TokenKey> write_key = {};
   // The store's spare log. While the disk has no room, the changes that make room go there. Without a spare log they
   // are refused.

@@ -37,7 +37,7 @@ class NodeWatch {
   static constexpr std::uint32_t kLeastFailures = 2;   // failed looks in a row that make an accusation
   static constexpr Micros kDoubtedFor = 10 * kSecond;  // how long others look at a node that a writer failed to reach
 
-  explicit NodeWatch(Control& control) : control_(control) {}  // requires: it outlives this
+  explicit NodeWatch(Control& control) : control_(control) {}  // Requires: `control` outlives this
 
   // Takes in the reports of a worker's heartbeat.
   void Heard(NodeId node, const std::vector<DiskPace>& disks, const std::vector<UnreachedPeer>& unreached);
@@ -47,8 +47,8 @@ class NodeWatch {
   void Forget(NodeId node);
   // Returns the live workers that this worker is to look at now, at most kMostLooks. O(live nodes + those not reached)
   [[nodiscard]] std::vector<NodeId> ToLookAt(NodeId asker);
-  // Finds the nodes that ail now and keeps work from them, and gives work to those that are well again. Requires: it is
-  // called now and then, while changes can be written.
+  // Finds the nodes that ail now and keeps work from them, and gives work to those that are well again. Requires: Judge
+  // is called now and then, while changes can be written.
   void Judge();
 
  private:

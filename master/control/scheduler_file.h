@@ -22,7 +22,7 @@ class SchedulerFile {
   // defaults are.
   void Load(const KeyValueStore& store, Micros now);
   // If the file has changed, calls `apply` with its settings; settings that `apply` refuses count as invalid. Requires:
-  // it is called now and then.
+  // Poll is called now and then.
   void Poll(Micros now, const std::function<Status(const sched::Settings&)>& apply);
   [[nodiscard]] bool unkept() const { return file_.unkept(); }
   void Keep(WriteBatch* batch) { file_.Keep(batch); }

@@ -17,7 +17,7 @@ class WatchedFile {
   virtual Result<std::string> Read() = 0;
   // Returns the text if it differs from the one returned last, otherwise nothing. A failure to read the file is
   // returned once. A change is returned only when two calls in a row have seen the file in the same state, so that
-  // nobody reads a file that is being written. Requires: it is called now and then.
+  // nobody reads a file that is being written. Requires: TakeChange is called now and then.
   virtual Result<std::optional<std::string>> TakeChange() = 0;
 };
 

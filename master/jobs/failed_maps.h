@@ -1,6 +1,6 @@
 // FailedMaps holds the inputs of a job's failed maps. It outlives the job, so that a failed attempt can be run again
 // alone (`millrace job rerun`). It is stored under "m/<job>" from the job's end until the job is forgotten, and is not
-// kept in memory. Pure. Thread rule: as values.
+// kept in memory. Pure. Thread rule: values.
 #pragma once
 
 #include <cstdint>

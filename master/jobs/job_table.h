@@ -99,7 +99,7 @@ class JobTable {
 
   // Adds the job. Requires: the id is new, and the job has not ended.
   TrackedJob& Add(JobRecord record);
-  // Notes that the job has ended; it is still remembered. Requires: it lives.
+  // Notes that the job has ended; it is still remembered. Requires: the job lives.
   void NoteEnded(JobId job) { live_.erase(job); }
   // Applies an event of the journal if it is about an attempt; ignores other events, and events of jobs that are not
   // remembered.
@@ -117,7 +117,7 @@ class JobTable {
   [[nodiscard]] Result<const TrackedJob*> Get(JobId job) const;
   // Returns the job; kNotFound if it is not remembered, kInvalid if it has ended.
   [[nodiscard]] Result<TrackedJob*> GetLive(JobId job);
-  // Returns the job. Requires: it is remembered.
+  // Returns the job. Requires: the job is remembered.
   [[nodiscard]] TrackedJob& At(JobId job) { return jobs_.at(job); }
   [[nodiscard]] const std::set<JobId>& live() const { return live_; }
   // Returns at most `limit` jobs with greater ids than `after`, in order.

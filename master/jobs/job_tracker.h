@@ -77,7 +77,7 @@ class JobTracker {
   ~JobTracker();
 
   // Reads jobs back and replays the journal of those that live. `nodes` contains each worker's last incarnation.
-  // Requires: it is called once, before any other call, and `nodes` is loaded.
+  // Requires: Load is called once, before any other call, and `nodes` is loaded.
   [[nodiscard]] Status Load(const NodeTable& nodes);
 
   // Returns the time of the last event of the replay; 0 if there was none.
@@ -100,7 +100,8 @@ class JobTracker {
   // Returns the most bytes of a spare log that Kill would take now; 0 if it would fail.
   [[nodiscard]] std::uint64_t BytesToKill(JobId job) const;
   Status SetPriority(JobId job, std::uint8_t priority, Step* step);
-  // Journals that the master started again. Requires: it is called once after Load, before anything else is journaled.
+  // Journals that the master started again. Requires: NoteRestart is called once after Load, before anything else is
+  // journaled.
   void NoteRestart(Step* step) { journal_.RecordMark(sched::JournalMark::kRestart, step); }
   // Makes this scheduler decide from now on, and journals the change. After Load the scheduler given to the constructor
   // decides until the first call; the schedulers in the journal serve only its replay. Requires: `scheduler` is one

@@ -41,7 +41,7 @@ class Journal {
   // Requires: `store` outlives the journal.
   explicit Journal(const KeyValueStore& store) : store_(store) {}
 
-  // Reads the counter of sequences. Requires: it is called once, before anything is recorded.
+  // Reads the counter of sequences. Requires: Load is called once, before anything is recorded.
   [[nodiscard]] Status Load() { return sequences_.Load(store_); }
 
   // Records an event that the engine has applied under the job, or under job 0 if it is an event of a node or a

@@ -1,5 +1,5 @@
 // LaunchOrder is the order to the program millrace-launch: the steps to take before it becomes the job's executable.
-// The worker writes the order into a file that the program inherits. Thread rule: as values.
+// The worker writes the order into a file that the program inherits. Thread rule: values.
 #pragma once
 
 #include <sys/types.h>

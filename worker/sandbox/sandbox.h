@@ -12,7 +12,7 @@
 //   cgroup     memory, number of processes and share of the processor (task_cgroups.h)
 //
 // This header plans the sandbox. The program millrace-launch sets it up after the start of a process, before it
-// executes the job's executable. Thread rule: as values.
+// executes the job's executable. Thread rule: values.
 #pragma once
 
 #include <sys/types.h>
@@ -58,7 +58,7 @@ struct UserRange {
 // Reads a range such as "70000-99999". Returns kInvalid if the text is not a range, or if the range contains 0 or the
 // last number, which stands for no user.
 [[nodiscard]] Result<UserRange> ParseUserRange(std::string_view text);
-// Returns the job's user. Two jobs of one cluster share it only if their numbers lie a multiple of `count` apart.
+// Returns the job's user. Two jobs of one cluster share a user only if their numbers lie a multiple of `count` apart.
 [[nodiscard]] uid_t UserOf(const UserRange& users, JobId job);
 
 // The settings for all task processes of a worker.

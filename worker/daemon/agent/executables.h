@@ -49,10 +49,11 @@ struct ExecutableRoom {
 // The most bytes of a job's executable. If the cache is larger, the size of the cache is the limit instead.
 inline constexpr std::uint64_t kMostExecutableBytes = std::uint64_t{1} << 30;
 
-// Keeps executables in `<directory>/executables/<sha256 of the path>-<crc>-<bytes>-<base name>`. It writes each under
-// another name, checks size, crc32c and dfs::CheckExecutable, and then renames it. A file that one user has stored is
-// never executed for a job that names another file. A fetch that fails leaves nothing. While all executables together
-// take more than `limit` bytes, it deletes those that no job uses, the longest unused first.
+// Keeps executables in `<directory>/executables/<sha256 of the path>-<crc>-<bytes>-<base name>`. It writes each
+// executable under another name, checks the size, the crc32c and dfs::CheckExecutable, and then renames the file. A
+// file that one user has stored is never executed for a job that names another file. A fetch that fails leaves nothing.
+// While all executables together take more than `limit` bytes, it deletes those that no job uses, the longest unused
+// first.
 class ExecutableCache final : public Executables {
  public:
   static Result<std::unique_ptr<ExecutableCache>> Open(const std::string& directory, std::uint64_t limit,

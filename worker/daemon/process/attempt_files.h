@@ -114,10 +114,11 @@ class DiskAttemptFiles final : public AttemptFiles {
   [[nodiscard]] std::optional<task::RecordPlace> ReadNote(const AttemptId& attempt) const override;
 
   // Deletes a job's logs if nothing was written to them since `oldest`. Then, until the remaining logs take at most
-  // `limit` bytes of the disk, it deletes the logs of the job whose logs take the most; of two with as much, those that
-  // were written to less recently. A job with very many files counts as the one with the most. Anything beside the logs
-  // that is not a log (a directory, a link, a pipe) is deleted too. The logs of the jobs `here`, which may still be
-  // written to, stay and do not count; such a job answers for its logs when the disk fills up.
+  // `limit` bytes of the disk, it deletes the logs of the job whose logs take the most; of two jobs whose logs take as
+  // much as each other's, the one whose logs were written to less recently. A job with very many files counts as the
+  // one with the most. Anything beside the logs that is not a log (a directory, a link, a pipe) is deleted too. The
+  // logs of the jobs `here`, which may still be written to, stay and do not count; such a job answers for its logs when
+  // the disk fills up.
   void SweepLogs(Micros oldest, std::uint64_t limit, const std::set<JobId>& here = {});
   [[nodiscard]] std::string jobs_directory() const { return directory_ + "/jobs"; }
   [[nodiscard]] std::string logs_directory() const { return directory_ + "/logs"; }

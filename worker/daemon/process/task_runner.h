@@ -35,10 +35,10 @@ class TaskObserver {
 class TaskRunner {
  public:
   virtual ~TaskRunner() = default;
-  // Sets the observer; null ends the reports. Requires: it is called before anything else.
+  // Sets the observer; null ends the reports. Requires: Observe is called before anything else.
   virtual void Observe(TaskObserver* observer) = 0;
-  // Sets the executable of a job's processes, and their first message. Requires: it is called before the job's first
-  // attempt.
+  // Sets the executable of a job's processes, and their first message. Requires: SetUpJob is called before the job's
+  // first attempt.
   virtual void SetUpJob(JobId job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) = 0;
   // Begins an attempt. Requires: its job is set up, and the attempt does not run.
   virtual void RunMap(OwnedMessage<task::wire::RunMap> launch) = 0;

@@ -73,7 +73,7 @@ class ReduceCopy {
   // Announces sources. The new source of a map that is announced again (with another attempt) replaces the old one,
   // unless the map is copied already.
   void Ready(const std::vector<Source>& sources);
-  void Gone(const std::vector<AttemptId>& attempts);  // are no longer fetched; copied segments stay valid
+  void Gone(const std::vector<AttemptId>& attempts);  // these outputs are no longer fetched; copied segments stay valid
   void LeaveOut(
       const std::vector<std::uint32_t>& maps);  // these map tasks are no longer wanted; segments that were copied stay
   [[nodiscard]] std::uint32_t copied() const;   // segments
