@@ -24,8 +24,8 @@ namespace millrace {
 template <class Value, class Combine>
 class KeyTable {
  public:
-  // The table takes up to `most_bytes` for its entries, and as many again for the bytes of keys of more than 16 bytes.
-  // Throws std::bad_alloc if there is no memory.
+  // The table takes up to `most_bytes` for its entries, and as many bytes again for keys of more than 16 bytes. Throws
+  // std::bad_alloc if there is no memory.
   explicit KeyTable(Combine combine = {}, std::uint64_t most_bytes = std::uint64_t{64} << 20)
       : most_bytes_(most_bytes), table_(combine, std::size_t{1} << 20) {
     if (!table_.Allocate(kFirstBytes)) throw std::bad_alloc();

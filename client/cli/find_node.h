@@ -1,4 +1,4 @@
-// Finds the node that a user means. Thread rule: FindNode any thread; FindNodes as the client.
+// Finds the node that a user means. Thread rule: any thread for FindNode; that of the client for FindNodes.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ struct Grouping {
 
 inline constexpr std::size_t kMostGroups = 10;
 
-// Returns the ways that divide the jobs into at least two groups. Requires: as Judge.
+// Returns the ways that divide the jobs into at least two groups. Requires: the same as Judge.
 [[nodiscard]] std::vector<Grouping> JudgeGroups(const Design& design, const std::vector<const RunRecord*>& counting,
                                                 const sim::CompareOptions& options);
 

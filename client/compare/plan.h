@@ -2,7 +2,7 @@
 //
 // Runs are made in blocks, one for each seed. In a block every scheduler runs once, and the baseline a second time, so
 // that it can be compared with itself (A/A). From block to block the order moves on by one place (a cyclic Latin
-// square), so that every scheduler is first as often as last, and a drift of the machine affects all alike. A run that
+// square), so that every scheduler is as often first as last, and a drift of the machine affects all alike. A run that
 // was disturbed is made again at once, at most kMostAgain times; the last one counts.
 //
 // The seed of block b is design.seed + b, so `millrace sim --seed` makes a single run of a simulated comparison again.

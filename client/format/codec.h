@@ -10,7 +10,7 @@
 //     static void AppendText(const Point& p, std::string* out);              // for TextOutput; may be left out
 //     static constexpr std::size_t kFixedBytes = 16;  // may be left out; the length, if it is the same for every Point
 //   };
-// Thread rule: as values.
+// Thread rule: values.
 #pragma once
 
 #include <bit>

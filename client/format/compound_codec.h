@@ -12,7 +12,7 @@
 // As text, the parts of pairs, tuples and structs are columns, separated by TABs. The elements of an array or a vector
 // are separated by commas; if they are pairs, their parts are separated by colons. An empty optional is an empty text.
 // A std::string_view may be a part of a type that is only written; a type that is read holds its text as std::string.
-// Thread rule: as values.
+// Thread rule: values.
 #pragma once
 
 #include <array>

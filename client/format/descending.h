@@ -5,7 +5,7 @@
 // Its bytes are the complements of those of T as a part of others (compound_codec.h). The bytes of a part are never a
 // prefix of another's, so the first byte that differs reverses the order. Text is std::string. A T may be emitted where
 // a Descending<T> is the Key, and a Descending<T> converts to T.
-// Thread rule: as values.
+// Thread rule: values.
 #pragma once
 
 #include <compare>

@@ -24,7 +24,7 @@ namespace internal {
 // Appends bytes of the file from the split's end on, until *record is whole.
 [[nodiscard]] Status CompleteFixed(ByteSource& source, const Split& split, std::uint64_t record_bytes,
                                    std::string* record);
-// Returns kInvalid if a whole file is too long to be held in memory, kCorrupt if it ends early.
+// Returns kInvalid if a whole file is too long to be held in memory, and kCorrupt if the file ends early.
 [[nodiscard]] Status CheckWholeFile(const Split& split, std::uint64_t got);
 [[nodiscard]] Status FileTooLong(const Split& split, const std::string& length);
 

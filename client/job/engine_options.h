@@ -1,6 +1,6 @@
 // The options that every job has besides its own; -D sets both kinds. They are declared here once, for tasks, the job
 // client, --help and docs/operate/options.md.
-// Thread rule: as values.
+// Thread rule: values.
 #pragma once
 
 #include <cstdint>

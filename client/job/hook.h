@@ -1,4 +1,4 @@
-// Hook names the function of a job's code that is running, for the message of a failure. Thread rule: as values.
+// Hook names the function of a job's code that is running, for the message of a failure. Thread rule: values.
 #pragma once
 
 #include <cstdint>

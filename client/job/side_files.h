@@ -25,7 +25,7 @@ namespace millrace {
 struct SideFileSpace {
   std::string directory;                                    // made when it is needed
   std::uint64_t most_bytes = std::uint64_t{1} << 62;        // of all copies in it
-  std::uint64_t reserved_bytes = std::uint64_t{256} << 20;  // stay free on its disk
+  std::uint64_t reserved_bytes = std::uint64_t{256} << 20;  // bytes that stay free on the disk of `directory`
 };
 
 class SideFiles {

@@ -45,8 +45,8 @@ class TaskContext {
   [[nodiscard]] const JobOptions& options() const { return options_; }
   [[nodiscard]] const Facts& facts() const { return facts_; }
   // Returns the bytes of a file of the file system, or of all files of a directory or pattern that are not hidden ('_',
-  // '.'), one after the other. This is for side files, which a job reads besides its input. Call it in Start, since it
-  // asks the master. It reads 1 GiB at most.
+  // '.'), one after the other. This is for side files, which a job reads besides its input. Call ReadFile in Start,
+  // since it asks the master. It reads 1 GiB at most.
   [[nodiscard]] Result<std::string> ReadFile(const std::string& path) const { return side_files_.Read(path); }
   // Returns the bytes that ReadFile would return, as a view of a file that is mapped for reading. This is for large
   // files, which may be larger than the memory. The tasks of the job on one machine share the file. If the machine does

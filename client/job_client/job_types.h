@@ -1,4 +1,4 @@
-// The requests and answers of the master as plain values, for the job client. Thread rule: as values.
+// The requests and answers of the master as plain values, for the job client. Thread rule: values.
 #pragma once
 
 #include <array>

@@ -4,7 +4,7 @@
 // which writes two lines on standard error: the addresses, for addr2line, and the report. HEAD is the event ("SIGSEGV,
 // null pointer, in Map"), PLACE is the place in the input ("; at /in/a, byte 16"). The addresses are hexadecimal, as in
 // the file, from the innermost frame on. `c` precedes an address that was executed, `r` one to which a call returns.
-// Thread rule: as values.
+// Thread rule: values.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// The memory limit of a task process (RLIMIT_DATA, which counts memory that it has written to or may write to, and not
-// the files that it has mapped). A worker with an explicit task.memory_limit has set it before the program begins. The
-// process sets the automatic limit itself, since that limit must not apply to a sanitizer, which reserves terabytes.
-// Thread rule: any thread.
+// The memory limit of a task process (RLIMIT_DATA, which counts memory that the process has written to or may write to,
+// but not the files that it has mapped). A worker with an explicit task.memory_limit has set it before the program
+// begins. The process sets the automatic limit itself, since that limit must not apply to a sanitizer, which reserves
+// terabytes. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>

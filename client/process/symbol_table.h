@@ -1,6 +1,6 @@
 // SymbolTable finds the names of an executable's functions in its .symtab (System V ABI, chapter 4, "Object Files"),
 // for crash reports, which know only addresses. A stripped executable has no such table.
-// Thread rule: as values. It reads the mapped file, and checks each offset before it is used.
+// Thread rule: values. It reads the mapped file, and checks each offset before it is used.
 #pragma once
 
 #include <cstdint>

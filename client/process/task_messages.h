@@ -1,5 +1,5 @@
 // The messages of base/protocol/task.capnp as plain structs, for the task's side of the channel.
-// Thread rule: as values.
+// Thread rule: values.
 #pragma once
 
 #include <capnp/message.h>
@@ -38,7 +38,7 @@ struct SetUp {
   NodeId node;
   std::uint64_t memory = 0;
   std::string shared_directory;      // for files that the job's tasks on this machine share
-  std::uint64_t reserved_bytes = 0;  // stay free on its disk
+  std::uint64_t reserved_bytes = 0;  // bytes that stay free on the disk of that directory
   std::uint64_t memory_limit = 0;    // of the process; 0: none
   tls::CredentialTexts credentials;  // all empty without TLS
 };

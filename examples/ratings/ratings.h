@@ -1,6 +1,6 @@
 // Reads movie ratings in the form of the PUMA suite. There is a line for each movie,
 // "movie:user_rating,user_rating,...", with decimal numbers below 2^32.
-// Thread rule: as values.
+// Thread rule: values.
 #pragma once
 
 #include <charconv>

@@ -392,7 +392,7 @@ class ClusterState {
   std::vector<NodeId> local_nodes_;  // of LocalNodes()
 
   PerKind<OrderedBits> open_;  // nodes that take tasks and have slots of the kind, in use or not
-  PerKind<OrderedBits> free_;  // those of open_ with a free slot
+  PerKind<OrderedBits> free_;  // the nodes of open_ with a free slot
   OrderedBits free_with_permits_;
   std::uint32_t live_nodes_ = 0;
   mutable std::uint64_t maps_looked_at_ = 0;

@@ -13,7 +13,7 @@
 
 namespace millrace::sched {
 
-// A key that is bound to a field of a struct. Requires: the struct outlives it.
+// A key that is bound to a field of a struct. Requires: the struct outlives the key.
 struct SettingKey {
   std::string name;  // within its section
   std::string one_line;

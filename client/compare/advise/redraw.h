@@ -14,8 +14,8 @@
 
 namespace millrace::compare {
 
-// Returns as many jobs as the workload has, the first one submitted at 0. Requires: it has jobs, and none waits for
-// another one.
+// Returns as many jobs as the workload has, the first one submitted at 0. Requires: the workload has jobs, and no job
+// waits for another one.
 [[nodiscard]] sim::Workload Redraw(const sim::Workload& workload, std::uint64_t seed);
 
 // Returns whether Redraw can draw from the workload.

@@ -16,7 +16,7 @@
 
 namespace millrace::compare {
 
-// `scheduler` is that of the runs. Fails as RunBeside does. Requires: as MeasureCosts.
+// `scheduler` is that of the runs. Fails as RunBeside does. Requires: the same as MeasureCosts.
 [[nodiscard]] Result<Costs> FitCosts(const std::vector<MeasuredRun>& runs, const std::vector<NodeRow>& nodes,
                                      const sched::Variant& scheduler);
 

@@ -55,9 +55,9 @@ class IndexedRecords {
     return true;
   }
   [[nodiscard]] bool empty() const { return items_ == items_end_; }
-  // Writes all partitions: the records of each by key, and those with equal keys in the order in which they came.
-  // Combines the values of equal keys if `combiner` is not null. Adds the number of records written to *records.
-  // Overwrites the index, so only Clear may be called next.
+  // Writes all partitions. A partition's records are in order of their keys; records with equal keys are in the order
+  // in which they came. Combines the values of equal keys if `combiner` is not null. Adds the number of records written
+  // to *records. Overwrites the index, so only Clear may be called next.
   [[nodiscard]] Status Write(std::uint32_t partitions, RunCombiner* combiner, run::RunWriter& writer,
                              std::uint64_t* records);
   void Clear() {

@@ -1,4 +1,4 @@
-// PageBuffer owns zeroed pages from the kernel; they are huge pages if the kernel gives such. Memory that is never
+// PageBuffer owns zeroed pages from the kernel; they are huge pages if the kernel gives these. Memory that is never
 // touched costs nothing. Thread rule: one thread.
 #pragma once
 

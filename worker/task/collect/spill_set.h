@@ -17,7 +17,7 @@ namespace millrace::map {
 
 class SpillSet {
  public:
-  explicit SpillSet(const CollectorOptions& options);  // outlives this
+  explicit SpillSet(const CollectorOptions& options);  // Requires: `options` outlives this
   ~SpillSet();                                         // removes the spills
   SpillSet(const SpillSet&) = delete;
   SpillSet& operator=(const SpillSet&) = delete;
@@ -50,7 +50,7 @@ class CombiningWriter {
   // Adds a record. `key_stays` says that the key's bytes live until EndPartition; otherwise they are copied where
   // needed.
   [[nodiscard]] Status Add(std::string_view key, std::string_view value, bool key_stays);
-  // Writes the record that is being combined. Requires: it is called before the writer's EndPartition.
+  // Writes the record that is being combined. Requires: this is called before the writer's EndPartition.
   [[nodiscard]] Status EndPartition();
   [[nodiscard]] std::uint64_t records() const { return records_; }
 
