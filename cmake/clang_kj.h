@@ -1,5 +1,5 @@
-// Included first where clang compiles: KJ 0.9 leaves `const char* == StringPtr` to the reversed operator of C++20,
-// which clang does not consider, as the standard has it since (P2468), because StringPtr has an operator!= too.
+// Included first when clang compiles. KJ 0.9 leaves `const char* == StringPtr` to the reversed operator of C++20. Clang
+// does not consider that operator, as the standard has required since P2468, because StringPtr has an operator!= too.
 #pragma once
 
 #include <kj/string.h>

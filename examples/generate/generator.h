@@ -40,7 +40,7 @@ struct Shape {
 class Generator {
  public:
   // `size` is rounded down to whole lines of `unit` bytes. Chunks have as many lines as fit into kChunk; the last one
-  // has half to one and a half times as much, unless it is the only one.
+  // has half to one and a half times as many, unless it is the only one.
   Generator(std::uint64_t size, std::uint64_t seed, std::uint32_t unit = 1)
       : size_(size - size % unit), seed_(seed), chunk_(kChunk - kChunk % unit) {}
   virtual ~Generator() = default;

@@ -27,7 +27,7 @@ class NameList {
     last_ = 0;
     sorted_ = true;
   }
-  // Adds a list, with NUL between its names. Requires: it is not empty.
+  // Adds a list, with NUL between its names. Requires: the list is not empty.
   void Add(std::string_view names) {
     if (!text_.empty()) {
       sorted_ = sorted_ && std::string_view(text_).substr(last_) < names.substr(0, names.find('\0'));
@@ -37,7 +37,7 @@ class NameList {
     last_ = text_.size() + (last == names.npos ? 0 : last + 1);
     text_ += names;
   }
-  // Returns all names, each once, separated by `between`. Requires: it is called once.
+  // Returns all names, each once, separated by `between`. Requires: Join is called once.
   std::string_view Join(char between) {
     if (!sorted_) Sort();
     std::ranges::replace(text_, '\0', between);

@@ -1,4 +1,4 @@
-// Reads DNA sequences, which are words, and takes every three that follow each other in a file. It writes a line
+// Reads DNA sequences, which are words, and takes every three consecutive sequences of a file. It writes a line
 // "s1|s2|s3" for each sequence except the last two, sorted. Nothing is combined and nothing is dropped, so three times
 // the input goes to the reduces and into the output. (Permu is one of the benchmarks of Lee, Lin and Yahyapour, "Hybrid
 // Job-Driven Scheduling for Virtual MapReduce Clusters", which says that it "generates the permutation for three

@@ -21,7 +21,7 @@
 // - A node that kBlamesToAvoid jobs refuse at the same time is avoided: it takes no tasks of any job, until fewer jobs
 //   refuse it or an operator puts it back into use (NodeDrained). A job that has succeeded counts until its refusal
 //   would have ended. A job that failed or was killed no longer counts, since its program may be at fault; nor does one
-//   that would refuse too many nodes. Fewer than a quarter of the live nodes are avoided. Those that the most jobs
+//   that would refuse too many nodes. Fewer than a quarter of the live nodes are avoided. The nodes that the most jobs
 //   refuse come first, and no node is avoided whose loss would leave the cluster without slots of a kind.
 // - A task that failed too often fails its job. So does a task that failed once if another attempt would fail in the
 //   same way (AttemptFailed::permanent); such a failure counts against no node. A map is left out instead while
@@ -45,8 +45,8 @@
 // - A node that joins is not drained, even if its last incarnation was.
 //
 // The engine is pure: it has no I/O, no threads, no clock but the `now` argument, no unordered iteration and no pointer
-// as a key. If `now` is before that of the last call, the last one counts. The same calls give the same effects on
-// every machine. Thread rule: one thread.
+// as a key. If `now` is before the `now` of the last call, the earlier argument counts. The same calls give the same
+// effects on every machine. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -80,9 +80,9 @@ struct EngineOptions {
   // often passes. Requires: both are above 0.
   Micros refusal = 600 * kSecond;
   Micros longest_refusal = 7200 * kSecond;
-  // How long the next attempt of a task waits after the task's second failure by its own fault. The wait doubles after
-  // each further failure, up to longest_retry_pause, so that a condition that lasts a while does not use up the task's
-  // attempts. With 0 there is no pause.
+  // How long the next attempt of a task waits after the task's second failure through its own fault. The wait doubles
+  // after each further failure, up to longest_retry_pause, so that a condition that lasts a while does not use up the
+  // task's attempts. With 0 there is no pause.
   Micros retry_pause = 1 * kSecond;
   Micros longest_retry_pause = 30 * kSecond;
   // Makes the policy of a SchedulerSet event, or returns null if it cannot. Without this function such events are

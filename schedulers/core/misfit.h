@@ -12,7 +12,7 @@
 
 namespace millrace::sched {
 
-// The room for map outputs on the node with the most, less the expected outputs of the maps that run there.
+// The room for map outputs on the node that has the most room, less the expected outputs of the maps that run there.
 struct Room {
   std::uint32_t nodes = 0;    // with slots for maps
   std::uint32_t avoided = 0;  // of these

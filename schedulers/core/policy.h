@@ -96,7 +96,7 @@ class Policy {
   // kChanged if LimitsOf would now return something else for some node. The engine then calls LimitsOf for every node,
   // and OnNodesChanged if any changed, before it continues with the round.
   virtual Limits BeginRound(const ClusterState&, Micros) { return Limits::kSame; }
-  // Returns the attempts to kill now, so that others can have their slots. Requires: they run.
+  // Returns the attempts to kill now, so that others can have their slots. Requires: the attempts run.
   virtual std::vector<Victim> Preempt(const ClusterState&, Micros) { return {}; }
   // Returns the next task to launch, or nothing when the policy fills no free slot. The engine launches it and asks
   // again, so a policy sees the effect of its own decisions.
@@ -145,7 +145,7 @@ class Policy {
     return state.FindJob(job)->MapsBeforeReduces();
   }
 
-  // Returns the time at which the policy wants a round although nothing happens; nothing if it wants none.
+  // Returns the time at which the policy wants a round even if nothing else happens; nothing if it wants none.
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }
 
   // Returns a picture of the policy for people. The cost of the call is not bounded.

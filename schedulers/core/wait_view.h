@@ -47,8 +47,8 @@ enum class WaitCause : std::uint8_t {
 // the kind.
 struct NextFreed {
   std::uint32_t running = 0;  // all these tasks
-  std::uint32_t tried = 0;    // those of them that trials stand for
-  std::uint32_t to_it = 0;    // those of the tried tasks that would leave the slot or permit to the job
+  std::uint32_t tried = 0;    // the tasks among these for which trials stand
+  std::uint32_t to_it = 0;    // the tried tasks that would leave the slot or permit to the job
   // The jobs that would get the slots of the other tried tasks. `takers` names the first kMostNamed, the one that would
   // get the most first; `taker_count` is the number of all.
   std::vector<JobId> takers;

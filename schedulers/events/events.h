@@ -148,8 +148,8 @@ struct RecordPlace {
   auto operator<=>(const RecordPlace&) const = default;
 };
 
-// The attempt failed by its own fault (non-zero exit, signal, exception, corrupt input). The failure counts towards
-// max_attempts, unless it shows which record is bad. If the failure is permanent, the task is given up at once.
+// The attempt failed through its own fault (non-zero exit, signal, exception, corrupt input). The failure counts
+// towards max_attempts, unless it shows which record is bad. If the failure is permanent, the task is given up at once.
 struct AttemptFailed {
   AttemptId attempt;
   std::string reason;
@@ -157,8 +157,8 @@ struct AttemptFailed {
   bool permanent = false;                            // another attempt would fail in the same way
   bool operator==(const AttemptFailed&) const = default;
 };
-// The attempt was lost by no fault of its own (the worker shut down, or the attempt was killed on request), so it does
-// not count towards max_attempts. If a map attempt that had succeeded is lost, its output is lost.
+// The attempt was lost through no fault of its own (the worker shut down, or the attempt was killed on request), so it
+// does not count towards max_attempts. If a map attempt that had succeeded is lost, its output is lost.
 struct AttemptLost {
   AttemptId attempt;
   std::string reason;

@@ -13,7 +13,7 @@ namespace millrace::sched {
 inline constexpr Micros kUnknownTaskTime = 10'000'000;
 
 // Returns the mean time of all tasks that have finished in the cluster, else kUnknownTaskTime; at least 1 us, so that
-// more tasks are more work.
+// more tasks always mean more work.
 [[nodiscard]] Micros ClusterTaskTime(const ClusterState& state, TaskKind kind);
 // Returns the estimate of cp (docs/schedulers/policies.md#estimates): the user's estimate, else the mean of the job's
 // own finished tasks, else the history of its program and input type, else the cluster's mean of that kind, else

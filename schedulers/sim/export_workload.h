@@ -9,10 +9,10 @@
 // of its computation. If no attempt of a kind succeeded, its time is the mean over all jobs. These times exclude the
 // waits for a core and the start of processes. The file describes both separately, by the cores of the nodes, the
 // number of cores that a task keeps busy (task_demand.h), and the mean CPU time of a process's start. If the workers
-// did not report their use of cores, the file has none of these figures, and in a simulation of it slots cost nothing.
-// Outputs of maps have the job's mean ratio. Journals do not contain the outputs of reduces. The program of a job is a
-// hash, which serves for the history of programs; to run a job live, replace the hash by the program's path. Thread
-// rule: free functions, any thread.
+// did not report their use of cores, the file has none of these figures, and slots cost nothing in a simulation of the
+// file. Outputs of maps have the job's mean ratio. Journals do not contain the outputs of reduces. The program of a job
+// is a hash, which serves for the history of programs; to run a job live, replace the hash by the program's path.
+// Thread rule: free functions, any thread.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
-// RoundRobin lets the jobs take turns, one task each. It is a JobOrder as somebody would write it who has read only
-// policy.h and job_order.h: it overrides the necessary calls, and leaves those that only save time to the defaults.
+// RoundRobin lets the jobs take turns, one task each. It is a JobOrder as it would be written by somebody who has read
+// only policy.h and job_order.h: it overrides the necessary calls, and leaves those that only save time to the
+// defaults.
 #pragma once
 
 #include <cstdint>

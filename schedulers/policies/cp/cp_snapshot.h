@@ -36,7 +36,7 @@ struct CpSnapshot {
   PlanProblem problem;               // except `previous`
   std::map<JobId, TaskTimes> times;  // of the live jobs
   // The time at which the first running task will have overrun its expected time by half, or by half again, so that
-  // times change although nothing happens. It is at least half a map time from now.
+  // times change even if nothing else happens. It is at least half a map time from now.
   std::optional<Micros> review;
 };
 

@@ -58,7 +58,7 @@ namespace millrace::sched {
 
 class FairPreempting : public GreedyOver<FairOrder> {
  public:
-  // `reduces`: the kind by which reduces count (FairOrder). Requires: it is admission.CountedReduces().
+  // `reduces`: the kind by which reduces count (FairOrder). Requires: `reduces` is admission.CountedReduces().
   FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission);
 
   [[nodiscard]] std::unique_ptr<Policy> Clone(const ClusterState& state) const override;

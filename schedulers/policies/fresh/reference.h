@@ -42,8 +42,8 @@ class FreshDynamicReference {
  public:
   explicit FreshDynamicReference(const FreshSettings& settings) : settings_(settings) {}
 
-  // Returns the decision of FreshDynamic::Next. Requires: it is called once after each call of FreshDynamic::Next, with
-  // the same state, and `admission` is that policy's.
+  // Returns the decision of FreshDynamic::Next. Requires: this is called once after each call of FreshDynamic::Next,
+  // with the same state, and `admission` is that policy's.
   std::optional<Decision> Next(const ClusterState& state, const PhaseAdmission& admission, Micros now);
   // Records that reduces were preempted for a map.
   void NotePreempted() { slot_for_map_ = true; }

@@ -28,7 +28,8 @@ class JossReference {
   // Called after the policy's calls with the same names. OnJobChanged is also called for OnJobSubmitted.
   void OnJobChanged(JobId job) { changed_.push_back(job); }
   void OnJobEnded(JobId job);
-  // Returns the decision of Joss::Next. Requires: it is called once after each call of Joss::Next, with the same state.
+  // Returns the decision of Joss::Next. Requires: this is called once after each call of Joss::Next, with the same
+  // state.
   std::optional<Decision> Next(const ClusterState& state);
   // Returns the result of Joss::WaitsForSpace. Requires: Next has been called with the same state.
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state) const;

@@ -1,11 +1,11 @@
 // The batches of jobs of Wang et al. section VI, and runs of them.
 //
-// Jobs and their numbers of tasks are those of table I. The paper leaves task times open. They are chosen so that the
-// benchmarks that the paper calls map-intensive and reduce-intensive are so, that set B is balanced, as the paper says,
-// and that the work fits the makespans of table II on 80 slots. Each task takes from 20% less to 20% more than that.
-// Profiles are off by up to 30%, as in the paper. Reduces copy little. Under every scheduler reduces start when the
-// maps of their job are done, as in FRESH's own model, since with Hadoop's slow start at 5% fair sharing would be far
-// worse than in the paper.
+// Jobs and their numbers of tasks are those of table I. The paper leaves task times open. Task times are chosen so that
+// the benchmarks that the paper calls map-intensive or reduce-intensive really are, that set B is balanced, as the
+// paper says, and that the work fits the makespans of table II on 80 slots. Each task takes from 20% less to 20% more
+// than that. Profiles are off by up to 30%, as in the paper. Reduces copy little. Under every scheduler reduces start
+// when the maps of their job are done, as in FRESH's own model, since with Hadoop's slow start at 5% fair sharing would
+// be far worse than in the paper.
 //
 // Thread rule: const calls from any thread.
 #pragma once

@@ -1,10 +1,10 @@
 // Network: flows that share links max-min fairly, over integer time.
 //
-// A flow uses one or more links, each by a weight: at rate x it takes weight * x of the link. A transfer between two
-// nodes has weight 1 everywhere. The copies of one reduce from many nodes are ONE flow, whose weight on a source's link
-// is that source's share of the bytes, so it ends when separate flows would have ended together. Rates are weighted
-// max-min: they rise together until a link is full; the flows on that link keep their rates, and the others rise
-// further.
+// A flow uses one or more links, each with a weight: at rate x, the flow takes weight * x of the link. A transfer
+// between two nodes has weight 1 everywhere. The copies of one reduce from many nodes are ONE flow, whose weight on a
+// source's link is that source's share of the bytes, so it ends when separate flows would have ended together. Rates
+// are weighted max-min: they rise together until a link is full; the flows on that link keep their rates, and the
+// others rise further.
 //
 // Cost: solving for the rates costs O(uses + links log links) over all flows, too much for each of millions of events.
 // With at most `exact_flows` flows, rates are solved at every event and are exact at every moment. With more, rates are

@@ -32,7 +32,7 @@ class Fleet {
   Fleet(kj::AsyncIoContext& io, const FleetOptions& options);
   ~Fleet() noexcept;
 
-  // Resolves when all workers have registered with the master. Requires: it is called once.
+  // Resolves when all workers have registered with the master. Requires: Registered is called once.
   [[nodiscard]] kj::Promise<void> Registered();
   [[nodiscard]] const Tally& tally() const { return tally_; }
 

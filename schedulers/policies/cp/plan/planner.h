@@ -26,7 +26,8 @@ class Planner {
   virtual ~Planner() = default;
   // Makes plans for this problem from now on, and gives up the problem submitted before.
   virtual void Submit(PlanProblem problem) = 0;
-  // Returns the best plan for the problem last submitted if it is better than at the last call, else null.
+  // Returns the best plan for the problem last submitted if that plan is better than the one at the last call, else
+  // null.
   virtual std::unique_ptr<const Plan> TakePlan() = 0;
   // Returns a planner that makes the same plans; null if its plans depend on time.
   [[nodiscard]] virtual std::unique_ptr<Planner> Clone() const { return nullptr; }
