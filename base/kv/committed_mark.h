@@ -3,8 +3,8 @@
 //
 // The mark is raised after each sync of the database and never before, so that it never claims more than the disk
 // holds. The mark itself is synced at most once in kSyncEvery; the last raises reach the disk by the kernel's writeback
-// (half a minute). The mark may lag by that much after a power loss, but not after the process alone died. Two slots
-// with checksums are written in turn, so a torn write leaves one intact. Thread rule: one thread at a time.
+// (half a minute). The mark may lag by half a minute after a power loss, but not after the process alone died. Two
+// slots with checksums are written in turn, so a torn write leaves one intact. Thread rule: one thread at a time.
 #pragma once
 
 #include <chrono>

@@ -21,7 +21,7 @@ using Waits = std::vector<job::SchedulerView::Wait>;
 struct JobFilter {
   std::string user = {}, pool = {}, state = {};  // as they stand in the list
   std::string name = {};                         // a part of the job's name
-  std::optional<Micros> since = {};              // submitted at this time or later, or not ended before it
+  std::optional<Micros> since = {};              // jobs submitted at this time or later, or not ended before this time
   std::optional<std::size_t> last = {};          // only this many jobs, those submitted last
 
   // Returns kInvalid, with the states that exist, if the state is unknown.

@@ -1,6 +1,6 @@
 // SigintHold makes Ctrl-C readable from a descriptor while the program waits for a job. Until Catch, SIGINT ends the
-// program as usual. Requires: it is made on the main thread before other threads start, so that they inherit the
-// blocked SIGINT. Thread rule: the main thread.
+// program as usual. Requires: the SigintHold is made on the main thread before other threads start, so that they
+// inherit the blocked SIGINT. Thread rule: the main thread.
 #pragma once
 
 #include "base/file.h"

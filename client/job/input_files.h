@@ -21,7 +21,7 @@ class InputFiles {
   // without names that begin with '_' or '.'. They are in order of names in each directory. Returns kNotFound if there
   // is nothing of that name.
   [[nodiscard]] virtual Result<std::vector<InputFile>> List(const std::string& input) = 0;
-  // Returns the file's bytes as they are stored. Requires: this outlives them.
+  // Returns the file's bytes as they are stored. Requires: this object outlives the returned source.
   [[nodiscard]] virtual Result<std::unique_ptr<ByteSource>> Open(const InputFile& file) = 0;
   // Maps the file as it lies on this machine. Returns kNotFound if the machine does not have the file in one piece.
   [[nodiscard]] virtual Result<MappedFile> Map(const InputFile& file) = 0;

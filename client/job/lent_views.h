@@ -59,7 +59,7 @@ class LentViews {
   bool is_refused_ = false;
 };
 
-// Returns the kind of thing that was lent at this address, by any LentViews that is alive.
+// Returns the kind of thing that any live LentViews has lent at this address.
 [[nodiscard]] Lent WhatWasLent(const void* address);
 
 }  // namespace millrace

@@ -28,7 +28,7 @@ class MappedSegments {
   // Maps the segments of a run file.
   [[nodiscard]] static Result<MappedSegments> OpenRun(const std::string& path);
 
-  // Returns a cursor for each segment, in the order given. Requires: this outlives them.
+  // Returns a cursor for each segment, in the order given. Requires: this object outlives the cursors.
   [[nodiscard]] std::vector<run::SegmentCursor> Cursors() const;
   [[nodiscard]] std::uint64_t raw_bytes() const { return raw_bytes_; }
   [[nodiscard]] std::uint64_t records() const { return records_; }

@@ -59,9 +59,9 @@ class TaskContext {
   }
 
   // These calls describe the record that Map is given. input_index is the number of the job's INPUT argument that holds
-  // the record, from 0. A join of two directories tells its sides apart by it, since files of both may have the same
-  // name. An argument that is a pattern is one input, whatever it matches. input_path is the full path of the record's
-  // file in the file system; empty if the input is numbers. input_name is the file's path below the input
+  // the record, from 0. A join of two directories tells its sides apart with input_index, since files of both may have
+  // the same name. An argument that is a pattern is one input, whatever it matches. input_path is the full path of the
+  // record's file in the file system; empty if the input is numbers. input_name is the file's path below the input
   // ("sub/a.txt"), or its base name if the input is itself a file. input_number is the number of files or blocks that
   // came before this one in the attempt. input_offset is the place of the record's first byte in the file or, if the
   // file is compressed, in the decompressed bytes. The views live until the attempt's next file or block.

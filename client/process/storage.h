@@ -16,7 +16,8 @@
 
 namespace millrace {
 
-// The functions by which storage is reached; tests have their own. Each does the same as its namesake in dfs/client.
+// The functions through which storage is reached; tests have their own. Each does the same as its namesake in
+// dfs/client.
 struct StorageAccess {
   std::function<Result<std::unique_ptr<dfs::DfsClient>>(dfs::ClientOptions)> connect;
   std::function<Result<MappedFile>(const dfs::LocatedBlock&, const dfs::BadReplica&)> map_local;

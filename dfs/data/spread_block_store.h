@@ -43,7 +43,8 @@ class SpreadBlockStore final : public BlockStore {
   struct Disk {
     std::string name;  // for messages
     std::unique_ptr<BlockStore> store;
-    SyncMeter* meter = nullptr;  // measures its syncs; null: they are not measured. Requires: it outlives the store.
+    SyncMeter* meter =
+        nullptr;  // measures its syncs; null: they are not measured. Requires: the meter outlives the store.
   };
   // A disk counts as failing after this number of refusals in a row: appends, syncs and finishes that ended with kIo.
   // Refusals for a block that is spoiled already do not count.

@@ -144,7 +144,7 @@ class BlockManager {
   // make are issued again.
   void NodeUp(NodeId node, const Location& where);
   void NodeDown(NodeId node);    // the node's replicas are gone until it reports again
-  void ForgetNode(NodeId node);  // forgets the node. Requires: it is not up.
+  void ForgetNode(NodeId node);  // forgets the node. Requires: the node is not up.
   // Sets the free space and the capacity of a node. Until the first call the node counts as having no free space. A
   // capacity of 0 means unknown: balancing waits for it. Requires: the node is up.
   void NodeSpace(NodeId node, std::uint64_t free_bytes, std::uint64_t capacity_bytes = 0);

@@ -31,8 +31,8 @@ struct PlacementRequest {
   std::uint32_t replicas = 1;
   std::uint64_t block_size = 0;       // nodes with less free space than this are not chosen
   std::optional<NodeId> writer = {};  // the node the writer runs on
-  std::vector<NodeId> existing = {};  // these hold the block already: they count for racks and are not chosen
-  std::vector<NodeId> excluded = {};  // these failed the writer a moment ago
+  std::vector<NodeId> existing = {};  // nodes that hold the block already: they count for racks and are not chosen
+  std::vector<NodeId> excluded = {};  // nodes that failed the writer a moment ago
   bool spread_datacenters = false;
 };
 

@@ -85,7 +85,7 @@ struct TrackedJob {
   std::map<TaskId, TaskReport> reports;      // of tasks that succeeded, while the job lives
   AttemptList attempts;                      // empty after a restart if the job had ended
   std::map<dfs::FileId, AttemptId> outputs;  // open files that attempts handed over
-  std::set<NodeId> nodes;                    // those on which an attempt was launched
+  std::set<NodeId> nodes;                    // the nodes on which an attempt was launched
   TaskReport totals;                         // the bytes of all reports
   std::set<Counters::key_type> counted;      // the counters in any report, while the job lives
   std::uint64_t counter_bytes = 0;           // of all reports

@@ -167,7 +167,7 @@ class JobTracker {
   // ---- replicas ----
   // Reports to the engine the present places of the inputs of maps that are not done, if they differ from those that it
   // knows. A call examines at most kMostLookedAt maps, so the loss of a worker with very many blocks takes several
-  // calls. Requires: it is called now and then, once the blocks of all awaited workers are known.
+  // calls. Requires: this is called now and then, once the blocks of all awaited workers are known.
   static constexpr std::size_t kMostLookedAt = 4096;
   void NoteMovedReplicas(Step* step);
 

@@ -29,7 +29,7 @@ constexpr std::size_t kMostPackedNames = std::size_t{256} << 10;  // bytes of pa
 
 struct PackedSplits {
   MapSplits splits;           // in their order
-  std::vector<NodeId> nodes;  // those that have a replica of each split, in the order of the first split's nodes
+  std::vector<NodeId> nodes;  // the nodes that have a replica of each split, in the order of the first split's nodes
 };
 
 // Returns the total cost that the splits of one map should have, at most `most`: so low that each of the cluster's map

@@ -22,7 +22,7 @@ namespace millrace::master {
 enum class AnswerRule : std::uint8_t {
   kAllSteps,  // all steps made before the answer was computed
   kOwnStep,  // none: the call itself waits for its own step, and only reports that it was made; a refusal waits for all
-  kEarlier,  // those made before the call, since another call reports its own step later; a refusal waits for all
+  kEarlier,  // the steps made before the call, since another call reports its own step later; a refusal waits for all
   kNothing,  // none: no step changes the answer, or the call itself waits for every step that the answer reports
 };
 // Returns the rule of the call with these numbers of interface and method, as messages carry them.

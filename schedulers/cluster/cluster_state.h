@@ -207,7 +207,7 @@ class ClusterState {
 
   // Returns the paused tasks, by the time at which they become pending again.
   [[nodiscard]] const std::set<std::pair<Micros, TaskId>>& Paused() const { return paused_; }
-  // By node: the jobs that blame it, each with the time at which its blame ends. Jobs that have ended well are
+  // By node: the jobs that blame the node, each with the time at which the blame ends. Jobs that have ended well are
   // included.
   using Blames = std::map<NodeId, std::map<JobId, Micros>>;
   [[nodiscard]] const Blames& blames() const { return blames_; }
@@ -262,7 +262,7 @@ class ClusterState {
   // Takes the attempt off its node. The task becomes pending again if this was its last running attempt and the task is
   // not done. Requires: the attempt runs.
   void StopAttempt(const AttemptId& attempt, Micros now);
-  // Keeps the task from being pending until the time `until`. Requires: it is pending.
+  // Keeps the task from being pending until the time `until`. Requires: the task is pending.
   void Pause(const TaskId& task, Micros until);
   // Ends the pauses, refusals and blames whose time has come. Returns false if there were none.
   bool PassTime(Micros now);
@@ -278,11 +278,11 @@ class ClusterState {
   void StartComputing(const AttemptId& attempt, Micros now);
   // Returns the maps of live jobs whose outputs for reduces are on the node, in order. Empties NodeState::outputs.
   std::vector<TaskId> TakeOutputs(NodeId node);
-  // Makes a done map pending again. Requires: it is done, and no attempt of it runs.
+  // Makes a done map pending again. Requires: the map is done, and no attempt of it runs.
   void LoseOutput(JobId job, std::uint32_t map);
   // Puts the map's output on another node. Requires: the map has succeeded, and reduces fetch its output.
   void MoveOutput(JobId job, std::uint32_t map, NodeId to);
-  // Counts the map as done from now on, without an output. Requires: it is pending.
+  // Counts the map as done from now on, without an output. Requires: the map is pending.
   void LeaveOut(JobId job, std::uint32_t map);
   void MoveReplicas(JobId job, std::uint32_t map, std::vector<NodeId> replicas);
   // Counts a failed attempt of the task on the node. Returns true if `limit` attempts of the task's job have now failed

@@ -28,8 +28,8 @@ struct Engine::Impl {
   // The time since which the cluster has stood still for lack of room, or because the job to run next was evicted. It
   // is reset by an eviction, by a node that comes or goes, and by the deletion of outputs (NoteFreed).
   std::optional<Micros> still_since;
-  // By job: the time since which it has kept others from what it holds, though none of its maps runs and one fits
-  // nowhere.
+  // By job: the time since which the job has kept others from the slots or the room that it holds, though none of its
+  // maps runs and one fits nowhere.
   std::map<JobId, Micros> blocks_since;
   // The time at which outputs were last deleted. The nodes report their new room only later.
   std::optional<Micros> freed_at;

@@ -15,7 +15,7 @@ namespace millrace::sched {
 // The room for map outputs on the node that has the most room, less the expected outputs of the maps that run there.
 struct Room {
   std::uint32_t nodes = 0;    // with slots for maps
-  std::uint32_t avoided = 0;  // of these
+  std::uint32_t avoided = 0;  // the avoided ones among these nodes
   NodeId roomiest;
   std::uint64_t bytes = 0;
   bool unknown = false;  // a node has not reported its room, so it is assumed to have enough

@@ -57,8 +57,8 @@ class JobOrder {
   using Take = std::function<bool(JobId)>;
   virtual std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const = 0;
 
-  // Returns true if Offer would ask `a` before `b` now. Requires: both are runnable, and MayRun is true for both. O(1)
-  // or nearly so: Greedy uses it to pick the first of a few jobs without a walk over all.
+  // Returns true if Offer would ask `a` before `b` now. Requires: both jobs are runnable, and MayRun is true for both.
+  // O(1) or nearly so: Greedy uses it to pick the first of a few jobs without a walk over all.
   [[nodiscard]] virtual bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const = 0;
   // Returns false if Offer leaves the job out now, or would if it were runnable. Requires: the job lives. O(1). An
   // order that leaves jobs out must override this.

@@ -23,7 +23,7 @@ namespace millrace::sched {
 
 class SlotOffers {
  public:
-  // Requires: both outlive this.
+  // Requires: both arguments outlive this object.
   SlotOffers(const JobOrder* order, Admission* admission) : order_(order), admission_(admission) {}
   // Copies the state of `other`. Requires: order and admission are copies of those of `other`.
   SlotOffers(const SlotOffers& other, const JobOrder* order, Admission* admission) : SlotOffers(other) {

@@ -61,7 +61,7 @@ class SortedRows {
     if (row->size() == kMost) row = Split(row, value);
     row->insert(std::lower_bound(row->begin(), row->end(), value, Before()), value);
   }
-  // Erases the value. Requires: it is an element.
+  // Erases the value. Requires: the value is an element.
   void Erase(const T& value) {
     const auto row = RowOf(rows_, value);
     row->erase(std::lower_bound(row->begin(), row->end(), value, Before()));

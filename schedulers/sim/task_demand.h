@@ -1,6 +1,6 @@
 // TaskDemand: the cores that tasks need, computed from the run times of attempts and their use of cores. The run time
 // of an attempt on a busy machine includes its waits for cores, which would count twice in a simulation of machines
-// with as many cores. Thread rule: a value.
+// with the same number of cores. Thread rule: a value.
 #pragma once
 
 #include <cstdint>

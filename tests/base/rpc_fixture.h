@@ -69,7 +69,7 @@ struct DrivenLoop {
   kj::TimerImpl timer{kj::origin<kj::TimePoint>()};
 };
 
-// Returns the outcome of the promise. Requires: it settles without time being moved.
+// Returns the outcome of the promise. Requires: the promise settles without time being moved.
 template <class T>
 Status Outcome(kj::Promise<T> promise, kj::WaitScope& scope) {
   Status status = Internal("not settled");

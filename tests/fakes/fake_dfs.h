@@ -33,7 +33,7 @@ struct FakeTree {
   std::uint64_t next_id = 1;
   Health health;
   std::deque<BalanceStatus> balance = {{}};  // one for each call; the last one is returned again and again
-  std::vector<double> thresholds;            // those with which balancing was started
+  std::vector<double> thresholds;            // the thresholds with which balancing was started
   int balance_stops = 0;
   std::vector<UnhealthyBlock> unhealthy;
   std::map<std::string, std::vector<CheckedReplica>> replicas;

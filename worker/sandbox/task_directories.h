@@ -33,7 +33,7 @@ class TaskDirectories {
     kStepByStep
   };  // by openat2(2), or one part of a path after the other where the kernel lacks it
 
-  // Opens the directories, whatever links lead to them. Requires: they exist.
+  // Opens the directories, whatever links lead to them. Requires: the directories exist.
   [[nodiscard]] static Result<TaskDirectories> Open(std::vector<std::string> paths, Lookup lookup = Lookup::kAtOnce);
 
   // These open a regular file that has one name.

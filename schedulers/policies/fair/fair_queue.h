@@ -103,7 +103,7 @@ class FairQueue {
   // `take` does not change the queue.
   template <class Take>
   Member* Visit(const Take& take);
-  // Returns true if `a` comes before `b`. Requires: both are offered.
+  // Returns true if `a` comes before `b`. Requires: both members are offered.
   [[nodiscard]] bool Before(const Member& a, const Member& b);
   // Return the member's share in slots, and in whole units, rounded down.
   [[nodiscard]] double Share(const Member& member);

@@ -117,14 +117,14 @@ class WaterLevel {
   [[nodiscard]] double level() const;
   // Returns the member's share in units. Requires: RecomputeLevel() was called after the last change.
   [[nodiscard]] double Share(const Member& member) const;
-  // Returns the share in whole units, rounded down. Requires: as for Share.
+  // Returns the share in whole units, rounded down. Requires: the same as Share.
   [[nodiscard]] Units WholeShare(const Member& member) const;
-  // Returns the range of capacities for which every member's bound would be the same. Requires: as for Share.
+  // Returns the range of capacities for which every member's bound would be the same. Requires: the same as Share.
   [[nodiscard]] UnitRange SteadyCapacities() const;
   // Returns the least capacity with which a member of this weight, if its share follows the level, would have this
-  // share. Requires: as for Share, and SteadyCapacities() contains the result.
+  // share. Requires: the same as Share, and SteadyCapacities() contains the result.
   [[nodiscard]] Units CapacityFor(Units share, Units weight) const;
-  // Returns true if the member's share, not rounded, is at least `units`. Requires: as for Share.
+  // Returns true if the member's share, not rounded, is at least `units`. Requires: the same as Share.
   [[nodiscard]] bool SharesAtLeast(const Member& member, Units units) const;
 
  private:

@@ -32,7 +32,7 @@ class JossFifo : public JobOrder {
 
  private:
   std::map<JobId, QueueKey> keys_;        // of the listed jobs
-  PerSlot<std::set<QueueKey>> runnable_;  // of these
+  PerSlot<std::set<QueueKey>> runnable_;  // the runnable ones among the listed jobs
   PerSlot<bool> let_in_;                  // since the last round began
 };
 

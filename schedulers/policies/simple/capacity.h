@@ -69,7 +69,7 @@ class CapacityOrder : public JobOrder {
     std::string name;
     QueueSettings settings;
     PerSlot<std::set<QueueKey>> runnable;
-    std::map<std::string, User> users;  // those with live jobs
+    std::map<std::string, User> users;  // the users with live jobs, by name
     PerSlot<std::uint32_t> active_users = {};
     PerSlot<Held> counts;
     std::uint32_t jobs = 0;

@@ -66,7 +66,7 @@ struct Sample {
   PerKind<std::uint32_t> capacity = {};  // slots
   PerKind<std::uint32_t> pending = {};   // tasks that could run, by TaskKind
   std::uint32_t jobs = 0;                // submitted and not ended
-  std::uint32_t active = 0;              // of these, started
+  std::uint32_t active = 0;              // the jobs among these that have started
   double fairness = 1;                   // F over the active ones
   double distance = 0;                   // d over the pools with jobs; 0 while no map runs
 };

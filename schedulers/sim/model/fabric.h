@@ -78,7 +78,7 @@ class Gathering {
   NodeId to_;
   double bytes_ = 0, rack_bytes_ = 0, datacenter_bytes_ = 0;
   std::vector<double> from_node_, from_rack_, from_datacenter_;  // all zero between End and Begin
-  std::vector<std::uint32_t> nodes_, racks_, datacenters_;       // those that are not zero
+  std::vector<std::uint32_t> nodes_, racks_, datacenters_;       // the indices of the entries that are not zero
 };
 
 }  // namespace millrace::sim

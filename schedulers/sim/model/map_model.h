@@ -12,7 +12,7 @@ namespace millrace::sim {
 
 class MapModel {
  public:
-  // Requires: both outlive the model.
+  // Requires: both arguments outlive the model.
   MapModel(RunState& state, ModelHost& host) : state_(state), host_(host) {}
 
   void Start(SlotId slot, Locality locality);

@@ -21,7 +21,7 @@ namespace millrace::sim {
 
 class ReduceModel {
  public:
-  // Requires: both outlive the model.
+  // Requires: both arguments outlive the model.
   ReduceModel(RunState& state, ModelHost& host);
 
   void Submit(JobId id, const SimJob& job);

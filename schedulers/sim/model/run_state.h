@@ -74,7 +74,7 @@ struct RunState {
 
   // Returns the run of the attempt's job. Requires: the job lives.
   [[nodiscard]] JobRun& RunOf(const Attempt& attempt) const { return *jobs[attempt.id.task.job.value]; }
-  // Returns the attempt's map. Requires: it is an attempt of a map, and the job lives.
+  // Returns the attempt's map. Requires: the attempt is one of a map, and the job lives.
   [[nodiscard]] const SimMap& MapOf(const Attempt& attempt) const {
     return RunOf(attempt).job->maps[attempt.id.task.index];
   }

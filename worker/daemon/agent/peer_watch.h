@@ -69,7 +69,7 @@ class PeerWatch {
   rpc::Dialer* const dialer_;
   const std::function<void()> changed_;
   const Log log_;
-  std::map<PeerPlace, State> peers_;  // those that are being looked at, are doubted, or were not reached
+  std::map<PeerPlace, State> peers_;  // the peers that are being looked at, are doubted, or were not reached
   std::size_t looks_ = 0;             // under way
   rpc::TaskGroup tasks_;              // last: they use the members above
 };

@@ -18,7 +18,7 @@ namespace millrace::worker {
 struct JobRoom {
   JobId job;
   std::uint64_t bytes = 0;                              // of all its files on the disk
-  std::uint64_t served = 0;                             // of them, the bytes of outputs that are served
+  std::uint64_t served = 0;                             // of these, the bytes of outputs that are served
   bool seen_whole = true;                               // false: the job may have more than `bytes`
   using Attempt = std::pair<std::uint64_t, AttemptId>;  // the bytes of its own files
   std::vector<Attempt> attempts = {};

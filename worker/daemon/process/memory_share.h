@@ -1,8 +1,8 @@
 // Computes the value of task.memory_limit = auto. A tenth of the memory that the worker may use, but at least 256 MiB,
 // is set aside for the daemon and for blocks that the system caches; each slot gets an equal share of the rest. A share
 // is never less than 512 MiB plus twice the buffers that a task may have (task.memory), since some jobs take as much
-// again. So no task fails because of a limit that was set for safety. If there are more slots than the memory suffices
-// for, the limits may add up to more than there is. Thread rule: any thread.
+// memory again beside their buffers. So no task fails because of a limit that was set for safety. If there are more
+// slots than the memory suffices for, the limits may add up to more than there is. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,7 @@ struct ProcessLimits {
 class ProcessRunner final : public TaskRunner {
  public:
   // `ends` finds out how attempts failed; `orphans` reads the memory of processes that tasks left behind. Neither
-  // should have other work, since tasks may keep them waiting. Requires: both outlive the runner.
+  // should have other work, since tasks may keep them waiting. Requires: both Backgrounds outlive the runner.
   ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, rpc::Background& ends, rpc::Background& orphans,
                 Log log);
   // Kills every process, and waits at most two seconds for all to end. Those that have not ended by then end with this

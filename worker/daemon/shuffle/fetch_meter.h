@@ -67,7 +67,7 @@ class FetchMeter {
     Time last;
     std::uint64_t window_bytes = 0;
     double window_waiting = 0;  // seconds
-    std::deque<double> rates;   // those of the last windows
+    std::deque<double> rates;   // the rates of the last windows
     double rate = 0;
     Time measured;                                         // the last window
     double waiting = 0, copying = 0, stored = 0, raw = 0;  // seconds and bytes, older ones halved

@@ -37,7 +37,7 @@ class StorageProbe {
 // does not count as gone.
 class DiskStorageProbe final : public StorageProbe {
  public:
-  // `meter`, if given, records the times that syncs take. Requires: it outlives this.
+  // `meter`, if given, records the times that syncs take. Requires: `meter` outlives this.
   static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory,
                                                         const std::vector<std::string>& parts,
                                                         dfs::SyncMeter* meter = nullptr);

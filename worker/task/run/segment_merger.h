@@ -1,6 +1,6 @@
 // SegmentMerger returns the records of sorted segments as one sorted stream, with a loser tree (Knuth, TAOCP vol. 3,
-// 5.4.1). Equal keys come in the order of the segments. The tree contains the first 16 bytes of each key and compares
-// those; only longer keys that agree in them are compared in full. Thread rule: one thread.
+// 5.4.1). Equal keys come in the order of the segments. The tree contains and compares the first 16 bytes of each key;
+// only longer keys whose first 16 bytes agree are compared in full. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
