@@ -21,7 +21,7 @@ class RotatedFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   // Opens the file for appending. A new one is readable by its owner and group alone.
   [[nodiscard]] Status Open();
-  // Appends the line, which ends with a line break. After a failure no part of the line is in the file. If the file is
+  // Appends the line, which ends with a line break. After a failure, no part of the line is in the file. If the file is
   // not open, opens it first.
   [[nodiscard]] Status Append(std::string_view line);
   // Returns OK, or the reason why a full file could not be put aside. As long as that fails, lines are still appended

@@ -61,7 +61,7 @@ struct BulkServer::Threads {
 
   // Returns a new strand on the I/O threads.
   [[nodiscard]] Executor MakeStrand() { return asio::make_strand(io); }
-  // Starts `work` on `executor`; Stop waits for it. After Stop it does nothing and returns false. Any thread.
+  // Starts `work` on `executor`; Stop waits for it. After Stop, it does nothing and returns false. Any thread.
   bool Spawn(const Executor& executor, Awaitable<void> work);
   // Reports to the OnUnreached callback, if any, that connecting to this peer has failed. Any thread.
   void TellUnreached(const std::string& host, std::uint16_t port) const {
@@ -123,7 +123,7 @@ class Signal {
 };
 
 // One connection, at the server or the client end. If a peer makes no progress for the wire's `silence` while a call
-// waits for it, the connection is dropped and the call returns kTimeout. After a failure or Abort every call fails.
+// waits for it, the connection is dropped and the call returns kTimeout. After a failure or Abort, every call fails.
 class Wire : public std::enable_shared_from_this<Wire> {
  public:
   using Socket = asio::generic::stream_protocol::socket;

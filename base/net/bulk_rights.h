@@ -1,7 +1,7 @@
 // MayAsk: the operations that a peer may request from a worker's bulk server, by TCP and on the local socket. The local
 // socket serves only operations that pass a descriptor. Tasks reach it through their worker, so the server does not
-// know the role of such a peer. Without TLS every peer on TCP is kAnyone and may request every operation served on TCP.
-// Thread rule: a free function, any thread.
+// know the role of such a peer. Without TLS, every peer on TCP is kAnyone and may request every operation served on
+// TCP. Thread rule: a free function, any thread.
 #pragma once
 
 #include "base/net/frame.h"

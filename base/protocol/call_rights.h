@@ -1,7 +1,7 @@
 // CallRights: one table of the roles and rights that each call of the schemas in this folder needs. A call that is
 // added to a schema but not to the table fails a test. Guarded enforces roles and the administrator right on a
 // connection's first capability and on every one obtained through it; the services themselves check the other rights.
-// Without TLS every peer is Role::kAnyone and may make every call.
+// Without TLS, every peer is Role::kAnyone and may make every call.
 // Thread rule: a value; Guarded: the control thread.
 #pragma once
 

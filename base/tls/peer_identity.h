@@ -1,5 +1,5 @@
-// PeerIdentity: the role and name of the process at the other end of a connection. With TLS they come from the common
-// name of the peer's verified certificate. Without TLS the role is kAnyone, and every peer may do everything.
+// PeerIdentity: the role and name of the process at the other end of a connection. With TLS, they come from the common
+// name of the peer's verified certificate. Without TLS, the role is kAnyone, and every peer may do everything.
 //
 // Common names: "master", "worker:NAME", "client:USER", and "task:USER" in the certificates that workers issue to the
 // task processes of USER's jobs. A name has 1 to 48 characters: letters, digits and . _ - @ +. The first is a letter or

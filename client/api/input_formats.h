@@ -73,7 +73,7 @@ struct KeyValue {
   std::string_view value;
 };
 
-// A record is a line: the key is what comes before its first TAB, the value what comes after. Without a TAB the whole
+// A record is a line: the key is what comes before its first TAB, the value what comes after. Without a TAB, the whole
 // line is the key.
 struct KeyValueText {
   using Record = KeyValue;

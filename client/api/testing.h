@@ -134,7 +134,7 @@ template <internal::HasIntermediate J>
   return tested;
 }
 
-// Runs a reduce over these records, which need not be sorted. In a job with Combine they are combined records.
+// Runs a reduce over these records, which need not be sorted. In a job with Combine, they are combined records.
 template <internal::HasIntermediate J>
 [[nodiscard]] TestedJob RunReduce(
     const std::vector<std::pair<internal::Owned<typename J::Key>, internal::Owned<typename J::Value>>>& records,

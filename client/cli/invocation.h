@@ -34,8 +34,8 @@ struct Invocation {
 
   [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }
   // Connects to the cluster. Returns kUnavailable if the cluster cannot be reached, and kInvalid if the master is
-  // another cluster's. Before a wait it calls `before_wait` and then reports the wait on standard error. `call_timeout`
-  // is as in dfs::ClientOptions.
+  // another cluster's. Before a wait, it calls `before_wait` and then reports the wait on standard error.
+  // `call_timeout` is as in dfs::ClientOptions.
   [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect(
       const std::function<void()>& before_wait = {}, Micros call_timeout = dfs::ClientOptions{}.call_timeout) const;
   // Prints the one line of an error and returns `status`, for the command to return.

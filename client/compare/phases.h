@@ -1,9 +1,9 @@
 // Phases show where the time of jobs goes, averaged over the jobs that succeeded in a run.
 //
-// The turnaround of a job is cut into phases that add up to it. Until its first launch the job waits; until its last
-// map has succeeded it maps. The reduce that ended last determines the rest. Until its launch the job waits again;
-// until it has copied its input the job copies; until it has its compute permit the job waits for the permit; and then
-// the job computes. A job without reduces ends with its maps.
+// The turnaround of a job is cut into phases that add up to it. Until its first launch, the job waits; then, until its
+// last map has succeeded, it maps. The reduce that ended last determines the rest. Until the launch of that reduce, the
+// job waits again; until the reduce has copied its input, the job copies; until the reduce has its compute permit, the
+// job waits for the permit; and then the job computes. A job without reduces ends with its maps.
 // Thread rule: free functions, any thread.
 #pragma once
 

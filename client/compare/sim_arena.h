@@ -22,7 +22,7 @@ using DrawSimulation = std::function<Result<sim::SimulationFile>(std::uint64_t s
 
 class SimArena final : public Arena {
  public:
-  // Draws the workload of `seed` at once. With `slowdowns` every job is also run alone. Fails as `draw` does.
+  // Draws the workload of `seed` at once. With `slowdowns`, every job is also run alone. Fails as `draw` does.
   [[nodiscard]] static Result<SimArena> Make(DrawSimulation draw, std::uint64_t seed, bool slowdowns);
 
   [[nodiscard]] std::string Kind() const override { return "sim"; }

@@ -40,7 +40,7 @@ class OutputFile {
     if (status_.ok()) status_ = std::move(status);
   }
   [[nodiscard]] const Status& status() const { return status_; }
-  // Hands on the buffered bytes and closes the file. If it returns OK the file is on disk. A second call returns the
+  // Hands on the buffered bytes and closes the file. If it returns OK, the file is on disk. A second call returns the
   // same as the first. Requires: nothing is appended afterwards.
   Status Finish() {
     if (!finished_) {

@@ -24,7 +24,7 @@ class BlockWriter {
  public:
   // Connects the pipeline, `pipeline[0]` first. After a failure *failed_nodes holds the nodes to leave out next time,
   // as far as they are known, and nothing of the block is left on the others. `expected` is for a copy: no node
-  // finishes the block with any other content. With `credentials` it uses TLS to the first node. `token` is the
+  // finishes the block with any other content. With `credentials`, it uses TLS to the first node. `token` is the
   // master's permission to write the block through this pipeline (dfs/wire/write_order.h).
   static Result<std::unique_ptr<BlockWriter>> Open(std::uint64_t block, const std::vector<ReplicaHost>& pipeline,
                                                    Micros stall, std::vector<NodeId>* failed_nodes,

@@ -29,7 +29,7 @@ class PipelineWriter final : public BlockWriter {
                  std::shared_ptr<tls::Credentials> credentials = nullptr, std::string token = {});
   ~PipelineWriter() override;
 
-  // Connects the pipeline. After a failure only failed_nodes() and KeepNothing() may be used. Requires: this is the
+  // Connects the pipeline. After a failure, only failed_nodes() and KeepNothing() may be used. Requires: this is the
   // first call, and the only Begin.
   Status Begin();
   Status Write(std::string_view data) override;

@@ -12,8 +12,8 @@
 // A block is spoiled when the disk refuses a step of writing it (write_fate.h): it is never finished or listed, even if
 // a second try succeeds. FinishAt, Discard, Remove or the next sweep removes its remains.
 //
-// A writer on this machine may be given the unfinished data file itself (BlockFile::Share). If it keeps the descriptor
-// it could change the block later; readers notice that by the checksums, as they do when a disk goes bad.
+// A writer on this machine may be given the unfinished data file itself (BlockFile::Share). If the writer keeps the
+// descriptor, it could change the block later; readers notice that from the checksums, as they do when a disk goes bad.
 //
 // The in-memory store serves the simulated cluster. Both stores pass one contract suite. Thread rule: any thread; one
 // writer object from one thread at a time, except for ReadShared.

@@ -58,7 +58,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   //                  kStored                   FinishHere, once the next node has finished
   //   kFinished      kStored                   the last acknowledgement upstream
   enum class Phase { kOpening, kTransferring, kFinished };
-  // The progress of the last packet. At the last node a packet counts as forwarded when it is queued for the disk.
+  // The progress of the last packet. At the last node, a packet counts as forwarded when it is queued for the disk.
   enum class Last { kAwaited, kReceived, kForwarded, kStored };
   // The sign of life that upstream is owed when there is nothing new to acknowledge.
   enum class Alive { kNotDue, kDue, kEnded };

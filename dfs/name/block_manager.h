@@ -145,7 +145,7 @@ class BlockManager {
   void NodeUp(NodeId node, const Location& where);
   void NodeDown(NodeId node);    // the node's replicas are gone until it reports again
   void ForgetNode(NodeId node);  // forgets the node. Requires: the node is not up.
-  // Sets the free space and the capacity of a node. Until the first call the node counts as having no free space. A
+  // Sets the free space and the capacity of a node. Until the first call, the node counts as having no free space. A
   // capacity of 0 means unknown: balancing waits for it. Requires: the node is up.
   void NodeSpace(NodeId node, std::uint64_t free_bytes, std::uint64_t capacity_bytes = 0);
   // A draining node's replicas can be read, but do not count towards replication. Copies that are on their way to the
@@ -179,10 +179,11 @@ class BlockManager {
 
   // ---- reports of nodes ----
 
-  // A full report is one ReportBegin, any number of ReportPart and one ReportEnd. At its end the replicas that it did
-  // not name are gone. A replica whose length or checksum differs from that of the wanted block is corrupt. An unwanted
-  // replica is to be deleted, an unknown one to be put aside. Requires: each deletion that the node was ordered to make
-  // before ReportBegin either was made before the node listed its blocks, or will never be made.
+  // A full report is one ReportBegin, any number of ReportPart and one ReportEnd. At the end of the report, the
+  // replicas that the report did not name are gone. A replica whose length or checksum differs from that of the wanted
+  // block is corrupt. An unwanted replica is to be deleted, an unknown one to be put aside. Requires: each deletion
+  // that the node was ordered to make before ReportBegin either was made before the node listed its blocks, or will
+  // never be made.
   void ReportBegin(NodeId node);
   // Returns the number of full reports that the node has begun. A caller that delays DeleteWork must drop it if the
   // number has grown: deletions of replicas that the node still has are issued again.

@@ -32,7 +32,8 @@ struct PutOptions {
   std::size_t threads = 8;
   int standard_input = 0;
   const console::Interrupt* interrupt = nullptr;  // the call returns kCancelled once the signal is seen
-  // Bytes are synced (FileWriter::Sync) within this time after they arrive. With 0 they are not synced before the end.
+  // Bytes are synced (FileWriter::Sync) within this time after they arrive. With 0, bytes are not synced before the
+  // end.
   Micros sync_every = 0;
 };
 // Makes all items. A file becomes visible when it is complete, or not at all; if it ends early, its synced bytes become

@@ -39,7 +39,7 @@ int RunBalance(const Args& args, const FsContext& context);
 
 // Connects and calls `f`. Prints a failure ("fs VERB: ..."). Returns the exit status.
 int WithClient(const FsContext& context, const std::string& verb, const std::function<Status(DfsClient&)>& f);
-// Does the same as WithClient, but calls `f` for each path, in canonical form. After a failure it continues with the
+// Does the same as WithClient, but calls `f` for each path, in canonical form. After a failure, it continues with the
 // other paths.
 int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
                 const std::function<Status(DfsClient&, const std::string&)>& f);

@@ -107,8 +107,8 @@ struct OpenRequest {
 [[nodiscard]] std::string Encode(const OpenRequest& request);
 [[nodiscard]] Result<OpenRequest> DecodeOpenRequest(std::string_view bytes);
 
-// The checksums of a whole replica. With them a reader verifies that the replica is of the wanted block before it
-// trusts a byte.
+// The checksums of a whole replica. With these checksums, a reader verifies that the replica is of the wanted block
+// before it trusts a byte.
 struct BlockChunks {
   std::uint64_t length = 0;
   std::vector<std::uint32_t> crcs;  // exactly those of `length` bytes of data

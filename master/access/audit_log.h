@@ -35,8 +35,8 @@ struct AuditLine {
 
 class AuditLog {
  public:
-  // Writes to options.file, unless that is empty, in the way that the other options say. With `reads` it also records
-  // the calls that only look. Requires: `clock` outlives this.
+  // Writes to options.file, unless that is empty, in the way that the other options say. With `reads`, it also records
+  // the calls that only look. Requires: `clock` outlives this object.
   AuditLog(const Clock& clock, LogOptions options, bool reads, Log log);
 
   // Opens the file. A full disk is not a failure; anything else that prevents it is.

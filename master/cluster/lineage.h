@@ -1,5 +1,6 @@
-// Lineage keeps, in the master's database, the moments (base/moment.h) that the database has gone through. From them a
-// master recognises that a worker knows a later moment than its database. Pure. Thread rule: control thread.
+// Lineage keeps, in the master's database, the moments (base/moment.h) that the database has gone through. From these
+// moments, a master recognises that a worker knows a later moment than the master's database. Pure. Thread rule:
+// control thread.
 //
 // The lives of the master, each with its last number, are stored under "lives", and the number of the present life
 // under "moment". Only the last kMostLives lives are kept. A worker that was away for more starts of the master than

@@ -65,7 +65,7 @@ struct ControlDependencies {
   std::function<kj::Promise<BackupFacts>(const std::string& directory)> back_up = nullptr;
   // Looks at the disk of the database. Without it there is always room.
   std::function<Result<Room>()> look_at_room = nullptr;
-  // Reaches the workers' ports. Without it workers are taken at their word.
+  // Reaches the workers' ports. Without it, workers are taken at their word.
   rpc::Dialer* dialer = nullptr;
   Meters meters = {};
   Release release = ThisRelease();
@@ -159,7 +159,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // Does what Finish does, but nobody waits for the disk.
   void FinishLazily(Step step);
   // Does what FinishLazily does, for a step that assigned an id. The promise resolves when the disk records the id as
-  // taken; mostly at once, since ids are reserved in runs. Without that record a master that lost power would assign
+  // taken; mostly at once, since ids are reserved in runs. Without that record, a master that lost power would assign
   // the id again.
   kj::Promise<void> FinishReserved(Step step);
   // These two calls ensure that the disk records a job's number as taken before the job is submitted. Workers learn of

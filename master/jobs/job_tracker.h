@@ -103,9 +103,9 @@ class JobTracker {
   // Journals that the master started again. Requires: NoteRestart is called once after Load, before anything else is
   // journaled.
   void NoteRestart(Step* step) { journal_.RecordMark(sched::JournalMark::kRestart, step); }
-  // Makes this scheduler decide from now on, and journals the change. After Load the scheduler given to the constructor
-  // decides until the first call; the schedulers in the journal serve only its replay. Requires: `scheduler` is one
-  // that MakeScheduler makes.
+  // Makes this scheduler decide from now on, and journals the change. After Load, the scheduler given to the
+  // constructor decides until the first call; the schedulers in the journal serve only its replay. Requires:
+  // `scheduler` is one that MakeScheduler makes.
   void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
   // Forgets the history of programs. Returns the number of records that it had.
   std::size_t ForgetPrograms(Step* step);

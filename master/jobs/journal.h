@@ -1,5 +1,5 @@
-// Journal stores the events that the engine has applied in the master's store. At a start the same engine is rebuilt
-// from them.
+// Journal stores the events that the engine has applied in the master's store. When the master starts, the same engine
+// is rebuilt from the stored events.
 //
 // Keys: "e/<job><sequence>" holds a line of schedulers/journal/journal_text.h. The lines of job 0 are the events of
 // nodes and schedulers, and the marks. One counter ("q") numbers the lines of all jobs, so that they have one order.

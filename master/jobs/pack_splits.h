@@ -43,7 +43,7 @@ struct PackingPlaces {
   std::function<bool(NodeId)> has_slots;                      // the node runs maps
 };
 
-// Gives every split to one map; the maps are ordered by their first split. With target 0 each split has a map of its
+// Gives every split to one map; the maps are ordered by their first split. With target 0, each split has a map of its
 // own. O(splits x replicas).
 [[nodiscard]] std::vector<PackedSplits> PackSplits(std::vector<Split> splits, const PackingPlaces& places,
                                                    std::uint64_t target);

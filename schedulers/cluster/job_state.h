@@ -161,7 +161,7 @@ struct alignas(64) JobState {
   JobSpec spec;  // as submitted, except for moved replicas; the current priority is in `progress`
 
   // Prefetches, all at once, the cache lines that are touched when the job changes or one of its tasks is looked for.
-  // With thousands of jobs these lines are in no near cache.
+  // With thousands of jobs, these lines are in no near cache.
   void Prefetch() const {
     const char* const end = reinterpret_cast<const char*>(&bad_nodes);
     for (const char* line = reinterpret_cast<const char*>(this); line < end; line += 64) __builtin_prefetch(line);

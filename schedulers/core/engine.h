@@ -12,7 +12,8 @@
 // - A task does not run again on a node where an attempt of it failed (or where its output could not be fetched) while
 //   another node with slots of its kind would take it.
 // - A reduce that has copied its input and waits for a compute permit (ReduceCopied) gets one when its node has a free
-//   permit and the policy chooses the reduce. Until it computes it counts only towards the node's limit of reduces.
+//   permit and the policy chooses the reduce. Until the reduce computes, it counts only towards the node's limit of
+//   reduces.
 // - No Kill is sent to a node that is lost or joins again, since its attempts are gone.
 // - A map output for reduces is lost with its node, and the map runs again; the output of a map-only job is committed
 //   and never lost. Running reduces keep running. An output that the driver has had copied to another node

@@ -61,8 +61,8 @@ struct Engine::Impl {
   void CountNodeFailure(const TaskId& task, NodeId node, Effects& effects);
   // Takes back all refusals for which the job blames nodes.
   void TakeBackBlames(JobId job, Effects& effects);
-  // Records that an attempt of the task ended with its node's process. After kMaxNodeDeaths such ends the task is given
-  // up.
+  // Records that an attempt of the task ended with its node's process. After kMaxNodeDeaths such ends, the task is
+  // given up.
   void CountDeath(const TaskId& task, NodeId node, Effects& effects);
 
   // engine_space.cc

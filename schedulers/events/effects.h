@@ -10,7 +10,7 @@
 
 namespace millrace::sched {
 
-// The driver starts this attempt on this node. For reduces the locality is kOff and means nothing.
+// The driver starts this attempt on this node. For reduces, the locality is kOff and means nothing.
 struct Launch {
   AttemptId attempt;
   NodeId node;

@@ -8,7 +8,7 @@
 //   a reduce stops copying when it has its permit (ReduceComputing, ComputeGranted)
 //
 // This class implements the first rule. The policy assigns the permits (Policy::NextToCompute), since they are scarce.
-// While no more than s reduces run on the node there are permits for all, and a reduce computes without asking.
+// While no more than s reduces run on the node, there are permits for all, and a reduce computes without asking.
 //
 // A new reduce goes to a node where fewer than s reduces run, if there is one, since it cannot leave its node to
 // compute.

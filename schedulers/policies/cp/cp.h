@@ -17,7 +17,7 @@
 //     give a free slot to the first job of the order that can use it                              // lines 9 to 20
 //
 // The picture is in cp_snapshot.h, the planner in plan/planner.h and the rule for following a plan in cp_order.h. Tasks
-// are bound to nodes late, by locality, as in all orders (offering/greedy.h). For a picture of fewer than two jobs no
+// are bound to nodes late, by locality, as in all orders (offering/greedy.h). For a picture of fewer than two jobs, no
 // plan is made.
 //
 // With `cp.background` the planner has a thread of its own, and decisions depend on when it is ready. Otherwise it

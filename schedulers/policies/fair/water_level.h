@@ -109,8 +109,8 @@ class WaterLevel {
   // Requires: the member is inserted.
   void Change(Member& member, const Claim& claim);
   void Erase(Member& member);
-  // Recomputes the level. Until this call bounds are those of the last level. Appends to *changed the members that have
-  // a new bound.
+  // Recomputes the level. Until this call, bounds are those of the last level. Appends to *changed the members that
+  // have a new bound.
   void RecomputeLevel(std::vector<Member*>* changed);
 
   // Returns the level in units per unit of weight. Requires: RecomputeLevel() was called after the last change.

@@ -11,7 +11,7 @@
 // The jobs that wait are in this order. First come those that have begun already, so that a new policy continues with
 // the jobs that the old one began, and a restarted master with the jobs that it had let in. The others follow by
 // priority and submit order or, with `order = johnson`, by Johnson's rule (slot_split.h) on the estimates made when the
-// jobs came. In R' the jobs whose reduces have begun already come first; the others are first come first served.
+// jobs came. In R', the jobs whose reduces have begun already come first; the others are first come, first served.
 //
 // A job that waits without a place in its pool is skipped: it goes neither to M nor to R'.
 //

@@ -11,7 +11,7 @@
 //                   = else the input's bytes / the measured bandwidth from its best replica   (`lsap`)
 //                   = else the same for all                                       (`lsap-uniform`)
 //
-// transfer_costs.h has the details of the cost. With one free slot lsap decides as `dl` does. Reduces are launched as
+// transfer_costs.h has the details of the cost. With one free slot, lsap decides as `dl` does. Reduces are launched as
 // in `fifo`; maps come before reduces.
 //
 // - Batching: slots may gather for `batch_window` before they are assigned. The default is 200 ms while less than 5% of

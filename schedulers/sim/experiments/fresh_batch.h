@@ -52,9 +52,9 @@ class FreshBatch {
   // Submits the jobs in the order given, one every `interval` seconds.
   FreshBatch(std::vector<FreshJob> jobs, std::uint32_t nodes, double interval, const Options& options);
 
-  // Returns the mean over the repetitions, on nodes with four slots, of which `map_slots` are for maps. With FRESH at
-  // most k jobs at a time are in their map phase and at most k in their reduce phase; with `fair` at most k jobs run;
-  // others ignore k. The thresholds are those of `fresh-dynamic`.
+  // Returns the mean over the repetitions, on nodes with four slots, of which `map_slots` are for maps. With FRESH, at
+  // most k jobs at a time are in their map phase and at most k in their reduce phase; with `fair`, at most k jobs run;
+  // other schedulers ignore k. The thresholds are those of `fresh-dynamic`.
   [[nodiscard]] FreshOutcome Of(const std::string& scheduler, std::uint32_t map_slots, std::uint32_t k,
                                 const FreshThresholds& thresholds = {}) const;
 

@@ -18,8 +18,8 @@
 
 namespace millrace::sim {
 
-// Returns rows of cells, the head first, then one per scheduler. Without `wide` it has the columns that fit into a
-// terminal of 80 columns.
+// Returns rows of cells, the head first, then one per scheduler. Without `wide`, the table has only the columns that
+// fit into a terminal of 80 columns.
 [[nodiscard]] std::vector<std::vector<std::string>> ComparisonTable(const std::vector<SimResult>& results, bool wide);
 
 // Returns a warning, as a sentence without a full stop, that schedulers can hardly differ because the slots are used

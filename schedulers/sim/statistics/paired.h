@@ -7,7 +7,7 @@
 // - Ratio: rival / baseline, by RatioByBootstrapT (estimate.h).
 // - Shift: the Hodges-Lehmann estimate, the median of the means of all pairs of differences (Walsh averages), with the
 //   exact interval of the signed-rank distribution (Hodges and Lehmann 1963; Hollander and Wolfe, "Nonparametric
-//   Statistical Methods", section 3.3). With fewer than 6 pairs no interval of 95% is finite.
+//   Statistical Methods", section 3.3). With fewer than 6 pairs, no interval of 95% is finite.
 // - p: the p value of the sign-flip test (Fisher 1935). There are 2^n ways to flip the signs of the differences; p is
 //   the share of these ways whose sum is at least as far from 0 as the actual sum. It is exact for up to kExactPairs
 //   pairs, and comes from seeded draws for more. It cannot be below 2 / 2^n, so fewer than kFewestForSignificance pairs

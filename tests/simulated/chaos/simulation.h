@@ -23,7 +23,7 @@ struct Verdict {
   Counts counts;
 };
 
-// Simulates the seed. With `log` the record also contains the daemons' log lines. Requires: Simulate is called once in
+// Simulates the seed. With `log`, the record also contains the daemons' log lines. Requires: Simulate is called once in
 // a process, and the process ends with _exit. Nothing is destroyed, since the dead parts of a simulation refer to each
 // other.
 [[nodiscard]] Verdict Simulate(std::uint64_t seed, const std::set<Fault>& allowed, bool log);

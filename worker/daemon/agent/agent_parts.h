@@ -31,7 +31,8 @@ struct AgentParts {
   rpc::Background& background;
   rpc::Background& checks;  // reads whole blocks to check them, so it should have no other work
   const Clock& clock;       // for the trash
-  // Reaches the bulk servers of other workers. Without it the worker does not check whether they can be reached.
+  // Reaches the bulk servers of other workers. Without a dialer, the worker does not check whether other workers can be
+  // reached.
   rpc::Dialer* peers = nullptr;
   std::function<std::vector<dfs::SyncTimes>()> syncs = {};  // of each disk; empty: syncs are not measured
   std::function<Micros()> certificate_until = {};           // since the epoch; empty: there is no TLS

@@ -26,7 +26,7 @@ class ComputeGate {
  public:
   explicit ComputeGate(std::size_t most) : most_(most) {}
 
-  // Notes that a reduce is here and copies. With `asks` it waits for a grant even while there is room for all.
+  // Notes that a reduce is here and copies. With `asks`, the reduce waits for a grant even while there is room for all.
   void Arrive(const AttemptId& attempt, bool asks) { reduces_[attempt].asks = asks; }
   // Notes that the reduce has copied its input. Calls `enter` once when the reduce may compute: now, or from inside a
   // later call. Returns true if the reduce waits for a grant that has not come yet; this must be reported to the

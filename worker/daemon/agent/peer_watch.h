@@ -38,7 +38,7 @@ class PeerWatch {
   static constexpr std::size_t kMostKept = 256;   // peers; further ones are not doubted
 
   // Calls `changed` when a peer is doubted, was not reached for the first or second time, or is reached again.
-  // Requires: `timer` and `dialer` outlive this. Without a dialer no peer is looked at.
+  // Requires: `timer` and `dialer` outlive this. Without a dialer, no peer is looked at.
   PeerWatch(kj::Timer& timer, rpc::Dialer* dialer, std::function<void()> changed, Log log);
 
   // Looks at the peer, unless a look is under way.

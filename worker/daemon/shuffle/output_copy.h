@@ -27,7 +27,7 @@ struct OutputCopyOptions {
 // Makes the file and returns its size in bytes. Each segment is checked against its crc on arrival, and is stored as it
 // came. Returns kNotFound if the worker does not have the output, kUnavailable or kTimeout if the output cannot be
 // fetched from it, kNoSpace if the disk has no room for the output, and kCorrupt if the output is damaged. After a
-// failure a part of the file may exist. Requires: `path` lies in one of the directories and does not exist.
+// failure, a part of the file may exist. Requires: `path` lies in one of the directories and does not exist.
 [[nodiscard]] Result<std::uint64_t> CopyOutput(const Source& source, std::uint32_t partitions,
                                                const sandbox::TaskDirectories& directories, const std::string& path,
                                                const OutputCopyOptions& options);

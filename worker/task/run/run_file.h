@@ -42,7 +42,7 @@ struct SegmentInfo {
   RecordOrder order = RecordOrder::kByKey;
 };
 
-// Writes partitions in rising order. Nothing is synced, since a lost run is made again. After a failure every further
+// Writes partitions in rising order. Nothing is synced, since a lost run is made again. After a failure, every further
 // call returns that failure.
 class RunWriter {
  public:

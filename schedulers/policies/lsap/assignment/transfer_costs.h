@@ -3,7 +3,7 @@
 //
 // The cost is 0 on a node with a replica, else the time to transfer the input there: bytes / max over replicas of
 // BW(replica, node). BW is the bandwidth measured between the two nodes, else between their racks, else between their
-// datacenters, else the one configured for their distance, divided by the free slots of the node. With `uniform` the
+// datacenters, else the one configured for their distance, divided by the free slots of the node. With `uniform`, the
 // cost is one constant for every node without a replica. Costs are rounded down by at most 1/16, since the solver is
 // faster with fewer different costs.
 //
