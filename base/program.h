@@ -18,7 +18,7 @@ namespace millrace {
 //   gone ends quietly (SIGPIPE). A write beyond the limit of file sizes fails instead of killing the process (SIGXFSZ).
 //   No signal is blocked. Other signals that users have set to be ignored (nohup) stay ignored.
 // After it:
-// - An uncaught exception becomes one line on standard error, which begins with `name`, and status 1. Such an exception
+// - An uncaught exception becomes status 1 and, on standard error, one line that begins with `name`. Such an exception
 //   means that the system refused something: memory, a thread.
 // - Status 0 becomes 1, with such a line on standard error, if output of stdio or std::cout could not be written.
 [[nodiscard]] int RunProgram(const std::string& name, const std::function<int()>& body);

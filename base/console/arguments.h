@@ -38,7 +38,7 @@ class Arguments {
   void Number(const std::string& names, double* field, double least, double most, const std::string& one_line);
 
   // Reads `args` (the words after the verb). Returns an exit status if the command is to end: 0 after --help, 2 after
-  // wrong arguments (also fewer operands than `least` or more than `most`), which one line has explained.
+  // wrong arguments (also fewer operands than `least` or more than `most`). One line has then explained what is wrong.
   [[nodiscard]] std::optional<int> Parse(const std::vector<std::string>& args, const Console& console,
                                          std::size_t least, std::size_t most);
   [[nodiscard]] const std::vector<std::string>& operands() const { return operands_; }

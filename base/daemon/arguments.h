@@ -18,8 +18,8 @@ struct Flag {
 };
 
 // Sets `options` from `args` (the words after the verb; `verb` is "master" or "worker"). Returns nothing if the daemon
-// is to start. Otherwise returns its exit status: 0 after help, 2 after wrong usage, which one line on standard error
-// has explained.
+// is to start. Otherwise returns its exit status: 0 after help, 2 after wrong usage. One line on standard error has
+// then explained what is wrong.
 [[nodiscard]] std::optional<int> ParseArguments(const std::string& verb, const std::string& about,
                                                 const std::vector<std::string>& args, OptionSet& options,
                                                 const std::vector<Flag>& flags = {});

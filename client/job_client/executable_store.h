@@ -17,8 +17,8 @@ struct StoredExecutable {
 };
 
 // Stores the local executable unless it is stored already. If another client is writing the same executable, this call
-// writes a copy beside it, under a name that ends in `token`, which no other client has, and then renames the copy. So
-// a job never waits for another client's upload.
+// writes a copy beside it, under a name that ends in `token` (no other client has the same one), and then renames the
+// copy. So a job never waits for another client's upload.
 [[nodiscard]] Result<StoredExecutable> StoreExecutable(dfs::DfsClient& files, const std::string& executable,
                                                        const std::string& token);
 

@@ -29,8 +29,8 @@ struct GetPlan {
   [[nodiscard]] std::uint64_t bytes() const;
 };
 
-// Plans the copies as cp -r does: into `target` if it is a directory and not as_named, else under the name `target`,
-// which needs a single source. Returns kExists if the local path is taken (by a directory, or by a file without
+// Plans the copies as cp -r does: into `target` if it is a directory and not as_named, else, for a single source only,
+// under the name `target`. Returns kExists if the local path is taken (by a directory, or by a file without
 // `overwrite`). A device, a FIFO or a descriptor does not count as taken: a file is written into it.
 [[nodiscard]] Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources,
                                                    const std::string& target, const GetOptions& options);

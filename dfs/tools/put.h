@@ -21,8 +21,8 @@ struct PutItem {
 };
 
 // Returns the items to make for putting `sources` (files, directories with all below, or "-") to `target`, parents
-// first. It plans as cp -r does: into `target` if it is a directory, else under the name `target`, which needs a single
-// source. It follows symbolic links to files. Returns kInvalid if a source cannot be stored (a device, a link to a
+// first. It plans as cp -r does: into `target` if it is a directory, else, for a single source only, under the name
+// `target`. It follows symbolic links to files. Returns kInvalid if a source cannot be stored (a device, a link to a
 // directory below a source), or if there are several sources and the target is not a directory.
 [[nodiscard]] Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::string>& sources,
                                                    const std::string& target);

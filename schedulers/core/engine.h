@@ -46,8 +46,8 @@
 // - A node that joins is not drained, even if its last incarnation was.
 //
 // The engine is pure: it has no I/O, no threads, no clock but the `now` argument, no unordered iteration and no pointer
-// as a key. If `now` is before the `now` of the last call, the earlier argument counts. The same calls give the same
-// effects on every machine. Thread rule: one thread.
+// as a key. If `now` is before the time of the last call, that time counts. The same calls give the same effects on
+// every machine. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>

@@ -41,8 +41,8 @@ class Network {
 
   // Requires: bytes_per_second > 0.
   LinkId AddLink(double bytes_per_second);
-  // Starts a flow, which Advance reports by `tag`. Without links the flow ends at once. Requires: each link occurs at
-  // most once, and bytes >= 0. This call and those below require that `now` never goes back.
+  // Starts a flow, which Advance reports with its `tag`. Without links the flow ends at once. Requires: each link
+  // occurs at most once, and bytes >= 0. This call and those below require that `now` never goes back.
   FlowId Start(Micros now, std::span<const LinkUse> uses, double bytes, std::uint64_t tag);
   // Ends the flow, which is then not reported. Returns the bytes that it has not carried. Requires: the flow runs.
   double Stop(Micros now, FlowId flow);

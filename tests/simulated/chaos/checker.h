@@ -92,8 +92,8 @@ class Checker {
   [[nodiscard]] bool MayBeDamaged(WorkerMachine& machine, std::uint64_t block) const;
   [[nodiscard]] std::uint32_t GoodReplicas(std::uint64_t block) const;
 
-  // Returns false if the machine has the only good replica of a block because a disk fault hit another replica, which
-  // is not the master's fault.
+  // Returns false if the machine has the only good replica of a block because a disk fault hit another replica; that is
+  // not the master's fault.
   [[nodiscard]] bool MayBeTaken(WorkerMachine& machine) const;
   // Notes that the master says that the machine may go. From now on, until NotCleared or TakenForGood, the machine must
   // have nothing that no other machine has.

@@ -1,5 +1,5 @@
 // File operations of clients and tasks: the real calls to the name service, and a simple transfer of bytes to and from
-// the workers' disks, which suffers from broken links, deaths and rot. Every function blocks (World::Spawn).
+// the workers' disks. The transfer suffers from broken links, deaths and rot. Every function blocks (World::Spawn).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Checks whether the clients' observations of one path fit some order of their calls that agrees with the times of the
-// calls. This is the check of Wing and Gong ("Testing and verifying concurrent objects", 1993), which remembers visited
-// states as Lowe does ("Testing for linearizability", 2017), for a register that records whether the path exists.
+// calls. This is the check of Wing and Gong ("Testing and verifying concurrent objects", 1993) for a register that
+// records whether the path exists. It remembers visited states, as Lowe's does ("Testing for linearizability", 2017).
 // Thread rule: free functions, any thread.
 #pragma once
 

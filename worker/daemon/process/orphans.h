@@ -31,8 +31,8 @@ struct Orphan {
 [[nodiscard]] std::vector<Orphan> ReapOrphans(const std::set<pid_t>& ours);
 
 // Kills the orphans that carry the mark and returns their number. A later ReapOrphans reaps them, and finds the
-// children that they leave to this process. KillMarked reads the memory of processes, which may make it wait as long as
-// they like. Thread rule: any thread.
+// children that they leave to this process. KillMarked reads the memory of processes, and these may make it wait as
+// long as they like. Thread rule: any thread.
 std::size_t KillMarked(const std::vector<Orphan>& orphans, const std::string& mark);
 
 }  // namespace millrace::worker

@@ -1,4 +1,4 @@
-// OrderedRecords holds encoded records, as they lie in a run, whose keys already rise within each partition. Jobs that
+// OrderedRecords holds records whose keys already rise within each partition, encoded as they lie in a run. Jobs that
 // emit in order (sorted input, a map that sorts its own output) need neither an index nor a sort.
 //
 // Each partition fills chunks of its own, which it takes from the front of memory that the caller provides. Records
