@@ -1,6 +1,6 @@
-// InputType: the kind of text in a file, found when the file is written (JoSS, section 4.3 of its paper). A file is
-// "web" if its first lines contain many tags in angle brackets, else "text". A program's ratio of output to input
-// differs between the two kinds, so the kind is part of the key of the history (job_history.h).
+// InputType: the kind of text in a file, found when a job that reads it is submitted (JoSS, section 4.3 of its paper).
+// A file is "web" if its first lines contain many tags in angle brackets, else "text". A program's ratio of output to
+// input differs between the two kinds, so the kind is part of the key of the history (job_history.h).
 //
 // The rule looks at the first kInputTypeLines lines that are not blank, within the first kInputTypeBytes bytes. A tag
 // is '<', an optional '/', '!' or '?', and a name: a letter, then letters, digits, '-' and ':'. White space, '/', '?'
