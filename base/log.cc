@@ -76,7 +76,7 @@ spdlog::sink_ptr OpenLogFile(const LogOptions& options, std::string* refused) {
 void DeclareLogOptions(OptionSet* set, LogOptions* options) {
   const LogOptions initial;
   set->Choice("log.format", &options->format, initial.format, {"text", "json"},
-              "how log lines are written: for people, or each as a JSON object");
+              "how log lines are written: as text for people, or each as a JSON object");
   set->Text("log.file", &options->file, initial.file, "file for the log; empty: standard error");
   set->Bytes("log.file_bytes", &options->file_bytes, initial.file_bytes, std::uint64_t{4} << 10, std::uint64_t{1} << 40,
              "a log file of this size is put aside and a new one begun");

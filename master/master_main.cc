@@ -131,7 +131,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   // A disk that is full keeps no new key, and must not keep the master from starting.
   Result<tls::TokenKey> kept = KeepTokenKey(config.directory);
   if (!kept.ok() && kept.status().code() != StatusCode::kNoSpace) return kept.status();
-  if (!kept.ok()) log->warn("the key of tokens is not kept: {}", kept.status().message());
+  if (!kept.ok()) log->warn("the token key could not be saved: {}", kept.status().message());
   const tls::TokenKey write_key = kept.ok() ? *kept : tls::TokenKey(tls::TokenKey::MakeRandom());
   const std::optional<tls::TokenKey> token_key = credentials == nullptr ? std::nullopt : std::optional(write_key);
   MILLRACE_ASSIGN(const std::unique_ptr<Control> control,

@@ -23,7 +23,7 @@ Status CheckThreads(std::size_t wanted) {
   }
   end.count_down();
   if (refused.ok()) return refused;
-  return Busy("the system gives this user only " + std::to_string(threads.size()) + " threads more, and " +
+  return Busy("the system gives this user only " + std::to_string(threads.size()) + " more threads, and " +
               std::to_string(wanted) + " are needed; raise the limit of processes (ulimit -u, LimitNPROC=, TasksMax=)");
 }
 

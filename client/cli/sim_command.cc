@@ -48,7 +48,7 @@ void Declare(Arguments& arguments, SimWords* words) {
   arguments.Text("--journal", &words->journal, "write the events of the run to this file; for a single scheduler");
   arguments.Flag("--replay", &words->replay, "take WORKLOAD as a journal, and check that its decisions are made again");
   arguments.Flag("--json", &words->json, "print the comparison as one JSON array");
-  arguments.Flag("--wide", &words->wide, "print all columns, also if they do not fit into 80");
+  arguments.Flag("--wide", &words->wide, "print all columns, even if they do not fit into 80 columns");
 }
 
 Result<Plan> MakePlan(const SimWords& words, const std::string& path) {

@@ -213,7 +213,7 @@ Result<Value> Decode(std::string_view bytes, const std::string& name) {
   Reading fields(payload, format);
   Value value;
   Fields(fields, value);
-  if (!fields.Good()) return Damaged(name, "is damaged: a field of it is wrong");
+  if (!fields.Good()) return Damaged(name, "is damaged: one of its fields is wrong");
   return value;
 }
 

@@ -58,7 +58,8 @@ Status ReadMappers(const std::string& executable, const nlohmann::json& json, st
   for (const nlohmann::json& each : *list) {
     const auto split_by = each.is_object() ? each.find("split_by") : each.end();
     const std::optional<SplitBy> by = split_by == each.end() ? std::nullopt : SplitByOf(*split_by);
-    if (!by || by == SplitBy::kNumbers) return NoJob(executable, "a mapper of it splits its input in an unknown way");
+    if (!by || by == SplitBy::kNumbers)
+      return NoJob(executable, "one of its mappers splits its input in an unknown way");
     mappers->push_back({*by, IsTrue(each, "decompresses"), IsTrue(each, "text")});
   }
   return Status::Ok();

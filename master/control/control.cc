@@ -516,12 +516,13 @@ Status Control::UseFirstScheduler(Step* step) {
   }
   if (config_.scheduler != configured_then) {
     seams_.log->warn(
-        "master.scheduler was changed from {} to {}, but {} was set by `millrace scheduler set` and holds; run "
-        "`millrace scheduler set {}` to change it",
+        "master.scheduler was changed from {} to {}, but {} was set by `millrace scheduler set` and takes "
+        "precedence; run `millrace scheduler set {}` to use the new one",
         configured_then, config_.scheduler, set, config_.scheduler);
   } else if (set != config_.scheduler) {
-    seams_.log->info("scheduler {} was set by `millrace scheduler set` and holds, not {} of master.scheduler", set,
-                     config_.scheduler);
+    seams_.log->info(
+        "scheduler {} was set by `millrace scheduler set` and takes precedence over {} of master.scheduler", set,
+        config_.scheduler);
   }
   return Status::Ok();
 }

@@ -124,7 +124,7 @@ void NodeWatch::Follow(NodeRecord& node, const Diagnosis* diagnosis) {
   Step step = control_.Begin();
   control_.workers().FollowDraining(node, &step);
   if (diagnosis == nullptr && node.Drains()) {
-    control_.log()->info("{}: it is drained, and not looked after any more", worker);
+    control_.log()->info("{} is drained, and is no longer looked after", worker);
   } else if (diagnosis == nullptr) {
     control_.log()->info("{}: it is well again, and gets tasks and blocks", worker);
   } else {

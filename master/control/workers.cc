@@ -93,7 +93,7 @@ void Workers::Foretell(NodeId number, std::optional<Leaving> leaving) {
 
 void Workers::TellLeaving(const NodeRecord& node) const {
   if (node.leaving) {
-    control_.log()->warn("worker {} at {}: its machine will be taken away in {} s ({}): it is drained",
+    control_.log()->warn("worker {} at {}: its machine will be taken away in {} s ({}); the worker is being drained",
                          node.number.value, node.facts.host, (node.leaving->at - control_.Awake()) / kSecond,
                          node.leaving->reason);
   } else {

@@ -308,7 +308,7 @@ void JobTracker::SettleAttempt(NodeId node, const AttemptId& attempt, Claim clai
       AttemptFailed(node, attempt, true, "the worker does not know of it any more", step);
       break;
     case MasterDoes::kLoseOutput:
-      log_->warn("worker {}: it does not have the output of {}, which runs again", node.value, ToText(attempt));
+      log_->warn("worker {}: it no longer has the output of {}, which runs again", node.value, ToText(attempt));
       Apply(sched::AttemptLost{attempt, "its worker does not have its output any more"}, attempt.task.job, step);
       break;
   }

@@ -18,7 +18,7 @@ void Declare(KeyList& keys, EvictionSettings& settings) {
       "gives_way", &gives_way, kChoices,
       "the job that does: the one submitted last, or the one with the smallest share of its tasks done");
   keys.Duration("gives_up_after", &gives_up_after, kDay,
-                "a job whose next map output fits on no node fails when nothing has gone on for this long");
+                "a job whose next map output fits on no node fails when the cluster has stood still for this long");
 }
 
 }  // namespace millrace::sched

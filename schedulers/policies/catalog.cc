@@ -111,13 +111,13 @@ std::unique_ptr<Policy> MakeGreedy(Recipe& recipe, const Arguments&... arguments
 constexpr CatalogLine kPolicies[] = {
     {"fifo", kGatesOnly, "first job first, by priority and submit order (Hadoop's default)",
      [](Recipe r) { return MakeGreedy<FifoOrder>(r); }},
-    {"capacity", kCapacity, "queues with guaranteed shares and ceilings, FIFO inside",
+    {"capacity", kCapacity, "queues with guaranteed shares and ceilings; each is FIFO",
      [](Recipe r) {
        return MakeGreedy<CapacityOrder>(r, r.settings.Named<QueueSettings>(), r.admission.CountedReduces());
      }},
     {"sjf", kGatesOnly, "the job with the least remaining work first",
      [](Recipe r) { return MakeGreedy<SinglePoolOrder>(r, PoolOrder::kSjf, r.settings.Of<MlqSettings>()); }},
-    {"mlq", kGatesOnly, "small and large jobs share the slots by weight, FIFO inside",
+    {"mlq", kGatesOnly, "a queue of small and one of large jobs share the slots by weight; each is FIFO",
      [](Recipe r) { return MakeGreedy<SinglePoolOrder>(r, PoolOrder::kMlq, r.settings.Of<MlqSettings>()); }},
     {"dl", kGatesOnly, "the closest task of all jobs for each free slot in turn", [](Recipe r) { return Make<Dl>(r); }},
     {"fair", WhyNot(), "pools with weights and minimum shares, slots shared fairly among them",

@@ -280,8 +280,9 @@ Result<SimulationFile> Parse(std::string_view text, const std::string& file_name
 
 Result<SimulationFile> ParseSimulation(std::string_view text, const std::string& file_name,
                                        const Overrides& overrides) {
-  return Parse(text, file_name, overrides,
-               [](const std::string&) { return Result<std::string>(Invalid("a text alone has no files beside it")); });
+  return Parse(text, file_name, overrides, [](const std::string&) {
+    return Result<std::string>(Invalid("a workload given as text cannot name a file beside it"));
+  });
 }
 
 Result<std::string> ReadSimulation(const std::string& path) {

@@ -20,7 +20,7 @@ TEST(ThreadsTest, WhereTooFewAreGivenTheirNumberAndTheLimitsAreTold) {
     if (::setrlimit(RLIMIT_NPROC, &none) != 0) ::_exit(3);
     const Status checked = CheckThreads(8);
     ::_exit(checked.code() == StatusCode::kBusy &&
-                    checked.message().find("only 0 threads more, and 8 are needed") != std::string::npos
+                    checked.message().find("only 0 more threads, and 8 are needed") != std::string::npos
                 ? 0
                 : 4);
   }

@@ -183,7 +183,7 @@ class SchedulersTest(unittest.TestCase):
         self.cluster.start_master()
         self.cluster.settings.remove("master.scheduler=edf")
         self.assertEqual(self.active(), "fair+delay")
-        self.assertIn("changed from fifo to edf, but fair+delay was set by `millrace scheduler set` and holds", self.cluster.log("master"))
+        self.assertIn("changed from fifo to edf, but fair+delay was set by `millrace scheduler set` and takes precedence", self.cluster.log("master"))
         self.ask("scheduler", "set", "fifo")
         self.cluster.kill_master()
         self.cluster.start_master()

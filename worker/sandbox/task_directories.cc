@@ -17,7 +17,7 @@ constexpr int kNever = O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
 constexpr int kPlace = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 Status Foreign(const std::string& path, std::string_view is) {
-  return Invalid(path + " is " + std::string(is) + "; its task has put something else there");
+  return Invalid(path + " is " + std::string(is) + "; the task that owns it has replaced it");
 }
 
 // What open(2) says of something that is no regular file, or does not lie where it seems to.

@@ -77,7 +77,7 @@ void Declare(Arguments& arguments, CompareWords* words) {
       "with the times that its tasks took");
   arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
   arguments.Flag("--json", &words->json, "print what came out as JSON");
-  arguments.Flag("--wide", &words->wide, "print all metrics and columns, also if they do not fit into 80");
+  arguments.Flag("--wide", &words->wide, "print all metrics and columns, even if they do not fit into 80 columns");
   arguments.Flag("--columns", &words->columns, "say what each metric is, and do nothing else");
   cli::DeclareWorkload(arguments, &words->workload);
 }

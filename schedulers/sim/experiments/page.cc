@@ -34,7 +34,7 @@ Result<std::string> PutTables(const std::string& page, const PageTables& tables)
     const std::size_t at = out.find(mark);
     if (at == std::string::npos) {
       return Invalid("the page has no place for the table " + name + ": write \"" + mark.substr(0, mark.size() - 1) +
-                     "\" and an end where it should stand");
+                     "\" and <!-- end of table --> where it should stand");
     }
     if (out.find(mark, at + 1) != std::string::npos) {
       return Invalid("the page has two places for the table " + name);

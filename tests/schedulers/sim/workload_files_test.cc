@@ -125,7 +125,8 @@ TEST(WorkloadFile, ATraceIsReadFromItsLines) {
   EXPECT_EQ(WhyNot("[trace]\nlines = '''\nj0\t5\n'''\n"),
             "w.toml:2: trace.lines: line:1: there are 2 fields, not 6, separated by tabs");
   EXPECT_EQ(WhyNot("[trace]\n"), "w.toml:1: trace: give either `file` or `lines`");
-  EXPECT_EQ(WhyNot("[trace]\nfile = \"t.tsv\"\n"), "w.toml:2: trace.file: a text alone has no files beside it");
+  EXPECT_EQ(WhyNot("[trace]\nfile = \"t.tsv\"\n"),
+            "w.toml:2: trace.file: a workload given as text cannot name a file beside it");
 }
 
 TEST(WorkloadFile, ATraceIsReadFromTheFileBesideIt) {

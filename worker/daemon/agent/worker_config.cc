@@ -47,9 +47,9 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
                   "the cores that slots are counted by; 0: those that the machine or its cgroup has");
   options.Bytes("worker.memory", &config->memory, 0, 0, kMost,
                 "the memory that the worker and its tasks may use; 0: what the machine or its cgroup has");
-  options.Bytes(
-      "worker.reserved_bytes", &config->reserved_bytes, kGiB, 0, kMost,
-      "bytes to keep free on each disk; below that, blocks and attempts are refused, and those that write most end");
+  options.Bytes("worker.reserved_bytes", &config->reserved_bytes, kGiB, 0, kMost,
+                "bytes to keep free on each disk; below that, new blocks and attempts are refused, and the attempts "
+                "that write most are stopped");
   options.Bytes("worker.executable_cache", &config->executable_cache, kGiB, 0, kMost,
                 "executables of ended jobs are kept up to this total size");
   options.Duration("worker.scrub_period", &config->scrub_period, 72 * kHour, 0, 10000 * kHour,
