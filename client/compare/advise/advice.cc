@@ -121,6 +121,13 @@ Advice AdviceOf(const Material& material, const Metric& metric, bool redrawn) {
   advice.runs = static_cast<std::uint32_t>(its.size());
   if (redrawn) advice.as_it_was = {mine.front(), its.front()};
   for (std::size_t i = 0; i < its.size(); ++i) advice.better_in += IsBetter(metric, its[i], mine[i]) ? 1 : 0;
+  if (advice.gain.ratio) {
+    Range& single = advice.single.emplace(Range{its[0] / mine[0], its[0] / mine[0]});
+    for (std::size_t i = 1; i < its.size(); ++i) {
+      single.low = std::min(single.low, its[i] / mine[i]);
+      single.high = std::max(single.high, its[i] / mine[i]);
+    }
+  }
   advice.costs = CostsOf(material, metric, to);
   return advice;
 }

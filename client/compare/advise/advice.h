@@ -38,6 +38,11 @@ struct AsItWas {
   double before = 0, after = 0;
 };
 
+// The least and the greatest of some values.
+struct Range {
+  double low = 0, high = 0;
+};
+
 struct Advice {
   AdviceKind kind = AdviceKind::kNone;
   std::string why;  // a sentence
@@ -48,6 +53,7 @@ struct Advice {
   sim::Comparison gain;                      // of the recommended one
   std::optional<AsItWas> as_it_was;          // for kChange, if only the first runs are of the history itself
   std::uint32_t better_in = 0, runs = 0;     // pairs of runs in which the recommended one was better, and all pairs
+  std::optional<Range> single;               // of the ratios of single pairs, if `gain` has a ratio
   std::vector<Cost> costs;
   std::optional<ModelCheck> model;
 };

@@ -158,6 +158,10 @@ std::string ChangeAdvice(const Advice& advice, const Material& material, const H
   }
   text += ": " + Effect(metric, advice.before, advice.after, advice.gain) + ", better in " +
           std::to_string(advice.better_in) + " of " + std::to_string(advice.runs) + " runs.\n";
+  if (advice.single) {
+    text += "In single runs it was " + Formatted("%.2f", advice.single->low) + " to " +
+            Formatted("%.2f", advice.single->high) + " times as much.\n";
+  }
   text += TailLine(history);
   for (const Cost& cost : advice.costs)
     text += "Given up: " + std::string(cost.metric->name) + " " +
@@ -210,9 +214,15 @@ Json AdviceJson(const Advice& advice, const Material& material, const History& h
   json["recommended"] = Json(), json["gain"] = Json(), json["worse"] = Json::array(), json["change"] = Json();
   if (advice.recommended) {
     json["recommended"] = material.subject->schedulers[*advice.recommended].label;
-    json["gain"] = {{"before", Exact(advice.before)}, {"after", Exact(advice.after)},
-                    {"ratio", ratio(advice.gain)},    {"difference", ToJson(advice.gain.difference)},
-                    {"better_in", advice.better_in},  {"as_it_was", Json()}};
+    json["gain"] = {{"before", Exact(advice.before)},
+                    {"after", Exact(advice.after)},
+                    {"ratio", ratio(advice.gain)},
+                    {"difference", ToJson(advice.gain.difference)},
+                    {"better_in", advice.better_in},
+                    {"single", Json()},
+                    {"as_it_was", Json()}};
+    if (advice.single)
+      json["gain"]["single"] = {{"low", Exact(advice.single->low)}, {"high", Exact(advice.single->high)}};
     if (advice.as_it_was)
       json["gain"]["as_it_was"] = {{"before", Exact(advice.as_it_was->before)},
                                    {"after", Exact(advice.as_it_was->after)}};

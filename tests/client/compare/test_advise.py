@@ -63,6 +63,9 @@ class AdviseTest(unittest.TestCase):
         ratio = math.exp(statistics.fmean(math.log(b / a) for a, b in zip(fifo, fair)))
         self.assertAlmostEqual(gain["ratio"]["value"], ratio, places=6)
         self.assertLess(gain["ratio"]["high"], 1)
+        ratios = [b / a for a, b in zip(fifo, fair)]
+        self.assertAlmostEqual(gain["single"]["low"], min(ratios), places=6)
+        self.assertAlmostEqual(gain["single"]["high"], max(ratios), places=6)
         self.assertEqual(gain["better_in"], sum(b < a for a, b in zip(fifo, fair)))
         for key, first in (("before", fifo[0]), ("after", fair[0])):
             self.assertAlmostEqual(gain["as_it_was"][key], first, places=6)
@@ -82,7 +85,7 @@ class AdviseTest(unittest.TestCase):
     def test_people_are_told_what_to_do(self):
         said = self.advise(LONG_BEFORE_SHORT, "--scheduler", "fair,sjf").stdout
         for part in ("30 jobs of 2 users on 4 nodes", "once as it was, then with jobs drawn anew", "Best by mean turnaround: ",
-                     " of these jobs as they were: ", "If the days to come are drawn from them: ", " times as much (95%: ", "better in 20 of 20 runs", "millrace scheduler set ", "The scheduler file stays as it is"):
+                     " of these jobs as they were: ", "If the days to come are drawn from them: ", " times as much (95%: ", "better in 20 of 20 runs", "In single runs it was ", "millrace scheduler set ", "The scheduler file stays as it is"):
             self.assertIn(part, said)
 
     def test_those_that_fit_are_simulated_if_none_are_named(self):
