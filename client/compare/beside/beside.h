@@ -68,8 +68,10 @@ struct LivePair {
 // and for the bytes between racks.
 [[nodiscard]] std::vector<std::vector<std::string>> BesideTable(const Beside& beside, const Subject& subject,
                                                                 bool wide);
-// Returns warnings that a reader needs before believing the simulations, as sentences without a full stop.
-[[nodiscard]] std::vector<std::string> BesideWarnings(const Beside& beside);
+// Returns warnings that a reader needs before believing the simulations, as sentences without a full stop: scales that
+// are far from 1, and schedulers that load a link otherwise than the baseline did while the costs were measured.
+[[nodiscard]] std::vector<std::string> BesideWarnings(const Beside& beside, const std::vector<std::string>& schedulers,
+                                                      const Design& design);
 // Returns lines without a full stop: the runs on which the costs were measured, the parts that were not simulated, and
 // the rank agreement.
 [[nodiscard]] std::vector<std::string> BesideLines(const Beside& beside, const std::vector<std::string>& schedulers,

@@ -1,6 +1,10 @@
 // The forms of a Beside: JSON, CSV, a table, lines.
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "client/compare/beside/beside.h"
 #include "client/compare/numbers.h"
@@ -61,6 +65,44 @@ Json ErrorJson(const BesideRow& row) {
   return {{"value", Exact(*row.error)}, {"low", nullptr}, {"high", nullptr}};
 }
 
+// Returns a map of the live means of a metric by scheduler; empty if it was left out.
+std::map<std::uint32_t, double> LiveMeans(const Beside& beside, std::string_view key) {
+  std::map<std::uint32_t, double> means;
+  for (const BesideMetric& of : beside.metrics) {
+    if (of.metric->key != key) continue;
+    for (const BesideRow& row : of.rows) means[row.scheduler] = row.live;
+  }
+  return means;
+}
+
+// Messages, and what reduces write, wait behind other data on a full link. That is not simulated: it is taken for a
+// cost of the tasks, and is wrong for a scheduler that fills the link more or less than the baseline.
+std::vector<std::string> LinkWarnings(const Beside& beside, const std::vector<std::string>& schedulers,
+                                      const Design& design, std::string_view key, double bandwidth,
+                                      const std::string& where) {
+  constexpr double kFull = 0.25, kOther = 1.5;
+  const auto bytes = LiveMeans(beside, key), makespans = LiveMeans(beside, "makespan");
+  const auto filled = [&](std::uint32_t scheduler) {
+    const auto of = bytes.find(scheduler), during = makespans.find(scheduler);
+    if (of == bytes.end() || during == makespans.end() || during->second <= 0 || bandwidth <= 0) return 0.0;
+    return of->second / (bandwidth * during->second);
+  };
+  std::vector<std::string> warnings;
+  const double here = filled(design.baseline);
+  for (const auto& [scheduler, moved] : bytes) {
+    const double there = filled(scheduler);
+    const bool less = there * kOther < here;
+    if (std::max(here, there) < kFull || (!less && here * kOther > there)) continue;
+    warnings.push_back("the bytes that " + schedulers[scheduler] + " moves " + where + " would fill a link for " +
+                       Formatted("%.0f%%", there * kPercent) + " of a run, those of " + schedulers[design.baseline] +
+                       ", under which the costs were measured, for " + Formatted("%.0f%%", here * kPercent) +
+                       ": what waits behind other data on a full link (messages, the output of reduces) is not " +
+                       "simulated, and is taken for a cost of the tasks, so that simulations of " +
+                       schedulers[scheduler] + " may be too " + (less ? "slow" : "fast"));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 Json BesideJson(const Beside& beside) {
@@ -115,7 +157,8 @@ std::vector<std::vector<std::string>> BesideTable(const Beside& beside, const Su
   return rows;
 }
 
-std::vector<std::string> BesideWarnings(const Beside& beside) {
+std::vector<std::string> BesideWarnings(const Beside& beside, const std::vector<std::string>& schedulers,
+                                        const Design& design) {
   constexpr double kLeast = 0.1, kMost = 10;
   std::vector<std::string> warnings;
   for (std::size_t i = 0; i < beside.classes.size(); ++i) {
@@ -127,6 +170,12 @@ std::vector<std::string> BesideWarnings(const Beside& beside) {
                          " times what the workload file says that they take: its times are not those of this cluster, "
                          "or something that is simulated beside them takes their time");
     }
+  }
+  for (const auto& [key, bandwidth, where] :
+       {std::tuple("datacenter_bytes", beside.costs.datacenter_bandwidth, "between datacenters"),
+        std::tuple("rack_bytes", beside.costs.rack_bandwidth, "between racks")}) {
+    for (std::string& warning : LinkWarnings(beside, schedulers, design, key, bandwidth, where))
+      warnings.push_back(std::move(warning));
   }
   return warnings;
 }

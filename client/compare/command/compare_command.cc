@@ -281,7 +281,7 @@ Status Tell(const Invocation& invocation, const CompareWords& words, Prepared& p
   if (words.simulate) {
     MILLRACE_ASSIGN(beside, SimulateBeside(material, prepared.draw));
     material.simulated = BesideJson(*beside);
-    material.warnings = BesideWarnings(*beside);
+    material.warnings = BesideWarnings(*beside, LabelsOf(material.subject->schedulers), material.design);
   }
   MILLRACE_TRY(WriteAllForms(words.directory, material, beside));
   Printer out(invocation.console);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "client/compare/metrics_of_run.h"
 #include "client/compare/numbers.h"
 #include "tests/client/compare/records.h"
 
@@ -144,7 +145,7 @@ TEST(BesideTest, LinksThatALocalClusterDoesNotHaveAreNotSimulated) {
 TEST(BesideTest, AFactorThatSaysThatTheModelIsWrongIsWarnedOf) {
   const Compared compared(true, {{5, 8, 4}, {5, 8, 4}});
   const auto warnings = [&](const char* map) {
-    return BesideWarnings(compared.Simulated("", std::string(map) + "\nprogram = \"p\"\n"));
+    return BesideWarnings(compared.Simulated("", std::string(map) + "\nprogram = \"p\"\n"), {"fifo", "fair"}, Design{});
   };
   EXPECT_TRUE(warnings("map_time = 0.5").empty()) << "4 s are eight times as much";
   EXPECT_TRUE(warnings("map_time = 30").empty());
@@ -154,9 +155,40 @@ TEST(BesideTest, AFactorThatSaysThatTheModelIsWrongIsWarnedOf) {
       << often[0];
   ASSERT_EQ(rarely.size(), 1U);
   EXPECT_EQ(rarely[0].find("maps of a are simulated with 0.05 times"), 0U) << rarely[0];
-  EXPECT_TRUE(BesideWarnings(compared.Simulated("", "map_time = 0.001\nmap_cores = 0\n")).empty())
+  EXPECT_TRUE(
+      BesideWarnings(compared.Simulated("", "map_time = 0.001\nmap_cores = 0\n"), {"fifo", "fair"}, Design{}).empty())
       << "a latency is no factor";
   EXPECT_TRUE(warnings("").empty()) << "the file does not say what it takes";
+}
+
+TEST(BesideTest, ALinkThatIsFullUnderOneSchedulerAloneIsWarnedOf) {
+  // Runs of 10 s over a link of 1 MB/s: what each scheduler moves, in MB.
+  const auto warnings = [](double baseline, double other, double bandwidth, const char* metric) {
+    const auto rows = [](double of_baseline, double of_other) {
+      std::vector<BesideRow> made(2);
+      made[0].live = of_baseline, made[1].live = of_other;
+      made[1].scheduler = 1;
+      return made;
+    };
+    Beside beside;
+    beside.costs.datacenter_bandwidth = bandwidth;
+    beside.metrics.push_back({FindMetric("makespan"), rows(10, 10), {}});
+    beside.metrics.push_back({FindMetric(metric), rows(baseline * 1e6, other * 1e6), {}});
+    return BesideWarnings(beside, {"fair", "joss-t"}, Design{});
+  };
+  const auto slow = warnings(8, 3, 1e6, "datacenter_bytes"), fast = warnings(3, 8, 1e6, "datacenter_bytes");
+  ASSERT_EQ(slow.size(), 1U);
+  EXPECT_EQ(slow[0].find("the bytes that joss-t moves between datacenters would fill a link for 30% of a run, those of "
+                         "fair, under which the costs were measured, for 80%"),
+            0U)
+      << slow[0];
+  EXPECT_TRUE(slow[0].ends_with("simulations of joss-t may be too slow")) << slow[0];
+  ASSERT_EQ(fast.size(), 1U);
+  EXPECT_TRUE(fast[0].ends_with("simulations of joss-t may be too fast")) << fast[0];
+  EXPECT_TRUE(warnings(8, 6, 1e6, "datacenter_bytes").empty()) << "about as much";
+  EXPECT_TRUE(warnings(2, 1, 1e6, "datacenter_bytes").empty()) << "the link is hardly used";
+  EXPECT_TRUE(warnings(8, 3, 0, "datacenter_bytes").empty()) << "no link limits";
+  EXPECT_TRUE(warnings(8, 3, 1e6, "rack_bytes").empty()) << "racks have no limit here";
 }
 
 TEST(BesideTest, ItsFormsSayTheSame) {
