@@ -352,6 +352,19 @@ TEST_F(ProcessRunnerTest, AnOrphanThatKillsWhoAdoptsItEndsItsTask) {
   EXPECT_THAT(FailureOf("an orphan kills its parent").error, HasSubstr("SIGKILL"));
 }
 
+// A minder that never gets to its own program: what the task does meanwhile falls upon it all the same.
+TEST_F(ProcessRunnerTest, AnOrphanIsTheMindersBeforeItsProgramRuns) {
+  ASSERT_TRUE(AdoptOrphans().ok());
+  const std::string slow = directory_.path() + "/slow-minder", never = directory_.path() + "/never";
+  ASSERT_EQ(mkfifo(never.c_str(), 0600), 0);
+  ASSERT_TRUE(WriteFileDurably(slow, "#!/bin/sh\nread line <" + never + "\nexec " MILLRACE_MINDER " \"$@\"\n").ok());
+  ASSERT_EQ(chmod(slow.c_str(), 0700), 0);
+  ProcessLimits limits;
+  limits.minder = slow;
+  MakeRunner(limits);
+  EXPECT_THAT(FailureOf("an orphan kills its parent").error, HasSubstr("SIGKILL"));
+}
+
 TEST_F(ProcessRunnerTest, ATaskThatStopsItsParentIsKilledAllTheSame) {
   MakeRunner();
   const AttemptId id = StartMap(0, "stop the parent");

@@ -2,15 +2,14 @@
 // number of its parent and may do to it what it likes (`kill -9 $PPID`): it does so to this program, and the daemon
 // lives on.
 //
-// It is started as the parent of the process PID, with SIGCHLD and SIGTERM blocked (worker/daemon/process/spawn.cc).
-// That process leads a group of its own and gets SIGKILL when this program dies. On SIGTERM this program kills the
-// group. When the process has ended, it kills what is left of the group and ends as the process did: with its exit
-// status, or by its signal. Meanwhile it adopts and reaps the orphans below it. STATUS is the descriptor of a pipe on
-// which the launcher of a confined task says how the task ended (worker/sandbox/launch_order.h): the process PID is
-// then the first of a namespace of processes, which cannot end by a signal as the task did. Exit status 125 says that
-// it was not started in this way.
+// It is started as the parent of the process PID and as the process that adopts the orphans below it
+// (PR_SET_CHILD_SUBREAPER), with SIGCHLD and SIGTERM blocked (worker/daemon/process/spawn.cc). The process PID leads a
+// group of its own and gets SIGKILL when this program dies. On SIGTERM this program kills the group. When the process
+// has ended, it kills what is left of the group and ends as the process did: with its exit status, or by its signal.
+// Meanwhile it reaps orphans. STATUS is the descriptor of a pipe on which the launcher of a confined task says how the
+// task ended (worker/sandbox/launch_order.h): the process PID is then the first of a namespace of processes, which
+// cannot end by a signal as the task did. Exit status 125 says that it was not started in this way.
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,7 +64,6 @@ int main(int count, char** arguments) {
   const pid_t task = std::atoi(arguments[1]);
   const int status_pipe = count == 3 ? std::atoi(arguments[2]) : -1;
   if (task <= 1) return kWrongUse;
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t awaited;
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGCHLD);

@@ -135,6 +135,8 @@ int MinderMain(void* argument) {
   ResetSignals();
   child.minder_pid = getpid();
   if (setpgid(0, 0) != 0 || !EndWith(child.daemon)) GiveUp(child, child.minder);
+  // Before there is a task: an orphan that it makes at once would be the daemon's, and the daemon its parent.
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) GiveUp(child, child.minder);
   const pid_t task =
       clone(TaskMain, TopOf(child.task_stack), CLONE_VM | CLONE_VFORK | SIGCHLD | child.namespaces, &child);
   if (task < 0) GiveUp(child, child.executable);
