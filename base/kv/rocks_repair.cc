@@ -230,7 +230,7 @@ Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply, c
   const bool gone = !std::filesystem::is_directory(directory);
   if (gone && !EndOf(mirror)) {
     return NotFound("repair database " + directory +
-                    ": it does not exist, and there is no second copy to repair it from; restore a backup");
+                    ": it does not exist, and there is no second copy that can be read; restore a backup");
   }
   if (gone) MILLRACE_TRY(MakeDirectories(directory));
   MILLRACE_ASSIGN(const Fd lock, rocks::LockDirectory(directory));

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "client/compare/beside/fit.h"
 #include "client/compare/beside/run_beside.h"
@@ -137,6 +140,12 @@ Result<Beside> SimulateBeside(const Material& material, const DrawSimulation& dr
     MILLRACE_TRY(CheckJobs(*record, *file));
     runs_measured.push_back({file, &record->outcome});
   }
+  std::set<std::string> datacenters;
+  std::set<std::pair<std::string, std::string>> racks;
+  for (const NodeRow& node : subject.nodes)
+    datacenters.insert(node.datacenter), racks.emplace(node.datacenter, node.rack);
+  beside.racks = static_cast<std::uint32_t>(racks.size());
+  beside.datacenters = static_cast<std::uint32_t>(datacenters.size());
   beside.measured_runs = static_cast<std::uint32_t>(measured.size());
   beside.second = measured.front()->run.second;
   MILLRACE_ASSIGN(beside.costs, FitCosts(runs_measured, subject.nodes, subject.schedulers[material.design.baseline]));

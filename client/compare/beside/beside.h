@@ -45,6 +45,7 @@ struct Beside {
   std::uint32_t measured_runs = 0;
   bool second = false;  // the measured runs are second runs of the baseline
   std::vector<BesideMetric> metrics;
+  std::uint32_t racks = 1, datacenters = 1;  // of the cluster; each has a link in each direction
   // Keys of links that the workload file states but a local cluster does not have: these links are not simulated.
   std::vector<std::string> links_not_there;
 };

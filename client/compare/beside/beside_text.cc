@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <map>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "client/compare/beside/beside.h"
@@ -75,28 +74,36 @@ std::map<std::uint32_t, double> LiveMeans(const Beside& beside, std::string_view
   return means;
 }
 
-// Messages, and what reduces write, wait behind other data on a full link. That is not simulated: it is taken for a
-// cost of the tasks, and is wrong for a scheduler that fills the link more or less than the baseline.
+// The links of one level: those of datacenters or those of racks.
+struct Links {
+  std::string_view metric;   // of the bytes that cross them
+  double bandwidth = 0;      // bytes/s of one, each way; 0: no limit
+  std::uint32_t number = 1;  // each byte leaves by one of them and enters by another
+  std::string where;
+};
+
+// Messages, and what reduces write, wait behind other data on a busy link. That is not simulated: it is taken for a
+// cost of the tasks, and is wrong for a scheduler that loads the links more or less than the baseline.
 std::vector<std::string> LinkWarnings(const Beside& beside, const std::vector<std::string>& schedulers,
-                                      const Design& design, std::string_view key, double bandwidth,
-                                      const std::string& where) {
-  constexpr double kFull = 0.25, kOther = 1.5;
-  const auto bytes = LiveMeans(beside, key), makespans = LiveMeans(beside, "makespan");
+                                      const Design& design, const Links& links) {
+  constexpr double kBusy = 0.25, kOther = 1.5;
+  const auto bytes = LiveMeans(beside, links.metric), makespans = LiveMeans(beside, "makespan");
   const auto filled = [&](std::uint32_t scheduler) {
     const auto of = bytes.find(scheduler), during = makespans.find(scheduler);
-    if (of == bytes.end() || during == makespans.end() || during->second <= 0 || bandwidth <= 0) return 0.0;
-    return of->second / (bandwidth * during->second);
+    if (of == bytes.end() || during == makespans.end() || during->second <= 0 || links.bandwidth <= 0) return 0.0;
+    return of->second / (links.number * links.bandwidth * during->second);
   };
   std::vector<std::string> warnings;
   const double here = filled(design.baseline);
   for (const auto& [scheduler, moved] : bytes) {
     const double there = filled(scheduler);
     const bool less = there * kOther < here;
-    if (std::max(here, there) < kFull || (!less && here * kOther > there)) continue;
-    warnings.push_back("the bytes that " + schedulers[scheduler] + " moves " + where + " would fill a link for " +
-                       Formatted("%.0f%%", there * kPercent) + " of a run, those of " + schedulers[design.baseline] +
-                       ", under which the costs were measured, for " + Formatted("%.0f%%", here * kPercent) +
-                       ": what waits behind other data on a full link (messages, the output of reduces) is not " +
+    if (std::max(here, there) < kBusy || (!less && here * kOther > there)) continue;
+    warnings.push_back("the bytes that " + schedulers[scheduler] + " moves " + links.where + " take " +
+                       Formatted("%.0f%%", there * kPercent) + " of what the links carry, those of " +
+                       schedulers[design.baseline] + ", under which the costs were measured, " +
+                       Formatted("%.0f%%", here * kPercent) +
+                       ": what waits behind other data on a busy link (messages, the output of reduces) is not " +
                        "simulated, and is taken for a cost of the tasks, so that simulations of " +
                        schedulers[scheduler] + " may be too " + (less ? "slow" : "fast"));
   }
@@ -171,11 +178,10 @@ std::vector<std::string> BesideWarnings(const Beside& beside, const std::vector<
                          "or something that is simulated beside them takes their time");
     }
   }
-  for (const auto& [key, bandwidth, where] :
-       {std::tuple("datacenter_bytes", beside.costs.datacenter_bandwidth, "between datacenters"),
-        std::tuple("rack_bytes", beside.costs.rack_bandwidth, "between racks")}) {
-    for (std::string& warning : LinkWarnings(beside, schedulers, design, key, bandwidth, where))
-      warnings.push_back(std::move(warning));
+  for (const Links& links :
+       {Links{"datacenter_bytes", beside.costs.datacenter_bandwidth, beside.datacenters, "between datacenters"},
+        Links{"rack_bytes", beside.costs.rack_bandwidth, beside.racks, "between racks"}}) {
+    for (std::string& warning : LinkWarnings(beside, schedulers, design, links)) warnings.push_back(std::move(warning));
   }
   return warnings;
 }

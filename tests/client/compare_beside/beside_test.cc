@@ -161,8 +161,8 @@ TEST(BesideTest, AFactorThatSaysThatTheModelIsWrongIsWarnedOf) {
   EXPECT_TRUE(warnings("").empty()) << "the file does not say what it takes";
 }
 
-TEST(BesideTest, ALinkThatIsFullUnderOneSchedulerAloneIsWarnedOf) {
-  // Runs of 10 s over a link of 1 MB/s: what each scheduler moves, in MB.
+TEST(BesideTest, LinksThatAreBusyUnderOneSchedulerAloneAreWarnedOf) {
+  // Runs of 10 s over the links of two datacenters, 1 MB/s each way: what each scheduler moves, in MB.
   const auto warnings = [](double baseline, double other, double bandwidth, const char* metric) {
     const auto rows = [](double of_baseline, double of_other) {
       std::vector<BesideRow> made(2);
@@ -171,24 +171,24 @@ TEST(BesideTest, ALinkThatIsFullUnderOneSchedulerAloneIsWarnedOf) {
       return made;
     };
     Beside beside;
-    beside.costs.datacenter_bandwidth = bandwidth;
+    beside.costs.datacenter_bandwidth = bandwidth, beside.datacenters = 2;
     beside.metrics.push_back({FindMetric("makespan"), rows(10, 10), {}});
     beside.metrics.push_back({FindMetric(metric), rows(baseline * 1e6, other * 1e6), {}});
     return BesideWarnings(beside, {"fair", "joss-t"}, Design{});
   };
-  const auto slow = warnings(8, 3, 1e6, "datacenter_bytes"), fast = warnings(3, 8, 1e6, "datacenter_bytes");
+  const auto slow = warnings(16, 6, 1e6, "datacenter_bytes"), fast = warnings(6, 16, 1e6, "datacenter_bytes");
   ASSERT_EQ(slow.size(), 1U);
-  EXPECT_EQ(slow[0].find("the bytes that joss-t moves between datacenters would fill a link for 30% of a run, those of "
-                         "fair, under which the costs were measured, for 80%"),
+  EXPECT_EQ(slow[0].find("the bytes that joss-t moves between datacenters take 30% of what the links carry, those of "
+                         "fair, under which the costs were measured, 80%"),
             0U)
       << slow[0];
   EXPECT_TRUE(slow[0].ends_with("simulations of joss-t may be too slow")) << slow[0];
   ASSERT_EQ(fast.size(), 1U);
   EXPECT_TRUE(fast[0].ends_with("simulations of joss-t may be too fast")) << fast[0];
-  EXPECT_TRUE(warnings(8, 6, 1e6, "datacenter_bytes").empty()) << "about as much";
-  EXPECT_TRUE(warnings(2, 1, 1e6, "datacenter_bytes").empty()) << "the link is hardly used";
-  EXPECT_TRUE(warnings(8, 3, 0, "datacenter_bytes").empty()) << "no link limits";
-  EXPECT_TRUE(warnings(8, 3, 1e6, "rack_bytes").empty()) << "racks have no limit here";
+  EXPECT_TRUE(warnings(16, 12, 1e6, "datacenter_bytes").empty()) << "about as much";
+  EXPECT_TRUE(warnings(4, 2, 1e6, "datacenter_bytes").empty()) << "the links are hardly used";
+  EXPECT_TRUE(warnings(16, 6, 0, "datacenter_bytes").empty()) << "no link limits";
+  EXPECT_TRUE(warnings(16, 6, 1e6, "rack_bytes").empty()) << "racks have no limit here";
 }
 
 TEST(BesideTest, ItsFormsSayTheSame) {

@@ -10,6 +10,7 @@
 // task ended (worker/sandbox/launch_order.h): the process PID is then the first of a namespace of processes, which
 // cannot end by a signal as the task did. Exit status 125 says that it was not started in this way.
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +65,8 @@ int main(int count, char** arguments) {
   const pid_t task = std::atoi(arguments[1]);
   const int status_pipe = count == 3 ? std::atoi(arguments[2]) : -1;
   if (task <= 1) return kWrongUse;
+  prctl(PR_SET_CHILD_SUBREAPER,
+        1);  // a worker of an earlier version, under which the package was upgraded, leaves it to us
   sigset_t awaited;
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGCHLD);
