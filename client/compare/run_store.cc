@@ -32,7 +32,7 @@ Result<std::vector<std::string>> NamesIn(const std::string& directory) {
 std::string Difference(const Conditions& there, const Conditions& here) {
   for (const auto& [name, value] : here) {
     const auto at = std::find_if(there.begin(), there.end(), [&](const auto& other) { return other.first == name; });
-    if (at == there.end()) return "it does not say its " + name;
+    if (at == there.end()) return "it does not say " + name;
     if (at->second != value) return name + " was " + Quote(at->second) + " and now is " + Quote(value);
   }
   return there.size() == here.size() ? "" : "it has conditions that this one has not";

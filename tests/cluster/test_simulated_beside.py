@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from cluster import LIMIT_SECONDS, MILLRACE
+from cluster import LIMIT_SECONDS, MILLRACE, Cluster
 
 WORKLOAD = """
 name = "tiny"
@@ -122,6 +122,15 @@ class SimulatedBeside(unittest.TestCase):
         self.assertEqual([line.split()[0] for line in added], ["#", "map_time", "map_output", "reduce_time"])
         self.assertEqual([line for line in lines if line not in added], WORKLOAD.splitlines())
         self.run_words("sim", timed, "--scheduler", "fifo")
+
+    def test_runs_go_on_with_the_nodes_that_made_them_alone(self):
+        with Cluster(workers=2, racks=2, map_slots=1, reduce_slots=1) as cluster:
+            words = ("compare", self.workload, "--scheduler", "fifo,fair", "--repeat", "2", "--on", "cluster", "--no-same-against-same", "-o", self.at())
+            cluster.run(*words)
+            cluster.run(*words, "--simulate")
+            cluster.start_worker(2)
+            refused = cluster.run(*words, "--simulate", status=2)[1]
+            self.assertIn(b"the list of nodes was ", refused)
 
     def test_only_live_runs_are_simulated_beside(self):
         refused = self.run_words("compare", self.workload, "--scheduler", "fifo", "--simulate", "-o", self.at(), status=2)

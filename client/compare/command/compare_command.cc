@@ -152,6 +152,16 @@ Status CheckNoOwnSettings(const Subject& subject) {
                  "its master is in force; compare with --on local or --on sim");
 }
 
+// Runs name nodes by their rows.
+std::string ListOf(const std::vector<NodeRow>& nodes) {
+  std::string list;
+  for (const NodeRow& node : nodes) {
+    list += (list.empty() ? "" : ", ") + node.name + " in " + node.datacenter + node.rack + " with " +
+            std::to_string(node.map_slots) + "+" + std::to_string(node.reduce_slots) + " slots";
+  }
+  return list;
+}
+
 Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source, const sim::SimulationFile& file,
                         const Subject& subject, const Design& design) {
   std::string schedulers;
@@ -166,6 +176,8 @@ Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source,
                         {"--no-same-against-same", design.same_against_same ? "no" : "yes"},
                         {"--slowdown", words.slowdowns ? "yes" : "no"},
                         {"the scheduler file", subject.settings_text}};
+  if (subject.where == "cluster" || subject.where == "testbed")
+    conditions.emplace_back("the list of nodes", ListOf(subject.nodes));
   for (const sched::Variant& variant : OwnSettings(subject))
     conditions.emplace_back("the scheduler file of " + variant.label, variant.settings_text);
   for (auto& condition : source.Conditions(file)) conditions.push_back(std::move(condition));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "client/compare/live/data_store.h"
@@ -11,6 +13,19 @@
 #include "client/compare/live/machine_use.h"
 
 namespace millrace::compare {
+
+ClusterRows RowsOf(std::vector<job::Node> nodes) {
+  const auto place = [](const job::Node& node) { return std::tie(node.datacenter, node.rack, node.host, node.port); };
+  std::ranges::sort(nodes, [&](const job::Node& a, const job::Node& b) { return place(a) < place(b); });
+  ClusterRows made;
+  for (const job::Node& node : nodes) {
+    if (!node.alive || node.Drains()) continue;
+    made.numbers[node.node] = NodeId{static_cast<std::uint32_t>(made.rows.size())};
+    made.rows.push_back(
+        {node.host + ":" + std::to_string(node.port), node.rack, node.datacenter, node.map_slots, node.reduce_slots});
+  }
+  return made;
+}
 
 Result<std::unique_ptr<Arena>> ClusterArena::Make(LiveOptions options) {
   MILLRACE_TRY(LoadLive(options, options.overrides.seed.value_or(1), {}, "/compare").status());
@@ -27,13 +42,8 @@ Status ClusterArena::Connect() {
   MILLRACE_ASSIGN(const job::SchedulerView view, client.ShowScheduler());
   scheduler_ = view.name;
   MILLRACE_ASSIGN(std::vector<job::Node> nodes, client.Nodes());
-  std::ranges::sort(nodes, {}, &job::Node::node);
-  for (const job::Node& node : nodes) {
-    if (!node.alive || node.Drains()) continue;
-    numbers_[node.node] = NodeId{static_cast<std::uint32_t>(rows_.size())};
-    rows_.push_back(
-        {node.host + ":" + std::to_string(node.port), node.rack, node.datacenter, node.map_slots, node.reduce_slots});
-  }
+  ClusterRows made = RowsOf(std::move(nodes));
+  rows_ = std::move(made.rows), numbers_ = std::move(made.numbers);
   return rows_.empty() ? Unavailable("the cluster at " + options_.invocation.master + " has no live worker")
                        : Status::Ok();
 }

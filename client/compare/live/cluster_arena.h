@@ -16,6 +16,17 @@
 
 namespace millrace::compare {
 
+// The nodes of a cluster that take part in runs, as rows, and the row of each node's number.
+struct ClusterRows {
+  std::vector<NodeRow> rows;
+  NodeNumbers numbers;
+};
+
+// Returns the rows of the nodes that are alive and do not drain, in order of datacenter, rack and address. Numbers are
+// given in the order in which workers come, so that they differ when the same cluster is set up again, and runs of a
+// comparison may have been made before.
+[[nodiscard]] ClusterRows RowsOf(std::vector<job::Node> nodes);
+
 class ClusterArena final : public Arena {
  public:
   static Result<std::unique_ptr<Arena>> Make(LiveOptions options);
