@@ -1,5 +1,5 @@
 // ParseToml parses TOML, and TomlValueText gives a value as text, for code that walks a file by toml++ (toml_file.cc;
-// schedulers/sim). No other code uses the parser of toml++. Thread rule: any thread.
+// lab/workload). No other code uses the parser of toml++. Thread rule: any thread.
 #pragma once
 
 #include <toml++/toml.h>

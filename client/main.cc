@@ -14,9 +14,11 @@
 #include "client/cli/known_clusters.h"
 #include "client/cli/master_command.h"
 #include "client/cli/verbs.h"
-#include "client/compare/advise/advise_command.h"
-#include "client/compare/command/compare_command.h"
 #include "client/local/local_command.h"
+#include "lab/advise/advise_command.h"
+#include "lab/command/compare_command.h"
+#include "lab/command/history_command.h"
+#include "lab/command/sim_command.h"
 #include "master/access/access_rules.h"
 #include "master/master_main.h"
 #include "worker/daemon/worker_main.h"
@@ -75,6 +77,12 @@ int Main(int argc, char** argv) {
          return millrace::cli::RunVerb(given, "access", access, args);
        },
        {"check"}},
+      {"history", "write what has happened as a workload file",
+       [](const Invocation& given, const Words& args) {
+         return millrace::cli::RunVerb(given, "history", millrace::cli::HistoryVerbs(), args);
+       },
+       millrace::cli::Names(millrace::cli::HistoryVerbs())},
+      {"sim", "simulate a workload under schedulers", millrace::cli::SimCommand, {}},
       {"compare", "compare schedulers over repeated runs of a workload", millrace::compare::CompareCommand, {}},
       {"advise", "which scheduler would have served the cluster best", millrace::compare::AdviseCommand, {}},
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},

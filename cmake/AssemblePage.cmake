@@ -1,6 +1,6 @@
 # cmake -D PAGE=page.html -D STYLE=style.css -D "SCRIPTS=a.js;b.js" -D OUTPUT=page.cc -P AssemblePage.cmake
 # Puts the style in place of @STYLE@ and the scripts, each in an element of its own, in place of @SCRIPTS@, and writes the
-# page as the C++ constant of client/report/page.h.
+# page as the C++ constant of lab/report/page.h.
 cmake_minimum_required(VERSION 3.25)
 file(READ ${PAGE} page)
 file(READ ${STYLE} style)
@@ -19,5 +19,5 @@ string(REPLACE "@SCRIPTS@" "${elements}" page "${page}")
 if(page MATCHES "\\)page\"")
   message(FATAL_ERROR "the page holds the end of the C++ string that it is written into")
 endif()
-file(WRITE ${OUTPUT} "#include \"client/report/page.h\"\n\nnamespace millrace::report {\n\n"
+file(WRITE ${OUTPUT} "#include \"lab/report/page.h\"\n\nnamespace millrace::report {\n\n"
      "const std::string_view kPage = R\"page(${page})page\";\n\n}  // namespace millrace::report\n")

@@ -9,12 +9,10 @@
 #include "client/cli/ca_command.h"
 #include "client/cli/cluster_command.h"
 #include "client/cli/completion.h"
-#include "client/cli/history_command.h"
 #include "client/cli/job_command.h"
 #include "client/cli/node_command.h"
 #include "client/cli/run_command.h"
 #include "client/cli/scheduler_command.h"
-#include "client/cli/sim_command.h"
 #include "client/cli/whoami_command.h"
 #include "dfs/tools/fs_command.h"
 
@@ -90,9 +88,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       Branch("node", "list, decommission and inspect workers", NodeVerbs()),
       Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
       Branch("ca", "make the certificates of a cluster with TLS", CaVerbs()),
-      Branch("history", "write what has happened as a workload file", HistoryVerbs()),
       {"whoami", "show who the master takes you for, and what you may do", WhoAmICommand, {}},
-      {"sim", "simulate a workload under schedulers", SimCommand, {}},
   };
   for (const dfs::FsVerb& verb : dfs::FsVerbs()) verbs[2].below.push_back(verb.name);
   verbs.insert(verbs.end(), more.begin(), more.end());

@@ -9,7 +9,6 @@
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "client/cli/history_command.h"
 #include "client/cli/job_list.h"
 #include "client/cli/job_logs.h"
 #include "client/cli/job_tasks.h"
@@ -18,6 +17,7 @@
 #include "client/cli/wait_job.h"
 #include "client/cli/waits.h"
 #include "client/job_client/job_client.h"
+#include "client/job_client/read_journal.h"
 
 namespace millrace::cli {
 namespace {
@@ -201,7 +201,7 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
   }
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job history", files.status(), kUnreachable);
-  const Result<std::map<std::uint64_t, std::string>> lines = ReadJournal(job::JobClient(**files), only);
+  const Result<std::map<std::uint64_t, std::string>> lines = job::ReadJournal(job::JobClient(**files), only);
   if (!lines.ok()) return invocation.Fail("job history", lines.status());
   Printer out(invocation.console);
   console::JsonList list(out);

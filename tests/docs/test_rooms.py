@@ -42,7 +42,7 @@ class Tree:
         self.words_of = {}  # by source: the words of its code, comments left out
         self.names, self.targets, self.options, self.tests = set(), set(), set(), set()
         self.patterns = []  # of tests that CMake registers in a loop, each with the words of the file that does
-        for top in ("base", "client", "cmake", "dfs", "examples", "master", "schedulers", "tests", "worker"):
+        for top in ("base", "client", "cmake", "dfs", "examples", "lab", "master", "schedulers", "tests", "worker"):
             for directory, folders, files in os.walk(os.path.join(ROOT, top)):
                 folders.sort()
                 for name in sorted(files):

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "lab/journal/replay.h"
 #include "master/control/cluster_summary.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/simple/edf_settings.h"
-#include "schedulers/sim/replay.h"
 #include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {

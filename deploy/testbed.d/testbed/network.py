@@ -4,7 +4,7 @@ All bridges are in one namespace, each worker, the master and the client in one 
 bridge; its uplink is a pair of virtual interfaces to the bridge of its datacenter, and a datacenter's link one to the bridge of the
 backbone. With a delay that link is a pair of taps instead, between which the relay (relay.py) carries frames. Both ends of a link are
 shaped by a token bucket (tbf), which is what limits the direction that leaves there. So the links are those of the simulator
-(schedulers/sim/workload/cluster_spec.h). Master and client stand at a switch, and their links are not shaped.
+(lab/workload/cluster_spec.h). Master and client stand at a switch, and their links are not shaped.
 """
 
 from testbed.names import CLIENT, MASTER, SWITCHES, namespace

@@ -1,7 +1,7 @@
 // The runs of a comparison that was stopped. A file with a good checksum is made from the input too, so that fields are
 // reached.
 #include "base/crc32c.h"
-#include "client/compare/run_record.h"
+#include "lab/run/run_record.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

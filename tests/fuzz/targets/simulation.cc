@@ -1,7 +1,7 @@
 // What the simulator reads: a simulation file (first byte even) and a SWIM trace. Sizes are kept small: a file may ask
 // for a million jobs, and gets them.
-#include "schedulers/sim/simulation_file.h"
-#include "schedulers/sim/workload/swim.h"
+#include "lab/workload/simulation_file.h"
+#include "lab/workload/swim.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

@@ -1,0 +1,234 @@
+#include "lab/advise/advise_command.h"
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <optional>
+
+#include "base/console/arguments.h"
+#include "base/console/interrupt.h"
+#include "base/console/json_output.h"
+#include "base/crc32c.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "lab/advise/advice_text.h"
+#include "lab/advise/candidates.h"
+#include "lab/advise/goal.h"
+#include "lab/advise/history.h"
+#include "lab/command/forms.h"
+#include "lab/command/runs_progress.h"
+#include "lab/command/scheduler_names.h"
+#include "lab/command/subject.h"
+#include "lab/run/make_runs.h"
+
+namespace millrace::compare {
+namespace {
+
+using cli::Invocation;
+using cli::Words;
+using console::Arguments;
+using console::kDone;
+using console::Printer;
+
+constexpr const char* kVerb = "advise";
+
+struct AdviseWords {
+  cli::SchedulerWords schedulers;
+  std::string since, workload, in_force, goal = "turnaround", directory;
+  std::int64_t repeat = 20, seed = -1;
+  bool json = false, force = false;
+};
+
+void Declare(Arguments& arguments, AdviseWords* words) {
+  arguments.Text("--since", &words->since, "jobs submitted in this time until now (default: 24h)");
+  arguments.Text("--workload", &words->workload, "a workload file or SWIM trace in place of the cluster's history");
+  arguments.Text("--in-force", &words->in_force, "with --workload: the scheduler that is in force (default: fifo)");
+  arguments.Text("--goal", &words->goal, "turnaround, makespan, fairness, deadlines or traffic (default: turnaround)");
+  cli::DeclareSchedulers(arguments, &words->schedulers, " (default: those that fit)");
+  arguments.Integer("--repeat", &words->repeat, sim::kFewestForSignificance, 1'000,
+                    "runs of each scheduler (default: 20)");
+  arguments.Integer("--seed", &words->seed, 0, 1'000'000'000'000'000, "seed of all random choices");
+  arguments.Text("-o,--output", &words->directory, "directory for the report of the comparison behind the advice");
+  arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
+  arguments.Flag("--json", &words->json, "print the advice as JSON");
+}
+
+// All that is decided before the first run.
+struct Prepared {
+  History history;
+  const Metric* metric = nullptr;
+  Subject subject;
+  Design design;
+};
+
+// Returns the scheduler in force, then the others.
+Result<std::vector<sched::Variant>> SchedulersFor(const AdviseWords& words, const History& history) {
+  cli::SchedulerWords named = words.schedulers;
+  if (named.schedulers.empty()) {
+    for (const std::string& name : CandidatesFor(history.file, history.in_force.settings))
+      named.schedulers += (named.schedulers.empty() ? "" : ",") + name;
+  }
+  MILLRACE_ASSIGN(cli::Schedulers read, cli::ReadSchedulers(named));
+  std::vector<sched::Variant> schedulers{history.in_force};
+  for (sched::Variant& variant : read.variants) {
+    if (variant.settings_text.empty())
+      variant.settings_text = history.in_force.settings_text, variant.settings = history.in_force.settings;
+    const bool same_settings = variant.settings_text == history.in_force.settings_text;
+    if (variant.scheduler == history.in_force.scheduler && same_settings) continue;
+    if (variant.label == schedulers[0].label) schedulers[0].label += "-now";
+    schedulers.push_back(std::move(variant));
+  }
+  if (schedulers.size() == 1)
+    return Invalid("--scheduler names none but " + schedulers[0].scheduler + ", which is in force");
+  return schedulers;
+}
+
+Result<History> ReadHistory(const Invocation& invocation, const AdviseWords& words) {
+  if (words.workload.empty()) {
+    if (!words.in_force.empty())
+      return Invalid("--in-force goes with --workload only: a cluster says what is in force");
+    return HistoryOfCluster(invocation, words.since.empty() ? "24h" : words.since, words.seed);
+  }
+  if (!words.since.empty()) return Invalid("--since asks a cluster, so it does not go with --workload");
+  cli::SchedulerWords in_force{words.in_force.empty() ? "fifo" : words.in_force, {}};
+  for (const std::string& word : words.schedulers.settings) {
+    if (!cli::HasLabel(word)) in_force.settings.push_back(word);
+  }
+  MILLRACE_ASSIGN(cli::Schedulers read, cli::ReadSchedulers(in_force));
+  if (read.variants.size() != 1) return Invalid("--in-force names more than one scheduler");
+  return HistoryOfFile(words.workload, std::move(read.variants[0]), words.seed);
+}
+
+// Reads the question about a history that has jobs enough.
+Status Prepare(const AdviseWords& words, const Words& args, Prepared* prepared) {
+  const History& history = prepared->history;
+  MILLRACE_ASSIGN(prepared->metric, MetricOfGoal(words.goal, history.file));
+  Subject& subject = prepared->subject;
+  MILLRACE_ASSIGN(subject.schedulers, SchedulersFor(words, history));
+  prepared->history.in_force.label = subject.schedulers[0].label;
+  subject.settings_text = history.in_force.settings_text;
+  subject.headline = {std::string(prepared->metric->key)};
+  subject.where = "sim";
+  subject.workload_name = history.name, subject.workload_text = history.text;
+  FillSubject(kVerb, args, &subject);
+  Design& design = prepared->design;
+  design.schedulers = static_cast<std::uint32_t>(subject.schedulers.size());
+  design.seed = history.file.seed;
+  design.same_against_same = false;  // in the simulator they are the same
+  design.blocks = static_cast<std::uint32_t>(words.repeat);
+  return Status::Ok();
+}
+
+Conditions ConditionsOf(const Prepared& prepared) {
+  Conditions conditions{{"the version", kVersion},
+                        {"what it is for", "advice"},
+                        {"the seed", std::to_string(prepared.design.seed)},
+                        {"the history", std::to_string(prepared.history.text.size()) + " bytes with checksum " +
+                                            std::to_string(Crc32c(prepared.history.text))}};
+  for (const sched::Variant& variant : prepared.subject.schedulers) {
+    conditions.emplace_back("the scheduler " + variant.label, variant.scheduler);
+    conditions.emplace_back("the scheduler file of " + variant.label, variant.settings_text);
+  }
+  return conditions;
+}
+
+// Returns nothing if it was interrupted.
+Result<std::optional<Material>> MakeMaterial(const Invocation& invocation, const Prepared& prepared, Arena& arena,
+                                             RunStore& store) {
+  RunsProgress progress(invocation.console, LabelsOf(prepared.subject.schedulers), SteadyMicros);
+  progress.Start(prepared.design, store);
+  const console::Interrupt interrupt;
+  RunsWatch watch;
+  watch.stop = [&] { return interrupt.Seen(); };
+  watch.begun = [&](const PlannedRun& run, bool warm_up) { progress.Begun(run, warm_up); };
+  watch.ended = [&](const RunRecord& record) { progress.Ended(record); };
+  const Result<Making> made = MakeRuns(arena, prepared.design, prepared.subject.schedulers, store, watch);
+  progress.Clear();
+  MILLRACE_TRY(made.status());
+  if (*made == Making::kStopped) return std::optional<Material>{};
+  Material material{&prepared.subject, prepared.design, store.Counting(prepared.design.blocks), {}};
+  material.judged = Judge(material.design, material.counting, prepared.subject.headline, prepared.subject.options);
+  return std::optional<Material>(std::move(material));
+}
+
+// What really happened, beside the first run of the scheduler in force.
+std::optional<ModelCheck> CheckModel(const Prepared& prepared, const Material& material) {
+  if (!prepared.history.live) return std::nullopt;
+  RunOutcome live;
+  live.result = *prepared.history.live;
+  for (const RunRecord* record : material.counting) {
+    if (record->run.block != 0 || record->run.scheduler != material.design.baseline) continue;
+    const std::optional<double> simulated = prepared.metric->of(record->outcome), really = prepared.metric->of(live);
+    if (simulated && really) return ModelCheck{*really, *simulated};
+  }
+  return std::nullopt;
+}
+
+int Advise(const Invocation& invocation, const AdviseWords& words, Prepared& prepared) {
+  Result<SimArena> arena = SimArena::Make(prepared.history.draw, prepared.design.seed, false);
+  if (!arena.ok()) return invocation.FailToStart(kVerb, arena.status());
+  prepared.subject.nodes = arena->Nodes();
+  Result<TempDir> scratch = TempDir::Make("millrace-advise-");
+  if (!scratch.ok()) return invocation.FailToStart(kVerb, scratch.status());
+  const std::string directory = words.directory.empty() ? scratch->path() + "/comparison" : words.directory;
+  Result<RunStore> store =
+      RunStore::Open(directory, ConditionsOf(prepared), prepared.design, prepared.subject.nodes.size(), words.force);
+  if (!store.ok()) return invocation.FailToStart(kVerb, store.status());
+  if (const Status removed = RemoveOldForms(directory, *store); !removed.ok())
+    return invocation.FailToStart(kVerb, removed);
+  Result<std::optional<Material>> made = MakeMaterial(invocation, prepared, *arena, *store);
+  if (!made.ok()) return invocation.Fail(kVerb, made.status());
+  if (!made->has_value()) {
+    console::SayLine(invocation.console, "stopped");
+    return 128 + SIGINT;
+  }
+  Material& material = **made;
+  Advice advice = AdviceOf(material, *prepared.metric, prepared.history.redrawn);
+  advice.model = CheckModel(prepared, material);
+  if (!words.directory.empty()) {
+    Status written = AddDetails(*arena, &material);
+    if (written.ok()) written = WriteAllForms(directory, material);
+    if (!written.ok()) return invocation.Fail(kVerb, written);
+  }
+  Printer out(invocation.console);
+  out << (words.json ? console::Dump(AdviceJson(advice, material, prepared.history)) + "\n"
+                     : AdviceText(advice, material, prepared.history));
+  if (!words.json && !words.directory.empty())
+    out << "The report is " << directory << "/report.html, with tables and figures beside it.\n";
+  if (const Status written = out.Flush(); !written.ok()) return invocation.Fail(kVerb, written);
+  for (const std::string& warning : WarningsOf(material))
+    console::SayLine(invocation.console, "warning: " + Printable(warning));
+  return kDone;
+}
+
+int SayTooLittle(const Invocation& invocation, const AdviseWords& words, std::size_t jobs) {
+  const Advice advice = TooLittle(jobs);
+  Printer out(invocation.console);
+  out << (words.json ? console::Dump(AdviceJson(advice)) : advice.why) << "\n";
+  const Status written = out.Flush();
+  return written.ok() ? kDone : invocation.Fail(kVerb, written);
+}
+
+}  // namespace
+
+int AdviseCommand(const Invocation& invocation, const Words& args) {
+  Arguments arguments(kVerb, "",
+                      "Simulates what the cluster has done under every scheduler that fits, and says which would have "
+                      "served it best, how sure that is, and what to change.");
+  AdviseWords words;
+  Declare(arguments, &words);
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  Prepared prepared;
+  Result<History> history = ReadHistory(invocation, words);
+  const bool nothing = words.workload.empty() && history.status().code() == StatusCode::kNotFound;
+  if (nothing) return SayTooLittle(invocation, words, 0);
+  if (!history.ok()) return invocation.FailToStart(kVerb, history.status());
+  const std::size_t jobs = history->file.workload.jobs.size();
+  if (jobs < kFewestJobs) return SayTooLittle(invocation, words, jobs);
+  prepared.history = std::move(*history);
+  if (const Status wrong = Prepare(words, args, &prepared); !wrong.ok()) return invocation.FailToStart(kVerb, wrong);
+  return Advise(invocation, words, prepared);
+}
+
+}  // namespace millrace::compare

@@ -1,0 +1,372 @@
+#include "lab/command/compare_command.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "base/console/arguments.h"
+#include "base/console/interrupt.h"
+#include "base/console/json_output.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "client/cli/verbs.h"
+#include "lab/beside/beside.h"
+#include "lab/command/calibrate.h"
+#include "lab/command/forms.h"
+#include "lab/command/runs_progress.h"
+#include "lab/command/scheduler_names.h"
+#include "lab/command/sim_workload.h"
+#include "lab/command/subject.h"
+#include "lab/live/live_arena.h"
+#include "lab/report/document.h"
+#include "lab/report/findings_table.h"
+#include "lab/run/make_runs.h"
+#include "lab/run/sim_arena.h"
+
+namespace millrace::compare {
+namespace {
+
+using cli::Invocation;
+using cli::Words;
+using cli::WorkloadSource;
+using console::Arguments;
+using console::kDone;
+using console::kFailed;
+using console::kUnreachable;
+using console::kWrongUsage;
+using console::Printer;
+
+constexpr const char* kVerb = "compare";
+constexpr std::int64_t kMostRepeats = 1'000;
+constexpr std::uint32_t kRepeatLive = 8, kRepeatSimulated = 30;
+constexpr std::size_t kMostHeadlines = 3;
+// With --until-width the runs are judged at these numbers of blocks, and a p value counts as much less as there are
+// looks (Bonferroni).
+constexpr std::uint32_t kLooks[] = {8, 12, 20};
+
+struct CompareWords {
+  cli::WorkloadWords workload;
+  cli::SchedulerWords schedulers;
+  std::string directory, calibrate, on = "sim", metric = "turnaround,makespan,wait", practical, width;
+  std::int64_t repeat = 0;
+  bool once_each = false, slowdowns = false, force = false, json = false, wide = false, columns = false;
+  bool simulate = false;
+};
+
+void Declare(Arguments& arguments, CompareWords* words) {
+  cli::DeclareSchedulers(arguments, &words->schedulers,
+                         "; the first is the baseline that the others are compared with");
+  arguments.Text("-o,--output", &words->directory, "directory for the report and the runs; a comparison goes on in it");
+  arguments.Integer("--repeat", &words->repeat, 2, kMostRepeats,
+                    "runs of each scheduler (default: 30 simulated; live 8, or more for many schedulers)");
+  arguments.Text("--on", &words->on, "where the runs take place: sim, local, cluster or testbed (default: sim)");
+  arguments.Text("--metric", &words->metric,
+                 "at most three metrics that decide, separated by commas (default: turnaround,makespan,wait)");
+  arguments.Text("--practical", &words->practical, "differences up to this size do not matter (default: 3%)");
+  arguments.Text("--until-width", &words->width,
+                 "in place of --repeat: run until the ratios are known to this share, 8, 12 or 20 runs");
+  arguments.Flag("--no-same-against-same", &words->once_each, "do not run the baseline a second time in each block");
+  arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and compare slowdowns");
+  arguments.Flag("--simulate", &words->simulate,
+                 "simulate each live run as well, with the measured costs of the cluster, and say how far off that is");
+  arguments.Text(
+      "--calibrate", &words->calibrate,
+      "in place of comparing: run a job of each class with a program alone, and write the workload file there "
+      "with the times that its tasks took");
+  arguments.Flag("--force", &words->force, "discard the runs of another comparison in the directory");
+  arguments.Flag("--json", &words->json, "print what came out as JSON");
+  arguments.Flag("--wide", &words->wide, "print all metrics and columns, even if they do not fit into 80 columns");
+  arguments.Flag("--columns", &words->columns, "say what each metric is, and do nothing else");
+  cli::DeclareWorkload(arguments, &words->workload);
+}
+
+// Returns a share that is written as "3%" or 0.03.
+Result<double> ParseShare(const std::string& option, const std::string& text) {
+  constexpr double kPercent = 100;
+  char* end = nullptr;
+  double share = std::strtod(text.c_str(), &end);
+  const bool percent = std::string_view(end) == "%";
+  if (percent) share /= kPercent;
+  if (text.empty() || end == text.c_str() || (*end != '\0' && !percent) || !(share > 0) || !(share < 1))
+    return Invalid(option + " " + Quote(text) + " is not a share such as 3% or 0.03");
+  return share;
+}
+
+Result<Words> ParseHeadline(const std::string& text) {
+  const Words keys = cli::SplitAtCommas(text);
+  const Words known = MetricKeys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (std::find(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(i), keys[i]) !=
+        keys.begin() + static_cast<std::ptrdiff_t>(i))
+      return Invalid("--metric names " + keys[i] + " twice");
+    if (FindMetric(keys[i]) != nullptr) continue;
+    const std::optional<std::string> near = Nearest(keys[i], known);
+    return Invalid("no metric " + Quote(keys[i]) + (near ? "; did you mean " + *near + "?" : "") +
+                   "; --columns lists them");
+  }
+  if (keys.size() > kMostHeadlines) {
+    return Invalid("--metric takes at most " + std::to_string(kMostHeadlines) +
+                   " metrics: the more decide, the less each can show; the others are reported, too");
+  }
+  return keys;
+}
+
+// All that is decided before the first run.
+struct Prepared {
+  Subject subject;
+  Design design;
+  std::optional<double> width;
+  std::unique_ptr<Arena> arena;
+  DrawSimulation draw;
+  Conditions conditions;
+};
+
+Result<std::unique_ptr<Arena>> MakeArena(const Invocation& invocation, const CompareWords& words,
+                                         const std::string& path, const DrawSimulation& draw,
+                                         const sim::SimulationFile& file) {
+  if (words.on != "sim") {
+    MILLRACE_ASSIGN(const sim::Overrides overrides, cli::OverridesOf(words.workload));
+    return MakeLiveArena({.kind = words.on, .invocation = invocation, .workload = path, .overrides = overrides});
+  }
+  MILLRACE_TRY(file.CheckSimulable());
+  MILLRACE_ASSIGN(SimArena arena, SimArena::Make(draw, file.seed, words.slowdowns));
+  return std::unique_ptr<Arena>(std::make_unique<SimArena>(std::move(arena)));
+}
+
+// Returns the variants whose scheduler file is not the one for all.
+std::vector<sched::Variant> OwnSettings(const Subject& subject) {
+  std::vector<sched::Variant> own;
+  for (const sched::Variant& variant : subject.schedulers) {
+    if (variant.settings_text != subject.settings_text) own.push_back(variant);
+  }
+  return own;
+}
+
+Status CheckNoOwnSettings(const Subject& subject) {
+  const std::vector<sched::Variant> own = OwnSettings(subject);
+  if (own.empty()) return Status::Ok();
+  return Invalid(own.front().label +
+                 " has settings of its own, but on a cluster that is there the scheduler file of "
+                 "its master is in force; compare with --on local or --on sim");
+}
+
+// Runs name nodes by their rows.
+std::string ListOf(const std::vector<NodeRow>& nodes) {
+  std::string list;
+  for (const NodeRow& node : nodes) {
+    list += (list.empty() ? "" : ", ") + node.name + " in " + node.datacenter + node.rack + " with " +
+            std::to_string(node.map_slots) + "+" + std::to_string(node.reduce_slots) + " slots";
+  }
+  return list;
+}
+
+Conditions ConditionsOf(const CompareWords& words, const WorkloadSource& source, const sim::SimulationFile& file,
+                        const Subject& subject, const Design& design) {
+  std::string schedulers;
+  for (const sched::Variant& variant : subject.schedulers) {
+    schedulers += schedulers.empty() ? "" : ",";
+    schedulers += (variant.label == variant.scheduler ? "" : variant.label + "=") + variant.scheduler;
+  }
+  Conditions conditions{{"the version", kVersion},
+                        {"--on", subject.where},
+                        {"--scheduler", schedulers},
+                        {"the seed", std::to_string(design.seed)},
+                        {"--no-same-against-same", design.same_against_same ? "no" : "yes"},
+                        {"--slowdown", words.slowdowns ? "yes" : "no"},
+                        {"the scheduler file", subject.settings_text}};
+  if (subject.where == "cluster" || subject.where == "testbed")
+    conditions.emplace_back("the list of nodes", ListOf(subject.nodes));
+  for (const sched::Variant& variant : OwnSettings(subject))
+    conditions.emplace_back("the scheduler file of " + variant.label, variant.settings_text);
+  for (auto& condition : source.Conditions(file)) conditions.push_back(std::move(condition));
+  return conditions;
+}
+
+// Reads what is compared and by which measure.
+Status ReadQuestion(const CompareWords& words, Prepared* prepared) {
+  Subject& subject = prepared->subject;
+  MILLRACE_ASSIGN(cli::Schedulers schedulers, cli::ReadSchedulers(words.schedulers));
+  subject.schedulers = std::move(schedulers.variants);
+  subject.settings_text = std::move(schedulers.settings_text);
+  if (subject.schedulers.size() == 1 && words.once_each)
+    return Invalid("--scheduler names one scheduler only, so there is nothing to compare it with");
+  MILLRACE_ASSIGN(subject.headline, ParseHeadline(words.metric));
+  if (words.on != "sim" && words.on != "local" && words.on != "cluster" && words.on != "testbed")
+    return Invalid("--on " + Quote(words.on) + " is not one of sim, local, cluster and testbed");
+  if (words.on == "cluster" || words.on == "testbed") MILLRACE_TRY(CheckNoOwnSettings(subject));
+  if (words.simulate && words.on == "sim")
+    return Invalid("--simulate needs live runs to simulate; give --on local, cluster or testbed");
+  const bool slowdown =
+      std::find(subject.headline.begin(), subject.headline.end(), "slowdown") != subject.headline.end();
+  if (slowdown && !words.slowdowns && words.on == "sim")
+    return Invalid("--metric slowdown needs --slowdown, which also runs each job alone");
+  if (!words.practical.empty()) {
+    MILLRACE_ASSIGN(subject.options.practical, ParseShare("--practical", words.practical));
+  }
+  if (words.width.empty()) return Status::Ok();
+  if (words.repeat > 0) return Invalid("--until-width says when to stop, so --repeat must not");
+  MILLRACE_ASSIGN(prepared->width, ParseShare("--until-width", words.width));
+  subject.options.significance /= static_cast<double>(std::size(kLooks));
+  return Status::Ok();
+}
+
+std::uint32_t BlocksFor(const CompareWords& words, const Subject& subject, const Design& design) {
+  if (words.repeat > 0) return static_cast<std::uint32_t>(words.repeat);
+  if (subject.where == "sim") return kRepeatSimulated;
+  if (design.schedulers < 2) return kRepeatLive;
+  return std::max(kRepeatLive, sim::FewestRuns(design.schedulers, subject.options.significance));
+}
+
+// Everything that can be wrong about the command is found here.
+Result<Prepared> Prepare(const Invocation& invocation, const CompareWords& words, const std::string& path,
+                         const Words& args) {
+  Prepared prepared;
+  MILLRACE_TRY(ReadQuestion(words, &prepared));
+  MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
+  MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
+  Subject& subject = prepared.subject;
+  prepared.draw = [source](std::uint64_t seed) { return source.Draw(seed); };
+  MILLRACE_ASSIGN(prepared.arena, MakeArena(invocation, words, path, prepared.draw, file));
+  subject.where = prepared.arena->Kind();
+  subject.nodes = prepared.arena->Nodes();
+  subject.workload_name = file.workload.name;
+  subject.workload_text = source.text();
+  FillSubject(kVerb, args, &subject);
+  Design& design = prepared.design;
+  design.schedulers = static_cast<std::uint32_t>(subject.schedulers.size());
+  design.seed = file.seed;
+  design.same_against_same = !words.once_each;
+  design.blocks = BlocksFor(words, subject, design);
+  prepared.conditions = ConditionsOf(words, source, file, subject, design);
+  return prepared;
+}
+
+Material MaterialOf(const Prepared& prepared, const RunStore& store) {
+  Material material{&prepared.subject, prepared.design, store.Counting(prepared.design.blocks), {}};
+  material.judged = Judge(material.design, material.counting, prepared.subject.headline, prepared.subject.options);
+  return material;
+}
+
+// Makes the runs; with --until-width as many as it takes.
+Result<Making> MakeAllRuns(Prepared* prepared, RunStore& store, RunsProgress& progress) {
+  // A live arena sees to signals itself.
+  const auto interrupt = prepared->subject.where == "sim" ? std::make_unique<console::Interrupt>() : nullptr;
+  RunsWatch watch;
+  watch.stop = [&] { return interrupt != nullptr && interrupt->Seen(); };
+  watch.begun = [&](const PlannedRun& run, bool warm_up) { progress.Begun(run, warm_up); };
+  watch.ended = [&](const RunRecord& record) { progress.Ended(record); };
+  const auto make = [&] {
+    progress.Start(prepared->design, store);
+    return MakeRuns(*prepared->arena, prepared->design, prepared->subject.schedulers, store, watch);
+  };
+  if (!prepared->width) return make();
+  for (const std::uint32_t look : kLooks) {
+    prepared->design.blocks = look;
+    MILLRACE_ASSIGN(const Making made, make());
+    if (made == Making::kStopped) return made;
+    if (NarrowEnough(MaterialOf(*prepared, store).judged, prepared->design, *prepared->width)) break;
+  }
+  return Making::kComplete;
+}
+
+std::string TextForPeople(const CompareWords& words, const Material& material, const std::optional<Beside>& beside) {
+  const std::vector<std::string> schedulers = LabelsOf(material.subject->schedulers);
+  std::string text = cli::FormatTable(FindingsTable(material, words.wide)) + "\n";
+  for (const std::string& line : WinnerLines(material)) text += Printable(line) + "\n";
+  if (beside) {
+    text += "\n" + cli::FormatTable(BesideTable(*beside, *material.subject, words.wide)) + "\n";
+    for (const std::string& line : BesideLines(*beside, schedulers, material.design)) text += Printable(line) + "\n";
+  }
+  text += std::to_string(material.design.blocks) + " runs of each scheduler; ratios are to " +
+          schedulers[material.design.baseline] + "; the report is " + words.directory +
+          "/report.html, with tables and figures beside it\n";
+  return text;
+}
+
+// Writes and prints what came of the runs.
+Status Tell(const Invocation& invocation, const CompareWords& words, Prepared& prepared, const RunStore& store) {
+  Material material = MaterialOf(prepared, store);
+  MILLRACE_TRY(AddDetails(*prepared.arena, &material));
+  std::optional<Beside> beside;
+  if (words.simulate) {
+    MILLRACE_ASSIGN(beside, SimulateBeside(material, prepared.draw));
+    material.simulated = BesideJson(*beside);
+    material.warnings = BesideWarnings(*beside, LabelsOf(material.subject->schedulers), material.design);
+  }
+  MILLRACE_TRY(WriteAllForms(words.directory, material, beside));
+  Printer out(invocation.console);
+  out << (words.json ? console::Dump(FindingsOf(material)) + "\n" : TextForPeople(words, material, beside));
+  MILLRACE_TRY(out.Flush());
+  for (const std::string& warning : WarningsOf(material))
+    console::SayLine(invocation.console, "warning: " + Printable(warning));
+  return Status::Ok();
+}
+
+int Compare(const Invocation& invocation, const CompareWords& words, Prepared& prepared) {
+  Result<RunStore> store =
+      RunStore::Open(words.directory, prepared.conditions, prepared.design, prepared.subject.nodes.size(), words.force);
+  if (!store.ok()) return invocation.FailToStart(kVerb, store.status());
+  if (const Status removed = RemoveOldForms(words.directory, *store); !removed.ok())
+    return invocation.FailToStart(kVerb, removed);
+  RunsProgress progress(invocation.console, LabelsOf(prepared.subject.schedulers), SteadyMicros);
+  const Result<Making> made = MakeAllRuns(&prepared, *store, progress);
+  progress.Clear();
+  if (!made.ok()) {
+    const bool gone = made.status().code() == StatusCode::kUnavailable;
+    return invocation.Fail(kVerb, made.status(), gone ? kUnreachable : kFailed);
+  }
+  if (*made == Making::kStopped) {
+    console::SayLine(invocation.console, "stopped with " + std::to_string(RunsLeft(prepared.design, *store)) +
+                                             " runs left; the same command goes on from here");
+    return 128 + SIGINT;
+  }
+  const Status told = Tell(invocation, words, prepared, *store);
+  return told.ok() ? kDone : invocation.Fail(kVerb, told);
+}
+
+// Reads what is needed for it, and calibrates.
+Result<std::string> CalibrateInstead(const Invocation& invocation, const CompareWords& words, const std::string& path) {
+  MILLRACE_ASSIGN(const WorkloadSource source, WorkloadSource::Read(words.workload, path));
+  MILLRACE_ASSIGN(const sim::Overrides overrides, cli::OverridesOf(words.workload));
+  MILLRACE_ASSIGN(const sim::SimulationFile file, source.Draw(std::nullopt));
+  Calibration calibration;
+  calibration.live.kind = words.on == "sim" ? "local" : words.on;
+  calibration.live.invocation = invocation, calibration.live.workload = path, calibration.live.overrides = overrides;
+  calibration.draw = [source](std::uint64_t seed) { return source.Draw(seed); };
+  calibration.seed = file.seed, calibration.text = source.text(), calibration.target = words.calibrate;
+  return Calibrate(std::move(calibration));
+}
+
+}  // namespace
+
+int CompareCommand(const Invocation& invocation, const Words& args) {
+  Arguments arguments(kVerb, "WORKLOAD",
+                      "Runs a workload several times under each scheduler and says which one serves it, and how sure "
+                      "that is.");
+  CompareWords words;
+  Declare(arguments, &words);
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
+  if (words.columns) {
+    Printer(invocation.console) << cli::FormatTable(MetricsTable());
+    return kDone;
+  }
+  const auto missing = [&](const std::string& what) {
+    return invocation.Fail(kVerb, Invalid(what + " is missing; see `millrace compare --help`"), kWrongUsage);
+  };
+  if (arguments.operands().empty()) return missing("WORKLOAD");
+  if (!words.calibrate.empty()) {
+    const Result<std::string> told = CalibrateInstead(invocation, words, arguments.operands()[0]);
+    if (!told.ok()) return invocation.FailToStart(kVerb, told.status());
+    Printer(invocation.console) << *told;
+    return kDone;
+  }
+  if (words.schedulers.schedulers.empty()) return missing("--scheduler");
+  if (words.directory.empty()) return missing("-o DIR");
+  Result<Prepared> prepared = Prepare(invocation, words, arguments.operands()[0], args);
+  if (!prepared.ok()) return invocation.FailToStart(kVerb, prepared.status());
+  return Compare(invocation, words, *prepared);
+}
+
+}  // namespace millrace::compare

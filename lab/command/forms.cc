@@ -1,0 +1,38 @@
+#include "lab/command/forms.h"
+
+#include "base/file.h"
+#include "base/local_place.h"
+#include "lab/report/judge.h"
+#include "lab/report/report.h"
+#include "lab/report/tables.h"
+
+namespace millrace::compare {
+namespace {
+
+constexpr const char *kDocument = "comparison.json", *kComparisons = "comparisons.csv", *kRuns = "runs.csv",
+                     *kJobs = "jobs.csv", *kReport = "report.html", *kSimulated = "simulated.csv";
+
+}  // namespace
+
+Status WriteAllForms(const std::string& directory, const Material& material, const std::optional<Beside>& beside) {
+  const auto write = [&directory](const char* name, const std::string& text) {
+    return WriteLocalFile(directory + "/" + name, text);
+  };
+  MILLRACE_TRY(write(kComparisons, ComparisonsCsv(material)));
+  MILLRACE_TRY(write(kRuns, RunsCsv(material)));
+  MILLRACE_TRY(write(kJobs, JobsCsv(material)));
+  MILLRACE_TRY(beside ? write(kSimulated, BesideCsv(*beside, LabelsOf(material.subject->schedulers)))
+                      : RemoveTree(directory + "/" + kSimulated));
+  const std::string document = TextOf(DocumentOf(material));
+  MILLRACE_TRY(write(kDocument, document));
+  return report::WriteReport(document, directory + "/" + kReport);
+}
+
+Status RemoveOldForms(const std::string& directory, const RunStore& store) {
+  if (!store.runs().empty()) return Status::Ok();
+  for (const char* name : {kDocument, kReport, kComparisons, kRuns, kJobs, kSimulated})
+    MILLRACE_TRY(RemoveTree(directory + "/" + name));
+  return Status::Ok();
+}
+
+}  // namespace millrace::compare

@@ -1,0 +1,15 @@
+#include "lab/live/live_arena.h"
+
+#include "base/text.h"
+#include "lab/live/cluster_arena.h"
+#include "lab/live/local_arena.h"
+
+namespace millrace::compare {
+
+Result<std::unique_ptr<Arena>> MakeLiveArena(LiveOptions options) {
+  if (options.kind == "local") return LocalArena::Make(std::move(options));
+  if (options.kind == "cluster" || options.kind == "testbed") return ClusterArena::Make(std::move(options));
+  return Invalid(Quote(options.kind) + " is no place for live runs; there are local, testbed and cluster");
+}
+
+}  // namespace millrace::compare

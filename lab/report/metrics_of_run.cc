@@ -1,0 +1,118 @@
+#include "lab/report/metrics_of_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/units.h"
+
+namespace millrace::compare {
+namespace {
+
+using sim::Better;
+using Value = std::optional<double>;
+
+constexpr double kMicros = 1e6;
+
+bool AnyDeadline(const sim::SimResult& result) {
+  return std::any_of(result.jobs.begin(), result.jobs.end(), [](const sim::JobRow& job) { return job.deadline > 0; });
+}
+
+bool AnyMaps(const sim::SimResult& result) {
+  return std::any_of(result.jobs.begin(), result.jobs.end(), [](const sim::JobRow& job) { return job.maps > 0; });
+}
+
+// Returns nothing if no job has ended.
+Value OfEnded(const RunOutcome& run, double value) {
+  const sim::Summary& summary = run.result.summary;
+  return summary.succeeded + summary.failed > 0 ? Value(value) : std::nullopt;
+}
+
+constexpr Metric kMetrics[] = {
+    {"turnaround", "mean turnaround", "s", Better::kLower,
+     "The time from the submission of a job to its end, on average over the jobs that ended.",
+     [](const RunOutcome& run) { return OfEnded(run, run.result.summary.mean_turnaround / kMicros); }, true},
+    {"makespan", "makespan", "s", Better::kLower, "The time from the first submission to the end of the last job.",
+     [](const RunOutcome& run) { return OfEnded(run, static_cast<double>(run.result.summary.makespan) / kMicros); },
+     true},
+    {"slowdown", "mean slowdown", "ratio", Better::kLower,
+     "The turnaround of a job over what it would have been with the cluster to itself, on average over the jobs.",
+     [](const RunOutcome& run) {
+       const double slowdown = run.result.summary.mean_slowdown;
+       return slowdown > 0 ? Value(slowdown) : std::nullopt;
+     },
+     true},
+    {"wait", "mean wait", "s", Better::kLower,
+     "The time from the submission of a job to the launch of its first task, on average over the jobs that ended.",
+     [](const RunOutcome& run) { return OfEnded(run, run.result.summary.mean_wait / kMicros); }, true},
+    {"turnaround_p95", "95th percentile of turnaround", "s", Better::kLower,
+     "The turnaround that 95 of 100 jobs do not exceed.",
+     [](const RunOutcome& run) { return OfEnded(run, run.result.summary.turnaround_p95 / kMicros); }, true},
+    {"fairness", "fairness F", "ratio", Better::kHigher,
+     "How evenly the active jobs have used slots since they started (Jain's index, FRESH), on average over time; 1 if "
+     "all alike.",
+     [](const RunOutcome& run) { return Value(run.result.summary.fairness); }},
+    {"distance", "fairness distance d", "ratio", Better::kLower,
+     "How far the running maps of the pools are from the pools' weights (Guo et al.), on average over time; 0 if as "
+     "their weights say.",
+     [](const RunOutcome& run) { return Value(run.result.summary.distance); }},
+    {"late", "late jobs", "share", Better::kLower, "The share of the jobs with a deadline that missed it.",
+     [](const RunOutcome& run) { return AnyDeadline(run.result) ? Value(run.result.summary.late) : std::nullopt; },
+     true},
+    {"node_local", "node-local maps", "share", Better::kHigher,
+     "The share of the maps' launches on a node that holds their input.",
+     [](const RunOutcome& run) { return AnyMaps(run.result) ? Value(run.result.summary.maps_at[0]) : std::nullopt; }},
+    {"rack_bytes", "bytes between racks", "bytes", Better::kLower,
+     "The bytes of maps' input and of the shuffle that crossed racks or datacenters.",
+     [](const RunOutcome& run) { return Value(static_cast<double>(run.result.summary.rack_bytes)); }, true},
+    {"datacenter_bytes", "bytes between datacenters", "bytes", Better::kLower,
+     "The bytes of maps' input and of the shuffle that crossed datacenters (INT, Lee et al.).",
+     [](const RunOutcome& run) { return Value(static_cast<double>(run.result.summary.datacenter_bytes)); }, true},
+    {"utilisation", "utilisation", "share", Better::kHigher,
+     "The slot time in use over the slot time that there was until the last job ended.",
+     [](const RunOutcome& run) { return Value(run.result.summary.utilisation_total); }},
+    {"preempted", "preempted attempts", "count", Better::kLower,
+     "The attempts of tasks that the scheduler had killed so that others got their slots.",
+     [](const RunOutcome& run) { return Value(run.result.summary.preempted); }, true},
+    {"deciding", "deciding, an event", "s", Better::kLower,
+     "The time that the scheduler took to decide, on average over the events of the run; it differs from run to run.",
+     [](const RunOutcome& run) {
+       const auto events = static_cast<double>(run.result.summary.events);
+       return events > 0 ? Value(run.result.decision_seconds / events) : std::nullopt;
+     },
+     false, true},
+};
+
+std::string Formatted(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+}  // namespace
+
+std::span<const Metric> Metrics() { return kMetrics; }
+
+const Metric* FindMetric(std::string_view key) {
+  const auto* at =
+      std::find_if(std::begin(kMetrics), std::end(kMetrics), [&](const Metric& m) { return m.key == key; });
+  return at == std::end(kMetrics) ? nullptr : at;
+}
+
+std::vector<std::string> MetricKeys() {
+  std::vector<std::string> keys;
+  for (const Metric& metric : kMetrics) keys.emplace_back(metric.key);
+  return keys;
+}
+
+std::string FormatValue(const Metric& metric, double value) {
+  constexpr double kPercent = 100, kLeastMillis = 1e-3, kLeastTenths = 10;
+  if (metric.unit == "share") return Formatted("%.1f%%", value * kPercent);
+  if (metric.unit == "bytes") return FormatBytes(static_cast<std::uint64_t>(std::llround(std::max(value, 0.0))));
+  if (metric.unit == "count") return Formatted("%.1f", value);
+  if (metric.unit == "ratio") return Formatted("%.3f", value);
+  if (value != 0 && std::abs(value) < kLeastMillis) return Formatted("%.2f us", value * kMicros);
+  return Formatted(std::abs(value) < kLeastTenths ? "%.3f s" : "%.1f s", value);
+}
+
+}  // namespace millrace::compare

@@ -1,0 +1,46 @@
+#include "lab/workload/distribution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace millrace::sim {
+namespace {
+
+double StandardNormal(Random& random) {  // by Box and Muller's method
+  const double radius = std::sqrt(-2 * std::log1p(-random.Unit()));
+  return radius * std::cos(2 * std::numbers::pi * random.Unit());
+}
+
+}  // namespace
+
+Distribution Distribution::Zipf(double exponent, double least, double most) {
+  Distribution zipf{Kind::kZipf, exponent, std::floor(least), std::floor(most), {}};
+  double sum = 0;
+  for (double x = zipf.b; x <= zipf.c; ++x) zipf.values.push_back(sum += std::pow(x, -exponent));
+  return zipf;
+}
+
+double Distribution::Draw(Random& random) const {
+  switch (kind) {
+    case Kind::kConstant:
+      return a;
+    case Kind::kUniform:
+      return a + (b - a) * random.Unit();
+    case Kind::kExponential:
+      return -a * std::log1p(-random.Unit());
+    case Kind::kNormal:
+      return std::max(0.0, a + b * StandardNormal(random));
+    case Kind::kLogNormal:
+      return a * std::exp(b * StandardNormal(random));
+    case Kind::kChoice:
+      return values[random.Below(values.size())];
+    case Kind::kZipf: {
+      const auto at = std::upper_bound(values.begin(), values.end(), random.Unit() * values.back());
+      return b + static_cast<double>(std::min<std::ptrdiff_t>(at - values.begin(), std::ssize(values) - 1));
+    }
+  }
+  return a;
+}
+
+}  // namespace millrace::sim

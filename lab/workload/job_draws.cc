@@ -1,0 +1,122 @@
+#include "lab/workload/job_draws.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "schedulers/events/limits.h"
+
+namespace millrace::sim {
+namespace {
+
+constexpr double kTopBytes = 1e18, kTopMicros = 1e18;
+
+std::uint64_t Bytes(double value) { return static_cast<std::uint64_t>(std::clamp(std::round(value), 0.0, kTopBytes)); }
+std::size_t Count(double value, std::uint32_t most) {
+  return static_cast<std::size_t>(std::clamp(std::round(value), 0.0, static_cast<double>(most)));
+}
+// Returns so many times the number, but at least 1 of what there is.
+double Scaled(double number, double factor) {
+  return factor == 1 || number <= 0 ? number : std::max(1.0, std::round(number) * factor);
+}
+
+// Draws the times of a job's tasks of one kind: by the rate if there is one, else by the time.
+class TaskTimes {
+ public:
+  TaskTimes(const JobClass& of, const Distribution& time, const std::optional<Distribution>& rate, Random& random)
+      : of_(of), time_(time), rate_(rate), random_(random), mean_(time.Draw(random)) {
+    if (rate_) rate_of_job_ = std::max(1.0, rate_->Draw(random));
+  }
+  Micros Next(double bytes) {
+    double time = of_.per_task ? time_.Draw(random_) : mean_;
+    if (rate_) time = bytes / (of_.per_task ? std::max(1.0, rate_->Draw(random_)) : rate_of_job_) * kSecond;
+    return ToMicros(time * of_.task_noise.Draw(random_));
+  }
+
+ private:
+  const JobClass& of_;
+  const Distribution& time_;
+  const std::optional<Distribution>& rate_;
+  Random& random_;
+  double mean_, rate_of_job_ = 1;
+};
+
+void DrawMaps(const JobClass& from, std::uint64_t block_size, Random& random, SimJob* job) {
+  TaskTimes times(from, from.map_time, from.map_rate, random);
+  const double ratio = from.map_output.Draw(random);
+  const std::uint64_t input = from.input ? Bytes(from.input->Draw(random) * from.size_factor) : 0;
+  const std::uint64_t blocks = std::max<std::uint64_t>((input + block_size - 1) / block_size, 1);
+  const double maps = from.input  ? static_cast<double>(blocks)
+                      : from.maps ? Scaled(from.maps->Draw(random), from.size_factor)
+                                  : 1;
+  job->maps.resize(Count(maps, sched::kMaxMaps));
+  for (std::size_t i = 0; i < job->maps.size(); ++i) {
+    SimMap& map = job->maps[i];
+    const std::uint64_t drawn = Bytes(from.split.Draw(random));
+    map.bytes = drawn > 0 ? drawn : block_size;
+    if (from.input) map.bytes = std::min(block_size, input - std::min(input, i * block_size));
+    map.cpu = times.Next(static_cast<double>(map.bytes));
+    map.output = Bytes(static_cast<double>(map.bytes) * ratio);
+  }
+}
+
+void DrawReduces(const JobClass& from, Random& random, SimJob* job) {
+  TaskTimes times(from, from.reduce_time, from.reduce_rate, random);
+  const double ratio = from.reduce_output.Draw(random);
+  double reduces = Scaled(from.reduces.Draw(random), from.size_factor);
+  if (from.reduces_per_map) {
+    reduces = std::max(1.0, static_cast<double>(job->maps.size()) * from.reduces_per_map->Draw(random));
+  }
+  job->reduces.resize(Count(reduces, sched::kMaxReduces));
+  double shuffle = 0, weights = 0;
+  for (const SimMap& map : job->maps) shuffle += static_cast<double>(map.output);
+  for (std::size_t i = 0; i < job->reduces.size(); ++i) {
+    job->reduces[i].weight = std::pow(static_cast<double>(i + 1), -from.reduce_skew);
+    weights += job->reduces[i].weight;
+  }
+  for (SimReduce& reduce : job->reduces) {
+    const double bytes = shuffle * reduce.weight / weights;
+    reduce.cpu = times.Next(bytes);
+    reduce.output = Bytes(bytes * ratio);
+  }
+}
+
+template <class Tasks>
+Micros MeanTime(const Tasks& tasks) {
+  double sum = 0;
+  for (const auto& task : tasks) sum += static_cast<double>(task.cpu);
+  return tasks.empty() ? 0 : ToMicros(sum / static_cast<double>(tasks.size()));
+}
+
+}  // namespace
+
+const std::map<std::string, sched::Priority>& Priorities() {
+  static const std::map<std::string, sched::Priority> kPriorities{{"VERY_HIGH", sched::Priority::kVeryHigh},
+                                                                  {"HIGH", sched::Priority::kHigh},
+                                                                  {"NORMAL", sched::Priority::kNormal},
+                                                                  {"LOW", sched::Priority::kLow},
+                                                                  {"VERY_LOW", sched::Priority::kVeryLow}};
+  return kPriorities;
+}
+
+Micros ToMicros(double value) { return static_cast<Micros>(std::clamp(std::round(value), 0.0, kTopMicros)); }
+
+SimJob DrawJob(const JobClass& from, std::uint32_t number, std::uint64_t block_size, Random random) {
+  SimJob job = from.common;
+  job.group = from.name;
+  job.name = from.name + "-" + std::to_string(number);
+  job.user = from.users[number % from.users.size()];
+  job.pool = from.pools[number % from.pools.size()];
+  job.priority = Priorities().at(from.priorities[number % from.priorities.size()]);
+  DrawMaps(from, block_size, random, &job);
+  DrawReduces(from, random, &job);
+  if (!from.located) job.replicas.assign(job.maps.size(), {});
+  if (from.deadline) job.deadline = std::max<Micros>(1, ToMicros(from.deadline->Draw(random)));
+  if (from.tell_times) {
+    const double bias = from.estimate_bias.Draw(random);
+    job.map_time = ToMicros(static_cast<double>(MeanTime(job.maps)) * bias);
+    job.reduce_time = ToMicros(static_cast<double>(MeanTime(job.reduces)) * bias);
+  }
+  return job;
+}
+
+}  // namespace millrace::sim
