@@ -1,5 +1,3 @@
-#include "client/cli/ca_command.h"
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -9,6 +7,7 @@
 #include "base/console/json_output.h"
 #include "base/tls/authority.h"
 #include "base/tls/expiry.h"
+#include "client/cli/commands.h"
 
 namespace millrace::cli {
 namespace {

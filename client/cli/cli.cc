@@ -1,19 +1,11 @@
-#include "client/cli/cli.h"
-
 #include <algorithm>
 #include <iterator>
 
 #include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
-#include "client/cli/ca_command.h"
-#include "client/cli/cluster_command.h"
-#include "client/cli/completion.h"
-#include "client/cli/job_command.h"
-#include "client/cli/node_command.h"
+#include "client/cli/commands.h"
 #include "client/cli/run_command.h"
-#include "client/cli/scheduler_command.h"
-#include "client/cli/whoami_command.h"
 #include "dfs/tools/fs_command.h"
 
 namespace millrace::cli {

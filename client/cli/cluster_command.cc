@@ -1,5 +1,3 @@
-#include "client/cli/cluster_command.h"
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -11,6 +9,7 @@
 #include "base/text.h"
 #include "base/tls/credentials.h"
 #include "base/units.h"
+#include "client/cli/commands.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {

@@ -1,10 +1,9 @@
-#include "client/cli/completion.h"
-
 #include <optional>
 #include <string_view>
 
 #include "base/console/arguments.h"
 #include "base/text.h"
+#include "client/cli/commands.h"
 
 namespace millrace::cli {
 namespace {

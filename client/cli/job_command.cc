@@ -1,5 +1,3 @@
-#include "client/cli/job_command.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,13 +7,10 @@
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "client/cli/commands.h"
 #include "client/cli/job_list.h"
-#include "client/cli/job_logs.h"
-#include "client/cli/job_tasks.h"
 #include "client/cli/report.h"
-#include "client/cli/rerun_command.h"
 #include "client/cli/wait_job.h"
-#include "client/cli/waits.h"
 #include "client/job_client/job_client.h"
 #include "client/job_client/read_journal.h"
 
@@ -174,7 +169,7 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
   Printer out(invocation.console);
   if (json) {
     console::JsonList list(out);
-    for (const job::Counter& counter : *counters) list.Add(ToJson(counter));
+    for (const job::Counter& counter : *counters) list.Add(cli::ToJson(counter));
     list.Close();
     return kDone;
   }

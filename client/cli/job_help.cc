@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "client/cli/find_job.h"
+#include "client/cli/find.h"
 #include "client/cli/verbs.h"
 
 namespace millrace::cli {
@@ -50,7 +50,7 @@ int ExplainJob(const Invocation& invocation, const std::string& job) {
   return kDone;
 }
 
-int ListJobs(const Invocation& invocation) {
+int ListBundledJobs(const Invocation& invocation) {
   const Result<Words> names = ListDirectory(invocation.directory());
   if (!names.ok()) return invocation.Fail("run --list", names.status());
   std::vector<Words> rows{{"JOB", "OPTIONS OF ITS OWN (-D NAME=VALUE)"}};

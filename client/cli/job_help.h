@@ -21,6 +21,6 @@ namespace millrace::cli {
 [[nodiscard]] int ExplainJob(const Invocation& invocation, const std::string& job);
 
 // Prints the jobs that lie beside the program, each with the options that it declares, and returns the exit status.
-[[nodiscard]] int ListJobs(const Invocation& invocation);
+[[nodiscard]] int ListBundledJobs(const Invocation& invocation);
 
 }  // namespace millrace::cli

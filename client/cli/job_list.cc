@@ -8,9 +8,9 @@
 #include "base/console/arguments.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "client/cli/commands.h"
 #include "client/cli/report.h"
 #include "client/cli/verbs.h"
-#include "client/cli/waits.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {
@@ -77,7 +77,7 @@ Status Finish(Wanted* wanted) {
 std::string Percent(double fraction) { return std::to_string(static_cast<int>(fraction * 100)) + "%"; }
 
 Json WithWaits(const job::JobStatus& status, const Waits& waits) {
-  Json json = ToJson(status);
+  Json json = cli::ToJson(status);
   json["waits"] = Json::array();
   for (const job::SchedulerView::Wait& wait : waits) {
     if (wait.job == status.job) json["waits"].push_back(WaitToJson(wait));

@@ -1,4 +1,4 @@
-// `millrace job list`, and functions that it shares with `job status`. Thread rule: main; JobFilter as a value.
+// What `millrace job list` shares with `job status`, and its filter. Thread rule: main; JobFilter as a value.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,5 @@ struct JobFilter {
 
 // Returns how long the job has run, or ran: from its first launch to its end, or to `now`; 0 if nothing was launched.
 [[nodiscard]] Micros TimeRun(const job::JobStatus& status, Micros now);
-
-int ListJobs(const Invocation& invocation, const Words& args);
 
 }  // namespace millrace::cli

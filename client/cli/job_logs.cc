@@ -1,5 +1,3 @@
-#include "client/cli/job_logs.h"
-
 #include <poll.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "base/console/arguments.h"
 #include "base/last_lines.h"
 #include "base/text.h"
+#include "client/cli/commands.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {

@@ -1,5 +1,3 @@
-#include "client/cli/job_tasks.h"
-
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -11,6 +9,7 @@
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/text.h"
+#include "client/cli/commands.h"
 #include "client/cli/verbs.h"
 #include "client/job_client/job_client.h"
 

@@ -1,11 +1,10 @@
-#include "client/cli/master_command.h"
-
 #include <memory>
 #include <optional>
 
 #include "base/console/arguments.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "client/cli/commands.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {

@@ -1,5 +1,3 @@
-#include "client/cli/node_command.h"
-
 #include <algorithm>
 #include <optional>
 
@@ -8,7 +6,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "client/cli/await_drained.h"
-#include "client/cli/find_node.h"
+#include "client/cli/commands.h"
+#include "client/cli/find.h"
 #include "client/cli/report.h"
 #include "client/job_client/job_client.h"
 

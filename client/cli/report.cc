@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "base/console/json_output.h"
 #include "base/console/progress.h"
@@ -14,9 +15,9 @@ namespace millrace::cli {
 namespace {
 
 // Rounds down, so that 100 means that all is done.
-int Percent(double fraction) { return static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100 + 1e-6); }
+int PercentOf(double fraction) { return static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100 + 1e-6); }
 
-std::string PercentText(double fraction) { return std::to_string(Percent(fraction)) + "%"; }
+std::string PercentText(double fraction) { return std::to_string(PercentOf(fraction)) + "%"; }
 
 // Returns the rate at which input was read, in units of 10^6 bytes, as disks and networks are sold.
 std::string Megabytes(std::uint64_t bytes, Micros time) {
@@ -32,6 +33,11 @@ nlohmann::ordered_json ToJson(const job::Phase& phase) {
 
 nlohmann::ordered_json TimeOrNull(Micros time) {
   return time == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(time);
+}
+
+template <class T>
+nlohmann::ordered_json OrNull(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
 }  // namespace
@@ -57,8 +63,8 @@ std::string BarLine(const job::JobStatus& status, Micros elapsed) {
 }
 
 std::string PlainProgress::Update(const job::JobStatus& status) {
-  const int map = Percent(status.maps.fraction), copy = Percent(status.copy_fraction),
-            reduce = Percent(status.reduces.fraction);
+  const int map = PercentOf(status.maps.fraction), copy = PercentOf(status.copy_fraction),
+            reduce = PercentOf(status.reduces.fraction);
   const auto moved = [](int now, int said) { return std::abs(now - said) >= 10; };
   if (!moved(map, map_) && !moved(copy, copy_) && !moved(reduce, reduce_)) return {};
   map_ = map;
@@ -196,6 +202,34 @@ nlohmann::ordered_json ToJson(const job::JobStatus& status) {
   json["bytes_shuffled"] = status.bytes_shuffled;
   json["bytes_written"] = status.bytes_written;
   return json;
+}
+
+std::string WhatItWaitsFor(const job::SchedulerView::Wait& wait) {
+  return wait.slot == "permit" ? "compute permits" : wait.slot + " slots";
+}
+
+nlohmann::ordered_json WaitToJson(const job::SchedulerView::Wait& wait) {
+  return {{"job", wait.job.value},
+          {"name", wait.name},
+          {"pool", wait.pool},
+          {"kind", wait.slot},
+          {"running", wait.running},
+          {"pending", wait.pending},
+          {"cause", wait.cause},
+          {"used", wait.used},
+          {"of", wait.of},
+          {"others", JobNumbers(wait.others)},
+          {"other_count", OrNull(wait.other_count)},
+          {"next", wait.next_tried == 0 ? nlohmann::ordered_json(nullptr)
+                                        : nlohmann::ordered_json{{"running", wait.next_running},
+                                                                 {"tried", wait.next_tried},
+                                                                 {"to_it", wait.next_to_it}}},
+          {"group", wait.group.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(wait.group)},
+          {"group_used", wait.group_used},
+          {"group_share", OrNull(wait.group_share)},
+          {"since", OrNull(wait.since)},
+          {"until", OrNull(wait.until)},
+          {"reason", wait.reason}};
 }
 
 }  // namespace millrace::cli

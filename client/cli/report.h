@@ -1,4 +1,5 @@
-// Texts about jobs: one line of progress, the summary at the end, JSON for programs. Pure. Thread rule: any thread.
+// Texts about jobs: one line of progress, the summary at the end, why a job waits, JSON for programs. Pure. Thread
+// rule: any thread.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -43,5 +44,11 @@ class PlainProgress {
 
 // Returns the status as JSON. Times are microseconds since the epoch; a time that has not come is null.
 [[nodiscard]] nlohmann::ordered_json ToJson(const job::JobStatus& status);
+
+// Returns the noun for what the job waits for: "map slots", "reduce slots", "compute permits".
+[[nodiscard]] std::string WhatItWaitsFor(const job::SchedulerView::Wait& wait);
+// Returns the wait as numbers, with the sentence beside them (`reason`). A time is in microseconds since the epoch, or
+// null if the wait has none.
+[[nodiscard]] nlohmann::ordered_json WaitToJson(const job::SchedulerView::Wait& wait);
 
 }  // namespace millrace::cli

@@ -1,5 +1,3 @@
-#include "client/cli/rerun_command.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,6 +17,7 @@
 #include "base/local_place.h"
 #include "base/text.h"
 #include "base/tls/sha256.h"
+#include "client/cli/commands.h"
 #include "client/job_client/job_client.h"
 #include "dfs/wire/executable.h"
 
@@ -27,7 +26,7 @@ extern char** environ;  // NOLINT: no header of POSIX declares it
 namespace millrace::cli {
 namespace {
 
-constexpr const char* kVerb = "job rerun";
+constexpr const char* kRerunVerb = "job rerun";
 constexpr int kNotStarted = 127;  // as a shell has it
 
 struct Wanted {
@@ -40,7 +39,7 @@ struct Wanted {
 // Returns the exit status of the command if it is done.
 std::optional<int> Parse(const Invocation& invocation, const Words& args, Wanted* wanted) {
   console::Arguments arguments(
-      kVerb, "ATTEMPT --local [-- WRAPPER...]",
+      kRerunVerb, "ATTEMPT --local [-- WRAPPER...]",
       "Runs a map attempt again, alone on this machine: its executable on its input, with its options. It reads the "
       "file system and changes nothing there. WRAPPER runs it: `-- gdb --args`, `-- valgrind`.");
   bool local = false;
@@ -54,12 +53,13 @@ std::optional<int> Parse(const Invocation& invocation, const Words& args, Wanted
   if (end != args.end()) wanted->wrapper.assign(end + 1, args.end());
   const std::string& name = arguments.operands()[0];
   const Result<AttemptId> attempt = job::ParseAttemptArgument(name);
-  if (!attempt.ok()) return invocation.Fail(kVerb, attempt.status(), kWrongUsage);
+  if (!attempt.ok()) return invocation.Fail(kRerunVerb, attempt.status(), kWrongUsage);
   wanted->attempt = *attempt;
-  if (!local) return invocation.Fail(kVerb, Invalid("say that " + name + " is to run here: give --local"), kWrongUsage);
+  if (!local)
+    return invocation.Fail(kRerunVerb, Invalid("say that " + name + " is to run here: give --local"), kWrongUsage);
   if (wanted->attempt.task.reduce())
     return invocation.Fail(
-        kVerb,
+        kRerunVerb,
         Invalid(name +
                 " is a reduce, whose input, the outputs of the maps, is deleted with the job; run the job on the "
                 "part of its input that has the key with `millrace local run --in-process`"),
@@ -68,7 +68,7 @@ std::optional<int> Parse(const Invocation& invocation, const Words& args, Wanted
   wanted->output = WithoutSlashes(wanted->output);
   const Status place = CheckNewDirectory(wanted->output);
   if (place.ok()) return std::nullopt;
-  return invocation.Fail(kVerb, Status(place.code(), "the output " + place.message()));
+  return invocation.Fail(kRerunVerb, Status(place.code(), "the output " + place.message()));
 }
 
 // Returns a name for the executable's copy that says of which job it is, in a debugger and in `ps`.
@@ -151,7 +151,7 @@ Result<int> RunInForeground(const Words& words) {
 int RerunCommand(const Invocation& invocation, const Words& args) {
   Wanted wanted;
   if (const std::optional<int> status = Parse(invocation, args, &wanted)) return *status;
-  const std::string what = std::string(kVerb) + " " + ToText(wanted.attempt);
+  const std::string what = std::string(kRerunVerb) + " " + ToText(wanted.attempt);
   const Result<TempDir> directory = TempDir::Make("millrace-rerun-");
   if (!directory.ok()) return invocation.Fail(what, directory.status());
   const Result<Words> words = Fetch(invocation, wanted, directory->path());

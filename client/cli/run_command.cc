@@ -12,7 +12,8 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "client/cli/find_job.h"
+#include "client/cli/commands.h"
+#include "client/cli/find.h"
 #include "client/cli/job_help.h"
 #include "client/cli/wait_job.h"
 #include "client/job/engine_options.h"
@@ -259,7 +260,7 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
     const std::optional<std::string> job = JobToExplain(args, invocation.directory());
     return *status == kDone && job ? ExplainJob(invocation, *job) : *status;
   }
-  if (list) return ListJobs(invocation);
+  if (list) return ListBundledJobs(invocation);
   if (arguments.operands().empty()) {
     const std::string listed = verb == "run" ? "; `millrace run --list` lists the bundled ones" : "";
     return invocation.Fail(

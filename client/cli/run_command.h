@@ -1,4 +1,4 @@
-// `millrace run` submits a job and waits for its end. Thread rule: the main thread.
+// The steps of `millrace run`, which submits a job and waits for its end. Thread rule: the main thread.
 #pragma once
 
 #include "client/cli/invocation.h"
@@ -48,7 +48,5 @@ struct Prepared {
 
 // Submits the job and waits for it. Returns the exit status.
 [[nodiscard]] int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOptions& options);
-
-[[nodiscard]] int RunCommand(const Invocation& invocation, const Words& args);
 
 }  // namespace millrace::cli

@@ -1,5 +1,3 @@
-#include "client/cli/scheduler_command.h"
-
 #include <algorithm>
 #include <cctype>
 #include <optional>
@@ -9,7 +7,8 @@
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/text.h"
-#include "client/cli/waits.h"
+#include "client/cli/commands.h"
+#include "client/cli/report.h"
 #include "client/job_client/job_client.h"
 #include "schedulers/config/settings_file.h"
 #include "schedulers/core/wait_view.h"

@@ -1,15 +1,17 @@
 #include "client/cli/wait_job.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "base/console/json_output.h"
 #include "base/console/progress.h"
@@ -19,6 +21,18 @@
 
 namespace millrace::cli {
 namespace {
+
+sigset_t Interrupt() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+void Mask(int how) {
+  const sigset_t set = Interrupt();
+  MILLRACE_CHECK(::pthread_sigmask(how, &set, nullptr) == 0, "SIGINT can be blocked");
+}
 
 constexpr Micros kPatience = 120 * kSecond;  // enough for a master that is restarted
 
@@ -141,10 +155,10 @@ int Report(const Invocation& invocation, dfs::DfsClient& files, job::JobStatus s
   if (!reporting.shown_output.empty()) status.output = reporting.shown_output;
   console::Printer out(invocation.console);
   if (reporting.json) {
-    nlohmann::ordered_json json = ToJson(status);
+    nlohmann::ordered_json json = cli::ToJson(status);
     json["counters"] = nlohmann::ordered_json::array();
     for (const job::Counter& counter : CountersOf(invocation, files, status.job))
-      json["counters"].push_back(ToJson(counter));
+      json["counters"].push_back(cli::ToJson(counter));
     out << console::Dump(json) << "\n";
   }
   if (status.state != job::JobState::kSucceeded && reporting.of_step) return kFailed;
@@ -164,6 +178,22 @@ Result<Waited> WaitForJob(const Invocation& invocation, dfs::DfsClient& files, J
 }
 
 }  // namespace
+
+SigintHold::SigintHold() {
+  const sigset_t set = Interrupt();
+  fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd_.valid()) throw std::system_error(errno, std::generic_category(), "wait for SIGINT");
+}
+
+SigintHold::~SigintHold() { Mask(SIG_UNBLOCK); }
+void SigintHold::BeginThreads() { Mask(SIG_BLOCK); }
+void SigintHold::EndThreads() { Mask(SIG_UNBLOCK); }
+void SigintHold::Catch() { Mask(SIG_BLOCK); }
+
+void SigintHold::Consume() {
+  signalfd_siginfo info{};
+  (void)!::read(fd_.get(), &info, sizeof info);
+}
 
 int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, JobId job, SigintHold& sigint,
                   const Reporting& reporting) {

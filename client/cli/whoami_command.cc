@@ -1,5 +1,3 @@
-#include "client/cli/whoami_command.h"
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +8,7 @@
 #include "base/console/json_output.h"
 #include "base/text.h"
 #include "base/tls/credentials.h"
+#include "client/cli/commands.h"
 #include "client/cli/verbs.h"
 #include "client/job_client/job_client.h"
 

@@ -1,5 +1,3 @@
-#include "client/cli/completion.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "client/cli/commands.h"
 #include "client/job_client/subprocess.h"
 
 namespace millrace::cli {

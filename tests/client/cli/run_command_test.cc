@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "client/cli/cli.h"
-#include "client/cli/find_job.h"
+#include "client/cli/commands.h"
+#include "client/cli/find.h"
 #include "tests/client/cli/console_pipe.h"
 
 namespace millrace::cli {

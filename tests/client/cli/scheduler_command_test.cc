@@ -1,6 +1,6 @@
-#include "client/cli/scheduler_command.h"
-
 #include <gtest/gtest.h>
+
+#include "client/cli/commands.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,5 +1,5 @@
 // Which node a word names.
-#include "client/cli/find_node.h"
+#include "client/cli/find.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,5 @@
-// Finds the node that a user means. Thread rule: any thread for FindNode; that of the client for FindNodes.
+// Finds what a word of the command line means: a job or a node. Thread rule: any thread; that of the client for
+// FindNodes.
 #pragma once
 
 #include <string>
@@ -9,6 +10,11 @@
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {
+
+// Returns the path of the executable that JOB names: a bundled example by name, or the path of an executable.
+// `directory` holds the bundled examples, beside the program. A word with a slash is a path. Returns kNotFound if there
+// is no such file, and kInvalid if it cannot be executed.
+[[nodiscard]] Result<std::string> FindJob(const std::string& word, const std::string& directory);
 
 // Returns the node that `word` names: by its number, its name (worker.name), HOST:PORT or HOST, whichever first fits a
 // node. If several nodes fit, the word means the only live one among them. Returns kNotFound if no node fits, and

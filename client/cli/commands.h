@@ -1,0 +1,60 @@
+// The command line of the program `millrace`: RunCli, and the commands below it, each in the form of Verb::run or as
+// the verbs of a branch. Exit status: 0 done, 1 the job or operation failed, 2 wrong usage, 3 the cluster cannot be
+// reached; an error is one line on standard error. Thread rule: the main thread, before others start.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/cli/verbs.h"
+#include "client/job_client/job_types.h"
+
+namespace millrace::cli {
+
+// Runs the command line. `words` is the command line without the program's name. The master and the wait of `defaults`
+// are used unless --master and --wait are given. `more` holds verbs from other parts of the program (the daemons and
+// `local`). If a Printer of the console fails to write, the command fails.
+[[nodiscard]] int RunCli(const Invocation& defaults, const Words& words, const std::vector<Verb>& more);
+
+// Returns all verbs, in the order of --help.
+[[nodiscard]] std::vector<Verb> AllVerbs(const std::vector<Verb>& more);
+
+// `millrace ca` makes the certificates of a cluster with TLS (base/tls/authority.h).
+[[nodiscard]] std::vector<Verb> CaVerbs();
+// `millrace cluster` shows the state of the whole cluster.
+[[nodiscard]] std::vector<Verb> ClusterVerbs();
+// `millrace job`: list, status, wait, kill, counters, logs, history, priority.
+[[nodiscard]] std::vector<Verb> JobVerbs();
+// `millrace node` shows and changes the machines of a cluster.
+[[nodiscard]] std::vector<Verb> NodeVerbs();
+// `millrace scheduler` shows and sets the policy that decides what runs where.
+[[nodiscard]] std::vector<Verb> SchedulerVerbs();
+
+// `millrace job list`.
+[[nodiscard]] int ListJobs(const Invocation& invocation, const Words& args);
+// `millrace job logs` shows the output of attempts, from the workers that ran them.
+[[nodiscard]] int LogsCommand(const Invocation& invocation, const Words& args);
+// `millrace job rerun ATTEMPT --local [-- WRAPPER...]` runs a failed map again, alone and in the foreground: the job's
+// executable with --millrace-rerun (client/process/rerun.h), under a debugger or profiler if one is named. Returns the
+// exit status of the program that was run, as in a shell.
+[[nodiscard]] int RerunCommand(const Invocation& invocation, const Words& args);
+// `millrace job tasks` lists the attempts of a job: their ends, nodes and times.
+[[nodiscard]] int ListTasks(const Invocation& invocation, const Words& args);
+// `millrace master backup` makes a backup of a running master's database.
+[[nodiscard]] int BackUpMaster(const Invocation& invocation, const Words& args);
+// `millrace run` submits a job and waits for its end (run_command.h has its steps).
+[[nodiscard]] int RunCommand(const Invocation& invocation, const Words& args);
+// `millrace whoami` shows the user's identity and rights at the master.
+[[nodiscard]] int WhoAmICommand(const Invocation& invocation, const Words& args);
+
+// `millrace completion bash` prints a script for bash-completion; `source <(millrace completion bash)` uses it.
+[[nodiscard]] int CompletionCommand(const Invocation& invocation, const Words& args, const std::vector<Verb>& verbs);
+// Returns the script. It completes verbs in the first two places of the command line, the bundled jobs after `run`,
+// then options, and jobs, nodes and paths of the cluster or local files. The script never executes a part of a name,
+// and quotes its offers for the shell. Requires bash 4.4.
+[[nodiscard]] std::string BashCompletion(const std::vector<Verb>& verbs);
+
+// Returns the text of `scheduler show`: the name, the settings in force, pools or queues, deadlines, and why jobs wait.
+[[nodiscard]] std::string SchedulerText(const job::SchedulerView& view);
+
+}  // namespace millrace::cli
