@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "base/daemon/arguments.h"
+#include "base/console/arguments.h"
 #include "base/file.h"
 #include "base/kv/rocks_store.h"
 #include "base/options.h"
@@ -150,22 +150,14 @@ void Tell(const std::string& database, const RepairFacts& facts, const Holdings&
 
 int RunRestore(const std::vector<std::string>& args) {
   const std::string verb = "master restore";
-  if (args.empty() || args[0].starts_with("-")) {
-    if (args.empty() || (args[0] != "--help" && args[0] != "-h")) {
-      return Fail(verb, Invalid("DIRECTORY is missing: millrace master restore DIRECTORY --set master.directory=..."),
-                  2);
-    }
-  }
-  const bool help = args[0].starts_with("-");
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
-  const std::vector<std::string> rest(args.begin() + (help ? 0 : 1), args.end());
-  if (const auto exit = daemon::ParseArguments(
-          verb,
-          "Makes a master's database of the latest backup in DIRECTORY, which comes before the options. It refuses to "
-          "replace an existing database.",
-          rest, options))
-    return *exit;
+  console::Arguments arguments(verb, "DIRECTORY",
+                               "Makes a master's database of the latest backup in DIRECTORY. It refuses to replace an "
+                               "existing database.");
+  arguments.Settings(&options);
+  if (const auto exit = arguments.Parse(args, console::SystemConsole(), 1, 1)) return *exit;
+  const std::string& directory = arguments.operands()[0];
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   const std::string database = DatabaseOf(config);
   if (const Status made = MakeDirectories(config.directory); !made.ok()) return Fail(verb, made);
@@ -174,9 +166,9 @@ int RunRestore(const std::vector<std::string>& args) {
                 Exists("there is a second copy of the database in " + config.journal_copy +
                        " (master.journal_copy), which may be newer than the backup: `millrace master repair` says "
                        "where it ends, and takes it with --yes; move it away to restore " +
-                       args[0] + " all the same"));
+                       directory + " all the same"));
   }
-  const Result<std::uint64_t> end = RestoreRocksStore(args[0], database, NoteOf(DoubtCause::kRestored));
+  const Result<std::uint64_t> end = RestoreRocksStore(directory, database, NoteOf(DoubtCause::kRestored));
   if (!end.ok()) return Fail(verb, end.status());
   std::cout << database << " is restored up to operation " << *end << "\n";
   return 0;
@@ -186,17 +178,16 @@ int RunRepair(const std::vector<std::string>& args) {
   const std::string verb = "master repair";
   bool apply = false;
   bool skip = false;
-  const daemon::Flag yes{"--yes", &apply, "take that state, and keep the damaged database aside"};
-  const daemon::Flag skipping{
-      "--skip", &skip,
-      "leave out the records that are damaged and keep all whole ones behind them, and say what "
-      "they seem to have been about"};
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
-  if (const auto exit = daemon::ParseArguments(
-          verb, "Shows what the last good state of a damaged database is, and takes it with --yes.", args, options,
-          {yes, skipping}))
-    return *exit;
+  console::Arguments arguments(verb, "",
+                               "Shows what the last good state of a damaged database is, and takes it with --yes.");
+  arguments.Settings(&options);
+  arguments.Flag("--yes", &apply, "take that state, and keep the damaged database aside");
+  arguments.Flag("--skip", &skip,
+                 "leave out the records that are damaged and keep all whole ones behind them, and say what they seem "
+                 "to have been about");
+  if (const auto exit = arguments.Parse(args, console::SystemConsole(), 0, 0)) return *exit;
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   Holdings holdings;
   const std::string database = DatabaseOf(config);

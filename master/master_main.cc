@@ -10,7 +10,7 @@
 #include <iostream>
 
 #include "base/cluster_id.h"
-#include "base/daemon/arguments.h"
+#include "base/console/arguments.h"
 #include "base/daemon/descriptors.h"
 #include "base/daemon/health_pages.h"
 #include "base/daemon/service_manager.h"
@@ -208,10 +208,10 @@ int RunMaster(const std::vector<std::string>& args) {
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
   bool init = false;
-  const daemon::Flag flag{"--init", &init, "make a new, empty cluster in master.directory, print its id and exit"};
-  if (const auto exit = daemon::ParseArguments("master", kAbout, args, options, {flag})) {
-    return *exit;
-  }
+  console::Arguments arguments("master", "", kAbout);
+  arguments.Settings(&options);
+  arguments.Flag("--init", &init, "make a new, empty cluster in master.directory, print its id and exit");
+  if (const auto exit = arguments.Parse(args, console::SystemConsole(), 0, 0)) return *exit;
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(checked, 2);
   KeepOthersFromWriting();
   if (init) return Init(config);

@@ -9,9 +9,35 @@
 namespace millrace::console {
 namespace {
 
+std::string InWords(std::int64_t number) { return std::to_string(number); }
 std::string InWords(double number) {
   char text[40];
   std::snprintf(text, sizeof text, "%.12g", number);
+  return text;
+}
+
+// Declares an option that takes a number from `least` to `most`; `what` is "a whole number" or "a number".
+template <class N>
+void AddNumber(CLI::App& app, const std::string& names, N* field, N least, N most, const std::string& what,
+               const std::string& one_line) {
+  const std::string range = InWords(least) + " to " + InWords(most);
+  const auto check = [least, most, range, what](const std::string& word) -> std::string {
+    N value = 0;
+    const char* end = word.data() + word.size();
+    const auto [at, error] = std::from_chars(word.data(), end, value);
+    if (error == std::errc() && at == end && value >= least && value <= most) return {};
+    return Quote(word) + " is not " + what + " from " + range;
+  };
+  app.add_option(names, *field, one_line + "; " + range)->type_name("N")->check(check);
+}
+
+std::string SettingLines(const OptionSet& settings) {
+  std::string text = "For --set and for the file, with default and range:\n";
+  for (const OptionInfo& option : settings.List()) {
+    const std::string initial = option.default_text.empty() ? "empty" : option.default_text;
+    text += "  " + option.name + "  (" + initial + (option.range.empty() ? "" : "; " + option.range) + ")  " +
+            option.one_line + "\n";
+  }
   return text;
 }
 
@@ -22,13 +48,16 @@ Arguments::Arguments(std::string verb, const std::string& operands, const std::s
       operands_text_(operands),
       app_(one_line, "millrace " + verb_ + (operands.empty() ? "" : " " + operands)) {
   app_.allow_extras();
-  app_.footer([this] {
-    const std::string examples = examples_.empty() ? "" : "Examples:\n" + examples_ + "\n";
-    if (offline_) return examples + "Exit status: 0 done, 1 failed, 2 wrong usage";
-    return examples + "Which cluster: millrace --master HOST:PORT " + verb_ +
-           " ..., or MILLRACE_MASTER\n"
-           "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the cluster cannot be reached";
-  });
+  app_.footer([this] { return Footer(); });
+}
+
+std::string Arguments::Footer() const {
+  if (settings_ != nullptr) return SettingLines(*settings_);
+  const std::string examples = examples_.empty() ? "" : "Examples:\n" + examples_ + "\n";
+  if (offline_) return examples + "Exit status: 0 done, 1 failed, 2 wrong usage";
+  return examples + "Which cluster: millrace --master HOST:PORT " + verb_ +
+         " ..., or MILLRACE_MASTER\n"
+         "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the cluster cannot be reached";
 }
 
 void Arguments::Example(const std::string& arguments) {
@@ -45,28 +74,18 @@ void Arguments::List(const std::string& names, std::vector<std::string>* field, 
 
 void Arguments::Integer(const std::string& names, std::int64_t* field, std::int64_t least, std::int64_t most,
                         const std::string& one_line) {
-  const std::string range = std::to_string(least) + " to " + std::to_string(most);
-  const auto check = [least, most, range](const std::string& word) -> std::string {
-    std::int64_t value = 0;
-    const char* end = word.data() + word.size();
-    const auto [at, error] = std::from_chars(word.data(), end, value);
-    if (error == std::errc() && at == end && value >= least && value <= most) return {};
-    return Quote(word) + " is not a whole number from " + range;
-  };
-  app_.add_option(names, *field, one_line + "; " + range)->type_name("N")->check(check);
+  AddNumber(app_, names, field, least, most, "a whole number", one_line);
 }
 
 void Arguments::Number(const std::string& names, double* field, double least, double most,
                        const std::string& one_line) {
-  const std::string range = InWords(least) + " to " + InWords(most);
-  const auto check = [least, most, range](const std::string& word) -> std::string {
-    double value = 0;
-    const char* end = word.data() + word.size();
-    const auto [at, error] = std::from_chars(word.data(), end, value);
-    if (error == std::errc() && at == end && value >= least && value <= most) return {};
-    return Quote(word) + " is not a number from " + range;
-  };
-  app_.add_option(names, *field, one_line + "; " + range)->type_name("N")->check(check);
+  AddNumber(app_, names, field, least, most, "a number", one_line);
+}
+
+void Arguments::Settings(OptionSet* options) {
+  settings_ = options;
+  Text("--config", &config_, "TOML file with options");
+  List("--set", &pairs_, "one option, NAME=VALUE; may be repeated");
 }
 
 std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const Console& console, std::size_t least,
@@ -80,7 +99,7 @@ std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const 
     Printer(console) << app_.help();
     return kDone;
   } catch (const CLI::ParseError& wrong) {
-    SayError(console, verb_, Invalid(std::string(wrong.what()) + "; see millrace " + verb_ + " --help"));
+    SayError(console, verb_, Invalid(std::string(wrong.what()) + "; " + Hint()));
     return kWrongUsage;
   }
   return std::nullopt;
@@ -96,11 +115,15 @@ Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, 
     if (operand.size() > 1 && operand[0] == '-') return UnknownOption(operand);
   }
   if (mark != args.end()) operands_.insert(operands_.end(), mark + 1, args.end());
-  const std::string usage = "; usage: millrace " + verb_ + " [OPTIONS] " + operands_text_;
+  const std::string usage = "; usage: millrace " + verb_ +
+                            (settings_ == nullptr ? " [OPTIONS]" : " [--config FILE] [--set NAME=VALUE]...") +
+                            (operands_text_.empty() ? "" : " ") + operands_text_;
   if (operands_.size() < least) {
     return Invalid((operands_.empty() ? "no argument is given" : "too few arguments") + usage);
   }
   if (operands_.size() > most) return Invalid("unexpected argument " + Quote(operands_[most]) + usage);
+  if (!config_.empty()) MILLRACE_TRY(settings_->LoadToml(config_));
+  for (const std::string& pair : pairs_) MILLRACE_TRY(settings_->SetPair(pair));
   return Status::Ok();
 }
 
@@ -110,8 +133,12 @@ Status Arguments::UnknownOption(const std::string& option) const {
     for (const std::string& name : declared->get_lnames()) known.push_back("--" + name);
   }
   const std::optional<std::string> nearest = Nearest(option.substr(0, option.find('=')), known);
-  return Invalid("unknown option " + Quote(option) +
-                 (nearest ? "; did you mean " + *nearest + "?" : "; see millrace " + verb_ + " --help"));
+  return Invalid("unknown option " + Quote(option) + "; " + (nearest ? "did you mean " + *nearest + "?" : Hint()));
+}
+
+std::string Arguments::Hint() const {
+  if (settings_ == nullptr) return "see millrace " + verb_ + " --help";
+  return "options are given as --set NAME=VALUE or in --config FILE (millrace " + verb_ + " --help lists them)";
 }
 
 Status UnknownVerb(const std::string& word, const std::vector<std::string>& verbs) {

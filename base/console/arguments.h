@@ -1,6 +1,6 @@
-// Arguments: the command line of one verb. Options are declared on a CLI::App; everything else is an operand, taken
-// byte for byte (CLI11's own positional lists would read "[a,b]" as two names). "--" ends the options, "-" is an
-// operand.
+// Arguments: the command line of one verb, a client's or a daemon's. Options are declared on a CLI::App; everything
+// else is an operand, taken byte for byte (CLI11's own positional lists would read "[a,b]" as two names). "--" ends the
+// options, "-" is an operand.
 // Thread rule: one thread.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/console/console.h"
+#include "base/options.h"
 #include "base/status.h"
 
 namespace millrace::console {
@@ -37,6 +38,11 @@ class Arguments {
                const std::string& one_line);
   void Number(const std::string& names, double* field, double least, double most, const std::string& one_line);
 
+  // Declares the command line of a daemon: `--config FILE`, and `--set NAME=VALUE`, which may be given more than once.
+  // Parse sets `options` from the file first and from --set then; --help lists them. Requires: `options` outlives this
+  // object.
+  void Settings(OptionSet* options);
+
   // Reads `args` (the words after the verb). Returns an exit status if the command is to end: 0 after --help, 2 after
   // wrong arguments (also fewer operands than `least` or more than `most`). One line has then explained what is wrong.
   [[nodiscard]] std::optional<int> Parse(const std::vector<std::string>& args, const Console& console,
@@ -45,13 +51,18 @@ class Arguments {
   [[nodiscard]] const std::string& verb() const { return verb_; }
 
  private:
+  [[nodiscard]] std::string Footer() const;
   Status Read(const std::vector<std::string>& args, std::size_t least, std::size_t most);
   [[nodiscard]] Status UnknownOption(const std::string& option) const;
+  [[nodiscard]] std::string Hint() const;
 
   std::string verb_;
   std::string operands_text_;
   std::string examples_;
   bool offline_ = false;
+  OptionSet* settings_ = nullptr;
+  std::string config_;  // of Settings
+  std::vector<std::string> pairs_;
   CLI::App app_;
   std::vector<std::string> operands_;
 };

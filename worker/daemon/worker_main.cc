@@ -15,7 +15,7 @@
 #include <sstream>
 
 #include "base/clock.h"
-#include "base/daemon/arguments.h"
+#include "base/console/arguments.h"
 #include "base/daemon/descriptors.h"
 #include "base/daemon/health_pages.h"
 #include "base/daemon/service_manager.h"
@@ -531,9 +531,9 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
 int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
   WorkerConfig config;
   OptionSet options = DeclareWorkerOptions(&config);
-  if (const auto exit = daemon::ParseArguments(
-          "worker", "Runs a worker: the block server and the task slots of one machine.", args, options))
-    return *exit;
+  console::Arguments arguments("worker", "", "Runs a worker: the block server and the task slots of one machine.");
+  arguments.Settings(&options);
+  if (const auto exit = arguments.Parse(args, console::SystemConsole(), 0, 0)) return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
   KeepOthersFromWriting();
   const Result<std::string> directory = AbsolutePath(config.directory);

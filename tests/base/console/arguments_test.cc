@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <utility>
+
 #include "base/console/json_output.h"
 #include "base/console/progress.h"
 #include "base/file.h"
@@ -68,6 +70,76 @@ TEST(ArgumentsTest, NegativeAndTooLargeNumbersAreNamed) {
 TEST(ArgumentsTest, TooFewAndTooMany) {
   EXPECT_EQ(Sample().Parse({}), 2);
   EXPECT_EQ(Sample().Parse({"a", "b", "c", "d"}), 2);
+}
+
+// The command line of a daemon with one option and one flag.
+struct Daemon {
+  Daemon() {
+    options.Integer("try.count", &count, 3, 1, 9, "a count");
+    options.Text("try.text", &text, "", "a text");
+    arguments.Settings(&options);
+    arguments.Flag("--init", &init, "a flag");
+  }
+  std::optional<int> Parse(const std::vector<std::string>& args) {
+    const Fd out(::memfd_create("out", MFD_CLOEXEC));
+    const Fd err(::memfd_create("err", MFD_CLOEXEC));
+    const auto status = arguments.Parse(args, {.out = out.get(), .err = err.get()}, 0, 0);
+    printed = TextOf(out.get());
+    said = TextOf(err.get());
+    return status;
+  }
+  static std::string TextOf(int fd) {
+    std::string text(FileSize(fd, "memory").value(), '\0');
+    EXPECT_TRUE(ReadExactlyAt(fd, text.data(), text.size(), 0, "memory").ok());
+    return text;
+  }
+  OptionSet options;
+  Arguments arguments{"try", "", "Tries."};
+  std::int64_t count = 0;
+  bool init = false;
+  std::string text, printed, said;
+};
+
+TEST(ArgumentsTest, SettingsOfTheCommandLineStandAboveThoseOfTheFile) {
+  const Fd file(::memfd_create("settings", MFD_CLOEXEC));
+  ASSERT_TRUE(WriteOut(file.get(), "[try]\ncount = 5\ntext = \"of the file\"\n").ok());
+  Daemon daemon;
+  EXPECT_EQ(daemon.Parse({"--set", "try.count=7", "--init", "--config", "/proc/self/fd/" + std::to_string(file.get())}),
+            std::nullopt);
+  EXPECT_EQ(daemon.count, 7);
+  EXPECT_EQ(daemon.text, "of the file");
+  EXPECT_TRUE(daemon.init);
+  EXPECT_EQ(daemon.said, "");
+}
+
+TEST(ArgumentsTest, TheHelpOfADaemonListsItsSettings) {
+  Daemon daemon;
+  EXPECT_EQ(daemon.Parse({"--help"}), 0);
+  const std::string end =
+      "For --set and for the file, with default and range:\n"
+      "  try.count  (3; 1 to 9)  a count\n"
+      "  try.text  (empty)  a text\n";
+  EXPECT_NE(daemon.printed.find(end), std::string::npos) << daemon.printed;
+}
+
+TEST(ArgumentsTest, AWrongCommandLineOfADaemonIsOneLine) {
+  const std::string hint =
+      "; options are given as --set NAME=VALUE or in --config FILE (millrace try --help lists them)\n";
+  const std::pair<std::vector<std::string>, std::string> cases[] = {
+      {{"--set", "try.count=10"}, "millrace: try: option try.count: 10 is not within 1 to 9\n"},
+      {{"--try.count", "4"}, "millrace: try: unknown option \"--try.count\"" + hint},
+      {{"--set"}, "millrace: try: --set: 1 required TEXT missing" + hint},
+      {{"--conf", "x"}, "millrace: try: unknown option \"--conf\"; did you mean --config?\n"},
+      {{"count=4"},
+       "millrace: try: unexpected argument \"count=4\"; usage: millrace try [--config FILE] [--set NAME=VALUE]...\n"},
+      {{"--config", "/nowhere/at/all"}, "millrace: try: open /nowhere/at/all: No such file or directory\n"},
+  };
+  for (const auto& [args, message] : cases) {
+    Daemon daemon;
+    EXPECT_EQ(daemon.Parse(args), 2) << args[0];
+    EXPECT_EQ(daemon.said, message);
+    EXPECT_EQ(daemon.printed, "");
+  }
 }
 
 TEST(JsonOutputTest, BytesThatAreNotUtf8ArePercentEncoded) {
