@@ -1,6 +1,6 @@
-// KeyValueStore: ordered keys and values that survive a crash. The real one is RocksDB; the in-memory one serves tests
-// and the simulated cluster. Both pass one contract suite. A batch is applied whole or not at all. Thread rule: any
-// thread.
+// KeyValueStore: ordered keys and values that survive a crash. The real one is RocksDB; tests and simulated
+// clusters have one in memory (tests/fakes/memory_store.h). Both pass one contract suite. A batch is applied whole or
+// not at all. Thread rule: any thread.
 #pragma once
 
 #include <functional>
@@ -54,8 +54,6 @@ class KeyValueStore {
       std::string_view prefix, std::string_view from,
       const std::function<bool(std::string_view key, std::string_view value)>& visit) const = 0;
 };
-
-[[nodiscard]] std::unique_ptr<KeyValueStore> MakeMemoryStore();
 
 // Returns the number in big-endian form for use in keys, so that byte order is numeric order.
 [[nodiscard]] std::string KeyNumber(std::uint64_t n);

@@ -42,11 +42,4 @@ void ThreadBackground::Loop(ThreadName name) {
   }
 }
 
-void InlineBackground::Run(std::function<void()> work, std::function<void()> then) {
-  tasks_.Add(kj::evalLater([work = std::move(work), then = std::move(then)] {
-    work();
-    then();
-  }));
-}
-
 }  // namespace millrace::rpc

@@ -47,14 +47,4 @@ class ThreadBackground final : public Background {
   std::thread thread_;
 };
 
-// Runs work on the control thread itself, in a later turn of its loop: for driven time.
-class InlineBackground final : public Background {
- public:
-  ~InlineBackground() noexcept override = default;
-  void Run(std::function<void()> work, std::function<void()> then) override;
-
- private:
-  TaskGroup tasks_;
-};
-
 }  // namespace millrace::rpc

@@ -31,8 +31,5 @@ class CommitLog {
 // thread.
 [[nodiscard]] std::unique_ptr<CommitLog> MakeThreadedCommitLog(KeyValueStore& store,
                                                                std::function<void(const Status&)> on_failure);
-// Returns a log that writes at once, on the caller's thread, for tests under driven time.
-[[nodiscard]] std::unique_ptr<CommitLog> MakeInlineCommitLog(KeyValueStore& store,
-                                                             std::function<void(const Status&)> on_failure);
 
 }  // namespace millrace::rpc

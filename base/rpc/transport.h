@@ -1,5 +1,6 @@
-// Transport makes control connections. The real one is TCP. The in-memory one joins the parts of a cluster by pipes in
-// one thread, so that a whole cluster runs under driven time. Thread rule: the control thread that owns the event loop.
+// Transport makes control connections. The real one is TCP. That of tests (tests/fakes/pipe_network.h) joins the parts
+// of a cluster by pipes in one thread, so that a whole cluster runs under driven time. Thread rule: the control thread
+// that owns the event loop.
 #pragma once
 
 #include <capnp/capability.h>
@@ -116,24 +117,5 @@ struct Listening {
 // Listens at "host:port", or at ":port" for every interface; port 0 takes any free one. Rejects with kIo, naming the
 // address.
 [[nodiscard]] kj::Promise<Listening> Listen(kj::Network& network, std::string address);
-
-// The in-memory network. It keeps servers by address, and Dial connects to one of them by a pipe. Cut(address) breaks
-// every connection to the address and refuses new ones until Mend.
-class PipeNetwork final : public Dialer {
- public:
-  void Serve(std::string address, Server& server);  // Requires: the server outlives the network, or Remove comes first.
-  // Refuses new connections; existing ones stay.
-  void Remove(const std::string& address);
-  void Cut(const std::string& address);
-  void Mend(const std::string& address);
-  kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override;
-
-  PipeNetwork();
-  ~PipeNetwork() override;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
 
 }  // namespace millrace::rpc

@@ -15,8 +15,8 @@
 // A writer on this machine may be given the unfinished data file itself (BlockFile::Share). If the writer keeps the
 // descriptor, it could change the block later; readers notice that from the checksums, as they do when a disk goes bad.
 //
-// The in-memory store serves the simulated cluster. Both stores pass one contract suite. Thread rule: any thread; one
-// writer object from one thread at a time, except for ReadShared.
+// Tests and simulated clusters have a store in memory (tests/fakes/memory_block_store.h). Both stores pass one contract
+// suite. Thread rule: any thread; one writer object from one thread at a time, except for ReadShared.
 #pragma once
 
 #include <cstdint>
@@ -151,10 +151,5 @@ class BlockStore {
 [[nodiscard]] Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(
     const std::string& directory, std::uint64_t reserved_bytes,
     std::function<void(const BlockStore::Swept&)> yielded = [](const BlockStore::Swept&) {});
-// Returns a store in memory with a capacity of `capacity` bytes. Its Open() returns a memory file (memfd). `refuses` is
-// called before each step of writing a block, and returns OK or the failure of the step. If a sync fails, the bytes
-// that were not synced read as zeros from then on, as can happen with a kernel.
-[[nodiscard]] std::unique_ptr<BlockStore> MakeMemoryBlockStore(
-    std::uint64_t capacity, std::function<Status(WriteStep)> refuses = [](WriteStep) { return Status::Ok(); });
 
 }  // namespace millrace::dfs

@@ -6,6 +6,8 @@
 #include <future>
 #include <mutex>
 
+#include "tests/fakes/inline_commit_log.h"
+
 namespace millrace::rpc {
 namespace {
 

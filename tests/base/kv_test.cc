@@ -10,6 +10,7 @@
 #include "base/kv/mirrored_store.h"
 #include "base/kv/rocks_store.h"
 #include "base/random.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace {
 namespace {

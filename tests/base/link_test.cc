@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/base/rpc_fixture.h"
+#include "tests/fakes/pipe_network.h"
 
 namespace millrace::rpc {
 namespace {

@@ -5,6 +5,7 @@
 #include "base/rpc/connection.h"
 #include "base/rpc/deadline.h"
 #include "tests/base/rpc_fixture.h"
+#include "tests/fakes/pipe_network.h"
 
 namespace millrace::rpc {
 namespace {

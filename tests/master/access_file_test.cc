@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "base/kv/key_value_store.h"
+#include "tests/fakes/memory_store.h"
 #include "tests/master/fake_watched_file.h"
 
 namespace millrace::master {

@@ -21,6 +21,7 @@
 #include "master/service/master_service.h"
 #include "tests/base/protocol/schema_walk.h"
 #include "tests/base/rpc_fixture.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace::master {
 namespace {

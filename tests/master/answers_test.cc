@@ -21,6 +21,8 @@
 #include "master/control/control.h"
 #include "master/service/master_service.h"
 #include "schedulers/journal/event_text.h"
+#include "tests/fakes/inline_commit_log.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace::master {
 namespace {

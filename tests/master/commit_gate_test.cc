@@ -7,6 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "tests/fakes/inline_commit_log.h"
+#include "tests/fakes/memory_store.h"
+
 namespace millrace::master {
 namespace {
 

@@ -9,6 +9,7 @@
 #include "base/kv/key_value_store.h"
 #include "base/kv/spare_log.h"
 #include "base/random.h"
+#include "tests/fakes/memory_store.h"
 #include "tests/node_ids.h"
 
 namespace millrace::master {

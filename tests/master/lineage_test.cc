@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "master/cluster/doubt.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace::master {
 namespace {

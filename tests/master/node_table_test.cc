@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "tests/fakes/memory_store.h"
 #include "tests/node_ids.h"
 
 namespace millrace::master {

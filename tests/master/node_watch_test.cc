@@ -11,6 +11,7 @@
 #include "master/control/cluster_record.h"
 #include "master/control/control.h"
 #include "tests/base/rpc_fixture.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace::master {
 namespace {

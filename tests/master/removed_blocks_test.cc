@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/kv/spare_log.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace::master {
 namespace {

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "tests/fakes/memory_store.h"
+
 namespace millrace::master {
 namespace {
 

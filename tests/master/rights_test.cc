@@ -25,6 +25,8 @@
 #include "master/service/master_service.h"
 #include "tests/base/protocol/schema_walk.h"
 #include "tests/base/tls/tls_fixture.h"
+#include "tests/fakes/inline_commit_log.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace::master {
 namespace {

@@ -10,6 +10,7 @@
 #include "base/kv/key_value_store.h"
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/simple/edf_settings.h"
+#include "tests/fakes/memory_store.h"
 #include "tests/master/fake_watched_file.h"
 
 namespace millrace::master {

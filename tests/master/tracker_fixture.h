@@ -12,6 +12,7 @@
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/jobs/job_tracker.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace::master {
 

@@ -13,6 +13,8 @@
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/service/master_service.h"
+#include "tests/fakes/inline_commit_log.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace::master {
 namespace {

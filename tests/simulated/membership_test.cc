@@ -12,6 +12,7 @@
 #include "master/control/cluster_summary.h"
 #include "master/control/wire_codec.h"
 #include "master/service/name_service.h"
+#include "tests/fakes/memory_store.h"
 #include "tests/node_ids.h"
 #include "tests/simulated/simulated_cluster.h"
 

@@ -12,6 +12,10 @@
 #include "master/control/wire_codec.h"
 #include "master/jobs/journal.h"
 #include "master/service/master_service.h"
+#include "tests/fakes/inline_background.h"
+#include "tests/fakes/inline_commit_log.h"
+#include "tests/fakes/memory_block_store.h"
+#include "tests/fakes/pipe_network.h"
 
 namespace millrace {
 namespace {

@@ -24,8 +24,10 @@
 #include "base/rpc/transport.h"
 #include "base/tls/expiry.h"
 #include "master/control/control.h"
+#include "tests/fakes/memory_store.h"
+#include "tests/fakes/pipe_network.h"
+#include "tests/fakes/synthetic_worker.h"
 #include "worker/daemon/agent/agent.h"
-#include "worker/daemon/agent/synthetic.h"
 
 namespace millrace {
 

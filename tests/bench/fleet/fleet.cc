@@ -6,8 +6,10 @@
 #include "base/net/frame.h"
 #include "base/rpc/status_codec.h"
 #include "dfs/data/block_store.h"
+#include "tests/fakes/inline_background.h"
+#include "tests/fakes/memory_block_store.h"
+#include "tests/fakes/synthetic_worker.h"
 #include "worker/daemon/agent/agent.h"
-#include "worker/daemon/agent/synthetic.h"
 
 namespace millrace::bench {
 namespace {

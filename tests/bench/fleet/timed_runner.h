@@ -11,7 +11,7 @@
 
 #include "base/ids/ids.h"
 #include "base/random.h"
-#include "worker/daemon/agent/synthetic.h"
+#include "tests/fakes/synthetic_worker.h"
 #include "worker/daemon/process/task_runner.h"
 
 namespace millrace::bench {

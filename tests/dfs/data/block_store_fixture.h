@@ -14,6 +14,7 @@
 #include "dfs/data/block_store.h"
 #include "dfs/data/spread_block_store.h"
 #include "tests/dfs/data/block_bytes.h"
+#include "tests/fakes/memory_block_store.h"
 
 namespace millrace::dfs {
 

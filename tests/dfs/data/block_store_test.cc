@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/dfs/data/block_store_fixture.h"
+#include "tests/fakes/memory_block_store.h"
 
 namespace millrace::dfs {
 namespace {

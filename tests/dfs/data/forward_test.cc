@@ -13,6 +13,7 @@
 #include "dfs/client/pipeline_writer.h"
 #include "tests/dfs/data/nodes.h"
 #include "tests/dfs/data/raw_writer.h"
+#include "tests/fakes/memory_block_store.h"
 
 namespace millrace::dfs {
 namespace {

@@ -17,6 +17,7 @@
 #include "dfs/client/block_writer.h"
 #include "dfs/data/block_server.h"
 #include "tests/dfs/data/block_bytes.h"
+#include "tests/fakes/memory_block_store.h"
 #include "tests/node_ids.h"
 
 namespace millrace::dfs {

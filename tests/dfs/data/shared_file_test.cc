@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tests/dfs/data/block_store_fixture.h"
+#include "tests/fakes/memory_block_store.h"
 
 namespace millrace::dfs {
 namespace {

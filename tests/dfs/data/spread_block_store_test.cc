@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tests/dfs/data/block_bytes.h"
+#include "tests/fakes/memory_block_store.h"
 
 namespace millrace::dfs {
 namespace {

@@ -13,6 +13,7 @@
 #include "dfs/wire/write_order.h"
 #include "tests/base/tls/tls_fixture.h"
 #include "tests/dfs/data/nodes.h"
+#include "tests/fakes/memory_block_store.h"
 
 namespace millrace::dfs {
 namespace {

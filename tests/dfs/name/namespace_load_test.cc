@@ -7,6 +7,7 @@
 #include "dfs/name/namespace.h"
 #include "dfs/name/namespace_codec.h"
 #include "tests/dfs/name/block_numbers.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace::dfs {
 namespace {

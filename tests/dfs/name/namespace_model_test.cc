@@ -11,6 +11,7 @@
 #include "dfs/name/namespace.h"
 #include "dfs/wire/path.h"
 #include "tests/dfs/name/block_numbers.h"
+#include "tests/fakes/memory_store.h"
 
 namespace millrace::dfs {
 namespace {

@@ -16,6 +16,8 @@
 #include "master/control/cluster_record.h"
 #include "master/control/master_config.h"
 #include "master/service/master_service.h"
+#include "tests/fakes/inline_commit_log.h"
+#include "tests/fakes/memory_store.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

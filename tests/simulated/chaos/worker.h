@@ -17,11 +17,11 @@
 #include "dfs/data/spread_block_store.h"
 #include "dfs/data/sync_meter.h"
 #include "dfs/wire/chunks.h"
+#include "tests/fakes/synthetic_worker.h"
 #include "tests/simulated/chaos/caller.h"
 #include "tests/simulated/chaos/cluster.h"
 #include "tests/simulated/chaos/disk.h"
 #include "worker/daemon/agent/agent.h"
-#include "worker/daemon/agent/synthetic.h"
 #include "worker/daemon/storage/block_disks.h"
 
 namespace millrace::simulated {

@@ -18,8 +18,11 @@
 #include "base/release.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
+#include "tests/fakes/inline_background.h"
+#include "tests/fakes/memory_block_store.h"
+#include "tests/fakes/pipe_network.h"
+#include "tests/fakes/synthetic_worker.h"
 #include "worker/daemon/agent/agent.h"
-#include "worker/daemon/agent/synthetic.h"
 #include "worker/task/run/compress_rule.h"
 
 namespace millrace::worker {

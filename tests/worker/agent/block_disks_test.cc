@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/file.h"
+#include "tests/fakes/memory_block_store.h"
 #include "tests/worker/agent/agent_fixture.h"
 #include "worker/daemon/storage/block_directories.h"
 

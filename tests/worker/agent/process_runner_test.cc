@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/fakes/inline_background.h"
 #include "worker/daemon/process/orphans.h"
 
 namespace millrace::worker {

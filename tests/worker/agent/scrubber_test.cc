@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "dfs/wire/chunks.h"
+#include "tests/fakes/inline_background.h"
 
 namespace millrace::worker {
 namespace {

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "dfs/wire/executable.h"
 #include "dfs/wire/path.h"
+#include "tests/fakes/inline_background.h"
 #include "worker/daemon/agent/executables.h"
 #include "worker/daemon/agent/worker_config.h"
 #include "worker/daemon/process/attempt_files.h"

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "dfs/data/block_store.h"
+#include "tests/fakes/inline_background.h"
 #include "worker/daemon/process/attempt_files.h"
 #include "worker/daemon/storage/storage_lock.h"
 

@@ -1,6 +1,9 @@
 // Tests a worker without processes, disks and sockets, as simulated clusters use it.
 #include <gmock/gmock.h>
 
+#include "tests/fakes/inline_background.h"
+#include "tests/fakes/memory_block_store.h"
+#include "tests/fakes/pipe_network.h"
 #include "tests/worker/agent/agent_fixture.h"
 
 namespace millrace::worker {

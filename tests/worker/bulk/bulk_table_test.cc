@@ -18,6 +18,7 @@
 #include "dfs/wire/write_order.h"
 #include "tests/base/tls/tls_fixture.h"
 #include "tests/dfs/data/nodes.h"
+#include "tests/fakes/memory_block_store.h"
 #include "worker/daemon/shuffle/fetch_wire.h"
 #include "worker/daemon/shuffle/map_output_server.h"
 #include "worker/sandbox/task_directories.h"

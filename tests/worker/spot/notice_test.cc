@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/fakes/inline_background.h"
 #include "tests/http_listener.h"
 #include "worker/daemon/spot/notice_source.h"
 #include "worker/daemon/spot/notice_watch.h"

@@ -1,5 +1,6 @@
 // TaskRunner separates the agent, which decides, from the code that executes attempts: processes (process_runner.h) or
-// a timer (synthetic.h). Thread rule: the control thread, for calls of the runner and of the observer.
+// a timer (tests/fakes/synthetic_worker.h). Thread rule: the control thread, for calls of the runner and of the
+// observer.
 #pragma once
 
 #include <kj/async.h>

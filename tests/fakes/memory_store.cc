@@ -1,8 +1,9 @@
+#include "tests/fakes/memory_store.h"
+
 #include <map>
 #include <mutex>
 
 #include "base/check.h"
-#include "base/kv/key_value_store.h"
 
 namespace millrace {
 namespace {

@@ -1,8 +1,8 @@
-// The in-memory transport: PipeNetwork.
+#include "tests/fakes/pipe_network.h"
+
 #include <set>
 
 #include "base/rpc/status_codec.h"
-#include "base/rpc/transport.h"
 
 namespace millrace::rpc {
 namespace {

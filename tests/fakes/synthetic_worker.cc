@@ -1,4 +1,4 @@
-#include "worker/daemon/agent/synthetic.h"
+#include "tests/fakes/synthetic_worker.h"
 
 #include <utility>
 

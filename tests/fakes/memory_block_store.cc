@@ -1,3 +1,5 @@
+#include "tests/fakes/memory_block_store.h"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -12,7 +14,6 @@
 #include <utility>
 
 #include "dfs/data/block_checksums.h"
-#include "dfs/data/block_store.h"
 
 namespace millrace::dfs {
 namespace {
